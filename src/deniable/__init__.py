@@ -1,0 +1,117 @@
+"""Learn what a crowd does without learning what anyone does.
+
+    import deniable as dn
+
+    survey = dn.krr(symbols=["chrome", "firefox", "safari"], epsilon=2.0)
+    report = dn.Client(survey).report("firefox")            # all that leaves the device
+    tally = dn.Tally(survey); tally.accumulate(report)      # all that the collector keeps
+    estimate = dn.decode(tally)                             # a distribution with honest error bars
+
+Importing this package loads nothing but the standard library: the device's side (`Survey`, `Client`, `Report`) never
+needs more, and the rest (NumPy, SciPy, Arrow) is loaded when a name that needs it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from deniable.client import Client
+from deniable.errors import (
+    AlphabetError,
+    DecodeError,
+    DeniableError,
+    StateError,
+    SurveyError,
+    TallyError,
+    TallyMismatch,
+    WireError,
+)
+from deniable.reports import Report
+from deniable.survey import Survey, krappor, krr, orappor, orr, warner
+
+if TYPE_CHECKING:
+    from deniable import lab, theory
+    from deniable.columns import ReportTable, count, privatize
+    from deniable.decoders import (
+        Estimate,
+        Inversion,
+        LeastSquares,
+        Likelihood,
+        Normalized,
+        Projected,
+        Unconstrained,
+        decode,
+        decode_all,
+    )
+    from deniable.simulation import simulate
+    from deniable.tally import Tally
+
+__version__ = "0.1.0"
+
+# Loaded on first use: name -> the room it lives in.
+_LAZY = {
+    "Estimate": "decoders",
+    "Inversion": "decoders",
+    "LeastSquares": "decoders",
+    "Likelihood": "decoders",
+    "Normalized": "decoders",
+    "Projected": "decoders",
+    "ReportTable": "columns",
+    "Tally": "tally",
+    "Unconstrained": "decoders",
+    "count": "columns",
+    "decode": "decoders",
+    "decode_all": "decoders",
+    "lab": "",
+    "privatize": "columns",
+    "simulate": "simulation",
+    "theory": "",
+}
+
+__all__ = [
+    "AlphabetError",
+    "Client",
+    "DecodeError",
+    "DeniableError",
+    "Estimate",
+    "Inversion",
+    "LeastSquares",
+    "Likelihood",
+    "Normalized",
+    "Projected",
+    "Report",
+    "ReportTable",
+    "StateError",
+    "Survey",
+    "SurveyError",
+    "Tally",
+    "TallyError",
+    "TallyMismatch",
+    "Unconstrained",
+    "WireError",
+    "__version__",
+    "count",
+    "decode",
+    "decode_all",
+    "krappor",
+    "krr",
+    "lab",
+    "orappor",
+    "orr",
+    "privatize",
+    "simulate",
+    "theory",
+    "warner",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    room = _LAZY[name]
+    value = getattr(import_module(f"deniable.{room}"), name) if room else import_module(f"deniable.{name}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(_LAZY))

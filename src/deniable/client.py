@@ -1,0 +1,132 @@
+"""The respondent's side: one device, one cohort, randomised answers. Standard library only.
+
+    client = Client(survey)                     in memory; the same answer again gives the same bytes
+    client = Client(survey, state="me.json")    the cohort and the device secret survive a restart
+    client = Client(survey, memoize=False)      one-shot use: fresh noise every time
+
+Fresh noise on an unchanged answer wears the protection away (at epsilon 1 and ten symbols, 90 daily reports name the
+answer with probability 0.97), so answers are memoised by default: the words that randomise an answer are derived from
+a secret that never leaves the device, the survey and the answer's cells, so repeating it repeats the bytes. No answer,
+and nothing from which one could be read, is kept: not in the state file, an attribute, a log or an error.
+"""
+
+import hmac
+import json
+import os
+from pathlib import Path
+
+from deniable.errors import StateError
+from deniable.noise import DerivedEntropy, Entropy, OsEntropy
+from deniable.reports import Report
+from deniable.survey import Survey, write_atomically
+
+__all__ = ["Client"]
+
+_STATE = "deniable-client/1"
+
+
+class Client:
+    """One respondent of one survey.
+
+    `entropy` is for tests and for platforms with their own randomness; it must give fresh, uniform 64-bit words.
+
+    >>> import deniable as dn
+    >>> client = dn.Client(dn.warner(epsilon=1.0))
+    >>> client
+    <Client of survey 18ca4d86, cohort 0 of 1, memoised in memory only>
+    >>> client.report("yes") == client.report("yes")
+    True
+    """
+
+    __slots__ = ("_cohort", "_entropy", "_mechanism", "_payload_bytes", "_secret", "_state", "_survey")
+
+    def __init__(
+        self,
+        survey: Survey,
+        *,
+        state: str | os.PathLike[str] | None = None,
+        memoize: bool = True,
+        entropy: Entropy | None = None,
+    ) -> None:
+        self._survey = survey
+        self._mechanism = survey.mechanism
+        self._payload_bytes = survey.mechanism.payload_bytes
+        self._entropy = OsEntropy() if entropy is None else entropy
+        if self._entropy.width != survey.mechanism.width:
+            raise ValueError(
+                f"entropy must give {survey.mechanism.width}-bit words, got {self._entropy.width}-bit words"
+            )
+        self._state = None if state is None else Path(state)
+        if self._state is not None and self._state.exists():
+            self._cohort, secret = _read_state(self._state, survey)
+        else:
+            self._cohort = self._entropy.uniform_below(survey.cohorts)
+            secret = os.urandom(32)
+            if self._state is not None:
+                _write_state(self._state, survey, self._cohort, secret)
+        self._secret = secret if memoize else None
+
+    @property
+    def survey(self) -> Survey:
+        return self._survey
+
+    @property
+    def cohort(self) -> int:
+        """Drawn once, before any answer, and kept: it travels in the clear with every report."""
+        return self._cohort
+
+    def report(self, value: object) -> Report:
+        """Randomise one answer. The result is all that may leave the device.
+
+        A value outside a closed alphabet without a catch-all raises `AlphabetError`, which never shows the value.
+
+        Claim: the law of `report(value).pack()` is 1 / cohorts times the published channel, exactly.
+        Proof: tests/exact/test_client.py::test_law_of_the_bytes_is_the_published_channel
+        """
+        encoding = self._survey.encoding
+        cells = encoding.encode(self._cohort, encoding.key(self._survey.alphabet, value))
+        entropy = self._entropy if self._secret is None else self._permanent_words(cells)
+        response = self._mechanism.randomize(cells, entropy)
+        return Report(self._survey, self._cohort, response.to_bytes(self._payload_bytes, "little"))
+
+    def _permanent_words(self, cells: tuple[int, ...]) -> Entropy:
+        """The words for this answer on this device: HMAC(secret, survey digest, cohort, cells)."""
+        assert self._secret is not None
+        parts = [bytes.fromhex(self._survey.digest), *(n.to_bytes(4, "little") for n in (self._cohort, *cells))]
+        return DerivedEntropy(self._secret, b"permanent" + b"".join(parts))
+
+    def __repr__(self) -> str:
+        kept = "not memoised" if self._secret is None else "memoised"
+        where = "in memory only" if self._state is None else f"state in {self._state}"
+        whose = f"survey {self._survey.digest[:8]}, cohort {self._cohort} of {self._survey.cohorts}"
+        return f"<Client of {whose}, {kept} {where}>"
+
+
+def _write_state(path: Path, survey: Survey, cohort: int, secret: bytes) -> None:
+    fields = {"format": _STATE, "survey": survey.digest, "cohort": cohort, "secret": secret.hex()}
+    # The check catches damage, not forgery: whoever can write this file is the device.
+    fields["check"] = _checksum(fields)
+    write_atomically(path, json.dumps(fields, sort_keys=True).encode() + b"\n", mode=0o600)
+
+
+def _checksum(fields: dict[str, object]) -> str:
+    return hmac.digest(b"deniable client state", json.dumps(fields, sort_keys=True).encode(), "sha256").hex()
+
+
+def _read_state(path: Path, survey: Survey) -> tuple[int, bytes]:
+    advice = "restore it, or delete it and accept that earlier reports and new ones can be combined"
+    try:
+        fields = json.loads(path.read_bytes())
+        check = fields.pop("check")
+        if fields["format"] != _STATE or not hmac.compare_digest(check, _checksum(fields)):
+            raise ValueError
+        cohort, secret, digest = fields["cohort"], bytes.fromhex(fields["secret"]), fields["survey"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise StateError(f"client state {path} is damaged or not a client's state; {advice}") from None
+    if digest != survey.digest:
+        raise StateError(
+            f"client state {path} is for survey {digest[:8]}, not {survey.digest[:8]}; use one file a survey"
+        )
+    if not 0 <= cohort < survey.cohorts or len(secret) != 32:
+        raise StateError(f"client state {path} is damaged or not a client's state; {advice}")
+    return cohort, secret

@@ -1,0 +1,68 @@
+"""What can go wrong, as a tree.
+
+    Exception
+      DeniableError            every error this package raises on purpose
+        SurveyError            a survey that is malformed, out of range, or not what it claims to be
+        AlphabetError          a symbol or column that this survey cannot encode (never shows the value)
+        WireError              report bytes that do not belong to this survey or are damaged
+        TallyError             a tally file that is damaged, or counts that cannot be true
+          TallyMismatch        two tallies, or a tally and a report, of different surveys
+        DecodeError            a tally that cannot be decoded as asked
+        StateError             a client's state on disk that is lost, foreign or damaged
+
+Each is also a `ValueError`, so `except ValueError` catches them all. Messages read
+`<name> must <rule>, got <value>; <next step>`, and nothing that has seen a true answer is ever put in one.
+"""
+
+__all__ = [
+    "AlphabetError",
+    "DecodeError",
+    "DeniableError",
+    "StateError",
+    "SurveyError",
+    "TallyError",
+    "TallyMismatch",
+    "WireError",
+]
+
+
+class DeniableError(ValueError):
+    """The root of every error that this package raises on purpose.
+
+    >>> from deniable import errors
+    >>> issubclass(errors.WireError, errors.DeniableError) and issubclass(errors.WireError, ValueError)
+    True
+    """
+
+
+class SurveyError(DeniableError):
+    """A survey is malformed, out of range, or not what its digest says."""
+
+
+class AlphabetError(DeniableError):
+    """A symbol cannot be encoded by this survey. The message never contains the symbol."""
+
+
+class WireError(DeniableError):
+    """Report bytes are truncated, padded, of another survey, or out of range."""
+
+
+class TallyError(DeniableError):
+    """A tally file is damaged, or holds counts that no set of reports could produce."""
+
+
+class TallyMismatch(TallyError):
+    """Counts of two different surveys met; `ours` and `theirs` are the digests."""
+
+    def __init__(self, message: str, *, ours: str, theirs: str) -> None:
+        super().__init__(message)
+        self.ours = ours
+        self.theirs = theirs
+
+
+class DecodeError(DeniableError):
+    """The tally cannot be decoded as asked: wrong decoder, no candidates, no reports."""
+
+
+class StateError(DeniableError):
+    """A client's state file is lost, foreign or damaged; the client stops instead of inventing fresh noise."""

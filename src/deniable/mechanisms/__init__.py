@@ -1,0 +1,8 @@
+"""The randomisers: frozen values that randomise one answer, state their exact channel, and what they really spend."""
+
+from deniable.mechanisms.base import Mechanism
+from deniable.mechanisms.bitflip import BitFlip
+from deniable.mechanisms.krr import KRR
+from deniable.mechanisms.odds import epsilon_text, parse_epsilon, verify
+
+__all__ = ["KRR", "BitFlip", "Mechanism", "epsilon_text", "parse_epsilon", "verify"]

@@ -1,0 +1,108 @@
+"""What every randomiser is: a channel Q on cells, with its privacy claim attached."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import ClassVar
+
+from deniable.errors import SurveyError
+from deniable.mechanisms.odds import log_floor
+from deniable.noise import Entropy
+
+__all__ = ["Mechanism", "check_size"]
+
+
+def check_size(name: str, value: object, low: int, high: int) -> int:
+    """`value` if it is an integer in [low, high], else a sentence that names it."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise SurveyError(f"{name} must be an integer, got {type(value).__name__}")
+    number = int(value.__index__())
+    if not low <= number <= high:
+        raise SurveyError(
+            f"{name} must be at least {low}, got {number}"
+            if number < low
+            else f"{name} must be at most {high}, got {number}"
+        )
+    return number
+
+
+class Mechanism(ABC):
+    """A randomiser: the cells of one answer in, one integer response out.
+
+    A response below `outputs` hits some of `columns` columns of the tally. For a cell that the answer occupies the
+    column is hit with probability `hit`, for any other with probability `miss`; decoders use these realised rationals
+    and never the nominal e**epsilon.
+    """
+
+    __slots__ = ()
+
+    kind: ClassVar[str]
+    cells: int
+    epsilon: Fraction
+    width: int
+
+    @property
+    @abstractmethod
+    def columns(self) -> int:
+        """How many counters one cohort of the tally has."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """How many responses exist: a response is an integer in [0, outputs)."""
+
+    @property
+    @abstractmethod
+    def hit(self) -> Fraction:
+        """P(column j is hit | cell j is occupied)."""
+
+    @property
+    @abstractmethod
+    def miss(self) -> Fraction:
+        """P(column j is hit | cell j is not occupied)."""
+
+    @property
+    @abstractmethod
+    def odds(self) -> Fraction:
+        """The largest ratio Q(y|x) / Q(y|x') over all inputs and outputs, exactly."""
+
+    @abstractmethod
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        """One response to the occupied `cells`, from fresh words of `entropy`."""
+
+    @abstractmethod
+    def probability(self, response: int, cells: Sequence[int]) -> Fraction:
+        """Q(response | cells), exactly: the published channel."""
+
+    @abstractmethod
+    def columns_hit(self, response: int) -> Iterable[int]:
+        """The tally columns that this response counts in."""
+
+    @abstractmethod
+    def thresholds(self) -> dict[str, int]:
+        """The integers that define the channel, by the names surveys store them under."""
+
+    @property
+    def payload_bytes(self) -> int:
+        """Bytes of a packed response; the same for every answer."""
+        return ((self.outputs - 1).bit_length() + 7) // 8
+
+    @property
+    def epsilon_spent(self) -> float:
+        """ln of the worst likelihood ratio, from the realised integers; never above `epsilon`.
+
+        Paper: the definition of local differential privacy, section 2.1.
+        Claim: odds <= e**epsilon, exactly.
+        Proof: tests/exact/test_thresholds.py::test_thresholds_keep_the_promise
+        """
+        return log_floor(self.odds, self.epsilon)
+
+    def _check_resolution(self) -> None:
+        if self.width == 64 and self.epsilon_spent < 0.99 * self.epsilon:
+            raise SurveyError(
+                f"epsilon must be realisable in {self.width}-bit words, got {float(self.epsilon):g} for {self.cells} "
+                f"cells, which would spend only {max(self.epsilon_spent, 0.0):.3g}; use a larger epsilon or fewer cells"
+                if self.epsilon < 1
+                else f"epsilon must be realisable in {self.width}-bit words, got {float(self.epsilon):g} for "
+                f"{self.cells} cells, of which {self.epsilon_spent:.4g} could be spent; ask for at most that"
+            )

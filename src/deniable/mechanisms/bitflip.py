@@ -1,0 +1,99 @@
+"""Independent bit flips over k bits: the randomiser of RAPPOR.
+
+Paper: section 4.2. The paper flips each bit of a one-hot vector with probability 1 / (1 + e**(epsilon / 2)) because two
+one-hot vectors differ in two bits. Two Bloom filters of h hashes differ in up to b = min(2h, k) bits, so each bit gets
+epsilon / b; the paper is silent about this, and epsilon / 2 per bit at h > 1 would spend h times the budget.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+from deniable.errors import SurveyError
+from deniable.mechanisms.base import Mechanism, check_size
+from deniable.mechanisms.odds import other_weight, parse_epsilon
+from deniable.noise import Entropy
+
+__all__ = ["BitFlip"]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class BitFlip(Mechanism):
+    """k words in, k bits out: bit j is flipped when its own fresh word is below `flip`.
+
+    Paper: section 4.2; delta = flip / 2**width.
+    Claim: bits are independent given the input, and ((1 - delta) / delta)**distance <= e**epsilon.
+    Proof: tests/exact/test_bitflip.py::test_law_of_the_bytes_is_the_published_channel
+
+    >>> m = BitFlip(cells=3, epsilon=2, width=5)     # delta nearest above 1 / (1 + e)
+    >>> m.flip, m.odds, m.outputs
+    (9, Fraction(529, 81), 8)
+    """
+
+    kind: ClassVar[str] = "bitflip"
+    cells: int
+    epsilon: Fraction
+    distance: int
+    width: int
+    flip: int = field(repr=False)
+
+    def __init__(self, cells: int, epsilon: object, distance: int = 2, width: int = 64) -> None:
+        put = object.__setattr__
+        put(self, "cells", check_size("cells", cells, 2, 1 << 16))
+        put(self, "epsilon", parse_epsilon(epsilon))
+        put(self, "distance", check_size("distance", distance, 1, self.cells))
+        put(self, "width", check_size("width", width, 1, 64))
+        # A single bit is k-RR on two cells at epsilon / b, so its threshold is the same integer.
+        put(self, "flip", other_weight(self.epsilon / self.distance, 2, self.width))
+        if 2 * self.flip > 1 << self.width:
+            raise SurveyError(
+                f"epsilon must leave room for {self.width}-bit words, got {float(self.epsilon):g} over "
+                f"{self.distance} bits; use a larger epsilon or fewer hashes"
+            )
+        self._check_resolution()
+
+    @property
+    def columns(self) -> int:
+        return self.cells
+
+    @property
+    def outputs(self) -> int:
+        return 1 << self.cells
+
+    @property
+    def hit(self) -> Fraction:
+        return 1 - self.miss
+
+    @property
+    def miss(self) -> Fraction:
+        return Fraction(self.flip, 1 << self.width)
+
+    @property
+    def odds(self) -> Fraction:
+        return (self.hit / self.miss) ** self.distance
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        words = entropy.words(self.cells)
+        if len(words) != self.cells:
+            raise RuntimeError(f"entropy must give one word per bit, got {len(words)} for {self.cells} bits")
+        flips = truth = 0
+        for position, word in enumerate(words):
+            if word < self.flip:
+                flips |= 1 << position
+        for cell in cells:
+            truth |= 1 << cell
+        return flips ^ truth
+
+    def probability(self, response: int, cells: Sequence[int]) -> Fraction:
+        truth = 0
+        for cell in cells:
+            truth |= 1 << cell
+        flips = (response ^ truth).bit_count()
+        return self.miss**flips * self.hit ** (self.cells - flips)
+
+    def columns_hit(self, response: int) -> Iterable[int]:
+        return (position for position in range(self.cells) if response >> position & 1)
+
+    def thresholds(self) -> dict[str, int]:
+        return {"flip": self.flip}

@@ -1,0 +1,99 @@
+"""The only place that draws randomness for privacy.
+
+A mechanism asks an `Entropy` for fresh words of `width` bits and for nothing else, so the same mechanism code runs on
+the operating system's randomness, on the permanent words of a memoised answer, and, in `tests/exact`, on a double that
+walks every branch. Nothing here is seeded, buffered or shared between calls: a forked process or a copied object
+cannot replay a word. (Seeded simulation lives in `simulation` and cannot produce a report.)
+"""
+
+import hmac
+import os
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+__all__ = ["DerivedEntropy", "Entropy", "OsEntropy"]
+
+
+class Entropy(ABC):
+    """A source of independent, uniform words of `width` bits."""
+
+    __slots__ = ()
+
+    width: int = 64
+
+    @abstractmethod
+    def word(self) -> int:
+        """One fresh word, uniform on [0, 2**width)."""
+
+    def words(self, count: int) -> Sequence[int]:
+        """`count` fresh words; exactly that many, each drawn for this call."""
+        return [self.word() for _ in range(count)]
+
+    def uniform_below(self, bound: int) -> int:
+        """An integer uniform on [0, bound), without modulo bias.
+
+        Words at or above the largest multiple of `bound` are drawn again, so every residue keeps the same number of
+        words. The number of draws depends on the source alone, never on an answer: it is used for cohorts, which are
+        drawn before any value is seen.
+
+        Claim: the result is exactly uniform.
+        Proof: tests/exact/test_noise.py::test_uniform_below_is_uniform
+
+        >>> OsEntropy().uniform_below(1)
+        0
+        """
+        span = 1 << self.width
+        if not 1 <= bound <= span:
+            raise ValueError(f"bound must be between 1 and 2**{self.width}, got {bound}")
+        limit = span - span % bound
+        while True:
+            word = self.word()
+            if word < limit:
+                return word % bound
+
+
+class OsEntropy(Entropy):
+    """Words from the operating system (`os.urandom`): no state in this process, safe across fork.
+
+    >>> 0 <= OsEntropy().word() < 2**64
+    True
+    """
+
+    __slots__ = ()
+
+    def word(self) -> int:
+        return int.from_bytes(os.urandom(8), "little")
+
+    def words(self, count: int) -> Sequence[int]:
+        return struct.unpack(f"<{count}Q", os.urandom(8 * count))
+
+
+class DerivedEntropy(Entropy):
+    """Permanent words: HMAC-SHA-256(secret, label + block number), four words a block.
+
+    The same secret and label give the same words for ever, so the same answer to the same survey gives the same
+    response and repeating a question teaches the collector nothing new. Privacy then rests on HMAC-SHA-256 being a
+    pseudorandom function under a secret that never leaves the device; `tests/exact` replaces these words.
+
+    >>> a = DerivedEntropy(bytes(32), b"label").words(5)
+    >>> a == DerivedEntropy(bytes(32), b"label").words(5) != DerivedEntropy(bytes(32), b"other").words(5)
+    True
+    """
+
+    __slots__ = ("_block", "_label", "_pending", "_secret")
+
+    def __init__(self, secret: bytes, label: bytes) -> None:
+        if len(secret) < 32:
+            raise ValueError(f"secret must be at least 32 bytes, got {len(secret)}")
+        self._secret = secret
+        self._label = len(label).to_bytes(8, "little") + label
+        self._block = 0
+        self._pending: list[int] = []
+
+    def word(self) -> int:
+        if not self._pending:
+            block = hmac.digest(self._secret, self._label + self._block.to_bytes(8, "little"), "sha256")
+            self._pending = list(reversed(struct.unpack("<4Q", block)))
+            self._block += 1
+        return self._pending.pop()

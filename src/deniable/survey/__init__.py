@@ -1,0 +1,22 @@
+"""What clients and analyst agree on in public, and the presets that carry the paper's names."""
+
+from deniable.survey.alphabet import Alphabet, Symbol
+from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
+from deniable.survey.presets import krappor, krr, orappor, orr, warner
+from deniable.survey.survey import Survey, write_atomically
+
+__all__ = [
+    "Alphabet",
+    "Direct",
+    "Encoding",
+    "Hashed",
+    "Permuted",
+    "Survey",
+    "Symbol",
+    "krappor",
+    "krr",
+    "orappor",
+    "orr",
+    "warner",
+    "write_atomically",
+]

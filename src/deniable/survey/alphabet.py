@@ -1,0 +1,167 @@
+"""Which answers exist: a closed list of symbols, or an open alphabet whose candidates come at decode time.
+
+A symbol is a string (NFC-normalised), an integer or bytes. A type byte keeps 1, "1" and b"1" apart. Whatever is wrong
+with a value that a respondent gave, the message never shows it.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from deniable.errors import AlphabetError, SurveyError
+
+__all__ = ["Alphabet", "Symbol", "canonical_symbol", "symbol_bytes", "symbol_from_json", "symbol_to_json"]
+
+Symbol: TypeAlias = str | int | bytes
+
+MAX_SYMBOLS = 1 << 24
+_SAFE = (1 << 53) - 1
+
+
+def canonical_symbol(value: object) -> Symbol:
+    """The one form of a symbol: NFC text, a plain int, or bytes.
+
+    >>> canonical_symbol("e\\u0301") == "\\u00e9"
+    True
+    """
+    if isinstance(value, str):
+        text = value if value.isascii() else unicodedata.normalize("NFC", value)
+        if not text.isascii():
+            try:
+                text.encode("utf-8")
+            except UnicodeEncodeError:
+                raise AlphabetError(
+                    "symbol must be valid Unicode text, got one with a lone surrogate; decode the text properly first"
+                ) from None
+        return str(text)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise AlphabetError(f"symbol must be text, an integer or bytes, got {type(value).__name__}")
+    return int(value.__index__())
+
+
+def symbol_bytes(symbol: Symbol) -> bytes:
+    """What is hashed: a type byte (s, i or b), then UTF-8 text, decimal digits or the bytes themselves.
+
+    >>> symbol_bytes("1"), symbol_bytes(1), symbol_bytes(b"1")
+    (b's1', b'i1', b'b1')
+    """
+    if isinstance(symbol, str):
+        return b"s" + symbol.encode("utf-8")
+    if isinstance(symbol, bytes):
+        return b"b" + symbol
+    return b"i%d" % symbol
+
+
+def symbol_to_json(symbol: Symbol) -> object:
+    """Text as itself, integers that every JSON reader keeps exact as numbers, the rest tagged.
+
+    >>> [symbol_to_json(s) for s in ("a", 7, 2**60, b"\\xff")]
+    ['a', 7, {'int': '1152921504606846976'}, {'bytes': 'ff'}]
+    """
+    if isinstance(symbol, str):
+        return symbol
+    if isinstance(symbol, bytes):
+        return {"bytes": symbol.hex()}
+    return symbol if abs(symbol) <= _SAFE else {"int": str(symbol)}
+
+
+def symbol_from_json(value: object) -> Symbol:
+    """The symbol that `symbol_to_json` wrote, and nothing that it would not have written."""
+    try:
+        symbol: object = value
+        if isinstance(value, dict) and list(value) == ["bytes"]:
+            symbol = bytes.fromhex(value["bytes"])
+        elif isinstance(value, dict) and list(value) == ["int"] and len(value["int"]) <= 80:
+            symbol = int(value["int"])
+        found = canonical_symbol(symbol)
+    except (TypeError, ValueError) as problem:
+        raise SurveyError(f"symbols must be text, integers or tagged bytes: {problem}") from None
+    if symbol_to_json(found) != value:
+        raise SurveyError("symbols must be in canonical form: NFC text, plain integers, lower-case hexadecimal bytes")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Alphabet:
+    """A closed list of distinct symbols with an optional catch-all, or an open alphabet (`symbols` is None).
+
+    >>> Alphabet.closed(["no", "yes"]).index("yes")
+    1
+    >>> Alphabet.closed(["chrome", "firefox"], other="something else").index("lynx")
+    2
+    >>> len(Alphabet.closed(16)), Alphabet.open().is_open
+    (16, True)
+    """
+
+    symbols: tuple[Symbol, ...] | None
+    other: Symbol | None = None
+    _index: dict[Symbol, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_index", {s: i for i, s in enumerate(self.symbols or ())})
+        if self.symbols is None:
+            if self.other is not None:
+                raise SurveyError("other must not be set for an open alphabet: every symbol is already accepted")
+            return
+        if not 2 <= len(self.symbols) <= MAX_SYMBOLS:
+            raise SurveyError(f"symbols must number from 2 to {MAX_SYMBOLS}, got {len(self.symbols)}")
+        if len(self._index) != len(self.symbols):
+            repeated = next(s for i, s in enumerate(self.symbols) if self._index[s] != i)
+            raise SurveyError(f"symbols must be distinct after NFC normalisation, got {repeated!r} more than once")
+        if self.other is not None and self.other not in self._index:
+            raise SurveyError("other must be one of the symbols")
+
+    @classmethod
+    def closed(cls, symbols: Iterable[object] | int, other: object = None) -> "Alphabet":
+        """From any iterable of symbols, or an integer S for the symbols 0 .. S-1; `other` joins them if it is new."""
+        if isinstance(symbols, (str, bytes)):
+            raise SurveyError(f"symbols must be a collection of symbols, got one {type(symbols).__name__}")
+        if isinstance(symbols, bool) or not (hasattr(symbols, "__index__") or hasattr(symbols, "__iter__")):
+            raise SurveyError(f"symbols must be a collection or a count, got {type(symbols).__name__}")
+        if hasattr(symbols, "__index__") and not hasattr(symbols, "__iter__"):
+            if not 2 <= symbols.__index__() <= MAX_SYMBOLS:
+                raise SurveyError(f"symbols must number from 2 to {MAX_SYMBOLS}, got {symbols}")
+            symbols = range(symbols.__index__())
+        found = tuple(canonical_symbol(s) for s in symbols)
+        catch_all = None if other is None else canonical_symbol(other)
+        if catch_all is not None and catch_all not in found:
+            found += (catch_all,)
+        return cls(found, catch_all)
+
+    @classmethod
+    def open(cls) -> "Alphabet":
+        """An alphabet that accepts every symbol; the analyst names candidates when decoding."""
+        return cls(None)
+
+    @property
+    def is_open(self) -> bool:
+        return self.symbols is None
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __iter__(self) -> Iterator[Symbol]:
+        return iter(self._index)
+
+    def index(self, value: object) -> int:
+        """The position of a symbol in a closed alphabet, or of the catch-all; the value is never shown."""
+        # The common case first: an exact `str` that is already canonical is found without any normalisation.
+        position = self._index.get(value) if type(value) is str or type(value) is int else None
+        if position is None:
+            position = self._index.get(canonical_symbol(value))
+        if position is None and self.other is not None:
+            position = self._index[self.other]
+        if position is None:
+            raise AlphabetError(f"symbol is not in this survey's alphabet of {len(self)} symbols")
+        return position
+
+    def to_json(self) -> dict[str, object]:
+        if self.symbols is None:
+            return {"kind": "open"}
+        fields: dict[str, object] = {"kind": "closed", "symbols": [symbol_to_json(s) for s in self.symbols]}
+        if self.other is not None:
+            fields["other"] = symbol_to_json(self.other)
+        return fields

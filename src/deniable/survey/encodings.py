@@ -1,0 +1,154 @@
+"""Pure maps from (cohort, symbol) to cells: the paper's H, one answer at a time.
+
+Paper: sections 4 (direct), 5.1 and 5.2 (hashing, cohorts, Bloom filters), 5.4 (permutations for closed alphabets).
+Each encoding turns a symbol into a key once (its position, or its fingerprint), then a key into cells for a cohort.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from deniable.errors import SurveyError
+from deniable.mechanisms.base import check_size
+from deniable.survey.alphabet import Alphabet, canonical_symbol, symbol_bytes
+from deniable.survey.hashing import fingerprint, permute, stream
+
+__all__ = ["Direct", "Encoding", "Hashed", "Permuted"]
+
+MAX_COHORTS = 1 << 20
+MAX_HASHES = 64
+
+
+class Encoding(ABC):
+    """A pure map (cohort, key) -> sorted, distinct cells below `cells`."""
+
+    __slots__ = ()
+
+    kind: ClassVar[str]
+    cells: int
+    cohorts: int
+    hashes: int
+
+    @abstractmethod
+    def key(self, alphabet: Alphabet, value: object) -> int:
+        """What stands for the symbol in all cohorts: its position (closed) or its fingerprint (open)."""
+
+    @abstractmethod
+    def encode(self, cohort: int, key: int) -> tuple[int, ...]:
+        """The occupied cells, sorted and distinct."""
+
+    @abstractmethod
+    def check(self, alphabet: Alphabet) -> None:
+        """Refuse an alphabet that this encoding cannot carry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Direct(Encoding):
+    """Each symbol of a closed alphabet is its own cell; one cohort.
+
+    >>> Direct(cells=3).encode(0, 2)
+    (2,)
+    """
+
+    kind: ClassVar[str] = "direct"
+    cells: int
+    cohorts: int = field(default=1, init=False)
+    hashes: int = field(default=1, init=False)
+
+    def __post_init__(self) -> None:
+        check_size("cells", self.cells, 2, 1 << 24)
+
+    def key(self, alphabet: Alphabet, value: object) -> int:
+        return alphabet.index(value)
+
+    def encode(self, cohort: int, key: int) -> tuple[int, ...]:
+        return (key,)
+
+    def check(self, alphabet: Alphabet) -> None:
+        if alphabet.is_open or len(alphabet) != self.cells:
+            raise SurveyError(
+                f"a direct encoding of {self.cells} cells must have a closed alphabet of that many symbols"
+            )
+
+
+def _check_sizes(encoding: "Hashed | Permuted") -> None:
+    check_size("cells", encoding.cells, 2, 1 << 24)
+    check_size("cohorts", encoding.cohorts, 1, MAX_COHORTS)
+    check_size("hashes", encoding.hashes, 1, MAX_HASHES)
+    if not isinstance(encoding.seed, bytes) or not 8 <= len(encoding.seed) <= 64:
+        raise SurveyError("seed must be 8 to 64 bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed(Encoding):
+    """h hash functions per cohort over an open alphabet.
+
+    Paper: section 5.1, `HASH_c^(k)`, and 5.2, `BLOOM_c^(k)`; hash j of cohort c is word c * h + j of the SplitMix64
+    stream that starts at the symbol's fingerprint, scaled to [0, k) by multiplication.
+
+    >>> encoding = Hashed(cells=8, cohorts=4, hashes=1, seed=bytes(16))
+    >>> key = encoding.key(Alphabet.open(), "firefox")
+    >>> [encoding.encode(c, key) for c in range(4)]
+    [(4,), (0,), (5,), (6,)]
+    """
+
+    kind: ClassVar[str] = "hashed"
+    cells: int
+    cohorts: int
+    hashes: int
+    seed: bytes
+
+    def __post_init__(self) -> None:
+        _check_sizes(self)
+
+    def key(self, alphabet: Alphabet, value: object) -> int:
+        return fingerprint(self.seed, symbol_bytes(canonical_symbol(value)))
+
+    def encode(self, cohort: int, key: int) -> tuple[int, ...]:
+        first = cohort * self.hashes
+        if self.hashes == 1:
+            return (stream(key, first) * self.cells >> 64,)
+        return tuple(sorted({stream(key, first + j) * self.cells >> 64 for j in range(self.hashes)}))
+
+    def check(self, alphabet: Alphabet) -> None:
+        if not alphabet.is_open:
+            raise SurveyError("a hashed encoding must have an open alphabet; a closed one is permuted")
+
+
+@dataclass(frozen=True, slots=True)
+class Permuted(Encoding):
+    """h permutations per cohort of a closed alphabet, then mod k, so that cells differ in size by at most one.
+
+    Paper: section 5.4, minimal perfect hash functions.
+
+    >>> encoding = Permuted(symbols=6, cells=3, cohorts=2, hashes=1, seed=bytes(16))
+    >>> sorted(encoding.encode(1, s) for s in range(6))
+    [(0,), (0,), (1,), (1,), (2,), (2,)]
+    """
+
+    kind: ClassVar[str] = "permuted"
+    symbols: int
+    cells: int
+    cohorts: int
+    hashes: int
+    seed: bytes
+    root: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _check_sizes(self)
+        # "p" is not a type byte, so no symbol's fingerprint can be this one.
+        object.__setattr__(self, "root", fingerprint(self.seed, b"permutations"))
+
+    def key(self, alphabet: Alphabet, value: object) -> int:
+        return alphabet.index(value)
+
+    def encode(self, cohort: int, key: int) -> tuple[int, ...]:
+        first = cohort * self.hashes
+        if self.hashes == 1:
+            return (permute(stream(self.root, first), self.symbols, key) % self.cells,)
+        keys = (stream(self.root, first + j) for j in range(self.hashes))
+        return tuple(sorted({permute(k, self.symbols, key) % self.cells for k in keys}))
+
+    def check(self, alphabet: Alphabet) -> None:
+        if alphabet.is_open or len(alphabet) != self.symbols:
+            raise SurveyError(f"a permuted encoding of {self.symbols} symbols must have a closed alphabet of that many")

@@ -1,0 +1,113 @@
+"""The paper's mechanisms under their own names: an encoding and a randomiser, bound into a survey."""
+
+import os
+from collections.abc import Iterable
+
+from deniable.errors import SurveyError
+from deniable.mechanisms import KRR, BitFlip
+from deniable.mechanisms.base import check_size
+from deniable.survey.alphabet import Alphabet
+from deniable.survey.encodings import MAX_HASHES, Direct, Encoding, Hashed, Permuted
+from deniable.survey.survey import Survey
+
+__all__ = ["krappor", "krr", "orappor", "orr", "warner"]
+
+
+def warner(*, epsilon: object, symbols: Iterable[object] = ("no", "yes"), name: str = "") -> Survey:
+    """Warner's randomised response (W-RR): one yes-or-no question, answered truthfully more often than not.
+
+    Paper: `eq:warner_response`.
+
+    >>> warner(epsilon=1.0)
+    <Survey: W-RR, 2 symbols, epsilon 1, digest 01d02bb2>
+    """
+    alphabet = Alphabet.closed(symbols)
+    if len(alphabet) != 2:
+        raise SurveyError(f"symbols must be two for Warner's response, got {len(alphabet)}; use krr for more")
+    return Survey(alphabet, Direct(2), KRR(2, epsilon), name)
+
+
+def krr(symbols: Iterable[object] | int, *, epsilon: object, name: str = "", other: object = None) -> Survey:
+    """k-ary randomised response over a closed alphabet: best when epsilon is at least about ln k.
+
+    `symbols` is a collection, or a count S for the symbols 0 .. S-1; `other` names a catch-all for anything else.
+
+    Paper: section 4.1, `eq:rr`.
+
+    >>> krr(symbols=["chrome", "firefox", "safari"], epsilon=2.0, other="another").symbols
+    ('chrome', 'firefox', 'safari', 'another')
+    """
+    alphabet = Alphabet.closed(symbols, other)
+    return Survey(alphabet, Direct(len(alphabet)), KRR(len(alphabet), epsilon), name)
+
+
+def krappor(symbols: Iterable[object] | int, *, epsilon: object, name: str = "", other: object = None) -> Survey:
+    """k-RAPPOR over a closed alphabet: one noisy bit per symbol, best when epsilon is small.
+
+    Paper: section 4.2.
+
+    >>> krappor(symbols=256, epsilon=1).columns
+    256
+    """
+    alphabet = Alphabet.closed(symbols, other)
+    return Survey(alphabet, Direct(len(alphabet)), BitFlip(len(alphabet), epsilon), name)
+
+
+def orr(
+    *,
+    epsilon: object,
+    cells: int,
+    cohorts: int,
+    symbols: Iterable[object] | int | None = None,
+    name: str = "",
+    seed: bytes | None = None,
+    other: object = None,
+) -> Survey:
+    """O-RR: k-ary randomised response on hashed cells in C cohorts; closed (by permutations) with `symbols=`.
+
+    `seed` is public and part of the survey; without one it is drawn from the operating system.
+
+    Paper: section 5.1 (open), 5.4 (closed).
+
+    >>> orr(epsilon=2.0, cells=8, cohorts=64, name="homepage", seed=bytes(16))
+    <Survey 'homepage': O-RR, open alphabet, 8 cells, 64 cohorts, epsilon 2, digest 03c4ae9f>
+    >>> orr(symbols=256, epsilon=2.0, cells=8, cohorts=64).title
+    'O-RR (closed)'
+    """
+    alphabet, encoding = _encoded(symbols, other, cells, cohorts, 1, seed)
+    return Survey(alphabet, encoding, KRR(encoding.cells, epsilon), name)
+
+
+def orappor(
+    *,
+    epsilon: object,
+    cells: int,
+    cohorts: int,
+    hashes: int = 1,
+    symbols: Iterable[object] | int | None = None,
+    name: str = "",
+    seed: bytes | None = None,
+    other: object = None,
+) -> Survey:
+    """O-RAPPOR: bit flips on Bloom filters of h hashes in C cohorts; closed (by permutations) with `symbols=`.
+
+    Paper: section 5.2 (open), 5.4 (closed). Each bit gets epsilon / min(2h, k).
+
+    >>> orappor(epsilon=2.0, cells=128, cohorts=8, hashes=2, seed=bytes(16))
+    <Survey: O-RAPPOR, open alphabet, 128 cells, 8 cohorts, 2 hashes, epsilon 2, digest 5fdf7ad4>
+    """
+    check_size("hashes", hashes, 1, MAX_HASHES)
+    alphabet, encoding = _encoded(symbols, other, cells, cohorts, hashes, seed)
+    return Survey(alphabet, encoding, BitFlip(encoding.cells, epsilon, min(2 * hashes, encoding.cells)), name)
+
+
+def _encoded(
+    symbols: Iterable[object] | int | None, other: object, cells: int, cohorts: int, hashes: int, seed: bytes | None
+) -> tuple[Alphabet, Encoding]:
+    public = os.urandom(16) if seed is None else seed
+    sizes = check_size("cells", cells, 2, 1 << 24), check_size("cohorts", cohorts, 1, 1 << 20)
+    if symbols is None:
+        alphabet = Alphabet(None, None if other is None else str(other))
+        return alphabet, Hashed(*sizes, hashes, public)
+    alphabet = Alphabet.closed(symbols, other)
+    return alphabet, Permuted(len(alphabet), *sizes, hashes, public)

@@ -1,0 +1,328 @@
+"""What clients and analyst agree on in public: alphabet, encoding, mechanism, seed, bound together by a digest."""
+
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from deniable.errors import SurveyError
+from deniable.mechanisms import KRR, BitFlip, Mechanism, epsilon_text
+from deniable.mechanisms.base import check_size
+from deniable.survey.alphabet import Alphabet, symbol_from_json
+from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
+
+__all__ = ["Survey", "write_atomically"]
+
+FORMAT = "deniable-survey/1"
+MAX_COUNTERS = 1 << 27
+_MAX_TEXT = 1 << 28
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes, *, mode: int = 0o644) -> None:
+    """Replace `path` with `data`, or leave it as it was: temporary file, fsync, rename, fsync of the folder."""
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Survey:
+    """The public agreement: an immutable value with one canonical JSON text and the digest of that text.
+
+    Usually made by a preset (`warner`, `krr`, `krappor`, `orr`, `orappor`) and shared as a file.
+
+    >>> import deniable as dn
+    >>> survey = dn.krr(symbols=["chrome", "firefox", "safari"], epsilon=1, name="browser")
+    >>> survey
+    <Survey 'browser': k-RR, 3 symbols, epsilon 1, digest 3ae3a9fe>
+    >>> dn.Survey.from_json(survey.to_json()) == survey
+    True
+    """
+
+    alphabet: Alphabet
+    encoding: Encoding
+    mechanism: Mechanism
+    name: str = ""
+    digest: str = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or len(self.name) > 500:
+            raise SurveyError("name must be text of at most 500 characters")
+        try:
+            self.name.encode("utf-8")
+        except UnicodeEncodeError:
+            raise SurveyError("name must be valid Unicode text, got one with a lone surrogate") from None
+        self.encoding.check(self.alphabet)
+        if self.encoding.cells != self.mechanism.cells:
+            raise SurveyError(
+                f"mechanism and encoding must share their cells, got {self.mechanism.cells} and {self.encoding.cells}"
+            )
+        # The privacy claim needs this: an answer may occupy h cells, and two answers may differ in all of them.
+        h, k = self.encoding.hashes, self.encoding.cells
+        if isinstance(self.mechanism, KRR) and h != 1:
+            raise SurveyError(f"hashes must be 1 for k-ary randomised response, got {h}; use orappor for Bloom filters")
+        if isinstance(self.mechanism, BitFlip) and self.mechanism.distance != min(2 * h, k):
+            raise SurveyError(
+                f"distance must be min(2 * hashes, cells) = {min(2 * h, k)}, got {self.mechanism.distance}; "
+                "two answers can differ in that many bits"
+            )
+        if self.cohorts * self.columns > MAX_COUNTERS:
+            raise SurveyError(
+                f"cohorts times cells must be at most {MAX_COUNTERS}, got {self.cohorts * self.columns}; "
+                "use fewer cohorts or cells"
+            )
+        object.__setattr__(self, "digest", hashlib.sha256(_canonical(self._fields())).hexdigest())
+
+    # What the paper's letters are called here.
+    @property
+    def cells(self) -> int:
+        """k: how many cells one cohort's report can name."""
+        return self.encoding.cells
+
+    @property
+    def cohorts(self) -> int:
+        """C: how many cohorts share the population."""
+        return self.encoding.cohorts
+
+    @property
+    def hashes(self) -> int:
+        """h: how many cells one symbol may occupy."""
+        return self.encoding.hashes
+
+    @property
+    def columns(self) -> int:
+        """How many counters one cohort of the tally has."""
+        return self.mechanism.columns
+
+    @property
+    def symbols(self) -> tuple[Any, ...] | None:
+        """The closed alphabet in order, or None for an open one."""
+        return self.alphabet.symbols
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon that was asked for; `mechanism.epsilon` is the exact rational."""
+        return float(self.mechanism.epsilon)
+
+    @property
+    def epsilon_spent(self) -> float:
+        """The epsilon that the realised integers spend, never above the one asked for.
+
+        >>> import deniable as dn
+        >>> dn.warner(epsilon=1.0).epsilon_spent <= 1.0
+        True
+        """
+        return self.mechanism.epsilon_spent
+
+    @property
+    def title(self) -> str:
+        """The paper's name for this combination of encoding and randomiser."""
+        bits = isinstance(self.mechanism, BitFlip)
+        if isinstance(self.encoding, Direct):
+            return "k-RAPPOR" if bits else "W-RR" if self.cells == 2 else "k-RR"
+        return ("O-RAPPOR" if bits else "O-RR") + ("" if self.alphabet.is_open else " (closed)")
+
+    def key(self, value: object) -> int:
+        """What stands for a symbol in every cohort: its position, or its fingerprint."""
+        return self.encoding.key(self.alphabet, value)
+
+    def encode(self, cohort: int, value: object) -> tuple[int, ...]:
+        """The cells that `value` occupies in `cohort`: pure, public, and not private on its own.
+
+        >>> import deniable as dn
+        >>> dn.krr(symbols=["no", "maybe", "yes"], epsilon=1).encode(0, "yes")
+        (2,)
+        """
+        if not 0 <= cohort < self.encoding.cohorts:
+            raise SurveyError(f"cohort must be from 0 to {self.cohorts - 1}, got {cohort}")
+        return self.encoding.encode(cohort, self.encoding.key(self.alphabet, value))
+
+    def _fields(self) -> dict[str, object]:
+        encoding: dict[str, object] = {"kind": self.encoding.kind, "cells": self.cells}
+        if isinstance(self.encoding, (Hashed, Permuted)):
+            encoding |= {"cohorts": self.cohorts, "hashes": self.hashes, "seed": self.encoding.seed.hex()}
+        mechanism: dict[str, object] = {
+            "kind": self.mechanism.kind,
+            "epsilon": epsilon_text(self.mechanism.epsilon),
+            "width": self.mechanism.width,
+        }
+        mechanism |= {name: str(value) for name, value in self.mechanism.thresholds().items()}
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "alphabet": self.alphabet.to_json(),
+            "encoding": encoding,
+            "mechanism": mechanism,
+        }
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The survey as JSON text, digest included; without `indent` it is the canonical text plus the digest."""
+        fields = self._fields() | {"digest": self.digest}
+        if indent is None:
+            return _canonical(fields).decode()
+        return json.dumps(fields, ensure_ascii=False, indent=indent) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Survey":
+        """The survey in a JSON text; refuses unknown fields, wrong types, wrong thresholds and a wrong digest."""
+        if len(text) > _MAX_TEXT:
+            raise SurveyError(f"survey text must be at most {_MAX_TEXT} characters, got {len(text)}")
+        try:
+            fields = json.loads(
+                text, object_pairs_hook=_no_duplicates, parse_float=_no_floats, parse_constant=_no_floats
+            )
+        except SurveyError:
+            raise
+        except (ValueError, RecursionError) as problem:
+            raise SurveyError(f"survey must be JSON text: {problem}") from None
+        return cls._from_fields(fields)
+
+    @classmethod
+    def _from_fields(cls, fields: object) -> "Survey":
+        top = _record("survey", fields, "format name alphabet encoding mechanism digest")
+        if top["format"] != FORMAT:
+            raise SurveyError(
+                f"format must be {FORMAT!r}, got {str(top['format'])[:40]!r}; this version reads no other"
+            )
+        alphabet = _read_alphabet(top["alphabet"])
+        encoding = _read_encoding(top["encoding"], alphabet)
+        mechanism = _read_mechanism(top["mechanism"], encoding)
+        survey = cls(alphabet, encoding, mechanism, top["name"])
+        if top["digest"] != survey.digest:
+            raise SurveyError(
+                f"digest must be {survey.digest[:8]}... for these fields, got {str(top['digest'])[:8]}...; "
+                "the survey was altered after it was made"
+            )
+        return survey
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the survey as indented JSON, atomically."""
+        write_atomically(path, self.to_json(indent=2).encode())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Survey":
+        """Read a survey that `save` wrote."""
+        try:
+            return cls.from_json(Path(path).read_bytes())
+        except SurveyError as problem:
+            raise SurveyError(f"{os.fspath(path)}: {problem}") from None
+
+    def __repr__(self) -> str:
+        size = "open alphabet" if self.alphabet.is_open else f"{len(self.alphabet)} symbols"
+        shape = ""
+        if not isinstance(self.encoding, Direct):
+            shape = f", {self.cells} cells, {self.cohorts} cohorts"
+        if self.hashes > 1:
+            shape += f", {self.hashes} hashes"
+        name = f" {self.name!r}" if self.name else ""
+        epsilon = epsilon_text(self.mechanism.epsilon)
+        return f"<Survey{name}: {self.title}, {size}{shape}, epsilon {epsilon}, digest {self.digest[:8]}>"
+
+
+def _canonical(fields: dict[str, object]) -> bytes:
+    """Sorted keys, no blanks, UTF-8, integers only: the same bytes from every JSON writer."""
+    return json.dumps(fields, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(
+        "utf-8", "surrogatepass"
+    )
+
+
+def _no_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise SurveyError("survey fields must not repeat")
+    return found
+
+
+def _no_floats(text: str) -> object:
+    raise SurveyError(f"survey numbers must be integers, got {text[:40]!r}; epsilon is text")
+
+
+def _record(what: str, value: object, required: str, optional: str = "") -> dict[str, Any]:
+    """`value` as a record with exactly these fields, each of the type its name has everywhere in a survey."""
+    if not isinstance(value, dict):
+        raise SurveyError(f"{what} must be an object, got {type(value).__name__}")
+    needed = set(required.split())
+    if missing := sorted(needed - set(value)):
+        raise SurveyError(f"{what} must have the field {missing[0]!r}")
+    if unknown := sorted(set(value) - needed - set(optional.split())):
+        raise SurveyError(f"{what} must not have the field {unknown[0][:40]!r}; this version does not know it")
+    integers = {"cells", "cohorts", "hashes", "width"}
+    for name in set(value) - {"alphabet", "encoding", "mechanism", "symbols", "other" if what == "alphabet" else ""}:
+        wanted = int if name in integers else str
+        if type(value[name]) is not wanted:
+            shown = {int: "an integer", str: "text"}[wanted]
+            raise SurveyError(f"{what} field {name!r} must be {shown}, got {type(value[name]).__name__}")
+    return value
+
+
+def _read_alphabet(value: object) -> Alphabet:
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if kind == "open":
+        _record("alphabet", value, "kind")
+        return Alphabet.open()
+    if kind != "closed":
+        raise SurveyError(f"alphabet kind must be 'open' or 'closed', got {str(kind)[:40]!r}")
+    fields = _record("alphabet", value, "kind symbols", "other")
+    if not isinstance(fields["symbols"], list):
+        raise SurveyError(f"alphabet symbols must be a list, got {type(fields['symbols']).__name__}")
+    other = symbol_from_json(fields["other"]) if "other" in fields else None
+    return Alphabet(tuple(symbol_from_json(s) for s in fields["symbols"]), other)
+
+
+def _read_encoding(value: object, alphabet: Alphabet) -> Encoding:
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if kind == "direct":
+        return Direct(_record("encoding", value, "kind cells")["cells"])
+    if kind not in ("hashed", "permuted"):
+        raise SurveyError(f"encoding kind must be 'direct', 'hashed' or 'permuted', got {str(kind)[:40]!r}")
+    fields = _record("encoding", value, "kind cells cohorts hashes seed")
+    try:
+        seed = bytes.fromhex(fields["seed"])
+    except ValueError:
+        seed = b""
+    if seed.hex() != fields["seed"]:
+        raise SurveyError("encoding field 'seed' must be lower-case hexadecimal")
+    sizes = (fields["cells"], fields["cohorts"], fields["hashes"])
+    return Hashed(*sizes, seed) if kind == "hashed" else Permuted(len(alphabet), *sizes, seed)
+
+
+def _read_mechanism(value: object, encoding: Encoding) -> Mechanism:
+    kind = value.get("kind") if isinstance(value, dict) else None
+    mechanism: Mechanism
+    if kind == "krr":
+        fields = _record("mechanism", value, "kind epsilon width keep other")
+        mechanism = KRR(encoding.cells, fields["epsilon"])
+    elif kind == "bitflip":
+        fields = _record("mechanism", value, "kind epsilon width flip")
+        mechanism = BitFlip(encoding.cells, fields["epsilon"], min(2 * encoding.hashes, encoding.cells))
+    else:
+        raise SurveyError(f"mechanism kind must be 'krr' or 'bitflip', got {str(kind)[:40]!r}")
+    check_size("width", fields["width"], 64, 64)
+    if fields["epsilon"] != epsilon_text(mechanism.epsilon):
+        raise SurveyError(
+            f"epsilon must be spelled {epsilon_text(mechanism.epsilon)!r} in a survey, got {fields['epsilon'][:40]!r}"
+        )
+    for name, threshold in mechanism.thresholds().items():
+        if fields[name] != str(threshold):
+            raise SurveyError(
+                f"threshold {name!r} must be {threshold} for epsilon {fields['epsilon']}, got {fields[name][:40]!r}; "
+                "whoever wrote this survey computes another mechanism"
+            )
+    return mechanism

@@ -34,7 +34,7 @@ class Report:
     >>> survey = dn.krr(symbols=4, epsilon=1)
     >>> report = Report(survey, cohort=0, payload=b"\\x02")
     >>> report.pack().hex()
-    '01f2eb09cb4c6bf0bd02'
+    '01b0601a6b869bbeba02'
     >>> Report.unpack(survey, report.pack()) == report
     True
     """

@@ -89,7 +89,7 @@ class Hashed(Encoding):
     >>> encoding = Hashed(cells=8, cohorts=4, hashes=1, seed=bytes(16))
     >>> key = encoding.key(Alphabet.open(), "firefox")
     >>> [encoding.encode(c, key) for c in range(4)]
-    [(4,), (0,), (5,), (6,)]
+    [(3,), (6,), (2,), (1,)]
     """
 
     kind: ClassVar[str] = "hashed"

@@ -19,7 +19,7 @@ def warner(*, epsilon: object, symbols: Iterable[object] = ("no", "yes"), name: 
     Paper: `eq:warner_response`.
 
     >>> warner(epsilon=1.0)
-    <Survey: W-RR, 2 symbols, epsilon 1, digest 01d02bb2>
+    <Survey: W-RR, 2 symbols, epsilon 1, digest 18ca4d86>
     """
     alphabet = Alphabet.closed(symbols)
     if len(alphabet) != 2:
@@ -70,7 +70,7 @@ def orr(
     Paper: section 5.1 (open), 5.4 (closed).
 
     >>> orr(epsilon=2.0, cells=8, cohorts=64, name="homepage", seed=bytes(16))
-    <Survey 'homepage': O-RR, open alphabet, 8 cells, 64 cohorts, epsilon 2, digest 03c4ae9f>
+    <Survey 'homepage': O-RR, open alphabet, 8 cells, 64 cohorts, epsilon 2, digest fa0a114c>
     >>> orr(symbols=256, epsilon=2.0, cells=8, cohorts=64).title
     'O-RR (closed)'
     """
@@ -94,7 +94,7 @@ def orappor(
     Paper: section 5.2 (open), 5.4 (closed). Each bit gets epsilon / min(2h, k).
 
     >>> orappor(epsilon=2.0, cells=128, cohorts=8, hashes=2, seed=bytes(16))
-    <Survey: O-RAPPOR, open alphabet, 128 cells, 8 cohorts, 2 hashes, epsilon 2, digest 5fdf7ad4>
+    <Survey: O-RAPPOR, open alphabet, 128 cells, 8 cohorts, 2 hashes, epsilon 2, digest d5fa657e>
     """
     check_size("hashes", hashes, 1, MAX_HASHES)
     alphabet, encoding = _encoded(symbols, other, cells, cohorts, hashes, seed)

@@ -51,7 +51,7 @@ class Survey:
     >>> import deniable as dn
     >>> survey = dn.krr(symbols=["chrome", "firefox", "safari"], epsilon=1, name="browser")
     >>> survey
-    <Survey 'browser': k-RR, 3 symbols, epsilon 1, digest 3ae3a9fe>
+    <Survey 'browser': k-RR, 3 symbols, epsilon 1, digest 492d6818>
     >>> dn.Survey.from_json(survey.to_json()) == survey
     True
     """

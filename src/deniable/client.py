@@ -56,6 +56,12 @@ class Client:
             raise ValueError(
                 f"entropy must give {survey.mechanism.width}-bit words, got {self._entropy.width}-bit words"
             )
+        if memoize and survey.mechanism.width != DerivedEntropy.width:
+            # Wider words would hardly ever fall below the thresholds: the truth would leave unrandomised.
+            raise ValueError(
+                f"a memoised survey must use {DerivedEntropy.width}-bit words, got {survey.mechanism.width}-bit words; "
+                "pass memoize=False"
+            )
         self._state = None if state is None else Path(state)
         if self._state is not None and self._state.exists():
             self._cohort, secret = _read_state(self._state, survey)
@@ -97,9 +103,12 @@ class Client:
 
     def __repr__(self) -> str:
         kept = "not memoised" if self._secret is None else "memoised"
-        where = "in memory only" if self._state is None else f"state in {self._state}"
+        if self._state is not None:
+            kept += f", state in {self._state}"
+        elif self._secret is not None:
+            kept += " in memory only"
         whose = f"survey {self._survey.digest[:8]}, cohort {self._cohort} of {self._survey.cohorts}"
-        return f"<Client of {whose}, {kept} {where}>"
+        return f"<Client of {whose}, {kept}>"
 
 
 def _write_state(path: Path, survey: Survey, cohort: int, secret: bytes) -> None:
@@ -114,19 +123,27 @@ def _checksum(fields: dict[str, object]) -> str:
 
 
 def _read_state(path: Path, survey: Survey) -> tuple[int, bytes]:
-    advice = "restore it, or delete it and accept that earlier reports and new ones can be combined"
+    # Raised here and not inside a handler: a JSONDecodeError holds the text it read, device secret included.
+    found = _parse_state(path.read_bytes())
+    if found is not None and found[0] != survey.digest:
+        raise StateError(
+            f"client state {path} is for survey {found[0][:8]}, not {survey.digest[:8]}; use one file a survey"
+        )
+    if found is None or not 0 <= found[1] < survey.cohorts or len(found[2]) != 32:
+        raise StateError(
+            f"client state {path} is damaged or not a client's state; "
+            "restore it, or delete it and accept that earlier reports and new ones can be combined"
+        )
+    return found[1], found[2]
+
+
+def _parse_state(data: bytes) -> tuple[str, int, bytes] | None:
+    """The survey's digest, the cohort and the secret, or None if the file is damaged."""
     try:
-        fields = json.loads(path.read_bytes())
+        fields = json.loads(data)
         check = fields.pop("check")
         if fields["format"] != _STATE or not hmac.compare_digest(check, _checksum(fields)):
-            raise ValueError
-        cohort, secret, digest = fields["cohort"], bytes.fromhex(fields["secret"]), fields["survey"]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise StateError(f"client state {path} is damaged or not a client's state; {advice}") from None
-    if digest != survey.digest:
-        raise StateError(
-            f"client state {path} is for survey {digest[:8]}, not {survey.digest[:8]}; use one file a survey"
-        )
-    if not 0 <= cohort < survey.cohorts or len(secret) != 32:
-        raise StateError(f"client state {path} is damaged or not a client's state; {advice}")
-    return cohort, secret
+            return None
+        return str(fields["survey"]), int(fields["cohort"]), bytes.fromhex(fields["secret"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None

@@ -24,9 +24,14 @@ def parse_epsilon(value: object) -> Fraction:
     >>> parse_epsilon(0.1), parse_epsilon("1/3"), parse_epsilon(2)
     (Fraction(1, 10), Fraction(1, 3), Fraction(2, 1))
     """
-    refusal = SurveyError(
-        f"epsilon must be a positive finite number, decimal text or a fraction, got {str(value)[:40]!r}"
-        + ("; a survey with epsilon 0 carries no information" if value == 0 and not isinstance(value, bool) else "")
+    try:
+        shown = str(value)[:40]
+    except ValueError:
+        shown = "a number of thousands of digits"
+    refusal = SurveyError(f"epsilon must be a positive finite number, decimal text or a fraction, got {shown!r}")
+    outside = SurveyError(
+        f"epsilon must be between 1e-9 and 64 with at most 256-bit parts, got {shown!r}; "
+        "a useful epsilon lies between 0.1 and 10"
     )
     if isinstance(value, bool) or not isinstance(value, (numbers.Real, decimal.Decimal, str)):
         raise refusal
@@ -36,19 +41,20 @@ def parse_epsilon(value: object) -> Fraction:
         text = str(value).strip()
         # The length and the exponent are bounded before Fraction() sees them: "1e999999999" must not cost memory.
         mantissa, _, exponent = text.lower().partition("e")
-        if len(text) > 80 or len(exponent) > 3 or not set(mantissa) <= set("0123456789./+_"):
+        if len(text) > 400 or not (set(mantissa) <= set("0123456789./+_") and set(exponent) <= set("0123456789+-")):
             raise refusal
+        if len(exponent) > 3:
+            raise outside
         try:
             exact = Fraction(text)
         except (ValueError, ZeroDivisionError):
             raise refusal from None
-    if exact <= 0:
+    if exact == 0:
+        raise SurveyError(f"{refusal}; a survey with epsilon 0 carries no information")
+    if exact < 0:
         raise refusal
     if not _SMALLEST <= exact <= _LARGEST or max(exact.numerator, exact.denominator).bit_length() > 256:
-        raise SurveyError(
-            f"epsilon must be between 1e-9 and 64 with at most 256-bit parts, got {str(value)[:40]!r}; "
-            "a useful epsilon lies between 0.1 and 10"
-        )
+        raise outside
     return exact
 
 
@@ -153,10 +159,10 @@ def verify(rows: Sequence[Sequence[int]], epsilon: object) -> bool:
     False
     """
     exact = parse_epsilon(epsilon)
-    if len({sum(row) for row in rows}) != 1 or len({len(row) for row in rows}) != 1:
-        raise SurveyError("channel rows must have equal lengths and equal sums")
     if any(weight < 0 for row in rows for weight in row):
         raise SurveyError("channel weights must not be negative")
+    if len({sum(row) for row in rows}) != 1 or len({len(row) for row in rows}) != 1 or not any(rows[0]):
+        raise SurveyError("channel rows must have equal lengths and equal, positive sums")
     for column in zip(*rows, strict=True):
         smallest, largest = min(column), max(column)
         if largest and (not smallest or not at_most_exp(Fraction(largest, smallest), exact)):

@@ -17,6 +17,8 @@ Symbol: TypeAlias = str | int | bytes
 
 MAX_SYMBOLS = 1 << 24
 _SAFE = (1 << 53) - 1
+_DIGITS = 80
+_LONG = 10**_DIGITS
 
 
 def canonical_symbol(value: object) -> Symbol:
@@ -26,20 +28,29 @@ def canonical_symbol(value: object) -> Symbol:
     True
     """
     if isinstance(value, str):
-        text = value if value.isascii() else unicodedata.normalize("NFC", value)
-        if not text.isascii():
-            try:
-                text.encode("utf-8")
-            except UnicodeEncodeError:
-                raise AlphabetError(
-                    "symbol must be valid Unicode text, got one with a lone surrogate; decode the text properly first"
-                ) from None
-        return str(text)
+        # Not str(value): for a member of a text enumeration that is its name, not its text.
+        text = value if type(value) is str else str.__str__(value)
+        return text if text.isascii() else _valid_unicode(unicodedata.normalize("NFC", text))
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise AlphabetError(f"symbol must be text, an integer or bytes, got {type(value).__name__}")
-    return int(value.__index__())
+    number = int(value.__index__())
+    if abs(number) >= _LONG:
+        raise AlphabetError(f"symbol must be an integer of at most {_DIGITS} digits, got a longer one; use text")
+    return number
+
+
+def _valid_unicode(text: str) -> str:
+    try:
+        text.encode("utf-8")
+        return text
+    except UnicodeEncodeError:
+        pass
+    # Raised outside the handler: a UnicodeEncodeError holds the text, and would travel along as the context.
+    raise AlphabetError(
+        "symbol must be valid Unicode text, got one with a lone surrogate; decode the text properly first"
+    )
 
 
 def symbol_bytes(symbol: Symbol) -> bytes:
@@ -74,7 +85,7 @@ def symbol_from_json(value: object) -> Symbol:
         symbol: object = value
         if isinstance(value, dict) and list(value) == ["bytes"]:
             symbol = bytes.fromhex(value["bytes"])
-        elif isinstance(value, dict) and list(value) == ["int"] and len(value["int"]) <= 80:
+        elif isinstance(value, dict) and list(value) == ["int"] and len(value["int"]) <= _DIGITS + 1:
             symbol = int(value["int"])
         found = canonical_symbol(symbol)
     except (TypeError, ValueError) as problem:
@@ -121,7 +132,7 @@ class Alphabet:
             raise SurveyError(f"symbols must be a collection of symbols, got one {type(symbols).__name__}")
         if isinstance(symbols, bool) or not (hasattr(symbols, "__index__") or hasattr(symbols, "__iter__")):
             raise SurveyError(f"symbols must be a collection or a count, got {type(symbols).__name__}")
-        if hasattr(symbols, "__index__") and not hasattr(symbols, "__iter__"):
+        if not isinstance(symbols, Iterable):
             if not 2 <= symbols.__index__() <= MAX_SYMBOLS:
                 raise SurveyError(f"symbols must number from 2 to {MAX_SYMBOLS}, got {symbols}")
             symbols = range(symbols.__index__())

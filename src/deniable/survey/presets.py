@@ -96,7 +96,7 @@ def orappor(
     >>> orappor(epsilon=2.0, cells=128, cohorts=8, hashes=2, seed=bytes(16))
     <Survey: O-RAPPOR, open alphabet, 128 cells, 8 cohorts, 2 hashes, epsilon 2, digest d5fa657e>
     """
-    check_size("hashes", hashes, 1, MAX_HASHES)
+    hashes = check_size("hashes", hashes, 1, MAX_HASHES)
     alphabet, encoding = _encoded(symbols, other, cells, cohorts, hashes, seed)
     return Survey(alphabet, encoding, BitFlip(encoding.cells, epsilon, min(2 * hashes, encoding.cells)), name)
 

@@ -182,11 +182,15 @@ class Survey:
     @classmethod
     def from_json(cls, text: str | bytes) -> "Survey":
         """The survey in a JSON text; refuses unknown fields, wrong types, wrong thresholds and a wrong digest."""
+        if not isinstance(text, (str, bytes)):
+            raise SurveyError(f"survey must be JSON text, got {type(text).__name__}")
         if len(text) > _MAX_TEXT:
             raise SurveyError(f"survey text must be at most {_MAX_TEXT} characters, got {len(text)}")
         try:
+            # Decoded here because json.loads would also guess UTF-16 and UTF-32, which other readers refuse.
+            decoded = text.decode("utf-8") if isinstance(text, bytes) else text
             fields = json.loads(
-                text, object_pairs_hook=_no_duplicates, parse_float=_no_floats, parse_constant=_no_floats
+                decoded, object_pairs_hook=_no_duplicates, parse_float=_no_floats, parse_constant=_no_floats
             )
         except SurveyError:
             raise

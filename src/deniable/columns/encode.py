@@ -1,0 +1,156 @@
+"""The encodings of `survey.encodings` on whole columns: the only second implementation of anything.
+
+`tests/contracts/test_columns.py` ties every function here to the one-at-a-time code, value by value.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import AlphabetError
+from deniable.survey import Direct, Encoding, Hashed, Permuted, Survey
+from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides
+
+__all__ = ["cell_table", "cells_at", "keys_of"]
+
+Words = npt.NDArray[np.uint64]
+Cells = npt.NDArray[np.int32]
+
+_BLOCK = 1 << 16
+_U = np.uint64
+
+
+def keys_of(survey: Survey, symbols: Sequence[object]) -> Words:
+    """What stands for each symbol in every cohort: its position, or its fingerprint."""
+    alphabet = survey.alphabet
+    if not alphabet.is_open and (symbols is alphabet.symbols):
+        return np.arange(len(alphabet), dtype=np.uint64)
+    try:
+        return np.fromiter((survey.key(s) for s in symbols), np.uint64, len(symbols))
+    except AlphabetError as problem:
+        raise AlphabetError(f"every symbol must be one that the survey can encode: {problem}") from None
+
+
+def mix64(z: Words) -> Words:
+    """`survey.hashing.mix64`, in place."""
+    z ^= z >> _U(30)
+    z *= _U(0xBF58476D1CE4E5B9)
+    z ^= z >> _U(27)
+    z *= _U(0x94D049BB133111EB)
+    z ^= z >> _U(31)
+    return z
+
+
+def stream(keys: Words, index: Words) -> Words:
+    """`survey.hashing.stream`, broadcast."""
+    with np.errstate(over="ignore"):
+        return mix64(keys + (index + _U(1)) * _U(GAMMA))
+
+
+def scale(words: Words, bound: int) -> Words:
+    """floor(word * bound / 2**64) for bound <= 2**32, in 64-bit arithmetic."""
+    high, low = words >> _U(32), words & _U(0xFFFFFFFF)
+    high *= _U(bound)
+    low *= _U(bound)
+    low >>= _U(32)
+    high += low
+    high >>= _U(32)
+    return high
+
+
+def _permute(keys: Words, size: int, x: Words) -> Words:
+    """`survey.hashing.permute` at one point per key; `keys` and `x` broadcast together."""
+    a, b = feistel_sides(size)
+    value = np.broadcast_to(x, np.broadcast_shapes(keys.shape, x.shape)).astype(np.uint64)
+    keys = np.broadcast_to(keys, value.shape)
+    walking = np.ones(value.shape, bool)
+    while walking.any():
+        left, right = np.divmod(value[walking], _U(b))
+        key = keys[walking]
+        for turn in range(0, FEISTEL_ROUNDS, 2):
+            left = (left + scale(stream(key, right + _U(turn << 32)), a)) % _U(a)
+            right = (right + scale(stream(key, left + _U(turn + 1 << 32)), b)) % _U(b)
+        value[walking] = left * _U(b) + right
+        walking = value >= _U(size)
+    return value
+
+
+def _permutation_rows(keys: Words, size: int) -> npt.NDArray[np.intp]:
+    """All of each permutation, one row a key. A round function has only sqrt(size) inputs, so it is tabulated."""
+    a, b = feistel_sides(size)
+    rows = np.arange(len(keys))[:, None]
+    sides = (a, b)
+    tables = []
+    for turn in range(FEISTEL_ROUNDS):
+        target, source = sides[turn % 2], sides[1 - turn % 2]
+        index = np.arange(source, dtype=np.uint64) + _U(turn << 32)
+        tables.append(scale(stream(keys[:, None], index[None, :]), target).astype(np.intp))
+    point = np.broadcast_to(np.arange(size), (len(keys), size))
+    left, right = np.divmod(point, b)
+    left, right = left.copy(), right.copy()
+
+    def rounds(row: npt.NDArray[np.intp], left: npt.NDArray[np.intp], right: npt.NDArray[np.intp]) -> None:
+        for turn in range(0, FEISTEL_ROUNDS, 2):
+            left += tables[turn].ravel().take(right + row * b)
+            np.subtract(left, a, out=left, where=left >= a)
+            right += tables[turn + 1].ravel().take(left + row * a)
+            np.subtract(right, b, out=right, where=right >= b)
+
+    rounds(rows, left, right)
+    value: npt.NDArray[np.intp] = left * b + right
+    while (row_of := np.nonzero(value >= size))[0].size:
+        left, right = np.divmod(value[row_of], b)
+        rounds(row_of[0], left, right)
+        value[row_of] = left * b + right
+    return value
+
+
+def cells_at(encoding: Encoding, cohorts: npt.NDArray[Any], keys: Words) -> Cells:
+    """The cells of each (cohort, key) pair, shape (n, h); a repeat within one answer is marked by the cell number k."""
+    if isinstance(encoding, Direct):
+        return keys.astype(np.int32)[:, None]
+    if not isinstance(encoding, (Hashed, Permuted)):
+        raise TypeError(f"no column code for {type(encoding).__name__}")
+    hashes = np.arange(encoding.hashes, dtype=np.uint64)
+    index: Words = cohorts.astype(np.uint64)[:, None] * _U(encoding.hashes) + hashes
+    if isinstance(encoding, Hashed):
+        cells = scale(stream(keys[:, None], index), encoding.cells)
+    else:
+        roots = stream(np.full(1, encoding.root, np.uint64), index)
+        cells = _permute(roots, encoding.symbols, keys[:, None]) % _U(encoding.cells)
+    return _mark_repeats(cells.astype(np.int32), encoding.cells)
+
+
+def _mark_repeats(cells: Cells, k: int) -> Cells:
+    """Replace every cell that stands earlier on the last axis by k: a Bloom filter sets a bit once."""
+    for j in range(1, cells.shape[-1]):
+        cells[..., j][(cells[..., :j] == cells[..., j : j + 1]).any(axis=-1)] = k
+    return cells
+
+
+def cell_table(encoding: Encoding, keys: Words) -> Cells:
+    """H as numbers: the cells of every key in every cohort, shape (C, h, S); the number k marks a repeat."""
+    count = len(keys)
+    if isinstance(encoding, Direct):
+        return keys.astype(np.int32).reshape(1, 1, count)
+    if not isinstance(encoding, (Hashed, Permuted)):
+        raise TypeError(f"no column code for {type(encoding).__name__}")
+    total = encoding.cohorts * encoding.hashes
+    table = np.empty((total, count), np.int32)
+    index = np.arange(total, dtype=np.uint64)
+    width = encoding.symbols if isinstance(encoding, Permuted) else max(count, 1)
+    step = max(1, _BLOCK // width)
+    for start in range(0, total, step):
+        part = index[start : start + step]
+        if isinstance(encoding, Hashed):
+            table[start : start + step] = scale(stream(keys[None, :], part[:, None]), encoding.cells)
+        else:
+            roots = stream(np.full(1, encoding.root, np.uint64), part)
+            rows = _permutation_rows(roots, encoding.symbols)[:, keys.astype(np.intp)]
+            table[start : start + step] = rows % encoding.cells
+    shaped = table.reshape(encoding.cohorts, encoding.hashes, count)
+    if encoding.hashes > 1:
+        shaped = np.moveaxis(_mark_repeats(np.moveaxis(shaped, 1, 2), encoding.cells), 2, 1)
+    return np.ascontiguousarray(shaped)

@@ -1,0 +1,129 @@
+"""`ReportTable`: many reports of one survey as two columns, in NumPy or Arrow."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.columns.counting import count_bits, count_cells
+from deniable.errors import TallyMismatch, WireError
+from deniable.mechanisms import BitFlip
+from deniable.reports import Report
+from deniable.survey import Survey
+from deniable.tally import Tally
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["ReportTable"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReportTable:
+    """Reports as columns: `cohorts` (n,), and `responses`: cell numbers (n,), or packed bits (n, bytes).
+
+    >>> import deniable as dn
+    >>> table = dn.privatize(dn.krr(symbols=["a", "b"], epsilon=1), ["a", "b", "a"])
+    >>> table
+    <ReportTable of survey d38b7b61: 3 reports>
+    >>> table.to_arrow().column_names
+    ['cohort', 'response']
+    """
+
+    survey: Survey
+    cohorts: npt.NDArray[np.unsignedinteger[Any]]
+    responses: npt.NDArray[np.unsignedinteger[Any]]
+
+    def __post_init__(self) -> None:
+        bits = isinstance(self.survey.mechanism, BitFlip)
+        shape = (len(self.cohorts), self.survey.mechanism.payload_bytes) if bits else (len(self.cohorts),)
+        if self.cohorts.ndim != 1 or self.responses.shape != shape:
+            raise WireError(f"responses must have shape {shape}, got {self.responses.shape}")
+        if self.cohorts.dtype.kind not in "iu" or self.responses.dtype.kind not in "iu":
+            raise WireError(f"report columns must be integers, got {self.cohorts.dtype} and {self.responses.dtype}")
+
+    def __len__(self) -> int:
+        return len(self.cohorts)
+
+    def __repr__(self) -> str:
+        return f"<ReportTable of survey {self.survey.digest[:8]}: {len(self)} reports>"
+
+    def __iter__(self) -> Iterator[Report]:
+        """The reports one by one; for looking at a few, not for counting."""
+        size = self.survey.mechanism.payload_bytes
+        for cohort, response in zip(self.cohorts.tolist(), self.responses, strict=True):
+            payload = response.tobytes() if response.ndim else int(response).to_bytes(size, "little")
+            yield Report(self.survey, cohort, payload)
+
+    def add_to(self, tally: Tally) -> None:
+        """Count every report into `tally`; all of them, or none if one is out of range."""
+        if tally.survey.digest != self.survey.digest:
+            raise TallyMismatch(
+                f"report table is for survey {self.survey.digest[:8]}, this tally is for {tally.survey.digest[:8]}; "
+                "merge only what answers one survey",
+                ours=tally.survey.digest,
+                theirs=self.survey.digest,
+            )
+        counter = count_bits if self.responses.ndim == 2 else count_cells
+        tally.add(*counter(self.cohorts, self.responses, self.survey.cohorts, self.survey.columns))
+
+    def to_arrow(self) -> "pa.Table":
+        """An Arrow table with the columns `cohort` and `response`, and the survey's digest in its metadata."""
+        import pyarrow as pa
+
+        if self.responses.ndim == 2:
+            width = self.responses.shape[1]
+            data = pa.py_buffer(np.ascontiguousarray(self.responses))
+            responses = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(self), [None, data])
+        else:
+            responses = pa.array(self.responses)
+        table = pa.table({"cohort": pa.array(self.cohorts), "response": responses})
+        return table.replace_schema_metadata({"deniable.survey": self.survey.digest})
+
+    @classmethod
+    def from_arrow(cls, survey: Survey, table: "pa.Table | pa.RecordBatch") -> "ReportTable":
+        """The reports in an Arrow table or batch; the column `cohort` may be missing where there is one cohort."""
+        import pyarrow as pa
+
+        digest = (table.schema.metadata or {}).get(b"deniable.survey", survey.digest.encode()).decode()
+        if digest != survey.digest:
+            raise WireError(f"report table must be for survey {survey.digest[:8]}, got {digest[:8]}")
+        names = table.schema.names
+        if "response" not in names or ("cohort" not in names and survey.cohorts > 1):
+            raise WireError(f"report table must have the columns 'cohort' and 'response', got {names}")
+        for name in ("cohort", "response"):
+            if name in names and table.column(name).null_count:
+                raise WireError(f"column {name!r} must not have nulls, got {table.column(name).null_count}")
+        response = _one_chunk(table.column("response"))
+        if isinstance(survey.mechanism, BitFlip):
+            width = survey.mechanism.payload_bytes
+            if response.type != pa.binary(width):
+                response = response.cast(pa.binary(width)) if pa.types.is_binary(response.type) else None
+            if response is None:
+                raise WireError(f"column 'response' must be binary of {width} bytes")
+            start = response.offset * width
+            raw = np.frombuffer(response.buffers()[1], np.uint8, len(response) * width, start)
+            responses: npt.NDArray[Any] = raw.reshape(len(response), width)
+        else:
+            responses = _integers(response, "response")
+        if "cohort" in names:
+            cohorts = _integers(_one_chunk(table.column("cohort")), "cohort")
+        else:
+            cohorts = np.zeros(len(response), np.uint8)
+        return cls(survey, cohorts, responses)
+
+
+def _one_chunk(column: "pa.ChunkedArray | pa.Array") -> "pa.Array":
+    import pyarrow as pa
+
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _integers(column: "pa.Array", name: str) -> npt.NDArray[Any]:
+    import pyarrow as pa
+
+    if not pa.types.is_integer(column.type):
+        raise WireError(f"column {name!r} must hold integers, got {column.type}")
+    return np.asarray(column.to_numpy(zero_copy_only=False))

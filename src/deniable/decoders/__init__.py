@@ -1,0 +1,24 @@
+"""Tally -> Estimate: unbias, solve, constrain."""
+
+from deniable.decoders.base import Decoder
+from deniable.decoders.constraints import Constraint, Normalized, Projected, Unconstrained
+from deniable.decoders.decode import decode, decode_all
+from deniable.decoders.estimate import Estimate, Group
+from deniable.decoders.inversion import Inversion
+from deniable.decoders.least_squares import LeastSquares
+from deniable.decoders.likelihood import Likelihood
+
+__all__ = [
+    "Constraint",
+    "Decoder",
+    "Estimate",
+    "Group",
+    "Inversion",
+    "LeastSquares",
+    "Likelihood",
+    "Normalized",
+    "Projected",
+    "Unconstrained",
+    "decode",
+    "decode_all",
+]

@@ -1,0 +1,45 @@
+"""What every decoder is: a way to solve for p from a tally, and the shared first step, `unbias`."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.design import Design
+from deniable.tally import Tally
+
+__all__ = ["Decoder", "Solution", "unbias"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """What a decoder found: `values`, and beside it the unbiased estimate that error bars belong to."""
+
+    values: Floats
+    raw: Floats
+
+
+class Decoder(ABC):
+    """A strategy value: `Inversion()`, `LeastSquares()`, `Likelihood()`."""
+
+    @abstractmethod
+    def solve(self, tallies: Sequence[Tally], design: Design) -> list[Solution]:
+        """One solution per tally; all tallies belong to surveys with this design."""
+
+
+def unbias(tally: Tally, *, per_cohort: bool = True) -> Floats:
+    """u with E[u] = H p: column frequencies, less what misses contribute, over hit - miss. Shape (C, k).
+
+    `per_cohort` divides each cohort's counts by that cohort's reports (a cohort without reports gives zeros, and is
+    left out by the decoder); otherwise by n / C, the paper's joint normalisation.
+    """
+    mechanism = tally.survey.mechanism
+    hit, miss = float(mechanism.hit), float(mechanism.miss)
+    size = tally.reports.astype(np.float64) if per_cohort else np.full(len(tally.reports), tally.n / len(tally.reports))
+    seen = size > 0
+    frequencies = tally.counts / np.where(seen, size, 1.0)[:, None]
+    return np.where(seen[:, None], (frequencies - miss) / (hit - miss), 0.0)

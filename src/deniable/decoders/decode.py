@@ -1,0 +1,95 @@
+"""`decode`: a tally in, an estimate out."""
+
+from collections.abc import Iterable, Sequence
+
+from deniable.decoders.base import Decoder
+from deniable.decoders.constraints import Constraint, Projected
+from deniable.decoders.estimate import Estimate
+from deniable.decoders.inversion import Inversion
+from deniable.decoders.least_squares import LeastSquares
+from deniable.design import design_of
+from deniable.errors import DecodeError, TallyMismatch
+from deniable.survey import Direct, Survey, Symbol
+from deniable.survey.alphabet import canonical_symbol
+from deniable.tally import Tally
+
+__all__ = ["decode", "decode_all"]
+
+
+def decode(
+    tally: Tally,
+    *,
+    candidates: Iterable[object] | None = None,
+    decoder: Decoder | None = None,
+    constraint: Constraint | None = None,
+) -> Estimate:
+    """Turn counts into a distribution with error bars.
+
+    Without arguments it is the best that is known for the survey: the empirical estimator (`Inversion`) where every
+    symbol has its own cell, `LeastSquares` over cohorts elsewhere, each `Projected` on the simplex. An open alphabet
+    needs `candidates`: the symbols to look for.
+
+    >>> import deniable as dn, numpy as np
+    >>> survey = dn.orr(epsilon=4, cells=8, cohorts=16, seed=bytes(16))
+    >>> tally = dn.count(survey, dn.privatize(survey, ["firefox"] * 9000 + ["lynx"] * 1000))
+    >>> estimate = dn.decode(tally, candidates=["firefox", "lynx", "chrome"])
+    >>> bool(abs(estimate["firefox"] - 0.9) < 0.1)
+    True
+    """
+    return decode_all([tally], candidates=candidates, decoder=decoder, constraint=constraint)[0]
+
+
+def decode_all(
+    tallies: Sequence[Tally],
+    *,
+    candidates: Iterable[object] | None = None,
+    decoder: Decoder | None = None,
+    constraint: Constraint | None = None,
+) -> list[Estimate]:
+    """Decode many tallies that share an encoding (days, groups, repeats, epsilons): set up once, solved together.
+
+    >>> import deniable as dn
+    >>> survey = dn.krr(symbols=2, epsilon=1)
+    >>> [e.n for e in dn.decode_all([dn.Tally(survey, [[6, 4]]), dn.Tally(survey, [[60, 40]])])]
+    [10, 100]
+    """
+    if not tallies:
+        return []
+    survey = tallies[0].survey
+    for tally in tallies:
+        if tally.survey.encoding != survey.encoding or tally.survey.alphabet != survey.alphabet:
+            raise TallyMismatch(
+                f"tally is for survey {tally.survey.digest[:8]}, the first one is for {survey.digest[:8]}; "
+                "decode together only tallies with one encoding",
+                ours=survey.digest,
+                theirs=tally.survey.digest,
+            )
+        if tally.n == 0:
+            raise DecodeError("tally must hold at least one report, got none")
+    symbols = _candidates(survey, candidates)
+    design = design_of(survey, symbols)
+    if decoder is None:
+        decoder = Inversion() if isinstance(survey.encoding, Direct) else LeastSquares()
+    limit = Projected() if constraint is None else constraint
+    solutions = decoder.solve(tallies, design)
+    return [
+        Estimate.of(solution, symbols, decoder, limit, tally, design)
+        for solution, tally in zip(solutions, tallies, strict=True)
+    ]
+
+
+def _candidates(survey: Survey, candidates: Iterable[object] | None) -> tuple[Symbol, ...]:
+    if survey.symbols is not None:
+        if candidates is not None:
+            raise DecodeError("candidates must not be given for a closed alphabet; its symbols are the candidates")
+        return survey.symbols
+    if candidates is None:
+        raise DecodeError("candidates must be given for an open alphabet: the symbols to look for")
+    if isinstance(candidates, (str, bytes)):
+        raise DecodeError(f"candidates must be a collection of symbols, got one {type(candidates).__name__}")
+    found = tuple(canonical_symbol(value) for value in candidates)
+    if not found:
+        raise DecodeError("candidates must hold at least one symbol, got none")
+    if len(set(zip(map(type, found), found, strict=True))) != len(found):
+        raise DecodeError("candidates must be distinct after NFC normalisation; remove the repeats")
+    return found

@@ -1,0 +1,245 @@
+"""`Estimate`: a distribution that is never a bare number, with its standard errors, intervals and provenance."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.decoders.base import Decoder, Solution
+from deniable.decoders.constraints import Constraint
+from deniable.decoders.simplex import project
+from deniable.design import Design
+from deniable.errors import DecodeError
+from deniable.survey import Direct, Symbol
+from deniable.tally import Tally
+from deniable.theory.covariance import score_covariance
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pyarrow as pa
+
+__all__ = ["Estimate", "Group"]
+
+Floats = npt.NDArray[np.float64]
+
+_DENSE_AT_MOST = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Candidates that no report can tell apart, and what is known about their sum."""
+
+    symbols: tuple[Symbol, ...]
+    probability: float
+    standard_error: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate:
+    """What the crowd does, with error bars.
+
+    `probabilities` is the decoder's answer under its constraint; `raw` is the unbiased estimate, to which
+    `standard_errors`, `covariance` and `intervals` belong and which is what should be summed, compared or averaged.
+
+    >>> import deniable as dn
+    >>> survey = dn.krr(symbols=["no", "yes"], epsilon=1)
+    >>> estimate = dn.decode(dn.Tally(survey, [[600, 400]]))
+    >>> estimate
+    <Estimate of 2 symbols from 1000 reports: 'no' 0.716 ± 0.034, 'yes' 0.284 ± 0.034>
+    >>> estimate.intervals(0.95).round(3)
+    array([[0.649, 0.782],
+           [0.218, 0.351]])
+    """
+
+    symbols: tuple[Symbol, ...]
+    probabilities: Floats
+    raw: Floats
+    decoder: Decoder
+    constraint: Constraint
+    tally: Tally
+    design: Design
+    per_cohort: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        solution: Solution,
+        symbols: Sequence[Symbol],
+        decoder: Decoder,
+        constraint: Constraint,
+        tally: Tally,
+        design: Design,
+    ) -> "Estimate":
+        """The estimate of a solution; the tally is copied, so later reports do not change it."""
+        per_cohort = getattr(decoder, "per_cohort", True)
+        values = constraint.apply(solution.values)
+        return cls(tuple(symbols), values, solution.raw, decoder, constraint, tally.copy(), design, per_cohort)
+
+    @property
+    def n(self) -> int:
+        """Reports behind this estimate."""
+        return self.tally.n
+
+    @property
+    def digest(self) -> str:
+        """The digest of the survey that was answered."""
+        return self.tally.survey.digest
+
+    def __getitem__(self, symbol: Symbol) -> float:
+        """The probability of one symbol."""
+        return float(self.probabilities[self.symbols.index(symbol)])
+
+    @property
+    def _is_direct(self) -> bool:
+        return isinstance(self.tally.survey.encoding, Direct)
+
+    @cached_property
+    def _system(self) -> Design:
+        """The design without cohorts that sent nothing."""
+        return self.design.only(self.tally.reports > 0) if self.per_cohort else self.design
+
+    @property
+    def rank(self) -> int:
+        """The rank of H: how many combinations of candidates the reports determine."""
+        return len(self.symbols) if self._is_direct else self._system.factor.rank
+
+    @property
+    def condition(self) -> float:
+        """The condition number of H' H over its range; an estimate of it where H has full rank."""
+        return 1.0 if self._is_direct else self._system.factor.condition
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """The estimated covariance of `raw`, S x S.
+
+        Exact up to the plug-in of observed column frequencies for their expectations: no model of p is assumed, so it
+        holds when candidates are missing too. Given the cohort sizes for the per-cohort normalisation.
+        """
+        if len(self.symbols) > _DENSE_AT_MOST:
+            raise DecodeError(
+                f"standard errors must have at most {_DENSE_AT_MOST} candidates, got {len(self.symbols)}; "
+                "decode a shorter candidate list"
+            )
+        mechanism, tally = self.tally.survey.mechanism, self.tally
+        design = self._system
+        keep = tally.reports > 0 if self.per_cohort else np.ones(len(tally.reports), bool)
+        reports = tally.reports[keep].astype(np.float64)
+        population = project(self.raw)
+        observed = None
+        if self.per_cohort and (reports >= 2).all():
+            observed = tally.counts[keep] / reports[:, None]
+            # The plain plug-in m (1 - m) / n is short by (n - 1) / n on average.
+            inverse = 1 / reports if self._is_direct else 1 / (reports - 1)
+        elif self.per_cohort:
+            inverse = 1 / reports
+        middle = score_covariance(
+            design,
+            mechanism,
+            population,
+            inverse if self.per_cohort else None,
+            n=tally.n,
+            observed=observed,
+        )
+        if self._is_direct:
+            return middle
+        factor = design.factor
+        half = factor.solve(middle)
+        full = factor.solve(np.ascontiguousarray(half.T))
+        return (full + full.T) / 2
+
+    @cached_property
+    def standard_errors(self) -> Floats:
+        """One standard error a symbol, of `raw`; infinite where the reports cannot determine the symbol at all.
+
+        A candidate is determined when no other combination of candidates looks the same to every cohort. Candidates
+        with identical columns never are, one by one: see `groups` for what is known about their sum.
+        """
+        if self._is_direct:  # exactly binomial: no matrix is needed
+            mechanism = self.tally.survey.mechanism
+            m = self.tally.counts[0] / self.n
+            return np.sqrt(m * (1 - m) / self.n) / float(mechanism.hit - mechanism.miss)
+        spread = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        return np.where(self._system.factor.estimable, spread, np.inf)
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """Candidates that share every cell in every cohort that reported, by name, with the sum that is known.
+
+        >>> import deniable as dn, numpy as np
+        >>> survey = dn.orr(epsilon=3, cells=2, cohorts=1, seed=bytes(16))
+        >>> tally = dn.Tally(survey, [[700, 300]])
+        >>> [group.symbols for group in dn.decode(tally, candidates=["a", "b", "c"]).groups]
+        [('a', 'b', 'c')]
+        """
+        found = []
+        for members in [] if self._is_direct else self._system.twins:
+            inside = np.zeros(len(self.symbols))
+            inside[members] = 1.0
+            factor = self._system.factor
+            determined = np.abs(factor.solve(self._system.gram @ inside) - inside).max() < 1e-6
+            error = float(np.sqrt(max(self.covariance[np.ix_(members, members)].sum(), 0.0))) if determined else np.inf
+            names = tuple(self.symbols[i] for i in members)
+            found.append(Group(names, float(self.raw[members].sum()), error))
+        return tuple(found)
+
+    def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
+        """Confidence intervals for each symbol, shape (S, 2), around the unbiased estimate.
+
+        For k-ary surveys the count of a symbol is exactly binomial, so these are Clopper-Pearson intervals, mapped:
+        they cover at least `level`, always. Over cohorts they are normal intervals from the exact covariance of the
+        least-squares estimate. With `simultaneous` all of them hold at once with probability `level` (Bonferroni).
+        They may reach outside [0, 1], as the unbiased estimate does; cutting them there loses no coverage.
+        """
+        if not 0 < level < 1:
+            raise DecodeError(f"level must be between 0 and 1, got {level}")
+        from scipy.special import betaincinv, ndtri
+
+        alpha = (1 - level) / (len(self.symbols) if simultaneous else 1)
+        if not self._is_direct:
+            reach = -float(ndtri(alpha / 2)) * self.standard_errors
+            return np.stack([self.raw - reach, self.raw + reach], axis=1)
+        mechanism = self.tally.survey.mechanism
+        hits, n = self.tally.counts[0].astype(np.float64), float(self.n)
+        low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), n - hits + 1, alpha / 2), 0.0)
+        high = np.where(hits < n, betaincinv(hits + 1, np.maximum(n - hits, 1), 1 - alpha / 2), 1.0)
+        miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
+        return (np.stack([low, high], axis=1) - miss) / r
+
+    def to_arrow(self, level: float = 0.95) -> "pa.Table":
+        """An Arrow table: symbol, probability, raw, standard_error, low, high."""
+        import pyarrow as pa
+
+        kinds = {type(symbol) for symbol in self.symbols}
+        fits = kinds != {int} or all(-(2**63) <= s < 2**63 for s in self.symbols if isinstance(s, int))
+        names = list(self.symbols) if len(kinds) == 1 and fits else [str(symbol) for symbol in self.symbols]
+        low, high = self.intervals(level).T
+        return pa.table(
+            {
+                "symbol": names,
+                "probability": self.probabilities,
+                "raw": self.raw,
+                "standard_error": self.standard_errors,
+                "low": low,
+                "high": high,
+            }
+        )
+
+    def plot(self, *, level: float = 0.95, top: int = 40) -> "alt.LayerChart":
+        """Bars with intervals, largest first: an Altair chart for notebooks, `.save()` and the command line."""
+        from deniable.charts import estimate_chart
+
+        order = np.argsort(-self.probabilities, kind="stable")[:top]
+        intervals = self.intervals(level)[order]
+        names = [str(self.symbols[i]) for i in order]
+        return estimate_chart(names, self.probabilities[order], intervals, level=level)
+
+    def __repr__(self) -> str:
+        order = np.argsort(-self.probabilities, kind="stable")[:3]
+        parts = [f"{self.symbols[i]!r} {self.probabilities[i]:.3f}" for i in order]
+        if len(self.symbols) <= 1024:
+            parts = [f"{part} ± {self.standard_errors[i]:.3f}" for part, i in zip(parts, order, strict=True)]
+        shown = ", ".join(parts) + (", ..." if len(self.symbols) > 3 else "")
+        return f"<Estimate of {len(self.symbols)} symbols from {self.n} reports: {shown}>"

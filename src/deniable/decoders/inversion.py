@@ -1,0 +1,38 @@
+"""The empirical estimator of the k-ary mechanisms: invert the channel, symbol by symbol."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deniable.decoders.base import Decoder, Solution, unbias
+from deniable.design import Design
+from deniable.errors import DecodeError
+from deniable.survey import Direct
+from deniable.tally import Tally
+
+__all__ = ["Inversion"]
+
+
+@dataclass(frozen=True, slots=True)
+class Inversion(Decoder):
+    """p_hat = (T / n - miss) / (hit - miss): unbiased, and exactly binomial symbol by symbol.
+
+    Paper: `eq:rr_empirical` for k-RR, `eq:rappor_empirical` for k-RAPPOR, both with the realised probabilities. Under
+    k-RR the entries sum to one; under k-RAPPOR they do so only on average.
+
+    >>> import deniable as dn
+    >>> survey = dn.krr(symbols=["a", "b"], epsilon=1)
+    >>> estimate = dn.decode(dn.Tally(survey, [[600, 400]]), decoder=Inversion(), constraint=dn.Unconstrained())
+    >>> estimate.probabilities.round(4)
+    array([0.7164, 0.2836])
+    """
+
+    def solve(self, tallies: Sequence[Tally], design: Design) -> list[Solution]:
+        solutions = []
+        for tally in tallies:
+            if not isinstance(tally.survey.encoding, Direct):
+                raise DecodeError(
+                    f"Inversion must have a cell for every symbol, got {tally.survey.title}; use LeastSquares()"
+                )
+            raw = unbias(tally)[0]
+            solutions.append(Solution(raw, raw))
+        return solutions

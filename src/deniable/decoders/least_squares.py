@@ -1,0 +1,109 @@
+"""Least squares over cohorts: the decoder of O-RR and O-RAPPOR.
+
+Paper: `eq:rr_strings_regression`. H is never formed (`design`). The Gram matrix H' H depends neither on epsilon nor on
+the data, so it is factored once for a survey and its candidates and reused for every tally; a single large system is
+iterated instead, with the expected Gram matrix (a multiple of the identity plus rank one, inverted in closed form) as
+preconditioner.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.decoders.base import Decoder, Solution, unbias
+from deniable.design import Design
+from deniable.tally import Tally
+
+__all__ = ["LeastSquares", "conjugate_gradients"]
+
+Floats = npt.NDArray[np.float64]
+
+_FACTOR_ALWAYS = 1024  # candidates up to which factoring costs less than it is worth thinking about
+_FACTOR_AT_MOST = 8192  # candidates up to which a dense Gram matrix is reasonable at all
+_WORTH_FACTORING = 12  # tallies of one large design that pay for a factorisation
+
+
+@dataclass(frozen=True, slots=True)
+class LeastSquares(Decoder):
+    """Minimise |H p - u|**2; the solution of least norm where H has not full rank.
+
+    `per_cohort=True` (the default) divides each cohort's counts by that cohort's own reports and leaves out cohorts
+    without reports. `per_cohort=False` is the paper's joint normalisation, C * counts / n. Both are consistent. The
+    joint one also carries the randomness of the cohort sizes: it adds C / n * (m_c m_c' over cohorts) to the covariance,
+    most of it a common shift of all entries, so its entries sum to one less closely. At S = 256, n = 10**6, geometric
+    population, the per-cohort form has the smaller expected squared error at every epsilon, k and C tried (by 1 % at
+    epsilon 1, up to 3 times at epsilon 8); it loses only where cohorts hold so few reports (below about ten) that
+    equal weights for unequal cohorts cost more: see docs/decisions/0006-cohort-normalisation.md.
+
+    >>> import deniable as dn
+    >>> survey = dn.orr(symbols=3, epsilon=2, cells=2, cohorts=4, seed=bytes(16))
+    >>> tally = dn.simulate(survey, [0.5, 0.3, 0.2], n=10**8, rng=np.random.default_rng(0))
+    >>> dn.decode(tally, decoder=LeastSquares()).probabilities.round(2)
+    array([0.5, 0.3, 0.2])
+    """
+
+    per_cohort: bool = True
+    tolerance: float = 1e-11
+
+    def solve(self, tallies: Sequence[Tally], design: Design) -> list[Solution]:
+        found: dict[int, Floats] = {}
+        whole = [i for i, t in enumerate(tallies) if not self.per_cohort or (t.reports > 0).all()]
+        if whole:
+            right = design.adjoint(np.stack([unbias(tallies[i], per_cohort=self.per_cohort) for i in whole]))
+            found |= zip(whole, self._solve(design, right), strict=True)
+        for i, tally in enumerate(tallies):
+            if i not in found:
+                part = design.only(tally.reports > 0)
+                found[i] = self._solve(part, part.adjoint(unbias(tally)[tally.reports > 0][None]))[0]
+        return [Solution(found[i], found[i]) for i in range(len(tallies))]
+
+    def _solve(self, design: Design, right: Floats) -> Floats:
+        small = design.symbols <= _FACTOR_ALWAYS
+        many = len(right) >= _WORTH_FACTORING and design.symbols <= _FACTOR_AT_MOST
+        if small or many or design.is_factored:
+            return design.factor.solve(right.T).T
+        rows = [conjugate_gradients(design, row, self.tolerance) for row in right]
+        if any(row is None for row in rows):  # too ill-conditioned to iterate
+            return design.factor.solve(right.T).T
+        return np.stack([row for row in rows if row is not None])
+
+
+def conjugate_gradients(design: Design, right: Floats, tolerance: float, most: int = 500) -> Floats | None:
+    """G^+ b by preconditioned conjugate gradients from zero, or None if that did not converge.
+
+    The preconditioner is a I + b w w' with w = H' 1. Because w is in the range of H', every iterate is too, so the
+    limit is the solution of least norm, preconditioned or not.
+    """
+    ones = np.ones(design.symbols)
+    w = design.adjoint(np.ones((design.cohorts, design.cells)))
+    trace, total = float(w.sum()), float((design.forward(ones) ** 2).sum())
+    s = design.symbols
+    off = (total - trace) / (s * (s - 1)) if s > 1 else 0.0
+    a = max(trace / s - off, 1e-12 * trace / s)
+    b = off / float(w.mean()) ** 2
+    shrink = b / (a + b * float(w @ w))
+
+    def precondition(r: Floats) -> Floats:
+        return (r - w * (shrink * float(w @ r))) / a
+
+    x = np.zeros(s)
+    r = right.copy()
+    z = precondition(r)
+    d = z.copy()
+    rho = first = float(r @ z)
+    if first <= 0:
+        return x
+    for _ in range(most):
+        q = design.adjoint(design.forward(d))
+        step = rho / float(d @ q)
+        x += step * d
+        r -= step * q
+        z = precondition(r)
+        old, rho = rho, float(r @ z)
+        if rho <= tolerance**2 * first:
+            return x
+        d *= rho / old
+        d += z
+    return None

@@ -1,0 +1,201 @@
+"""Maximum likelihood on the simplex: exact for index reports, a composite likelihood for bit reports.
+
+Paper: Propositions `prop:max_est_krr` and `prop:max_est_rappor`, and the same likelihoods over cohorts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.decoders.base import Decoder, Solution, unbias
+from deniable.decoders.least_squares import LeastSquares
+from deniable.decoders.simplex import project
+from deniable.design import Design
+from deniable.errors import DecodeError
+from deniable.mechanisms import BitFlip
+from deniable.survey import Direct
+from deniable.tally import Tally
+
+__all__ = ["Likelihood", "composite_bits", "water_fill"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood(Decoder):
+    """The p on the simplex that makes the tally most likely, to a relative duality gap of `tolerance`.
+
+    * k-RR: exact maximum likelihood in closed form (`water_fill`).
+    * O-RR: exact maximum likelihood given the cohort sizes, by spectral projected gradients on the matrix-free design.
+    * k-RAPPOR and O-RAPPOR: the paper's program, a product of the bits' marginals. The bits of one report are dependent,
+      so this is a *composite* likelihood; the full one needs the raw reports, which a tally does not keep.
+
+    The solution is already on the simplex, so every constraint leaves it as it is (up to rounding). Its error bars are
+    those of the unbiased estimate beside it.
+
+    >>> import deniable as dn
+    >>> survey = dn.krr(symbols=5, epsilon="1.0986122886681098")             # e**epsilon is 3, nearly
+    >>> estimate = dn.decode(dn.Tally(survey, [[420, 210, 160, 120, 90]]), decoder=Likelihood())
+    >>> estimate.probabilities.round(6)
+    array([0.829114, 0.164557, 0.006329, 0.      , 0.      ])
+    """
+
+    tolerance: float = 1e-9
+
+    def solve(self, tallies: Sequence[Tally], design: Design) -> list[Solution]:
+        direct = isinstance(tallies[0].survey.encoding, Direct)
+        if direct:
+            raws = [unbias(tally)[0] for tally in tallies]
+        else:
+            raws = [solution.raw for solution in LeastSquares().solve(tallies, design)]
+        solutions = []
+        for tally, raw in zip(tallies, raws, strict=True):
+            mechanism = tally.survey.mechanism
+            hit, miss = float(mechanism.hit), float(mechanism.miss)
+            if not direct:
+                values = _over_cohorts(tally, design, project(raw), self.tolerance)
+            elif isinstance(mechanism, BitFlip):
+                values, _ = composite_bits(tally.counts[0], tally.n, hit, miss, self.tolerance)
+            else:
+                values = water_fill(tally.counts[0], miss / (hit - miss))
+            solutions.append(Solution(values, raw))
+        return solutions
+
+
+def water_fill(counts: npt.ArrayLike, floor: float) -> Floats:
+    """[T_i / lambda - floor]^+ with lambda such that the result sums to one, in O(k log k).
+
+    `floor` is miss / (hit - miss) = 1 / (e**epsilon - 1). If the j largest counts are the support, lambda is their sum
+    over 1 + j * floor; the support is the largest j whose smallest member stays positive.
+
+    Paper: `prop:max_est_krr`.
+    Claim: the maximiser of sum_i T_i log(p_i + floor) over the simplex.
+    Proof: tests/properties/test_likelihood.py::test_water_filling_is_optimal
+
+    >>> water_fill([420, 210, 160, 120, 90], 0.5).round(6)
+    array([0.829114, 0.164557, 0.006329, 0.      , 0.      ])
+    """
+    given = np.asarray(counts, np.float64)
+    if not given.sum() > 0:
+        raise DecodeError("counts must hold at least one report")
+    descending = np.sort(given)[::-1]
+    sizes = np.arange(1, given.size + 1)
+    levels = np.cumsum(descending) / (1 + sizes * floor)
+    last = int(np.flatnonzero(descending > levels * floor)[-1])
+    return np.maximum(given / levels[last] - floor, 0.0)
+
+
+def composite_bits(
+    counts: npt.ArrayLike, n: int, hit: float, miss: float, tolerance: float = 1e-9
+) -> tuple[Floats, float]:
+    """The paper's convex program for k-RAPPOR, and the relative duality gap that was reached.
+
+    maximise sum_j T_j log m_j + (n - T_j) log(1 - m_j), m_j = miss + (hit - miss) p_j, p on the simplex. For a
+    multiplier mu of the sum, each m_j solves T / m - (n - T) / (1 - m) = mu, a quadratic; the sum of the p_j falls as
+    mu rises, so mu is found by bisection. The dual value at mu bounds the optimum from above.
+
+    Paper: `prop:max_est_rappor`, with delta = miss.
+    Claim: relative duality gap at most `tolerance`.
+    Proof: tests/unit/test_likelihood.py::test_composite_bits_closes_the_gap
+
+    >>> p, gap = composite_bits([700, 400, 350], 1000, hit=0.73, miss=0.27)
+    >>> p.round(4), gap < 1e-9
+    (array([0.8185, 0.1815, 0.    ]), True)
+    """
+    t = np.asarray(counts, np.float64)
+    r = hit - miss
+
+    def at(mu: float) -> Floats:
+        spread = np.sqrt((n + mu) ** 2 - 4 * mu * t)
+        # Two forms of the same root; each is free of cancellation where it is used.
+        m = 2 * t / (n + mu + spread) if n + mu > 0 else (n + mu - spread) / (2 * mu)
+        return np.clip((m - miss) / r, 0.0, 1.0)
+
+    def loss(p: Floats) -> float:
+        m = miss + r * p
+        return -float((t * np.log(m) + (n - t) * np.log1p(-m)).sum())
+
+    # At mu = +-bound the sum is 0 or more than 1, whatever the counts.
+    bound = n * (1 / miss + 1 / (1 - hit))
+    low, high = -bound, bound
+    for _ in range(200):
+        mu = (low + high) / 2
+        if at(mu).sum() > 1:
+            low = mu
+        else:
+            high = mu
+        if high - low <= 4 * np.finfo(float).eps * max(abs(low), abs(high)):
+            break
+    below, above = at(high), at(low)
+    # Between the two ends every point of the segment is optimal for its mu; take the one that sums to one.
+    span = above.sum() - below.sum()
+    p = below + (above - below) * ((1 - below.sum()) / span if span > 0 else 0.0)
+    p = np.maximum(p, 0.0)
+    p /= p.sum()
+    best = at(high)
+    dual = loss(best) + high * r * (float(best.sum()) - 1)
+    primal = loss(p)
+    gap = max(primal - dual, 0.0) / abs(primal) if primal else 0.0
+    if gap > tolerance:
+        raise DecodeError(f"likelihood must converge to a gap of {tolerance:g}, got {gap:g}")
+    return p, gap
+
+
+def _over_cohorts(tally: Tally, design: Design, start: Floats, tolerance: float) -> Floats:
+    """Maximise the (composite) likelihood over cohorts by spectral projected gradients, to a relative duality gap.
+
+    The objective is convex in p and smooth on the simplex (miss > 0 keeps every m positive), so
+    gap = gradient . p - min(gradient) bounds what is left to gain. Steps are Barzilai-Borwein, projected on the
+    simplex, accepted by a non-monotone line search.
+    """
+    mechanism = tally.survey.mechanism
+    hit, miss = float(mechanism.hit), float(mechanism.miss)
+    r = hit - miss
+    n = float(tally.n)
+    hits = tally.counts / n
+    misses = tally.reports[:, None] / n - hits if isinstance(mechanism, BitFlip) else None
+
+    def value(x: Floats) -> float:
+        m = miss + r * x
+        total = float((hits * np.log(m)).sum())
+        if misses is not None:
+            total += float((misses * np.log1p(-m)).sum())
+        return -total
+
+    def gradient(x: Floats) -> Floats:
+        m = miss + r * x
+        slope = hits / m
+        if misses is not None:
+            slope -= misses / (1 - m)
+        return design.adjoint(slope) * -r
+
+    p = start
+    x = design.forward(p)
+    f, g = value(x), gradient(x)
+    recent = [f]
+    step = 1.0 / max(float(np.abs(g - g.mean()).max()), 1e-300)
+    for _ in range(20_000):
+        if float(g @ p) - float(g.min()) <= tolerance * max(abs(f), 1e-300):
+            return p
+        d = project(p - step * g) - p
+        dx = design.forward(d)
+        slope = float(g @ d)
+        if slope >= 0:  # rounding: no descent direction is left at this step length
+            step *= 0.1
+            if step < 1e-14:
+                return p
+            continue
+        t, ceiling = 1.0, max(recent)
+        while (trial := value(x + t * dx)) > ceiling + 1e-4 * t * slope + 1e-15 * abs(f):
+            t *= 0.5
+            if t < 1e-12:
+                return p
+        fresh = gradient(x + t * dx)
+        curvature = float((fresh - g) @ d) * t
+        moved = float(d @ d) * t * t
+        p, x, f, g = np.maximum(p + t * d, 0.0), x + t * dx, trial, fresh
+        step = min(max(moved / curvature, 1e-10), 1e10) if curvature > 0 else 1e10
+        recent = [*recent[-9:], f]
+    raise DecodeError(f"likelihood must converge to a relative gap of {tolerance:g}; pass Likelihood(tolerance=1e-6)")

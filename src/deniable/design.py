@@ -1,0 +1,241 @@
+"""H, the paper's kC x S binary matrix, as cell numbers: products are gathers and scatters, never a big matrix.
+
+H(y, c | s) = 1 when symbol s occupies cell y in cohort c. It depends on the encoding and the candidates alone, not on
+epsilon or on the data, so one `Design` (and one factorisation of its Gram matrix) serves every tally, every epsilon
+and every day of a survey. Theory and decoders share it.
+
+Products fuse cohorts (the method of four Russians): t cohorts of k cells are one of k**t cells, so a product touches
+C / t numbers per symbol instead of C; the k**t table of a group is filled or folded once.
+"""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.columns.encode import Cells, Words, cell_table, keys_of
+from deniable.survey import Encoding, Survey
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+__all__ = ["Design", "design_of"]
+
+_FUSED_CELLS = 1 << 18  # tables of 2 MiB: they stay in the second-level cache
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Design:
+    """The matrix H of one encoding and one list of candidates.
+
+    >>> import deniable as dn, numpy as np
+    >>> design = design_of(dn.orr(symbols=4, epsilon=1, cells=2, cohorts=2, seed=bytes(16)))
+    >>> design.forward(np.array([0.1, 0.2, 0.3, 0.4])).sum(axis=1)
+    array([1., 1.])
+    """
+
+    table: Cells = field(repr=False)  # (C, h, S); the cell number k marks a repeat, which H holds once
+    cells: int
+
+    @property
+    def cohorts(self) -> int:
+        return int(self.table.shape[0])
+
+    @property
+    def hashes(self) -> int:
+        return int(self.table.shape[1])
+
+    @property
+    def symbols(self) -> int:
+        return int(self.table.shape[2])
+
+    @cached_property
+    def _fused(self) -> tuple[int, int, "scipy.sparse.csr_array"]:
+        """(t, m, F): F is S x (groups * m**t), one entry a symbol and group; t rows of the table share a group."""
+        from scipy import sparse
+
+        m = self.cells + (self.hashes > 1)
+        rows = self.table.reshape(-1, self.symbols)
+        t = 1
+        # A group's table costs m**t and its gather costs S: the table must not outgrow the gather, nor the cache.
+        while t < len(rows) and m ** (t + 1) <= min(self.symbols, _FUSED_CELLS * (t + 1) // len(rows)):
+            t += 1
+        groups = -(-len(rows) // t)
+        index = np.zeros((groups, self.symbols), np.int64 if groups * m**t >= 1 << 31 else np.int32)
+        for place in range(t):
+            members = rows[place::t]
+            index[: len(members)] *= m
+            index[: len(members)] += members
+        if short := len(rows) % t:  # the last group lacks members: what it has becomes its leading digits
+            index[-1] *= m ** (t - short)
+        index += (np.arange(groups) * m**t).astype(index.dtype)[:, None]
+        pointers = np.arange(0, groups * self.symbols + 1, groups)
+        entries = np.ones(groups * self.symbols)
+        shape = (self.symbols, groups * m**t)
+        return t, m, sparse.csr_array((entries, np.ascontiguousarray(index.T).ravel(), pointers), shape=shape)
+
+    def forward(self, p: Floats) -> Floats:
+        """H p, as an array of shape (C, k)."""
+        t, m, fused = self._fused
+        digits = (fused.T @ p).reshape((-1,) + (m,) * t)
+        rows = np.empty((len(digits), t, m))
+        for place in range(t):
+            rows[:, place] = digits.sum(axis=tuple(axis for axis in range(1, t + 1) if axis != place + 1))
+        flat = rows.reshape(-1, m)[: self.cohorts * self.hashes, : self.cells]
+        return np.asarray(flat.reshape(self.cohorts, self.hashes, self.cells).sum(axis=1))
+
+    def adjoint(self, values: Floats) -> Floats:
+        """H' v, as an array of shape (S,), for v of shape (C, k); a stack of v's, (R, C, k), gives (R, S)."""
+        t, m, fused = self._fused
+        stacked = values.reshape(-1, self.cohorts, self.cells)
+        groups = fused.shape[1] // m**t
+        rows = np.zeros((len(stacked), groups * t, m))
+        rows[:, : self.cohorts * self.hashes, : self.cells] = np.repeat(stacked, self.hashes, axis=1)
+        digits = rows.reshape(len(stacked), groups, t, m)
+        tables = digits[:, :, 0]
+        for place in range(1, t):
+            tables = (tables[..., :, None] + digits[:, :, place, None, :]).reshape(len(stacked), groups, -1)
+        if values.ndim == 2:
+            return np.asarray(fused @ tables.ravel())
+        return np.ascontiguousarray((fused @ tables.reshape(len(stacked), -1).T).T)
+
+    def weighted_gram(self, weights: Floats | None = None) -> Floats:
+        """H' diag(w) H, dense S x S; w has shape (C, k), and without it this is the Gram matrix H' H.
+
+        Counts up to 2**24 are exact in float32, so the unweighted product runs at single precision.
+        """
+        dtype = np.float32 if weights is None else np.float64
+        gram = np.zeros((self.symbols, self.symbols), dtype)
+        k = self.cells
+        step = max(1, (1 << 22) // max(1, k * self.symbols))
+        for start in range(0, self.cohorts, step):
+            part = self.table[start : start + step]
+            count = len(part)
+            onehot = np.zeros((self.symbols, count * (k + 1)), dtype)
+            offsets = (np.arange(count) * (k + 1))[:, None, None]
+            columns = (part + offsets).reshape(-1, self.symbols).T
+            np.put_along_axis(onehot, columns, 1, axis=1)
+            onehot = onehot.reshape(self.symbols, count, k + 1)[:, :, :k].reshape(self.symbols, count * k)
+            if weights is None:
+                gram += onehot @ onehot.T
+            else:
+                gram += (onehot * weights[start : start + count].ravel()) @ onehot.T
+        return gram.astype(np.float64)
+
+    @cached_property
+    def gram(self) -> Floats:
+        """H' H: how often two candidates share a cell."""
+        return self.weighted_gram()
+
+    @cached_property
+    def factor(self) -> "GramFactor":
+        """The Gram matrix, factored once for every tally and every epsilon."""
+        return GramFactor.of(self.gram)
+
+    @property
+    def is_factored(self) -> bool:
+        """Whether the factor is already there, so that using it costs only a solve."""
+        return "factor" in self.__dict__
+
+    def only(self, kept: npt.NDArray[np.bool_]) -> "Design":
+        """The design of some of the cohorts; this very design if that is all of them."""
+        return self if kept.all() else Design(self.table[kept], self.cells)
+
+    @cached_property
+    def twins(self) -> list[npt.NDArray[np.intp]]:
+        """Groups of two or more candidates whose columns of H are identical: no data can tell them apart."""
+        # Sets of cells are compared, not their order: Bloom cells are sorted first.
+        columns = np.ascontiguousarray(np.sort(self.table, axis=1).reshape(-1, self.symbols).T)
+        _, inverse, sizes = np.unique(
+            columns.view([("", columns.dtype)] * columns.shape[1]).ravel()
+            if columns.shape[1] <= 64
+            else _row_digests(columns),
+            return_inverse=True,
+            return_counts=True,
+        )
+        order = np.argsort(inverse, kind="stable")
+        starts = np.cumsum(sizes) - sizes
+        return [np.sort(order[a : a + n]) for a, n in zip(starts, sizes, strict=True) if n > 1]
+
+
+@dataclass(frozen=True)
+class GramFactor:
+    """(H' H)^+ ready to be applied: by Cholesky when H has full column rank, by its eigenvectors when not.
+
+    `estimable[s]` says whether the data determine p_s at all: whether row s of H^+ H is the unit row.
+    """
+
+    rank: int
+    condition: float
+    estimable: npt.NDArray[np.bool_]
+    _cholesky: Floats | None
+    _roots: Floats | None  # V / sqrt(eigenvalues) over the range, so that G^+ = roots @ roots.T
+
+    @classmethod
+    def of(cls, gram: Floats) -> "GramFactor":
+        from scipy.linalg import eigh, lapack
+
+        size = len(gram)
+        norm = float(np.abs(gram).sum(axis=0).max(initial=0.0))
+        factor, status = lapack.dpotrf(gram, lower=0, clean=0)
+        if status == 0:
+            reciprocal, _ = lapack.dpocon(factor, norm)
+            if reciprocal > 1e-11:
+                return cls(size, 1 / float(reciprocal), np.ones(size, bool), factor, None)
+        values, vectors = eigh(gram, check_finite=False)
+        kept = values > max(size, 1) * np.finfo(float).eps * 4 * values[-1]
+        basis = vectors[:, kept]
+        leverage = (basis**2).sum(axis=1)
+        spread = float(values[-1] / values[kept][0]) if kept.any() else np.inf
+        return cls(int(kept.sum()), spread, leverage > 1 - 1e-8, None, basis / np.sqrt(values[kept]))
+
+    def solve(self, right: Floats) -> Floats:
+        """G^+ b for b of shape (S,) or (S, R)."""
+        if self._cholesky is not None:
+            from scipy.linalg import cho_solve
+
+            return np.asarray(cho_solve((self._cholesky, False), right, check_finite=False))
+        assert self._roots is not None
+        return np.asarray(self._roots @ (self._roots.T @ right))
+
+
+def _row_digests(rows: Cells) -> npt.NDArray[np.void]:
+    """16 bytes a row that differ when the rows do (SHA-256, truncated)."""
+    digests = b"".join(hashlib.sha256(row.tobytes()).digest()[:16] for row in rows)
+    return np.frombuffer(digests, "V16")
+
+
+_CACHE: "OrderedDict[tuple[Encoding, bytes], Design]" = OrderedDict()
+_CACHE_SIZE = 8
+
+
+def design_of(survey: Survey, candidates: Sequence[object] | None = None) -> Design:
+    """The design of a survey's encoding and a candidate list (the closed alphabet by default), cached.
+
+    Surveys that differ only in epsilon or in name share it.
+    """
+    symbols = survey.symbols if candidates is None else candidates
+    if symbols is None:
+        raise ValueError("candidates must be given for an open alphabet")
+    return design_from_keys(survey.encoding, keys_of(survey, symbols))
+
+
+def design_from_keys(encoding: Encoding, keys: Words) -> Design:
+    """The design for keys that are already known, cached by encoding and keys."""
+    label = (encoding, keys.tobytes())
+    found = _CACHE.get(label)
+    if found is None:
+        found = Design(cell_table(encoding, keys), encoding.cells)
+        _CACHE[label] = found
+        while len(_CACHE) > _CACHE_SIZE:
+            _CACHE.popitem(last=False)
+    else:
+        _CACHE.move_to_end(label)
+    return found

@@ -1,0 +1,96 @@
+"""Populations of the paper's experiments, over the symbols 0 .. S-1.
+
+Paper: section 4.4, "The distributions we considered", and `fig:geometric_ground_truth`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import DecodeError
+from deniable.survey import Symbol
+from deniable.survey.alphabet import canonical_symbol
+
+__all__ = ["binomial", "dirichlet", "from_data", "geometric", "uniform", "zipf"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def _size(symbols: int) -> int:
+    if symbols < 1:
+        raise DecodeError(f"symbols must be at least 1, got {symbols}")
+    return symbols
+
+
+def _from_logs(logs: Floats) -> Floats:
+    weights = np.exp(logs - logs.max())
+    return weights / weights.sum()
+
+
+def geometric(symbols: int, mean: float) -> Floats:
+    """p_i proportional to (m / (1 + m))**i for i = 0 .. S-1, truncated; m is the mean before truncation.
+
+    Paper: `fig:geometric_ground_truth`, with m = S / 5.
+
+    >>> p = geometric(256, mean=256 / 5)
+    >>> round(float(p[1] / p[0]), 6), round(float(p.sum()), 12)
+    (0.980843, 1.0)
+    """
+    if not mean > 0:
+        raise DecodeError(f"mean must be positive, got {mean}")
+    return _from_logs(-np.arange(_size(symbols)) * np.log1p(1 / mean))
+
+
+def binomial(symbols: int, q: float) -> Floats:
+    """Binomial(S - 1, q) over 0 .. S-1.
+
+    >>> binomial(3, 0.5)
+    array([0.25, 0.5 , 0.25])
+    """
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    if not 0 <= q <= 1:
+        raise DecodeError(f"q must be from 0 to 1, got {q}")
+    i, n = np.arange(_size(symbols), dtype=np.float64), symbols - 1
+    return _from_logs(gammaln(n + 1) - gammaln(i + 1) - gammaln(n - i + 1) + xlogy(i, q) + xlog1py(n - i, -q))
+
+
+def zipf(symbols: int, a: float) -> Floats:
+    """p_i proportional to i**-a for i = 1 .. S.
+
+    >>> zipf(2, 1)
+    array([0.66666667, 0.33333333])
+    """
+    return _from_logs(-a * np.log(np.arange(1, _size(symbols) + 1)))
+
+
+def dirichlet(symbols: int, rng: np.random.Generator, *, concentration: float = 1.0) -> Floats:
+    """One draw from the symmetric Dirichlet distribution; concentration 1 is uniform over the simplex.
+
+    >>> dirichlet(4, np.random.default_rng(0)).shape
+    (4,)
+    """
+    return np.asarray(rng.dirichlet(np.full(_size(symbols), concentration)))
+
+
+def uniform(symbols: int) -> Floats:
+    """Every symbol equally likely: the hardest population for the empirical estimators.
+
+    >>> uniform(4)
+    array([0.25, 0.25, 0.25, 0.25])
+    """
+    return np.full(_size(symbols), 1.0 / symbols)
+
+
+def from_data(values: Iterable[object]) -> tuple[tuple[Symbol, ...], Floats]:
+    """The distinct symbols of some data, most frequent first, and how often each occurs.
+
+    >>> from_data(["b", "a", "b", "b"])
+    (('b', 'a'), array([0.75, 0.25]))
+    """
+    counts = Counter(canonical_symbol(value) for value in values).most_common()
+    if not counts:
+        raise DecodeError("values must hold at least one symbol, got none")
+    return tuple(symbol for symbol, _ in counts), np.array([c for _, c in counts]) / sum(c for _, c in counts)

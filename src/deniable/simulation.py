@@ -1,0 +1,149 @@
+"""Seeded, fast and *not private*: tallies drawn from their exact law, at a cost that does not grow with n.
+
+A tally is additive, so nobody needs to be simulated one by one. Respondents fall into cohorts as one multinomial. Given
+a cohort's n_c reports, its index counts are one multinomial over k cells; its bit counts follow from how many
+respondents occupy each cell (one multinomial) and two binomials a column: occupied bits that stay set, unoccupied bits
+that flip. Nothing here can produce a report, and nothing here is used where privacy matters.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.design import Design, design_of
+from deniable.errors import DecodeError
+from deniable.mechanisms import BitFlip
+from deniable.survey import Survey
+from deniable.tally import Tally
+
+__all__ = ["cell_probabilities", "simulate", "simulate_counts"]
+
+Counts = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+def simulate(
+    survey: Survey,
+    p: npt.ArrayLike,
+    n: int,
+    rng: np.random.Generator,
+    *,
+    symbols: Sequence[object] | None = None,
+) -> Tally:
+    """The tally of n respondents whose answers are drawn from p, from its exact joint law.
+
+    `symbols` names what p is over where the alphabet is open.
+
+    Claim: the tally has the law of `count(survey, n reports)`; its column probabilities are the client's, exactly.
+    Proof: tests/contracts/test_simulation.py::test_cell_probabilities_are_the_clients_channel
+
+    >>> import deniable as dn
+    >>> tally = simulate(dn.krr(symbols=4, epsilon=1), np.full(4, 0.25), n=10**12, rng=np.random.default_rng(0))
+    >>> tally.n
+    1000000000000
+    """
+    design = _design(survey, symbols)
+    population = _population(p, design.symbols)
+    if not 0 <= n <= 2**63 - 1:
+        raise DecodeError(f"n must be from 0 to 2**63 - 1, got {n}")
+    reports = rng.multinomial(n, np.full(survey.cohorts, 1.0 / survey.cohorts))
+    if not isinstance(survey.mechanism, BitFlip):
+        law = cell_probabilities(survey, population, symbols=symbols)
+        counts = rng.multinomial(reports, law / law.sum(axis=1, keepdims=True))
+        return Tally(survey, counts, reports)
+    if survey.hashes == 1:  # one cell an answer: the occupied cells are multinomial themselves
+        occupied = rng.multinomial(reports, _shares(design.forward(population)))
+    else:
+        occupied = _occupied(design, rng.multinomial(reports, population))
+    return Tally(survey, _flipped(survey.mechanism, occupied, reports, rng), reports)
+
+
+def simulate_counts(
+    survey: Survey,
+    counts: npt.ArrayLike,
+    rng: np.random.Generator,
+    *,
+    symbols: Sequence[object] | None = None,
+) -> Tally:
+    """The tally of a fixed population, `counts[s]` respondents per symbol; cohorts and noise are what is random.
+
+    >>> import deniable as dn
+    >>> simulate_counts(dn.krr(symbols=2, epsilon=1), [700, 300], np.random.default_rng(0)).n
+    1000
+    """
+    design = _design(survey, symbols)
+    people = np.asarray(counts)
+    if people.shape != (design.symbols,) or people.dtype.kind not in "iu" or (people < 0).any():
+        raise DecodeError(f"counts must be {design.symbols} non-negative integers, one a symbol")
+    if survey.cohorts == 1:
+        placed = people[None].astype(np.int64)
+    else:
+        placed = rng.multinomial(people, np.full(survey.cohorts, 1.0 / survey.cohorts)).T
+    reports = placed.sum(axis=1)
+    occupied = _occupied(design, placed)
+    mechanism = survey.mechanism
+    if isinstance(mechanism, BitFlip):
+        return Tally(survey, _flipped(mechanism, occupied, reports, rng), reports)
+    # k-RR is "the truth with probability hit - miss, else any cell at random, the true one included".
+    kept = rng.binomial(occupied, float(mechanism.hit - mechanism.miss))
+    lost = reports - kept.sum(axis=1)
+    spread = rng.multinomial(lost, np.full(survey.cells, 1.0 / survey.cells))
+    return Tally(survey, kept + spread, reports)
+
+
+def cell_probabilities(survey: Survey, p: npt.ArrayLike, *, symbols: Sequence[object] | None = None) -> Any:
+    """P(column j is hit | cohort c) for a population p, shape (C, k): floats, or exact if p holds Fractions.
+
+    >>> import deniable as dn
+    >>> cell_probabilities(dn.krr(symbols=2, epsilon=1), [Fraction(1, 2), Fraction(1, 2)])
+    array([[Fraction(1, 2), Fraction(1, 2)]], dtype=object)
+    """
+    design = _design(survey, symbols)
+    mechanism = survey.mechanism
+    given = np.asarray(p)
+    if given.dtype != object:
+        x: Any = design.forward(np.asarray(given, np.float64))
+        return float(mechanism.miss) + float(mechanism.hit - mechanism.miss) * x
+    exact = np.full((design.cohorts, design.cells + 1), Fraction(0), object)
+    for cohort, rows in enumerate(design.table):
+        for row in rows:
+            np.add.at(exact[cohort], row, given)
+    return mechanism.miss + (mechanism.hit - mechanism.miss) * exact[:, : design.cells]
+
+
+def _design(survey: Survey, symbols: Sequence[object] | None) -> Design:
+    if survey.alphabet.is_open and symbols is None:
+        raise DecodeError("symbols must be given for an open alphabet: what p is over")
+    if not survey.alphabet.is_open and symbols is not None:
+        raise DecodeError("symbols must not be given for a closed alphabet; p is over its symbols in order")
+    return design_of(survey, symbols)
+
+
+def _population(p: npt.ArrayLike, size: int) -> Floats:
+    population = np.asarray(p, np.float64)
+    if population.shape != (size,):
+        raise DecodeError(f"p must have one entry for each of {size} symbols, got shape {population.shape}")
+    if not np.isfinite(population).all() or (population < 0).any() or abs(population.sum() - 1) > 1e-9:
+        raise DecodeError(f"p must be non-negative and sum to 1, got a sum of {population.sum():g}")
+    return population / population.sum()
+
+
+def _shares(values: Floats) -> Floats:
+    return values / values.sum(axis=1, keepdims=True)
+
+
+def _occupied(design: Design, placed: Counts) -> Counts:
+    """How many respondents occupy each cell of each cohort, from respondents per cohort and symbol."""
+    occupied = np.zeros((design.cohorts, design.cells + 1), np.int64)
+    for rows in np.moveaxis(design.table, 1, 0):
+        np.add.at(occupied, (np.arange(design.cohorts)[:, None], rows), placed)
+    return occupied[:, : design.cells]
+
+
+def _flipped(mechanism: BitFlip, occupied: Counts, reports: Counts, rng: np.random.Generator) -> Counts:
+    """Column sums of the noisy bits: set bits that stay, and unset bits that flip, are independent binomials."""
+    stayed = rng.binomial(occupied, float(mechanism.hit))
+    return np.asarray(stayed + rng.binomial(reports[:, None] - occupied, float(mechanism.miss)), np.int64)

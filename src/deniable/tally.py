@@ -1,0 +1,264 @@
+"""Integer counts per (cohort, column) and reports per cohort: all that a collector keeps.
+
+A tally adds (a commutative monoid under `merge`), so days, shards and machines combine in any order, and it is tiny:
+its size depends on the survey, never on the number of reports. Call it additive statistics: for bit reports the column
+sums are not sufficient, because they forget which bits came together.
+
+A tally file is one line that names the format, one line of JSON with the survey and the totals, the counts (int64,
+little-endian, zlib), and the SHA-256 of everything before it.
+"""
+
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import SurveyError, TallyError, TallyMismatch
+from deniable.reports import Report
+from deniable.survey import Survey, write_atomically
+
+__all__ = ["Tally"]
+
+_MAGIC = b"deniable-tally/1\n"
+_MOST = 2**63 - 1
+
+Counts = npt.NDArray[np.int64]
+
+
+@runtime_checkable
+class _Countable(Protocol):
+    def add_to(self, tally: "Tally") -> None: ...
+
+
+class Tally:
+    """The counts of one survey.
+
+    `counts[c, j]` is how often column j was hit in cohort c, `reports[c]` how many reports cohort c sent, `n` how many
+    there are in all. Both arrays are read-only views; they change only through `accumulate` and `merge`.
+
+    >>> import deniable as dn
+    >>> survey = dn.krr(symbols=["a", "b", "c"], epsilon=8)
+    >>> tally = dn.Tally(survey)
+    >>> tally.accumulate(dn.Report(survey, 0, b"\\x01"))
+    >>> tally.accumulate([b"\\x02", b"\\x01"][i] for i in ())       # an empty batch changes nothing
+    >>> tally
+    <Tally of survey 0d0b0f34: 1 report in 1 cohort>
+    >>> tally.counts.tolist(), tally.reports.tolist()
+    ([[0, 1, 0]], [1])
+    """
+
+    __slots__ = ("_counts", "_n", "_reports", "survey")
+
+    def __init__(
+        self, survey: Survey, counts: npt.ArrayLike | None = None, reports: npt.ArrayLike | None = None
+    ) -> None:
+        self.survey = survey
+        self._counts: Counts = np.zeros((survey.cohorts, survey.columns), np.int64)
+        self._reports: Counts = np.zeros(survey.cohorts, np.int64)
+        self._n = 0
+        if counts is not None:
+            given = np.asarray(counts)
+            # Where a report hits exactly one column, the reports per cohort are the row sums.
+            sums = given.sum(axis=-1) if reports is None and self._one_each else reports
+            if sums is None:
+                raise TallyError("reports must be given beside counts: bit reports do not determine them")
+            self.add(given, np.asarray(sums))
+
+    @property
+    def _one_each(self) -> bool:
+        return self.survey.mechanism.outputs == self.survey.columns
+
+    @property
+    def counts(self) -> Counts:
+        """Hits per cohort and column, as a read-only array of shape (cohorts, columns)."""
+        view = self._counts.view()
+        view.flags.writeable = False
+        return view
+
+    @property
+    def reports(self) -> Counts:
+        """Reports per cohort, as a read-only array."""
+        view = self._reports.view()
+        view.flags.writeable = False
+        return view
+
+    @property
+    def n(self) -> int:
+        """Reports in all."""
+        return self._n
+
+    def accumulate(self, item: "Report | bytes | _Countable | Iterable[Report | bytes]") -> None:
+        """Count one report, packed or not, a batch of them, or a table from `privatize`.
+
+        A batch is taken whole or, if one of its reports is refused, not at all.
+        """
+        if isinstance(item, (Report, bytes)):
+            self._accumulate_all([item])
+        elif isinstance(item, _Countable):
+            item.add_to(self)
+        elif isinstance(item, Iterable):
+            self._accumulate_all(item)
+        else:
+            raise TallyError(
+                f"a tally must be given reports, packed bytes or a report table, got {type(item).__name__}"
+            )
+
+    def _accumulate_all(self, items: "Iterable[Report | bytes]") -> None:
+        rows: list[int] = []
+        hits: list[int] = []
+        hit_rows: list[int] = []
+        for item in items:
+            if isinstance(item, bytes):
+                report = Report.unpack(self.survey, item)
+            elif isinstance(item, Report):
+                report = item
+                if report.survey.digest != self.survey.digest:
+                    raise self._mismatch("report", report.survey)
+                report.check()
+            else:
+                raise TallyError(f"a batch must hold reports or packed bytes, got {type(item).__name__}")
+            rows.append(report.cohort)
+            for column in self.survey.mechanism.columns_hit(report.response):
+                hit_rows.append(report.cohort)
+                hits.append(column)
+        self._refuse_overflow(len(rows))
+        np.add.at(self._reports, rows, 1)
+        np.add.at(self._counts, (hit_rows, hits), 1)
+        self._n += len(rows)
+
+    def add(self, counts: npt.NDArray[Any], reports: npt.NDArray[Any]) -> None:
+        """Add whole arrays of counts, after checking that some set of reports could have produced them."""
+        for name, given, shape in (("counts", counts, self._counts.shape), ("reports", reports, self._reports.shape)):
+            if given.shape != shape or given.dtype.kind not in "iu":
+                raise TallyError(f"{name} must be integers of shape {shape}, got {given.dtype} of shape {given.shape}")
+            if given.size and int(given.min()) < 0:
+                raise TallyError(f"{name} must not be negative, got {int(given.min())}")
+            if given.dtype.kind == "u" and given.size and int(given.max()) > _MOST:
+                raise TallyError(f"{name} must fit 63 bits, got {int(given.max())}")
+        total = sum(reports.tolist())
+        self._refuse_overflow(total)
+        if (counts > reports[:, None]).any():
+            raise TallyError("counts must not exceed the reports of their cohort")
+        # No column exceeds its cohort's reports, so a row sum could only wrap with 2**63 / columns reports or more.
+        if self._one_each and (
+            (counts.astype(np.float64).sum(axis=1) > 2.0**62).any()
+            or (counts.astype(np.int64).sum(axis=1) != reports.astype(np.int64)).any()
+        ):
+            raise TallyError("counts must add up to the reports of their cohort, one column a report")
+        self._counts += counts.astype(np.int64)
+        self._reports += reports.astype(np.int64)
+        self._n += total
+
+    def _refuse_overflow(self, more: int) -> None:
+        # Each counter is at most n, so a guard on n guards them all.
+        if self._n + more > _MOST:
+            raise TallyError(f"a tally must hold at most 2**63 - 1 reports, got {self._n} and {more} more")
+
+    def _mismatch(self, what: str, theirs: Survey) -> TallyMismatch:
+        return TallyMismatch(
+            f"{what} is for survey {theirs.digest[:8]}, this tally is for {self.survey.digest[:8]}; "
+            "merge only what answers one survey",
+            ours=self.survey.digest,
+            theirs=theirs.digest,
+        )
+
+    def merge(self, other: "Tally") -> None:
+        """Add another tally of the same survey to this one."""
+        if other.survey.digest != self.survey.digest:
+            raise self._mismatch("tally", other.survey)
+        self._refuse_overflow(other._n)
+        self._counts += other._counts
+        self._reports += other._reports
+        self._n += other._n
+
+    def __iadd__(self, other: object) -> "Tally":
+        if not isinstance(other, Tally):
+            return NotImplemented
+        self.merge(other)
+        return self
+
+    def __add__(self, other: object) -> "Tally":
+        if not isinstance(other, Tally):
+            return NotImplemented
+        total = self.copy()
+        total.merge(other)
+        return total
+
+    def copy(self) -> "Tally":
+        """An independent tally with the same counts."""
+        twin = Tally(self.survey)
+        twin.merge(self)
+        return twin
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        return (
+            self.survey == other.survey
+            and np.array_equal(self._counts, other._counts)
+            and np.array_equal(self._reports, other._reports)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        reports = "1 report" if self._n == 1 else f"{self._n} reports"
+        cohorts = "1 cohort" if self.survey.cohorts == 1 else f"{self.survey.cohorts} cohorts"
+        return f"<Tally of survey {self.survey.digest[:8]}: {reports} in {cohorts}>"
+
+    def to_bytes(self) -> bytes:
+        """The tally as one self-describing block of bytes."""
+        header = {"survey": json.loads(self.survey.to_json()), "n": str(self._n)}
+        line = json.dumps(header, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+        numbers = np.concatenate([self._reports, self._counts.ravel()]).astype("<i8").tobytes()
+        body = _MAGIC + line + zlib.compress(numbers, 6)
+        return body + hashlib.sha256(body).digest()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Tally":
+        """The tally in a block of bytes; a truncated or altered one is refused."""
+        if not data.startswith(_MAGIC):
+            raise TallyError(
+                f"tally must start with {_MAGIC[:-1].decode()!r}, got {data[:16]!r}; this is not a tally file"
+            )
+        body, check = data[:-32], data[-32:]
+        if len(data) < len(_MAGIC) + 32 or hashlib.sha256(body).digest() != check:
+            raise TallyError("tally must match its checksum; the file was truncated or altered")
+        line, _, packed = body[len(_MAGIC) :].partition(b"\n")
+        try:
+            header = json.loads(line)
+            survey, n = Survey.from_json(json.dumps(header["survey"])), int(header["n"])
+        except (SurveyError, ValueError, KeyError, TypeError) as problem:
+            raise TallyError(f"tally must carry its survey and its total: {problem}") from None
+        size = 8 * survey.cohorts * (1 + survey.columns)
+        try:
+            unpacker = zlib.decompressobj()
+            numbers = unpacker.decompress(packed, size + 1)
+        except zlib.error as problem:
+            raise TallyError(f"tally counts must be a zlib stream: {problem}") from None
+        if len(numbers) != size or not unpacker.eof or unpacker.unused_data:
+            raise TallyError(f"tally counts must be {size} bytes for this survey, got {len(numbers)} or more")
+        values = np.frombuffer(numbers, "<i8")
+        tally = cls(survey)
+        tally.add(values[survey.cohorts :].reshape(survey.cohorts, survey.columns), values[: survey.cohorts])
+        if tally.n != n:
+            raise TallyError(f"tally must hold the {n} reports its header names, got {tally.n}")
+        return tally
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the tally, atomically."""
+        write_atomically(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Tally":
+        """Read a tally that `save` wrote."""
+        try:
+            return cls.from_bytes(Path(path).read_bytes())
+        except TallyError as problem:
+            raise TallyError(f"{os.fspath(path)}: {problem}") from None

@@ -1,0 +1,70 @@
+"""Closed-form risk, lower bounds, covariance and identifiability: what the paper proves, as functions.
+
+`l1_risk` and `l2_risk` answer for a survey, from the probabilities it realises; the functions named after a mechanism
+are the paper's formulas in its own letters. `docs/paper.md` says which equation each one is, and where the paper errs.
+"""
+
+from deniable.theory.binary import factor_through_warner
+from deniable.theory.comparison import crossover, krr_advantage, krr_wins_from_log_half
+from deniable.theory.covariance import least_squares_moments
+from deniable.theory.deviation import folded_normal_mean, mean_absolute_deviation
+from deniable.theory.identifiability import (
+    cells_to_the_cohorts,
+    cohorts_for_mass,
+    cohorts_for_rank,
+    distinguishable_strings,
+    equations,
+    rank_bound,
+    recoverable_mass,
+)
+from deniable.theory.krappor import (
+    krappor_l1,
+    krappor_l1_inflation,
+    krappor_l1_worst,
+    krappor_l2,
+    krappor_l2_inflation,
+    krappor_l2_worst,
+)
+from deniable.theory.krr import krr_l1, krr_l1_inflation, krr_l1_worst, krr_l2, krr_l2_inflation, krr_l2_worst
+from deniable.theory.minimax import private_minimax_l1, private_minimax_l2
+from deniable.theory.nonprivate import minimax_l1, minimax_l2, ml_l1, ml_l1_worst, ml_l2, ml_l2_worst
+from deniable.theory.risk import l1_risk, l2_risk
+
+__all__ = [
+    "cells_to_the_cohorts",
+    "cohorts_for_mass",
+    "cohorts_for_rank",
+    "crossover",
+    "distinguishable_strings",
+    "equations",
+    "factor_through_warner",
+    "folded_normal_mean",
+    "krappor_l1",
+    "krappor_l1_inflation",
+    "krappor_l1_worst",
+    "krappor_l2",
+    "krappor_l2_inflation",
+    "krappor_l2_worst",
+    "krr_advantage",
+    "krr_l1",
+    "krr_l1_inflation",
+    "krr_l1_worst",
+    "krr_l2",
+    "krr_l2_inflation",
+    "krr_l2_worst",
+    "krr_wins_from_log_half",
+    "l1_risk",
+    "l2_risk",
+    "least_squares_moments",
+    "mean_absolute_deviation",
+    "minimax_l1",
+    "minimax_l2",
+    "ml_l1",
+    "ml_l1_worst",
+    "ml_l2",
+    "ml_l2_worst",
+    "private_minimax_l1",
+    "private_minimax_l2",
+    "rank_bound",
+    "recoverable_mass",
+]

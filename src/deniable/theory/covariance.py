@@ -1,0 +1,154 @@
+"""Exact mean and covariance of the least-squares estimators of O-RR and O-RAPPOR, for any population.
+
+Write r = hit - miss, x_c = H_c p for the occupied cells of cohort c and m_c = miss + r x_c for its columns. One report
+of cohort c is a random 0/1 vector with mean m_c and covariance Gamma_c:
+
+    index reports   Gamma_c = diag(m_c) - m_c m_c'                                       (one column a report)
+    bit reports     Gamma_c = diag(m_c (1 - m_c)) off-diagonal r**2 (K_c - x_c x_c')     (K_c = H_c diag(p) H_c')
+
+The estimator is p_hat = G^+ H' u with G = H' H and u = (m_hat - miss) / r, so its mean is G^+ G p and its covariance
+is G^+ M G^+ with M = Cov(H' u), computed here cohort by cohort without forming H:
+
+    per cohort      m_hat_c = counts_c / n_c:      M = r**-2 sum_c H_c' Gamma_c H_c / n_c          (given the n_c)
+    joint           m_hat_c = C counts_c / n:      M = C / (n r**2) (sum_c H_c' (Gamma_c + m_c m_c') H_c - a a' / C)
+                                                   with a = H' m: the random cohort sizes add their own noise
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.design import Design, design_of
+from deniable.errors import DecodeError
+from deniable.mechanisms import BitFlip, Mechanism
+from deniable.survey import Survey
+
+__all__ = ["expected_inverse", "least_squares_moments", "score_covariance"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def least_squares_moments(
+    survey: Survey,
+    p: npt.ArrayLike,
+    n: int,
+    *,
+    symbols: Sequence[object] | None = None,
+    per_cohort: bool = True,
+) -> tuple[Floats, Floats]:
+    """Mean and covariance of the unconstrained least-squares estimate from n reports of a population p.
+
+    With `per_cohort` the estimator divides each cohort's counts by that cohort's reports, and the covariance averages
+    1 / n_c over the cohort sizes that n reports can have, given that no cohort is empty.
+
+    Paper: `eq:rr_strings_regression`.
+    Claim: exact for the joint normalisation at every n; for the other, exact given the cohort sizes.
+    Proof: tests/statistical/test_covariance.py::test_covariance_matches_simulation
+
+    >>> import deniable as dn, numpy as np
+    >>> survey = dn.orr(symbols=8, epsilon=2, cells=4, cohorts=16, seed=bytes(16))
+    >>> mean, covariance = least_squares_moments(survey, np.full(8, 1 / 8), n=10_000)
+    >>> np.allclose(mean, 1 / 8), covariance.shape
+    (True, (8, 8))
+    """
+    design = design_of(survey, symbols)
+    population = np.asarray(p, np.float64)
+    if population.shape != (design.symbols,):
+        raise DecodeError(f"p must have one entry for each of {design.symbols} symbols, got shape {population.shape}")
+    if n < 1:
+        raise DecodeError(f"n must be at least 1, got {n}")
+    if per_cohort:
+        inverse = np.full(survey.cohorts, expected_inverse(n, survey.cohorts))
+        middle = score_covariance(design, survey.mechanism, population, inverse)
+    else:
+        middle = score_covariance(design, survey.mechanism, population, None, n=n)
+    factor = design.factor
+    half = factor.solve(middle)
+    covariance = factor.solve(half.T)
+    return factor.solve(design.gram @ population), (covariance + covariance.T) / 2
+
+
+def expected_inverse(n: int, cohorts: int) -> float:
+    """E[1 / N | N > 0] for N ~ Binomial(n, 1 / cohorts): what an average cohort's size costs.
+
+    >>> expected_inverse(1000, 1), round(expected_inverse(1000, 10) * 100, 4)
+    (0.001, 1.0092)
+    """
+    if cohorts == 1:
+        return 1.0 / n
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    q = 1.0 / cohorts
+    centre, spread = n * q, 12 * np.sqrt(n * q * (1 - q)) + 40
+    sizes = np.arange(max(1, int(centre - spread)), min(n, int(centre + spread)) + 1, dtype=np.float64)
+    log_mass = gammaln(n + 1) - gammaln(sizes + 1) - gammaln(n - sizes + 1) + xlogy(sizes, q) + xlog1py(n - sizes, -q)
+    mass = np.exp(log_mass - log_mass.max())
+    return float((mass / sizes).sum() / mass.sum())
+
+
+def score_covariance(
+    design: Design,
+    mechanism: Mechanism,
+    p: Floats,
+    inverse: Floats | None,
+    *,
+    n: int | None = None,
+    observed: Floats | None = None,
+) -> Floats:
+    """M = Cov(H' u): with `inverse` = 1 / n_c per cohort, or, without it, jointly for n reports.
+
+    `observed` column frequencies stand in for m = miss + r H p where they are given.
+    """
+    hit, miss = float(mechanism.hit), float(mechanism.miss)
+    r = hit - miss
+    m = miss + r * design.forward(p) if observed is None else observed
+    x = (m - miss) / r
+    bits = isinstance(mechanism, BitFlip)
+    if inverse is None:
+        assert n is not None
+        weights = np.full(design.cohorts, design.cohorts / n)
+    else:
+        weights = inverse
+    # Gamma = diag(d) + r**2 K_offdiagonal - e e'; K is diagonal when an answer occupies one cell.
+    e = r * x if bits else m
+    d = m * (1 - m) + e**2 if bits else m
+    middle = design.weighted_gram(weights[:, None] * d)
+    pulled = _cohort_scores(design, e)
+    middle -= (pulled * weights) @ pulled.T
+    if bits and design.hashes > 1:
+        middle += r**2 * _pair_term(design, p, weights)
+    if inverse is None:
+        means = _cohort_scores(design, m)
+        middle += (means * weights) @ means.T
+        total = means.sum(axis=1)
+        assert n is not None
+        middle -= np.outer(total, total) / n
+    return middle / r**2
+
+
+def _cohort_scores(design: Design, values: Floats) -> Floats:
+    """Column c is H_c' v_c: what each symbol collects in cohort c, shape (S, C)."""
+    padded = np.concatenate([values, np.zeros((design.cohorts, 1))], axis=1)
+    scores = np.zeros((design.cohorts, design.symbols))
+    for j in range(design.hashes):
+        scores += np.take_along_axis(padded, design.table[:, j].astype(np.intp), axis=1)
+    return scores.T
+
+
+def _pair_term(design: Design, p: Floats, weights: Floats) -> Floats:
+    """sum_c w_c H_c' (K_c - diag K_c) H_c: two bits of one Bloom filter are set together."""
+    size, k = design.symbols, design.cells
+    total = np.zeros((size, size))
+    for c in range(design.cohorts):
+        if weights[c] == 0:
+            continue
+        pattern = np.zeros((size, k + 1))
+        np.put_along_axis(pattern, design.table[c].T.astype(np.intp), 1.0, axis=1)
+        pattern = pattern[:, :k]
+        used = pattern.any(axis=0)
+        pattern = pattern[:, used]
+        pairs = pattern.T @ (p[:, None] * pattern)
+        np.fill_diagonal(pairs, 0.0)
+        total += weights[c] * (pattern @ pairs @ pattern.T)
+    return total

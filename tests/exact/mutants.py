@@ -1,0 +1,152 @@
+"""Clients with a fault that real projects shipped, or could: each must fail the check that the real client passes.
+
+They are subclasses of the real mechanisms and the real client, changed in one place.
+"""
+
+from collections.abc import Sequence
+
+from deniable.client import Client
+from deniable.mechanisms import KRR, BitFlip, Mechanism
+from deniable.noise import DerivedEntropy, Entropy
+from deniable.reports import Report
+from deniable.survey import Survey
+from deniable.survey.hashing import stream
+from tests.exact.laws import MakeClient
+
+
+class Mutant(Client):
+    """The real client with another randomiser behind the same survey."""
+
+    def __init__(self, survey: Survey, entropy: Entropy, mechanism: Mechanism) -> None:
+        super().__init__(survey, memoize=False, entropy=entropy)
+        self._mechanism = mechanism
+
+
+def with_mechanism(mechanism: Mechanism) -> MakeClient:
+    return lambda survey, entropy: Mutant(survey, entropy, mechanism)
+
+
+def bits(flips: Sequence[bool], cells: Sequence[int]) -> int:
+    """The response of honest code, given which bits flip."""
+    flipped = sum(1 << position for position, flip in enumerate(flips) if flip)
+    return flipped ^ sum(1 << cell for cell in cells)
+
+
+class LastBitInClear(BitFlip):
+    """OpenDP 0.11 to 0.14: noise drawn over 1..n, so the last bit went out as it was."""
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        return bits([word < self.flip for word in entropy.words(self.cells - 1)], cells)
+
+
+class ReusedWord(BitFlip):
+    """Fuchsia Cobalt: an index slip made two bits share one word. Each bit alone looks perfect."""
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        words = entropy.words(self.cells)
+        return bits([words[max(position - 1, 0)] < self.flip for position in range(self.cells)], cells)
+
+
+class NeverCleared(BitFlip):
+    """pure-LDP before 2023: the true position drawn as noise first, then set as truth, and never cleared."""
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        response = bits([word < self.flip for word in entropy.words(self.cells)], ())
+        for cell in cells:
+            if not entropy.word() < self.flip:
+                response |= 1 << cell
+        return response
+
+
+class FewerBits(BitFlip):
+    """The response is made from all bits but the last, truth included."""
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        return super().randomize(cells, entropy) % (1 << self.cells - 1)
+
+
+class OffByOne(KRR):
+    """Steps over the cell after the true one."""
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        (truth,) = cells
+        word = entropy.word()
+        if word < self.keep:
+            return truth
+        block = (word - self.keep) // self.other
+        return block + (block > truth)
+
+
+class ModuloBias(KRR):
+    """Names another cell by the remainder of a second word: off by 2**-64, which no sample would ever show."""
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        (truth,) = cells
+        first, second = entropy.words(2)
+        block = second % (self.cells - 1)
+        return truth if first < self.keep else block + (block >= truth)
+
+
+class Impatient(KRR):
+    """The right law, but one cell costs a word more than the others: the time taken tells."""
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        if cells == (0,):
+            entropy.word()
+        return super().randomize(cells, entropy)
+
+
+def keep_scaled(mechanism: KRR, percent: int) -> KRR:
+    """The same channel with the truth kept `percent` % as often, self-consistent in everything it states."""
+    scaled = KRR(mechanism.cells, mechanism.epsilon)
+    others = mechanism.cells - 1
+    other = (2**64 - mechanism.keep * percent // 100) // others
+    object.__setattr__(scaled, "other", other)
+    object.__setattr__(scaled, "keep", 2**64 - others * other)
+    return scaled
+
+
+class WrongCohort(Client):
+    """Encodes with the next cohort's hash functions."""
+
+    def report(self, value: object) -> Report:
+        true, self._cohort = self._cohort, (self._cohort + 1) % self._survey.cohorts
+        payload = super().report(value).payload
+        self._cohort = true
+        return Report(self._survey, true, payload)
+
+
+class XorCancels(Client):
+    """Two hashes on one cell cancel instead of filling it once."""
+
+    def report(self, value: object) -> Report:
+        survey = self._survey
+        truth, key = 0, survey.key(value)
+        for index in range(survey.hashes):
+            truth ^= 1 << (stream(key, self._cohort * survey.hashes + index) * survey.cells >> 64)
+        cells = [cell for cell in range(survey.cells) if truth >> cell & 1]
+        response = self._mechanism.randomize(cells, self._entropy)
+        return Report(survey, self._cohort, response.to_bytes(self._payload_bytes, "little"))
+
+
+class ShortPayload(Client):
+    """Leaves leading zero bytes away, so that the length tells something of the response."""
+
+    def report(self, value: object) -> Report:
+        report = super().report(value)
+        return Report(self._survey, self._cohort, report.payload.rstrip(b"\0"))
+
+
+class Redraws(Client):
+    """Memoises with a counter in the label: fresh noise for the same answer."""
+
+    times = 0
+
+    def _permanent_words(self, cells: tuple[int, ...]) -> Entropy:
+        type(self).times += 1
+        assert self._secret is not None
+        return DerivedEntropy(self._secret, repr((cells, self.times)).encode())
+
+
+def of(client: type[Client]) -> MakeClient:
+    return lambda survey, entropy: client(survey, memoize=False, entropy=entropy)

@@ -1,0 +1,162 @@
+"""Every preset through the real client: the exact law of the packed bytes is the published channel, and private."""
+
+from fractions import Fraction
+
+import pytest
+
+import deniable as dn
+import deniable.client as room
+from deniable.noise import Entropy
+from tests.exact.laws import check_memoised, check_survey, law_of, published
+from tests.exact.walker import walk
+
+SEED = bytes(range(16))
+WORDS = ("a", "b", "c", "d", "\u00e9t\u00e9", "\U0001f98a", 7, -7, b"\xff\x00", "")
+
+
+def open_bloom(hashes: int) -> dn.Survey:
+    return dn.orappor(epsilon=2, cells=5, cohorts=2, hashes=hashes, seed=SEED)
+
+
+def closed_bloom(hashes: int) -> dn.Survey:
+    return dn.orappor(symbols=6, epsilon=2, cells=4, cohorts=3, hashes=hashes, seed=SEED)
+
+
+CASES: dict[str, tuple[dn.Survey, tuple[object, ...]]] = {
+    "warner": (dn.warner(epsilon=1), ("no", "yes")),
+    "krr": (dn.krr(symbols=["a", 1, b"1", "1"], epsilon="0.7"), ("a", 1, b"1", "1")),
+    "krr catch-all": (dn.krr(symbols=["a", "b"], epsilon=1, other="else"), ("a", "b", "else", "lynx", 42, b"")),
+    "krappor": (dn.krappor(symbols=4, epsilon=1), (0, 1, 2, 3)),
+    "krappor catch-all": (dn.krappor(symbols=[1, 2], epsilon=1, other=0), (0, 1, 2, 3, "x")),
+    "orr open": (dn.orr(epsilon=1, cells=4, cohorts=3, seed=SEED), WORDS),
+    "orr many cohorts": (dn.orr(epsilon=1, cells=2, cohorts=300, seed=SEED), WORDS[:4]),
+    "orr closed": (dn.orr(symbols=7, epsilon="1/3", cells=3, cohorts=4, seed=SEED), tuple(range(7))),
+    "orr closed catch-all": (
+        dn.orr(symbols=["a", "b", "c"], epsilon=3, cells=2, cohorts=2, seed=SEED, other="else"),
+        ("a", "b", "c", "else", "lynx"),
+    ),
+    "orappor open, 1 hash": (open_bloom(1), WORDS),
+    "orappor open, 2 hashes": (open_bloom(2), WORDS),
+    "orappor open, 3 hashes": (open_bloom(3), WORDS),
+    "orappor closed, 1 hash": (closed_bloom(1), tuple(range(6))),
+    "orappor closed, 2 hashes": (closed_bloom(2), tuple(range(6))),
+    "orappor closed, 3 hashes": (closed_bloom(3), tuple(range(6))),
+}
+each_case = pytest.mark.parametrize("case", CASES)
+
+
+def stated(survey: dn.Survey, value: object) -> dict[bytes, Fraction]:
+    """The law as the library states it: 1 / cohorts times `mechanism.probability` at the cells of `encode`."""
+    mechanism = survey.mechanism
+    return {
+        dn.Report(survey, cohort, response.to_bytes(mechanism.payload_bytes, "little")).pack(): (
+            mechanism.probability(response, survey.encode(cohort, value)) / survey.cohorts
+        )
+        for cohort in range(survey.cohorts)
+        for response in range(mechanism.outputs)
+    }
+
+
+@each_case
+def test_law_of_the_bytes_is_the_published_channel(case: str) -> None:
+    survey, values = CASES[case]
+    check_survey(survey, values)
+
+
+@each_case
+def test_stated_channel_is_the_published_one(case: str) -> None:
+    survey, values = CASES[case]
+    for value in values:
+        assert stated(survey, value) == published(survey, value)
+        assert sum(published(survey, value).values()) == 1
+
+
+@each_case
+def test_survey_read_back_from_json_behaves_the_same(case: str) -> None:
+    survey, values = CASES[case]
+    again = dn.Survey.from_json(survey.to_json())
+    for value in values[:2]:
+        assert law_of(again, value) == law_of(survey, value)
+
+
+def payloads(survey: dn.Survey, value: object) -> dict[int, Fraction]:
+    """The law of the response of a survey with one cohort: nine bytes of header, then the payload."""
+    return {int.from_bytes(wire[9:], "little"): p for wire, p in law_of(survey, value).probabilities.items()}
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 8])
+def test_closed_orr_with_one_cohort_is_krr_relabelled(size: int) -> None:
+    plain = dn.krr(symbols=size, epsilon=1)
+    other = dn.orr(symbols=size, epsilon=1, cells=size, cohorts=1, seed=SEED)
+    name = [other.encode(0, value)[0] for value in range(size)]
+    assert sorted(name) == list(range(size))
+    for value in range(size):
+        assert payloads(other, value) == {name[cell]: p for cell, p in payloads(plain, value).items()}
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_closed_orappor_with_one_cohort_is_krappor_relabelled(size: int) -> None:
+    plain = dn.krappor(symbols=size, epsilon=1)
+    other = dn.orappor(symbols=size, epsilon=1, cells=size, cohorts=1, seed=SEED)
+    name = [other.encode(0, value)[0] for value in range(size)]
+    for value in range(size):
+        renamed = {
+            sum(1 << name[bit] for bit in range(size) if bits >> bit & 1): p
+            for bits, p in payloads(plain, value).items()
+        }
+        assert payloads(other, value) == renamed
+
+
+def oracle_on(entropy: Entropy) -> type[Entropy]:
+    """What `DerivedEntropy` is if HMAC is ideal: independent words for each label, and the same ones each time."""
+    known: dict[tuple[bytes, bytes], list[int]] = {}
+
+    class Oracle(Entropy):
+        def __init__(self, secret: bytes, label: bytes) -> None:
+            self._words, self._at = known.setdefault((secret, label), []), 0
+
+        def word(self) -> int:
+            if self._at == len(self._words):
+                self._words.append(entropy.word())
+            self._at += 1
+            return self._words[self._at - 1]
+
+    return Oracle
+
+
+@pytest.mark.parametrize("case", ["warner", "krr", "krappor", "orr closed"])
+def test_memoised_answers_are_drawn_once_each(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real memoising client on ideal permanent words: a, b, a gives independent draws for a and b, and a again."""
+    survey, (a, b, *_) = CASES[case]
+
+    def three(entropy: Entropy) -> tuple[bytes, bytes, bytes]:
+        monkeypatch.setattr(room, "DerivedEntropy", oracle_on(entropy))
+        client = dn.Client(survey, entropy=entropy)
+        return client.report(a).pack(), client.report(b).pack(), client.report(a).pack()
+
+    law: dict[tuple[bytes, bytes, bytes], Fraction] = {}
+    for first, p in published(survey, a).items():
+        for second, q in published(survey, b).items():
+            cohort, other = dn.Report.unpack(survey, first).cohort, dn.Report.unpack(survey, second).cohort
+            if cohort != other:
+                continue
+            if survey.encode(cohort, a) != survey.encode(cohort, b):
+                law[first, second, first] = p * q * survey.cohorts
+            elif first == second:
+                law[first, second, first] = p
+    assert walk(three).probabilities == law
+
+
+@each_case
+def test_memoised_answers_repeat_their_bytes(case: str) -> None:
+    survey, values = CASES[case]
+    check_memoised(dn.Client, survey, values)
+
+
+def test_fresh_noise_is_drawn_without_memory() -> None:
+    survey, values = CASES["orr open"]
+    client = dn.Client(survey, memoize=False)
+    reports = {client.report(values[0]).pack() for _ in range(400)}
+    # Four payloads, the rarest with probability above 1/6: the chance to miss one is below 4 * (5/6)**400 < 1e-30.
+    assert len(reports) == 4
+    assert {report[9] for report in reports} == {client.cohort}

@@ -1,0 +1,139 @@
+"""Surveys and reports that every client must refuse, each with a part of the sentence that says why."""
+
+import json
+from collections.abc import Callable
+
+from deniable.survey import Survey
+
+Fields = dict[str, dict[str, object]]
+
+
+def bad_surveys(good: dict[str, Survey]) -> list[object]:
+    """One change to a good survey each; the digest is checked last, so it need not be forged."""
+    found: list[object] = []
+
+    def text(reason: str, broken: str) -> None:
+        found.append({"reason": reason, "text": broken})
+
+    def change(title: str, reason: str, edit: Callable[[Fields], object]) -> None:
+        fields = json.loads(good[title].to_json())
+        edit(fields)
+        text(reason, json.dumps(fields, separators=(",", ":")))
+
+    def put(title: str, part: str, name: str, value: object, reason: str) -> None:
+        change(title, reason, lambda fields: fields[part].__setitem__(name, value))
+
+    def top(name: str, value: object, reason: str) -> None:
+        change("krr", reason, lambda fields: fields.__setitem__(name, value))  # type: ignore[arg-type]
+
+    whole = good["krr"].to_json()
+    text("survey must be JSON text: ", "")
+    text("survey must be JSON text: ", whole[:-1])
+    text("survey must be JSON text: ", whole + "}")
+    text("survey must be JSON text: ", "[" * 100_000)
+    text("survey must be an object, got list", "[]")
+    text("survey fields must not repeat", whole[:-1] + ',"name":"fruit"}')
+    text("survey numbers must be integers, got '5.0'; epsilon is text", whole.replace('"cells":5', '"cells":5.0'))
+    text("survey numbers must be integers, got 'NaN'", whole.replace('"cells":5', '"cells":NaN'))
+    text("survey numbers must be integers, got '1e999'", whole.replace('"cells":5', '"cells":1e999'))
+    change("krr", "survey must have the field 'digest'", lambda fields: fields.pop("digest"))
+    change("krr", "mechanism must have the field 'keep'", lambda fields: fields["mechanism"].pop("keep"))
+    top("colour", "red", "survey must not have the field 'colour'; this version does not know it")
+    put("krr", "mechanism", "delta", "0", "mechanism must not have the field 'delta'")
+    put("krr", "encoding", "seed", "00", "encoding must not have the field 'seed'")
+    put("orr, open", "alphabet", "symbols", ["a", "b"], "alphabet must not have the field 'symbols'")
+    put("orr, open", "alphabet", "other", "a", "alphabet must not have the field 'other'")
+
+    top("format", "deniable-survey/2", "format must be 'deniable-survey/1', got 'deniable-survey/2'; this version")
+    top("format", 1, "survey field 'format' must be text, got int")
+    top("name", 5, "survey field 'name' must be text, got int")
+    top("name", "x" * 501, "name must be text of at most 500 characters")
+    top("name", "\ud800", "name must be valid Unicode text, got one with a lone surrogate")
+    top("name", "vegetables", "the survey was altered after it was made")
+    top("digest", good["krr"].digest.upper(), "the survey was altered after it was made")
+    top("digest", "", "the survey was altered after it was made")
+    top("alphabet", [], "alphabet kind must be 'open' or 'closed', got 'None'")
+    top("encoding", "direct", "encoding kind must be 'direct', 'hashed' or 'permuted', got 'None'")
+    top("mechanism", None, "mechanism kind must be 'krr' or 'bitflip', got 'None'")
+
+    put("krr", "alphabet", "kind", "ajar", "alphabet kind must be 'open' or 'closed', got 'ajar'")
+    put("krr", "alphabet", "symbols", "apple", "alphabet symbols must be a list, got str")
+    put("krr", "alphabet", "symbols", ["a"], "symbols must number from 2 to 16777216, got 1")
+    put("krr", "alphabet", "symbols", ["a", "a"], "symbols must be distinct after NFC normalisation, got 'a' more than")
+    put("krr", "alphabet", "symbols", ["a", None], "symbols must be text, integers or tagged bytes")
+    put("krr", "alphabet", "symbols", ["a", True], "symbols must be text, integers or tagged bytes")
+    put("krr", "alphabet", "symbols", ["a", {"int": 2**60}], "symbols must be text, integers or tagged bytes")
+    put("krr", "alphabet", "symbols", ["a", "\ud800"], "symbols must be text, integers or tagged bytes")
+    for odd in ("e\u0301", 2**53, {"int": "5"}, {"bytes": "FF"}, {"bytes": "f f"}, {"int": "+1152921504606846976"}):
+        broken = "symbols must be text, integers" if odd == {"bytes": "f f"} else "symbols must be in canonical form"
+        put("krr", "alphabet", "symbols", ["a", odd], broken)
+    put("krr", "alphabet", "other", "kiwi", "other must be one of the symbols")
+
+    put("krr", "encoding", "kind", "plain", "encoding kind must be 'direct', 'hashed' or 'permuted', got 'plain'")
+    put("krr", "encoding", "cells", "5", "encoding field 'cells' must be an integer, got str")
+    put("krr", "encoding", "cells", True, "encoding field 'cells' must be an integer, got bool")
+    put("krr", "encoding", "cells", 6, "a direct encoding of 6 cells must have a closed alphabet of that many symbols")
+    put("orr, open", "encoding", "cells", 1, "cells must be at least 2, got 1")
+    put("orr, open", "encoding", "cells", 2**24 + 1, "cells must be at most 16777216, got 16777217")
+    put("orr, open", "encoding", "cohorts", 0, "cohorts must be at least 1, got 0")
+    put("orr, open", "encoding", "cohorts", 2**20 + 1, "cohorts must be at most 1048576, got 1048577")
+    put("orr, open", "encoding", "hashes", 0, "hashes must be at least 1, got 0")
+    put("orr, open", "encoding", "hashes", 65, "hashes must be at most 64, got 65")
+    put("orr, open", "encoding", "hashes", 2, "hashes must be 1 for k-ary randomised response, got 2; use orappor")
+    put("orr, open", "encoding", "seed", "FF" * 16, "encoding field 'seed' must be lower-case hexadecimal")
+    put("orr, open", "encoding", "seed", "f", "encoding field 'seed' must be lower-case hexadecimal")
+    put("orr, open", "encoding", "seed", "ff" * 7, "seed must be 8 to 64 bytes")
+    put("orr, open", "encoding", "seed", "ff" * 65, "seed must be 8 to 64 bytes")
+    put("orr, open", "encoding", "kind", "permuted", "a permuted encoding of 0 symbols must have a closed alphabet")
+    put("orr, closed", "encoding", "kind", "hashed", "a hashed encoding must have an open alphabet; a closed one is")
+    put("orappor, open", "encoding", "cells", 2**16 + 1, "cells must be at most 65536, got 65537")
+    put("orr, open", "encoding", "cohorts", 2**20, "the survey was altered after it was made")
+
+    put("krr", "mechanism", "kind", "laplace", "mechanism kind must be 'krr' or 'bitflip', got 'laplace'")
+    put("krr", "mechanism", "width", 32, "width must be at least 64, got 32")
+    put("krr", "mechanism", "width", 128, "width must be at most 64, got 128")
+    put("krr", "mechanism", "epsilon", 1, "mechanism field 'epsilon' must be text, got int")
+    for spelling in ("0.10", "1e-1", "1/10", " 0.1", "+0.1", ".1", "0_0.1"):
+        put("krr", "mechanism", "epsilon", spelling, "epsilon must be spelled '0.1' in a survey, got ")
+    for epsilon in ("nan", "inf", "-1", "", "one", "0x1", "1/0", "\u0661", "1e\u0661", "1" * 401):
+        put("krr", "mechanism", "epsilon", epsilon, "epsilon must be a positive finite number, decimal text or a")
+    put("krr", "mechanism", "epsilon", "0", "; a survey with epsilon 0 carries no information")
+    for epsilon in ("1e999999999", "1e-999999999", "64.1", "0.0000000009", "0." + "3" * 100):
+        put("krr", "mechanism", "epsilon", epsilon, "epsilon must be between 1e-9 and 64 with at most 256-bit parts")
+    put("krr", "mechanism", "epsilon", "64", "epsilon must be realisable in 64-bit words, got 64 for 5 cells, of which")
+    put("krr", "mechanism", "keep", "4503599627370496", "whoever wrote this survey computes another mechanism")
+    put("krr", "mechanism", "keep", 4503599627370496, "mechanism field 'keep' must be text, got int")
+    put("krr", "mechanism", "other", "+1", "threshold 'other' must be ")
+    put("krappor", "mechanism", "flip", "1", "threshold 'flip' must be ")
+    return found
+
+
+def bad_reports(good: dict[str, Survey]) -> list[object]:
+    """Bytes that are not reports of the survey named."""
+    found: list[object] = []
+
+    def add(title: str, payload: str, reason: str) -> None:
+        head = "01" + good[title].digest[:16]
+        found.append({"survey": title, "report": payload.replace("HEAD", head), "reason": reason})
+
+    other = "01" + good["krr"].digest[:16] + "00"
+    add("warner", "", "report must have wire version 1, got nothing")
+    add("warner", "00", "report must have wire version 1, got 0")
+    add("warner", "02" + good["warner"].digest[:16] + "00", "report must have wire version 1, got 2")
+    add("warner", other, f"report must be for survey {good['warner'].digest[:16]}, got {good['krr'].digest[:16]}; it")
+    add("warner", "HEAD"[:2] and "01" + good["warner"].digest[:14], "it answers another survey")
+    add("warner", "HEAD", "report must be 10 bytes, got 9")
+    add("warner", "HEAD0000", "report must be 10 bytes, got 11")
+    add("warner", "HEAD02", "report response must be one that the mechanism can produce")
+    add("warner", "HEADff", "report response must be one that the mechanism can produce")
+    add("krr, counted", "HEAD2b", "report must be 11 bytes, got 10")
+    add("krr, counted", "HEAD2c01", "report response must be one that the mechanism can produce")
+    add("krappor", "HEAD08", "report response must be one that the mechanism can produce")
+    add("krappor, counted", "HEAD000010", "report response must be one that the mechanism can produce")
+    add("orr, open", "HEAD0300", "report cohort must be below 3, got 3")
+    add("orr, open", "HEAD0008", "report response must be one that the mechanism can produce")
+    add("orr, closed", "HEAD2c0100", "report cohort must be below 300, got 300")
+    add("orr, closed", "HEAD010000ff", "report must be 12 bytes, got 13")
+    add("orappor, open", "HEAD080000", "report cohort must be below 8, got 8")
+    add("orappor, open", "HEAD000010", "report response must be one that the mechanism can produce")
+    return found

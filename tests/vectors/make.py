@@ -1,0 +1,164 @@
+"""Write the golden vectors: `python -m tests.vectors.make`, only when a format version changes.
+
+The files are the format. The Python and the JavaScript client must both agree with them; a change here that was not
+meant to change the format is a bug. Integers that need more than 53 bits are decimal text, bytes are hexadecimal.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+
+import deniable as dn
+from deniable.mechanisms import KRR, BitFlip, epsilon_text
+from deniable.noise import DerivedEntropy
+from deniable.survey.alphabet import canonical_symbol, symbol_bytes, symbol_to_json
+from deniable.survey.encodings import Hashed, Permuted
+from deniable.survey.hashing import fingerprint, permute
+from tests.exact.scripted import ScriptedEntropy
+from tests.vectors.bad import bad_reports, bad_surveys
+
+FOLDER = Path(__file__).parent
+SEEDS = [bytes(8), bytes(range(16)), bytes(range(100, 164))]
+SYMBOLS: list[str | int | bytes] = [
+    *("", "a", "1", "firefox", "caf\u00e9", "cafe\u0301", "\u212b", "\uac00", "\u1100\u1161", "\U0001f98a", "\U0001f468\u200d\U0001f4bb"),
+    *(0, 1, -1, 2**53 - 1, 2**53, -(2**63), 10**79),
+    *(b"", b"1", b"\x00\xff", bytes(range(64))),
+]  # fmt: skip
+SIZES = (2, 3, 5, 17, 256, 300, 4097)
+KEYS = (0, 1, 0x9E3779B97F4A7C15, 2**64 - 1)
+
+
+def presets() -> dict[str, dn.Survey]:
+    seed, fruit = SEEDS[1], ["apple", "caf\u00e9", 7, b"\xff", 2**60]
+    return {
+        "warner": dn.warner(epsilon=1.0),
+        "warner, own words": dn.warner(epsilon="1/3", symbols=["nein", "ja"], name="Gr\u00f6\u00dfe \U0001f98a"),
+        "krr": dn.krr(symbols=fruit, epsilon=0.1, name="fruit"),
+        "krr, catch-all": dn.krr(symbols=["a", "b"], epsilon=2, other="else"),
+        "krr, counted": dn.krr(symbols=300, epsilon=3),
+        "krappor": dn.krappor(symbols=["a", "b", "c"], epsilon=2.5),
+        "krappor, counted": dn.krappor(symbols=20, epsilon=1),
+        "orr, open": dn.orr(epsilon=2, cells=8, cohorts=3, seed=seed, name="homepage"),
+        "orr, closed": dn.orr(symbols=17, epsilon=2, cells=4, cohorts=300, seed=seed),
+        "orr, closed catch-all": dn.orr(symbols=["a", "b"], epsilon=2, cells=2, cohorts=2, seed=seed, other=b"\x00"),
+        "orappor, open": dn.orappor(epsilon=2, cells=12, cohorts=8, hashes=2, seed=seed),
+        "orappor, closed": dn.orappor(symbols=30, epsilon="0.75", cells=5, cohorts=2, hashes=3, seed=SEEDS[2]),
+    }
+
+
+def symbols() -> list[object]:
+    return [
+        {
+            "given": symbol_to_json(given),
+            "canonical": symbol_to_json(canonical_symbol(given)),
+            "bytes": symbol_bytes(canonical_symbol(given)).hex(),
+        }
+        for given in SYMBOLS
+    ]
+
+
+def fingerprints() -> list[object]:
+    return [
+        {"seed": seed.hex(), "bytes": message.hex(), "fingerprint": str(fingerprint(seed, message))}
+        for seed in SEEDS
+        for message in [symbol_bytes(canonical_symbol(given)) for given in SYMBOLS[:12]] + [b"permutations"]
+    ]
+
+
+def hashed_cells() -> list[object]:
+    found: list[object] = []
+    for cells, cohorts, hashes in ((2, 3, 1), (8, 5, 1), (5, 4, 3), (128, 4, 2), (1 << 24, 2, 2)):
+        encoding = Hashed(cells, cohorts, hashes, SEEDS[1])
+        for given in SYMBOLS[:6]:
+            key = encoding.key(dn.orr(epsilon=1, cells=2, cohorts=1, seed=SEEDS[1]).alphabet, given)
+            occupied = [encoding.encode(cohort, key) for cohort in range(cohorts)]
+            shape = {"seed": SEEDS[1].hex(), "cells": cells, "cohorts": cohorts, "hashes": hashes}
+            found.append(shape | {"symbol": symbol_to_json(given), "occupied": occupied})
+    return found
+
+
+def permuted_cells() -> list[object]:
+    found: list[object] = []
+    for size, cells, cohorts, hashes in ((2, 2, 3, 1), (10, 3, 2, 1), (17, 5, 2, 2), (300, 8, 2, 3)):
+        encoding = Permuted(size, cells, cohorts, hashes, SEEDS[2])
+        occupied = [[encoding.encode(cohort, position) for position in range(size)] for cohort in range(cohorts)]
+        shape = {"seed": SEEDS[2].hex(), "symbols": size, "cells": cells, "cohorts": cohorts, "hashes": hashes}
+        found.append(shape | {"occupied": occupied})
+    return found
+
+
+def permutations() -> list[object]:
+    found: list[object] = []
+    for size in SIZES:
+        for key in KEYS:
+            image = [permute(key, size, x) for x in range(size)]
+            digest = hashlib.sha256(b"".join(x.to_bytes(4, "little") for x in image)).hexdigest()
+            found.append({"key": str(key), "size": size, "first": image[:32], "sha256": digest})
+    return found
+
+
+def thresholds() -> list[object]:
+    found: list[object] = []
+    for epsilon in ("0.001", "0.1", "1/3", "1", "2.5", "10", "20"):
+        for mechanism in (KRR(2, epsilon), KRR(10, epsilon), KRR(4096, epsilon)):
+            shape = {"kind": "krr", "epsilon": epsilon, "cells": mechanism.cells}
+            found.append(shape | {name: str(value) for name, value in mechanism.thresholds().items()})
+        for distance in (2, 4, 5):
+            flips = BitFlip(5, epsilon, distance)
+            shape = {"kind": "bitflip", "epsilon": epsilon_text(flips.epsilon), "cells": 5, "distance": distance}
+            found.append(shape | {"flip": str(flips.flip)})
+    return found
+
+
+def surveys() -> list[object]:
+    return [{"title": title, "text": s.to_json(), "digest": s.digest} for title, s in presets().items()]
+
+
+def reports() -> list[object]:
+    """Fresh noise from given words: the first is for the cohort (again if it is refused), the rest for the answer."""
+    found: list[object] = []
+    for title, survey in presets().items():
+        answers = [canonical_symbol(s) for s in (survey.symbols or ("a", 7, b"\xff"))][:3]
+        edges = [0, *survey.mechanism.thresholds().values(), 2**64 - 1]
+        for number, edge in enumerate(sorted({min(max(e + d, 0), 2**64 - 1) for e in edges for d in (-1, 0)})):
+            drawn = DerivedEntropy(bytes(32), f"{title} {number}".encode()).words(survey.cells)
+            words = [drawn[-1] % survey.cohorts, edge]
+            if not isinstance(survey.mechanism, KRR):
+                words += drawn[: survey.cells - 1]
+            if survey.cohorts % 2 and survey.cohorts > 1:
+                words.insert(0, 2**64 - 1)  # at or past the largest multiple of the cohorts: drawn again
+            with ScriptedEntropy(64, words) as entropy:
+                answer = answers[number % len(answers)]
+                report = dn.Client(survey, memoize=False, entropy=entropy).report(answer)
+            shape = {"survey": title, "words": [str(word) for word in words], "symbol": symbol_to_json(answer)}
+            found.append(shape | {"report": report.pack().hex()})
+    return found
+
+
+def permanent() -> list[object]:
+    """Memoised answers: a device secret and a cohort give these bytes for ever."""
+    found: list[object] = []
+    for title, survey in presets().items():
+        for number, answer in enumerate((survey.symbols or ("a", 7))[:2]):
+            client = dn.Client(survey)
+            secret = hashlib.sha256(f"{title} {number}".encode()).digest()
+            client._cohort, client._secret = number % survey.cohorts, secret
+            shape = {"survey": title, "secret": secret.hex(), "cohort": client.cohort}
+            found.append(shape | {"symbol": symbol_to_json(answer), "report": client.report(answer).pack().hex()})
+    return found
+
+
+def build() -> dict[str, str]:
+    """Every file's name and text."""
+    good = [symbols, fingerprints, hashed_cells, permuted_cells, permutations, thresholds, surveys, reports, permanent]
+    tables: dict[str, list[object]] = {part.__name__: part() for part in good}
+    tables |= {"bad_surveys": bad_surveys(presets()), "bad_reports": bad_reports(presets())}
+    return {
+        f"{name}.json": "[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows) + "\n]\n"
+        for name, rows in tables.items()
+    }
+
+
+if __name__ == "__main__":
+    for name, text in build().items():
+        (FOLDER / name).write_text(text, encoding="ascii")

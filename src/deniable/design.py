@@ -9,11 +9,14 @@ C / t numbers per symbol instead of C; the k**t table of a group is filled or fo
 """
 
 import hashlib
+import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Design", "design_of"]
 
 _FUSED_CELLS = 1 << 18  # tables of 2 MiB: they stay in the second-level cache
+_SPARSE_CELLS = 32  # cells beyond which few candidates share one
+_WORTH_THREADS = 1 << 19  # entries below which a second thread costs more than it saves
 
 Floats = npt.NDArray[np.float64]
 
@@ -57,8 +62,8 @@ class Design:
         return int(self.table.shape[2])
 
     @cached_property
-    def _fused(self) -> tuple[int, int, "scipy.sparse.csr_array"]:
-        """(t, m, F): F is S x (groups * m**t), one entry a symbol and group; t rows of the table share a group."""
+    def _fused(self) -> tuple[int, int, npt.NDArray[np.intp], "list[scipy.sparse.csr_array]"]:
+        """(t, m, bounds, parts): the parts, stacked, are S x (groups * m**t), with one 1 a symbol and group."""
         from scipy import sparse
 
         m = self.cells + (self.hashes > 1)
@@ -76,15 +81,23 @@ class Design:
         if short := len(rows) % t:  # the last group lacks members: what it has becomes its leading digits
             index[-1] *= m ** (t - short)
         index += (np.arange(groups) * m**t).astype(index.dtype)[:, None]
-        pointers = np.arange(0, groups * self.symbols + 1, groups)
-        entries = np.ones(groups * self.symbols)
-        shape = (self.symbols, groups * m**t)
-        return t, m, sparse.csr_array((entries, np.ascontiguousarray(index.T).ravel(), pointers), shape=shape)
+        # SciPy's kernels run without the interpreter's lock, so symbols are shared out over the cores.
+        workers = (os.cpu_count() or 1) if index.size >= _WORTH_THREADS else 1
+        bounds = np.linspace(0, self.symbols, workers + 1).astype(int)
+        parts = []
+        for start, stop in pairwise(bounds.tolist()):
+            places = np.ascontiguousarray(index[:, start:stop].T).ravel()
+            pointers = np.arange(0, len(places) + 1, groups, dtype=index.dtype)
+            parts.append(
+                sparse.csr_array((np.ones(len(places)), places, pointers), shape=(stop - start, groups * m**t))
+            )
+        return t, m, bounds, parts
 
     def forward(self, p: Floats) -> Floats:
         """H p, as an array of shape (C, k)."""
-        t, m, fused = self._fused
-        digits = (fused.T @ p).reshape((-1,) + (m,) * t)
+        t, m, bounds, parts = self._fused
+        pieces = [(part.T, p[a:b]) for part, (a, b) in zip(parts, pairwise(bounds), strict=True)]
+        digits = sum(_on_every_core(lambda piece: piece[0] @ piece[1], pieces)).reshape((-1,) + (m,) * t)
         rows = np.empty((len(digits), t, m))
         for place in range(t):
             rows[:, place] = digits.sum(axis=tuple(axis for axis in range(1, t + 1) if axis != place + 1))
@@ -93,41 +106,71 @@ class Design:
 
     def adjoint(self, values: Floats) -> Floats:
         """H' v, as an array of shape (S,), for v of shape (C, k); a stack of v's, (R, C, k), gives (R, S)."""
-        t, m, fused = self._fused
-        stacked = values.reshape(-1, self.cohorts, self.cells)
-        groups = fused.shape[1] // m**t
-        rows = np.zeros((len(stacked), groups * t, m))
-        rows[:, : self.cohorts * self.hashes, : self.cells] = np.repeat(stacked, self.hashes, axis=1)
-        digits = rows.reshape(len(stacked), groups, t, m)
-        tables = digits[:, :, 0]
+        if values.ndim == 3:  # a few at a time, so that their tables stay in cache together
+            pieces = [values[start : start + 8] for start in range(0, len(values), 8)]
+            return np.concatenate([self._adjoint(piece) for piece in pieces])
+        return np.asarray(self._adjoint(values[None])[0])
+
+    def _adjoint(self, stack: Floats) -> Floats:
+        t, m, _, parts = self._fused
+        count = len(stack)
+        groups = parts[0].shape[1] // m**t
+        rows = np.zeros((groups * t, m, count))
+        rows[: self.cohorts * self.hashes, : self.cells] = np.repeat(np.moveaxis(stack, 0, 2), self.hashes, axis=0)
+        digits = rows.reshape(groups, t, m, count)
+        tables = digits[:, 0]
         for place in range(1, t):
-            tables = (tables[..., :, None] + digits[:, :, place, None, :]).reshape(len(stacked), groups, -1)
-        if values.ndim == 2:
-            return np.asarray(fused @ tables.ravel())
-        return np.ascontiguousarray((fused @ tables.reshape(len(stacked), -1).T).T)
+            tables = (tables[:, :, None] + digits[:, place, None]).reshape(groups, -1, count)
+        columns = tables.ravel() if count == 1 else tables.reshape(-1, count)
+        found = np.concatenate(_on_every_core(lambda part: part @ columns, parts))
+        return np.ascontiguousarray(found.reshape(self.symbols, count).T)
 
     def weighted_gram(self, weights: Floats | None = None) -> Floats:
-        """H' diag(w) H, dense S x S; w has shape (C, k), and without it this is the Gram matrix H' H.
+        """H' diag(w) H, dense S x S; w >= 0 has shape (C, k), and without it this is the Gram matrix H' H.
 
-        Counts up to 2**24 are exact in float32, so the unweighted product runs at single precision.
+        Counts below 2**24 are exact in float32, so the unweighted product runs in single precision. With many cells
+        few candidates share one, and a sparse product that visits only the pairs that do is cheaper.
         """
-        dtype = np.float32 if weights is None else np.float64
-        gram = np.zeros((self.symbols, self.symbols), dtype)
-        k = self.cells
-        step = max(1, (1 << 22) // max(1, k * self.symbols))
+        if self.cells > _SPARSE_CELLS:
+            return self._sparse_gram(weights)
+        from scipy.linalg import blas
+
+        single = weights is None and self.cohorts * self.hashes < 1 << 24
+        dtype, syrk = (np.float32, blas.ssyrk) if single else (np.float64, blas.dsyrk)
+        gram = np.zeros((self.symbols, self.symbols), dtype, order="F")
+        m = self.cells + (self.hashes > 1)
+        step = max(1, (1 << 22) // (m * self.symbols))
         for start in range(0, self.cohorts, step):
             part = self.table[start : start + step]
-            count = len(part)
-            onehot = np.zeros((self.symbols, count * (k + 1)), dtype)
-            offsets = (np.arange(count) * (k + 1))[:, None, None]
-            columns = (part + offsets).reshape(-1, self.symbols).T
-            np.put_along_axis(onehot, columns, 1, axis=1)
-            onehot = onehot.reshape(self.symbols, count, k + 1)[:, :, :k].reshape(self.symbols, count * k)
-            if weights is None:
-                gram += onehot @ onehot.T
-            else:
-                gram += (onehot * weights[start : start + count].ravel()) @ onehot.T
-        return gram.astype(np.float64)
+            onehot = np.zeros((self.symbols, len(part), m), dtype)
+            for rows in np.moveaxis(part, 1, 0):
+                onehot[np.arange(self.symbols)[:, None], np.arange(len(part)), rows.T] = 1
+            if weights is not None:
+                onehot[:, :, : self.cells] *= np.sqrt(weights[start : start + step])
+            if m > self.cells:
+                onehot[:, :, self.cells] = 0  # repeats
+            flat = onehot.reshape(self.symbols, -1)
+            gram = syrk(1.0, flat.T, beta=1.0, c=gram, trans=1, overwrite_c=1)
+        return _mirrored(gram)
+
+    def _sparse_gram(self, weights: Floats | None) -> Floats:
+        from scipy import sparse
+
+        gram = np.zeros((self.symbols, self.symbols))
+        step = max(1, (1 << 22) // (self.hashes * self.symbols))
+        for start in range(0, self.cohorts, step):
+            part = self.table[start : start + step].astype(np.int64)
+            kept = part < self.cells
+            index = (np.where(kept, part, 0) + (np.arange(len(part)) * self.cells)[:, None, None]).reshape(
+                -1, self.symbols
+            )
+            pointers = np.arange(0, index.size + 1, len(index))
+            ones = np.ascontiguousarray(kept.reshape(-1, self.symbols).T).ravel().astype(np.float64)
+            shape = (self.symbols, len(part) * self.cells)
+            rows = sparse.csr_array((ones, np.ascontiguousarray(index.T).ravel(), pointers), shape=shape)
+            scaled = rows if weights is None else rows.multiply(weights[start : start + step].reshape(1, -1)).tocsr()
+            gram += (scaled @ rows.T).toarray()
+        return gram
 
     @cached_property
     def gram(self) -> Floats:
@@ -163,6 +206,28 @@ class Design:
         order = np.argsort(inverse, kind="stable")
         starts = np.cumsum(sizes) - sizes
         return [np.sort(order[a : a + n]) for a, n in zip(starts, sizes, strict=True) if n > 1]
+
+
+def _mirrored(upper: npt.NDArray[Any], block: int = 512) -> Floats:
+    """The symmetric float64 matrix whose upper triangle is given, block by block so that transposing stays in cache."""
+    full = upper.astype(np.float64)
+    for start in range(0, len(full), block):
+        rows = slice(start, start + block)
+        full[rows, rows] = np.triu(full[rows, rows]) + np.triu(full[rows, rows], 1).T
+        for other in range(start + block, len(full), block):
+            full[other : other + block, rows] = full[rows, other : other + block].T
+    return full
+
+
+_POOL: list[ThreadPoolExecutor] = []
+
+
+def _on_every_core(work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
+    if len(pieces) == 1:
+        return [work(pieces[0])]
+    if not _POOL:
+        _POOL.append(ThreadPoolExecutor(os.cpu_count()))
+    return list(_POOL[0].map(work, pieces))
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def _size(symbols: int) -> int:
 
 def _from_logs(logs: Floats) -> Floats:
     weights = np.exp(logs - logs.max())
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
 def geometric(symbols: int, mean: float) -> Floats:

@@ -128,11 +128,11 @@ def _population(p: npt.ArrayLike, size: int) -> Floats:
         raise DecodeError(f"p must have one entry for each of {size} symbols, got shape {population.shape}")
     if not np.isfinite(population).all() or (population < 0).any() or abs(population.sum() - 1) > 1e-9:
         raise DecodeError(f"p must be non-negative and sum to 1, got a sum of {population.sum():g}")
-    return population / population.sum()
+    return np.asarray(population / population.sum())
 
 
 def _shares(values: Floats) -> Floats:
-    return values / values.sum(axis=1, keepdims=True)
+    return np.asarray(values / values.sum(axis=1, keepdims=True))
 
 
 def _occupied(design: Design, placed: Counts) -> Counts:

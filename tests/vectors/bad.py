@@ -24,13 +24,12 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
         change(title, reason, lambda fields: fields[part].__setitem__(name, value))
 
     def top(name: str, value: object, reason: str) -> None:
-        change("krr", reason, lambda fields: fields.__setitem__(name, value))  # type: ignore[arg-type]
+        change("krr", reason, lambda fields: fields.update({name: value}))  # type: ignore[dict-item]
 
     whole = good["krr"].to_json()
     text("survey must be JSON text: ", "")
     text("survey must be JSON text: ", whole[:-1])
     text("survey must be JSON text: ", whole + "}")
-    text("survey must be JSON text: ", "[" * 100_000)
     text("survey must be an object, got list", "[]")
     text("survey fields must not repeat", whole[:-1] + ',"name":"fruit"}')
     text("survey numbers must be integers, got '5.0'; epsilon is text", whole.replace('"cells":5', '"cells":5.0'))
@@ -44,7 +43,11 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     put("orr, open", "alphabet", "symbols", ["a", "b"], "alphabet must not have the field 'symbols'")
     put("orr, open", "alphabet", "other", "a", "alphabet must not have the field 'other'")
 
-    top("format", "deniable-survey/2", "format must be 'deniable-survey/1', got 'deniable-survey/2'; this version")
+    top(
+        "format",
+        "deniable-survey/2",
+        "format must be 'deniable-survey/1', got 'deniable-survey/2'; this version reads no other",
+    )
     top("format", 1, "survey field 'format' must be text, got int")
     top("name", 5, "survey field 'name' must be text, got int")
     top("name", "x" * 501, "name must be text of at most 500 characters")
@@ -64,15 +67,15 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     put("krr", "alphabet", "symbols", ["a", True], "symbols must be text, integers or tagged bytes")
     put("krr", "alphabet", "symbols", ["a", {"int": 2**60}], "symbols must be text, integers or tagged bytes")
     put("krr", "alphabet", "symbols", ["a", "\ud800"], "symbols must be text, integers or tagged bytes")
-    for odd in ("e\u0301", 2**53, {"int": "5"}, {"bytes": "FF"}, {"bytes": "f f"}, {"int": "+1152921504606846976"}):
-        broken = "symbols must be text, integers" if odd == {"bytes": "f f"} else "symbols must be in canonical form"
-        put("krr", "alphabet", "symbols", ["a", odd], broken)
+    put("krr", "alphabet", "symbols", ["a", {"bytes": "f"}], "symbols must be text, integers or tagged bytes")
+    for odd in ("e\u0301", 2**53, {"int": "5"}, {"bytes": "FF"}, {"bytes": "ff 00"}, {"int": "+1152921504606846976"}):
+        put("krr", "alphabet", "symbols", ["a", odd], "symbols must be in canonical form: NFC text, plain integers")
     put("krr", "alphabet", "other", "kiwi", "other must be one of the symbols")
 
     put("krr", "encoding", "kind", "plain", "encoding kind must be 'direct', 'hashed' or 'permuted', got 'plain'")
     put("krr", "encoding", "cells", "5", "encoding field 'cells' must be an integer, got str")
     put("krr", "encoding", "cells", True, "encoding field 'cells' must be an integer, got bool")
-    put("krr", "encoding", "cells", 6, "a direct encoding of 6 cells must have a closed alphabet of that many symbols")
+    put("krr", "alphabet", "symbols", [1, 2], "a direct encoding of 5 cells must have a closed alphabet of that many")
     put("orr, open", "encoding", "cells", 1, "cells must be at least 2, got 1")
     put("orr, open", "encoding", "cells", 2**24 + 1, "cells must be at most 16777216, got 16777217")
     put("orr, open", "encoding", "cohorts", 0, "cohorts must be at least 1, got 0")
@@ -100,7 +103,7 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     put("krr", "mechanism", "epsilon", "0", "; a survey with epsilon 0 carries no information")
     for epsilon in ("1e999999999", "1e-999999999", "64.1", "0.0000000009", "0." + "3" * 100):
         put("krr", "mechanism", "epsilon", epsilon, "epsilon must be between 1e-9 and 64 with at most 256-bit parts")
-    put("krr", "mechanism", "epsilon", "64", "epsilon must be realisable in 64-bit words, got 64 for 5 cells, of which")
+    put("krr", "mechanism", "epsilon", "64", "epsilon must be realisable in 64-bit words, got 64 for 5 cells, which")
     put("krr", "mechanism", "keep", "4503599627370496", "whoever wrote this survey computes another mechanism")
     put("krr", "mechanism", "keep", 4503599627370496, "mechanism field 'keep' must be text, got int")
     put("krr", "mechanism", "other", "+1", "threshold 'other' must be ")
@@ -121,7 +124,7 @@ def bad_reports(good: dict[str, Survey]) -> list[object]:
     add("warner", "00", "report must have wire version 1, got 0")
     add("warner", "02" + good["warner"].digest[:16] + "00", "report must have wire version 1, got 2")
     add("warner", other, f"report must be for survey {good['warner'].digest[:16]}, got {good['krr'].digest[:16]}; it")
-    add("warner", "HEAD"[:2] and "01" + good["warner"].digest[:14], "it answers another survey")
+    add("warner", "01" + good["warner"].digest[:14], "it answers another survey")
     add("warner", "HEAD", "report must be 10 bytes, got 9")
     add("warner", "HEAD0000", "report must be 10 bytes, got 11")
     add("warner", "HEAD02", "report response must be one that the mechanism can produce")

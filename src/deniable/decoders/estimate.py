@@ -160,7 +160,7 @@ class Estimate:
         if self._is_direct:  # exactly binomial: no matrix is needed
             mechanism = self.tally.survey.mechanism
             m = self.tally.counts[0] / self.n
-            return np.sqrt(m * (1 - m) / self.n) / float(mechanism.hit - mechanism.miss)
+            return np.asarray(np.sqrt(m * (1 - m) / self.n) / float(mechanism.hit - mechanism.miss))
         spread = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
         return np.where(self._system.factor.estimable, spread, np.inf)
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.base import Decoder, Solution, unbias
+from deniable.decoders.cohort_likelihood import CohortLikelihood, maximize
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.simplex import project
 from deniable.design import Design
@@ -28,9 +29,9 @@ class Likelihood(Decoder):
     """The p on the simplex that makes the tally most likely, to a relative duality gap of `tolerance`.
 
     * k-RR: exact maximum likelihood in closed form (`water_fill`).
-    * O-RR: exact maximum likelihood given the cohort sizes, by spectral projected gradients on the matrix-free design.
-    * k-RAPPOR and O-RAPPOR: the paper's program, a product of the bits' marginals. The bits of one report are dependent,
-      so this is a *composite* likelihood; the full one needs the raw reports, which a tally does not keep.
+    * O-RR: exact maximum likelihood given the cohort sizes, by projected gradients and Newton steps, matrix-free.
+    * k-RAPPOR and O-RAPPOR: the paper's program, a product of the bits' marginals. The bits of one report depend on
+      each other, so this is a *composite* likelihood; the full one needs raw reports, which a tally does not keep.
 
     The solution is already on the simplex, so every constraint leaves it as it is (up to rounding). Its error bars are
     those of the unbiased estimate beside it.
@@ -55,7 +56,7 @@ class Likelihood(Decoder):
             mechanism = tally.survey.mechanism
             hit, miss = float(mechanism.hit), float(mechanism.miss)
             if not direct:
-                values = _over_cohorts(tally, design, project(raw), self.tolerance)
+                values = maximize(CohortLikelihood(tally, design), project(raw), self.tolerance)
             elif isinstance(mechanism, BitFlip):
                 values, _ = composite_bits(tally.counts[0], tally.n, hit, miss, self.tolerance)
             else:
@@ -84,7 +85,7 @@ def water_fill(counts: npt.ArrayLike, floor: float) -> Floats:
     sizes = np.arange(1, given.size + 1)
     levels = np.cumsum(descending) / (1 + sizes * floor)
     last = int(np.flatnonzero(descending > levels * floor)[-1])
-    return np.maximum(given / levels[last] - floor, 0.0)
+    return np.asarray(np.maximum(given / levels[last] - floor, 0.0))
 
 
 def composite_bits(
@@ -141,61 +142,3 @@ def composite_bits(
     if gap > tolerance:
         raise DecodeError(f"likelihood must converge to a gap of {tolerance:g}, got {gap:g}")
     return p, gap
-
-
-def _over_cohorts(tally: Tally, design: Design, start: Floats, tolerance: float) -> Floats:
-    """Maximise the (composite) likelihood over cohorts by spectral projected gradients, to a relative duality gap.
-
-    The objective is convex in p and smooth on the simplex (miss > 0 keeps every m positive), so
-    gap = gradient . p - min(gradient) bounds what is left to gain. Steps are Barzilai-Borwein, projected on the
-    simplex, accepted by a non-monotone line search.
-    """
-    mechanism = tally.survey.mechanism
-    hit, miss = float(mechanism.hit), float(mechanism.miss)
-    r = hit - miss
-    n = float(tally.n)
-    hits = tally.counts / n
-    misses = tally.reports[:, None] / n - hits if isinstance(mechanism, BitFlip) else None
-
-    def value(x: Floats) -> float:
-        m = miss + r * x
-        total = float((hits * np.log(m)).sum())
-        if misses is not None:
-            total += float((misses * np.log1p(-m)).sum())
-        return -total
-
-    def gradient(x: Floats) -> Floats:
-        m = miss + r * x
-        slope = hits / m
-        if misses is not None:
-            slope -= misses / (1 - m)
-        return design.adjoint(slope) * -r
-
-    p = start
-    x = design.forward(p)
-    f, g = value(x), gradient(x)
-    recent = [f]
-    step = 1.0 / max(float(np.abs(g - g.mean()).max()), 1e-300)
-    for _ in range(20_000):
-        if float(g @ p) - float(g.min()) <= tolerance * max(abs(f), 1e-300):
-            return p
-        d = project(p - step * g) - p
-        dx = design.forward(d)
-        slope = float(g @ d)
-        if slope >= 0:  # rounding: no descent direction is left at this step length
-            step *= 0.1
-            if step < 1e-14:
-                return p
-            continue
-        t, ceiling = 1.0, max(recent)
-        while (trial := value(x + t * dx)) > ceiling + 1e-4 * t * slope + 1e-15 * abs(f):
-            t *= 0.5
-            if t < 1e-12:
-                return p
-        fresh = gradient(x + t * dx)
-        curvature = float((fresh - g) @ d) * t
-        moved = float(d @ d) * t * t
-        p, x, f, g = np.maximum(p + t * d, 0.0), x + t * dx, trial, fresh
-        step = min(max(moved / curvature, 1e-10), 1e10) if curvature > 0 else 1e10
-        recent = [*recent[-9:], f]
-    raise DecodeError(f"likelihood must converge to a relative gap of {tolerance:g}; pass Likelihood(tolerance=1e-6)")

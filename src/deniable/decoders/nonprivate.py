@@ -41,4 +41,5 @@ def minimax(counts: npt.ArrayLike) -> Floats:
     array([0.66666667, 0.33333333])
     """
     given, n = _checked(counts)
-    return (given + np.sqrt(n) / given.size) / (n + np.sqrt(n))
+    root = float(np.sqrt(n))
+    return (given + root / given.size) / (n + root)

@@ -14,7 +14,7 @@ def project(values: npt.ArrayLike) -> Floats:
     The shift is theta = (sum of the j largest - 1) / j for the largest j whose j-th value stays above it.
 
     Paper: the projected decoder, section 4.4.1; Algorithm 1 of Wang and Carreira-Perpinan (2013).
-    Claim: the result is on the simplex, and values - result is constant where the result is positive, smaller elsewhere.
+    Claim: the result is on the simplex; values - result is constant where the result is positive, no larger elsewhere.
     Proof: tests/properties/test_simplex.py::test_projection_is_optimal
 
     >>> project([0.97, 0.235, 0.06, -0.08, -0.185])

@@ -101,8 +101,6 @@ class Mechanism(ABC):
         if self.width == 64 and self.epsilon_spent < 0.99 * self.epsilon:
             raise SurveyError(
                 f"epsilon must be realisable in {self.width}-bit words, got {float(self.epsilon):g} for {self.cells} "
-                f"cells, which would spend only {max(self.epsilon_spent, 0.0):.3g}; use a larger epsilon or fewer cells"
-                if self.epsilon < 1
-                else f"epsilon must be realisable in {self.width}-bit words, got {float(self.epsilon):g} for "
-                f"{self.cells} cells, of which {self.epsilon_spent:.4g} could be spent; ask for at most that"
+                f"cells, which would spend only {max(self.epsilon_spent, 0.0):.4g}; "
+                f"use a {'larger epsilon or fewer cells' if self.epsilon < 1 else 'smaller epsilon'}"
             )

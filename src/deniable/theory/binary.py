@@ -18,8 +18,8 @@ def factor_through_warner(
 ) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]] | None:
     """W with Q = Q_WRR W, exactly, or None when the 2 x l channel Q is not private at these odds (e**epsilon).
 
-    The inverse of Q_WRR is [[E, -1], [-1, E]] / (E - 1), `eq:inv_rr` with k = 2, so W(y|1) = (E Q(y|1) - Q(y|2)) / (E - 1):
-    non-negative for all y exactly when Q(y|2) <= E Q(y|1). Rows of W sum to (E - 1) / (E - 1) = 1.
+    The inverse of Q_WRR is [[E, -1], [-1, E]] / (E - 1), `eq:inv_rr` with k = 2, so the first row of W is
+    (E Q(y|1) - Q(y|2)) / (E - 1): non-negative for all y exactly when Q(y|2) <= E Q(y|1). It sums to (E - 1) / (E - 1).
 
     Paper: `thm:opt_bin`, after Kairouz, Oh and Viswanath (2014).
     Claim: a stochastic W exists if and only if Q is epsilon-locally private.

@@ -57,7 +57,7 @@ def krr_wins_from_log_half(k: int) -> bool:
 
     f increases, so epsilon = ln(k/2) decides: there s**2 = k/2, and g(s) >= 0 reads
     (k/2 + 1) k s >= k**2 - 4 k + 2; squared, k**3 (k + 2)**2 >= 8 (k**2 - 4 k + 2)**2 where the right side is positive.
-    It holds for every k >= 2: divided by k + 2 the right side stays below 2 k, and s >= 2 from k = 8 on.
+    It holds for every k: from 8 on s >= 2, and 2 (k**2 - 4 k + 2) < 2 k (k + 2); the six smaller ones are checked.
 
     Paper: `prop:rr_high_eps_l2_win`; its proof stops at ln k.
     Claim: true for every k >= 2.

@@ -49,7 +49,7 @@ def folded_normal_mean(bias: npt.ArrayLike, variance: npt.ArrayLike) -> Floats:
     b, v = np.broadcast_arrays(np.asarray(bias, np.float64), np.asarray(variance, np.float64))
     sd = np.sqrt(np.maximum(v, 0.0))
     # Where the variance is 0 the ratio is +-inf (or 0 when the bias is 0 too), and what remains is |bias|.
-    ratio = np.divide(b, sd, out=np.copysign(np.where(b == 0, 0.0, np.inf), b), where=sd > 0)
+    ratio = np.divide(b, sd, out=np.array(np.copysign(np.where(b == 0, 0.0, np.inf), b)), where=sd > 0)
     folded = sd * math.sqrt(2 / math.pi) * np.exp(-0.5 * ratio**2) + b * erf(ratio / math.sqrt(2))
     return np.asarray(folded)
 

@@ -74,14 +74,9 @@ def cohorts_for_mass(symbols: int, cells: int, mass: float) -> int:
     >>> cohorts_for_mass(256, 4, 0.99)
     8
     """
-    needed = cells_to_the_cohorts(symbols, mass)
-    fewest = max(1, math.ceil(math.log(needed) / math.log(count_of("cells", cells, 2))))
-    # The ratio of logarithms can be off by one unit at an exact power; the integers decide.
-    while fewest > 1 and cells ** (fewest - 1) >= needed:
-        fewest -= 1
-    while cells**fewest < needed:
-        fewest += 1
-    return fewest
+    log_needed = math.log(cells_to_the_cohorts(symbols, mass))
+    # At an exact power of k rounding may leave the ratio just above an integer: forgive the last digits.
+    return max(1, math.ceil(log_needed / math.log(count_of("cells", cells, 2)) - 1e-12))
 
 
 def equations(cells: int, cohorts: int) -> int:

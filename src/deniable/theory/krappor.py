@@ -45,7 +45,7 @@ def krappor_l1(p: npt.ArrayLike, epsilon: object, n: int) -> float:
     Proof: tests/unit/test_theory_risk.py::test_exact_l1_tends_to_the_formula
 
     >>> round(krappor_l1([0.1] * 10, math.log(3), 1000), 6)
-    0.459847
+    0.459879
     """
     q = distribution(p)
     a = math.expm1(privacy(epsilon) / 2)
@@ -76,7 +76,7 @@ def krappor_l1_worst(k: int, epsilon: object, n: int) -> float:
     Proof: tests/unit/test_theory_formulas.py::test_no_population_is_worse_than_the_uniform_one
 
     >>> round(krappor_l1_worst(10, math.log(3), 1000), 6)
-    0.459847
+    0.459879
     """
     size = count_of("k", k, 2)
     return math.sqrt(krappor_l1_inflation(size, epsilon) * 2 * (size - 1) / (math.pi * count_of("n", n, 1)))

@@ -38,7 +38,7 @@ def krr_l1(p: npt.ArrayLike, epsilon: object, n: int) -> float:
     Proof: tests/unit/test_theory_risk.py::test_exact_l1_tends_to_the_formula
 
     >>> round(krr_l1([0.1] * 10, math.log(3), 1000), 6)
-    0.454131
+    0.454164
     """
     q = distribution(p)
     a, k = math.expm1(privacy(epsilon)), len(q)
@@ -69,7 +69,7 @@ def krr_l1_worst(k: int, epsilon: object, n: int) -> float:
     Proof: tests/unit/test_theory_formulas.py::test_no_population_is_worse_than_the_uniform_one
 
     >>> round(krr_l1_worst(10, math.log(3), 1000), 6)
-    0.454131
+    0.454164
     """
     size = count_of("k", k, 2)
     return math.sqrt(krr_l1_inflation(size, epsilon) * 2 * (size - 1) / (math.pi * count_of("n", n, 1)))

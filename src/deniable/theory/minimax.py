@@ -3,7 +3,7 @@
 Paper: `prop:opt_lb_lp`, after Duchi, Jordan and Wainwright (2013). The constants are universal but not given, so the
 caller names them. What is known about them from this package's own formulas (tests/unit/test_errata.py):
 
-* c_upper = 4.25 is large enough for the squared l2 loss: k-RAPPOR's empirical estimator stays below 4.25 k / (n eps**2);
+* c_upper = 4.25 is large enough: k-RAPPOR's empirical estimator has a squared l2 risk of at most 4.25 k / (n eps**2);
 * c_lower cannot exceed 0.4: Warner's response, shrunk towards one half, has a squared l2 risk below 0.4 where the
   rate is 1 (k = 2, n eps**2 = 1).
 """
@@ -19,7 +19,7 @@ __all__ = ["private_minimax_l1", "private_minimax_l2"]
 def private_minimax_l2(k: int, epsilon: object, n: int, *, c_lower: float, c_upper: float) -> tuple[float, float]:
     """Bounds of the minimax squared l2 risk over all epsilon-private mechanisms, for epsilon in [0, 1].
 
-    The two rates agree once n epsilon**2 >= k**2; below that they differ by up to min(k, k / sqrt(n eps**2)).
+    The two rates agree once n epsilon**2 >= k**2; below that they differ by up to sqrt(k), at n epsilon**2 = k.
 
     Paper: `prop:opt_lb_lp`, c_l min(1, 1 / sqrt(n eps**2), k / (n eps**2)) <= r <= c_u min(1, k / (n eps**2)).
     Claim: k-RAPPOR's risk respects the upper bound for c_u = 4.25 and the lower one for c_l = 0.4.

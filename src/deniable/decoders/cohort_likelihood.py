@@ -1,0 +1,162 @@
+"""The likelihood of a tally over cohorts, and its maximum on the simplex by a method that scales.
+
+Spectral projected gradients find the support and most digits; Newton steps on the support, solved by conjugate
+gradients, find the rest. Both see H only through gathers and scatters, so a step costs what a product costs.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.decoders.simplex import project
+from deniable.design import Design
+from deniable.errors import DecodeError
+from deniable.mechanisms import BitFlip
+from deniable.tally import Tally
+
+__all__ = ["CohortLikelihood", "maximize"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class CohortLikelihood:
+    """Minus the mean log-likelihood of a tally as a convex function of x = H p; smooth, because miss > 0.
+
+    Index reports: sum N log m, m = miss + (hit - miss) x, exact given the cohort sizes. Bit reports: the same plus
+    (n_c - N) log(1 - m), the product of the bits' marginals.
+    """
+
+    def __init__(self, tally: Tally, design: Design) -> None:
+        mechanism = tally.survey.mechanism
+        self.design = design
+        self.miss = float(mechanism.miss)
+        self.r = float(mechanism.hit - mechanism.miss)
+        self.hits = tally.counts / tally.n
+        self.misses = tally.reports[:, None] / tally.n - self.hits if isinstance(mechanism, BitFlip) else None
+
+    def value(self, x: Floats) -> float:
+        m = self.miss + self.r * x
+        total = float((self.hits * np.log(m)).sum())
+        return -total if self.misses is None else -total - float((self.misses * np.log1p(-m)).sum())
+
+    def gradient(self, x: Floats, p: Floats) -> Floats:
+        """The gradient in p, less its mean under p: steps keep the sum, so only differences matter, and taking the
+        common part out here keeps its rounding out of them."""
+        m = self.miss + self.r * x
+        slope = self.hits / m
+        if self.misses is not None:
+            slope -= self.misses / (1 - m)
+        full = self.design.adjoint(slope) * -self.r
+        return full - float(full @ p)
+
+    def curvature(self, x: Floats) -> Floats:
+        """The diagonal of the Hessian in x."""
+        m = self.miss + self.r * x
+        weights = self.hits / m**2
+        if self.misses is not None:
+            weights += self.misses / (1 - m) ** 2
+        return weights * self.r**2
+
+
+def maximize(likelihood: CohortLikelihood, start: Floats, tolerance: float) -> Floats:
+    """The p on the simplex of largest likelihood, to a relative duality gap of at most `tolerance`.
+
+    For a convex f on the simplex, gradient . p - min(gradient) bounds f(p) - f(best) from above.
+    """
+    p = _polish(likelihood, _descend(likelihood, start, min(tolerance, 1e-11)))
+    x = likelihood.design.forward(p)
+    gap = _gap(likelihood.gradient(x, p)) / max(abs(likelihood.value(x)), 1e-300)
+    if gap > tolerance:
+        raise DecodeError(
+            f"likelihood must converge to a relative gap of {tolerance:g}, got {gap:.2g}; raise Likelihood(tolerance=)"
+        )
+    return p
+
+
+def _gap(g: Floats) -> float:
+    """The duality gap: gradient . p - min(gradient), of a gradient whose mean under p is zero."""
+    return -float(g.min())
+
+
+def _descend(likelihood: CohortLikelihood, start: Floats, tolerance: float) -> Floats:
+    """Barzilai-Borwein steps, projected on the simplex, accepted by a non-monotone line search."""
+    design = likelihood.design
+    p = start
+    x = design.forward(p)
+    f, g = likelihood.value(x), likelihood.gradient(x, p)
+    recent = [f]
+    step = 1.0 / max(float(np.abs(g - g.mean()).max()), 1e-300)
+    for _ in range(20_000):
+        if _gap(g) <= tolerance * abs(f):
+            break
+        d = project(p - step * g) - p
+        slope = float(g @ d)
+        if slope >= 0:  # rounding: nothing is left to gain along this step
+            step *= 0.1
+            if step < 1e-14:
+                break
+            continue
+        dx = design.forward(d)
+        t, ceiling = 1.0, max(recent)
+        while (trial := likelihood.value(x + t * dx)) > ceiling + 1e-4 * t * slope + 1e-15 * abs(f) and t > 1e-12:
+            t *= 0.5
+        if t <= 1e-12:
+            break
+        x, p = x + t * dx, np.maximum(p + t * d, 0.0)
+        fresh = likelihood.gradient(x, p)
+        bend = float((fresh - g) @ d) * t
+        step = min(max(float(d @ d) * t * t / bend, 1e-10), 1e10) if bend > 0 else 1e10
+        f, g = trial, fresh
+        recent = [*recent[-9:], f]
+    return np.asarray(p / p.sum())
+
+
+def _polish(likelihood: CohortLikelihood, p: Floats, most: int = 25) -> Floats:
+    """Newton steps on a support that is guessed anew after each: what a step makes negative leaves, what the
+    multipliers ask for comes back. The best point by duality gap is kept, so a bad guess costs time, never accuracy."""
+    design = likelihood.design
+    best, best_gap = p, np.inf
+    free = p > 0
+    for _ in range(most):
+        x = design.forward(p)
+        g = likelihood.gradient(x, p)
+        gap = _gap(g)
+        if gap < best_gap:
+            best, best_gap = p, gap
+        elif gap > 1e3 * best_gap + 1e-13:
+            break
+        d, ahead = _newton_step(design, likelihood.curvature(x), g, free)
+        level = float(ahead[free].mean())
+        moved = p + d
+        support = np.where(free, moved > 0, ahead < level - 1e-14)
+        settled = bool((support == free).all()) and float(np.abs(d).max()) < 1e-14
+        free, p = support, np.maximum(moved, 0.0)
+        p /= p.sum()
+        if settled:
+            break
+    return p if _gap(likelihood.gradient(design.forward(p), p)) <= best_gap else best
+
+
+def _newton_step(design: Design, weights: Floats, g: Floats, free: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """argmin of g . d + d' H' W H d / 2 over directions on `free` that keep the sum, and the gradient it leads to."""
+
+    def tangent(v: Floats) -> Floats:
+        return np.where(free, v - v[free].mean(), 0.0)
+
+    d = np.zeros_like(g)
+    r = tangent(-g)
+    s = r.copy()
+    rho = first = float(r @ r)
+    ahead = g.copy()
+    for _ in range(100):
+        if rho <= 1e-16 * first or rho == 0:
+            break
+        bent = design.adjoint(weights * design.forward(s))
+        bend = float(s @ bent)
+        if bend <= 0:
+            break
+        d += rho / bend * s
+        ahead += rho / bend * bent
+        r -= rho / bend * tangent(bent)
+        old, rho = rho, float(r @ r)
+        s = r + rho / old * s
+    return d, ahead

@@ -1,0 +1,141 @@
+"""A second, tiny implementation of the format, from its description alone: plain integers and the `hmac` module.
+
+Nothing of `deniable` is imported, so vectors that agree with this are not the library agreeing with itself.
+"""
+
+import hmac
+import json
+import math
+import unicodedata
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+M64 = 2**64
+
+
+def value_of(tagged: Any) -> str | int | bytes:
+    """A symbol from its JSON form."""
+    if isinstance(tagged, dict):
+        return bytes.fromhex(tagged["bytes"]) if "bytes" in tagged else int(tagged["int"])
+    assert isinstance(tagged, (str, int))
+    return tagged
+
+
+def message(symbol: str | int | bytes) -> bytes:
+    if isinstance(symbol, str):
+        return b"s" + unicodedata.normalize("NFC", symbol).encode()
+    return b"b" + symbol if isinstance(symbol, bytes) else b"i" + str(symbol).encode()
+
+
+def fingerprint(seed: bytes, data: bytes) -> int:
+    return int.from_bytes(hmac.new(seed, data, "sha256").digest()[:8], "little")
+
+
+def splitmix(start: int, index: int) -> int:
+    """Number `index` (from 0) of SplitMix64 started at `start`: Steele, Lea and Flood 2014."""
+    z = (start + 0x9E3779B97F4A7C15 * (index + 1)) % M64
+    z = ((z ^ (z // 2**30)) * 0xBF58476D1CE4E5B9) % M64
+    z = ((z ^ (z // 2**27)) * 0x94D049BB133111EB) % M64
+    return z ^ (z // 2**31)
+
+
+def below(word: int, bound: int) -> int:
+    return word * bound // M64
+
+
+def permutation(key: int, size: int) -> list[int]:
+    """The whole permutation: ten Feistel rounds on a rectangle of a by b, then walking back into [0, size)."""
+    a = math.isqrt(size)
+    a += a * a < size
+    b = math.ceil(size / a)
+    step = {}
+    for left in range(a):
+        for right in range(b):
+            x, y = left, right
+            for turn in range(5):
+                x = (x + below(splitmix(key, 2 * turn * 2**32 + y), a)) % a
+                y = (y + below(splitmix(key, (2 * turn + 1) * 2**32 + x), b)) % b
+            step[left * b + right] = x * b + y
+    image = []
+    for start in range(size):
+        at = step[start]
+        while at >= size:
+            at = step[at]
+        image.append(at)
+    return image
+
+
+def occupied(fields: dict[str, Any], cohort: int, symbol: str | int | bytes) -> list[int]:
+    """The cells of a symbol, from the fields of a survey's JSON."""
+    encoding, alphabet = fields["encoding"], fields["alphabet"]
+    position = 0
+    if alphabet["kind"] == "closed":
+        known = [message(value_of(s)) for s in alphabet["symbols"]]
+        position = known.index(message(symbol))
+    if encoding["kind"] == "direct":
+        return [position]
+    seed, k = bytes.fromhex(encoding["seed"]), encoding["cells"]
+    indices = [cohort * encoding["hashes"] + j for j in range(encoding["hashes"])]
+    if encoding["kind"] == "hashed":
+        start = fingerprint(seed, message(symbol))
+        return sorted({below(splitmix(start, i), k) for i in indices})
+    root = fingerprint(seed, b"permutations")
+    return sorted({permutation(splitmix(root, i), len(alphabet["symbols"]))[position] % k for i in indices})
+
+
+def other_weight(epsilon: Fraction, cells: int) -> int:
+    """ceil(2**64 / (e**epsilon + cells - 1)) from a Taylor sum below e**epsilon by less than 2**-200."""
+    total = term = Fraction(1)
+    i = 0
+    while term > Fraction(1, 2**200) or i <= 2 * epsilon:
+        i += 1
+        term *= epsilon / i
+        total += term
+    return math.ceil(M64 / (total + cells - 1))
+
+
+def respond(fields: dict[str, Any], cells: list[int], words: Iterator[int]) -> int:
+    mechanism = fields["mechanism"]
+    if mechanism["kind"] == "krr":
+        keep, other = int(mechanism["keep"]), int(mechanism["other"])
+        word = next(words)
+        others = [cell for cell in range(fields["encoding"]["cells"]) if cell != cells[0]]
+        return cells[0] if word < keep else others[(word - keep) // other]
+    flips = [next(words) < int(mechanism["flip"]) for _ in range(fields["encoding"]["cells"])]
+    return sum(2**i for i, flip in enumerate(flips) if flip != (i in cells))
+
+
+def pack(fields: dict[str, Any], cohort: int, response: int) -> bytes:
+    """Version, eight bytes of digest, cohort, payload."""
+    cells, cohorts = fields["encoding"]["cells"], fields["encoding"].get("cohorts", 1)
+    outputs = cells if fields["mechanism"]["kind"] == "krr" else 2**cells
+    sizes = [next(n for n in range(10_000) if count <= 256**n) for count in (cohorts, outputs)]
+    head = b"\1" + bytes.fromhex(fields["digest"][:16])
+    return head + cohort.to_bytes(sizes[0], "little") + response.to_bytes(sizes[1], "little")
+
+
+def fresh_report(text: str, symbol: str | int | bytes, words: list[int]) -> bytes:
+    """What a client sends on these words: first the cohort, by rejection, then the answer."""
+    fields, drawn = json.loads(text), iter(words)
+    cohorts = fields["encoding"].get("cohorts", 1)
+    cohort = next(word for word in drawn if word < M64 // cohorts * cohorts) % cohorts
+    wire = pack(fields, cohort, respond(fields, occupied(fields, cohort, symbol), drawn))
+    assert list(drawn) == []
+    return wire
+
+
+def permanent_report(text: str, symbol: str | int | bytes, cohort: int, secret: bytes) -> bytes:
+    """What a memoising client sends: words from HMAC(secret, label), four a block."""
+    fields = json.loads(text)
+    cells = occupied(fields, cohort, symbol)
+    label = b"permanent" + bytes.fromhex(fields["digest"])
+    label += b"".join(number.to_bytes(4, "little") for number in [cohort, *cells])
+
+    def words() -> Iterator[int]:
+        for block in range(2**32):
+            data = len(label).to_bytes(8, "little") + label + block.to_bytes(8, "little")
+            digest = hmac.new(secret, data, "sha256").digest()
+            yield from (int.from_bytes(digest[at : at + 8], "little") for at in (0, 8, 16, 24))
+
+    return pack(fields, cohort, respond(fields, cells, words()))

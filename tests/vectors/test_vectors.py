@@ -1,0 +1,151 @@
+"""The code agrees with the golden files, and so does a second implementation that shares nothing with it."""
+
+import hashlib
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import deniable as dn
+from deniable.mechanisms import KRR, BitFlip
+from deniable.survey.alphabet import Alphabet, canonical_symbol, symbol_bytes, symbol_to_json
+from deniable.survey.encodings import Hashed, Permuted
+from deniable.survey.hashing import fingerprint, permute
+from tests.exact.scripted import ScriptedEntropy
+from tests.vectors import make, reference
+
+FOLDER = Path(__file__).parent
+Row = dict[str, Any]
+
+
+def rows(name: str) -> list[Row]:
+    found = json.loads((FOLDER / f"{name}.json").read_text(encoding="ascii"))
+    assert isinstance(found, list)
+    assert found
+    return found
+
+
+TEXTS = {row["title"]: row["text"] for row in rows("surveys")}
+
+
+def test_files_are_what_make_writes() -> None:
+    built = make.build()
+    assert {path.name for path in FOLDER.glob("*.json")} == set(built)
+    for name, text in built.items():
+        assert (FOLDER / name).read_text(encoding="ascii") == text, f"{name} changed: that is a new format version"
+
+
+def test_symbols() -> None:
+    for row in rows("symbols"):
+        symbol = canonical_symbol(reference.value_of(row["given"]))
+        assert symbol_to_json(symbol) == row["canonical"]
+        assert symbol_bytes(symbol).hex() == row["bytes"]
+        assert reference.message(reference.value_of(row["given"])).hex() == row["bytes"]
+
+
+def test_fingerprints() -> None:
+    for row in rows("fingerprints"):
+        seed, data = bytes.fromhex(row["seed"]), bytes.fromhex(row["bytes"])
+        assert str(fingerprint(seed, data)) == row["fingerprint"]
+        assert str(reference.fingerprint(seed, data)) == row["fingerprint"]
+
+
+def test_hashed_cells() -> None:
+    for row in rows("hashed_cells"):
+        encoding = Hashed(row["cells"], row["cohorts"], row["hashes"], bytes.fromhex(row["seed"]))
+        symbol = reference.value_of(row["symbol"])
+        key = encoding.key(Alphabet.open(), symbol)
+        fields = {"encoding": row | {"kind": "hashed"}, "alphabet": {"kind": "open"}}
+        for cohort, cells in enumerate(row["occupied"]):
+            assert list(encoding.encode(cohort, key)) == cells
+            assert reference.occupied(fields, cohort, symbol) == cells
+
+
+def test_permuted_cells() -> None:
+    for row in rows("permuted_cells"):
+        sizes = (row["symbols"], row["cells"], row["cohorts"], row["hashes"])
+        encoding = Permuted(*sizes, bytes.fromhex(row["seed"]))
+        root = reference.fingerprint(bytes.fromhex(row["seed"]), b"permutations")
+        for cohort, answers in enumerate(row["occupied"]):
+            streams = [reference.splitmix(root, cohort * row["hashes"] + j) for j in range(row["hashes"])]
+            images = [reference.permutation(key, row["symbols"]) for key in streams]
+            for position, cells in enumerate(answers):
+                assert list(encoding.encode(cohort, position)) == cells
+                assert sorted({image[position] % row["cells"] for image in images}) == cells
+
+
+def test_permutations() -> None:
+    assert {row["size"] for row in rows("permutations")} == {2, 3, 5, 17, 256, 300, 4097}
+    for row in rows("permutations"):
+        key, size = int(row["key"]), row["size"]
+        image = [permute(key, size, x) for x in range(size)]
+        assert image == reference.permutation(key, size)
+        assert image[:32] == row["first"]
+        assert hashlib.sha256(b"".join(x.to_bytes(4, "little") for x in image)).hexdigest() == row["sha256"]
+
+
+def test_thresholds() -> None:
+    for row in rows("thresholds"):
+        epsilon = Fraction(row["epsilon"])
+        if row["kind"] == "krr":
+            weight = reference.other_weight(epsilon, row["cells"])
+            assert KRR(row["cells"], epsilon).thresholds() == {"keep": int(row["keep"]), "other": int(row["other"])}
+            assert (int(row["keep"]), int(row["other"])) == (2**64 - (row["cells"] - 1) * weight, weight)
+        else:
+            assert BitFlip(row["cells"], epsilon, row["distance"]).flip == int(row["flip"])
+            assert reference.other_weight(epsilon / row["distance"], 2) == int(row["flip"])
+
+
+def test_surveys() -> None:
+    for row in rows("surveys"):
+        survey = dn.Survey.from_json(row["text"])
+        assert survey.digest == row["digest"]
+        assert survey.to_json() == row["text"]
+        assert survey == make.presets()[row["title"]]
+        fields = json.loads(row["text"])
+        assert fields.pop("digest") == row["digest"]
+        canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+        assert hashlib.sha256(canonical).hexdigest() == row["digest"]
+
+
+def test_every_preset_has_vectors() -> None:
+    titles = {dn.Survey.from_json(text).title for text in TEXTS.values()}
+    assert titles == {"W-RR", "k-RR", "k-RAPPOR", "O-RR", "O-RR (closed)", "O-RAPPOR", "O-RAPPOR (closed)"}
+    assert {row["survey"] for row in rows("reports")} == {row["survey"] for row in rows("permanent")} == set(TEXTS)
+
+
+def test_reports_from_given_words() -> None:
+    for row in rows("reports"):
+        text, symbol = TEXTS[row["survey"]], reference.value_of(row["symbol"])
+        survey, words = dn.Survey.from_json(text), [int(word) for word in row["words"]]
+        with ScriptedEntropy(64, words) as entropy:
+            report = dn.Client(survey, memoize=False, entropy=entropy).report(symbol)
+        assert report.pack().hex() == row["report"]
+        assert dn.Report.unpack(survey, bytes.fromhex(row["report"])) == report
+        assert reference.fresh_report(text, symbol, words).hex() == row["report"]
+
+
+def test_permanent_reports() -> None:
+    for row in rows("permanent"):
+        text, symbol = TEXTS[row["survey"]], reference.value_of(row["symbol"])
+        client = dn.Client(dn.Survey.from_json(text))
+        secret = bytes.fromhex(row["secret"])
+        client._cohort, client._secret = row["cohort"], secret
+        assert client.report(symbol).pack().hex() == row["report"]
+        assert reference.permanent_report(text, symbol, row["cohort"], secret).hex() == row["report"]
+
+
+@pytest.mark.parametrize("row", rows("bad_surveys"), ids=lambda row: row["reason"][:60])
+def test_bad_survey_is_refused(row: Row) -> None:
+    with pytest.raises(dn.SurveyError) as caught:
+        dn.Survey.from_json(row["text"])
+    assert row["reason"] in str(caught.value)
+
+
+@pytest.mark.parametrize("row", rows("bad_reports"), ids=lambda row: row["reason"][:60])
+def test_bad_report_is_refused(row: Row) -> None:
+    with pytest.raises(dn.WireError) as caught:
+        dn.Report.unpack(dn.Survey.from_json(TEXTS[row["survey"]]), bytes.fromhex(row["report"]))
+    assert row["reason"] in str(caught.value)

@@ -58,8 +58,8 @@ def estimate_chart(
 ) -> "alt.LayerChart":
     """Horizontal bars in the order given, an interval on each, and the truth beside them where it is known.
 
-    Intervals are cut at 0 and 1, which loses no coverage. One that is not finite is replaced by the words "not
-    determined": the reports say nothing about that symbol alone.
+    Intervals are cut at 0 and 1, which loses no coverage. An infinite one is replaced by the words "not determined":
+    the reports say nothing about that symbol alone. One of NaNs was not computed, and is left out.
 
     >>> chart = estimate_chart(["no", "yes"], [0.7, 0.3], [[0.6, 0.8], [0.2, 0.4]], truth=[0.75, 0.25])
     >>> [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
@@ -83,7 +83,7 @@ def estimate_chart(
         data = base.transform_filter(f"isValid(datum.{shown})").transform_calculate(kind=json.dumps(kind))
         return data.encode(color=shade, tooltip=tooltip)
 
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=_LABEL_WIDTH, domain=False, ticks=False))
     )
     share = alt.X(
@@ -95,13 +95,12 @@ def estimate_chart(
     rules = layer(band, "low").mark_rule(strokeWidth=3).encode(x="low:Q", x2="high:Q")
     marks = layer("truth", "truth").mark_point(filled=True, opacity=1, strokeWidth=0, size=0.8 * step**2)
     crosses = marks.encode(x="truth:Q", shape=alt.Shape("kind:N", scale=shapes, legend=legend))
-    words = base.transform_filter("!isValid(datum.low)").mark_text(align="left", dx=8, fontStyle="italic", color=_QUIET)
+    words = base.transform_filter("datum.unknown").mark_text(align="left", dx=8, fontStyle="italic", color=_QUIET)
     unknown = words.encode(x="estimate:Q", text=alt.value("not determined"), tooltip=tooltip)
-    height = {"step": step}
-    chart = alt.layer(bars, rules, crosses, unknown).properties(width=_WIDTH, height=height)
     described = f"Estimated shares of {len(rows)} symbols with {band}s" + ("" if truth is None else ", and the truth")
-    chart = chart.properties(description=described, **({} if title is None else {"title": title}))
-    return _styled(chart)
+    settings: dict[str, Any] = {"width": _WIDTH, "height": {"step": step}, "description": described}
+    settings |= {} if title is None else {"title": title}
+    return _styled(alt.layer(bars, rules, crosses, unknown).properties(**settings))
 
 
 def _rows(
@@ -132,14 +131,15 @@ def _rows(
                 "low": min(max(low, floor), ceiling) if known else None,
                 "high": min(max(high, floor), ceiling) if known else None,
                 "truth": exact,
+                "unknown": math.isinf(low) or math.isinf(high),
             }
         )
     return rows
 
 
-def _styled(chart: "alt.LayerChart") -> "alt.LayerChart":
+def _styled(chart: Any) -> "alt.LayerChart":
     """The look that every chart of the project shares: light, quiet, readable in print."""
-    return chart.configure(
+    styled: alt.LayerChart = chart.configure(
         background="white",
         font=_FONT,
         padding=16,
@@ -150,6 +150,7 @@ def _styled(chart: "alt.LayerChart") -> "alt.LayerChart":
         title={"anchor": "start", "fontSize": 17, "fontWeight": "bold", "color": _INK, "offset": 14},
         text={"fontSize": 12},
     )
+    return styled
 
 
 def chart_format(path: str | os.PathLike[str]) -> str:

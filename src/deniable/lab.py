@@ -13,7 +13,7 @@ from deniable.errors import DecodeError
 from deniable.survey import Symbol
 from deniable.survey.alphabet import canonical_symbol
 
-__all__ = ["binomial", "dirichlet", "from_data", "geometric", "uniform", "zipf"]
+__all__ = ["binomial", "dirichlet", "from_data", "generator", "geometric", "uniform", "zipf"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,6 +27,15 @@ def _size(symbols: int) -> int:
 def _from_logs(logs: Floats) -> Floats:
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum())
+
+
+def generator(seed: int) -> np.random.Generator:
+    """A seeded generator for experiments, here and in `simulate`; it has no part in privacy.
+
+    >>> int(generator(7).integers(10)) == int(generator(7).integers(10))
+    True
+    """
+    return np.random.default_rng(seed)
 
 
 def geometric(symbols: int, mean: float) -> Floats:

@@ -48,7 +48,7 @@ class Tally:
     >>> tally.accumulate(dn.Report(survey, 0, b"\\x01"))
     >>> tally.accumulate([b"\\x02", b"\\x01"][i] for i in ())       # an empty batch changes nothing
     >>> tally
-    <Tally of survey 0d0b0f34: 1 report in 1 cohort>
+    <Tally of survey d589e452: 1 report in 1 cohort>
     >>> tally.counts.tolist(), tally.reports.tolist()
     ([[0, 1, 0]], [1])
     """
@@ -145,12 +145,12 @@ class Tally:
         self._refuse_overflow(total)
         if (counts > reports[:, None]).any():
             raise TallyError("counts must not exceed the reports of their cohort")
-        # No column exceeds its cohort's reports, so a row sum could only wrap with 2**63 / columns reports or more.
-        if self._one_each and (
-            (counts.astype(np.float64).sum(axis=1) > 2.0**62).any()
-            or (counts.astype(np.int64).sum(axis=1) != reports.astype(np.int64)).any()
-        ):
-            raise TallyError("counts must add up to the reports of their cohort, one column a report")
+        if self._one_each:
+            # Row sums modulo 2**64, and their size in floating point: a sum that wrapped is off by 2**64 or more.
+            same = counts.astype(np.uint64).sum(axis=1, dtype=np.uint64) == reports.astype(np.uint64)
+            near = counts.astype(np.float64).sum(axis=1) < 1.5 * reports.astype(np.float64) + 1
+            if not (same & near).all():
+                raise TallyError("counts must add up to the reports of their cohort, one column a report")
         self._counts += counts.astype(np.int64)
         self._reports += reports.astype(np.int64)
         self._n += total

@@ -73,6 +73,12 @@ def test_bits_are_independent_given_the_input() -> None:
         assert probability == product
 
 
+def test_a_cell_named_twice_is_one_cell() -> None:
+    mechanism = BitFlip(3, 1)
+    assert walked(mechanism, (1, 1)) == walked(mechanism, (1,))
+    assert mechanism.probability(5, (1, 1)) == mechanism.probability(5, (1,))
+
+
 def test_columns_are_the_bits_that_are_set() -> None:
     mechanism = BitFlip(5, 1)
     assert list(mechanism.columns_hit(0b10110)) == [1, 2, 4]

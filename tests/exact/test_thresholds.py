@@ -162,6 +162,11 @@ def test_spent_is_never_rounded_above_the_ceiling() -> None:
     assert other_weight(tenth, 2, 64) == KRR(2, "0.1").other
 
 
+def test_spent_would_show_a_broken_promise() -> None:
+    """A channel that spends more than it should must say so, at once, and not hide behind what was asked for."""
+    assert log_floor(Fraction(8), Fraction(1)) == pytest.approx(math.log(8), rel=1e-15)
+
+
 def test_verify_accepts_what_is_private_and_nothing_else() -> None:
     for mechanism in (KRR(2, 1), KRR(5, "0.3"), KRR(7, 3)):
         k = mechanism.cells

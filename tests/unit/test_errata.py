@@ -37,7 +37,7 @@ def test_e3_what_the_constants_can_be() -> None:
     """c_u = 4.25 is enough (k-RAPPOR); c_l <= 0.4 is needed (Warner shrunk to 1/2 at k = 2, n eps**2 = 1)."""
     for k in (2, 3, 10, 100, 4096, 10**6):
         for epsilon in np.linspace(1e-4, 1, 50):
-            # The rate k / (n eps**2) cancels n; a sinh shows why: eps**2 s / (s - 1)**2 = (eps/2)**2 / sinh(eps/4)**2 <= 4.
+            # n cancels. eps**2 s / (s - 1)**2 = (eps/2)**2 / sinh(eps/4)**2 <= 4, and (1 - 1/k) eps**2 / k <= 1/4.
             assert theory.krappor_l2_worst(k, float(epsilon), 1) * epsilon**2 / k <= 4.25
     n, epsilon, shrink = 100, 0.1, 0.2
 
@@ -263,7 +263,7 @@ def test_e27_minimax_estimator_has_no_worst_population() -> None:
 
 
 def test_e28_likelihood_of_bit_reports_is_not_the_product_of_marginals() -> None:
-    """k = 2, delta = 1/4, p = (1/2, 1/2): P(11) is 3/16, the product of marginals says 1/4. Sums do not suffice either."""
+    """k = 2, delta = 1/4, p = (1/2, 1/2): P(11) is 3/16, the product of marginals says 1/4. Sums are not sufficient."""
     delta = Fraction(1, 4)
 
     def joint(y: tuple[int, int], p: Fraction) -> Fraction:

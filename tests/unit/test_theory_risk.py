@@ -81,6 +81,43 @@ def test_open_surveys_take_their_candidates() -> None:
     assert theory.l2_risk(survey, P[order], 10**6, symbols=[names[i] for i in order]) == pytest.approx(once, rel=1e-9)
 
 
+ENUMERATED = {
+    "orr": dn.orr(epsilon=1, cells=4, cohorts=3, seed=bytes(16)),
+    "orr closed": dn.orr(symbols=5, epsilon=1, cells=2, cohorts=3, seed=bytes(16)),
+    "orappor": dn.orappor(epsilon=1, cells=4, cohorts=3, seed=bytes(16)),
+    "orappor, two hashes": dn.orappor(epsilon=3, cells=5, cohorts=2, hashes=2, seed=bytes(16)),
+    "orappor closed, three hashes": dn.orappor(symbols=5, epsilon=6, cells=4, cohorts=3, hashes=3, seed=bytes(16)),
+}
+
+
+@pytest.mark.parametrize("kind", ENUMERATED)
+def test_joint_least_squares_risk_equals_enumeration_of_every_report(kind: str) -> None:
+    """Jointly normalised, p_hat is an average over reports: the law of one report, walked whole, gives its variance."""
+    survey = ENUMERATED[kind]
+    symbols = list(survey.symbols or ["a", "b", "c", "d", "e"])
+    mechanism, C, k = survey.mechanism, survey.cohorts, survey.cells
+    hit, miss = float(mechanism.hit), float(mechanism.miss)
+    H = np.zeros((C, k, len(symbols)))
+    for c in range(C):
+        for s, symbol in enumerate(symbols):
+            H[c, list(survey.encode(c, symbol)), s] = 1
+    inverse = np.linalg.pinv(H.reshape(C * k, -1))
+    first, second = np.zeros(len(symbols)), 0.0
+    for c in range(C):
+        for y in range(mechanism.outputs):
+            law = (float(mechanism.probability(y, survey.encode(c, s))) for s in symbols)
+            weight = sum(q * x for q, x in zip(law, P, strict=True)) / C
+            seen = np.zeros((C, k))
+            seen[c, list(mechanism.columns_hit(y))] = C
+            estimate = inverse @ ((seen - miss) / (hit - miss)).ravel()
+            first += weight * estimate
+            second += weight * (estimate @ estimate)
+    n, bias = 37, first - P
+    expected = (second - first @ first) / n + bias @ bias
+    given = None if survey.symbols else symbols
+    assert theory.l2_risk(survey, P, n, symbols=given, per_cohort=False) == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
 @pytest.mark.parametrize("cells", [2, 4, 6])
 def test_with_many_cohorts_orr_is_a_balanced_design(epsilon: float, cells: int) -> None:

@@ -27,7 +27,7 @@ class ReportTable:
     >>> import deniable as dn
     >>> table = dn.privatize(dn.krr(symbols=["a", "b"], epsilon=1), ["a", "b", "a"])
     >>> table
-    <ReportTable of survey d38b7b61: 3 reports>
+    <ReportTable of survey 730f44f7: 3 reports>
     >>> table.to_arrow().column_names
     ['cohort', 'response']
     """
@@ -99,10 +99,12 @@ class ReportTable:
         response = _one_chunk(table.column("response"))
         if isinstance(survey.mechanism, BitFlip):
             width = survey.mechanism.payload_bytes
-            if response.type != pa.binary(width):
-                response = response.cast(pa.binary(width)) if pa.types.is_binary(response.type) else None
-            if response is None:
-                raise WireError(f"column 'response' must be binary of {width} bytes")
+            try:
+                if not (pa.types.is_binary(response.type) or pa.types.is_fixed_size_binary(response.type)):
+                    raise pa.ArrowInvalid
+                response = response.cast(pa.binary(width))
+            except pa.ArrowInvalid:
+                raise WireError(f"column 'response' must be binary of {width} bytes, got {response.type}") from None
             start = response.offset * width
             raw = np.frombuffer(response.buffers()[1], np.uint8, len(response) * width, start)
             responses: npt.NDArray[Any] = raw.reshape(len(response), width)

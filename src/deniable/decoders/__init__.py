@@ -2,7 +2,7 @@
 
 from deniable.decoders.base import Decoder
 from deniable.decoders.constraints import Constraint, Normalized, Projected, Unconstrained
-from deniable.decoders.decode import decode, decode_all
+from deniable.decoders.decoding import decode, decode_all
 from deniable.decoders.estimate import Estimate, Group
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares

@@ -74,7 +74,8 @@ class Estimate:
         design: Design,
     ) -> "Estimate":
         """The estimate of a solution; the tally is copied, so later reports do not change it."""
-        per_cohort = getattr(decoder, "per_cohort", True)
+        # With one cohort the two normalisations are one.
+        per_cohort = getattr(decoder, "per_cohort", True) or tally.survey.cohorts == 1
         values = constraint.apply(solution.values)
         return cls(tuple(symbols), values, solution.raw, decoder, constraint, tally.copy(), design, per_cohort)
 
@@ -172,7 +173,7 @@ class Estimate:
         >>> survey = dn.orr(epsilon=3, cells=2, cohorts=1, seed=bytes(16))
         >>> tally = dn.Tally(survey, [[700, 300]])
         >>> [group.symbols for group in dn.decode(tally, candidates=["a", "b", "c"]).groups]
-        [('a', 'b', 'c')]
+        [('a', 'b')]
         """
         found = []
         for members in [] if self._is_direct else self._system.twins:

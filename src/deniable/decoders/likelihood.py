@@ -103,7 +103,7 @@ def composite_bits(
 
     >>> p, gap = composite_bits([700, 400, 350], 1000, hit=0.73, miss=0.27)
     >>> p.round(4), gap < 1e-9
-    (array([0.8185, 0.1815, 0.    ]), True)
+    (array([0.7983, 0.1503, 0.0514]), True)
     """
     t = np.asarray(counts, np.float64)
     r = hit - miss

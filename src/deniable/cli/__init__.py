@@ -1,0 +1,96 @@
+"""The command line: thin doors to the library, one file a command.
+
+Nothing heavy is imported before a command runs, so that `deniable --help` answers at once. Bad input ends with exit
+code 2 and one sentence on standard error; a traceback is a bug.
+"""
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import TextIO
+
+from deniable.cli import decode, demo, simulate, survey
+from deniable.cli.parser import Parser
+from deniable.errors import DeniableError
+
+__all__ = ["build_parser", "main"]
+
+BAD_INPUT, INTERRUPTED, READER_GONE = 2, 130, 141
+
+COMMANDS = (demo, survey, decode, simulate)
+
+
+def build_parser() -> Parser:
+    """The parser of the whole command line; `docs/cli.md` is its help, and a test holds the two together."""
+    from deniable import __version__
+
+    parser = Parser(
+        prog="deniable",
+        usage="deniable [--version] COMMAND ...",
+        description="Learn what a crowd does without learning what anyone does.",
+        epilog="`deniable COMMAND --help` explains a command. Start with `deniable demo`.",
+    )
+    parser.add_argument("--version", action="version", version=f"deniable {__version__}", help="print the version")
+    parser.set_defaults(run=None, parser=parser)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", prog="deniable", parser_class=Parser)
+    for command in COMMANDS:
+        command.add(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0, or 2 for bad input, after one sentence on standard error.
+
+    >>> main(["--version"])
+    deniable 0.1.0
+    0
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a symbol that the terminal cannot show must not stop the rest
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        status = _run(argv)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # `deniable decode ... | head`: the reader has seen enough
+        _mute(sys.stdout)
+        return READER_GONE
+    except KeyboardInterrupt:
+        return _refuse("interrupted", INTERRUPTED)
+    except MemoryError:
+        return _refuse("this does not fit into memory; use fewer people, symbols, cells or cohorts")
+    except DeniableError as problem:
+        return _refuse(str(problem))
+    except OSError as problem:
+        _mute(sys.stdout)
+        where = "output" if problem.filename is None else str(problem.filename)
+        return _refuse(f"{where} cannot be written or read: {(problem.strerror or str(problem)).lower()}")
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    try:
+        args = build_parser().parse_args(argv)
+    except SystemExit as stop:  # argparse printed its help, its version or one sentence
+        return stop.code if isinstance(stop.code, int) else BAD_INPUT
+    if args.run is None:
+        args.parser.print_help()
+        return 0
+    args.run(args)
+    return 0
+
+
+def _refuse(sentence: str, status: int = BAD_INPUT) -> int:
+    # One line, whatever a file name or a survey holds.
+    print("deniable: " + " ".join(sentence.split()), file=sys.stderr)
+    return status
+
+
+def _mute(stream: TextIO) -> None:
+    """Point a stream that cannot be written at nothing: the interpreter flushes it once more on its way out."""
+    try:
+        descriptor = stream.fileno()
+    except (OSError, ValueError):  # a test's or a notebook's stream
+        return
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, descriptor)
+    os.close(nothing)

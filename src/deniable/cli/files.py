@@ -1,0 +1,89 @@
+"""Files named on the command line: read, written, or refused in a sentence that names them."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deniable.errors import DeniableError
+from deniable.survey import Survey
+
+if TYPE_CHECKING:
+    from deniable.tally import Tally
+
+__all__ = ["load_survey", "load_tallies", "read_symbols", "symbols_from", "writing"]
+
+
+@contextmanager
+def _touching(path: str, verb: str) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        # The name in the exception may be a temporary one; the reader knows the one they typed.
+        reason = (problem.strerror or str(problem)).lower()
+        raise DeniableError(f"{path} cannot be {verb}: {reason}") from None
+    except UnicodeDecodeError:
+        raise DeniableError(f"{path} must be UTF-8 text, got other bytes; save it as UTF-8") from None
+    except ValueError as problem:
+        if isinstance(problem, DeniableError):
+            raise
+        raise DeniableError(f"{path[:80]!r} cannot be {verb}: {problem}") from None
+
+
+def writing(path: str) -> AbstractContextManager[None]:
+    """A block that writes `path`; whatever the system refuses becomes a sentence."""
+    return _touching(path, "written")
+
+
+def load_survey(path: str) -> Survey:
+    """The survey in a file."""
+    with _touching(path, "read"):
+        return Survey.load(path)
+
+
+def load_tallies(paths: list[str]) -> "Tally":
+    """The sum of the tallies in some files, which must all be of one survey."""
+    from deniable.errors import TallyMismatch
+    from deniable.tally import Tally
+
+    total: Tally | None = None
+    for path in paths:
+        with _touching(path, "read"):
+            found = Tally.load(path)
+        if total is None:
+            total = found
+            continue
+        try:
+            total += found
+        except TallyMismatch as problem:
+            raise DeniableError(f"{path}: {problem}") from None
+    assert total is not None, "argparse asks for at least one"
+    return total
+
+
+def read_symbols(path: str) -> list[str]:
+    """One symbol a line, UTF-8; empty lines do not count."""
+    with _touching(path, "read"):
+        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8-sig")
+    # Only line feeds separate: str.splitlines would also split at U+2028 and other characters inside a symbol.
+    found = [line.removesuffix("\r") for line in text.split("\n")]
+    return [line for line in found if line]
+
+
+def symbols_from(option: str, given: str | None, file: str | None) -> list[str] | int | None:
+    """The symbols that `--option` (a,b,c or a count) or `--option-file` name, or None for neither."""
+    if given is not None and file is not None:
+        raise DeniableError(f"--{option} and --{option}-file must not both be given")
+    if file is not None:
+        return read_symbols(file)
+    if given is None:
+        return None
+    if given.strip().isdecimal() and len(given) < 10:
+        return int(given)
+    parts = [part.strip() for part in given.split(",")]
+    if not all(parts):
+        raise DeniableError(f"--{option} must not hold empty symbols; to use commas in a symbol, use --{option}-file")
+    return parts

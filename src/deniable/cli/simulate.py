@@ -1,0 +1,201 @@
+"""`deniable simulate`: how well a survey would do, by many simulated runs, beside what theory expects."""
+
+import argparse
+import json
+import math
+import sys
+from typing import TYPE_CHECKING, Any
+
+from deniable.cli.decode import CONSTRAINTS, constraint_of, decoder_of
+from deniable.cli.files import load_survey, symbols_from, writing
+from deniable.cli.parser import Commands, one_of, whole
+from deniable.cli.progress import progress
+from deniable.cli.text import table
+from deniable.errors import DeniableError
+from deniable.survey import Direct, Survey
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["add"]
+
+POPULATIONS = ("geometric", "zipf", "binomial", "uniform", "dirichlet")
+_BATCH = 20
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "simulate",
+        usage="deniable simulate SURVEY [--population NAME] [--n N] [--repeats R] [options]",
+        help="how well a survey would do, by simulation and by theory",
+        description=(
+            "Simulate a survey many times and measure the error of its estimates, or write one simulated tally.\n"
+            "Simulation is seeded, fast and not private; it never touches an answer.\n\n"
+            "  deniable simulate survey.json --population zipf --n 100000 --repeats 100\n"
+            "  deniable simulate survey.json --n 1e8 -o day.tally"
+        ),
+    )
+    parser.add_argument("survey", metavar="SURVEY", help="a survey file (JSON)")
+    parser.add_argument(
+        "--population",
+        metavar="NAME",
+        type=one_of(*POPULATIONS),
+        default="geometric",
+        help=f"{', '.join(POPULATIONS)} (default geometric)",
+    )
+    parser.add_argument(
+        "--shape",
+        metavar="X",
+        help="geometric: mean (default S/5); zipf: exponent (1); binomial: q (0.5); dirichlet: concentration (1)",
+    )
+    parser.add_argument(
+        "--symbols", metavar="A,B,C", help="what the population is over in an open survey, or a count S for 0 to S-1"
+    )
+    parser.add_argument("--symbols-file", metavar="FILE", help="the same, one a line, UTF-8 (- reads standard input)")
+    parser.add_argument("--n", metavar="N", type=whole(1), default=100_000, help="respondents (default 100000)")
+    parser.add_argument("--repeats", metavar="R", type=whole(2, 10**6), help="simulated surveys (default 100)")
+    parser.add_argument("--seed", metavar="SEED", type=whole(0), default=0, help="of the simulation (default 0)")
+    parser.add_argument(
+        "--decoder",
+        metavar="NAME",
+        type=one_of("linear", "likelihood"),
+        default="linear",
+        help="linear (inversion or least squares, under each constraint), likelihood (default linear)",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write one simulated tally instead")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> None:
+    from deniable import lab
+    from deniable.simulation import simulate
+
+    survey = load_survey(args.survey)
+    symbols = _symbols(survey, args)
+    size = len(survey.symbols if symbols is None else symbols)  # type: ignore[arg-type]
+    rng = lab.generator(args.seed)
+    p, described = _population(args, size, rng)
+    if args.output is not None:
+        if args.repeats is not None:
+            raise DeniableError("--repeats must not be given with -o: one tally is written")
+        tally = simulate(survey, p, args.n, rng, symbols=symbols)
+        with writing(args.output):
+            tally.save(args.output)
+        print(json.dumps({"wrote": args.output, "n": tally.n}) if args.json else f"wrote {args.output}: {tally}")
+        return
+    repeats = 100 if args.repeats is None else args.repeats
+    losses = _losses(survey, p, args.n, rng, repeats, symbols, args.decoder)
+    expected = None if args.decoder == "likelihood" else _expected(survey, p, args.n, symbols)
+    result = {
+        "survey": survey.digest,
+        "mechanism": survey.title,
+        "epsilon_spent": survey.epsilon_spent,
+        "symbols": size,
+        "n": args.n,
+        "population": described,
+        "repeats": repeats,
+        "seed": args.seed,
+        "losses": [{"estimate": name} | _summary(l1, l2) for name, (l1, l2) in losses.items()],
+        "expected_without_constraint": expected,
+    }
+    if args.json:
+        print(json.dumps(result, indent=2))
+    else:
+        _print(survey, result)
+
+
+def _symbols(survey: Survey, args: argparse.Namespace) -> list[Any] | None:
+    given = symbols_from("symbols", args.symbols, args.symbols_file)
+    if survey.symbols is not None:
+        if given is not None:
+            raise DeniableError("--symbols must not be given for a closed survey; the population is over its answers")
+        return None
+    if given is None:
+        raise DeniableError("--symbols must be given for an open survey: what the population is over, or a count")
+    found = list(range(given)) if isinstance(given, int) else list(given)
+    if not found or len(set(found)) != len(found):
+        raise DeniableError("--symbols must be distinct, and at least one; remove the repeats")
+    return found
+
+
+def _population(
+    args: argparse.Namespace, size: int, rng: "np.random.Generator"
+) -> "tuple[npt.NDArray[np.float64], str]":
+    from deniable import lab
+
+    usual = {"geometric": size / 5, "zipf": 1.0, "binomial": 0.5, "dirichlet": 1.0}
+    if args.population == "uniform":
+        if args.shape is not None:
+            raise DeniableError("--shape must not be given for the uniform population")
+        return lab.uniform(size), "uniform"
+    try:
+        shape = usual[args.population] if args.shape is None else float(args.shape)
+    except ValueError:
+        shape = math.nan
+    # 1e6 keeps every power and logarithm finite; nobody needs more.
+    if not 0 < shape <= 1e6 or (args.population == "binomial" and shape >= 1):
+        rule = "between 0 and 1" if args.population == "binomial" else "positive and at most 1e6"
+        raise DeniableError(f"--shape must be {rule} for the {args.population} population, got {args.shape[:40]!r}")
+    make = {"geometric": lab.geometric, "zipf": lab.zipf, "binomial": lab.binomial}
+    if args.population == "dirichlet":
+        return lab.dirichlet(size, rng, concentration=shape), f"dirichlet {shape:g}"
+    return make[args.population](size, shape), f"{args.population} {shape:g}"
+
+
+def _losses(
+    survey: Survey, p: Any, n: int, rng: Any, repeats: int, symbols: list[Any] | None, decoder: str
+) -> dict[str, tuple[list[float], list[float]]]:
+    """l1 and squared l2 loss of each simulated run, by the name of the estimate."""
+    import numpy as np
+
+    from deniable.decoders import Unconstrained, decode_all
+    from deniable.simulation import simulate
+
+    named = {"likelihood": Unconstrained()} if decoder == "likelihood" else {c: constraint_of(c) for c in CONSTRAINTS}
+    losses: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in named}
+    strategy = decoder_of("likelihood") if decoder == "likelihood" else None
+    for start in progress(range(0, repeats, _BATCH), "simulating", after=2.0):
+        tallies = [simulate(survey, p, n, rng, symbols=symbols) for _ in range(min(_BATCH, repeats - start))]
+        found = decode_all(tallies, candidates=symbols, decoder=strategy, constraint=Unconstrained())
+        for estimate in found:
+            for name, constraint in named.items():
+                error = constraint.apply(estimate.probabilities) - p
+                losses[name][0].append(float(np.abs(error).sum()))
+                losses[name][1].append(float(error @ error))
+    return losses
+
+
+def _expected(survey: Survey, p: Any, n: int, symbols: list[Any] | None) -> dict[str, float] | None:
+    from deniable import theory
+
+    exact = isinstance(survey.encoding, Direct) and n <= 10**6
+    try:
+        l1 = theory.l1_risk(survey, p, n, exact=exact, symbols=symbols)
+        return {"l1": l1, "squared_l2": theory.l2_risk(survey, p, n, symbols=symbols)}
+    except DeniableError as problem:
+        print(f"deniable: no expected loss: {problem}", file=sys.stderr)
+        return None
+
+
+def _summary(l1: list[float], l2: list[float]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name, values in (("l1", l1), ("squared_l2", l2)):
+        mean = math.fsum(values) / len(values)
+        variance = math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)
+        found |= {name: mean, f"{name}_standard_error": math.sqrt(variance / len(values))}
+    return found
+
+
+def _print(survey: Survey, result: dict[str, Any]) -> None:
+    people, repeats = f"{result['n']:,} respondents", f"{result['repeats']} repeats"
+    print(f"{survey}\npopulation {result['population']} over {result['symbols']} symbols, {people}, {repeats}\n")
+    rows = []
+    for line in result["losses"]:
+        cells = [f"{line[k]:.4g} ± {line[k + '_standard_error']:.2g}" for k in ("l1", "squared_l2")]
+        rows.append([{"none": "no constraint"}.get(line["estimate"], line["estimate"]), *cells])
+    if expected := result["expected_without_constraint"]:
+        rows.insert(1, ["  expected by theory", f"{expected['l1']:.4g}", f"{expected['squared_l2']:.4g}"])
+    print(table(["estimate", "l1 loss", "squared l2 loss"], rows, "lll"))
+    print("\n± is the standard error of the mean; the loss is measured against the population.")

@@ -1,0 +1,182 @@
+"""`deniable survey new | show | notice`: the public agreement, and what it means for a respondent."""
+
+import argparse
+import json
+import os
+import sys
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from deniable.cli.files import load_survey, symbols_from, writing
+from deniable.cli.parser import Commands, Parser, one_of, whole
+from deniable.cli.text import fit, several, shown
+from deniable.cli.words import notice, odds_sentence, report_bytes, truth_sentence
+from deniable.errors import DeniableError
+from deniable.survey import Survey, krappor, krr, orappor, orr, warner
+
+__all__ = ["add"]
+
+MECHANISMS = ("warner", "krr", "krappor", "orr", "orappor")
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "survey",
+        usage="deniable survey new|show|notice ...",
+        help="make, show and explain the public agreement",
+        description="The survey is what clients and analyst agree on in public: answers, mechanism, epsilon, seed.",
+    )
+    parser.set_defaults(run=None, parser=parser)
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", prog="deniable survey", parser_class=Parser)
+    _add_new(actions)
+    show = actions.add_parser(
+        "show",
+        usage="deniable survey show SURVEY [--json]",
+        help="print a survey readably",
+        description="Print what a survey file says, and what follows from it.",
+    )
+    show.add_argument("survey", metavar="SURVEY", help="a survey file (JSON)")
+    show.add_argument("--json", action="store_true", help="print JSON instead of text")
+    show.set_defaults(run=_show)
+    tell = actions.add_parser(
+        "notice",
+        usage="deniable survey notice SURVEY",
+        help="print the notice for respondents",
+        description="Print what a respondent should know, in plain words, with the survey's own numbers.",
+    )
+    tell.add_argument("survey", metavar="SURVEY", help="a survey file (JSON)")
+    tell.set_defaults(run=_notice)
+
+
+def _add_new(actions: Commands) -> None:
+    new = actions.add_parser(
+        "new",
+        usage="deniable survey new --mechanism NAME --epsilon E [options] [-o FILE]",
+        help="make a survey and write it to a file",
+        description=(
+            "Make a survey.\n\n"
+            "  deniable survey new --mechanism warner --epsilon 1 --name 'Have you ever cheated in an exam?'\n"
+            "  deniable survey new --mechanism krr --symbols chrome,firefox,safari --other another --epsilon 2\n"
+            "  deniable survey new --mechanism orr --cells 8 --cohorts 64 --epsilon 2 --name homepage"
+        ),
+    )
+    new.add_argument("--mechanism", metavar="NAME", type=one_of(*MECHANISMS), required=True, help=", ".join(MECHANISMS))
+    new.add_argument(
+        "--epsilon", metavar="E", required=True, help="privacy budget in nats: a decimal number or a fraction a/b"
+    )
+    new.add_argument(
+        "--symbols", metavar="A,B,C", help="the possible answers, or a count S for the numbers 0 to S-1; none: open"
+    )
+    new.add_argument("--symbols-file", metavar="FILE", help="the possible answers, one a line, UTF-8")
+    new.add_argument("--other", metavar="SYMBOL", help="the answer that stands for anything else")
+    new.add_argument("--cells", metavar="K", type=whole(2), help="cells of one report (orr, orappor)")
+    new.add_argument(
+        "--cohorts", metavar="C", type=whole(1), help="groups with their own hash functions (orr, orappor)"
+    )
+    new.add_argument(
+        "--hashes", metavar="H", type=whole(1), help="hash functions of a Bloom filter (orappor; default 1)"
+    )
+    new.add_argument("--name", metavar="TEXT", default="", help="what the survey asks")
+    new.add_argument(
+        "-o", "--output", metavar="FILE", default="survey.json", help="where to write (default survey.json; - prints)"
+    )
+    new.add_argument("--force", action="store_true", help="replace the file if it exists")
+    new.set_defaults(run=_new)
+
+
+def _new(args: argparse.Namespace) -> None:
+    made = _make(args)
+    if args.output == "-":
+        sys.stdout.write(made.to_json(indent=2))
+        return
+    if os.path.lexists(args.output) and not args.force:
+        raise DeniableError(
+            f"{args.output} exists already; clients may be using it, so name another file with -o or pass --force"
+        )
+    with writing(args.output):
+        made.save(args.output)
+    print(f"wrote {args.output}: {made}")
+
+
+def _make(args: argparse.Namespace) -> Survey:
+    """The survey that the options describe; an option that the mechanism has no use for is refused."""
+    symbols = symbols_from("symbols", args.symbols, args.symbols_file)
+    settings: dict[str, Any] = {"epsilon": args.epsilon, "name": args.name}
+    settings |= {} if symbols is None else {"symbols": symbols}
+    hashed = args.mechanism in ("orr", "orappor")
+    for option in ("cells", "cohorts"):
+        if hashed and getattr(args, option) is None:
+            raise DeniableError(f"--{option} must be given for {args.mechanism}; for instance --cells 8 --cohorts 64")
+    if args.mechanism in ("krr", "krappor") and symbols is None:
+        raise DeniableError(f"--symbols or --symbols-file must be given for {args.mechanism}; use orr for open answers")
+    useful = {
+        "cells": hashed,
+        "cohorts": hashed,
+        "hashes": args.mechanism == "orappor",
+        "other": args.mechanism != "warner",
+    }
+    for option, fits in useful.items():
+        value = getattr(args, option)
+        if value is not None and not fits:
+            raise DeniableError(f"--{option} must not be given for {args.mechanism}, which has no use for it")
+        settings |= {} if value is None else {option: value}
+    presets: dict[str, Callable[..., Survey]] = {
+        "warner": warner,
+        "krr": krr,
+        "krappor": krappor,
+        "orr": orr,
+        "orappor": orappor,
+    }
+    return presets[args.mechanism](**settings)
+
+
+def _show(args: argparse.Namespace) -> None:
+    survey = load_survey(args.survey)
+    if args.json:
+        follows = {
+            "mechanism": survey.title,
+            "epsilon_spent": survey.epsilon_spent,
+            "likelihood_ratio": float(survey.mechanism.odds),
+            "hit": float(survey.mechanism.hit),
+            "miss": float(survey.mechanism.miss),
+            "report_bytes": report_bytes(survey),
+            "counters": survey.cohorts * survey.columns,
+        }
+        print(json.dumps({"survey": json.loads(survey.to_json()), "follows": follows}, indent=2))
+        return
+    symbols = survey.symbols
+    if symbols is None:
+        answers = "any text, number or bytes (open; candidates are named when decoding)"
+    else:
+        listed = ", ".join(shown(s) for s in symbols[:20])
+        answers = f"{len(symbols)}: {fit(listed, 300)}" + (", ..." if len(symbols) > 20 else "")
+    lines = [
+        ("name", shown(survey.name) if survey.name else "(none)"),
+        ("digest", survey.digest),
+        ("mechanism", survey.title),
+        ("epsilon", f"{survey.epsilon:g} asked for, {survey.epsilon_spent} spent"),
+        ("answers", answers),
+    ]
+    if survey.alphabet.other is not None:
+        lines.append(("anything else", f"counts as {shown(survey.alphabet.other)}"))
+    lines += [
+        (
+            "cells",
+            f"{survey.cells} in each of {several(survey.cohorts, 'cohort')}, {several(survey.hashes, 'hash function')}",
+        ),
+        ("thresholds", ", ".join(f"{name} {value} / 2^64" for name, value in survey.mechanism.thresholds().items())),
+        ("report", f"{report_bytes(survey)} bytes"),
+        ("tally", f"{survey.cohorts * survey.columns:,} counters"),
+        ("privacy", f"{odds_sentence(survey)} {truth_sentence(survey)}"),
+    ]
+    for name, value in lines:
+        print(
+            textwrap.fill(value, 100, initial_indent=f"{name:<14}", subsequent_indent=" " * 14, break_long_words=False)
+        )
+
+
+def _notice(args: argparse.Namespace) -> None:
+    survey = load_survey(args.survey)
+    for heading, paragraph in notice(survey):
+        print(f"{heading}\n{textwrap.fill(paragraph, 88, initial_indent='  ', subsequent_indent='  ')}\n")

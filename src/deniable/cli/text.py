@@ -1,0 +1,105 @@
+"""Text for a terminal: symbols that cannot disturb it, columns that line up for wide characters too, and bars."""
+
+import math
+import sys
+import unicodedata
+from collections.abc import Sequence
+
+from deniable.survey import Symbol
+
+__all__ = ["bar", "columns_of", "fit", "pad", "percent", "several", "shown", "table"]
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def shown(symbol: Symbol) -> str:
+    """A symbol as text that is safe to print: control characters and invisible ones are escaped.
+
+    >>> shown("tab\\there"), shown(7), shown(b"\\xff")
+    ('tab\\\\there', '7', '0xff')
+    """
+    if isinstance(symbol, bytes):
+        return "0x" + symbol.hex()
+    text = str(symbol)
+    return "".join(c if c.isprintable() or c in "\u200d\ufe0f" else ascii(c)[1:-1] for c in text) or '""'
+
+
+def columns_of(text: str) -> int:
+    """How many columns of a terminal a text takes: two for wide characters, none for those that combine.
+
+    >>> columns_of("abc"), columns_of("日本"), columns_of("e\\u0301")
+    (3, 4, 1)
+    """
+    total, joined = 0, False
+    for character in text:
+        if character in "\u200d\ufe0f" or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+            joined = character == "\u200d"
+            continue
+        # What follows a joiner is drawn in the same place as what came before it.
+        total += 0 if joined else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        joined = False
+    return total
+
+
+def fit(text: str, width: int) -> str:
+    """`text`, cut with an ellipsis if it takes more than `width` columns.
+
+    >>> fit("abcdef", 4)
+    'abc…'
+    """
+    if columns_of(text) <= width:
+        return text
+    kept = text
+    while kept and columns_of(kept) > width - 1:
+        kept = kept[:-1]
+    return kept + "…"
+
+
+def pad(text: str, width: int, *, right: bool = False) -> str:
+    """`text` filled with spaces to `width` columns, on the left if it is to stand `right`."""
+    space = " " * max(0, width - columns_of(text))
+    return space + text if right else text + space
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], align: str, *, limit: int = 40) -> str:
+    """Rows under a header; `align` has one letter a column, l or r. The first column is cut at `limit`.
+
+    >>> print(table(["what", "n"], [["日本", "7"], ["a", "12"]], "lr"))
+    what   n
+    日本   7
+    a     12
+    """
+    lines = [[fit(row[0], limit), *row[1:]] for row in (header, *rows)]
+    widths = [max(columns_of(line[i]) for line in lines) for i in range(len(align))]
+    padded = ([pad(c, w, right=a == "r") for c, w, a in zip(line, widths, align, strict=True)] for line in lines)
+    return "\n".join("  ".join(cells).rstrip() for cells in padded)
+
+
+def several(count: int, what: str) -> str:
+    """A number and its noun.
+
+    >>> several(1, "cohort"), several(64, "cohort")
+    ('1 cohort', '64 cohorts')
+    """
+    return f"{count:,} {what}" + ("" if count == 1 else "s")
+
+
+def percent(value: float, places: int = 2) -> str:
+    """A share as text: 12.34 %.
+
+    >>> percent(0.12345), percent(float("inf"))
+    ('12.35 %', 'not determined')
+    """
+    return f"{100 * value:.{places}f} %" if math.isfinite(value) else "not determined"
+
+
+def bar(value: float, largest: float, width: int = 24) -> str:
+    """A bar for a share, `width` columns for the largest; plain ASCII where the output cannot show more."""
+    eighths = round(8 * width * min(max(value / largest, 0.0), 1.0)) if largest > 0 else 0
+    full, part = divmod(eighths, 8)
+    text = _EIGHTHS[8] * full + (_EIGHTHS[part] if part else "")
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+        return text
+    except (UnicodeEncodeError, LookupError):
+        return "#" * (full + (part >= 4))

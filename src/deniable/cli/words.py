@@ -1,0 +1,165 @@
+"""Privacy in words: sentences made from a survey's own integers, never from a nominal epsilon."""
+
+import math
+from fractions import Fraction
+
+from deniable.mechanisms import BitFlip
+from deniable.reports import cohort_bytes
+from deniable.survey import Direct, Survey
+
+__all__ = ["at_most", "belief_after", "chance", "notice", "odds_sentence", "report_bytes", "truth_sentence"]
+
+
+def at_most(ratio: Fraction) -> str:
+    """A number with two digits, rounded up, so that "at most" stays true.
+
+    >>> at_most(Fraction(7389, 1000)), at_most(Fraction(2001, 1000)), at_most(Fraction(22026))
+    ('7.4', '2.1', '23,000')
+    """
+    scale = Fraction(10) ** (1 - math.floor(math.log10(ratio)))
+    rounded = math.ceil(ratio * scale) / scale
+    return f"{int(rounded):,}" if rounded.denominator == 1 else f"{float(rounded):g}"
+
+
+def chance(probability: Fraction, *, up: bool = False) -> str:
+    """A probability strictly between 0 and 1 as a percentage, with two digits of what it differs from 0 or 1 by.
+
+    It is rounded to the nearest, or `up`, so that "at most" stays true.
+
+    >>> chance(Fraction(4018, 10000)), chance(Fraction(544, 10000)), chance(Fraction(9997, 10000))
+    ('40 %', '5.4 %', '99.970 %')
+    >>> chance(Fraction(4018, 10000), up=True)
+    '41 %'
+    """
+    hundred = 100 * probability
+    places = max(0, 1 - math.floor(math.log10(min(hundred, 100 - hundred))))
+    digits = math.ceil(hundred * 10**places) if up else round(hundred * 10**places)
+    return f"{digits // 10**places}{'.' * (places > 0)}{str(digits % 10**places).zfill(places) if places else ''} %"
+
+
+def belief_after(before: Fraction, odds: Fraction) -> Fraction:
+    """The most that one report can raise a belief to: Bayes' rule at the worst likelihood ratio.
+
+    >>> belief_after(Fraction(1, 10), Fraction(9))
+    Fraction(1, 2)
+    """
+    return before * odds / (before * odds + 1 - before)
+
+
+def odds_sentence(survey: Survey) -> str:
+    """The guarantee, in words.
+
+    >>> import deniable as dn
+    >>> odds_sentence(dn.krr(symbols=12, epsilon=2))
+    'Whatever you answer, any report is at most 7.4 times likelier than under another answer.'
+    """
+    odds = at_most(survey.mechanism.odds)
+    return f"Whatever you answer, any report is at most {odds} times likelier than under another answer."
+
+
+def truth_sentence(survey: Survey) -> str:
+    """How often the truth is in a report, in words.
+
+    >>> import deniable as dn
+    >>> truth_sentence(dn.warner(epsilon=1))
+    'The true answer is sent with probability 73 %, the other one with probability 27 %.'
+    """
+    hit, miss = chance(survey.mechanism.hit), chance(survey.mechanism.miss)
+    if isinstance(survey.mechanism, BitFlip):
+        return f"Each of {survey.cells} yes-or-no marks is sent as it is with probability {hit}, flipped with {miss}."
+    what = "answer" if isinstance(survey.encoding, Direct) else "cell"
+    if survey.cells == 2:
+        return f"The true {what} is sent with probability {hit}, the other one with probability {miss}."
+    others = survey.cells - 1
+    return f"The true {what} is sent with probability {hit}, each of the {others} others with probability {miss}."
+
+
+def report_bytes(survey: Survey) -> int:
+    """How many bytes one packed report has: the same for every answer."""
+    return 1 + 8 + cohort_bytes(survey) + survey.mechanism.payload_bytes
+
+
+def _what_is_sent(survey: Survey) -> str:
+    hit, miss, k = chance(survey.mechanism.hit), chance(survey.mechanism.miss), survey.cells
+    lost = chance(1 - survey.mechanism.hit)
+    direct = isinstance(survey.encoding, Direct)
+    boxes = (
+        ""
+        if direct
+        else f"A public rule sorts all possible answers into {k} boxes, by a different sorting in each of "
+        f"{survey.cohorts} groups of devices, so a box stands for many answers. "
+    )
+    if not isinstance(survey.mechanism, BitFlip):
+        thing = "answer" if direct else "box"
+        other = "the other one" if k == 2 else f"one of the {k - 1} others, each equally likely ({miss} each)"
+        return (
+            f"{boxes}Your device rolls dice that only it can see. With probability {hit} it sends the number of your "
+            f"true {thing}; with probability {lost} it sends {other}."
+        )
+    start = (
+        f"Your device fills in a list of {k} marks, one for each possible answer: yes for yours, no for the others."
+        if direct
+        else f"{boxes}Your device fills in a list of {k} marks, one for each box: yes for the box of your answer, no "
+        "for the others."
+        if survey.hashes == 1
+        else f"{boxes}Your answer has up to {survey.hashes} boxes. Your device fills in a list of {k} marks, one for "
+        "each box: yes for those of your answer, no for the others."
+    )
+    return (
+        f"{start} Then it rolls dice that only it can see and turns each mark into its opposite with probability "
+        f"{miss}, before it sends the list."
+    )
+
+
+def _deniability(survey: Survey) -> str:
+    # At odds of 81 a belief of 10 % can become 90 %.
+    if survey.mechanism.odds < 20:
+        return "You can honestly deny any answer."
+    if survey.mechanism.odds < 81:
+        return "You can deny any answer, but a report makes yours a good deal likelier."
+    return "That is weak protection: a report can make your answer nearly certain."
+
+
+def notice(survey: Survey) -> list[tuple[str, str]]:
+    """What a respondent should know before answering, as (heading, paragraph); every number is the survey's own."""
+    tenth = chance(belief_after(Fraction(1, 10), survey.mechanism.odds), up=True)
+    name = f" “{survey.name}”" if survey.name else ""
+    cohort = (
+        ""
+        if survey.cohorts == 1
+        else f" your group number (one of {survey.cohorts}, drawn at random once; it is the same in all your reports "
+        "to this survey, so they can be linked to each other by it);"
+    )
+    return [
+        (
+            "What is asked",
+            f"The survey{name} learns how often each answer occurs among everyone. Your own answer is randomised on "
+            "your device, so that nobody, the collector included, can be sure of it.",
+        ),
+        (
+            "What is sent",
+            f"{_what_is_sent(survey)} That is all: {report_bytes(survey)} bytes, randomised before they leave.",
+        ),
+        (
+            "What that protects",
+            f"{odds_sentence(survey)} So someone who thinks beforehand that a certain answer is yours with "
+            f"probability 10 % can believe it with at most {tenth} after seeing your report, however much they "
+            f"know and compute. {_deniability(survey)}",
+        ),
+        (
+            "What can be seen",
+            f"That you took part, and when;{cohort} the address you sent from, if the network shows it.",
+        ),
+        (
+            "What is not protected",
+            "What everyone's reports say together: the survey exists to learn that, whether or not you take part. "
+            "Further surveys: each one spends its own protection, and they add up. Different answers to this survey at "
+            "different times: each new answer is a new report. (Repeating the same answer sends the same bytes, as "
+            "long as your device keeps its state.) Anything on your device or network that watches you answer.",
+        ),
+        (
+            "The numbers",
+            f"{survey.title}, epsilon {survey.epsilon:g} (spent: {survey.epsilon_spent:.6g}); likelihood ratio at most "
+            f"{float(survey.mechanism.odds):.6g}; survey {survey.digest}.",
+        ),
+    ]

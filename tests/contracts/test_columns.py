@@ -1,0 +1,122 @@
+"""The column code is the one-at-a-time code, value by value."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import deniable as dn
+from deniable.columns.encode import cell_table, cells_at, keys_of
+from deniable.columns.randomizing import bitflip_block, krr_block
+from deniable.mechanisms import KRR, BitFlip, Mechanism
+from deniable.survey import Direct, Encoding, Hashed, Permuted, Survey
+from tests.exact.scripted import ScriptedEntropy
+from tests.surveys import LARGE, SEED, SMALL, kinds, named, symbols_of
+
+ALL = {**{f"small-{k}": v for k, v in SMALL.items()}, **{f"large-{k}": v for k, v in LARGE.items()}}
+MORE = {
+    "wide-permutations": dn.orr(symbols=300, epsilon=1, cells=7, cohorts=5, seed=SEED),
+    "prime-bloom": dn.orappor(symbols=17, epsilon=1, cells=5, cohorts=3, hashes=4, seed=SEED),
+    "more-cells-than-symbols": dn.orr(symbols=9, epsilon=1, cells=64, cohorts=4, seed=SEED),
+    "two-symbols": dn.orr(symbols=2, epsilon=1, cells=2, cohorts=6, seed=SEED),
+}
+
+
+def test_every_kind_is_covered() -> None:
+    surveys = (ALL | MORE).values()
+    assert {type(s.encoding) for s in surveys} == kinds(Encoding) == {Direct, Hashed, Permuted}
+    assert {type(s.mechanism) for s in surveys} == kinds(Mechanism) == {KRR, BitFlip}
+
+
+@pytest.mark.parametrize("survey", (ALL | MORE).values(), ids=(ALL | MORE).keys())
+def test_cells_are_the_clients(survey: Survey) -> None:
+    symbols = symbols_of(survey, 30)
+    keys = keys_of(survey, symbols)
+    table = cell_table(survey.encoding, keys)
+    assert table.shape == (survey.cohorts, survey.hashes, len(symbols))
+    for cohort in range(survey.cohorts):
+        at = cells_at(survey.encoding, np.full(len(symbols), cohort), keys)
+        for place, symbol in enumerate(symbols):
+            expected = survey.encode(cohort, symbol)
+            assert tuple(sorted(c for c in table[cohort, :, place].tolist() if c < survey.cells)) == expected
+            assert tuple(sorted(c for c in at[place].tolist() if c < survey.cells)) == expected
+
+
+@pytest.mark.parametrize("survey", SMALL.values(), ids=SMALL.keys())
+def test_responses_are_the_clients_for_the_same_words(survey: Survey) -> None:
+    mechanism = survey.mechanism
+    rng = np.random.default_rng(5)
+    edges = [0, 2**64 - 1]
+    for threshold in mechanism.thresholds().values():
+        edges += [threshold - 1, threshold, threshold + 1]
+    symbols = symbols_of(survey)
+    for place, symbol in enumerate(symbols):
+        cells = survey.encode(place % survey.cohorts, symbol)
+        if isinstance(mechanism, KRR):
+            blocks = [mechanism.keep + i * mechanism.other for i in range(mechanism.cells - 1)]
+            words = np.array(edges + blocks + [b - 1 for b in blocks], np.uint64)
+            words = np.concatenate([words, rng.integers(0, 2**64, 200, np.uint64, endpoint=False)])
+            got = krr_block(mechanism, np.full(len(words), cells[0], np.uint8), words).tolist()
+            assert got == [mechanism.randomize(cells, ScriptedEntropy(64, [int(w)])) for w in words]
+        elif isinstance(mechanism, BitFlip):
+            rows = rng.choice(np.array(edges, np.uint64), (100, mechanism.cells))
+            occupied = np.tile(np.array([*cells, mechanism.cells]), (len(rows), 1))
+            packed = bitflip_block(mechanism, occupied, rows)
+            got = [int.from_bytes(row.tobytes(), "little") for row in packed]
+            assert got == [mechanism.randomize(cells, ScriptedEntropy(64, [int(w) for w in row])) for row in rows]
+
+
+@pytest.mark.parametrize("survey", (ALL | MORE).values(), ids=(ALL | MORE).keys())
+def test_counting_columns_is_counting_reports(survey: Survey) -> None:
+    symbols = symbols_of(survey, 30)
+    column: Any = [symbols[i % len(symbols)] for i in range(500)]
+    table = dn.privatize(survey, column)
+    by_column, by_report = dn.count(survey, table), dn.Tally(survey)
+    by_report.accumulate(iter(table))
+    packed = dn.Tally(survey)
+    packed.accumulate(report.pack() for report in table)
+    arrow = dn.count(survey, table.to_arrow())
+    batches = dn.count(survey, table.to_arrow().to_batches(max_chunksize=77))
+    assert by_column == by_report == packed == arrow == batches
+    assert by_column.n == 500
+
+
+@pytest.mark.parametrize("survey", SMALL.values(), ids=SMALL.keys())
+def test_every_shape_of_column_gives_reports(survey: Survey) -> None:
+    symbols = symbols_of(survey)
+    if len({type(s) for s in symbols}) > 1:
+        shapes: list[Any] = [list(symbols) * 10]
+    else:
+        arrow = pa.array(list(symbols) * 10)
+        shapes = [list(symbols) * 10, arrow, arrow.dictionary_encode(), pa.chunked_array([arrow, arrow])[10:40]]
+        shapes += [np.array(list(symbols) * 10), np.array(list(symbols) * 10, object)]
+    for column in shapes:
+        assert dn.count(survey, dn.privatize(survey, column)).n == len(column)
+
+
+def test_given_cohorts_are_kept() -> None:
+    survey = SMALL["orr-open"]
+    cohorts = np.array([2, 0, 1, 1])
+    assert dn.privatize(survey, ["a", "b", "c", "d"], cohorts=cohorts).cohorts.tolist() == [2, 0, 1, 1]
+
+
+def test_a_table_too_large_to_tabulate_takes_the_other_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    import deniable.columns.randomizing as room
+
+    monkeypatch.setattr(room, "_TABLE", 0)
+    for survey in LARGE.values():
+        # Noise that never acts shows the cells themselves.
+        column = [symbols_of(survey, 40)[i] for i in range(40)]
+        monkeypatch.setattr(room.WordStream, "words", lambda self, count: np.full(count, 2**64 - 1, np.uint64))
+        if isinstance(survey.mechanism, BitFlip):
+            for report, symbol in zip(dn.privatize(survey, column), column, strict=True):
+                assert tuple(survey.mechanism.columns_hit(report.response)) == survey.encode(report.cohort, symbol)
+        monkeypatch.setattr(room.WordStream, "words", lambda self, count: np.zeros(count, np.uint64))
+        if isinstance(survey.mechanism, KRR):
+            for report, symbol in zip(dn.privatize(survey, column), column, strict=True):
+                assert (report.response,) == survey.encode(report.cohort, symbol)
+
+
+def test_named_symbols_are_for_open_surveys_only() -> None:
+    assert [bool(named(s)) for s in (SMALL["orr-open"], SMALL["krr"])] == [True, False]

@@ -1,0 +1,119 @@
+"""The joint law of bulk reports, cohort and payload together, against the client's exact channel."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+import deniable.columns.randomizing as room
+from deniable.columns.stream import WordStream
+from deniable.mechanisms import KRR, BitFlip
+from deniable.survey import Survey
+from tests.exact.laws import published
+from tests.statistical.harness import accept, binomial_p_value, law_p_value, reject
+from tests.surveys import SMALL, symbols_of
+
+N = 200_000
+
+
+def bulk_p_value(survey: Survey, symbol: object) -> float:
+    table = dn.privatize(survey, [symbol] * N)
+    codes = table.responses if table.responses.ndim == 1 else table.responses[:, 0]
+    joint = Counter(zip(table.cohorts.tolist(), codes.tolist(), strict=True))
+    counts = {
+        dn.Report(survey, c, int(r).to_bytes(survey.mechanism.payload_bytes, "little")).pack(): k
+        for (c, r), k in joint.items()
+    }
+    return law_p_value(counts, published(survey, symbol))
+
+
+@pytest.mark.parametrize("survey", SMALL.values(), ids=SMALL.keys())
+def test_bulk_reports_follow_the_published_channel(survey: Survey) -> None:
+    symbols = symbols_of(survey)
+    for symbol in (symbols[0], symbols[-1]):
+        accept("bulk-law", bulk_p_value(survey, symbol))
+
+
+def _krr_mutants() -> dict[str, Any]:
+    def off_by_one(mechanism: KRR, cells: Any, words: Any) -> Any:
+        blocks = ((words - np.uint64(mechanism.keep)) // np.uint64(mechanism.other)).astype(cells.dtype)
+        return np.where(words < np.uint64(mechanism.keep), cells, blocks + (blocks > cells)) % mechanism.cells
+
+    def larger_epsilon(mechanism: KRR, cells: Any, words: Any) -> Any:
+        return room_krr(KRR(mechanism.cells, mechanism.epsilon * 11 / 10), cells, words)
+
+    def biased(mechanism: KRR, cells: Any, words: Any) -> Any:
+        lie = (words % np.uint64(mechanism.cells)).astype(cells.dtype)
+        return np.where(words < np.uint64(mechanism.keep), cells, lie)
+
+    room_krr = room.krr_block
+    return {"off-by-one": off_by_one, "epsilon-10%-too-large": larger_epsilon, "lie-includes-truth": biased}
+
+
+def _bit_mutants() -> dict[str, Any]:
+    room_bits = room.bitflip_block
+
+    def last_bit_clear(mechanism: BitFlip, occupied: Any, words: Any) -> Any:
+        quiet = words.copy()
+        quiet[:, -1] = 2**64 - 1
+        return room_bits(mechanism, occupied, quiet)
+
+    def reused_word(mechanism: BitFlip, occupied: Any, words: Any) -> Any:
+        shared = words.copy()
+        shared[:, 1] = shared[:, 0]
+        return room_bits(mechanism, occupied, shared)
+
+    def larger_epsilon(mechanism: BitFlip, occupied: Any, words: Any) -> Any:
+        louder = BitFlip(mechanism.cells, mechanism.epsilon * 11 / 10, mechanism.distance)
+        return room_bits(louder, occupied, words)
+
+    return {"last-bit-clear": last_bit_clear, "reused-word": reused_word, "epsilon-10%-too-large": larger_epsilon}
+
+
+@pytest.mark.parametrize("mutant", _krr_mutants().values(), ids=_krr_mutants().keys())
+def test_krr_mutants_are_rejected(mutant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "krr_block", mutant)
+    reject("bulk-law", min(bulk_p_value(SMALL["orr-closed"], s) for s in (0, 1, 4)))
+
+
+@pytest.mark.parametrize("mutant", _bit_mutants().values(), ids=_bit_mutants().keys())
+def test_bit_mutants_are_rejected(mutant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "bitflip_block", mutant)
+    reject("bulk-law", bulk_p_value(SMALL["orappor-closed"], 0))
+
+
+@pytest.mark.parametrize("bound", [2, 3, 64, 1000])
+def test_bulk_cohorts_are_uniform(bound: int) -> None:
+    drawn = WordStream().uniform_below(bound, 400_000)
+    accept("bulk-cohorts", binomial_p_value(np.bincount(drawn, minlength=bound), 400_000, 1 / bound))
+
+
+def test_a_modulo_bias_is_rejected() -> None:
+    drawn = WordStream().uniform_below(256, 400_000) % 100  # what "random byte mod 100" does
+    reject("bulk-cohorts", binomial_p_value(np.bincount(drawn, minlength=100), 400_000, 1 / 100))
+
+
+def test_words_are_used_once() -> None:
+    stream = WordStream()
+    words = np.concatenate([stream.words(5000), stream.words(5000), WordStream().words(5000)])
+    assert len(np.unique(words)) == 15_000
+
+
+def memoised_p_value(survey: Survey, memoize: bool) -> float:
+    """Two reports of one answer by each of many devices: the pair must be one draw, seen twice."""
+    counts: Counter[tuple[bytes, bytes]] = Counter()
+    for _ in range(20_000):
+        client = dn.Client(survey, memoize=memoize)
+        counts[client.report("a").pack(), client.report("a").pack()] += 1
+    law = {(wire, wire): chance for wire, chance in published(survey, "a").items()}
+    return law_p_value(counts, law)
+
+
+def test_memoised_reports_are_one_draw() -> None:
+    accept("memoised-law", memoised_p_value(SMALL["krr"], memoize=True))
+
+
+def test_redrawn_permanent_noise_is_rejected() -> None:
+    reject("memoised-law", memoised_p_value(SMALL["krr"], memoize=False))

@@ -1,0 +1,58 @@
+"""Small and medium surveys of every kind, shared by the contract and statistical suites."""
+
+import sys
+
+import deniable as dn
+from deniable.mechanisms import Mechanism
+from deniable.survey import Encoding, Survey
+
+SEED = bytes(range(16))
+WORDS = ("ash", "birch", "cedar", "élan", "🦊", "pine")
+
+# Small enough to enumerate: at most six symbols, four cells, three cohorts.
+SMALL: dict[str, Survey] = {
+    "warner": dn.warner(epsilon=1),
+    "krr": dn.krr(symbols=["a", "b", "c", "d"], epsilon="1/2"),
+    "krr-other": dn.krr(symbols=[0, 1, 2], epsilon=2, other="else"),
+    "krappor": dn.krappor(symbols=["a", "b", "c"], epsilon=1),
+    "orr-open": dn.orr(epsilon=1, cells=3, cohorts=3, seed=SEED),
+    "orr-closed": dn.orr(symbols=5, epsilon=1, cells=3, cohorts=2, seed=SEED),
+    "orappor-open": dn.orappor(epsilon=2, cells=4, cohorts=2, hashes=2, seed=SEED),
+    "orappor-closed": dn.orappor(symbols=5, epsilon=2, cells=4, cohorts=3, hashes=1, seed=SEED),
+    "orappor-closed-bloom": dn.orappor(symbols=5, epsilon=3, cells=4, cohorts=2, hashes=3, seed=SEED),
+}
+
+# Large enough to decode: forty symbols, full column rank.
+SIZE = 40
+LARGE: dict[str, Survey] = {
+    "krr": dn.krr(symbols=SIZE, epsilon=3),
+    "krappor": dn.krappor(symbols=SIZE, epsilon=3),
+    "orr-open": dn.orr(epsilon=2, cells=8, cohorts=32, seed=SEED),
+    "orr-closed": dn.orr(symbols=SIZE, epsilon=2, cells=8, cohorts=16, seed=SEED),
+    "orappor-open": dn.orappor(epsilon=3, cells=32, cohorts=8, hashes=2, seed=SEED),
+    "orappor-closed": dn.orappor(symbols=SIZE, epsilon=3, cells=16, cohorts=8, hashes=1, seed=SEED),
+    "orappor-closed-bloom": dn.orappor(symbols=SIZE, epsilon=4, cells=16, cohorts=8, hashes=3, seed=SEED),
+}
+
+
+def symbols_of(survey: Survey, size: int = 6) -> tuple[object, ...]:
+    """The alphabet, or as many words as asked for where it is open."""
+    return survey.symbols if survey.symbols is not None else tuple(f"{WORDS[i % 6]} {i // 6}" for i in range(size))
+
+
+def named(survey: Survey, size: int = 6) -> dict[str, tuple[object, ...]]:
+    """`symbols=` for `simulate` where the alphabet is open, nothing elsewhere."""
+    return {"symbols": symbols_of(survey, size)} if survey.symbols is None else {}
+
+
+def kinds(family: type[Encoding] | type[Mechanism]) -> set[type[Encoding] | type[Mechanism]]:
+    """Every concrete member of a family that the package defines (tests define mutants of their own)."""
+    found: set[type[Encoding] | type[Mechanism]] = set()
+    for member in family.__subclasses__():
+        # A slotted dataclass leaves the class it replaced behind, so only what its module holds counts.
+        if (
+            getattr(sys.modules[member.__module__], member.__name__, None) is member
+            and "deniable." in member.__module__
+        ):
+            found.add(member)
+    return found

@@ -1,0 +1,152 @@
+"""What bulk columns refuse, and that no sentence shows an answer."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import deniable as dn
+from deniable.columns.counting import count_bits, count_cells
+from tests.surveys import SMALL
+
+SECRET = "my secret answer"
+
+
+@pytest.mark.parametrize(
+    ("column", "sentence"),
+    [
+        (["a", SECRET, SECRET], "column must hold only symbols that the survey can encode, got 2 rows that it cannot"),
+        (["a", None], "column must not have missing answers, got 1"),
+        (pa.array(["a", None]), "column must not have missing answers, got 1"),
+        (pa.array([0.5]), "column must hold text, integers or bytes, got double"),
+        (np.array([["a"]]), "column must have one dimension, got 2"),
+        (["a", 2.5], "got 1 rows that it cannot"),
+        (["a", SECRET, None], "column must not have missing answers, got 1"),
+        (["a", 5, None], "column must not have missing answers, got 1"),
+        ([7], "got 1 rows that it cannot"),
+        (np.array([True]), "column must hold text, integers or bytes, got bool"),
+        (pa.DictionaryArray.from_arrays([0, 1], ["a", None]), "must not have missing answers"),
+    ],
+)
+def test_bad_columns(column: Any, sentence: str) -> None:
+    with pytest.raises(dn.AlphabetError) as caught:
+        dn.privatize(SMALL["krr"], column)
+    assert sentence in str(caught.value)
+    shown = f"{caught.value!r}{caught.value.__cause__!r}"
+    assert SECRET not in shown
+    assert "secret" not in str(caught.value)
+
+
+def test_a_dictionary_may_hold_unused_values() -> None:
+    column = pa.DictionaryArray.from_arrays([0, 0, 2], ["a", SECRET, "b"])
+    assert len(dn.privatize(SMALL["krr"], column)) == 3
+
+
+def test_the_catch_all_takes_anything_else() -> None:
+    survey = SMALL["krr-other"]
+    assert dn.count(survey, dn.privatize(survey, [0, 1, 2, "else", "who knows", 99, b"x"])).n == 7
+    assert dn.count(survey, dn.privatize(survey, np.array([0, 1, 2, 77]))).n == 4
+
+
+def test_text_is_normalised() -> None:
+    survey = dn.krr(symbols=["é", "x"], epsilon=30)
+    table = dn.privatize(survey, ["é", "é", "x"])
+    assert dn.count(survey, table).counts.tolist() == [[2, 1]]
+
+
+def test_integers_of_every_size() -> None:
+    low, high = -(2**63), 2**63 - 1
+    survey = dn.krr(symbols=[low, 0, high, 2**64 - 1, 2**70], epsilon=30)
+    for column in (np.array([low, 0, high]), np.array([2**64 - 1], np.uint64), [2**70, 0], np.array([0], np.int8)):
+        assert dn.count(survey, dn.privatize(survey, column)).n == len(column)
+
+
+def test_an_empty_column_gives_an_empty_table() -> None:
+    for survey in SMALL.values():
+        assert dn.count(survey, dn.privatize(survey, [])).n == 0
+        assert dn.count(survey, []).n == 0
+
+
+@pytest.mark.parametrize("cohorts", [[0, 1], [0.5, 1.5, 0], [[0, 0, 0]]])
+def test_cohorts_must_fit_the_rows(cohorts: Any) -> None:
+    with pytest.raises(dn.SurveyError, match="cohorts must be 3 integers, one a row"):
+        dn.privatize(SMALL["orr-open"], ["a", "b", "c"], cohorts=cohorts)
+
+
+def test_cohorts_must_exist() -> None:
+    with pytest.raises(dn.SurveyError, match="cohorts must be from 0 to 2"):
+        dn.privatize(SMALL["orr-open"], ["a"], cohorts=[3])
+
+
+def test_counting_refuses_what_no_client_sends() -> None:
+    with pytest.raises(dn.WireError, match="response must be from 0 to 3 in every report, got 2 outside"):
+        count_cells(np.zeros(3, int), np.array([4, 3, -1]), 1, 4)
+    with pytest.raises(dn.WireError, match="cohort must be from 0 to 0 in every report, got 1 outside"):
+        count_cells(np.array([0, 1]), np.array([0, 0]), 1, 4)
+    with pytest.raises(dn.WireError, match="response padding bits must be zero in every report"):
+        count_bits(np.zeros(1, int), np.array([[8]], np.uint8), 1, 3)
+
+
+def test_many_blocks_are_one_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    import deniable.columns.counting as room
+
+    rng = np.random.default_rng(0)
+    cohorts, cells = rng.integers(0, 5, 10_000), rng.integers(0, 7, 10_000)
+    packed = rng.integers(0, 256, (10_000, 2)).astype(np.uint8)
+    whole = count_cells(cohorts, cells, 5, 7), count_bits(cohorts, packed, 5, 16)
+    monkeypatch.setattr(room, "_BLOCK", 100)
+    again = count_cells(cohorts, cells, 5, 7), count_bits(cohorts, packed, 5, 16)
+    for a, b in zip(whole, again, strict=True):
+        assert np.array_equal(a[0], b[0])
+        assert np.array_equal(a[1], b[1])
+    naive = np.zeros((5, 16), int)
+    np.add.at(naive, cohorts, np.unpackbits(packed, axis=1, bitorder="little").astype(int))
+    assert np.array_equal(whole[1][0], naive)
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        (pa.table({"response": [1, None]}), "column 'response' must not have nulls, got 1"),
+        (pa.table({"reply": [1]}), "report table must have the columns 'cohort' and 'response', got"),
+        (pa.table({"response": [1.5]}), "column 'response' must hold integers, got double"),
+        (pa.table({"response": ["a"]}), "column 'response' must hold integers, got string"),
+    ],
+)
+def test_bad_report_tables(table: Any, sentence: str) -> None:
+    with pytest.raises(dn.WireError) as caught:
+        dn.count(SMALL["krr"], table)
+    assert sentence in str(caught.value)
+
+
+def test_report_tables_of_another_survey() -> None:
+    table = dn.privatize(SMALL["warner"], ["no"]).to_arrow()
+    with pytest.raises(dn.WireError, match="report table must be for survey"):
+        dn.count(SMALL["krr"], table)
+    with pytest.raises(dn.WireError, match="columns 'cohort' and 'response'"):
+        dn.count(SMALL["orr-open"], pa.table({"response": [1]}))
+    assert dn.count(SMALL["krr"], pa.table({"response": [1, 2]})).n == 2
+
+
+def test_bit_tables_must_be_bytes() -> None:
+    survey = SMALL["krappor"]
+    with pytest.raises(dn.WireError, match="column 'response' must be binary of 1 bytes"):
+        dn.count(survey, pa.table({"response": [1]}))
+    assert dn.count(survey, pa.table({"response": [b"\x01", b"\x07"]})).counts.tolist() == [[2, 1, 1]]
+    with pytest.raises(dn.WireError, match="column 'response' must be binary of 1 bytes"):
+        dn.count(survey, pa.table({"response": [b"\x01\x02"]}))
+
+
+@pytest.mark.parametrize("reports", ["text", 7, {"response": [1]}])
+def test_other_things_are_not_reports(reports: Any) -> None:
+    with pytest.raises(dn.WireError, match="reports must be a report table, an Arrow table, or reports, got"):
+        dn.count(SMALL["krr"], reports)
+
+
+def test_a_report_table_checks_its_shape() -> None:
+    survey = SMALL["krr"]
+    with pytest.raises(dn.WireError, match=r"responses must have shape \(2,\), got \(1,\)"):
+        dn.ReportTable(survey, np.zeros(2, np.uint8), np.zeros(1, np.uint8))
+    with pytest.raises(dn.WireError, match="report columns must be integers, got uint8 and float64"):
+        dn.ReportTable(survey, np.zeros(1, np.uint8), np.zeros(1))  # type: ignore[arg-type]

@@ -1,0 +1,181 @@
+"""The tally's doors: what it takes, what it refuses, and its file."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from tests.surveys import LARGE, SMALL
+
+KRR = SMALL["krr"]
+BITS = SMALL["krappor"]
+
+
+def test_one_report_a_batch_and_bytes() -> None:
+    tally = dn.Tally(KRR)
+    tally.accumulate(dn.Report(KRR, 0, b"\x02"))
+    tally.accumulate(dn.Report(KRR, 0, b"\x02").pack())
+    tally.accumulate([dn.Report(KRR, 0, b"\x00"), dn.Report(KRR, 0, b"\x03").pack()])
+    assert tally.counts.tolist() == [[1, 0, 2, 1]]
+    assert tally.reports.tolist() == [4]
+    assert tally.n == 4
+
+
+def test_bits_count_in_their_columns() -> None:
+    tally = dn.Tally(BITS)
+    tally.accumulate(dn.Report(BITS, 0, b"\x05"))
+    tally.accumulate(dn.Report(BITS, 0, b"\x00"))
+    assert tally.counts.tolist() == [[1, 0, 1]]
+    assert tally.reports.tolist() == [2]
+
+
+def test_a_bad_report_leaves_the_batch_uncounted() -> None:
+    tally = dn.Tally(KRR)
+    with pytest.raises(dn.WireError, match="report response must be one that the mechanism can produce"):
+        tally.accumulate([dn.Report(KRR, 0, b"\x00"), dn.Report(KRR, 0, b"\x04")])
+    with pytest.raises(dn.WireError, match="report cohort must be below 1, got 1"):
+        tally.accumulate([dn.Report(KRR, 0, b"\x00"), dn.Report(KRR, 1, b"\x00")])
+    assert tally.n == 0
+    assert not tally.counts.any()
+
+
+def test_reports_of_another_survey_are_refused() -> None:
+    tally = dn.Tally(KRR)
+    with pytest.raises(dn.TallyMismatch, match=r"report is for survey .*, this tally is for .*; merge only") as caught:
+        tally.accumulate(dn.Report(SMALL["warner"], 0, b"\x00"))
+    assert (caught.value.ours, caught.value.theirs) == (KRR.digest, SMALL["warner"].digest)
+    with pytest.raises(dn.TallyMismatch, match="report table is for survey"):
+        tally.accumulate(dn.privatize(SMALL["warner"], ["no"]))
+    with pytest.raises(dn.TallyMismatch, match="tally is for survey"):
+        tally += dn.Tally(SMALL["warner"])
+
+
+@pytest.mark.parametrize("item", [7, None, 3.5])
+def test_other_things_are_refused(item: Any) -> None:
+    with pytest.raises(dn.TallyError, match="a tally must be given reports, packed bytes or a report table, got"):
+        dn.Tally(KRR).accumulate(item)
+    with pytest.raises(dn.TallyError, match="a batch must hold reports or packed bytes, got"):
+        dn.Tally(KRR).accumulate([item])
+
+
+def test_arrays_are_read_only() -> None:
+    tally = dn.Tally(KRR, [[1, 2, 3, 4]])
+    with pytest.raises(ValueError, match="read-only"):
+        tally.counts[0, 0] = 5
+    with pytest.raises(ValueError, match="read-only"):
+        tally.reports[0] = 5
+
+
+@pytest.mark.parametrize(
+    ("counts", "reports", "sentence"),
+    [
+        ([[1, 2, 3]], [6], r"counts must be integers of shape \(1, 4\), got int64 of shape \(1, 3\)"),
+        ([[1.0, 2, 3, 4]], [10], "counts must be integers"),
+        ([[-1, 2, 3, 4]], [8], "counts must not be negative, got -1"),
+        ([[1, 2, 3, 4]], [11], "counts must add up to the reports of their cohort"),
+        ([[1, 2, 3, 4]], [3], "counts must not exceed the reports of their cohort"),
+    ],
+)
+def test_impossible_counts_are_refused(counts: Any, reports: Any, sentence: str) -> None:
+    with pytest.raises(dn.TallyError, match=sentence):
+        dn.Tally(KRR, counts, reports)
+
+
+def test_bit_counts_need_their_reports() -> None:
+    with pytest.raises(dn.TallyError, match="reports must be given beside counts"):
+        dn.Tally(BITS, [[1, 2, 3]])
+    assert dn.Tally(BITS, [[1, 2, 3]], [3]).n == 3
+    with pytest.raises(dn.TallyError, match="counts must not exceed"):
+        dn.Tally(BITS, [[1, 2, 4]], [3])
+
+
+def test_no_silent_overflow() -> None:
+    big = 2**62
+    tally = dn.Tally(KRR, [[big, 0, 0, 0]])
+    with pytest.raises(dn.TallyError, match=r"a tally must hold at most 2\*\*63 - 1 reports"):
+        tally += tally.copy()
+    assert tally.n == big
+    full = dn.Tally(KRR, [[2**63 - 1, 0, 0, 0]])
+    with pytest.raises(dn.TallyError, match="at most"):
+        full.accumulate(dn.Report(KRR, 0, b"\x00"))
+    with pytest.raises(dn.TallyError, match="must fit 63 bits"):
+        dn.Tally(KRR, np.array([[2**63, 0, 0, 0]], np.uint64), np.array([2**63], np.uint64))
+    many = dn.Tally(SMALL["orr-closed"])
+    with pytest.raises(dn.TallyError, match="at most"):
+        many.add(np.full((2, 3), 2**62), np.full(2, 2**63 - 1))
+
+
+def test_file_round_trip(tmp_path: Path) -> None:
+    for name, survey in LARGE.items():
+        symbols = {"symbols": [str(i) for i in range(40)]} if survey.symbols is None else {}
+        tally = dn.simulate(survey, np.full(40, 1 / 40), 12345, np.random.default_rng(0), **symbols)
+        path = tmp_path / f"{name}.tally"
+        tally.save(path)
+        again = dn.Tally.load(path)
+        assert again == tally
+        assert again.survey == survey
+        assert path.read_bytes().startswith(b"deniable-tally/1\n{")
+    assert sorted(p.suffix for p in tmp_path.iterdir()) == [".tally"] * len(LARGE)  # no temporary file stays
+
+
+def test_every_truncation_and_every_flipped_byte_is_refused() -> None:
+    data = dn.Tally(KRR, [[1, 2, 3, 4]]).to_bytes()
+    for size in range(len(data)):
+        with pytest.raises(dn.TallyError):
+            dn.Tally.from_bytes(data[:size])
+    for place in range(len(data)):
+        altered = bytearray(data)
+        altered[place] ^= 0x10
+        with pytest.raises(dn.TallyError):
+            dn.Tally.from_bytes(bytes(altered))
+    with pytest.raises(dn.TallyError):
+        dn.Tally.from_bytes(data + b"\0")
+
+
+def _resealed(data: bytes, change: Any) -> bytes:
+    """A file altered by someone who can compute the checksum."""
+    magic, line, rest = data[:-32].split(b"\n", 2)
+    header = json.loads(line)
+    body = magic + b"\n" + change(header) + b"\n" + rest
+    return body + hashlib.sha256(body).digest()
+
+
+def test_a_resealed_lie_is_still_refused() -> None:
+    data = dn.Tally(KRR, [[1, 2, 3, 4]]).to_bytes()
+
+    def other_total(header: Any) -> bytes:
+        return json.dumps(header | {"n": "11"}).encode()
+
+    def other_survey(header: Any) -> bytes:
+        return json.dumps(header | {"survey": json.loads(SMALL["orr-open"].to_json())}).encode()
+
+    def no_survey(header: Any) -> bytes:
+        return json.dumps({"n": header["n"]}).encode()
+
+    with pytest.raises(dn.TallyError, match="tally must hold the 11 reports its header names, got 10"):
+        dn.Tally.from_bytes(_resealed(data, other_total))
+    with pytest.raises(dn.TallyError, match="tally counts must be 96 bytes for this survey, got 40"):
+        dn.Tally.from_bytes(_resealed(data, other_survey))
+    with pytest.raises(dn.TallyError, match="tally must carry its survey and its total"):
+        dn.Tally.from_bytes(_resealed(data, no_survey))
+
+
+def test_a_file_that_is_no_tally(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("hello")
+    with pytest.raises(dn.TallyError, match=r"notes\.txt: tally must start with 'deniable-tally/1', got b'hello'"):
+        dn.Tally.load(path)
+
+
+def test_addition_makes_a_new_tally() -> None:
+    a, b = dn.Tally(KRR, [[1, 0, 0, 0]]), dn.Tally(KRR, [[0, 1, 0, 0]])
+    total = a + b
+    assert (total.n, a.n, b.n) == (2, 1, 1)
+    assert (a == b, a == a.copy(), a == 3) == (False, True, False)
+    assert repr(total).startswith("<Tally of survey ")
+    with pytest.raises(TypeError):
+        a + 1  # type: ignore[operator]

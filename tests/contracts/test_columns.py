@@ -9,6 +9,7 @@ import pytest
 import deniable as dn
 from deniable.columns.encode import cell_table, cells_at, keys_of
 from deniable.columns.randomizing import bitflip_block, krr_block
+from deniable.columns.stream import WordStream
 from deniable.mechanisms import KRR, BitFlip, Mechanism
 from deniable.survey import Direct, Encoding, Hashed, Permuted, Survey
 from tests.exact.scripted import ScriptedEntropy
@@ -108,11 +109,11 @@ def test_a_table_too_large_to_tabulate_takes_the_other_path(monkeypatch: pytest.
     for survey in LARGE.values():
         # Noise that never acts shows the cells themselves.
         column = [symbols_of(survey, 40)[i] for i in range(40)]
-        monkeypatch.setattr(room.WordStream, "words", lambda self, count: np.full(count, 2**64 - 1, np.uint64))
+        monkeypatch.setattr(WordStream, "words", lambda self, count: np.full(count, 2**64 - 1, np.uint64))
         if isinstance(survey.mechanism, BitFlip):
             for report, symbol in zip(dn.privatize(survey, column), column, strict=True):
                 assert tuple(survey.mechanism.columns_hit(report.response)) == survey.encode(report.cohort, symbol)
-        monkeypatch.setattr(room.WordStream, "words", lambda self, count: np.zeros(count, np.uint64))
+        monkeypatch.setattr(WordStream, "words", lambda self, count: np.zeros(count, np.uint64))
         if isinstance(survey.mechanism, KRR):
             for report, symbol in zip(dn.privatize(survey, column), column, strict=True):
                 assert (report.response,) == survey.encode(report.cohort, symbol)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,13 +43,21 @@ def test_joint_law_of_one_report(survey: Survey, request: pytest.FixtureRequest)
     size = len(symbols_of(survey))
     p = [2 * (i + 1) / (size * (size + 1)) for i in range(size)]
     law = one_report_law(survey, p)
-    draw = lambda rng: dn.simulate(survey, p, 1, rng, **named(survey))  # noqa: E731
+    draw: Any = partial(simulate_one, survey, p)
     accept("simulate-joint-law", joint_p_value(survey, request.node.name, law, draw))
     for place in (0, size - 1):
         people = np.eye(size, dtype=np.int64)[place]
         law = one_report_law(survey, people.astype(float).tolist())
-        draw = lambda rng, people=people: simulate_counts(survey, people, rng, **named(survey))  # noqa: E731
+        draw = partial(count_one, survey, people)
         accept("simulate-counts-joint-law", joint_p_value(survey, f"{request.node.name}{place}", law, draw))
+
+
+def simulate_one(survey: Survey, p: list[float], rng: np.random.Generator) -> Tally:
+    return dn.simulate(survey, p, 1, rng, **named(survey))
+
+
+def count_one(survey: Survey, people: Any, rng: np.random.Generator) -> Tally:
+    return simulate_counts(survey, people, rng, **named(survey))
 
 
 def test_independent_bits_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,10 +68,29 @@ def test_an_empty_column_gives_an_empty_table() -> None:
         assert dn.count(survey, []).n == 0
 
 
-@pytest.mark.parametrize("cohorts", [[0, 1], [0.5, 1.5, 0], [[0, 0, 0]]])
-def test_cohorts_must_fit_the_rows(cohorts: Any) -> None:
-    with pytest.raises(dn.SurveyError, match="cohorts must be 3 integers, one a row"):
-        dn.privatize(SMALL["orr-open"], ["a", "b", "c"], cohorts=cohorts)
+def test_cohorts_must_fit_the_rows() -> None:
+    for cohorts in ([0.5, 1.5, 0], [[0, 0, 0]]):
+        with pytest.raises(dn.SurveyError, match="cohorts must be integers, one a row, got"):
+            dn.privatize(SMALL["orr-open"], ["a", "b", "c"], cohorts=cohorts)
+    with pytest.raises(dn.SurveyError, match="cohorts must be 3 integers, one a row, got 2"):
+        dn.privatize(SMALL["orr-open"], ["a", "b", "c"], cohorts=[0, 1])
+
+
+def test_long_text_is_shared_out_and_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    import deniable.columns.randomizing as room
+
+    monkeypatch.setattr(room, "_CHUNK", 100)
+    survey = dn.orr(symbols=["a", "b", "é"], epsilon=40, cells=3, cohorts=4, seed=bytes(16))
+    answers = ["a", "b", "e\u0301"] * 350
+    cohorts = np.arange(1050) % 4
+    table = dn.privatize(survey, pa.array(answers), cohorts=cohorts)
+    assert np.array_equal(table.cohorts, cohorts)
+    # At epsilon 40 a lie is one in 10**17, so the order of the rows can be seen.
+    assert [(r.response,) for r in table] == [survey.encode(c % 4, a) for c, a in enumerate(answers)]
+    with pytest.raises(dn.AlphabetError, match="got 350 rows that it cannot"):
+        dn.privatize(survey, pa.array(["a", "b", SECRET] * 350))
+    with pytest.raises(dn.AlphabetError, match="must not have missing answers, got 1"):
+        dn.privatize(survey, pa.array([*answers, None]))
 
 
 def test_cohorts_must_exist() -> None:

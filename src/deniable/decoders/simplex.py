@@ -37,4 +37,4 @@ def project(values: npt.ArrayLike) -> Floats:
     last = int(np.flatnonzero(descending * counts > sums - 1.0)[-1])
     theta = (sums[last] - 1.0) / (last + 1)
     shifted -= theta
-    return np.maximum(shifted, 0.0, out=shifted)
+    return np.asarray(np.maximum(shifted, 0.0, out=shifted))

@@ -1,0 +1,36 @@
+"""One report on a device, against one word from the operating system; and how long the command line takes to answer."""
+
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import deniable as dn
+from benchmarks.measure import Line, compare, timed
+
+CALLS = 5_000
+
+
+def lines() -> Iterator[Line]:
+    surveys = {
+        "k-RR": (dn.krr(symbols=256, epsilon=2), 17, 15),
+        "open O-RR": (dn.orr(epsilon=2, cells=16, cohorts=64), "https://example.org/", 15),
+        "closed O-RR": (dn.orr(symbols=256, epsilon=2, cells=16, cohorts=64), 17, 25),
+    }
+
+    def words() -> None:
+        for _ in range(CALLS):
+            secrets.randbits(64)
+
+    for name, (survey, value, target) in surveys.items():
+        client = dn.Client(survey, memoize=False)
+
+        def reports(client: dn.Client = client, value: object = value) -> None:
+            for _ in range(CALLS):
+                client.report(value)
+
+        yield compare(f"Client.report, {name}", "secrets.randbits(64)", reports, words, target, per=CALLS)
+
+    command = [sys.executable, "-m", "deniable", "--help"]
+    best = min(timed(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(7))
+    yield Line("deniable --help", "0.3 s", best, 0.3, 1)

@@ -1,0 +1,75 @@
+"""Least squares against SciPy's LSQR on the same system, its memory, and the simplex projection against a sort."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import lsqr
+
+import deniable as dn
+from benchmarks.measure import Line, compare, timed
+from deniable.decoders.base import unbias
+from deniable.decoders.least_squares import LeastSquares
+from deniable.decoders.simplex import project
+from deniable.design import Design, design_of
+from deniable.tally import Tally
+
+S, C, K = 4096, 1024, 16
+TALLIES = 100
+ACCURACY = 1e-8
+
+
+def problem(tallies: int) -> tuple[Design, list[Tally]]:
+    survey = dn.orr(symbols=S, epsilon=1, cells=K, cohorts=C, seed=bytes(16))
+    p, rng = dn.lab.geometric(S, S / 5), np.random.default_rng(0)
+    return design_of(survey), [dn.simulate(survey, p, 10**6, rng) for _ in range(tallies)]
+
+
+def fresh(design: Design) -> Design:
+    """The same cell table with nothing computed from it yet."""
+    return Design(design.table, design.cells)
+
+
+def lines() -> Iterator[Line]:
+    design, tallies = problem(TALLIES)
+    rows = (design.table[:, 0].astype(np.int64) + np.arange(C)[:, None] * K).ravel()
+    matrix = sparse.csr_array((np.ones(rows.size), (rows, np.tile(np.arange(S), C))), shape=(K * C, S))
+    right = unbias(tallies[0]).ravel()
+    decoder = LeastSquares()
+
+    exact = design.factor.solve(design.adjoint(unbias(tallies[0])))
+    found = decoder.solve(tallies[:1], fresh(design))[0].raw
+    off = float(np.linalg.norm(found - exact) / np.linalg.norm(exact))
+    yield Line("least squares, relative error", "1e-8", off, ACCURACY, 1, unit="")
+
+    one = compare(
+        "least squares, one tally",
+        "scipy lsqr, atol = btol = 1e-9",
+        lambda: decoder.solve(tallies[:1], fresh(design)),
+        lambda: lsqr(matrix, right, atol=1e-9, btol=1e-9),
+        1 / 1.5,
+        rounds=5,
+    )
+    yield one
+    together = min(timed(lambda: decoder.solve(tallies, fresh(design))) for _ in range(2)) / TALLIES
+    yield Line(f"least squares, each of {TALLIES} tallies", "scipy lsqr, one tally", together, one.theirs, 1 / 6)
+
+    peak = int(subprocess.run([sys.executable, "-m", "benchmarks.decoding"], capture_output=True, check=True).stdout)
+    yield Line("least squares, peak memory", "1 GiB", peak / 2**20, 1024, 1, unit="MiB")
+
+    values = np.random.default_rng(0).normal(size=10**6) * 1e-6  # all of them contend
+    yield compare(
+        "simplex projection, 10^6 entries", "np.sort", lambda: project(values), lambda: np.sort(values), 3, rounds=7
+    )
+
+
+if __name__ == "__main__":
+    used, many = problem(TALLIES)
+    LeastSquares().solve(many[:1], fresh(used))
+    LeastSquares().solve(many, fresh(used))
+    # Not ru_maxrss, which a child process inherits from its parent.
+    high = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    print(int(high.split()[1]) * 1024)

@@ -1,0 +1,56 @@
+"""How a ratio is measured: ours and the reference take turns, and the best of each counts."""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+__all__ = ["Line", "compare", "timed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the table: `ratio` = ours / reference must be at most `target`."""
+
+    what: str
+    reference: str
+    ours: float
+    theirs: float
+    target: float
+    unit: str = "s"
+
+    @property
+    def ratio(self) -> float:
+        return self.ours / self.theirs
+
+    @property
+    def met(self) -> bool:
+        return self.ratio <= self.target
+
+    def as_json(self) -> dict[str, object]:
+        return asdict(self) | {"ratio": self.ratio, "met": self.met}
+
+
+def timed(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def compare(
+    what: str,
+    reference: str,
+    ours: Callable[[], object],
+    theirs: Callable[[], object],
+    target: float,
+    *,
+    rounds: int = 9,
+    per: int = 1,
+    theirs_per: int | None = None,
+) -> Line:
+    """Time both in turn, `rounds` times; `per` is how many items one call handles."""
+    ours(), theirs()
+    best_ours = best_theirs = float("inf")
+    for _ in range(rounds):
+        best_ours = min(best_ours, timed(ours))
+        best_theirs = min(best_theirs, timed(theirs))
+    return Line(what, reference, best_ours / per, best_theirs / (theirs_per or per), target)

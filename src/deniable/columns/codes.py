@@ -1,0 +1,123 @@
+"""From a column of answers to codes: each distinct symbol is looked up or hashed once, nothing is done row by row.
+
+No message from here shows an answer, nor does one from Arrow: rows that cannot be encoded are counted, never quoted.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.columns.encode import Words, keys_of
+from deniable.errors import AlphabetError
+from deniable.survey import Survey
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Unencodable", "codes_of"]
+
+
+class Unencodable(AlphabetError):
+    """Some rows hold symbols that the survey cannot encode; `rows` says how many."""
+
+    def __init__(self, rows: int) -> None:
+        super().__init__(
+            f"column must hold only symbols that the survey can encode, got {rows} rows that it cannot; "
+            "name a catch-all symbol with other= or filter them"
+        )
+        self.rows = rows
+
+
+def codes_of(survey: Survey, column: Any) -> tuple[npt.NDArray[Any], Words]:
+    """Row codes and the key that each code stands for: each distinct symbol is looked up or hashed once."""
+    if isinstance(column, np.ndarray) and column.ndim != 1:
+        raise AlphabetError(f"column must have one dimension, got {column.ndim}")
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
+        return _integer_codes(survey, column)
+    import pyarrow as pa
+
+    try:
+        array = column if isinstance(column, (pa.Array, pa.ChunkedArray)) else pa.array(column)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        # Mixed or very large values: Arrow has no one type for them. Its own message would show a value.
+        return _mixed_codes(survey, list(column))
+    if array.null_count:
+        raise AlphabetError(
+            f"column must not have missing answers, got {array.null_count}; drop them or give them a symbol"
+        )
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
+    if pa.types.is_integer(array.type):
+        return _integer_codes(survey, array.to_numpy(zero_copy_only=False))
+    if not pa.types.is_dictionary(array.type):
+        text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
+        if len(array) and not (text or pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type)):
+            raise AlphabetError(f"column must hold text, integers or bytes, got {array.type}")
+        if text and not survey.alphabet.is_open:
+            found = _known_text(survey, array)
+            if found is not None:
+                return found
+        array = array.dictionary_encode()
+    indices = array.indices.to_numpy(zero_copy_only=False)
+    values = array.dictionary.to_pylist()
+    if None in values:
+        raise AlphabetError("column must not have missing answers in its dictionary; drop them or give them a symbol")
+    return _looked_up(survey, indices, values)
+
+
+def _known_text(survey: Survey, array: "pa.Array") -> tuple[npt.NDArray[Any], Words] | None:
+    """Positions in a closed alphabet, one lookup a row; None if some row needs a closer look (NFC, catch-all)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    places = [(i, s) for i, s in enumerate(survey.alphabet) if isinstance(s, str)]
+    known = pa.array([s for _, s in places], array.type)
+    positions = pc.index_in(array, value_set=known)
+    if positions.null_count:
+        return None
+    return positions.to_numpy(zero_copy_only=False), np.array([i for i, _ in places], np.uint64)
+
+
+def _integer_codes(survey: Survey, column: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Words]:
+    symbols = survey.symbols
+    plain = symbols is not None and symbols == tuple(range(len(symbols)))
+    if plain and column.size and int(column.min()) >= 0 and int(column.max()) < len(survey.alphabet):
+        return column, np.arange(len(survey.alphabet), dtype=np.uint64)
+    low, high = (int(column.min()), int(column.max())) if column.size else (0, 0)
+    if high - low <= max(2 * column.size, 1 << 16):  # a compact range: count what occurs instead of sorting
+        offsets = column.astype(np.int64) - low if low > -(1 << 62) and high < 1 << 62 else (column - column.min())
+        used = np.flatnonzero(np.bincount(offsets.astype(np.intp), minlength=1))
+        rank = np.zeros(high - low + 1, np.intp)
+        rank[used] = np.arange(used.size)
+        return _looked_up(survey, rank[offsets.astype(np.intp)], [low + int(v) for v in used])
+    values, codes = np.unique(column, return_inverse=True)
+    return _looked_up(survey, codes, values.tolist())
+
+
+def _mixed_codes(survey: Survey, values: list[object]) -> tuple[npt.NDArray[Any], Words]:
+    if missing := sum(value is None for value in values):
+        raise AlphabetError(f"column must not have missing answers, got {missing}; drop them or give them a symbol")
+    # The type keeps 1 and True apart, which are equal as dictionary keys.
+    distinct: dict[tuple[type, Any], int] = {}
+    codes = [distinct.setdefault((type(value), value), len(distinct)) for value in values]
+    return _looked_up(survey, np.array(codes, np.int64), [value for _, value in distinct])
+
+
+def _looked_up(survey: Survey, codes: npt.NDArray[Any], values: list[object]) -> tuple[npt.NDArray[Any], Words]:
+    try:
+        return codes, keys_of(survey, values)
+    except AlphabetError:
+        unknown = np.zeros(len(values), bool)
+        for i, value in enumerate(values):
+            try:
+                survey.key(value)
+            except AlphabetError:
+                unknown[i] = True
+        rows = int(unknown[codes].sum())
+    if rows == 0:  # a dictionary may hold values that no row uses
+        used = np.flatnonzero(~unknown)
+        keys = np.zeros(len(values), np.uint64)
+        keys[used] = keys_of(survey, [values[i] for i in used])
+        return codes, keys
+    raise Unencodable(rows)

@@ -8,6 +8,10 @@ import pytest
 
 import deniable as dn
 from deniable.columns.counting import count_bits, count_cells
+from deniable.columns.encode import cell_table, cells_at, keys_of
+from deniable.columns.randomizing import bitflip_block
+from deniable.columns.stream import WordStream
+from deniable.mechanisms import BitFlip
 from tests.surveys import SMALL
 
 SECRET = "my secret answer"
@@ -26,7 +30,10 @@ SECRET = "my secret answer"
         (["a", 5, None], "column must not have missing answers, got 1"),
         ([7], "got 1 rows that it cannot"),
         (np.array([True]), "column must hold text, integers or bytes, got bool"),
-        (pa.DictionaryArray.from_arrays([0, 1], ["a", None]), "must not have missing answers"),
+        (
+            pa.DictionaryArray.from_arrays([0, 1], ["a", None]),
+            "column must not have missing answers in its dictionary; drop them or give them a symbol",
+        ),
     ],
 )
 def test_bad_columns(column: Any, sentence: str) -> None:
@@ -169,3 +176,30 @@ def test_a_report_table_checks_its_shape() -> None:
         dn.ReportTable(survey, np.zeros(2, np.uint8), np.zeros(1, np.uint8))
     with pytest.raises(dn.WireError, match="report columns must be integers, got uint8 and float64"):
         dn.ReportTable(survey, np.zeros(1, np.uint8), np.zeros(1))  # type: ignore[arg-type]
+
+
+def test_code_for_columns_is_complete_or_says_so() -> None:
+    """Only a kind of encoding or mechanism that no column code knows, or a broken cipher, can get this far."""
+    survey = SMALL["krr"]
+    strange: Any = object()
+    with pytest.raises(TypeError, match="no column code for object"):
+        cell_table(strange, np.zeros(1, np.uint64))
+    with pytest.raises(TypeError, match="no column code for object"):
+        cells_at(strange, np.zeros(1, int), np.zeros(1, np.uint64))
+    bits = SMALL["krappor"].mechanism
+    assert isinstance(bits, BitFlip)
+    with pytest.raises(RuntimeError, match="words must be one for each bit, got"):
+        bitflip_block(bits, np.zeros((2, 1), int), np.zeros((2, 1), np.uint64))
+    with pytest.raises(dn.AlphabetError, match="every symbol must be one that the survey can encode: symbol is not in"):
+        keys_of(survey, ["a", SECRET])
+    stream = WordStream()
+    stream._cipher = Lazy()
+    with pytest.raises(RuntimeError, match="the cipher must fill the whole block"):
+        stream.words(2)
+
+
+class Lazy:
+    """A cipher that fills half of what it is asked to."""
+
+    def update_into(self, data: bytes, into: memoryview) -> int:
+        return len(data) // 2

@@ -205,15 +205,17 @@ def test_what_decode_refuses() -> None:
     full = dn.Tally(orr, [[1, 1, 1, 1], [1, 1, 1, 1]])
     with pytest.raises(dn.DecodeError, match="tally must hold at least one report, got none"):
         dn.decode(dn.Tally(krr))
-    with pytest.raises(dn.DecodeError, match="candidates must be given for an open alphabet"):
+    with pytest.raises(dn.DecodeError, match="candidates must be given for an open alphabet: the symbols to look for"):
         dn.decode(full)
-    with pytest.raises(dn.DecodeError, match="candidates must not be given for a closed alphabet"):
+    with pytest.raises(
+        dn.DecodeError, match="candidates must not be given for a closed alphabet; its symbols are the candidates"
+    ):
         dn.decode(dn.Tally(krr, [[1, 1, 1]]), candidates=["a"])
     with pytest.raises(dn.DecodeError, match="candidates must hold at least one symbol, got none"):
         dn.decode(full, candidates=[])
     with pytest.raises(dn.DecodeError, match="candidates must be a collection of symbols, got one str"):
         dn.decode(full, candidates="firefox")
-    with pytest.raises(dn.DecodeError, match="candidates must be distinct after NFC normalisation"):
+    with pytest.raises(dn.DecodeError, match="candidates must be distinct after NFC normalisation; remove the repeats"):
         dn.decode(full, candidates=["é", "é"])
     with pytest.raises(dn.DecodeError, match="Inversion must have a cell for every symbol, got O-RR; use"):
         dn.decode(full, candidates=["a"], decoder=dn.Inversion())
@@ -256,5 +258,5 @@ def test_nonprivate_baselines() -> None:
     np.testing.assert_allclose(minimax([3, 1]), (np.array([3, 1]) + 1) / 6)
     assert minimax([10**6, 0]).sum() == pytest.approx(1)
     for bad in ([], [0, 0], [-1, 2], [[1, 2]]):
-        with pytest.raises(dn.DecodeError, match="counts must be a vector of non-negative numbers"):
+        with pytest.raises(dn.DecodeError, match="counts must be a vector of non-negative numbers with a positive sum"):
             empirical(bad)

@@ -49,9 +49,9 @@ def add(commands: Commands) -> None:
         usage="deniable demo [--people N] [--epsilon E] [--out FOLDER] [--chart PATH | --no-chart] [--json]",
         help="the whole path on simulated people: a table, a chart, what to do next",
         description=(
-            "A million simulated people answer a question that nobody answers honestly. Each answer is randomised\n"
-            "with the operating system's randomness, by the code that real clients run; the reports are counted on\n"
-            "several collectors, the counts are added up, and the distribution is decoded beside the truth."
+            "A million simulated people answer a question that nobody likes to answer. Each answer is randomised with\n"
+            "the operating system's randomness, on the path that real columns take; the reports are counted on several\n"
+            "collectors, the counts are added up, and the distribution is decoded beside the truth."
         ),
     )
     parser.add_argument(

@@ -33,6 +33,10 @@ class Parser(argparse.ArgumentParser):
         self.color = False  # read by Python 3.14 and later
         self.add_argument("-h", "--help", action="help", help="print this help")
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse swallows what goes wrong here; a full disk or a closed pipe must be seen by `main`.
+        (file or sys.stderr).write(message)
+
     def error(self, message: str) -> NoReturn:
         what, _, rule = message.removeprefix("argument ").partition(": ")
         if message.startswith("argument ") and rule.startswith("must "):

@@ -62,7 +62,9 @@ class Result:
     def _warn_of_missing_candidates(self) -> None:
         """Say so where the candidates of an open survey cannot be all that was answered."""
         estimate = self._estimate
-        if not estimate.tally.survey.alphabet.is_open or any(math.isnan(error) for error in self._errors):
+        # The sum is determined even where the candidates are not, unless Bloom filters leave the system short of rank.
+        determined = estimate.tally.survey.hashes == 1 or estimate.rank == len(self._raw)
+        if not estimate.tally.survey.alphabet.is_open or any(map(math.isnan, self._errors)) or not determined:
             return
         total, error = math.fsum(self._raw), math.sqrt(max(float(estimate.covariance.sum()), 0.0))
         if abs(total - 1) > max(5 * error, 1e-6):

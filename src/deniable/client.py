@@ -10,6 +10,7 @@ a secret that never leaves the device, the survey and the answer's cells, so rep
 and nothing from which one could be read, is kept: not in the state file, an attribute, a log or an error.
 """
 
+import contextlib
 import hmac
 import json
 import os
@@ -63,13 +64,12 @@ class Client:
                 "pass memoize=False"
             )
         self._state = None if state is None else Path(state)
-        if self._state is not None and self._state.exists():
-            self._cohort, secret = _read_state(self._state, survey)
-        else:
-            self._cohort = self._entropy.uniform_below(survey.cohorts)
-            secret = os.urandom(32)
-            if self._state is not None:
+        self._cohort, secret = self._entropy.uniform_below(survey.cohorts), os.urandom(32)
+        if self._state is not None:
+            if not self._state.exists():
                 _write_state(self._state, survey, self._cohort, secret)
+            # Read back even what was just written: if two processes start at once, both use what one of them wrote.
+            self._cohort, secret = _read_state(self._state, survey)
         self._secret = secret if memoize else None
 
     @property
@@ -115,7 +115,8 @@ def _write_state(path: Path, survey: Survey, cohort: int, secret: bytes) -> None
     fields = {"format": _STATE, "survey": survey.digest, "cohort": cohort, "secret": secret.hex()}
     # The check catches damage, not forgery: whoever can write this file is the device.
     fields["check"] = _checksum(fields)
-    write_atomically(path, json.dumps(fields, sort_keys=True).encode() + b"\n", mode=0o600)
+    with contextlib.suppress(FileExistsError):
+        write_atomically(path, json.dumps(fields, sort_keys=True).encode() + b"\n", mode=0o600, replace=False)
 
 
 def _checksum(fields: dict[str, object]) -> str:
@@ -134,6 +135,8 @@ def _read_state(path: Path, survey: Survey) -> tuple[int, bytes]:
             f"client state {path} is damaged or not a client's state; "
             "restore it, or delete it and accept that earlier reports and new ones can be combined"
         )
+    if os.name == "posix" and path.stat().st_mode & 0o077:
+        raise StateError(f"client state {path} must be readable by its owner only; run chmod 600 on it")
     return found[1], found[2]
 
 

@@ -220,6 +220,9 @@ def _mirrored(upper: npt.NDArray[Any], block: int = 512) -> Floats:
 
 
 _POOL: list[ThreadPoolExecutor] = []
+# A forked child has no threads of its parent's pool: it starts its own.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_POOL.clear)
 
 
 def _on_every_core(work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:

@@ -50,6 +50,7 @@ class Report:
 
     def pack(self) -> bytes:
         """The bytes that leave the device."""
+        self.check()
         head = bytes([WIRE_VERSION]) + bytes.fromhex(self.survey.digest[: 2 * _PREFIX])
         return head + self.cohort.to_bytes(cohort_bytes(self.survey), "little") + self.payload
 

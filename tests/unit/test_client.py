@@ -176,3 +176,38 @@ def test_answers_of_numpy_types_are_the_plain_ones() -> None:
     client = Client(SURVEY)
     assert client.report(np.int64(42)) == client.report(42)
     assert client.report(np.str_("rosebud")) == client.report("rosebud")
+
+
+def test_the_catch_all_takes_what_is_no_symbol_at_all() -> None:
+    survey = dn.krr(symbols=["a", "b"], epsilon=1, other="else")
+    for value in (None, 2.5, True, "\ud800", object(), ["a"]):
+        assert survey.encode(0, value) == (2,)
+    with pytest.raises(dn.AlphabetError):
+        dn.krr(symbols=["a", "b"], epsilon=1).encode(0, None)
+
+
+def test_two_processes_that_start_at_once_share_one_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loser of the race finds no file, writes second, and must end up with the winner's cohort and secret."""
+    survey = dn.orr(epsilon=1, cells=4, cohorts=1000, seed=bytes(16))
+    path = tmp_path / "state.json"
+    winner = dn.Client(survey, state=path)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "exists", lambda self: False)
+        loser = dn.Client(survey, state=path)
+    assert loser.cohort == winner.cohort == dn.Client(survey, state=path).cohort
+    assert [loser.report(i) for i in range(20)] == [winner.report(i) for i in range(20)]
+    assert [p.name for p in tmp_path.iterdir()] == ["state.json"]
+
+
+def test_a_state_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    survey = dn.warner(epsilon=1)
+    path = tmp_path / "state.json"
+    dn.Client(survey, state=path)
+    path.chmod(0o644)
+    with pytest.raises(dn.StateError, match="must be readable by its owner only; run chmod 600 on it"):
+        dn.Client(survey, state=path)
+
+
+def test_a_report_out_of_range_is_not_packed() -> None:
+    with pytest.raises(dn.WireError, match="report cohort must be below 1, got 300"):
+        dn.Report(dn.warner(epsilon=1), 300, b"\x00").pack()

@@ -174,3 +174,11 @@ def test_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
         dn.warner(epsilon=2).save(path)
     assert path.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["survey.json"]
+
+
+def test_a_set_has_no_order_to_agree_on() -> None:
+    for symbols in ({"a", "b"}, frozenset("ab")):
+        with pytest.raises(dn.SurveyError) as caught:
+            dn.krr(symbols=symbols, epsilon=1)
+        sentence = "symbols must have an order, got a set; every process would order it anew: use sorted()"
+        assert sentence in str(caught.value)

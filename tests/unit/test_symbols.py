@@ -65,10 +65,11 @@ def test_types_are_kept_apart() -> None:
 
 
 def test_values_that_are_equal_in_python_are_not_one_symbol() -> None:
-    survey = dn.krr(symbols=[0, 1], epsilon=1, other="else")
+    plain, catching = dn.krr(symbols=[0, 1], epsilon=1), dn.krr(symbols=[0, 1], epsilon=1, other="else")
     for impostor in (True, 1.0, np.float64(1), np.bool_(True), None):
         with pytest.raises(AlphabetError, match="symbol must be text, an integer or bytes, got "):
-            survey.encode(0, impostor)
+            plain.encode(0, impostor)
+        assert catching.encode(0, impostor) == (2,)
 
 
 @pytest.mark.parametrize(

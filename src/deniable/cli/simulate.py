@@ -120,9 +120,7 @@ def _symbols(survey: Survey, args: argparse.Namespace) -> list[Any] | None:
     return found
 
 
-def _population(
-    args: argparse.Namespace, size: int, rng: "np.random.Generator"
-) -> "tuple[npt.NDArray[np.float64], str]":
+def _population(args: argparse.Namespace, size: int, rng: Any) -> "tuple[npt.NDArray[np.float64], str]":
     from deniable import lab
 
     usual = {"geometric": size / 5, "zipf": 1.0, "binomial": 0.5, "dirichlet": 1.0}

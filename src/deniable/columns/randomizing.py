@@ -26,6 +26,7 @@ __all__ = ["privatize"]
 _BLOCK = 1 << 15
 _CHUNK = 1 << 18
 _TABLE = 1 << 24
+_SMALL_TABLE = 1 << 18
 
 
 def privatize(survey: Survey, column: Any, *, cohorts: npt.ArrayLike | None = None) -> ReportTable:
@@ -85,9 +86,9 @@ def _whole_table(encoding: Encoding, size: int) -> Cells:
     return cell_table(encoding, np.arange(size, dtype=np.uint64))
 
 
-def _cells(survey: Survey, keys: Words) -> Cells | None:
-    """The cells of every key in every cohort, or None if that is too much to tabulate."""
-    if len(keys) * survey.cohorts * survey.hashes > _TABLE:
+def _cells(survey: Survey, keys: Words, rows: int) -> Cells | None:
+    """The cells of every key in every cohort, or None if that is too much to tabulate for so many rows."""
+    if len(keys) * survey.cohorts * survey.hashes > min(_TABLE, max(8 * rows, _SMALL_TABLE)):
         return None
     if not survey.alphabet.is_open and np.array_equal(keys, np.arange(len(survey.alphabet))):
         return _whole_table(survey.encoding, len(keys))
@@ -103,7 +104,7 @@ def _privatize(survey: Survey, column: Any, given: npt.NDArray[Any] | None) -> R
     elif survey.cohorts > 1:
         drawn = stream.uniform_below(survey.cohorts, len(codes))
     drawn = drawn.astype(np.min_scalar_type(survey.cohorts - 1), copy=False)
-    table = _cells(survey, keys)
+    table = _cells(survey, keys, len(codes))
     mechanism = survey.mechanism
     if isinstance(mechanism, KRR):
         responses: npt.NDArray[Any] = np.empty(len(codes), np.min_scalar_type(mechanism.cells - 1))

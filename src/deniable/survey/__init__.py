@@ -2,8 +2,9 @@
 
 from deniable.survey.alphabet import Alphabet, Symbol
 from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
+from deniable.survey.files import write_atomically
 from deniable.survey.presets import krappor, krr, orappor, orr, warner
-from deniable.survey.survey import Survey, write_atomically
+from deniable.survey.survey import Survey
 
 __all__ = [
     "Alphabet",

@@ -130,6 +130,8 @@ class Alphabet:
         """From any iterable of symbols, or an integer S for the symbols 0 .. S-1; `other` joins them if it is new."""
         if isinstance(symbols, (str, bytes)):
             raise SurveyError(f"symbols must be a collection of symbols, got one {type(symbols).__name__}")
+        if isinstance(symbols, (set, frozenset)):
+            raise SurveyError("symbols must have an order, got a set; every process would order it anew: use sorted()")
         if isinstance(symbols, bool) or not (hasattr(symbols, "__index__") or hasattr(symbols, "__iter__")):
             raise SurveyError(f"symbols must be a collection or a count, got {type(symbols).__name__}")
         if not isinstance(symbols, Iterable):
@@ -162,7 +164,11 @@ class Alphabet:
         # The common case first: an exact `str` that is already canonical is found without any normalisation.
         position = self._index.get(value) if type(value) is str or type(value) is int else None
         if position is None:
-            position = self._index.get(canonical_symbol(value))
+            try:
+                position = self._index.get(canonical_symbol(value))
+            except AlphabetError:  # no symbol at all; a catch-all takes that too, so that no answer stays unsent
+                if self.other is None:
+                    raise
         if position is None and self.other is not None:
             position = self._index[self.other]
         if position is None:

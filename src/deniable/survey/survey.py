@@ -2,8 +2,8 @@
 
 import hashlib
 import json
+import operator
 import os
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,33 +13,13 @@ from deniable.mechanisms import KRR, BitFlip, Mechanism, epsilon_text
 from deniable.mechanisms.base import check_size
 from deniable.survey.alphabet import Alphabet, symbol_from_json
 from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
+from deniable.survey.files import write_atomically
 
-__all__ = ["Survey", "write_atomically"]
+__all__ = ["Survey"]
 
 FORMAT = "deniable-survey/1"
 MAX_COUNTERS = 1 << 27
 _MAX_TEXT = 1 << 28
-
-
-def write_atomically(path: str | os.PathLike[str], data: bytes, *, mode: int = 0o644) -> None:
-    """Replace `path` with `data`, or leave it as it was: temporary file, fsync, rename, fsync of the folder."""
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            os.fchmod(file.fileno(), mode)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    folder = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -152,7 +132,7 @@ class Survey:
         """
         if not 0 <= cohort < self.encoding.cohorts:
             raise SurveyError(f"cohort must be from 0 to {self.cohorts - 1}, got {cohort}")
-        return self.encoding.encode(cohort, self.encoding.key(self.alphabet, value))
+        return self.encoding.encode(operator.index(cohort), self.encoding.key(self.alphabet, value))
 
     def _fields(self) -> dict[str, object]:
         encoding: dict[str, object] = {"kind": self.encoding.kind, "cells": self.cells}

@@ -1,0 +1,158 @@
+"""The map of rooms, drawn from the imports: an arrow that points back fails here."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src" / "deniable"
+
+# Each room may import what stands before it, never what stands after it.
+ROOMS = (
+    "errors",
+    "noise",
+    "mechanisms",
+    "survey",
+    "reports",
+    "client",
+    "tally",
+    "columns",
+    "design",
+    "theory",
+    "simulation",
+    "charts",
+    "decoders",
+    "lab",
+    "cli",
+)
+DEVICE = ROOMS[:6]
+DOORS = ("__init__", "__main__")
+PACKAGES = {"numpy", "scipy", "pyarrow", "cryptography", "altair", "vl_convert"}
+
+
+def files() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    first = path.relative_to(SOURCE).parts[0]
+    return first.removesuffix(".py")
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Every module that a file imports, wherever the statement stands; `from a import b` counts as a and a.b."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            assert node.module is not None
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def rooms_imported(tree: ast.AST) -> set[str]:
+    parts = [name.split(".") for name in imported(tree)]
+    return {part[1] for part in parts if part[0] == "deniable" and len(part) > 1 and part[1] in ROOMS}
+
+
+def draw_map() -> dict[str, set[str]]:
+    """room -> the rooms it imports, itself left out."""
+    drawn: dict[str, set[str]] = {}
+    for path in files():
+        room = room_of(path)
+        drawn.setdefault(room, set()).update(rooms_imported(ast.parse(path.read_text())) - {room})
+    return drawn
+
+
+def backward(drawn: dict[str, set[str]]) -> list[str]:
+    """The arrows that point back, as text."""
+    order = {room: place for place, room in enumerate(ROOMS)}
+    return [f"{room} imports {other}" for room in ROOMS for other in drawn.get(room, ()) if order[other] > order[room]]
+
+
+def test_every_room_is_on_the_map() -> None:
+    assert set(draw_map()) == {*ROOMS, *DOORS}
+
+
+def test_no_arrow_points_back() -> None:
+    assert backward(draw_map()) == []
+
+
+def test_the_drawing_sees_a_sabotaged_import() -> None:
+    hidden = "def f():\n    from deniable import lab\n    from deniable.decoders import decode\n"
+    found = backward({"tally": rooms_imported(ast.parse(hidden))})
+    assert sorted(found) == ["tally imports decoders", "tally imports lab"]
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_packages_are_the_declared_ones(path: Path) -> None:
+    allowed = set(sys.stdlib_module_names) | {"deniable"}
+    if room_of(path) not in (*DEVICE, *DOORS):
+        allowed |= PACKAGES
+    assert {name.split(".")[0] for name in imported(ast.parse(path.read_text()))} <= allowed
+
+
+def test_the_device_side_imports_only_itself_and_the_standard_library() -> None:
+    drawn = draw_map()
+    assert all(drawn[room] <= set(DEVICE) for room in DEVICE)
+
+
+def test_charts_import_only_errors_and_load_their_packages_late() -> None:
+    tree = ast.parse((SOURCE / "charts.py").read_text())
+    assert rooms_imported(tree) == {"errors"}
+    top = ast.Module([node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))], [])
+    assert {name.split(".")[0] for name in imported(top)} & PACKAGES == set()
+
+
+def random_uses(tree: ast.AST) -> list[str]:
+    """Where a file names numpy's seeded generators or Python's: in code, annotations in quotes included."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in ("random", "default_rng", "RandomState"):
+            found.append(f"line {node.lineno}: .{node.attr}")
+        elif isinstance(node, ast.Name) and node.id == "default_rng":
+            found.append(f"line {node.lineno}: default_rng")
+        elif isinstance(node, (ast.FunctionDef, ast.AnnAssign)):
+            notes = [node.annotation] if isinstance(node, ast.AnnAssign) else [a.annotation for a in node.args.args]
+            texts = [n.value for n in notes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+            found += [f"line {node.lineno}: {text}" for text in texts if ".random" in text]
+    found += [name for name in imported(tree) if name in ("random", "numpy.random") or name.startswith("numpy.random.")]
+    return found
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_seeded_randomness_appears_only_in_simulation_and_lab(path: Path) -> None:
+    if room_of(path) not in ("simulation", "lab"):
+        assert random_uses(ast.parse(path.read_text())) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import random", "from numpy.random import default_rng", "np.random.rand()", "def f(g: 'np.random.Generator'): 0"],
+)
+def test_the_search_for_seeded_randomness_finds_it(code: str) -> None:
+    assert random_uses(ast.parse(code))
+
+
+def test_private_randomness_comes_from_few_places() -> None:
+    """os.urandom: the entropy source, a device's secret, a survey's public seed, and the key of a bulk column."""
+    callers = {
+        str(path.relative_to(SOURCE))
+        for path in files()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr in ("urandom", "getrandom", "token_bytes", "SystemRandom")
+    }
+    assert callers == {"noise.py", "client.py", "survey/presets.py", "columns/stream.py"}
+
+
+@pytest.mark.parametrize("module", ["deniable", "deniable.cli", "deniable.client", "deniable.charts"])
+def test_importing_loads_nothing_but_the_standard_library(module: str) -> None:
+    code = f"import sys, {module}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    allowed = set(sys.stdlib_module_names) | {"deniable", "__main__"}
+    loaded = {name for name in done.stdout.split() if not name.startswith(("_", "sitecustomize", "usercustomize"))}
+    assert loaded - allowed == set()

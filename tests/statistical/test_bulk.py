@@ -117,3 +117,15 @@ def test_memoised_reports_are_one_draw() -> None:
 
 def test_redrawn_permanent_noise_is_rejected() -> None:
     reject("memoised-law", memoised_p_value(SMALL["krr"], memoize=False))
+
+
+@pytest.mark.parametrize("name", ["krr", "orr-open", "orappor-closed"])
+def test_blocks_and_calls_do_not_share_words(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words drawn once and used for every block would leave each report's own law right, and all of them the same."""
+    survey = SMALL[name]
+    monkeypatch.setattr(room, "_BLOCK", 1000)
+    monkeypatch.setattr(room, "_BITS", 1000 * survey.cells)
+    column = [symbols_of(survey)[0]] * 4000
+    tables = [dn.privatize(survey, column, cohorts=np.zeros(4000, int)) for _ in range(2)]
+    blocks = [table.responses[i : i + 1000].tobytes() for table in tables for i in range(0, 4000, 1000)]
+    assert len(set(blocks)) == 8

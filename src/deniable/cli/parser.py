@@ -5,6 +5,7 @@ nor on the Python version; argparse's own does.
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeAlias
@@ -55,11 +56,12 @@ def whole(low: int, high: int = 2**63 - 1) -> Callable[[str], int]:
     """
 
     def parse(text: str) -> int:
-        plain = text.replace(",", "").replace("_", "")
-        digits, _, zeros = plain.lower().partition("e")
-        if not (digits.isdecimal() and (zeros.isdecimal() or zeros == "")) or len(plain) > 25 or len(zeros) > 2:
+        found = re.fullmatch(
+            r"(\d{1,25})(?:e(\d\d?))?", text.replace(",", "").replace("_", ""), re.ASCII | re.IGNORECASE
+        )
+        if found is None:
             raise argparse.ArgumentTypeError(f"must be a whole number, got {text[:40]!r}")
-        number = int(digits + "0" * int(zeros or 0))
+        number = int(found[1] + "0" * int(found[2] or 0))
         if not low <= number <= high:
             bounds = f"at least {low}" if number < low else f"at most {high}"
             raise argparse.ArgumentTypeError(f"must be {bounds}, got {text[:40]}")

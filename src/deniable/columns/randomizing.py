@@ -24,6 +24,7 @@ from deniable.survey import Encoding, Survey
 __all__ = ["privatize"]
 
 _BLOCK = 1 << 15
+_BITS = 1 << 20
 _CHUNK = 1 << 18
 _TABLE = 1 << 24
 _SMALL_TABLE = 1 << 18
@@ -120,7 +121,7 @@ def _privatize(survey: Survey, column: Any, given: npt.NDArray[Any] | None) -> R
             responses[rows] = krr_block(mechanism, cells, stream.words(len(cells)))
     elif isinstance(mechanism, BitFlip):
         responses = np.empty((len(codes), mechanism.payload_bytes), np.uint8)
-        step = max(1, (1 << 20) // mechanism.cells)
+        step = max(1, _BITS // mechanism.cells)
         for start in range(0, len(codes), step):
             rows = slice(start, start + step)
             if table is None:

@@ -1,0 +1,109 @@
+"""Charts: what is in them, every format, and names that would break a page or a bar."""
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import deniable as dn
+from deniable.charts import chart_format, estimate_chart, save_chart
+
+NAMES = ["no", "maybe", "yes"]
+SHARES = [0.6, 0.3, 0.1]
+INTERVALS = [[0.5, 0.7], [0.2, 0.4], [-0.05, 0.2]]
+
+
+def rows(chart: Any) -> list[dict[str, Any]]:
+    spec = chart.to_dict()
+    found: list[dict[str, Any]] = spec["datasets"][spec["data"]["name"]]
+    return found
+
+
+def test_bars_keep_the_order_given_and_intervals_are_cut_at_the_ends() -> None:
+    found = rows(estimate_chart(NAMES, SHARES, INTERVALS))
+    assert [row["name"] for row in found] == NAMES
+    assert [row["estimate"] for row in found] == SHARES
+    assert (found[2]["low"], found[2]["high"]) == (0.0, 0.2)
+
+
+def test_a_bar_outside_the_unit_interval_keeps_its_interval() -> None:
+    found = rows(estimate_chart(["a"], [-0.02], [[-0.05, 0.01]]))
+    assert (found[0]["low"], found[0]["high"]) == (-0.02, 0.01)
+
+
+@pytest.mark.parametrize("truth", [None, [0.5, 0.3, 0.2]])
+def test_the_legend_names_what_is_drawn(truth: list[float] | None) -> None:
+    spec = estimate_chart(NAMES, SHARES, INTERVALS, level=0.9, truth=truth).to_dict()
+    domain = spec["layer"][0]["encoding"]["color"]["scale"]["domain"]
+    assert domain == ["estimate", "90 % interval"] + ([] if truth is None else ["truth"])
+
+
+def test_axes_have_titles_and_percent_signs() -> None:
+    x = estimate_chart(NAMES, SHARES, INTERVALS).to_dict()["layer"][0]["encoding"]["x"]
+    assert x["title"] == "share of respondents, estimated from randomised reports"
+    assert x["axis"]["format"] == "%"
+
+
+def test_infinite_intervals_are_not_determined_and_nan_ones_are_left_out() -> None:
+    found = rows(estimate_chart(["a", "b"], [0.5, 0.5], [[-math.inf, math.inf], [math.nan, math.nan]]))
+    assert [(row["low"], row["unknown"]) for row in found] == [(None, True), (None, False)]
+
+
+def test_names_are_made_printable_and_distinct() -> None:
+    found = rows(estimate_chart(["1", "1", "", "tab\t", "日本 🦊"], [0.2] * 5, [[0, 1]] * 5))
+    assert [row["name"] for row in found] == ["1", "1 (2)", '""', "tab\\t", "日本 🦊"]
+
+
+@pytest.mark.parametrize("names", [[], ["a"], ["a", "b", "c", "d"]])
+def test_lengths_must_agree(names: list[str]) -> None:
+    with pytest.raises(dn.DeniableError, match="a chart must have one name, probability and interval for each of its"):
+        estimate_chart(names, SHARES if names else [], INTERVALS if names else [])
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("json", b"{"), ("html", b"<!DOCTYPE html>")]
+)
+def test_every_format_is_written(tmp_path: Path, suffix: str, start: bytes) -> None:
+    path = tmp_path / f"chart.{suffix}"
+    save_chart(estimate_chart(NAMES, SHARES, INTERVALS, truth=SHARES, title="A title"), path)
+    assert path.read_bytes().startswith(start)
+    if suffix in ("svg", "json"):
+        assert "A title" in path.read_text()
+    if suffix == "json":
+        assert json.loads(path.read_text())["title"] == "A title"
+
+
+def test_the_page_needs_no_network_and_symbols_cannot_break_out_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "chart.html"
+    save_chart(estimate_chart(["</script><script>alert(1)</script>"], [1.0], [[0.9, 1.0]], title="<b>&"), path)
+    page = path.read_text()
+    assert page.count("</script>") == page.count("<script") == 2
+    assert not re.search(r"""(src|href)=["']?http""", page)
+    assert "default-src 'none'" in page
+    assert "<title>&lt;b&gt;&amp;</title>" in page
+
+
+@pytest.mark.parametrize(
+    ("path", "got"), [("chart.docx", "'.docx'"), ("chart", "none"), ("svg", "none"), ("out.d/chart", "none")]
+)
+def test_an_unknown_format_is_refused(path: str, got: str) -> None:
+    sentence = f"a chart must end in .svg, .png, .html or .json, got {got}; name the file for its format"
+    with pytest.raises(dn.DeniableError, match=f"^{re.escape(sentence)}$"):
+        chart_format(path)
+
+
+def test_an_estimate_plots_itself() -> None:
+    survey = dn.krr(symbols=["a", "b", 3], epsilon=1)
+    found = rows(dn.decode(dn.Tally(survey, [[100, 300, 200]])).plot(level=0.9, top=2))
+    assert [row["name"] for row in found] == ["b", "3"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 40])
+def test_any_number_of_bars_renders(tmp_path: Path, size: int) -> None:
+    names = [f"a rather long name of symbol number {i}, which will be cut" for i in range(size)]
+    save_chart(estimate_chart(names, [1 / size] * size, [[0.0, 2 / size]] * size), tmp_path / "chart.svg")
+    drawn = (tmp_path / "chart.svg").read_text()
+    assert drawn.count('aria-roledescription="bar"') == size

@@ -1,0 +1,199 @@
+"""`deniable decode` and `deniable simulate`: tables, JSON, CSV, charts, and what they refuse."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.cli import main
+from deniable.cli.text import columns_of
+from tests.unit.test_cli import refused
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    closed = dn.krr(symbols=["chrome", "日本語ブラウザ", "🦊"], epsilon=2, name="browser")
+    closed.save("closed.json")
+    for i, counts in enumerate(([500, 300, 200], [50, 30, 20])):
+        dn.Tally(closed, [counts]).save(f"day{i}.tally")
+    hashed = dn.orr(epsilon=3, cells=8, cohorts=16, seed=bytes(16), name="homepage")
+    hashed.save("open.json")
+    tally = dn.simulate(hashed, [0.6, 0.3, 0.1], n=100_000, rng=np.random.default_rng(1), symbols=["a", "b", "c"])
+    tally.save("open.tally")
+
+
+def table_of(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return capsys.readouterr().out.splitlines()
+
+
+def test_tallies_are_merged_and_the_table_lines_up(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", "day0.tally", "day1.tally"]) == 0
+    lines = table_of(capsys)
+    assert lines[1] == "1,100 reports, decoded by Inversion, Projected"
+    rows = lines[3:]
+    assert rows[0].split() == ["symbol", "estimate", "s.", "e.", "95", "%", "interval"]
+    assert [row.split()[0] for row in rows[1:]] == ["chrome", "日本語ブラウザ", "🦊"]
+    assert len({columns_of(row.rpartition("%")[0]) for row in rows[1:]}) == 1
+
+
+def test_json_is_the_estimate(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", "day0.tally", "--json", "--level", "0.9", "--simultaneous", "--constraint", "none"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    expected = dn.decode(dn.Tally.load("day0.tally"), constraint=dn.Unconstrained())
+    assert result["n"] == 1000
+    assert (result["decoder"], result["constraint"]) == ("Inversion", "Unconstrained")
+    assert [line["symbol"] for line in result["estimates"]] == ["chrome", "日本語ブラウザ", "🦊"]
+    assert [line["raw"] for line in result["estimates"]] == expected.raw.tolist()
+    bounds = [[line["low"], line["high"]] for line in result["estimates"]]
+    assert bounds == expected.intervals(0.9, simultaneous=True).tolist()
+
+
+def test_csv_is_the_estimate(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", "day0.tally", "--csv", "--decoder", "likelihood", "--top", "2"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["symbol"] for row in rows] == ["chrome", "日本語ブラウザ"]
+    expected = dn.decode(dn.Tally.load("day0.tally"), decoder=dn.Likelihood())
+    assert float(rows[0]["probability"]) == expected.probabilities[0]
+
+
+def test_candidates_come_from_an_option_a_file_or_standard_input(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("c.txt").write_text("a\nb\nc\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO("a\nb\nc\n"))
+    found = []
+    for option in (["--candidates", "a, b,c"], ["--candidates-file", "c.txt"], ["--candidates-file", "-"]):
+        assert main(["decode", "open.tally", *option, "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0] == found[1] == found[2]
+    assert abs(found[0]["estimates"][0]["probability"] - 0.6) < 0.05
+    assert main(["decode", "open.tally", "--candidates", "3", "--json"]) == 0
+    assert sorted(e["symbol"] for e in json.loads(capsys.readouterr().out)["estimates"]) == [0, 1, 2]
+
+
+def test_candidates_that_cannot_be_told_apart_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    survey = dn.orr(epsilon=3, cells=2, cohorts=1, seed=bytes(16))
+    dn.Tally(survey, [[700, 300]]).save("twins.tally")
+    assert main(["decode", "twins.tally", "--candidates", "a,b,c", "--chart", "twins.json"]) == 0
+    out = capsys.readouterr().out
+    groups = dn.decode(dn.Tally.load("twins.tally"), candidates=["a", "b", "c"]).groups
+    assert out.count("not determined") >= len(groups[0].symbols)
+    assert f"No report can tell these {len(groups[0].symbols)} apart: {', '.join(map(str, groups[0].symbols))}" in out
+    assert main(["decode", "twins.tally", "--candidates", "a,b,c", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["groups"][0]["symbols"] == list(groups[0].symbols)
+    assert None in [line["standard_error"] for line in result["estimates"]]
+
+
+def test_missing_candidates_are_noticed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", "open.tally", "--candidates", "b,c"]) == 0
+    assert "These candidates do not account for all reports" in capsys.readouterr().out
+    assert main(["decode", "open.tally", "--candidates", "a,b,c"]) == 0
+    assert "do not account" not in capsys.readouterr().out
+
+
+def test_only_the_largest_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", "day0.tally", "--top", "1"]) == 0
+    assert table_of(capsys)[-1] == "... and 2 more; --top 0 shows all"
+
+
+def test_a_chart_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", "day0.tally", "--chart", "chart.svg"]) == 0
+    assert table_of(capsys)[-1] == "wrote chart.svg"
+    assert "browser" in Path("chart.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        ("none.tally", "none.tally cannot be read: no such file or directory"),
+        (".", ". cannot be read: is a directory"),
+        ("closed.json", "closed.json: tally must start with 'deniable-tally/1', got"),
+        ("cut.tally", "cut.tally: tally must match its checksum; the file was truncated or altered"),
+        ("empty.tally", "empty.tally: tally must start with 'deniable-tally/1', got b''; this is not a tally file"),
+        ("nobody.tally", "tally must hold at least one report, got none"),
+        ("day0.tally open.tally", "open.tally: tally is for survey"),
+        ("open.tally", "candidates must be given for an open alphabet: the symbols to look for"),
+        ("open.tally --candidates a,b,a", "candidates must be distinct after NFC normalisation; remove the repeats"),
+        ("open.tally --candidates a,b --decoder inversion", "Inversion must have a cell for every symbol, got O-RR"),
+        ("day0.tally --candidates a,b", "candidates must not be given for a closed alphabet"),
+        ("day0.tally --decoder x", "--decoder must be one of inversion, least-squares, likelihood, got 'x'"),
+        ("day0.tally --level 95", "--level must be between 0 and 1, for instance 0.95, got '95'"),
+        ("day0.tally --level x", "--level must be between 0 and 1, for instance 0.95, got 'x'"),
+        ("day0.tally --top -1", "--top must be a whole number, got '-1'"),
+        ("day0.tally --chart x.svg --chart none/x.svg", "none/x.svg cannot be written: no such file or directory"),
+        ("day0.tally --csv --json", "argument --json: not allowed with argument --csv"),
+    ],
+)
+def test_decode_refuses_with_a_sentence(capsys: pytest.CaptureFixture[str], argv: str, sentence: str) -> None:
+    whole = Path("day0.tally").read_bytes()
+    Path("cut.tally").write_bytes(whole[:-1])
+    Path("empty.tally").write_bytes(b"")
+    dn.Tally(dn.warner(epsilon=1)).save("nobody.tally")
+    assert refused(capsys, "decode", *argv.split()).startswith(sentence)
+
+
+def test_simulation_agrees_with_theory(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "closed.json", "--n", "1e4", "--population", "zipf", "--json", "--seed", "7"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    plain, expected = result["losses"][0], result["expected_without_constraint"]
+    assert [line["estimate"] for line in result["losses"]] == ["none", "normalized", "projected"]
+    assert (result["n"], result["repeats"], result["population"]) == (10_000, 100, "zipf 1")
+    for loss in ("l1", "squared_l2"):
+        assert abs(plain[loss] - expected[loss]) < 6 * plain[f"{loss}_standard_error"]
+
+
+@pytest.mark.parametrize("population", ["geometric", "zipf", "binomial", "uniform", "dirichlet"])
+def test_every_population_gives_a_table(capsys: pytest.CaptureFixture[str], population: str) -> None:
+    options = ["--symbols", "20", "--population", population, "--n", "1000", "--repeats", "3"]
+    assert main(["simulate", "open.json", *options]) == 0
+    lines = table_of(capsys)
+    assert lines[1].startswith(f"population {population}")
+    assert [line.split("  ")[0] for line in lines[4:8]] == ["no constraint", "", "normalized", "projected"]
+
+
+def test_likelihood_can_be_simulated_and_a_seed_repeats_it(capsys: pytest.CaptureFixture[str]) -> None:
+    found = []
+    for seed in ("1", "1", "2"):
+        options = ["--decoder", "likelihood", "--repeats", "2", "--n", "500", "--seed", seed, "--json"]
+        assert main(["simulate", "closed.json", *options]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0] == found[1]
+    assert found[0]["losses"] != found[2]["losses"]
+    assert [line["estimate"] for line in found[0]["losses"]] == ["likelihood"]
+
+
+def test_one_simulated_tally_can_be_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "closed.json", "--n", "1_000_000", "-o", "new.tally"]) == 0
+    assert capsys.readouterr().out.startswith("wrote new.tally: <Tally of survey")
+    assert dn.Tally.load("new.tally").n == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        ("none.json", "none.json cannot be read: no such file or directory"),
+        ("open.json", "--symbols must be given for an open survey: what the population is over, or a count"),
+        ("open.json --symbols a,a", "--symbols must be distinct, and at least one; remove the repeats"),
+        ("closed.json --symbols 3", "--symbols must not be given for a closed survey; the population is over its"),
+        (
+            "closed.json --population normal",
+            "--population must be one of geometric, zipf, binomial, uniform, dirichlet,",
+        ),
+        ("closed.json --shape x", "--shape must be positive and at most 1e6 for the geometric population, got 'x'"),
+        ("closed.json --shape 1e9", "--shape must be positive and at most 1e6 for the geometric population, got '1e9'"),
+        ("closed.json --population binomial --shape 2", "--shape must be between 0 and 1 for the binomial population,"),
+        ("closed.json --population uniform --shape 2", "--shape must not be given for the uniform population"),
+        ("closed.json --n 0", "--n must be at least 1, got 0"),
+        ("closed.json --repeats 1", "--repeats must be at least 2, got 1"),
+        ("closed.json --repeats 9 -o x.tally", "--repeats must not be given with -o: one tally is written"),
+        ("closed.json -o none/x.tally", "none/x.tally cannot be written: no such file or directory"),
+    ],
+)
+def test_simulate_refuses_with_a_sentence(capsys: pytest.CaptureFixture[str], argv: str, sentence: str) -> None:
+    assert refused(capsys, "simulate", *argv.split()).startswith(sentence)

@@ -1,0 +1,184 @@
+"""`deniable survey`: what it writes, shows and refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import deniable as dn
+from deniable.cli import main
+from tests.unit.test_cli import refused
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "title", "symbols"),
+    [
+        ("--mechanism warner --epsilon 1", "W-RR", ("no", "yes")),
+        ("--mechanism warner --epsilon 1 --symbols nein,ja", "W-RR", ("nein", "ja")),
+        ("--mechanism krr --epsilon 1/3 --symbols a,b,c --other d", "k-RR", ("a", "b", "c", "d")),
+        ("--mechanism krappor --epsilon 1 --symbols 16", "k-RAPPOR", tuple(range(16))),
+        ("--mechanism orr --epsilon 2 --cells 8 --cohorts 64", "O-RR", None),
+        (
+            "--mechanism orr --epsilon 2 --cells 2 --cohorts 4 --symbols-file s.txt",
+            "O-RR (closed)",
+            ("日本", "a b", "ü"),
+        ),
+        ("--mechanism orappor --epsilon 2 --cells 32 --cohorts 4 --hashes 2", "O-RAPPOR", None),
+    ],
+)
+def test_new_writes_the_survey_that_the_options_describe(
+    capsys: pytest.CaptureFixture[str], options: str, title: str, symbols: tuple[object, ...] | None
+) -> None:
+    Path("s.txt").write_bytes("\ufeff日本\r\na b\n\nu\u0308\n".encode())
+    assert main(["survey", "new", *options.split(), "--name", "a question", "-o", "new.json"]) == 0
+    survey = dn.Survey.load("new.json")
+    assert capsys.readouterr().out == f"wrote new.json: {survey}\n"
+    assert (survey.title, survey.symbols, survey.name) == (title, symbols, "a question")
+
+
+def test_new_keeps_epsilon_exact() -> None:
+    assert main(["survey", "new", "--mechanism", "warner", "--epsilon", "0.1"]) == 0
+    assert dn.Survey.load("survey.json") == dn.warner(epsilon="1/10")
+
+
+def test_new_prints_where_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["survey", "new", "--mechanism", "warner", "--epsilon", "1", "-o", "-"]) == 0
+    assert dn.Survey.from_json(capsys.readouterr().out) == dn.warner(epsilon=1)
+    assert list(Path().iterdir()) == []
+
+
+def test_new_does_not_replace_a_survey_unless_told_to(capsys: pytest.CaptureFixture[str]) -> None:
+    new = ["survey", "new", "--mechanism", "warner", "--epsilon"]
+    assert main([*new, "1"]) == 0
+    capsys.readouterr()
+    assert refused(capsys, *new, "2") == (
+        "survey.json exists already; clients may be using it, so name another file with -o or pass --force"
+    )
+    assert dn.Survey.load("survey.json").epsilon == 1
+    assert main([*new, "2", "--force"]) == 0
+    assert dn.Survey.load("survey.json").epsilon == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("", "the following arguments are required: --mechanism, --epsilon; see `deniable survey new --help`"),
+        (
+            "--mechanism rappor --epsilon 1",
+            "--mechanism must be one of warner, krr, krappor, orr, orappor, got 'rappor'; "
+            "see `deniable survey new --help`",
+        ),
+        ("--mechanism krr --epsilon 1", "--symbols or --symbols-file must be given for krr; use orr for open answers"),
+        ("--mechanism orr --epsilon 1", "--cells must be given for orr; for instance --cells 8 --cohorts 64"),
+        (
+            "--mechanism krr --symbols a,b --epsilon 1 --cells 4",
+            "--cells must not be given for krr, which has no use for it",
+        ),
+        ("--mechanism warner --epsilon 1 --other x", "--other must not be given for warner, which has no use for it"),
+        (
+            "--mechanism orr --epsilon 1 --cells 8 --cohorts 4 --hashes 2",
+            "--hashes must not be given for orr, which has no use for it",
+        ),
+        (
+            "--mechanism krr --symbols a,,b --epsilon 1",
+            "--symbols must not hold empty symbols; to use commas in a symbol, use --symbols-file",
+        ),
+        (
+            "--mechanism krr --symbols a,b --symbols-file s.txt --epsilon 1",
+            "--symbols and --symbols-file must not both be given",
+        ),
+        ("--mechanism krr --symbols-file none.txt --epsilon 1", "none.txt cannot be read: no such file or directory"),
+        (
+            "--mechanism krr --symbols-file latin.txt --epsilon 1",
+            "latin.txt must be UTF-8 text, got other bytes; save it as UTF-8",
+        ),
+        (
+            "--mechanism krr --symbols a,b --epsilon 1 -o none/x.json",
+            "none/x.json cannot be written: no such file or directory",
+        ),
+        (
+            "--mechanism krr --symbols a,b --epsilon 0",
+            "epsilon must be a positive finite number, decimal text or a fraction, got '0'; "
+            "a survey with epsilon 0 carries no information",
+        ),
+        ("--mechanism krr --symbols 1 --epsilon 1", "symbols must number from 2 to 16777216, got 1"),
+        (
+            "--mechanism krr --symbols a,a --epsilon 1",
+            "symbols must be distinct after NFC normalisation, got 'a' more than once",
+        ),
+        (
+            "--mechanism orr --cells 1 --cohorts 1 --epsilon 1",
+            "--cells must be at least 2, got 1; see `deniable survey new --help`",
+        ),
+    ],
+)
+def test_new_refuses_with_a_sentence(capsys: pytest.CaptureFixture[str], options: str, sentence: str) -> None:
+    Path("latin.txt").write_bytes(b"caf\xe9\n")
+    assert refused(capsys, "survey", "new", *options.split()) == sentence
+
+
+def test_show_prints_the_agreement(capsys: pytest.CaptureFixture[str]) -> None:
+    survey = dn.orr(epsilon=2, cells=8, cohorts=64, name="home\x1bpage")
+    survey.save("s.json")
+    assert main(["survey", "show", "s.json"]) == 0
+    out = capsys.readouterr().out
+    assert survey.digest in out
+    assert "home\\x1bpage" in out
+    assert "8 in each of 64 cohorts, 1 hash function" in out
+    assert str(survey.mechanism.thresholds()["keep"]) in out
+    assert "512 counters" in out
+
+
+def test_show_names_the_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    dn.krr(symbols=[f"s{i}" for i in range(30)], epsilon=2, other="s3").save("s.json")
+    assert main(["survey", "show", "s.json"]) == 0
+    out = capsys.readouterr().out
+    assert "30: s0, s1," in out
+    assert "..." in out
+    assert "anything else counts as s3" in out
+
+
+def test_show_as_json_parses(capsys: pytest.CaptureFixture[str]) -> None:
+    survey = dn.krappor(symbols=["日", b"\xff", 3], epsilon=2)
+    survey.save("s.json")
+    assert main(["survey", "show", "s.json", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert dn.Survey.from_json(json.dumps(result["survey"])) == survey
+    assert result["follows"]["report_bytes"] == 10
+    assert result["follows"]["epsilon_spent"] == survey.epsilon_spent
+
+
+def test_notice_is_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    dn.warner(epsilon=1, name="Have you ever cheated?").save("s.json")
+    assert main(["survey", "notice", "s.json"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "“Have you ever cheated?”" in out
+    assert (
+        "With probability 73 % it sends the number of your true answer; with probability 27 % it sends the other" in out
+    )
+    assert "any report is at most 2.8 times likelier than under another answer" in out
+    assert "with probability 10 % can believe it with at most 24 %" in out
+
+
+@pytest.mark.parametrize("action", ["show", "notice"])
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (None, "s.json cannot be read: no such file or directory"),
+        (b"", "s.json: survey must be JSON text: Expecting value"),
+        (b"\xff\xfe", "s.json: survey must be JSON text: 'utf-8' codec can't decode"),
+        (b"[]", "s.json: survey must be"),
+        (b"{}", "s.json: survey must have the field 'alphabet'"),
+    ],
+)
+def test_bad_survey_files_are_refused(
+    capsys: pytest.CaptureFixture[str], action: str, content: bytes | None, sentence: str
+) -> None:
+    if content is not None:
+        Path("s.json").write_bytes(content)
+    assert refused(capsys, "survey", action, "s.json").startswith(sentence)

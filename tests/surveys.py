@@ -20,6 +20,7 @@ SMALL: dict[str, Survey] = {
     "orappor-open": dn.orappor(epsilon=2, cells=4, cohorts=2, hashes=2, seed=SEED),
     "orappor-closed": dn.orappor(symbols=5, epsilon=2, cells=4, cohorts=3, hashes=1, seed=SEED),
     "orappor-closed-bloom": dn.orappor(symbols=5, epsilon=3, cells=4, cohorts=2, hashes=3, seed=SEED),
+    "orappor-loud": dn.orappor(symbols=5, epsilon=20, cells=4, cohorts=2, hashes=2, seed=SEED),  # noise hides little
 }
 
 # Large enough to decode: forty symbols, full column rank.

@@ -171,10 +171,9 @@ def chart_format(path: str | os.PathLike[str]) -> str:
 def save_chart(chart: "alt.LayerChart", path: str | os.PathLike[str]) -> None:
     """Write a chart as its file name asks: .svg, .png (twice the pixels), .html (one file, no network) or .json.
 
-    >>> save_chart(estimate_chart(["no"], [1.0], [[0.9, 1.0]]), "chart.docx")
-    Traceback (most recent call last):
-        ...
-    deniable.errors.DeniableError: a chart must end in .svg, .png, .html or .json, got '.docx'; name the file ...
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_chart(estimate_chart(["no"], [1.0], [[0.9, 1.0]]), f"{folder}/chart.json")
     """
     kind = chart_format(path)
     if kind == "json":

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import deniable as dn
-from deniable.columns.encode import cell_table, cells_at, keys_of
+from deniable.columns.encode import cell_table, cells_at, keys_of, scale
 from deniable.columns.randomizing import bitflip_block, krr_block
 from deniable.columns.stream import WordStream
 from deniable.mechanisms import KRR, BitFlip, Mechanism
@@ -121,3 +121,30 @@ def test_a_table_too_large_to_tabulate_takes_the_other_path(monkeypatch: pytest.
 
 def test_named_symbols_are_for_open_surveys_only() -> None:
     assert [bool(named(s)) for s in (SMALL["orr-open"], SMALL["krr"])] == [True, False]
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 10, 255, 256, 4096, 16384, 2**24, 2**32 - 1, 2**32])
+def test_scaling_is_exact_at_every_edge(bound: int) -> None:
+    """floor(word * bound / 2**64) in 64-bit arithmetic, where one bit decides: just below and at each cell's edge."""
+    cells = sorted({0, 1, bound // 2, bound - 1} | {bound * i // 7 for i in range(7)})
+    edges = {-(-(cell << 64) // bound) for cell in cells} | {2**64 - 1}
+    words = sorted({word for edge in edges for word in (edge - 1, edge, edge + 1) if 0 <= word < 2**64})
+    assert scale(np.array(words, np.uint64), bound).tolist() == [word * bound >> 64 for word in words]
+
+
+class ScriptedStream(WordStream):
+    """A stream that hands out given 32-bit words."""
+
+    def __init__(self, words: list[int]) -> None:
+        self.script = list(words)
+
+    def _fill(self, array: Any) -> None:
+        array[:], self.script = self.script[: len(array)], self.script[len(array) :]
+
+
+def test_bulk_cohorts_redraw_what_would_bias_them() -> None:
+    limit = 2**32 - 2**32 % 10
+    stream = ScriptedStream([7, limit, 2**32 - 1, limit - 1, 2**32 - 2, 13, 4])
+    assert stream.uniform_below(10, 4).tolist() == [7, 4, 3, 9]
+    assert stream.script == []
+    assert ScriptedStream([2**32 - 1, 0]).uniform_below(8, 2).tolist() == [7, 0]

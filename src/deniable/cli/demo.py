@@ -49,9 +49,10 @@ def add(commands: Commands) -> None:
         usage="deniable demo [--people N] [--epsilon E] [--out FOLDER] [--chart PATH | --no-chart] [--json]",
         help="the whole path on simulated people: a table, a chart, what to do next",
         description=(
-            "A million simulated people answer a question that nobody likes to answer. Each answer is randomised with\n"
-            "the operating system's randomness, on the path that real columns take; the reports are counted on several\n"
-            "collectors, the counts are added up, and the distribution is decoded beside the truth."
+            "A million simulated people answer a question that nobody likes to answer. Each answer is\n"
+            "randomised with the operating system's randomness, on the path that real columns take; the\n"
+            "reports are counted on several collectors, the counts are added up, and the distribution is\n"
+            "decoded beside the truth."
         ),
     )
     parser.add_argument(

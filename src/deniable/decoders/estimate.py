@@ -116,8 +116,9 @@ class Estimate:
     def covariance(self) -> Floats:
         """The estimated covariance of `raw`, S x S.
 
-        Exact up to the plug-in of observed column frequencies for their expectations: no model of p is assumed, so it
-        holds when candidates are missing too. Given the cohort sizes for the per-cohort normalisation.
+        Exact up to the plug-in of observed column frequencies for their expectations, given the cohort sizes. It is
+        the spread of `raw` whether or not the candidates are complete; what `raw` is centred on is the population only
+        if they are, because mass that no candidate explains spreads over those that share its cells.
         """
         if len(self.symbols) > _DENSE_AT_MOST:
             raise DecodeError(
@@ -229,7 +230,7 @@ class Estimate:
         )
 
     def plot(self, *, level: float = 0.95, top: int = 40) -> "alt.LayerChart":
-        """Bars with intervals, largest first: an Altair chart for notebooks, `.save()` and the command line."""
+        """Bars with intervals, largest first: an Altair chart for notebooks; `deniable.charts.save_chart` writes it."""
         from deniable.charts import estimate_chart
 
         order = np.argsort(-self.probabilities, kind="stable")[:top]

@@ -1,0 +1,107 @@
+"""The README and the pages that show code: every block runs, and the public surface is all there."""
+
+import ast
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.cli import main
+from tests.docs.blocks import ROOT, blocks, run
+
+PAGES = ["README.md", "docs/data-flow.md", "docs/privacy-guarantee.md"]
+
+# The lines that the design promises to run as written. Names may grow, not change.
+SURFACE = """
+import deniable as dn
+survey = dn.warner(epsilon=1.0)
+survey = dn.krr(symbols=browsers, epsilon=2.0)
+survey = dn.orappor(epsilon=2.0, cells=128, cohorts=8, hashes=2)
+survey = dn.orr(epsilon=2.0, cells=8, cohorts=64, name="homepage")
+survey = dn.orr(symbols=browsers, epsilon=2.0, cells=8, cohorts=64)
+survey.save("survey.json"); survey = dn.Survey.load("survey.json"); survey.digest; survey.epsilon_spent
+client = dn.Client(survey)
+report = client.report("firefox")
+wire = report.pack(); dn.Report.unpack(survey, wire)
+tally = dn.Tally(survey)
+tally.accumulate(report); tally += other_tally
+tally.save("day1.tally"); dn.Tally.load("day1.tally")
+reports = dn.privatize(survey, column)
+tally = dn.count(survey, reports)
+estimate = dn.decode(tally)
+estimate = dn.decode(tally, decoder=dn.LeastSquares(), constraint=dn.Projected())
+estimate.probabilities; estimate.standard_errors; estimate.intervals(0.95, simultaneous=True); estimate.to_arrow()
+rng = np.random.default_rng(0)
+p = dn.lab.geometric(256, mean=256 / 5)
+tally = dn.simulate(survey, p, n=1_000_000, rng=rng)
+dn.theory.l2_risk(survey, p, n); dn.theory.l1_risk(survey, p, n)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_blocks_run_and_print_what_the_page_says(page: str) -> None:
+    assert run(ROOT / page) >= 1
+
+
+def statements(code: str) -> list[str]:
+    """Each statement in one spelling, whatever the layout."""
+    return [ast.unparse(node) for node in ast.parse(code).body]
+
+
+def test_the_readme_shows_the_public_surface_in_order() -> None:
+    shown = statements("".join(block.code for block in blocks(ROOT / "README.md") if block.language == "python"))
+    place = 0
+    for wanted in statements(SURFACE):
+        assert wanted in shown[place:], f"the README lacks {wanted!r}, or has it too early"
+        place = shown.index(wanted, place) + 1
+
+
+def test_the_public_surface_runs_as_written() -> None:
+    browsers = [f"browser {i}" for i in range(255)] + [
+        "firefox"
+    ]  # 256 of them: the simulated population is over as many
+    names: dict[str, object] = {"browsers": browsers, "np": np, "n": 1_000_000, "column": browsers * 4}
+    for line in SURFACE.strip().splitlines():
+        if "other_tally" in line:
+            names["other_tally"] = dn.Tally(names["survey"])  # type: ignore[arg-type]
+        exec(line, names)
+
+
+def test_commands_in_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [line for block in blocks(ROOT / "README.md") if block.language == "sh" for line in block.code.splitlines()]
+    commands = [shlex.split(line, comments=True) for line in lines if line.startswith("deniable ")]
+    assert {command[1] for command in commands} == {"demo", "survey", "decode", "simulate"}
+    for command in commands:
+        assert main(command[1:]) == 0, f"{command}: {capsys.readouterr().err}"
+
+
+def test_make_targets_that_pages_name_exist() -> None:
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in ["README.md", "CONTRIBUTING.md"]:
+        named = set(re.findall(r"(?:^|`)make (\w+)", (ROOT / page).read_text(), re.MULTILINE))
+        assert {"demo", "test"} <= named <= targets
+
+
+def pages() -> list[Path]:
+    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[\w-]*)?\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_tests_and_files_that_a_page_names_exist(page: Path) -> None:
+    for named in set(re.findall(r"`((?:src|tests|docs|benchmarks)/[\w./-]*\w)(?:::\w+)?`", page.read_text())):
+        assert (ROOT / named).exists(), f"{page.name} names {named}"

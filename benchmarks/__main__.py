@@ -36,7 +36,7 @@ def main() -> int:
     parser.add_argument("--only", choices=sorted(ROOMS), help="one group of benchmarks")
     options = parser.parse_args()
     heads = ["what", "ours", "reference", "ratio", "target", "met", "reference is"]
-    widths = [38, 9, 9, 9, 9, 4, 0]
+    widths = [38, 9, 12, 9, 9, 4, 0]
     print("  ".join(head.ljust(width) for head, width in zip(heads, widths, strict=True)))
     found: list[Line] = []
     for name, room in ROOMS.items():

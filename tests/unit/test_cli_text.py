@@ -9,7 +9,7 @@ import pytest
 
 import deniable as dn
 from deniable.cli.parser import whole
-from deniable.cli.progress import progress
+from deniable.cli.progress import busy, progress
 from deniable.cli.text import bar, columns_of, fit, pad, shown, table
 from deniable.cli.words import at_most, belief_after, chance, notice, odds_sentence, report_bytes, truth_sentence
 
@@ -125,3 +125,16 @@ def test_a_progress_bar_waits_before_it_appears() -> None:
     for _ in progress(range(3), "counting", after=0.05, stream=stream):
         time.sleep(0.06)
     assert "[##########....................] 1 of 3, 0 s left" in stream.getvalue()
+
+
+def test_a_long_step_shows_that_it_is_at_work_and_wipes_it() -> None:
+    watched, quick, unwatched = Terminal(), Terminal(), io.StringIO()
+    with busy("thinking", after=0.05, stream=watched):
+        time.sleep(0.3)
+    with busy("thinking", after=60, stream=quick):
+        pass
+    with busy("thinking", after=0, stream=unwatched):
+        time.sleep(0.05)
+    assert "thinking ... 0 s" in watched.getvalue()
+    assert watched.getvalue().endswith("\r\x1b[K")
+    assert quick.getvalue() == unwatched.getvalue() == ""

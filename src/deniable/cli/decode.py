@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from deniable.cli.files import load_tallies, symbols_from
 from deniable.cli.parser import Commands, chart_path, one_of, share, whole
+from deniable.cli.progress import busy
 
 if TYPE_CHECKING:
     from deniable.decoders import Constraint, Decoder
@@ -79,15 +80,17 @@ def _run(args: argparse.Namespace) -> None:
 
     tally = load_tallies(args.tallies)
     candidates = symbols_from("candidates", args.candidates, args.candidates_file)
-    estimate = decode(
-        tally,
-        candidates=range(candidates) if isinstance(candidates, int) else candidates,
-        decoder=decoder_of(args.decoder),
-        constraint=constraint_of(args.constraint),
-    )
+    with busy("decoding"):
+        estimate = decode(
+            tally,
+            candidates=range(candidates) if isinstance(candidates, int) else candidates,
+            decoder=decoder_of(args.decoder),
+            constraint=constraint_of(args.constraint),
+        )
     try:
-        intervals = estimate.intervals(args.level, simultaneous=args.simultaneous)
-        errors = estimate.standard_errors
+        with busy(f"error bars of {len(estimate.symbols)} symbols"):
+            intervals = estimate.intervals(args.level, simultaneous=args.simultaneous)
+            errors = estimate.standard_errors
     except DecodeError as problem:  # too many candidates for error bars: the estimate itself is still good
         print(f"deniable: no error bars: {problem}", file=sys.stderr)
         intervals, errors = np.full((len(estimate.symbols), 2), np.nan), np.full(len(estimate.symbols), np.nan)

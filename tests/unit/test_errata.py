@@ -36,9 +36,9 @@ def test_e2_upper_bound_is_not_for_any_private_mechanism() -> None:
 def test_e3_what_the_constants_can_be() -> None:
     """c_u = 4.25 is enough (k-RAPPOR); c_l <= 0.4 is needed (Warner shrunk to 1/2 at k = 2, n eps**2 = 1)."""
     for k in (2, 3, 10, 100, 4096, 10**6):
-        for epsilon in np.linspace(1e-4, 1, 50):
+        for epsilon in np.linspace(1e-4, 1, 50).tolist():
             # n cancels. eps**2 s / (s - 1)**2 = (eps/2)**2 / sinh(eps/4)**2 <= 4, and (1 - 1/k) eps**2 / k <= 1/4.
-            assert theory.krappor_l2_worst(k, float(epsilon), 1) * epsilon**2 / k <= 4.25
+            assert theory.krappor_l2_worst(k, epsilon, 1) * epsilon**2 / k <= 4.25
     n, epsilon, shrink = 100, 0.1, 0.2
 
     def risk(t: float) -> float:  # of p_hat = shrink * empirical + (1 - shrink) / 2 at p = (1/2 + t, 1/2 - t)

@@ -14,7 +14,9 @@ import contextlib
 import hmac
 import json
 import os
+import struct
 from pathlib import Path
+from typing import NoReturn
 
 from deniable.errors import StateError
 from deniable.noise import DerivedEntropy, Entropy, OsEntropy
@@ -57,23 +59,27 @@ class Client:
             raise ValueError(
                 f"entropy must give {survey.mechanism.width}-bit words, got {self._entropy.width}-bit words"
             )
-        if memoize and survey.mechanism.width != DerivedEntropy.width:
+        if (memoize or state is not None) and survey.mechanism.width != DerivedEntropy.width:
             # Wider words would hardly ever fall below the thresholds: the truth would leave unrandomised.
             raise ValueError(
                 f"a memoised survey must use {DerivedEntropy.width}-bit words, got {survey.mechanism.width}-bit words; "
                 "pass memoize=False"
             )
         self._state = None if state is None else Path(state)
-        self._cohort, secret = self._entropy.uniform_below(survey.cohorts), os.urandom(32)
-        if self._state is not None:
-            if not self._state.exists():
+        if self._state is None or not self._state.exists():
+            self._cohort = self._entropy.uniform_below(survey.cohorts)
+            if memoize or self._state is not None:
+                secret = struct.pack("<4Q", *self._entropy.words(4))
+            if self._state is not None:
                 _write_state(self._state, survey, self._cohort, secret)
+        if self._state is not None:
             # Read back even what was just written: if two processes start at once, both use what one of them wrote.
             self._cohort, secret = _read_state(self._state, survey)
         self._secret = secret if memoize else None
 
     @property
     def survey(self) -> Survey:
+        """The survey that this client answers."""
         return self._survey
 
     @property
@@ -100,6 +106,9 @@ class Client:
         assert self._secret is not None
         parts = [bytes.fromhex(self._survey.digest), *(n.to_bytes(4, "little") for n in (self._cohort, *cells))]
         return DerivedEntropy(self._secret, b"permanent" + b"".join(parts))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a client is one device and holds its secret: it must not be pickled or copied")
 
     def __repr__(self) -> str:
         kept = "not memoised" if self._secret is None else "memoised"

@@ -8,7 +8,7 @@
         TallyError             a tally file that is damaged, or counts that cannot be true
           TallyMismatch        two tallies, or a tally and a report, of different surveys
         DecodeError            a tally that cannot be decoded as asked
-        StateError             a client's state on disk that is lost, foreign or damaged
+        StateError             a client's state on disk that is foreign, damaged or open to others
 
 Each is also a `ValueError`, so `except ValueError` catches them all. Messages read
 `<name> must <rule>, got <value>; <next step>`, and nothing that has seen a true answer is ever put in one.
@@ -65,4 +65,4 @@ class DecodeError(DeniableError):
 
 
 class StateError(DeniableError):
-    """A client's state file is lost, foreign or damaged; the client stops instead of inventing fresh noise."""
+    """A client's state file is foreign, damaged or open to others; the client stops instead of inventing noise."""

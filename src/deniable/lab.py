@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import DecodeError
+from deniable.mechanisms.base import whole_number
 from deniable.survey import Symbol
 from deniable.survey.alphabet import canonical_symbol
 
@@ -19,9 +20,10 @@ Floats = npt.NDArray[np.float64]
 
 
 def _size(symbols: int) -> int:
-    if symbols < 1:
-        raise DecodeError(f"symbols must be at least 1, got {symbols}")
-    return symbols
+    number = None if isinstance(symbols, bool) else whole_number(symbols)
+    if number is None or number < 1:
+        raise DecodeError(f"symbols must be at least 1, got {symbols}; it is a number of symbols")
+    return number
 
 
 def _from_logs(logs: Floats) -> Floats:
@@ -72,6 +74,8 @@ def zipf(symbols: int, a: float) -> Floats:
     >>> zipf(2, 1)
     array([0.66666667, 0.33333333])
     """
+    if not np.isfinite(a):
+        raise DecodeError(f"a must be finite, got {a}")
     return _from_logs(-a * np.log(np.arange(1, _size(symbols) + 1)))
 
 
@@ -81,6 +85,8 @@ def dirichlet(symbols: int, rng: np.random.Generator, *, concentration: float = 
     >>> dirichlet(4, np.random.default_rng(0)).shape
     (4,)
     """
+    if not 0 < concentration < np.inf:
+        raise DecodeError(f"concentration must be positive and finite, got {concentration}")
     return np.asarray(rng.dirichlet(np.full(_size(symbols), concentration)))
 
 

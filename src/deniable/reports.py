@@ -76,6 +76,9 @@ class Report:
 
     def check(self) -> None:
         """Refuse a report whose cohort or response this survey cannot produce."""
+        if type(self.cohort) is not int or type(self.payload) is not bytes:
+            kinds = f"{type(self.cohort).__name__} and {type(self.payload).__name__}"
+            raise WireError(f"report cohort must be an integer and its payload bytes, got {kinds}")
         if not 0 <= self.cohort < self.survey.cohorts:
             raise WireError(f"report cohort must be below {self.survey.cohorts}, got {self.cohort}")
         if len(self.payload) != self.survey.mechanism.payload_bytes:

@@ -18,6 +18,7 @@ from deniable.errors import DecodeError
 from deniable.mechanisms import BitFlip
 from deniable.survey import Survey
 from deniable.tally import Tally
+from deniable.theory.arguments import count_of, distribution
 
 __all__ = ["cell_probabilities", "simulate", "simulate_counts"]
 
@@ -46,9 +47,10 @@ def simulate(
     1000000000000
     """
     design = _design(survey, symbols)
-    population = _population(p, design.symbols)
-    if not 0 <= n <= 2**63 - 1:
-        raise DecodeError(f"n must be from 0 to 2**63 - 1, got {n}")
+    population = distribution(p, design.symbols)
+    population = population / population.sum()
+    n = count_of("n", n, 0, 2**63 - 1)
+    _check_generator(rng)
     reports = rng.multinomial(n, np.full(survey.cohorts, 1.0 / survey.cohorts))
     if not isinstance(survey.mechanism, BitFlip):
         law = cell_probabilities(survey, population, symbols=symbols)
@@ -75,6 +77,7 @@ def simulate_counts(
     1000
     """
     design = _design(survey, symbols)
+    _check_generator(rng)
     people = np.asarray(counts)
     if people.shape != (design.symbols,) or people.dtype.kind not in "iu" or (people < 0).any():
         raise DecodeError(f"counts must be {design.symbols} non-negative integers, one a symbol")
@@ -122,13 +125,9 @@ def _design(survey: Survey, symbols: Sequence[object] | None) -> Design:
     return design_of(survey, symbols)
 
 
-def _population(p: npt.ArrayLike, size: int) -> Floats:
-    population = np.asarray(p, np.float64)
-    if population.shape != (size,):
-        raise DecodeError(f"p must have one entry for each of {size} symbols, got shape {population.shape}")
-    if not np.isfinite(population).all() or (population < 0).any() or abs(population.sum() - 1) > 1e-9:
-        raise DecodeError(f"p must be non-negative and sum to 1, got a sum of {population.sum():g}")
-    return np.asarray(population / population.sum())
+def _check_generator(rng: object) -> None:
+    if not isinstance(rng, np.random.Generator):
+        raise DecodeError(f"rng must be a NumPy generator, got {type(rng).__name__}; use np.random.default_rng(seed)")
 
 
 def _shares(values: Floats) -> Floats:

@@ -14,14 +14,14 @@ import os
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import SurveyError, TallyError, TallyMismatch
 from deniable.reports import Report
-from deniable.survey import Survey, write_atomically
+from deniable.survey import Survey, strict_json, write_atomically
 
 __all__ = ["Tally"]
 
@@ -29,6 +29,7 @@ _MAGIC = b"deniable-tally/1\n"
 _MOST = 2**63 - 1
 
 Counts = npt.NDArray[np.int64]
+Packed: TypeAlias = bytes | bytearray | memoryview
 
 
 @runtime_checkable
@@ -93,12 +94,12 @@ class Tally:
         """Reports in all."""
         return self._n
 
-    def accumulate(self, item: "Report | bytes | _Countable | Iterable[Report | bytes]") -> None:
+    def accumulate(self, item: "Report | Packed | _Countable | Iterable[Report | Packed]") -> None:
         """Count one report, packed or not, a batch of them, or a table from `privatize`.
 
         A batch is taken whole or, if one of its reports is refused, not at all.
         """
-        if isinstance(item, (Report, bytes)):
+        if isinstance(item, (Report, bytes, bytearray, memoryview)):
             self._accumulate_all([item])
         elif isinstance(item, _Countable):
             item.add_to(self)
@@ -109,13 +110,13 @@ class Tally:
                 f"a tally must be given reports, packed bytes or a report table, got {type(item).__name__}"
             )
 
-    def _accumulate_all(self, items: "Iterable[Report | bytes]") -> None:
+    def _accumulate_all(self, items: "Iterable[Report | Packed]") -> None:
         rows: list[int] = []
         hits: list[int] = []
         hit_rows: list[int] = []
         for item in items:
-            if isinstance(item, bytes):
-                report = Report.unpack(self.survey, item)
+            if isinstance(item, (bytes, bytearray, memoryview)):
+                report = Report.unpack(self.survey, bytes(item))
             elif isinstance(item, Report):
                 report = item
                 if report.survey.digest != self.survey.digest:
@@ -232,9 +233,11 @@ class Tally:
             raise TallyError("tally must match its checksum; the file was truncated or altered")
         line, _, packed = body[len(_MAGIC) :].partition(b"\n")
         try:
-            header = json.loads(line)
-            survey, n = Survey.from_json(json.dumps(header["survey"])), int(header["n"])
-        except (SurveyError, ValueError, KeyError, TypeError) as problem:
+            header = strict_json(line)
+            if not isinstance(header, dict) or set(header) != {"survey", "n"}:
+                raise SurveyError("the header must have exactly the fields 'n' and 'survey'")
+            survey, n = Survey.from_fields(header["survey"]), header["n"]
+        except SurveyError as problem:
             raise TallyError(f"tally must carry its survey and its total: {problem}") from None
         size = 8 * survey.cohorts * (1 + survey.columns)
         try:
@@ -247,8 +250,8 @@ class Tally:
         values = np.frombuffer(numbers, "<i8")
         tally = cls(survey)
         tally.add(values[survey.cohorts :].reshape(survey.cohorts, survey.columns), values[: survey.cohorts])
-        if tally.n != n:
-            raise TallyError(f"tally must hold the {n} reports its header names, got {tally.n}")
+        if n != str(tally.n):
+            raise TallyError(f"tally must hold the reports its header names, {str(n)[:40]!r}, got {tally.n}")
         return tally
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -58,11 +58,11 @@ def test_a_fixed_population_is_counted_whole(survey: Survey) -> None:
 
 def test_bad_populations_are_refused() -> None:
     survey, rng = SMALL["krr"], np.random.default_rng(0)
-    with pytest.raises(dn.DecodeError, match="p must have one entry for each of 4 symbols"):
+    with pytest.raises(dn.DeniableError, match="p must have one entry for each of 4 symbols"):
         dn.simulate(survey, [1.0], 10, rng)
-    with pytest.raises(dn.DecodeError, match=r"p must be non-negative and sum to 1, got a sum of 0\.9"):
+    with pytest.raises(dn.DeniableError, match=r"p must sum to one within 1e-9, got 0\.89"):
         dn.simulate(survey, [0.3, 0.2, 0.2, 0.2], 10, rng)
-    with pytest.raises(dn.DecodeError, match=r"n must be from 0 to 2\*\*63 - 1, got -1"):
+    with pytest.raises(dn.DeniableError, match="n must be at least 0, got -1"):
         dn.simulate(survey, [0.25] * 4, -1, rng)
     with pytest.raises(dn.DecodeError, match="symbols must be given for an open alphabet: what p is over"):
         dn.simulate(SMALL["orr-open"], [1.0], 10, rng)
@@ -72,3 +72,18 @@ def test_bad_populations_are_refused() -> None:
         dn.simulate(survey, [0.25] * 4, 10, rng, symbols=["a"])
     with pytest.raises(dn.DecodeError, match="counts must be 4 non-negative integers, one a symbol"):
         simulate_counts(survey, [1, 2, 3], rng)
+
+
+def test_bad_numbers_and_generators_are_refused() -> None:
+    survey, rng, p = SMALL["krr"], np.random.default_rng(0), [0.25] * 4
+    for n in ("3", 1e3, True, None):
+        with pytest.raises(dn.DeniableError, match="n must be an integer, got"):
+            dn.simulate(survey, p, n, rng)  # type: ignore[arg-type]
+    with pytest.raises(dn.DeniableError, match="p must be a list of numbers, got list"):
+        dn.simulate(survey, ["a", "b", "c", "d"], 3, rng)
+    with pytest.raises(
+        dn.DecodeError, match=r"rng must be a NumPy generator, got int; use np.random.default_rng\(seed\)"
+    ):
+        dn.simulate(survey, p, 3, 0)  # type: ignore[arg-type]
+    with pytest.raises(dn.DecodeError, match="rng must be a NumPy generator"):
+        simulate_counts(survey, [1, 1, 1, 1], None)  # type: ignore[arg-type]

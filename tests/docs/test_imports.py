@@ -139,14 +139,14 @@ def test_the_search_for_seeded_randomness_finds_it(code: str) -> None:
 
 
 def test_private_randomness_comes_from_few_places() -> None:
-    """os.urandom: the entropy source, a device's secret, a survey's public seed, and the key of a bulk column."""
+    """os.urandom: the entropy source, a survey's public seed, and the key of a bulk column."""
     callers = {
         str(path.relative_to(SOURCE))
         for path in files()
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute) and node.attr in ("urandom", "getrandom", "token_bytes", "SystemRandom")
     }
-    assert callers == {"noise.py", "client.py", "survey/presets.py", "columns/stream.py"}
+    assert callers == {"noise.py", "survey/presets.py", "columns/stream.py"}
 
 
 @pytest.mark.parametrize("module", ["deniable", "deniable.cli", "deniable.client", "deniable.charts"])

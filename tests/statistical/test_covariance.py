@@ -7,7 +7,7 @@ import deniable as dn
 from deniable.survey import Survey
 from deniable.theory.covariance import expected_inverse, least_squares_moments
 from tests.statistical.harness import generator
-from tests.surveys import LARGE, named, symbols_of
+from tests.surveys import LARGE, SEED, named, symbols_of
 
 REPEATS = 800
 N = 20_000
@@ -75,6 +75,34 @@ def test_intervals_cover(name: str) -> None:
     assert np.mean([c.all() for c in covered]) < 0.8  # one symbol's level is not the level of all forty at once
 
 
+def test_covariance_of_bloom_filters_is_a_covariance() -> None:
+    """h > 1 with little noise and few reports: no negative variance, no error of zero, and intervals that cover."""
+    for epsilon, cells, cohorts, hashes in ((20, 6, 4, 4), (4, 8, 6, 3)):
+        survey = dn.orappor(symbols=8, epsilon=epsilon, cells=cells, cohorts=cohorts, hashes=hashes, seed=SEED)
+        p, rng, covered = dn.lab.zipf(8, 1), generator(f"bloom {epsilon}"), []
+        for _ in range(200):
+            estimate = dn.decode(dn.simulate(survey, p, 200, rng), constraint=dn.Unconstrained())
+            known = np.isfinite(estimate.standard_errors)
+            assert np.linalg.eigvalsh(estimate.covariance)[0] > -1e-9
+            assert (estimate.standard_errors > 0).all()
+            low, high = estimate.intervals(0.95).T
+            covered.append(((low <= p) & (p <= high))[known].mean())
+        assert np.mean(covered) > 0.91
+
+
+@pytest.mark.parametrize("per_cohort", [True, False])
+def test_standard_errors_hold_when_candidates_are_missing(per_cohort: bool) -> None:
+    """One cell an answer: the spread of what was asked for does not depend on what was not."""
+    survey, symbols = LARGE["orr-open"], symbols_of(LARGE["orr-open"], 40)
+    p, rng, decoder = dn.lab.zipf(40, 1), generator(f"missing {per_cohort}"), dn.LeastSquares(per_cohort=per_cohort)
+    tallies = [dn.simulate(survey, p, N, rng, symbols=symbols) for _ in range(REPEATS)]
+    estimates = dn.decode_all(tallies, candidates=symbols[3:15], decoder=decoder, constraint=dn.Unconstrained())
+    spread = np.stack([e.raw for e in estimates]).std(axis=0, ddof=1)
+    errors = np.stack([e.standard_errors for e in estimates[:20]]).mean(axis=0)
+    assert np.all(np.abs(spread / errors - 1) < 6 / np.sqrt(2 * REPEATS))
+    assert not np.all(np.abs(spread / (errors * 1.2) - 1) < 6 / np.sqrt(2 * REPEATS))
+
+
 def test_simultaneous_intervals_cover_together() -> None:
     survey, p, rng = LARGE["orr-closed"], dn.lab.zipf(40, 1), generator("together")
     together = [
@@ -94,11 +122,17 @@ def test_expected_inverse_is_exact() -> None:
         mass = binom.pmf(k, n, 1 / cohorts)
         assert expected_inverse(n, cohorts) == pytest.approx((mass / k).sum() / mass.sum(), rel=1e-10)
     assert expected_inverse(10**9, 64) == pytest.approx(64e-9, rel=1e-6)
+    # Where the sum hands over to the series, they agree; and the series takes no time.
+    assert expected_inverse(64 * 10**6, 64) == pytest.approx(expected_inverse(64 * 10**6 + 1, 64), rel=1e-7)
+    assert expected_inverse(10**15, 64) == pytest.approx(64e-15, rel=1e-12)
 
 
 def test_moments_check_their_arguments() -> None:
     survey = COHORTS["orr-closed"]
-    with pytest.raises(dn.DecodeError, match="p must have one entry for each of 40 symbols, got shape"):
+    with pytest.raises(dn.DeniableError, match="p must have one entry for each of 40 symbols, got shape"):
         least_squares_moments(survey, [1.0], 10)
-    with pytest.raises(dn.DecodeError, match="n must be at least 1, got 0"):
+    with pytest.raises(dn.DeniableError, match="n must be at least 1, got 0"):
         least_squares_moments(survey, dn.lab.uniform(40), 0)
+    with pytest.raises(dn.DecodeError, match=": empty cohorts have no closed form; use per_cohort=False"):
+        least_squares_moments(survey, dn.lab.uniform(40), 127)
+    assert least_squares_moments(survey, dn.lab.uniform(40), 1, per_cohort=False)[1].shape == (40, 40)

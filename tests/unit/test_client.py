@@ -1,7 +1,9 @@
 """The device's client: its state on disk, its memory, and what it refuses."""
 
+import copy
 import json
 import os
+import pickle
 import stat
 from pathlib import Path
 
@@ -211,3 +213,19 @@ def test_a_state_that_others_can_read_is_refused(tmp_path: Path) -> None:
 def test_a_report_out_of_range_is_not_packed() -> None:
     with pytest.raises(dn.WireError, match="report cohort must be below 1, got 300"):
         dn.Report(dn.warner(epsilon=1), 300, b"\x00").pack()
+
+
+def test_a_client_is_not_copied() -> None:
+    client = dn.Client(dn.warner(epsilon=1))
+    sentence = "a client is one device and holds its secret: it must not be pickled or copied"
+    for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match=sentence):
+            attempt(client)
+
+
+def test_a_number_in_an_array_is_no_symbol() -> None:
+    survey = dn.krr(symbols=[0, 1], epsilon=1)
+    assert survey.encode(0, np.array(1)) == (1,)
+    for value in (np.array(1.5), np.array([1]), np.array("1")):
+        with pytest.raises(dn.AlphabetError, match="symbol must be text, an integer or bytes, got ndarray"):
+            dn.Client(survey).report(value)

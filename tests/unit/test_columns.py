@@ -1,5 +1,6 @@
 """What bulk columns refuse, and that no sentence shows an answer."""
 
+import traceback
 from typing import Any, cast
 
 import numpy as np
@@ -203,3 +204,85 @@ class Lazy:
 
     def update_into(self, data: bytes, into: memoryview) -> int:
         return len(data) // 2
+
+
+def shown(problem: BaseException) -> str:
+    """Everything that a traceback, a logger or a debugger would print of an error, chained ones included."""
+    found, seen = "".join(traceback.format_exception(problem)), problem
+    while seen is not None:
+        found += repr(vars(seen)) + repr(getattr(seen, "object", "")) + repr(seen.args)
+        seen = seen.__cause__ or seen.__context__  # type: ignore[assignment]
+    return found
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [1, SECRET],
+        [SECRET, 1, None],
+        [f"{SECRET}\ud83d"],
+        np.array([f"{SECRET}\ud83d", "a"]),
+        [SECRET, 2**70],
+        [SECRET, ["a"]],
+        (value for value in ["a", SECRET]),
+        {SECRET: 1},
+        SECRET,
+        SECRET.encode(),
+        {SECRET},
+    ],
+)
+def test_no_error_of_ours_or_of_arrow_holds_an_answer(column: Any) -> None:
+    with pytest.raises(dn.AlphabetError) as caught:
+        dn.privatize(SMALL["krr"], column)
+    assert caught.value.__context__ is None
+    assert "secret answer" not in shown(caught.value).replace(repr(__file__), "")
+
+
+def test_what_is_not_a_column_is_refused() -> None:
+    for thing in ("yes", b"yes", {"yes": 1}, {"yes"}):
+        with pytest.raises(dn.AlphabetError, match="column must be a column of answers, got one"):
+            dn.privatize(SMALL["orr-open"], thing)
+    with pytest.raises(dn.AlphabetError, match="column must be a column of answers, got int"):
+        dn.privatize(SMALL["orr-open"], 5)
+
+
+def test_an_iterator_is_read_once_and_whole() -> None:
+    survey = SMALL["orr-open"]
+    for column in ((x for x in [1, "a", 2]), iter(["a", "b", "c"]), map(str, range(3)), ("a", "b", "c"), range(3)):
+        assert len(dn.privatize(survey, column)) == 3
+
+
+def test_a_catch_all_takes_in_bulk_what_it_takes_one_at_a_time() -> None:
+    survey = SMALL["krr-other"]
+    for column in (
+        [2.5, True],
+        np.array([0.5, 1.5]),
+        np.array([True]),
+        ["\ud800", 1],
+        [["a"], {}],
+        [("x", ["y"]), 1],
+        pa.array([1.5]),
+    ):
+        assert dn.count(survey, dn.privatize(survey, column)).n == len(column)
+
+
+def test_columns_that_speak_the_arrow_interface() -> None:
+    class Frame:
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            return pa.chunked_array([["a", "b"], ["c"]]).__arrow_c_stream__(requested_schema)
+
+    assert len(dn.privatize(SMALL["krr"], Frame())) == 3
+
+
+def test_report_tables_are_checked_at_the_door() -> None:
+    bits, krr = SMALL["krappor"], SMALL["krr"]
+    with pytest.raises(dn.WireError, match="responses must be packed bits of type uint8, got int64"):
+        dn.ReportTable(bits, np.zeros(1, np.uint8), np.array([[300]]))
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["response", "response"])
+    with pytest.raises(dn.WireError, match="report table must have one column of each name, got"):
+        dn.count(krr, twice)
+    foreign = pa.table({"response": [1]}).replace_schema_metadata({b"deniable.survey": b"\xff\xfe"})
+    with pytest.raises(dn.WireError, match="report table must be for survey"):
+        dn.count(krr, foreign)
+    large = pa.table({"response": pa.array([b"\x01"], pa.large_binary())})
+    assert dn.count(bits, large).n == 1

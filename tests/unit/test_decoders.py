@@ -1,5 +1,6 @@
 """Decoders against hand-checked numbers and plain dense algebra, and what they refuse."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -238,7 +239,7 @@ def test_to_arrow() -> None:
     assert table.column_names == ["symbol", "probability", "raw", "standard_error", "low", "high"]
     assert table["symbol"].to_pylist() == [0, 1, 2, 3, 4]
     mixed = dn.krr(symbols=["a", 1, b"z"], epsilon=1)
-    assert dn.decode(dn.Tally(mixed, [[1, 2, 3]])).to_arrow()["symbol"].to_pylist() == ["a", "1", "b'z'"]
+    assert dn.decode(dn.Tally(mixed, [[1, 2, 3]])).to_arrow()["symbol"].to_pylist() == ['"a"', "1", '{"bytes": "7a"}']
     large = dn.krr(symbols=[2**70, 1], epsilon=1)
     assert dn.decode(dn.Tally(large, [[1, 2]])).to_arrow()["symbol"].to_pylist() == [str(2**70), "1"]
 
@@ -260,3 +261,62 @@ def test_nonprivate_baselines() -> None:
     for bad in ([], [0, 0], [-1, 2], [[1, 2]]):
         with pytest.raises(dn.DecodeError, match="counts must be a vector of non-negative numbers with a positive sum"):
             empirical(bad)
+
+
+def test_strategies_are_values() -> None:
+    tally = hand_tally()
+    with pytest.raises(dn.DecodeError, match=r"decoder must be a value such as LeastSquares\(\), got"):
+        dn.decode(tally, decoder=dn.Inversion)  # type: ignore[arg-type]
+    with pytest.raises(dn.DecodeError, match=r"constraint must be a value such as Projected\(\), got"):
+        dn.decode(tally, constraint="projected")  # type: ignore[arg-type]
+    survey = dn.orr(epsilon=1, cells=4, cohorts=1, seed=SEED)
+    with pytest.raises(dn.DecodeError, match="candidates must be a collection of symbols, got one int"):
+        dn.decode(dn.Tally(survey, [[1, 1, 1, 1]]), candidates=5)  # type: ignore[arg-type]
+
+
+def test_symbols_are_looked_up_in_any_spelling() -> None:
+    estimate = dn.decode(dn.Tally(dn.krr(symbols=["\u00e9", "x"], epsilon=1), [[3, 1]]))
+    assert estimate["e\u0301"] == estimate["\u00e9"]
+    with pytest.raises(dn.DecodeError, match="symbol must be one of the 2 that were decoded"):
+        _ = estimate["y"]
+
+
+def test_labels_tell_symbols_apart() -> None:
+    mixed = dn.decode(dn.Tally(dn.krr(symbols=[1, "1", b"1"], epsilon=1), [[1, 2, 3]]))
+    assert mixed.labels == ("1", '"1"', '{"bytes": "31"}')
+    assert mixed.to_arrow()["symbol"].to_pylist() == list(mixed.labels)
+
+
+def test_no_estimate_is_certain() -> None:
+    for counts in ([1, 0, 0, 0, 0], [1000, 0, 0, 0, 0]):
+        estimate = dn.decode(dn.Tally(dn.krr(symbols=5, epsilon=3), [counts]))
+        assert (estimate.standard_errors > 0).all()
+
+
+def test_tiny_epsilons_keep_their_digits() -> None:
+    """hit - miss is 2e-9 here: the difference of two rounded floats would lose eight digits of it."""
+    survey = dn.krr(symbols=500, epsilon="0.000001")
+    tally = dn.Tally(survey, [np.arange(500) * 1000 + 10**6])
+    hit, miss = survey.mechanism.hit, survey.mechanism.miss
+    exact = [float((Fraction(int(t), tally.n) - miss) / (hit - miss)) for t in tally.counts[0]]
+    found = dn.decode(tally, constraint=dn.Unconstrained()).probabilities
+    np.testing.assert_allclose(found, exact, rtol=1e-10, atol=1e-10 * max(map(abs, exact)))
+
+
+def test_equal_gaps_share_a_factorisation(monkeypatch: pytest.MonkeyPatch) -> None:
+    from deniable.design import GramFactor
+
+    survey = LARGE["orr-closed"]
+    tally, _ = drawn(survey)
+    counts, reports = tally.counts.copy(), tally.reports.copy()
+    counts[3], reports[3] = 0, 0
+    made = []
+    real = GramFactor.of
+
+    def counted(gram: npt.NDArray[np.float64]) -> GramFactor:
+        made.append(len(gram))
+        return real(gram)
+
+    monkeypatch.setattr(GramFactor, "of", counted)
+    dn.decode_all([dn.Tally(survey, counts, reports)] * 5)
+    assert made == [40]

@@ -45,7 +45,7 @@ def test_from_data() -> None:
 
 
 def test_bad_parameters() -> None:
-    with pytest.raises(DecodeError, match="symbols must be at least 1, got 0"):
+    with pytest.raises(DecodeError, match="symbols must be at least 1, got 0; it is a number of symbols"):
         lab.uniform(0)
     with pytest.raises(DecodeError, match="mean must be positive, got 0"):
         lab.geometric(4, mean=0)
@@ -53,3 +53,14 @@ def test_bad_parameters() -> None:
         lab.binomial(4, 1.5)
     with pytest.raises(DecodeError, match="values must hold at least one symbol, got none"):
         lab.from_data([])
+
+
+def test_parameters_that_are_no_numbers() -> None:
+    for size in (2.5, True, "3"):
+        with pytest.raises(DecodeError, match="it is a number of symbols"):
+            lab.uniform(size)  # type: ignore[arg-type]
+    with pytest.raises(DecodeError, match="a must be finite, got nan"):
+        lab.zipf(3, float("nan"))
+    for concentration in (0.0, -1.0, float("inf"), float("nan")):
+        with pytest.raises(DecodeError, match="concentration must be positive and finite, got"):
+            lab.dirichlet(3, np.random.default_rng(0), concentration=concentration)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-import deniable.survey.survey as room
+import deniable.survey.reading as reading
 from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, BitFlip
 from deniable.survey import Alphabet, Direct, Hashed, Permuted, Survey
@@ -111,7 +111,7 @@ def test_text_that_is_not_a_survey(monkeypatch: pytest.MonkeyPatch) -> None:
     for text in ("[" * 100_000, b"\xff", good.encode("utf-16"), good.encode("utf-8-sig"), "1" * 5000):
         with pytest.raises(SurveyError, match=r"^survey must be JSON text: "):
             Survey.from_json(text)
-    monkeypatch.setattr(room, "_MAX_TEXT", 10)
+    monkeypatch.setattr(reading, "MAX_TEXT", 10)
     refused(lambda: Survey.from_json(good), f"survey text must be at most 10 characters, got {len(good)}")
 
 

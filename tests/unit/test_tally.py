@@ -159,7 +159,7 @@ def test_a_resealed_lie_is_still_refused() -> None:
     body = data[:-32].rsplit(b"\n", 1)[0] + b"\nnot zlib"
     with pytest.raises(dn.TallyError, match="tally counts must be a zlib stream:"):
         dn.Tally.from_bytes(body + hashlib.sha256(body).digest())
-    with pytest.raises(dn.TallyError, match="tally must hold the 11 reports its header names, got 10"):
+    with pytest.raises(dn.TallyError, match="tally must hold the reports its header names, '11', got 10"):
         dn.Tally.from_bytes(_resealed(data, other_total))
     with pytest.raises(dn.TallyError, match="tally counts must be 96 bytes for this survey, got 40"):
         dn.Tally.from_bytes(_resealed(data, other_survey))
@@ -185,3 +185,47 @@ def test_addition_makes_a_new_tally() -> None:
     assert repr(total).startswith("<Tally of survey ")
     with pytest.raises(TypeError):
         _ = a + 1
+
+
+@pytest.mark.parametrize(
+    "total", ["3.9", '" 10 "', '"1_0"', "10", '"\u0661\u0660"', '"010"', "null", '["10"]', '"+10"', "true"]
+)
+def test_the_total_has_one_spelling(total: str) -> None:
+    data = dn.Tally(KRR, [[1, 2, 3, 4]]).to_bytes()
+    survey = KRR.to_json()
+    with pytest.raises(dn.TallyError, match="tally must"):
+        dn.Tally.from_bytes(_resealed(data, lambda _: f'{{"n":{total},"survey":{survey}}}'.encode()))
+    assert dn.Tally.from_bytes(_resealed(data, lambda _: f'{{"n":"10","survey":{survey}}}'.encode())).n == 10
+
+
+def test_a_header_has_no_other_repeated_or_bottomless_fields() -> None:
+    data = dn.Tally(KRR, [[1, 2, 3, 4]]).to_bytes()
+    survey = KRR.to_json()
+    headers = [
+        f'{{"n":"10","survey":{survey},"x":1}}'.encode(),
+        f'{{"n":"10","n":"10","survey":{survey}}}'.encode(),
+        b'{"n":"10","survey":' + survey.replace("{", '{"name":"x",', 1).encode() + b"}",
+        b"[" * 100_000,
+        f'{{"n":"10","survey":{survey}}}'.encode("utf-32").replace(b"\n", b""),
+    ]
+    with pytest.raises(dn.TallyError, match="the header must have exactly the fields 'n' and 'survey'"):
+        dn.Tally.from_bytes(_resealed(data, lambda _: b'"text"'))
+    for header in headers:
+        with pytest.raises(dn.TallyError, match="tally must carry its survey and its total:"):
+            dn.Tally.from_bytes(_resealed(data, lambda _, header=header: header))
+
+
+def test_packed_reports_in_any_buffer() -> None:
+    tally = dn.Tally(KRR)
+    wire = dn.Report(KRR, 0, b"\x02").pack()
+    tally.accumulate(bytearray(wire))
+    tally.accumulate([memoryview(wire), wire])
+    assert tally.counts.tolist() == [[0, 0, 3, 0]]
+
+
+@pytest.mark.parametrize("report", [dn.Report(KRR, 0.5, b"\0"), dn.Report(KRR, True, b"\0"), dn.Report(KRR, 0, [0])])  # type: ignore[arg-type]
+def test_reports_of_wrong_types_are_refused(report: dn.Report) -> None:
+    with pytest.raises(dn.WireError, match="report cohort must be an integer and its payload bytes, got"):
+        dn.Tally(KRR).accumulate(report)
+    with pytest.raises(dn.WireError, match="report cohort must be an integer and its payload bytes, got"):
+        report.pack()

@@ -15,7 +15,7 @@ from deniable.survey import Survey
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Unencodable", "codes_of"]
+__all__ = ["Unencodable", "codes_of", "readable"]
 
 
 class Unencodable(AlphabetError):
@@ -29,18 +29,52 @@ class Unencodable(AlphabetError):
         self.rows = rows
 
 
+def readable(column: Any) -> Any:
+    """A column with a length and an order: a NumPy or Arrow array, or a list made of anything else."""
+    if isinstance(column, (str, bytes, bytearray, dict, set, frozenset)):
+        raise AlphabetError(f"column must be a column of answers, got one {type(column).__name__}; pass a list of them")
+    if isinstance(column, np.ndarray):
+        if column.ndim != 1:
+            raise AlphabetError(f"column must have one dimension, got {column.ndim}")
+        return column
+    import pyarrow as pa
+
+    if isinstance(column, (pa.Array, pa.ChunkedArray)):
+        return column
+    if hasattr(column, "__arrow_c_stream__"):
+        return pa.chunked_array(column)
+    if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_array__"):
+        return pa.array(column)
+    try:
+        return column if isinstance(column, list) else list(column)
+    except TypeError:
+        raise AlphabetError(f"column must be a column of answers, got {type(column).__name__}") from None
+
+
+def _arrow_or_none(column: Any) -> "pa.Array | None":
+    """The column as an Arrow array, or None where Arrow has no one type for it (mixed, very large, malformed text).
+
+    Whatever Arrow or the codec says about it stays in here: their messages, and the exceptions themselves, hold values.
+    """
+    import pyarrow as pa
+
+    try:
+        return pa.array(column)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+        return None
+
+
 def codes_of(survey: Survey, column: Any) -> tuple[npt.NDArray[Any], Words]:
-    """Row codes and the key that each code stands for: each distinct symbol is looked up or hashed once."""
-    if isinstance(column, np.ndarray) and column.ndim != 1:
-        raise AlphabetError(f"column must have one dimension, got {column.ndim}")
+    """Row codes and the key that each code stands for: each distinct symbol is looked up or hashed once.
+
+    `column` is what `readable` returned, or a slice of it.
+    """
     if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
         return _integer_codes(survey, column)
     import pyarrow as pa
 
-    try:
-        array = column if isinstance(column, (pa.Array, pa.ChunkedArray)) else pa.array(column)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        # Mixed or very large values: Arrow has no one type for them. Its own message would show a value.
+    array = column if isinstance(column, (pa.Array, pa.ChunkedArray)) else _arrow_or_none(column)
+    if array is None:
         return _mixed_codes(survey, list(column))
     if array.null_count:
         raise AlphabetError(
@@ -53,6 +87,8 @@ def codes_of(survey: Survey, column: Any) -> tuple[npt.NDArray[Any], Words]:
     if not pa.types.is_dictionary(array.type):
         text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
         if len(array) and not (text or pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type)):
+            if survey.alphabet.other is not None:  # one answer at a time, a catch-all takes these too
+                return _mixed_codes(survey, array.to_pylist())
             raise AlphabetError(f"column must hold text, integers or bytes, got {array.type}")
         if text and not survey.alphabet.is_open:
             found = _known_text(survey, array)
@@ -100,8 +136,17 @@ def _mixed_codes(survey: Survey, values: list[object]) -> tuple[npt.NDArray[Any]
         raise AlphabetError(f"column must not have missing answers, got {missing}; drop them or give them a symbol")
     # The type keeps 1 and True apart, which are equal as dictionary keys.
     distinct: dict[tuple[type, Any], int] = {}
-    codes = [distinct.setdefault((type(value), value), len(distinct)) for value in values]
-    return _looked_up(survey, np.array(codes, np.int64), [value for _, value in distinct])
+    found: list[object] = []
+    codes = []
+    for value in values:
+        try:
+            code = distinct.setdefault((type(value), value), len(distinct))
+        except TypeError:  # a value that cannot be hashed equals only itself
+            code = distinct.setdefault((type(value), id(value)), len(distinct))
+        if code == len(found):
+            found.append(value)
+        codes.append(code)
+    return _looked_up(survey, np.array(codes, np.int64), found)
 
 
 def _looked_up(survey: Survey, codes: npt.NDArray[Any], values: list[object]) -> tuple[npt.NDArray[Any], Words]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.codes import Unencodable, codes_of
+from deniable.columns.codes import Unencodable, codes_of, readable
 from deniable.columns.encode import Cells, Words, cell_table, cells_at
 from deniable.columns.stream import WordStream
 from deniable.columns.table import ReportTable
@@ -44,6 +44,7 @@ def privatize(survey: Survey, column: Any, *, cohorts: npt.ArrayLike | None = No
     >>> len(dn.privatize(survey, np.arange(1000) % 256))
     1000
     """
+    column = readable(column)
     given = None if cohorts is None else _checked_cohorts(survey, np.asarray(cohorts))
     if given is not None and len(given) != len(column):
         raise SurveyError(f"cohorts must be {len(column)} integers, one a row, got {len(given)}")

@@ -41,6 +41,8 @@ class ReportTable:
         shape = (len(self.cohorts), self.survey.mechanism.payload_bytes) if bits else (len(self.cohorts),)
         if self.cohorts.ndim != 1 or self.responses.shape != shape:
             raise WireError(f"responses must have shape {shape}, got {self.responses.shape}")
+        if bits and self.responses.dtype != np.uint8:
+            raise WireError(f"responses must be packed bits of type uint8, got {self.responses.dtype}")
         if self.cohorts.dtype.kind not in "iu" or self.responses.dtype.kind not in "iu":
             raise WireError(f"report columns must be integers, got {self.cohorts.dtype} and {self.responses.dtype}")
 
@@ -87,10 +89,12 @@ class ReportTable:
         """The reports in an Arrow table or batch; the column `cohort` may be missing where there is one cohort."""
         import pyarrow as pa
 
-        digest = (table.schema.metadata or {}).get(b"deniable.survey", survey.digest.encode()).decode()
+        digest = (table.schema.metadata or {}).get(b"deniable.survey", survey.digest.encode()).decode(errors="replace")
         if digest != survey.digest:
             raise WireError(f"report table must be for survey {survey.digest[:8]}, got {digest[:8]}")
         names = table.schema.names
+        if max(names.count("cohort"), names.count("response")) > 1:
+            raise WireError(f"report table must have one column of each name, got {names}")
         if "response" not in names or ("cohort" not in names and survey.cohorts > 1):
             raise WireError(f"report table must have the columns 'cohort' and 'response', got {names}")
         for name in ("cohort", "response"):
@@ -100,7 +104,8 @@ class ReportTable:
         if isinstance(survey.mechanism, BitFlip):
             width = survey.mechanism.payload_bytes
             try:
-                if not (pa.types.is_binary(response.type) or pa.types.is_fixed_size_binary(response.type)):
+                kinds = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+                if not any(kind(response.type) for kind in kinds):
                     raise pa.ArrowInvalid
                 response = response.cast(pa.binary(width))
             except pa.ArrowInvalid:

@@ -71,6 +71,10 @@ def decode_all(
     if decoder is None:
         decoder = Inversion() if isinstance(survey.encoding, Direct) else LeastSquares()
     limit = Projected() if constraint is None else constraint
+    if not isinstance(decoder, Decoder):
+        raise DecodeError(f"decoder must be a value such as LeastSquares(), got {decoder!r}")
+    if not isinstance(limit, Constraint):
+        raise DecodeError(f"constraint must be a value such as Projected(), got {limit!r}")
     solutions = decoder.solve(tallies, design)
     return [
         Estimate.of(solution, symbols, decoder, limit, tally, design)
@@ -85,7 +89,7 @@ def _candidates(survey: Survey, candidates: Iterable[object] | None) -> tuple[Sy
         return survey.symbols
     if candidates is None:
         raise DecodeError("candidates must be given for an open alphabet: the symbols to look for")
-    if isinstance(candidates, (str, bytes)):
+    if isinstance(candidates, (str, bytes)) or not isinstance(candidates, Iterable):
         raise DecodeError(f"candidates must be a collection of symbols, got one {type(candidates).__name__}")
     found = tuple(canonical_symbol(value) for value in candidates)
     if not found:

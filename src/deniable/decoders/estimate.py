@@ -1,5 +1,6 @@
 """`Estimate`: a distribution that is never a bare number, with its standard errors, intervals and provenance."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from deniable.decoders.simplex import project
 from deniable.design import Design
 from deniable.errors import DecodeError
 from deniable.survey import Direct, Symbol
+from deniable.survey.alphabet import canonical_symbol, symbol_to_json
 from deniable.tally import Tally
 from deniable.theory.covariance import score_covariance
 
@@ -89,9 +91,28 @@ class Estimate:
         """The digest of the survey that was answered."""
         return self.tally.survey.digest
 
-    def __getitem__(self, symbol: Symbol) -> float:
+    def __getitem__(self, symbol: object) -> float:
         """The probability of one symbol."""
-        return float(self.probabilities[self.symbols.index(symbol)])
+        place = self._places.get(canonical_symbol(symbol))
+        if place is None:
+            raise DecodeError(f"symbol must be one of the {len(self.symbols)} that were decoded")
+        return float(self.probabilities[place])
+
+    @cached_property
+    def _places(self) -> dict[Symbol, int]:
+        return {symbol: place for place, symbol in enumerate(self.symbols)}
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """One distinct text a symbol: text and integers as they are, bytes and mixtures as JSON.
+
+        >>> import deniable as dn
+        >>> dn.decode(dn.Tally(dn.krr(symbols=["1", 1], epsilon=1), [[3, 1]])).labels
+        ('"1"', '1')
+        """
+        if {type(symbol) for symbol in self.symbols} in ({str}, {int}):
+            return tuple(str(symbol) for symbol in self.symbols)
+        return tuple(json.dumps(symbol_to_json(symbol), ensure_ascii=False) for symbol in self.symbols)
 
     @property
     def _is_direct(self) -> bool:
@@ -116,9 +137,11 @@ class Estimate:
     def covariance(self) -> Floats:
         """The estimated covariance of `raw`, S x S.
 
-        Exact up to the plug-in of observed column frequencies for their expectations, given the cohort sizes. It is
-        the spread of `raw` whether or not the candidates are complete; what `raw` is centred on is the population only
-        if they are, because mass that no candidate explains spreads over those that share its cells.
+        The exact formula with what was observed in place of what is expected. Where an answer occupies one cell (every
+        mechanism but O-RAPPOR with h > 1) that is the column frequencies of each cohort, so this is the spread of `raw`
+        whether or not the candidates are complete. With h > 1 bits of one answer go together, and which do is known
+        only through the estimate itself: then it assumes that the candidates are complete. What `raw` is *centred* on
+        is the population only if they are: mass that no candidate explains spreads over those that share its cells.
         """
         if len(self.symbols) > _DENSE_AT_MOST:
             raise DecodeError(
@@ -129,22 +152,13 @@ class Estimate:
         design = self._system
         keep = tally.reports > 0 if self.per_cohort else np.ones(len(tally.reports), bool)
         reports = tally.reports[keep].astype(np.float64)
-        population = project(self.raw)
-        observed = None
-        if self.per_cohort and (reports >= 2).all():
-            observed = tally.counts[keep] / reports[:, None]
+        # Frequencies need two reports a cohort; a model of all bits at once needs one population behind them all.
+        observed = tally.counts[keep] / reports[:, None] if (reports >= 2).all() and design.hashes == 1 else None
+        inverse = None
+        if self.per_cohort:
             # The plain plug-in m (1 - m) / n is short by (n - 1) / n on average.
-            inverse = 1 / reports if self._is_direct else 1 / (reports - 1)
-        elif self.per_cohort:
-            inverse = 1 / reports
-        middle = score_covariance(
-            design,
-            mechanism,
-            population,
-            inverse if self.per_cohort else None,
-            n=tally.n,
-            observed=observed,
-        )
+            inverse = 1 / reports if observed is None or self._is_direct else 1 / (reports - 1)
+        middle = score_covariance(design, mechanism, project(self.raw), inverse, n=tally.n, observed=observed)
         if self._is_direct:
             return middle
         factor = design.factor
@@ -161,7 +175,9 @@ class Estimate:
         """
         if self._is_direct:  # exactly binomial: no matrix is needed
             mechanism = self.tally.survey.mechanism
-            m = self.tally.counts[0] / self.n
+            # A count of none or all would claim to be certain; half a report keeps it from that.
+            edge = 0.5 / (self.n + 1)
+            m = np.clip(self.tally.counts[0] / self.n, edge, 1 - edge)
             return np.asarray(np.sqrt(m * (1 - m) / self.n) / float(mechanism.hit - mechanism.miss))
         spread = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
         return np.where(self._system.factor.estimable, spread, np.inf)
@@ -216,7 +232,7 @@ class Estimate:
 
         kinds = {type(symbol) for symbol in self.symbols}
         fits = kinds != {int} or all(-(2**63) <= s < 2**63 for s in self.symbols if isinstance(s, int))
-        names = list(self.symbols) if len(kinds) == 1 and fits else [str(symbol) for symbol in self.symbols]
+        names = list(self.symbols) if len(kinds) == 1 and fits else list(self.labels)
         low, high = self.intervals(level).T
         return pa.table(
             {
@@ -235,7 +251,7 @@ class Estimate:
 
         order = np.argsort(-self.probabilities, kind="stable")[:top]
         intervals = self.intervals(level)[order]
-        names = [str(self.symbols[i]) for i in order]
+        names = [self.labels[i] for i in order]
         return estimate_chart(names, self.probabilities[order], intervals, level=level)
 
     def __repr__(self) -> str:

@@ -53,10 +53,12 @@ class LeastSquares(Decoder):
         if whole:
             right = design.adjoint(np.stack([unbias(tallies[i], per_cohort=self.per_cohort) for i in whole]))
             found |= zip(whole, self._solve(design, right), strict=True)
+        parts: dict[bytes, Design] = {}
         for i, tally in enumerate(tallies):
             if i not in found:
-                part = design.only(tally.reports > 0)
-                found[i] = self._solve(part, part.adjoint(unbias(tally)[tally.reports > 0][None]))[0]
+                seen = tally.reports > 0
+                part = parts.setdefault(seen.tobytes(), design.only(seen))
+                found[i] = self._solve(part, part.adjoint(unbias(tally)[seen][None]))[0]
         return [Solution(found[i], found[i]) for i in range(len(tallies))]
 
     def _solve(self, design: Design, right: Floats) -> Floats:

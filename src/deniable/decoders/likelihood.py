@@ -55,12 +55,13 @@ class Likelihood(Decoder):
         for tally, raw in zip(tallies, raws, strict=True):
             mechanism = tally.survey.mechanism
             hit, miss = float(mechanism.hit), float(mechanism.miss)
+            r = float(mechanism.hit - mechanism.miss)
             if not direct:
                 values = maximize(CohortLikelihood(tally, design), project(raw), self.tolerance)
             elif isinstance(mechanism, BitFlip):
                 values, _ = composite_bits(tally.counts[0], tally.n, hit, miss, self.tolerance)
             else:
-                values = water_fill(tally.counts[0], miss / (hit - miss))
+                values = water_fill(tally.counts[0], miss / r)
             solutions.append(Solution(values, raw))
         return solutions
 

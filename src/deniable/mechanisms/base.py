@@ -1,22 +1,31 @@
 """What every randomiser is: a channel Q on cells, with its privacy claim attached."""
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from deniable.errors import SurveyError
 from deniable.mechanisms.odds import log_floor
 from deniable.noise import Entropy
 
-__all__ = ["Mechanism", "check_size"]
+__all__ = ["Mechanism", "check_size", "whole_number"]
+
+
+def whole_number(value: Any) -> int | None:
+    """The integer that `value` is, or None; nothing of the value, nor an error about it, gets out."""
+    try:
+        return int(operator.index(value))
+    except TypeError:
+        return None
 
 
 def check_size(name: str, value: object, low: int, high: int) -> int:
     """`value` if it is an integer in [low, high], else a sentence that names it."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    number = None if isinstance(value, bool) else whole_number(value)
+    if number is None:
         raise SurveyError(f"{name} must be an integer, got {type(value).__name__}")
-    number = int(value.__index__())
     if not low <= number <= high:
         raise SurveyError(
             f"{name} must be at least {low}, got {number}"

@@ -4,6 +4,7 @@ from deniable.survey.alphabet import Alphabet, Symbol
 from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
 from deniable.survey.files import write_atomically
 from deniable.survey.presets import krappor, krr, orappor, orr, warner
+from deniable.survey.reading import strict_json
 from deniable.survey.survey import Survey
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "krr",
     "orappor",
     "orr",
+    "strict_json",
     "warner",
     "write_atomically",
 ]

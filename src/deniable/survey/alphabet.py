@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from deniable.errors import AlphabetError, SurveyError
+from deniable.mechanisms.base import whole_number
 
 __all__ = ["Alphabet", "Symbol", "canonical_symbol", "symbol_bytes", "symbol_from_json", "symbol_to_json"]
 
@@ -33,9 +34,9 @@ def canonical_symbol(value: object) -> Symbol:
         return text if text.isascii() else _valid_unicode(unicodedata.normalize("NFC", text))
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    number = None if isinstance(value, bool) else whole_number(value)
+    if number is None:
         raise AlphabetError(f"symbol must be text, an integer or bytes, got {type(value).__name__}")
-    number = int(value.__index__())
     if abs(number) >= _LONG:
         raise AlphabetError(f"symbol must be an integer of at most {_DIGITS} digits, got a longer one; use text")
     return number
@@ -112,6 +113,10 @@ class Alphabet:
     _index: dict[Symbol, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if self.symbols is not None:
+            object.__setattr__(self, "symbols", tuple(canonical_symbol(s) for s in self.symbols))
+        if self.other is not None:
+            object.__setattr__(self, "other", canonical_symbol(self.other))
         object.__setattr__(self, "_index", {s: i for i, s in enumerate(self.symbols or ())})
         if self.symbols is None:
             if self.other is not None:

@@ -16,7 +16,8 @@ def write_atomically(path: str | os.PathLike[str], data: bytes, *, mode: int = 0
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            os.fchmod(file.fileno(), mode)
+            if os.name == "posix":
+                os.fchmod(file.fileno(), mode)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -26,6 +27,8 @@ def write_atomically(path: str | os.PathLike[str], data: bytes, *, mode: int = 0
             os.link(temporary, target)
     finally:
         Path(temporary).unlink(missing_ok=True)
+    if os.name != "posix":
+        return
     folder = os.open(target.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -10,16 +10,15 @@ from typing import Any
 
 from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, BitFlip, Mechanism, epsilon_text
-from deniable.mechanisms.base import check_size
-from deniable.survey.alphabet import Alphabet, symbol_from_json
+from deniable.survey.alphabet import Alphabet
 from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
 from deniable.survey.files import write_atomically
+from deniable.survey.reading import read_alphabet, read_encoding, read_mechanism, record, strict_json
 
 __all__ = ["Survey"]
 
 FORMAT = "deniable-survey/1"
 MAX_COUNTERS = 1 << 27
-_MAX_TEXT = 1 << 28
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -162,32 +161,19 @@ class Survey:
     @classmethod
     def from_json(cls, text: str | bytes) -> "Survey":
         """The survey in a JSON text; refuses unknown fields, wrong types, wrong thresholds and a wrong digest."""
-        if not isinstance(text, (str, bytes)):
-            raise SurveyError(f"survey must be JSON text, got {type(text).__name__}")
-        if len(text) > _MAX_TEXT:
-            raise SurveyError(f"survey text must be at most {_MAX_TEXT} characters, got {len(text)}")
-        try:
-            # Decoded here because json.loads would also guess UTF-16 and UTF-32, which other readers refuse.
-            decoded = text.decode("utf-8") if isinstance(text, bytes) else text
-            fields = json.loads(
-                decoded, object_pairs_hook=_no_duplicates, parse_float=_no_floats, parse_constant=_no_floats
-            )
-        except SurveyError:
-            raise
-        except (ValueError, RecursionError) as problem:
-            raise SurveyError(f"survey must be JSON text: {problem}") from None
-        return cls._from_fields(fields)
+        return cls.from_fields(strict_json(text))
 
     @classmethod
-    def _from_fields(cls, fields: object) -> "Survey":
-        top = _record("survey", fields, "format name alphabet encoding mechanism digest")
+    def from_fields(cls, fields: object) -> "Survey":
+        """The survey in a JSON object that `strict_json` has read."""
+        top = record("survey", fields, "format name alphabet encoding mechanism digest")
         if top["format"] != FORMAT:
             raise SurveyError(
                 f"format must be {FORMAT!r}, got {str(top['format'])[:40]!r}; this version reads no other"
             )
-        alphabet = _read_alphabet(top["alphabet"])
-        encoding = _read_encoding(top["encoding"], alphabet)
-        mechanism = _read_mechanism(top["mechanism"], encoding)
+        alphabet = read_alphabet(top["alphabet"])
+        encoding = read_encoding(top["encoding"], alphabet)
+        mechanism = read_mechanism(top["mechanism"], encoding)
         survey = cls(alphabet, encoding, mechanism, top["name"])
         if top["digest"] != survey.digest:
             raise SurveyError(
@@ -212,7 +198,7 @@ class Survey:
         size = "open alphabet" if self.alphabet.is_open else f"{len(self.alphabet)} symbols"
         shape = ""
         if not isinstance(self.encoding, Direct):
-            shape = f", {self.cells} cells, {self.cohorts} cohorts"
+            shape = f", {self.cells} cells, {self.cohorts} cohort" + "s" * (self.cohorts > 1)
         if self.hashes > 1:
             shape += f", {self.hashes} hashes"
         name = f" {self.name!r}" if self.name else ""
@@ -222,91 +208,4 @@ class Survey:
 
 def _canonical(fields: dict[str, object]) -> bytes:
     """Sorted keys, no blanks, UTF-8, integers only: the same bytes from every JSON writer."""
-    return json.dumps(fields, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(
-        "utf-8", "surrogatepass"
-    )
-
-
-def _no_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise SurveyError("survey fields must not repeat")
-    return found
-
-
-def _no_floats(text: str) -> object:
-    raise SurveyError(f"survey numbers must be integers, got {text[:40]!r}; epsilon is text")
-
-
-def _record(what: str, value: object, required: str, optional: str = "") -> dict[str, Any]:
-    """`value` as a record with exactly these fields, each of the type its name has everywhere in a survey."""
-    if not isinstance(value, dict):
-        raise SurveyError(f"{what} must be an object, got {type(value).__name__}")
-    needed = set(required.split())
-    if missing := sorted(needed - set(value)):
-        raise SurveyError(f"{what} must have the field {missing[0]!r}")
-    if unknown := sorted(set(value) - needed - set(optional.split())):
-        raise SurveyError(f"{what} must not have the field {unknown[0][:40]!r}; this version does not know it")
-    integers = {"cells", "cohorts", "hashes", "width"}
-    for name in set(value) - {"alphabet", "encoding", "mechanism", "symbols", "other" if what == "alphabet" else ""}:
-        wanted = int if name in integers else str
-        if type(value[name]) is not wanted:
-            shown = {int: "an integer", str: "text"}[wanted]
-            raise SurveyError(f"{what} field {name!r} must be {shown}, got {type(value[name]).__name__}")
-    return value
-
-
-def _read_alphabet(value: object) -> Alphabet:
-    kind = value.get("kind") if isinstance(value, dict) else None
-    if kind == "open":
-        _record("alphabet", value, "kind")
-        return Alphabet.open()
-    if kind != "closed":
-        raise SurveyError(f"alphabet kind must be 'open' or 'closed', got {str(kind)[:40]!r}")
-    fields = _record("alphabet", value, "kind symbols", "other")
-    if not isinstance(fields["symbols"], list):
-        raise SurveyError(f"alphabet symbols must be a list, got {type(fields['symbols']).__name__}")
-    other = symbol_from_json(fields["other"]) if "other" in fields else None
-    return Alphabet(tuple(symbol_from_json(s) for s in fields["symbols"]), other)
-
-
-def _read_encoding(value: object, alphabet: Alphabet) -> Encoding:
-    kind = value.get("kind") if isinstance(value, dict) else None
-    if kind == "direct":
-        return Direct(_record("encoding", value, "kind cells")["cells"])
-    if kind not in ("hashed", "permuted"):
-        raise SurveyError(f"encoding kind must be 'direct', 'hashed' or 'permuted', got {str(kind)[:40]!r}")
-    fields = _record("encoding", value, "kind cells cohorts hashes seed")
-    try:
-        seed = bytes.fromhex(fields["seed"])
-    except ValueError:
-        seed = b""
-    if seed.hex() != fields["seed"]:
-        raise SurveyError("encoding field 'seed' must be lower-case hexadecimal")
-    sizes = (fields["cells"], fields["cohorts"], fields["hashes"])
-    return Hashed(*sizes, seed) if kind == "hashed" else Permuted(len(alphabet), *sizes, seed)
-
-
-def _read_mechanism(value: object, encoding: Encoding) -> Mechanism:
-    kind = value.get("kind") if isinstance(value, dict) else None
-    mechanism: Mechanism
-    if kind == "krr":
-        fields = _record("mechanism", value, "kind epsilon width keep other")
-        mechanism = KRR(encoding.cells, fields["epsilon"])
-    elif kind == "bitflip":
-        fields = _record("mechanism", value, "kind epsilon width flip")
-        mechanism = BitFlip(encoding.cells, fields["epsilon"], min(2 * encoding.hashes, encoding.cells))
-    else:
-        raise SurveyError(f"mechanism kind must be 'krr' or 'bitflip', got {str(kind)[:40]!r}")
-    check_size("width", fields["width"], 64, 64)
-    if fields["epsilon"] != epsilon_text(mechanism.epsilon):
-        raise SurveyError(
-            f"epsilon must be spelled {epsilon_text(mechanism.epsilon)!r} in a survey, got {fields['epsilon'][:40]!r}"
-        )
-    for name, threshold in mechanism.thresholds().items():
-        if fields[name] != str(threshold):
-            raise SurveyError(
-                f"threshold {name!r} must be {threshold} for epsilon {fields['epsilon']}, got {fields[name][:40]!r}; "
-                "whoever wrote this survey computes another mechanism"
-            )
-    return mechanism
+    return json.dumps(fields, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()

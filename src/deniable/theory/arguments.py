@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 from deniable.errors import DeniableError
 from deniable.mechanisms import parse_epsilon
+from deniable.mechanisms.base import whole_number
 
 __all__ = ["Floats", "count_of", "distribution", "privacy"]
 
@@ -19,9 +20,9 @@ def count_of(name: str, value: object, low: int, high: int = _MOST) -> int:
     >>> count_of("n", 1000, 1)
     1000
     """
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    number = None if isinstance(value, bool) else whole_number(value)
+    if number is None:
         raise DeniableError(f"{name} must be an integer, got {type(value).__name__}; write int({name})")
-    number = int(value.__index__())
     if number < low:
         raise DeniableError(f"{name} must be at least {low}, got {number}")
     if number > high:
@@ -55,7 +56,7 @@ def distribution(p: npt.ArrayLike, size: int | None = None) -> Floats:
             f"p must have one entry for each of {size} symbols, got shape {found.shape}; "
             "keep the order of the symbols and give 0 to those that do not occur"
         )
-    if found.ndim != 1 or len(found) < 2:
+    if size is None and (found.ndim != 1 or len(found) < 2):
         raise DeniableError(f"p must have one entry for each of at least 2 symbols, got shape {found.shape}")
     bad = ~(np.isfinite(found) & (found >= 0))
     if bad.any():

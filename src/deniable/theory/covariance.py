@@ -23,6 +23,7 @@ from deniable.design import Design, design_of
 from deniable.errors import DecodeError
 from deniable.mechanisms import BitFlip, Mechanism
 from deniable.survey import Survey
+from deniable.theory.arguments import count_of, distribution
 
 __all__ = ["expected_inverse", "least_squares_moments", "score_covariance"]
 
@@ -53,11 +54,13 @@ def least_squares_moments(
     (True, (8, 8))
     """
     design = design_of(survey, symbols)
-    population = np.asarray(p, np.float64)
-    if population.shape != (design.symbols,):
-        raise DecodeError(f"p must have one entry for each of {design.symbols} symbols, got shape {population.shape}")
-    if n < 1:
-        raise DecodeError(f"n must be at least 1, got {n}")
+    population = distribution(p, design.symbols)
+    n = count_of("n", n, 1)
+    if per_cohort and survey.cohorts > 1 and n < 8 * survey.cohorts:
+        raise DecodeError(
+            f"n must be at least 8 reports a cohort ({8 * survey.cohorts}) for the per-cohort normalisation, got {n}: "
+            "empty cohorts have no closed form; use per_cohort=False"
+        )
     if per_cohort:
         inverse = np.full(survey.cohorts, expected_inverse(n, survey.cohorts))
         middle = score_covariance(design, survey.mechanism, population, inverse)
@@ -77,6 +80,8 @@ def expected_inverse(n: int, cohorts: int) -> float:
     """
     if cohorts == 1:
         return 1.0 / n
+    if n > 10**6 * cohorts:  # 1 / mean * (1 + variance / mean**2), to 1e-11
+        return cohorts / n * (1 + (1 - 1 / cohorts) * cohorts / n)
     from scipy.special import gammaln, xlog1py, xlogy
 
     q = 1.0 / cohorts
@@ -100,8 +105,7 @@ def score_covariance(
 
     `observed` column frequencies stand in for m = miss + r H p where they are given.
     """
-    hit, miss = float(mechanism.hit), float(mechanism.miss)
-    r = hit - miss
+    miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
     m = miss + r * design.forward(p) if observed is None else observed
     x = (m - miss) / r
     bits = isinstance(mechanism, BitFlip)

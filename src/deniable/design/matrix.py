@@ -22,12 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.columns.encode import Cells, Words, cell_table, keys_of
+from deniable.design.factor import GramFactor
 from deniable.survey import Encoding, Survey
 
 if TYPE_CHECKING:
     import scipy.sparse
 
-__all__ = ["Design", "design_of"]
+__all__ = ["Design", "design_from_keys", "design_of"]
 
 _FUSED_CELLS = 1 << 18  # tables of 2 MiB: they stay in the second-level cache
 _SPARSE_CELLS = 32  # cells beyond which few candidates share one
@@ -178,7 +179,7 @@ class Design:
         return self.weighted_gram()
 
     @cached_property
-    def factor(self) -> "GramFactor":
+    def factor(self) -> GramFactor:
         """The Gram matrix, factored once for every tally and every epsilon."""
         return GramFactor.of(self.gram)
 
@@ -231,47 +232,6 @@ def _on_every_core(work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[An
     if not _POOL:
         _POOL.append(ThreadPoolExecutor(os.cpu_count()))
     return list(_POOL[0].map(work, pieces))
-
-
-@dataclass(frozen=True)
-class GramFactor:
-    """(H' H)^+ ready to be applied: by Cholesky when H has full column rank, by its eigenvectors when not.
-
-    `estimable[s]` says whether the data determine p_s at all: whether row s of H^+ H is the unit row.
-    """
-
-    rank: int
-    condition: float
-    estimable: npt.NDArray[np.bool_]
-    _cholesky: Floats | None
-    _roots: Floats | None  # V / sqrt(eigenvalues) over the range, so that G^+ = roots @ roots.T
-
-    @classmethod
-    def of(cls, gram: Floats) -> "GramFactor":
-        from scipy.linalg import eigh, lapack
-
-        size = len(gram)
-        norm = float(np.abs(gram).sum(axis=0).max(initial=0.0))
-        factor, status = lapack.dpotrf(gram, lower=0, clean=0)
-        if status == 0:
-            reciprocal, _ = lapack.dpocon(factor, norm)
-            if reciprocal > 1e-11:
-                return cls(size, 1 / float(reciprocal), np.ones(size, bool), factor, None)
-        values, vectors = eigh(gram, check_finite=False)
-        kept = values > max(size, 1) * np.finfo(float).eps * 4 * values[-1]
-        basis = vectors[:, kept]
-        leverage = (basis**2).sum(axis=1)
-        spread = float(values[-1] / values[kept][0]) if kept.any() else np.inf
-        return cls(int(kept.sum()), spread, leverage > 1 - 1e-8, None, basis / np.sqrt(values[kept]))
-
-    def solve(self, right: Floats) -> Floats:
-        """G^+ b for b of shape (S,) or (S, R)."""
-        if self._cholesky is not None:
-            from scipy.linalg import cho_solve
-
-            return np.asarray(cho_solve((self._cholesky, False), right, check_finite=False))
-        assert self._roots is not None
-        return np.asarray(self._roots @ (self._roots.T @ right))
 
 
 def _row_digests(rows: Cells) -> npt.NDArray[np.void]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from deniable.design import Design, design_of
 from deniable.errors import DecodeError
-from deniable.mechanisms import BitFlip
+from deniable.mechanisms import Mechanism
 from deniable.survey import Survey
 from deniable.tally import Tally
 from deniable.theory.arguments import count_of, distribution
@@ -52,7 +52,7 @@ def simulate(
     n = count_of("n", n, 0, 2**63 - 1)
     _check_generator(rng)
     reports = rng.multinomial(n, np.full(survey.cohorts, 1.0 / survey.cohorts))
-    if not isinstance(survey.mechanism, BitFlip):
+    if survey.mechanism.one_column:
         law = cell_probabilities(survey, population, symbols=symbols)
         counts = rng.multinomial(reports, law / law.sum(axis=1, keepdims=True))
         return Tally(survey, counts, reports)
@@ -88,7 +88,7 @@ def simulate_counts(
     reports = placed.sum(axis=1)
     occupied = _occupied(design, placed)
     mechanism = survey.mechanism
-    if isinstance(mechanism, BitFlip):
+    if not mechanism.one_column:
         return Tally(survey, _flipped(mechanism, occupied, reports, rng), reports)
     # k-RR is "the truth with probability hit - miss, else any cell at random, the true one included".
     kept = rng.binomial(occupied, float(mechanism.hit - mechanism.miss))
@@ -142,7 +142,7 @@ def _occupied(design: Design, placed: Counts) -> Counts:
     return occupied[:, : design.cells]
 
 
-def _flipped(mechanism: BitFlip, occupied: Counts, reports: Counts, rng: np.random.Generator) -> Counts:
+def _flipped(mechanism: Mechanism, occupied: Counts, reports: Counts, rng: np.random.Generator) -> Counts:
     """Column sums of the noisy bits: set bits that stay, and unset bits that flip, are independent binomials."""
     stayed = rng.binomial(occupied, float(mechanism.hit))
     return np.asarray(stayed + rng.binomial(reports[:, None] - occupied, float(mechanism.miss)), np.int64)

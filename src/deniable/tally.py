@@ -66,14 +66,10 @@ class Tally:
         if counts is not None:
             given = np.asarray(counts)
             # Where a report hits exactly one column, the reports per cohort are the row sums.
-            sums = given.sum(axis=-1) if reports is None and self._one_each else reports
+            sums = given.sum(axis=-1) if reports is None and self.survey.mechanism.one_column else reports
             if sums is None:
                 raise TallyError("reports must be given beside counts: bit reports do not determine them")
             self.add(given, np.asarray(sums))
-
-    @property
-    def _one_each(self) -> bool:
-        return self.survey.mechanism.outputs == self.survey.columns
 
     @property
     def counts(self) -> Counts:
@@ -146,7 +142,7 @@ class Tally:
         self._refuse_overflow(total)
         if (counts > reports[:, None]).any():
             raise TallyError("counts must not exceed the reports of their cohort")
-        if self._one_each:
+        if self.survey.mechanism.one_column:
             # Row sums modulo 2**64, and their size in floating point: a sum that wrapped is off by 2**64 or more.
             same = counts.astype(np.uint64).sum(axis=1, dtype=np.uint64) == reports.astype(np.uint64)
             near = counts.astype(np.float64).sum(axis=1) < 1.5 * reports.astype(np.float64) + 1

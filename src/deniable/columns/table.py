@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from deniable.columns.counting import count_bits, count_cells
 from deniable.errors import TallyMismatch, WireError
-from deniable.mechanisms import BitFlip
 from deniable.reports import Report
 from deniable.survey import Survey
 from deniable.tally import Tally
@@ -37,7 +36,7 @@ class ReportTable:
     responses: npt.NDArray[np.unsignedinteger[Any]]
 
     def __post_init__(self) -> None:
-        bits = isinstance(self.survey.mechanism, BitFlip)
+        bits = not self.survey.mechanism.one_column
         shape = (len(self.cohorts), self.survey.mechanism.payload_bytes) if bits else (len(self.cohorts),)
         if self.cohorts.ndim != 1 or self.responses.shape != shape:
             raise WireError(f"responses must have shape {shape}, got {self.responses.shape}")
@@ -101,7 +100,7 @@ class ReportTable:
             if name in names and table.column(name).null_count:
                 raise WireError(f"column {name!r} must not have nulls, got {table.column(name).null_count}")
         response = _one_chunk(table.column("response"))
-        if isinstance(survey.mechanism, BitFlip):
+        if not survey.mechanism.one_column:
             width = survey.mechanism.payload_bytes
             try:
                 kinds = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)

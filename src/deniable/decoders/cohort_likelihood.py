@@ -10,7 +10,6 @@ import numpy.typing as npt
 from deniable.decoders.simplex import project
 from deniable.design import Design
 from deniable.errors import DecodeError
-from deniable.mechanisms import BitFlip
 from deniable.tally import Tally
 
 __all__ = ["CohortLikelihood", "maximize"]
@@ -31,7 +30,7 @@ class CohortLikelihood:
         self.miss = float(mechanism.miss)
         self.r = float(mechanism.hit - mechanism.miss)
         self.hits = tally.counts / tally.n
-        self.misses = tally.reports[:, None] / tally.n - self.hits if isinstance(mechanism, BitFlip) else None
+        self.misses = None if mechanism.one_column else tally.reports[:, None] / tally.n - self.hits
 
     def value(self, x: Floats) -> float:
         m = self.miss + self.r * x

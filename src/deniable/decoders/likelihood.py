@@ -15,7 +15,6 @@ from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.simplex import project
 from deniable.design import Design
 from deniable.errors import DecodeError
-from deniable.mechanisms import BitFlip
 from deniable.survey import Direct
 from deniable.tally import Tally
 
@@ -58,7 +57,7 @@ class Likelihood(Decoder):
             r = float(mechanism.hit - mechanism.miss)
             if not direct:
                 values = maximize(CohortLikelihood(tally, design), project(raw), self.tolerance)
-            elif isinstance(mechanism, BitFlip):
+            elif not mechanism.one_column:
                 values, _ = composite_bits(tally.counts[0], tally.n, hit, miss, self.tolerance)
             else:
                 values = water_fill(tally.counts[0], miss / r)

@@ -92,6 +92,14 @@ class Mechanism(ABC):
         """The integers that define the channel, by the names surveys store them under."""
 
     @property
+    def one_column(self) -> bool:
+        """Whether a response is the number of the one column it hits; otherwise it is a bitmap of the columns hit.
+
+        Everything behind the wire (tables, tallies, simulation, covariance) asks this and not which mechanism it is.
+        """
+        return self.outputs == self.columns
+
+    @property
     def payload_bytes(self) -> int:
         """Bytes of a packed response; the same for every answer."""
         return ((self.outputs - 1).bit_length() + 7) // 8

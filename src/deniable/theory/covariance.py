@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from deniable.design import Design, design_of
 from deniable.errors import DecodeError
-from deniable.mechanisms import BitFlip, Mechanism
+from deniable.mechanisms import Mechanism
 from deniable.survey import Survey
 from deniable.theory.arguments import count_of, distribution
 
@@ -108,7 +108,7 @@ def score_covariance(
     miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
     m = miss + r * design.forward(p) if observed is None else observed
     x = (m - miss) / r
-    bits = isinstance(mechanism, BitFlip)
+    bits = not mechanism.one_column
     if inverse is None:
         assert n is not None
         weights = np.full(design.cohorts, design.cohorts / n)

@@ -102,7 +102,7 @@ def test_long_text_is_shared_out_and_put_together(monkeypatch: pytest.MonkeyPatc
 
 
 def test_cohorts_must_exist() -> None:
-    with pytest.raises(dn.SurveyError, match="cohorts must be from 0 to 2"):
+    with pytest.raises(dn.SurveyError, match="cohorts must be from 0 to 2, got 3 to 3"):
         dn.privatize(SMALL["orr-open"], ["a"], cohorts=[3])
 
 

@@ -40,9 +40,9 @@ def test_sizes_out_of_range() -> None:
     refused(lambda: orappor(hashes=0), "hashes must be at least 1, got 0")
     refused(lambda: orappor(hashes=65), "hashes must be at most 64, got 65")
     refused(lambda: orappor(cells=2**16 + 1), "cells must be at most 65536, got 65537")
-    refused(lambda: orr(seed=b"short"), "seed must be 8 to 64 bytes")
-    refused(lambda: orr(seed=bytes(65)), "seed must be 8 to 64 bytes")
-    refused(lambda: orr(seed="0123456789abcdef"), "seed must be 8 to 64 bytes")
+    refused(lambda: orr(seed=b"short"), "seed must be 8 to 64 bytes, got 5 bytes")
+    refused(lambda: orr(seed=bytes(65)), "seed must be 8 to 64 bytes, got 65 bytes")
+    refused(lambda: orr(seed="0123456789abcdef"), "seed must be 8 to 64 bytes, got str")
     refused(
         lambda: orr(cells=2**20, cohorts=2**10, epsilon=10),
         "cohorts times cells must be at most 134217728, got 1073741824; use fewer cohorts or cells",
@@ -90,8 +90,11 @@ def test_parts_must_fit_together() -> None:
 
 
 def test_names() -> None:
-    refused(lambda: dn.warner(epsilon=1, name="x" * 501), "name must be text of at most 500 characters")
-    refused(lambda: dn.warner(epsilon=1, name=5), "name must be text of at most 500 characters")  # type: ignore[arg-type]
+    refused(
+        lambda: dn.warner(epsilon=1, name="x" * 501), "name must be text of at most 500 characters, got 501 characters"
+    )
+    no_text = "name must be text of at most 500 characters, got int"
+    refused(lambda: dn.warner(epsilon=1, name=5), no_text)  # type: ignore[arg-type]
     refused(
         lambda: dn.warner(epsilon=1, name="\ud800"), "name must be valid Unicode text, got one with a lone surrogate"
     )

@@ -78,7 +78,9 @@ def _checked_cohorts(survey: Survey, cohorts: npt.NDArray[Any]) -> npt.NDArray[A
     if cohorts.ndim != 1 or cohorts.dtype.kind not in "iu":
         raise SurveyError(f"cohorts must be integers, one a row, got {cohorts.dtype} of shape {cohorts.shape}")
     if cohorts.size and not (int(cohorts.min()) >= 0 and int(cohorts.max()) < survey.cohorts):
-        raise SurveyError(f"cohorts must be from 0 to {survey.cohorts - 1}")
+        raise SurveyError(
+            f"cohorts must be from 0 to {survey.cohorts - 1}, got {int(cohorts.min())} to {int(cohorts.max())}"
+        )
     return cohorts
 
 

@@ -76,7 +76,9 @@ def _check_sizes(encoding: "Hashed | Permuted") -> None:
     check_size("cohorts", encoding.cohorts, 1, MAX_COHORTS)
     check_size("hashes", encoding.hashes, 1, MAX_HASHES)
     if not isinstance(encoding.seed, bytes) or not 8 <= len(encoding.seed) <= 64:
-        raise SurveyError("seed must be 8 to 64 bytes")
+        seed = encoding.seed
+        shown = f"{len(seed)} bytes" if isinstance(seed, bytes) else type(seed).__name__
+        raise SurveyError(f"seed must be 8 to 64 bytes, got {shown}")
 
 
 @dataclass(frozen=True, slots=True)

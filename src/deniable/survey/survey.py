@@ -43,7 +43,8 @@ class Survey:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or len(self.name) > 500:
-            raise SurveyError("name must be text of at most 500 characters")
+            shown = f"{len(self.name)} characters" if isinstance(self.name, str) else type(self.name).__name__
+            raise SurveyError(f"name must be text of at most 500 characters, got {shown}")
         try:
             self.name.encode("utf-8")
         except UnicodeEncodeError:

@@ -99,6 +99,8 @@ class Tally:
             self._accumulate_all([item])
         elif isinstance(item, _Countable):
             item.add_to(self)
+        elif hasattr(item, "schema"):  # Arrow tables belong to the room of columns, which this one does not see
+            raise TallyError("an Arrow table must be counted first; use tally += dn.count(tally.survey, table)")
         elif isinstance(item, Iterable):
             self._accumulate_all(item)
         else:

@@ -229,3 +229,14 @@ def test_reports_of_wrong_types_are_refused(report: dn.Report) -> None:
         dn.Tally(KRR).accumulate(report)
     with pytest.raises(dn.WireError, match="report cohort must be an integer and its payload bytes, got"):
         report.pack()
+
+
+def test_an_arrow_table_is_sent_to_count() -> None:
+    table = dn.privatize(KRR, ["a", "b"]).to_arrow()
+    tally = dn.Tally(KRR)
+    sentence = r"an Arrow table must be counted first; use tally \+= dn.count\(tally.survey, table\)"
+    with pytest.raises(dn.TallyError, match=sentence):
+        tally.accumulate(table)
+    tally += dn.count(tally.survey, table)
+    tally.accumulate(dn.privatize(KRR, ["a"]))
+    assert tally.n == 3

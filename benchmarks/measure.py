@@ -45,7 +45,6 @@ def compare(
     *,
     rounds: int = 9,
     per: int = 1,
-    theirs_per: int | None = None,
 ) -> Line:
     """Time both in turn, `rounds` times; `per` is how many items one call handles."""
     ours(), theirs()
@@ -53,4 +52,4 @@ def compare(
     for _ in range(rounds):
         best_ours = min(best_ours, timed(ours))
         best_theirs = min(best_theirs, timed(theirs))
-    return Line(what, reference, best_ours / per, best_theirs / (theirs_per or per), target)
+    return Line(what, reference, best_ours / per, best_theirs / per, target)

@@ -118,7 +118,7 @@ class Tally:
             elif isinstance(item, Report):
                 report = item
                 if report.survey.digest != self.survey.digest:
-                    raise self._mismatch("report", report.survey)
+                    raise self.mismatch("report", report.survey)
                 report.check()
             else:
                 raise TallyError(f"a batch must hold reports or packed bytes, got {type(item).__name__}")
@@ -159,7 +159,8 @@ class Tally:
         if self._n + more > _MOST:
             raise TallyError(f"a tally must hold at most 2**63 - 1 reports, got {self._n} and {more} more")
 
-    def _mismatch(self, what: str, theirs: Survey) -> TallyMismatch:
+    def mismatch(self, what: str, theirs: Survey) -> TallyMismatch:
+        """The error for counts that answer another survey than this tally's."""
         return TallyMismatch(
             f"{what} is for survey {theirs.digest[:8]}, this tally is for {self.survey.digest[:8]}; "
             "merge only what answers one survey",
@@ -170,7 +171,7 @@ class Tally:
     def merge(self, other: "Tally") -> None:
         """Add another tally of the same survey to this one."""
         if other.survey.digest != self.survey.digest:
-            raise self._mismatch("tally", other.survey)
+            raise self.mismatch("tally", other.survey)
         self._refuse_overflow(other._n)
         self._counts += other._counts
         self._reports += other._reports

@@ -228,6 +228,7 @@ def shown(problem: BaseException) -> str:
         {SECRET: 1},
         SECRET,
         SECRET.encode(),
+        memoryview(SECRET.encode()),
         {SECRET},
     ],
 )
@@ -286,3 +287,30 @@ def test_report_tables_are_checked_at_the_door() -> None:
         dn.count(krr, foreign)
     large = pa.table({"response": pa.array([b"\x01"], pa.large_binary())})
     assert dn.count(bits, large).n == 1
+
+
+class Series:
+    """A column of another library whose way into Arrow fails with an answer in its message."""
+
+    def __init__(self, values: list[object], name: str) -> None:
+        self.values = values
+        setattr(type(self), name, self.fail)
+
+    def fail(self, *_: object, **__: object) -> Any:
+        raise pa.ArrowInvalid(f"Could not convert {self.values[-1]!r}")
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Any:
+        return iter(self.values)
+
+
+@pytest.mark.parametrize("name", ["__arrow_c_stream__", "__arrow_c_array__", "__arrow_array__"])
+def test_columns_of_other_libraries_do_not_speak_for_us(name: str) -> None:
+    kind = type("Other", (Series,), {})
+    with pytest.raises(dn.AlphabetError) as caught:
+        dn.privatize(SMALL["krr"], kind([1, SECRET], name))
+    assert caught.value.__context__ is None
+    assert "secret answer" not in shown(caught.value)
+    assert len(dn.privatize(SMALL["orr-open"], kind([1, SECRET], name))) == 2

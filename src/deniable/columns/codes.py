@@ -1,8 +1,10 @@
-"""From a column of answers to codes: each distinct symbol is looked up or hashed once, nothing is done row by row.
+"""From a column of answers to codes: each distinct symbol is looked up or hashed once.
 
+Nothing is done row by row in Python, except for columns that Arrow has no one type for (mixed lists, huge integers).
 No message from here shows an answer, nor does one from Arrow: rows that cannot be encoded are counted, never quoted.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +33,7 @@ class Unencodable(AlphabetError):
 
 def readable(column: Any) -> Any:
     """A column with a length and an order: a NumPy or Arrow array, or a list made of anything else."""
-    if isinstance(column, (str, bytes, bytearray, dict, set, frozenset)):
+    if isinstance(column, (str, bytes, bytearray, memoryview, dict, set, frozenset)):
         raise AlphabetError(f"column must be a column of answers, got one {type(column).__name__}; pass a list of them")
     if isinstance(column, np.ndarray):
         if column.ndim != 1:
@@ -41,26 +43,26 @@ def readable(column: Any) -> Any:
 
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
         return column
-    if hasattr(column, "__arrow_c_stream__"):
-        return pa.chunked_array(column)
-    if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_array__"):
-        return pa.array(column)
-    try:
-        return column if isinstance(column, list) else list(column)
-    except TypeError:
-        raise AlphabetError(f"column must be a column of answers, got {type(column).__name__}") from None
+    if any(hasattr(column, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "__arrow_array__")):
+        array = _arrow_or_none(column)
+        if array is not None:
+            return array
+    if not isinstance(column, Iterable):
+        raise AlphabetError(f"column must be a column of answers, got {type(column).__name__}")
+    return column if isinstance(column, list) else list(column)
 
 
-def _arrow_or_none(column: Any) -> "pa.Array | None":
-    """The column as an Arrow array, or None where Arrow has no one type for it (mixed, very large, malformed text).
+def _arrow_or_none(column: Any) -> "pa.Array | pa.ChunkedArray | None":
+    """The column in Arrow's form, or None where Arrow has no one type for it (mixed, very large, malformed text).
 
-    Whatever Arrow or the codec says about it stays in here: their messages, and the exceptions themselves, hold values.
+    Whatever Arrow, a codec or the column's own library says about it stays in here: their messages, and the exceptions
+    themselves, hold values.
     """
     import pyarrow as pa
 
     try:
-        return pa.array(column)
-    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+        return pa.chunked_array(column) if hasattr(column, "__arrow_c_stream__") else pa.array(column)
+    except Exception:
         return None
 
 

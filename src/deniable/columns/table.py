@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.columns.counting import count_bits, count_cells
-from deniable.errors import TallyMismatch, WireError
+from deniable.errors import WireError
 from deniable.reports import Report
 from deniable.survey import Survey
 from deniable.tally import Tally
@@ -61,12 +61,7 @@ class ReportTable:
     def add_to(self, tally: Tally) -> None:
         """Count every report into `tally`; all of them, or none if one is out of range."""
         if tally.survey.digest != self.survey.digest:
-            raise TallyMismatch(
-                f"report table is for survey {self.survey.digest[:8]}, this tally is for {tally.survey.digest[:8]}; "
-                "merge only what answers one survey",
-                ours=tally.survey.digest,
-                theirs=self.survey.digest,
-            )
+            raise tally.mismatch("report table", self.survey)
         counter = count_bits if self.responses.ndim == 2 else count_cells
         tally.add(*counter(self.cohorts, self.responses, self.survey.cohorts, self.survey.columns))
 

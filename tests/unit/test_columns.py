@@ -314,3 +314,17 @@ def test_columns_of_other_libraries_do_not_speak_for_us(name: str) -> None:
     assert caught.value.__context__ is None
     assert "secret answer" not in shown(caught.value)
     assert len(dn.privatize(SMALL["orr-open"], kind([1, SECRET], name))) == 2
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+def test_every_layout_of_text(kind: pa.DataType) -> None:
+    survey = dn.krr(symbols=["a", "\u00e9", b"xy"], epsilon=40)
+    column = pa.array(["a", "e\u0301", "\u00e9"], kind)
+    for shape in (column, pa.chunked_array([column.slice(0, 1), column.slice(1)])):
+        assert dn.count(survey, dn.privatize(survey, shape)).counts.tolist() == [[1, 2, 0]]
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(2)], ids=str)
+def test_every_layout_of_bytes(kind: pa.DataType) -> None:
+    survey = dn.krr(symbols=["xy", b"xy", b"zz"], epsilon=40)
+    assert dn.count(survey, dn.privatize(survey, pa.array([b"xy", b"zz", b"xy"], kind))).counts.tolist() == [[0, 2, 1]]

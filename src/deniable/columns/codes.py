@@ -42,14 +42,25 @@ def readable(column: Any) -> Any:
     import pyarrow as pa
 
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
-        return column
+        return _without_views(column)
     if any(hasattr(column, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "__arrow_array__")):
         array = _arrow_or_none(column)
         if array is not None:
-            return array
+            return _without_views(array)
     if not isinstance(column, Iterable):
         raise AlphabetError(f"column must be a column of answers, got {type(column).__name__}")
     return column if isinstance(column, list) else list(column)
+
+
+def _without_views(array: Any) -> Any:
+    """The same column in a layout that Arrow's lookups know: views (as Polars gives) and fixed sizes are cast."""
+    import pyarrow as pa
+
+    if pa.types.is_string_view(array.type):
+        return array.cast(pa.large_string())
+    if pa.types.is_binary_view(array.type) or pa.types.is_fixed_size_binary(array.type):
+        return array.cast(pa.large_binary())
+    return array
 
 
 def _arrow_or_none(column: Any) -> "pa.Array | pa.ChunkedArray | None":

@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def _size(symbols: int) -> int:
-    number = None if isinstance(symbols, bool) else whole_number(symbols)
+    number = whole_number(symbols)
     if number is None or number < 1:
         raise DecodeError(f"symbols must be at least 1, got {symbols}; it is a number of symbols")
     return number

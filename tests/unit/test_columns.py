@@ -328,3 +328,12 @@ def test_every_layout_of_text(kind: pa.DataType) -> None:
 def test_every_layout_of_bytes(kind: pa.DataType) -> None:
     survey = dn.krr(symbols=["xy", b"xy", b"zz"], epsilon=40)
     assert dn.count(survey, dn.privatize(survey, pa.array([b"xy", b"zz", b"xy"], kind))).counts.tolist() == [[0, 2, 1]]
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+def test_every_type_of_code(kind: Any) -> None:
+    for survey in (dn.krr(symbols=5, epsilon=40), dn.orr(symbols=5, epsilon=40, cells=4, cohorts=3)):
+        codes = np.arange(50).astype(kind) % kind(5)
+        table = dn.privatize(survey, codes)
+        expected = [survey.encode(r.cohort, int(c)) for r, c in zip(table, codes, strict=True)]
+        assert [(r.response,) for r in table] == expected

@@ -132,7 +132,9 @@ def _integer_codes(survey: Survey, column: npt.NDArray[Any]) -> tuple[npt.NDArra
     symbols = survey.symbols
     plain = symbols is not None and symbols == tuple(range(len(symbols)))
     if plain and column.size and int(column.min()) >= 0 and int(column.max()) < len(survey.alphabet):
-        return column, np.arange(len(survey.alphabet), dtype=np.uint64)
+        # NumPy indexes with every integer type but uint64, which it would turn into floats on the way.
+        codes = column.astype(np.int64) if column.dtype == np.uint64 else column
+        return codes, np.arange(len(survey.alphabet), dtype=np.uint64)
     low, high = (int(column.min()), int(column.max())) if column.size else (0, 0)
     if high - low <= max(2 * column.size, 1 << 16):  # a compact range: count what occurs instead of sorting
         offsets = column.astype(np.int64) - low if low > -(1 << 62) and high < 1 << 62 else (column - column.min())

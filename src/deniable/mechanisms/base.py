@@ -14,7 +14,10 @@ __all__ = ["Mechanism", "check_size", "whole_number"]
 
 
 def whole_number(value: Any) -> int | None:
-    """The integer that `value` is, or None; nothing of the value, nor an error about it, gets out."""
+    """The integer that `value` is, or None, as for truth values; nothing of it, nor an error about it, gets out."""
+    # Older NumPy lets its truth values pass for the integers 0 and 1.
+    if isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b":
+        return None
     try:
         return int(operator.index(value))
     except TypeError:
@@ -23,7 +26,7 @@ def whole_number(value: Any) -> int | None:
 
 def check_size(name: str, value: object, low: int, high: int) -> int:
     """`value` if it is an integer in [low, high], else a sentence that names it."""
-    number = None if isinstance(value, bool) else whole_number(value)
+    number = whole_number(value)
     if number is None:
         raise SurveyError(f"{name} must be an integer, got {type(value).__name__}")
     if not low <= number <= high:

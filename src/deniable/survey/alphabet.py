@@ -34,7 +34,7 @@ def canonical_symbol(value: object) -> Symbol:
         return text if text.isascii() else _valid_unicode(unicodedata.normalize("NFC", text))
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
-    number = None if isinstance(value, bool) else whole_number(value)
+    number = whole_number(value)
     if number is None:
         raise AlphabetError(f"symbol must be text, an integer or bytes, got {type(value).__name__}")
     if abs(number) >= _LONG:

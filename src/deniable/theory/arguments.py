@@ -20,7 +20,7 @@ def count_of(name: str, value: object, low: int, high: int = _MOST) -> int:
     >>> count_of("n", 1000, 1)
     1000
     """
-    number = None if isinstance(value, bool) else whole_number(value)
+    number = whole_number(value)
     if number is None:
         raise DeniableError(f"{name} must be an integer, got {type(value).__name__}; write int({name})")
     if number < low:

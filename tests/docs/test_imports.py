@@ -26,6 +26,7 @@ ROOMS = (
     "charts",
     "decoders",
     "lab",
+    "reproduce",
     "cli",
 )
 DEVICE = ROOMS[:6]

@@ -24,6 +24,7 @@ COMMANDS = [
     ["survey", "notice"],
     ["decode"],
     ["simulate"],
+    ["reproduce"],
 ]
 
 

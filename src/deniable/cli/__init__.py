@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from deniable.cli import decode, demo, simulate, survey
+from deniable.cli import decode, demo, reproduce, simulate, survey
 from deniable.cli.parser import Parser
 from deniable.errors import DeniableError
 
@@ -18,7 +18,7 @@ __all__ = ["build_parser", "main"]
 
 BAD_INPUT, INTERRUPTED, READER_GONE = 2, 130, 141
 
-COMMANDS = (demo, survey, decode, simulate)
+COMMANDS = (demo, survey, decode, simulate, reproduce)
 
 
 def build_parser() -> Parser:

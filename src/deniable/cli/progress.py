@@ -1,13 +1,17 @@
 """A progress bar on standard error, where someone is watching; nothing at all where nobody is."""
 
+import shutil
 import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import TracebackType
 from typing import TextIO, TypeVar
 
-__all__ = ["busy", "progress"]
+from deniable.cli.text import duration, fit
+
+__all__ = ["Stages", "busy", "progress"]
 
 T = TypeVar("T")
 
@@ -70,6 +74,44 @@ def busy(what: str, *, after: float = 2.0, stream: TextIO | None = None) -> Iter
     finally:
         done.set()
         watcher.join()
+
+
+class Stages:
+    """One bar for work in stages whose costs are known only roughly; wiped at the end of its block.
+
+    >>> with Stages() as bar:
+    ...     bar("simulating", 3.0, 60.0, 19)
+    ...     bar.say("drawing")
+    """
+
+    def __init__(self, *, stream: TextIO | None = None) -> None:
+        self._out = sys.stderr if stream is None else stream
+        self._watched = self._out.isatty()
+        self._start: float | None = None
+
+    def __call__(self, stage: str, done: float, total: float, left: int) -> None:
+        """Show how far `stage` has come; the time left follows from how long the part that is done has taken."""
+        now = time.monotonic()
+        self._start = now if self._start is None else self._start
+        share = min(done / total, 1.0) if total > 0 else 1.0
+        filled = int(_WIDTH * share)
+        time_left = f", about {duration((now - self._start) * (1 / share - 1))} left" if 0 < share < 1 else ""
+        measured = f" [{'#' * filled}{'.' * (_WIDTH - filled)}] {int(100 * share)} %{time_left}"
+        self.say(fit(stage, max(8, shutil.get_terminal_size().columns - 1 - len(measured))) + measured)
+
+    def say(self, what: str) -> None:
+        """Show what is going on, where there is nothing to measure."""
+        if self._watched:
+            self._out.write("\r\x1b[K" + fit(what, shutil.get_terminal_size().columns - 1))
+            self._out.flush()
+
+    def __enter__(self) -> "Stages":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.say("")
 
 
 def _line(what: str, done: int, total: int, spent: float) -> str:

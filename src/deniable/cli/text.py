@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from deniable.survey import Symbol
 
-__all__ = ["bar", "columns_of", "fit", "pad", "percent", "several", "shown", "table"]
+__all__ = ["bar", "columns_of", "duration", "fit", "pad", "percent", "several", "shown", "table"]
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -91,6 +91,18 @@ def percent(value: float, places: int = 2) -> str:
     ('12.35 %', 'not determined')
     """
     return f"{100 * value:.{places}f} %" if math.isfinite(value) else "not determined"
+
+
+def duration(seconds: float) -> str:
+    """A time in the two largest units that say something.
+
+    >>> duration(0.4), duration(59), duration(754), duration(12_345)
+    ('0 s', '59 s', '13 min', '3 h 26 min')
+    """
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
 def bar(value: float, largest: float, width: int = 24) -> str:

@@ -32,6 +32,7 @@ __all__ = ["Design", "design_from_keys", "design_of"]
 
 _FUSED_CELLS = 1 << 18  # tables of 2 MiB: they stay in the second-level cache
 _SPARSE_CELLS = 32  # cells beyond which few candidates share one
+_SPARSE_CELLS_A_HASH = 12  # and the same for Bloom filters, where each candidate takes h
 _WORTH_THREADS = 1 << 19  # entries below which a second thread costs more than it saves
 
 Floats = npt.NDArray[np.float64]
@@ -132,7 +133,7 @@ class Design:
         Counts below 2**24 are exact in float32, so the unweighted product runs in single precision. With many cells
         few candidates share one, and a sparse product that visits only the pairs that do is cheaper.
         """
-        if self.cells > _SPARSE_CELLS:
+        if self.is_sparse:
             return self._sparse_gram(weights)
         from scipy.linalg import blas
 
@@ -153,6 +154,11 @@ class Design:
             flat = onehot.reshape(self.symbols, -1)
             gram = syrk(1.0, flat.T, beta=1.0, c=gram, trans=1, overwrite_c=1)
         return _mirrored(gram)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether so few candidates share a cell that visiting the pairs which do beats a dense product."""
+        return self.cells > max(_SPARSE_CELLS, _SPARSE_CELLS_A_HASH * self.hashes)
 
     def _sparse_gram(self, weights: Floats | None) -> Floats:
         from scipy import sparse

@@ -230,7 +230,7 @@ class _Channels:
         )
 
     def _anywhere(self, liars: npt.NDArray[np.int64], rng: np.random.Generator) -> Rows:
-        """Multinomial(liars, uniform) in each row. Given its total a Poisson field is multinomial; the rest is added."""
+        """Multinomial(liars, uniform), row by row: given its total a Poisson field is that; the rest is added."""
         even = np.full(self.size, 1.0 / self.size)
         if self.field is None:
             if self.n >= _PEOPLE * self.size:

@@ -3,13 +3,21 @@
 from dataclasses import dataclass
 
 __all__ = [
+    "COHORTS",
     "KARY_EPSILONS",
     "KARY_SIZES",
     "KARY_USERS",
+    "LINES_S4096",
     "LINE_EPSILONS",
     "LOW_EPSILON",
     "PARAMETER_EPSILONS",
+    "PRIVACY_LOSSES",
+    "PRIVACY_RANGE",
+    "PRIVACY_USERS",
+    "Race",
     "Settings",
+    "cells",
+    "hashes",
 ]
 
 KARY_SIZES = tuple(2**power for power in range(1, 13))
@@ -20,12 +28,41 @@ LINE_EPSILONS = (0.25, 0.375, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0
 PARAMETER_EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0)
 LOW_EPSILON = 2.0
 
+COHORTS = tuple(2**power for power in range(11))
+# Every value has its line in the parameter studies of S = 256; those of S = 4096 show these.
+LINES_S4096 = {"k": (2, 4, 16, 64, 256, 1024, 4096, 16384), "C": (1, 2, 4, 16, 64, 256, 1024), "h": (1, 2)}
+PRIVACY_LOSSES = {256: (0.02, 0.05, 0.10, 0.20, 0.30), 4096: (0.10, 0.20, 0.30, 0.40)}
+PRIVACY_USERS = {
+    256: (*(first * 10**power for power in range(4, 8) for first in (1, 3)), 10**8, 10**9),
+    4096: (10**5, 10**6, 3 * 10**6, 10**7, 3 * 10**7, 10**8, 10**9),
+}
+PRIVACY_RANGE = (0.1, 10.0)
+
+
+def cells(symbols: int) -> tuple[int, ...]:
+    """The paper's grid of k: to 4096, and to 16384 for the large alphabet."""
+    return tuple(2**power for power in range(1, 13 if symbols == 256 else 15))
+
+
+def hashes(symbols: int) -> tuple[int, ...]:
+    """The paper's grid of h."""
+    return (1, 2, 4, 8, 16) if symbols == 256 else (1, 2)
+
+
+@dataclass(frozen=True)
+class Race:
+    """Settings predicted within `margin` of the best, at most so many, are measured on samples never reported."""
+
+    margin: float
+    most: int
+    samples: int
+
 
 @dataclass(frozen=True)
 class Settings:
     """One run: its seed, its size, and the figures that are wanted.
 
-    >>> Settings().evaluations, Settings(full=True).evaluations, Settings(full=True).samples
+    >>> Settings().evaluations, Settings(full=True).evaluations, Settings(full=True).samples()
     (200, 10000, 50)
     """
 
@@ -39,7 +76,12 @@ class Settings:
         """Evaluations a cell of experiments 2 and 3; the paper's count in a full run."""
         return 10_000 if self.full else 200
 
-    @property
-    def samples(self) -> int:
+    def race(self, symbols: int) -> Race:
+        """How free parameters are chosen: a quick run trusts the prediction, a full one lets the nearest race."""
+        if not self.full and not self.exhaustive:
+            return Race(margin=1.0, most=1, samples=0)
+        return Race(margin=1.15, most=5, samples=8) if symbols == 256 else Race(margin=1.06, most=2, samples=4)
+
+    def samples(self, symbols: int = 256) -> int:
         """Samples a reported point of experiments 4 to 8; the paper's count in a full run."""
-        return 50 if self.full else 8
+        return 50 if self.full else 8 if symbols == 256 else 4

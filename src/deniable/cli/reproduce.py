@@ -1,0 +1,186 @@
+"""`deniable reproduce`: rerun the paper's experiments, draw its figures, and hold its claims against the numbers."""
+
+import argparse
+import json
+import platform
+import sys
+import textwrap
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deniable.cli.files import writing
+from deniable.cli.parser import Commands, whole
+from deniable.cli.progress import Stages
+from deniable.cli.text import duration, pad, several
+from deniable.errors import DeniableError
+
+if TYPE_CHECKING:
+    from deniable.reproduce.claims import Claim
+    from deniable.reproduce.pool import Results
+    from deniable.reproduce.settings import Settings
+
+__all__ = ["add"]
+
+# A verdict, and how the number of such claims reads: one, several.
+VERDICTS = {
+    "holds": ("holds", "hold"),
+    "holds except": ("holds except in places", "hold except in places"),
+    "does not hold": ("does not hold", "do not hold"),
+    "not measured": ("was not measured", "were not measured"),
+}
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "reproduce",
+        usage="deniable reproduce [-o FOLDER] [--full] [--figure NAME ...] [--claims] [options]",
+        help="rerun the paper's experiments, figures and claims",
+        description=(
+            "Rerun the experiments of the paper on simulated people, draw its figures and check its claims.\n"
+            "Every result is kept in the folder as it is found: a run that was stopped goes on where it\n"
+            "was, and a full run uses what a quick one has found.\n\n"
+            "  deniable reproduce\n"
+            "  deniable reproduce --full --figure decoders,l2_decoders"
+        ),
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FOLDER", default="reproduction", help="where to write (default reproduction)"
+    )
+    parser.add_argument("--full", action="store_true", help="as many repeats as the paper (hours instead of minutes)")
+    parser.add_argument(
+        "--figure", metavar="NAME", action="append", default=[], help="only this figure; repeat it, or use commas"
+    )
+    parser.add_argument("--claims", action="store_true", help="print the claims and their verdicts; draw nothing")
+    parser.add_argument(
+        "--exhaustive",
+        action="store_true",
+        help="simulate the whole grid of parameters, also where theory rules it out",
+    )
+    parser.add_argument("--processes", metavar="N", type=whole(1, 1000), help="at once (default: one a core)")
+    parser.add_argument("--seed", metavar="SEED", type=whole(0), default=0, help="of the simulation (default 0)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> None:
+    from deniable.reproduce.figures import FIGURES
+    from deniable.reproduce.pool import Results
+    from deniable.reproduce.settings import Settings
+    from deniable.reproduce.store import Store
+
+    names = _figures(args.figure, list(FIGURES))
+    settings = Settings(seed=args.seed, full=args.full, exhaustive=args.exhaustive, figures=names)
+    folder = Path(args.output)
+    with writing(args.output):
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with (
+            Store(folder / "cells.sqlite", seed=args.seed) as store,
+            Stages() as bar,
+            Results(store, processes=args.processes, on_progress=bar) as results,
+        ):
+            claims, files, facts = _work(settings, results, folder, bar, draw=not args.claims)
+    except KeyboardInterrupt:
+        print(f"deniable: what was finished is kept in {folder}; the same command goes on from there", file=sys.stderr)
+        raise
+    if args.json:
+        print(json.dumps(_as_json(settings, claims, files, facts), indent=2))
+    elif args.claims:
+        _print_claims(claims)
+    else:
+        _print_summary(settings, claims, folder, facts)
+
+
+def _figures(given: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """The figures that are asked for, in the paper's order; all, if none is named."""
+    names = [name.strip() for text in given for name in text.split(",")]
+    for name in names:
+        if name not in known:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, known, n=3, cutoff=0.5)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+            raise DeniableError(f"there is no figure {name[:60]!r}; {hint}")
+    return tuple(name for name in known if name in names or not names)
+
+
+def _work(
+    settings: "Settings", results: "Results", folder: Path, bar: Stages, *, draw: bool
+) -> tuple[list["Claim"], list[Path], dict[str, str]]:
+    from deniable import __version__
+    from deniable.reproduce import claims, experiments, page
+
+    start = time.monotonic()
+    tables = experiments.tables(settings, results)
+    results.close()  # the workers' memory is better used for drawing
+    checked = claims.check(tables)
+    processes = "1 process" if results.processes == 1 else f"{results.processes} processes"
+    facts = {
+        "run": ("full" if settings.full else "quick") + (", exhaustive" if settings.exhaustive else ""),
+        "seed": str(settings.seed),
+        "results": f"{several(results.computed, 'result')} computed in this run, {results.reused:,} in earlier ones",
+        "time": f"{duration(time.monotonic() - start)} on {processes}",
+        "CPU time": f"{duration(results.seconds())} for all results",
+        "versions": f"deniable {__version__}, Python {platform.python_version()}, numpy {_version('numpy')}",
+    }
+    files: list[Path] = []
+    if draw:
+        with writing(str(folder)):
+            files = page.write(
+                folder,
+                tables=tables,
+                claims=checked,
+                settings=settings,
+                facts=facts,
+                figures=settings.figures,
+                on_progress=bar.say,
+            )
+    return checked, files, facts
+
+
+def _version(package: str) -> str:
+    from importlib.metadata import version
+
+    return version(package)
+
+
+def _as_json(
+    settings: "Settings", claims: list["Claim"], files: list[Path], facts: dict[str, str]
+) -> dict[str, object]:
+    names = ("id", "section", "sentence", "verdict", "measured", "exceptions")
+    return {
+        "figures": list(settings.figures),
+        "claims": [{name: getattr(claim, name) for name in names} for claim in claims],
+        "files": [path.as_posix() for path in files],
+        "facts": facts,
+    }
+
+
+def _print_claims(claims: list["Claim"]) -> None:
+    width = max(map(len, VERDICTS))
+    for claim in claims:
+        told = [f"{claim.sentence} ({claim.section}, {claim.id})", claim.measured]
+        told += [f"except: {claim.exceptions}"] if claim.exceptions else []
+        lines = [line for text in told for line in textwrap.wrap(text, 98 - width)]
+        for first, line in zip([claim.verdict] + [""] * len(lines), lines, strict=False):
+            print(pad(first, width) + "  " + line)
+        print()
+    print(_count(claims))
+
+
+def _count(claims: list["Claim"]) -> str:
+    """How many claims have each verdict, those that nobody has left out."""
+    counts = Counter[str](claim.verdict for claim in claims)
+    said = [f"{counts[verdict]} {words[counts[verdict] > 1]}" for verdict, words in VERDICTS.items() if counts[verdict]]
+    return f"{several(len(claims), 'claim')}: " + (", ".join(said) or "none")
+
+
+def _print_summary(settings: "Settings", claims: list["Claim"], folder: Path, facts: dict[str, str]) -> None:
+    print(f"{several(len(settings.figures), 'figure')} in {folder / 'index.html'}")
+    print(_count(claims))
+    print(f"{facts['results']}; {facts['time']}; CPU time {facts['CPU time']}")
+    if not settings.full:
+        print("This was a quick run: --full repeats everything as often as the paper.")

@@ -1,0 +1,240 @@
+"""Tasks run in worker processes, and what they find kept as it arrives.
+
+The workers are processes even where one is enough: linear algebra there must be limited to one thread, which a process
+can only be told before it starts. On many cores, threads of its own in every worker would slow all of them down.
+"""
+
+import multiprocessing
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
+from types import TracebackType
+from typing import TypeAlias
+
+from deniable.errors import DeniableError
+from deniable.reproduce.store import Store
+from deniable.reproduce.tasks import Task
+
+__all__ = ["Progress", "Results", "cores"]
+
+Progress: TypeAlias = Callable[[str, float, float, int], None]
+"""Told of a label, the cost that is done, the cost in all, and how many tasks of this label are left."""
+
+_Found: TypeAlias = tuple[dict[str, list[float]], float]
+_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+_PAUSE = 0.2  # seconds between two words of progress
+
+
+def cores() -> int:
+    """How many processors this process may use.
+
+    >>> cores() >= 1
+    True
+    """
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+class _Failure(Exception):
+    """What a task raised, as text: not every exception survives the way from the worker to its parent."""
+
+
+class Results:
+    """Call it with tasks and get the numbers of all their keys; only what the store lacks is computed.
+
+    >>> with Store(":memory:", seed=0) as store, Results(store) as results:
+    ...     results([], "nothing to do")
+    {}
+    """
+
+    def __init__(self, store: Store, *, processes: int | None = None, on_progress: Progress | None = None) -> None:
+        self.store = store
+        self.processes = cores() if processes is None else processes
+        self.computed = 0
+        self._on_progress = on_progress
+        self._pool: ProcessPoolExecutor | None = None
+        self._asked: set[str] = set()
+        self._done = self._total = self._expected = 0.0
+        self._told = -_PAUSE
+
+    def __call__(self, tasks: Sequence[Task], label: str) -> dict[str, list[float]]:
+        """The numbers of every key of `tasks`, the same on any number of processes; `label` is for the progress."""
+        keys = list(dict.fromkeys(key for task in tasks for key in task.keys))
+        known = self.store.get_many(keys)
+        missing, taken = [], set(known)
+        for task in tasks:
+            lacks = [key for key in task.keys if key not in taken]
+            taken.update(lacks)
+            if lacks:
+                missing.append(task if len(lacks) == len(task.keys) else task.only(lacks))
+        self._expected = max(0.0, self._expected - sum(task.cost for task in tasks))
+        self._asked.update(keys)
+        if missing:
+            known |= self._compute(missing, label)
+        return {key: known[key] for key in keys}
+
+    def expect(self, cost: float) -> None:
+        """Say about how much the calls to come will cost together, so that the progress can count them in.
+
+        Each call takes its tasks off again, and what it finds in the store is no longer counted at all.
+        """
+        self._expected = cost
+
+    @property
+    def reused(self) -> int:
+        """How many of the results asked for were in the store already."""
+        return len(self._asked) - self.computed
+
+    def seconds(self) -> float:
+        """CPU seconds behind all results asked for, those of earlier runs included."""
+        return self.store.seconds(self._asked)
+
+    def close(self) -> None:
+        """Send the workers home."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    def __enter__(self) -> "Results":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _compute(self, tasks: list[Task], label: str) -> dict[str, list[float]]:
+        found: dict[str, list[float]] = {}
+        running: dict[Future[_Found], Task] = {}
+        finished: queue.SimpleQueue[Future[_Found]] = queue.SimpleQueue()
+        self._total += sum(task.cost for task in tasks)
+        try:
+            # The largest first: a large one that came last would keep a single worker busy.
+            self._start(sorted(tasks, key=lambda task: -task.cost), running, finished)
+            while running:
+                self._tell(label, len(running))
+                with suppress(queue.Empty):
+                    future = finished.get(timeout=_PAUSE)
+                    found |= self._keep(future, running[future])
+                    del running[future]
+        except BaseException as problem:
+            with _uninterrupted():
+                self._stop()
+                self._rescue(running)
+            if isinstance(problem, (BrokenProcessPool, MemoryError)):
+                raise DeniableError(
+                    f"memory ran out or a worker process was stopped while computing {label}; what was finished is "
+                    "kept: run the same again, with fewer processes if memory is short"
+                ) from problem
+            raise
+        self._tell(label, 0, now=True)
+        return found
+
+    def _start(
+        self,
+        tasks: list[Task],
+        running: dict[Future[_Found], Task],
+        finished: "queue.SimpleQueue[Future[_Found]]",
+    ) -> None:
+        with _surroundings_of_workers():  # around every submit: the executor starts a worker when it needs one
+            if self._pool is None:
+                spawn = multiprocessing.get_context("spawn")
+                self._pool = ProcessPoolExecutor(self.processes, spawn, _begin)
+            for task in tasks:
+                future = self._pool.submit(_work, task, self.store.seed)
+                running[future] = task
+                future.add_done_callback(finished.put)
+
+    def _keep(self, future: Future[_Found], task: Task) -> dict[str, list[float]]:
+        try:
+            results, seconds = future.result()
+        except _Failure as problem:
+            which = task.keys[0] + (f" (first of {len(task.keys)})" if len(task.keys) > 1 else "")
+            raise DeniableError(f"{which} failed: {problem}; what was finished before is kept") from problem
+        self.store.put(results, seconds)
+        self.computed += len(results)
+        self._done += task.cost
+        return results
+
+    def _stop(self) -> None:
+        """End the workers in the middle of their work, and everything that waits for them."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            for process in list((pool._processes or {}).values()):
+                process.kill()
+            pool.shutdown(cancel_futures=True)
+
+    def _rescue(self, running: dict[Future[_Found], Task]) -> None:
+        """Keep what had arrived when something else went wrong; if that is a full disk, it goes wrong again."""
+        for future in running:
+            if future.done() and not future.cancelled() and future.exception() is None:
+                with suppress(DeniableError):
+                    self.store.put(*future.result())
+
+    def _tell(self, label: str, left: int, *, now: bool = False) -> None:
+        moment = time.monotonic()
+        if self._on_progress is not None and (now or moment - self._told >= _PAUSE):
+            self._told = moment
+            self._on_progress(label, self._done, self._total + self._expected, left)
+
+
+def _begin() -> None:
+    """The first thing a worker does: leave Ctrl-C to its parent, and leave the world when the parent does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_follow_the_parent, daemon=True).start()
+
+
+def _follow_the_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "a worker has one"
+    parent.join()
+    os._exit(1)
+
+
+def _work(task: Task, seed: int) -> _Found:
+    start = time.process_time()
+    try:
+        results = {key: [float(number) for number in numbers] for key, numbers in task.run(seed).items()}
+        assert results.keys() == set(task.keys), "the results must be those of the task's keys"
+    except MemoryError:
+        raise
+    except Exception as problem:
+        raise _Failure(f"{type(problem).__name__}: {problem}") from problem
+    return results, time.process_time() - start
+
+
+@contextmanager
+def _surroundings_of_workers() -> Iterator[None]:
+    """What a process inherits when it starts: one thread for linear algebra, and deafness to Ctrl-C, which would
+    otherwise end it with a traceback before `_begin` is reached."""
+    resource_tracker.ensure_running()  # when it starts, it switches Ctrl-C on again
+    before = {name: os.environ.get(name) for name in _ONE_THREAD}
+    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    try:
+        with _uninterrupted():
+            yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until the end of the block, where the system knows how."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -9,10 +9,16 @@ import platform
 import sys
 from pathlib import Path
 
-from benchmarks import clients, columns, decoding, simulating
+from benchmarks import clients, columns, decoding, reproducing, simulating
 from benchmarks.measure import Line
 
-ROOMS = {"clients": clients, "columns": columns, "simulating": simulating, "decoding": decoding}
+ROOMS = {
+    "clients": clients,
+    "columns": columns,
+    "simulating": simulating,
+    "decoding": decoding,
+    "reproducing": reproducing,
+}
 
 
 def shown(value: float, unit: str) -> str:

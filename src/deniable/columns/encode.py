@@ -130,8 +130,11 @@ def _mark_repeats(cells: Cells, k: int) -> Cells:
     return cells
 
 
-def cell_table(encoding: Encoding, keys: Words) -> Cells:
-    """H as numbers: the cells of every key in every cohort, shape (C, h, S); the number k marks a repeat."""
+def cell_table(encoding: Encoding, keys: Words, *, first: int = 0) -> Cells:
+    """H as numbers: the cells of every key in every cohort, shape (C, h, S); the number k marks a repeat.
+
+    With `first`, the C cohorts from that number on: hash functions as independent as those of any other cohorts.
+    """
     count = len(keys)
     if isinstance(encoding, Direct):
         return keys.astype(np.int32).reshape(1, 1, count)
@@ -139,7 +142,7 @@ def cell_table(encoding: Encoding, keys: Words) -> Cells:
         raise TypeError(f"no column code for {type(encoding).__name__}")
     total = encoding.cohorts * encoding.hashes
     table = np.empty((total, count), np.int32)
-    index = np.arange(total, dtype=np.uint64)
+    index = np.arange(first * encoding.hashes, first * encoding.hashes + total, dtype=np.uint64)
     width = encoding.symbols if isinstance(encoding, Permuted) else max(count, 1)
     step = max(1, _BLOCK // width)
     for start in range(0, total, step):

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.encode import cell_table, keys_of
+from deniable.columns.encode import cell_table
 from deniable.decoders.simplex import project
 from deniable.design import Design
 from deniable.lab.populations import geometric
 from deniable.lab.streams import stream_of
 from deniable.mechanisms import KRR, BitFlip, Mechanism
-from deniable.survey import Survey, orappor
+from deniable.survey import Alphabet, Hashed, Permuted
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -74,12 +74,16 @@ class Cell:
     def name(self) -> str:
         return f"{self.alphabet}/S={self.symbols}/k={self.k}/C={self.C}/h={self.h}"
 
-    def survey(self, seed: int, sample: int) -> Survey:
-        """A survey with this cell's encoding; its hash functions are part of what is random."""
-        label = f"{seed}/{self.name}/{sample if self.symbols <= _FRESH else 'stated'}"
-        public = hashlib.sha256(label.encode()).digest()[:16]
-        closed = None if self.alphabet == "open" else self.symbols
-        return orappor(epsilon=1, cells=self.k, cohorts=self.C, hashes=self.h, symbols=closed, seed=public)
+    def encoding(self, seed: int) -> Hashed | Permuted:
+        """This cell's hash functions, or permutations, under one stated public seed."""
+        public = hashlib.sha256(f"{seed}/{self.name}".encode()).digest()[:16]
+        if self.alphabet == "open":
+            return Hashed(self.k, self.C, self.h, public)
+        return Permuted(self.symbols, self.k, self.C, self.h, public)
+
+    def cohorts(self, sample: int) -> int:
+        """The first cohort of a sample. Hash functions are part of what is random: small alphabets get fresh ones."""
+        return sample * self.C if self.symbols <= _FRESH else 0
 
     def like(self, mechanism: str) -> "Cell":
         """The simplest cell with the same law.
@@ -139,10 +143,12 @@ class RegressionTask:
     def run(self, seed: int) -> dict[str, list[float]]:
         fresh = self.cell.symbols <= _FRESH
         step = 1 if fresh else max(1, _RIGHT_SIDES // len(self.points))
+        encoding, p = self.cell.encoding(seed), truth(self.cell.symbols)
+        keys = _keys(encoding, len(p))
         losses: list[Floats] = []
         for start in range(self.start, self.stop, step):
             if fresh or start == self.start:
-                crowd = Crowd(self.cell.survey(seed, start), truth(self.cell.symbols))
+                crowd = Crowd(cell_table(encoding, keys, first=self.cell.cohorts(start)), encoding.cells, p)
             samples = range(start, min(start + step, self.stop))
             right = np.stack([self._right(crowd, point, sample, seed) for sample in samples for point in self.points])
             losses.append(crowd.losses(right).reshape(len(samples), -1))
@@ -171,42 +177,41 @@ class People:
 
 
 class Crowd:
-    """A survey's encoding over a known population, ready to draw b = H' T and to decode it."""
+    """A table of cells, shape (C, h, S), over a known population, ready to draw b = H' T and to decode it."""
 
-    def __init__(self, survey: Survey, p: Floats) -> None:
+    def __init__(self, table: npt.NDArray[np.int32], cells: int, p: Floats) -> None:
         from scipy import sparse
 
-        symbols = survey.symbols if survey.symbols is not None else range(len(p))
         self._people: dict[tuple[Any, ...], People] = {}
-        self.p, self.cells, self.cohorts = p, survey.encoding.cells, survey.encoding.cohorts
-        table = cell_table(survey.encoding, keys_of(survey, symbols))
-        self.design = Design(table, self.cells)
-        size = len(p)
-        columns = self.cohorts * self.cells
-        flat = table.astype(np.int64) + (np.arange(self.cohorts) * self.cells)[:, None, None]
-        if survey.hashes > 1:
-            flat[table == self.cells] = columns  # a repeated bit of one answer is no cell at all
+        self.p, self.cells, self.design = p, cells, Design(table, cells)
+        self.cohorts, hashes, size = table.shape
+        columns = self.cohorts * cells
+        flat = table + (np.arange(self.cohorts, dtype=np.int32) * np.int32(cells))[:, None, None]
+        if hashes > 1:
+            flat[table == cells] = columns  # a repeated bit of one answer is no cell at all
         holders = np.bincount(flat.ravel(), minlength=columns + 1)
         holders[columns] = 0
         shared = holders > 1
-        alone = holders[flat] == 1
-        self.alone = alone.sum(axis=1)  # (C, S): how many cells of the cohort are the candidate's own
-        self.cohort_of = np.flatnonzero(shared) // self.cells
-        number = np.cumsum(shared) - 1
-        by_symbol = np.moveaxis(flat, 2, 0).reshape(size, -1)
-        inside = shared[by_symbol]
-        starts = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
-        index = number[by_symbol[inside]]
+        found = holders.take(flat)
+        self.alone = (found == 1).sum(axis=1)  # (C, S): how many cells of the cohort are the candidate's own
+        self.cohort_of = np.flatnonzero(shared) // cells
+        number = np.cumsum(shared, dtype=np.int32) - np.int32(1)
+        inside = np.moveaxis(found > 1, 2, 0).reshape(size, -1)
+        index = number.take(np.moveaxis(flat, 2, 0).reshape(size, -1)[inside])
+        held = inside.sum(axis=1)
+        starts = np.concatenate([[0], np.cumsum(held)]).astype(np.int32)
         shape = (size, len(self.cohort_of))
         self.shared: scipy.sparse.csr_array = sparse.csr_array((np.ones(len(index)), index, starts), shape=shape)
-        self.seats = (self.alone.sum(axis=0) + inside.sum(axis=1)).astype(np.float64)  # w = H' 1
+        self.own = self.alone.sum(axis=0)
+        self.seats = (self.own + held).astype(np.float64)  # w = H' 1
 
     @cached_property
     def _gram(self) -> Floats:
         if not self.design.is_sparse:
             return self.design.gram
-        gram = (self.shared @ self.shared.T).toarray()
-        gram[np.diag_indices_from(gram)] += self.alone.sum(axis=0)
+        size = len(self.p)
+        gram = _pairs(self.shared) if size <= _FRESH else (self.shared @ self.shared.T).toarray()
+        gram[np.diag_indices(size)] += self.own
         return np.asarray(gram)
 
     @cached_property
@@ -222,8 +227,7 @@ class Crowd:
     def solve(self, right: Floats) -> Floats:
         """(H'H)^+ b for b in the range of H'H: iterated ridge regression, whose limit has the least norm.
 
-        >>> import deniable as dn
-        >>> crowd = Crowd(dn.orr(symbols=4, epsilon=1, cells=2, cohorts=2, seed=bytes(16)), np.full(4, 0.25))
+        >>> crowd = Crowd(np.array([[[0, 0, 1, 1]], [[0, 1, 0, 1]]], np.int32), 2, np.full(4, 0.25))
         >>> gram, x = crowd.design.gram, np.array([0.5, 0.1, 0.2, 0.2])
         >>> bool(np.allclose(crowd.solve(gram @ x), np.linalg.pinv(gram) @ gram @ x))
         True
@@ -247,7 +251,7 @@ class Crowd:
         """H' T for O-RR: n reports over a candidate's own cells, the shared ones, and all the rest."""
         hit, miss = float(mechanism.hit), float(mechanism.miss)
         size = len(self.p)
-        own = self.alone.sum(axis=0) * (miss + (hit - miss) * self.p)
+        own = self.own * (miss + (hit - miss) * self.p)
         common = miss + (hit - miss) * self._masses
         law = np.concatenate([own, common, [0.0]]) / self.cohorts
         law[-1] = max(0.0, 1.0 - law.sum())
@@ -295,6 +299,29 @@ class Crowd:
         return np.asarray(own + self.shared @ common)
 
 
+def _keys(encoding: Hashed | Permuted, size: int) -> npt.NDArray[np.uint64]:
+    """What stands for the symbols 0 .. size-1 in every cohort."""
+    alphabet = Alphabet.open() if isinstance(encoding, Hashed) else Alphabet.closed(size)
+    return np.array([encoding.key(alphabet, symbol) for symbol in range(size)], np.uint64)
+
+
+def _pairs(shared: "scipy.sparse.csr_array") -> Floats:
+    """H H' of a small alphabet: every pair that shares a cell, counted; cells of one size are handled together."""
+    size = shared.shape[0]
+    by_cell = shared.tocsc()
+    held = np.diff(by_cell.indptr)
+    codes = []
+    for members in np.unique(held).tolist():
+        first, second = np.triu_indices(members, 1)
+        starts = by_cell.indptr[:-1][held == members][:, None]
+        codes.append((by_cell.indices[starts + first] * np.int32(size) + by_cell.indices[starts + second]).ravel())
+    upper = np.bincount(np.concatenate(codes), minlength=size * size) if codes else np.zeros(size * size, np.int64)
+    found = upper.reshape(size, size).astype(np.float64)
+    found += found.T
+    found[np.diag_indices(size)] = np.diff(shared.indptr)
+    return found
+
+
 def scatter(rng: np.random.Generator, n: int, law: Floats) -> Counts:
     """Multinomial(n, law), fast for many cells: a Poisson field of slightly fewer people, the rest one by one.
 
@@ -302,7 +329,7 @@ def scatter(rng: np.random.Generator, n: int, law: Floats) -> Counts:
     >>> int(counts.sum())
     1000000
     """
-    fewer = n - 4.0 * np.sqrt(n)
+    fewer = n - 3.0 * np.sqrt(n)
     if len(law) < _WORTH_POISSON or fewer <= 0:
         return np.asarray(rng.multinomial(n, law / law.sum()))
     law = law / law.sum()
@@ -312,5 +339,5 @@ def scatter(rng: np.random.Generator, n: int, law: Floats) -> Counts:
         if missing >= 0:  # given the total, the field is multinomial, whichever totals are turned away
             break
     steps = np.cumsum(law)
-    cells = np.searchsorted(steps, rng.random(missing) * steps[-1], side="right")
+    cells = np.searchsorted(steps, np.sort(rng.random(missing)) * steps[-1], side="right")  # sorted: kind to the cache
     return np.asarray(counts + np.bincount(np.minimum(cells, len(law) - 1), minlength=len(law)))

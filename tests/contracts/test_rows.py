@@ -62,7 +62,7 @@ def rounded_cuts(counts: Counts, n: int, mechanism: Mechanism) -> Floats:
     """What rounding the projection's cut may do to each decoder's loss.
 
     The j largest counts stand above it by n r in all. Where n r is a thousandth of a person (k-RR, n = 30, k = 4096,
-    epsilon = 0.1) a cut in single precision gets that wrong by up to a thousandth; anywhere else it does not matter.
+    epsilon = 0.1) a cut in single precision gets it wrong by a few thousandths at worst; elsewhere it does not matter.
     """
     r = float(mechanism.hit - mechanism.miss)
     support = np.array([(decoded(row, n, mechanism)[2] > 0).sum() for row in counts])
@@ -89,7 +89,7 @@ def test_every_decoder_row_by_row(kind: type[KRR | BitFlip], k: int, n: int) -> 
         expected = one_by_one(counts, people, n, mechanism)
         assert expected.shape == (2, 4 if mechanism.one_column else 3, len(counts))
         slack = rounded_cuts(counts, n, mechanism)
-        assert slack.max() < (1e-3 if n == 30 else 3e-4)
+        assert slack.max() < (3e-3 if n == 30 else 1e-4)
         agree(at_once(counts, people, n, mechanism), expected, slack)
 
 

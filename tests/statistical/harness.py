@@ -23,6 +23,11 @@ CHECKS = (
     "simulate-marginals",
     "simulate-counts-joint-law",
     "memoised-law",
+    "kary-losses",
+    "kary-liars",
+    "scatter",
+    "right-sides",
+    "regression-losses",
 )
 ALPHA = BUDGET / len(CHECKS)
 

@@ -104,11 +104,16 @@ def unique(values: Iterable[Any]) -> list[Any]:
 
 
 def inline(rows: Rows) -> Chart:
-    """Rows as a chart's data. Altair copies a chart at every step, and lists in it one by one, but not tuples."""
+    """Rows as a chart's data. Altair copies a chart at every step, and lists in it one by one, but not tuples.
+
+    Checking thousands of rows against a schema takes longer than drawing them, so that is left to the whole chart.
+    """
     import altair as alt
+    from altair.utils.schemapi import debug_mode
 
     values: Any = tuple(rows)
-    return alt.InlineData(values=values)
+    with debug_mode(False):
+        return alt.InlineData(values=values)
 
 
 def nothing() -> Chart:

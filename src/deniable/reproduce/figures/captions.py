@@ -26,8 +26,11 @@ BANDS = (
     "were chosen on other samples than those shown."
 )
 LINE_NOTES = (
-    "The loss is the distance to the population, which is geometric with mean S / 5. The decoder is least squares, "
-    f"projected onto the simplex. Parameters are searched on the paper's grid for each {EPSILON}: a prediction sets "
-    "aside those that cannot win, and the others are simulated. Choosing and reporting on the same samples would "
-    "flatter the winner; the paper does not say which it did, and we use different ones."
+    "The loss is the distance to the population, which is geometric with mean S / 5. The decoder is least squares over "
+    "counts divided by n / C, projected onto the simplex. At h hashes each bit gets epsilon / min(2h, k). Parameters "
+    f"are searched on the paper's grid for each {EPSILON}: a prediction sets aside those that cannot win; in a full "
+    "run the others race on samples of their own, a quick run takes the best prediction, and an exhaustive one "
+    "simulates the whole grid. Choosing and reporting on the same samples would flatter the winner; the paper does not "
+    "say which it did, and we use different ones. Hash functions are fresh for every sample at S = 256; at S = 4096 "
+    "each (k, C, h) has one stated seed."
 )

@@ -147,7 +147,7 @@ def _panel(part: Rows, rows: Rows, bound: float, title: Chart, boundary: bool) -
     y = alt.Y("k:O", sort=sizes, scale=alt.Scale(domain=sizes), axis=up)
     legend = alt.Legend(
         title=["difference in", f"mean {part[0]['loss'].upper()} loss", "(thousandths)"],
-        labelExpr="format(datum.value * 1000, '.3~g')",
+        labelExpr="format(datum.value * 1000, ',.3~r')",
         values=[-bound, -bound / 4, 0, bound / 4, bound],
         gradientLength=200,
     )

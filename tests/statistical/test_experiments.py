@@ -250,7 +250,7 @@ def scatter_p_value(draw: Scatter, n: int, chances: tuple[float, ...]) -> float:
 
 
 def halfway(rng: np.random.Generator, n: int, law: Floats) -> npt.NDArray[np.int64]:
-    """`scatter` before the missing people are placed, and how many they are."""
+    """`scatter` before the missing people are placed."""
     while True:
         counts = rng.poisson((n - 3.0 * np.sqrt(n)) * law)
         if counts.sum() <= n:
@@ -284,7 +284,7 @@ def test_scatter_is_multinomial(monkeypatch: pytest.MonkeyPatch) -> None:
         reject("scatter", scatter_p_value(mutant, 40, (0.5, 0.0, 0.2, 0.3)))
 
 
-def test_scatter_takes_the_poisson_way_where_it_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scatter_takes_the_poisson_way_where_it_is_worth_it() -> None:
     assert regression._WORTH_POISSON > 4
 
     class Spy(np.random.Generator):

@@ -11,6 +11,8 @@ of the paper's decoders is then (T - cut)^+ / scale for a cut and a scale that d
 One sort of the integer counts serves all cuts. Tied to `decoders`, row by row, in tests/contracts/test_rows.py.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -19,10 +21,12 @@ __all__ = ["losses"]
 Rows = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
+_FEW = 1000
+
 
 def losses(
     counts: Rows,
-    shares: npt.NDArray[np.float32],
+    shares: npt.NDArray[np.floating[Any]],
     n: int,
     hit: float,
     miss: float,
@@ -43,28 +47,30 @@ def losses(
            [0.]])
     """
     r = hit - miss
-    # Small numbers keep single precision honest: counts are centred, as integers, on what nobody's symbol gets.
+    # Small numbers keep single precision honest: counts are centred, as integers, on what nobody's symbol gets. With
+    # few users and many symbols a row sums to less than a thousandth of a person, and takes double precision.
+    real: type[np.floating[Any]] = np.float64 if n < _FEW else np.float32
     centre = round(n * miss)
-    centred = (counts - np.int32(centre)).astype(np.float32)
-    above = centred - np.float32(n * miss - centre)
+    centred = (counts - np.int32(centre)).astype(real)
+    above = centred - real(n * miss - centre)
     positive = np.maximum(above, 0)
     kept = _total(positive, weights)
     ladder = _Ladder(counts - np.int32(centre), weights)
     cut = ladder.cut(n * r, 0.0)
-    decoded = [above, positive, np.maximum(centred - cut[:, None].astype(np.float32), 0)]
+    decoded = [above, positive, np.maximum(centred - cut[:, None].astype(real), 0)]
     scales = [n * r, kept, n * r]
     if likelihood:  # the cut t is over counts as they are: (T - t)^+ sums to t r / miss
         cut = ladder.cut(centre * r / miss, r / miss)
-        decoded.append(np.maximum(centred - cut[:, None].astype(np.float32), 0))
+        decoded.append(np.maximum(centred - cut[:, None].astype(real), 0))
         scales.append((cut + centre) * r / miss)
     if (empty := kept <= 0).any():  # nothing above zero: the normalised decoder answers with the uniform guess
         positive[empty] = 1
         scales[1] = np.where(empty, counts.shape[1] if weights is None else weights.sum(axis=1), kept)
 
     found = np.empty((2, len(decoded), len(counts)))
-    weighing = None if weights is None else weights.astype(np.float32)
+    weighing = None if weights is None else weights.astype(real)
     for place, (values, scale) in enumerate(zip(decoded, scales, strict=True)):
-        values *= np.asarray(1 / np.asarray(scale), np.float32).reshape(-1, 1)
+        values *= np.asarray(1 / np.asarray(scale), real).reshape(-1, 1)
         values -= shares
         if weighing is None:
             found[1, place] = np.einsum("ij,ij->i", values, values)
@@ -75,7 +81,7 @@ def losses(
     return found
 
 
-def _total(values: npt.NDArray[np.float32], weights: npt.NDArray[np.int32] | None) -> Floats:
+def _total(values: npt.NDArray[np.floating[Any]], weights: npt.NDArray[np.int32] | None) -> Floats:
     if weights is None:
         return np.asarray(values.sum(axis=1, dtype=np.float64))
     return np.asarray(np.einsum("ij,ij->i", values.astype(np.float64), weights))

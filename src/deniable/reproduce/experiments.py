@@ -68,7 +68,7 @@ def tables(settings: Settings, results: Results) -> dict[str, list[Row]]:
     if targets:
         privacy, screen = privacy_rows(targets, settings, results)
         found["privacy"] = privacy
-        found["screen"] += screen
+        found["screen"] += [row for row in screen if row not in found["screen"]]
     return found
 
 

@@ -7,7 +7,7 @@ answer by interpolation in logarithms; if they do not enclose it, they move.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, log
+from math import exp, inf, log
 from statistics import median
 
 from deniable.lab.regression import Cell, Point
@@ -33,6 +33,7 @@ Guess = dict[tuple[Cell, Point], float]
 _STEPS = 20  # epsilons at which the curve is predicted
 _BRACKET = 1.12  # the two reported epsilons are this factor below and above the guess
 _MOVES = 3
+_FLAT = 0.05  # a slope, in logarithms, below which a curve does not fall
 
 
 @dataclass(frozen=True)
@@ -103,11 +104,15 @@ def _predicted_crossing(target: _Target, epsilons: Sequence[float], guess: Guess
 def crossing(first: tuple[float, float], second: tuple[float, float], loss: float) -> float:
     """The epsilon at which a straight line in logarithms through two (epsilon, loss) points has this loss.
 
-    >>> crossing((1.0, 0.4), (2.0, 0.1), 0.2)
-    1.4142135623730951
+    A curve that does not fall has no crossing: the answer is then infinite, or nothing if the loss is already lower.
+
+    >>> crossing((1.0, 0.4), (2.0, 0.1), 0.2), crossing((1.0, 0.4), (2.0, 0.4), 0.2)
+    (1.4142135623730951, inf)
     """
-    slope = (log(second[1]) - log(first[1])) / (log(second[0]) - log(first[0]))
-    return exp(log(first[0]) + (log(loss) - log(first[1])) / slope) if slope else first[0]
+    fall = (log(first[1]) - log(second[1])) / (log(second[0]) - log(first[0]))
+    if fall < _FLAT:
+        return inf if min(first[1], second[1]) > loss else 0.0
+    return exp(log(first[0]) + (log(first[1]) - log(loss)) / fall)
 
 
 def _curves(
@@ -168,5 +173,7 @@ def _answer(target: _Target, start: float | None, cell: Cell | None, curve: dict
         return unknown | parameters | {"reached": "above 10"}
     if epsilon < PRIVACY_RANGE[0]:
         return unknown | parameters | {"reached": "below 0.1"}
-    interval = {"epsilon_low": where("median_low"), "epsilon_high": where("median_high")}
+    # Where a bound's curve never reaches the target, the interval is open on that side.
+    low, high = max(min(where("median_low"), epsilon), PRIVACY_RANGE[0] / 2), max(where("median_high"), epsilon)
+    interval = {"epsilon_low": low, "epsilon_high": min(high, PRIVACY_RANGE[1] * 2)}
     return parameters | {"epsilon": epsilon, "reached": "yes"} | interval

@@ -385,8 +385,8 @@ def test_a_setting_stuck_at_its_bias_is_out_of_reach_and_not_a_crash(second: flo
 
 def test_an_interval_holds_its_answer_even_where_a_bound_never_reaches_the_target() -> None:
     target, cell = _Target("open", 256, "O-RR", 10**6, 0.2), Cell("open", 256, 16, 64, 1)
-    wide = [0.05 + 0.01 * place for place in range(50)]
-    found = _answer(target, 1.1, cell, {1.0: [0.3] * 50, 1.25: [*wide[:26], *[0.6] * 24]})
+    spread = [*(0.05 + 0.005 * place for place in range(30)), *[0.6] * 20]
+    found = _answer(target, 1.1, cell, {1.0: [0.3] * 50, 1.25: spread})
     low, middle, high = (float(str(found[f"epsilon{name}"])) for name in ("_low", "", "_high"))
     assert found["reached"] == "yes"
     assert 0.05 <= low <= middle <= high <= 20

@@ -244,6 +244,14 @@ def guesses(cells_: Sequence[Cell], values: Sequence[float], point: Point = POIN
     return {(cell, point): value for cell, value in zip(cells_, values, strict=True)}
 
 
+def test_a_quick_run_takes_the_cheapest_of_equal_predictions() -> None:
+    point = Point("O-RAPPOR", 10**6, 2.0)
+    cells_ = tuple(Cell("open", 256, 64, C, h) for C in (1, 16, 256) for h in (1, 2))
+    for close, chosen in ((1.004, Cell("open", 256, 64, 16, 1)), (1.006, Cell("open", 256, 64, 256, 1))):
+        guess = {(cell, point): 1.0 if cell.C == 256 else close if cell.C == 16 else 1.5 for cell in cells_}
+        assert contenders(cells_, point, guess, Settings()) == (chosen,)
+
+
 def test_contenders_are_near_the_best_and_few() -> None:
     guess = guesses(EIGHT, [0.5, 0.2, 0.229, 0.231, 0.21, 0.22, 0.225, 0.228])
     assert contenders(EIGHT, POINT, guess, QUICK) == (EIGHT[1],)
@@ -393,7 +401,7 @@ def test_an_interval_holds_its_answer_even_where_a_bound_never_reaches_the_targe
 
 
 def least_loss(alphabet: str, symbols: int, point: Point) -> tuple[float, Cell]:
-    return min((smooth(cell, point), cell) for cell in grid(alphabet, symbols, point.mechanism) if cell.h <= 2)
+    return min((smooth(cell, point), cell) for cell in grid(alphabet, symbols, point.mechanism) if cell.h == 1)
 
 
 @pytest.mark.usefixtures("small")

@@ -149,6 +149,8 @@ def contenders(
         return tuple(ranked)
     race = settings.race(cells_[0].symbols)
     near = [cell for cell in ranked if distinct[cell] <= race.margin * distinct[ranked[0]]]
+    if race.most == 1:  # nobody races: of equal predictions the setting with the fewest cells to draw
+        return (min(near, key=lambda cell: (cell.C * cell.h, distinct[cell])),)
     return tuple(near[: race.most])
 
 

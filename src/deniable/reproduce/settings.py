@@ -79,7 +79,7 @@ class Settings:
     def race(self, symbols: int) -> Race:
         """How free parameters are chosen: a quick run trusts the prediction, a full one lets the nearest race."""
         if not self.full and not self.exhaustive:
-            return Race(margin=1.0, most=1, samples=0)
+            return Race(margin=1.005, most=1, samples=0)
         return Race(margin=1.15, most=5, samples=8) if symbols == 256 else Race(margin=1.06, most=2, samples=4)
 
     def samples(self, symbols: int = 256) -> int:

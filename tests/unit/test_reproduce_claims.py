@@ -479,7 +479,10 @@ def test_verdicts_by_the_numbers_of_cells() -> None:
     assert conclude(cells(FOR, FOR, TIE), "", need="most").verdict == "holds"
     assert conclude(cells(FOR, FOR, FOR, FOR, AGAINST), "").verdict == "holds except"
     assert conclude(cells(FOR, FOR, FOR, AGAINST), "").verdict == "does not hold"
-    assert conclude(cells(*[TIE] * 9, AGAINST), "").verdict == "does not hold"
+    assert conclude(cells(*[TIE] * 9, AGAINST), "").verdict == "holds except"
+    assert conclude(cells(*[TIE] * 9, AGAINST), "", need="some").verdict == "does not hold"
+    assert conclude(cells(FOR, *[TIE] * 9, AGAINST, AGAINST), "", need="some").verdict == "does not hold"
+    assert conclude(cells(FOR, FOR, *[TIE] * 9, AGAINST, AGAINST), "", need="some").verdict == "holds except"
     only = conclude(cells(FOR, TIE, TIE), "x", need="most", why="y")
     assert only.exceptions == "only 1 of 3 comparisons are for it; y"
     assert conclude(cells(FOR), "x", why="y") == Finding("holds", "1 for, 0 tied, 0 against, of 1; x; y")

@@ -18,8 +18,9 @@ samples within 10 % of the median.
 ln k the low privacy regime), the middle is between; "low to mid" is everything above 1.
 
 **Verdicts.** Each claim is taken apart into cells that are for it, against it, or ties. *Holds*: no cell is against.
-*Holds except*: cells against are fewer than a quarter, and not more than the cells for it. *Does not hold*: otherwise;
-also when the claim says "better" or "improves" and not even half of the cells are for it, or says "best" and none is.
+*Holds except*: cells against are fewer than a quarter; where the claim says "better", "improves" or "best", they are
+also not more than the cells for it (ties are what "meets" and "alike" say). *Does not hold*: otherwise; also when the
+claim says "better" or "improves" and not even half of the cells are for it, or says "best" and none is.
 *Not measured*: there are no rows to judge by.
 """
 
@@ -117,7 +118,8 @@ def conclude(cells: Sequence[Cell], measured: str, *, need: Need = "none", why: 
     favour, against = (sum(cell.side == side for cell in cells) for side in (FOR, AGAINST))
     verdict: Verdict = "holds"
     if against:
-        verdict = "holds except" if against < MINORITY * len(cells) and favour >= against else "does not hold"
+        enough = need == "none" or favour >= against
+        verdict = "holds except" if against < MINORITY * len(cells) and enough else "does not hold"
     told = exceptions(cells)
     if (need == "some" and not favour) or (need == "most" and 2 * favour <= len(cells)):
         verdict = "does not hold"

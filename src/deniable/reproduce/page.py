@@ -167,7 +167,7 @@ def _claims(told: Sequence[Mapping[str, str]]) -> str:
 
 def _summary(told: Sequence[Mapping[str, str]], settings: "Settings") -> str:
     counts = {verdict: sum(claim["verdict"] == verdict for claim in told) for verdict in VERDICTS}
-    badges = " ".join(_badge(verdict, f"{count} {verdict}") for verdict, count in counts.items() if count)
+    badges = " ".join(_badge(verdict, _several(verdict, count)) for verdict, count in counts.items() if count)
     size = (
         "A full run, with the paper's counts" if settings.full else "A quick run, with smaller counts than the paper's"
     )
@@ -176,6 +176,16 @@ def _summary(told: Sequence[Mapping[str, str]], settings: "Settings") -> str:
         f"{size}: {settings.evaluations:,} evaluations for each cell of a grid, and {settings.samples():,} samples for "
         f'each point of a line. Seed {settings.seed}.</p>\n<p class="badges">{badges}</p>'
     )
+
+
+def _several(verdict: str, count: int) -> str:
+    """A verdict and how many claims have it.
+
+    >>> _several("holds except", 1), _several("holds except", 2), _several("does not hold", 3)
+    ('1 holds except', '2 hold except', '3 do not hold')
+    """
+    plural = verdict.replace("holds", "hold").replace("does", "do")
+    return f"{count} {verdict if count == 1 else plural}"
 
 
 def _tables(tables: Tables, claims: int) -> str:

@@ -49,7 +49,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FOLDER", default="reproduction", help="where to write (default reproduction)"
     )
-    parser.add_argument("--full", action="store_true", help="as many repeats as the paper (hours instead of minutes)")
+    parser.add_argument(
+        "--full", action="store_true", help="as many repeats as the paper (an hour or two instead of minutes)"
+    )
     parser.add_argument(
         "--figure", metavar="NAME", action="append", default=[], help="only this figure; repeat it, or use commas"
     )

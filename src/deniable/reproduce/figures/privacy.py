@@ -41,7 +41,8 @@ def _panel(rows: Rows, target: float, marks: dict[str, Chart], scales: dict[str,
     part = [row | {"words": _words(row)} for row in rows if row["loss"] == target]
     tens = [10**power for power in range(1, 12)]
     ticks = [0.1, 0.2, 0.5, 1, 2, 5, 10]
-    across = alt.Axis(values=tens, format="~s", gridOpacity=0.6)
+    words = "replace(format(datum.value, '~s'), 'G', ' billion')"  # a G of users is no word
+    across = alt.Axis(values=tens, labelExpr=words, gridOpacity=0.6)
     base = alt.Chart(inline(part)).encode(
         x=alt.X("n:Q", scale=scales["x"], axis=across, title="users n"), color=marks["color"]
     )

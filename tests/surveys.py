@@ -15,6 +15,8 @@ SMALL: dict[str, Survey] = {
     "krr": dn.krr(symbols=["a", "b", "c", "d"], epsilon="1/2"),
     "krr-other": dn.krr(symbols=[0, 1, 2], epsilon=2, other="else"),
     "krappor": dn.krappor(symbols=["a", "b", "c"], epsilon=1),
+    "oue": dn.oue(symbols=["a", "b", "c", "d"], epsilon=1),
+    "olh-open": dn.olh(epsilon=1, cohorts=3, seed=SEED),
     "orr-open": dn.orr(epsilon=1, cells=3, cohorts=3, seed=SEED),
     "orr-closed": dn.orr(symbols=5, epsilon=1, cells=3, cohorts=2, seed=SEED),
     "orappor-open": dn.orappor(epsilon=2, cells=4, cohorts=2, hashes=2, seed=SEED),
@@ -28,6 +30,8 @@ SIZE = 40
 LARGE: dict[str, Survey] = {
     "krr": dn.krr(symbols=SIZE, epsilon=3),
     "krappor": dn.krappor(symbols=SIZE, epsilon=3),
+    "oue": dn.oue(symbols=SIZE, epsilon=2),
+    "olh-open": dn.olh(epsilon=2, cohorts=64, seed=SEED),
     "orr-open": dn.orr(epsilon=2, cells=8, cohorts=32, seed=SEED),
     "orr-closed": dn.orr(symbols=SIZE, epsilon=2, cells=8, cohorts=16, seed=SEED),
     "orappor-open": dn.orappor(epsilon=3, cells=32, cohorts=8, hashes=2, seed=SEED),

@@ -26,7 +26,7 @@ from deniable.errors import (
     WireError,
 )
 from deniable.reports import Report
-from deniable.survey import Survey, krappor, krr, orappor, orr, warner
+from deniable.survey import Survey, krappor, krr, olh, orappor, orr, oue, warner
 
 if TYPE_CHECKING:
     from deniable import lab, theory
@@ -95,8 +95,10 @@ __all__ = [
     "krappor",
     "krr",
     "lab",
+    "olh",
     "orappor",
     "orr",
+    "oue",
     "privatize",
     "simulate",
     "theory",

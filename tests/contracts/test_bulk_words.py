@@ -25,6 +25,7 @@ SURVEYS: dict[str, Survey] = {
     "krr": dn.krr(symbols=300, epsilon=4),
     "krr-text": dn.krr(symbols=TEXT, epsilon=2),
     "krappor": dn.krappor(symbols=20, epsilon=2),
+    "oue": dn.oue(symbols=20, epsilon=2),
     "orr-closed": dn.orr(symbols=40, epsilon=2, cells=8, cohorts=COHORTS, seed=SEED),
     "orr-open": dn.orr(epsilon=2, cells=8, cohorts=COHORTS, seed=SEED),
     "orr-open-wide": dn.orr(epsilon=5, cells=300, cohorts=COHORTS, seed=SEED),

@@ -44,9 +44,11 @@ def published(survey: Survey, value: object) -> dict[bytes, Fraction]:
                 size = next(n for n in range(1, 4) if cells <= 256**n)
             else:
                 bits = [response // 2**cell % 2 for cell in range(cells)]
-                wrong = sum(bit != (cell in occupied) for cell, bit in enumerate(bits))
-                flip = Fraction(int(channel["flip"]), span)
-                probability = flip**wrong * (1 - flip) ** (cells - wrong)
+                probability = Fraction(1)
+                for cell, bit in enumerate(bits):
+                    threshold = channel.get("clear", channel["flip"]) if cell in occupied else channel["flip"]
+                    wrong = Fraction(int(threshold), span)
+                    probability *= wrong if bit != (cell in occupied) else 1 - wrong
                 size = -(-cells // 8)
             wire = prefix + cohort.to_bytes(cohort_size, "little") + response.to_bytes(size, "little")
             law[wire] = probability / cohorts

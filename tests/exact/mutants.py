@@ -65,6 +65,13 @@ class FewerBits(BitFlip):
         return super().randomize(cells, entropy) % (1 << self.cells - 1)
 
 
+class SetBitFlipsLikeTheOthers(BitFlip):
+    """Optimised flips whose set bit is cleared with the threshold of the empty ones: kept far too often."""
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        return bits([word < self.flip for word in entropy.words(self.cells)], cells)
+
+
 class OffByOne(KRR):
     """Steps over the cell after the true one."""
 

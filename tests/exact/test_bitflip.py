@@ -1,5 +1,6 @@
 """Bit flips: the joint law of all bits, by walking 64-bit words and by playing every tuple of small words."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations
 
@@ -29,14 +30,29 @@ def test_law_of_the_bytes_is_the_published_channel(cells: int, epsilon: str) -> 
     check_survey(dn.krappor(symbols=cells, epsilon=epsilon), range(cells))
 
 
-def test_law_of_two_byte_reports() -> None:
-    check_survey(dn.krappor(symbols=9, epsilon=2), [0, 7, 8])
+@pytest.mark.parametrize("epsilon", ["0.01", "1/3", "1", "2.5", "10"])
+@pytest.mark.parametrize("cells", [2, 3, 5])
+def test_law_of_the_bytes_of_optimized_flips(cells: int, epsilon: str) -> None:
+    survey = dn.oue(symbols=cells, epsilon=epsilon)
+    check_survey(survey, range(cells))
+    worst = worst_ratio([law_of(survey, value).probabilities for value in range(cells)])
+    assert worst == survey.mechanism.odds == (1 - survey.mechanism.miss) / survey.mechanism.miss
+    assert survey.mechanism.hit == Fraction(1, 2)
 
 
+@pytest.mark.parametrize("preset", [dn.krappor, dn.oue])
+def test_law_of_two_byte_reports(preset: Callable[..., Survey]) -> None:
+    check_survey(preset(symbols=9, epsilon=2), [0, 7, 8])
+
+
+@pytest.mark.parametrize("optimized", [False, True])
 @pytest.mark.parametrize(("width", "cells", "epsilon"), [(5, 3, "2"), (8, 2, "1"), (3, 4, "3")])
-def test_every_tuple_of_small_words_through_the_real_client(width: int, cells: int, epsilon: str) -> None:
+def test_every_tuple_of_small_words_through_the_real_client(
+    width: int, cells: int, epsilon: str, optimized: bool
+) -> None:
     """At three bits of 5-bit words: all 32**3 tuples, the joint law, and its worst ratio."""
-    survey = Survey(Alphabet.closed(cells), Direct(cells), BitFlip(cells, epsilon, 2, width))
+    mechanism = BitFlip(cells, epsilon, 2, width, optimized=optimized)
+    survey = Survey(Alphabet.closed(cells), Direct(cells), mechanism)
     laws = [law_of_bytes_by_enumeration(survey, value, cohort=0, count=cells) for value in range(cells)]
     assert laws == [published(survey, value) for value in range(cells)]
     assert laws == [law_of(survey, value).probabilities for value in range(cells)]
@@ -62,8 +78,9 @@ def test_no_two_bloom_filters_are_further_apart_than_epsilon(cells: int, hashes:
     assert at_most_exp(worst, mechanism.epsilon)
 
 
-def test_bits_are_independent_given_the_input() -> None:
-    mechanism = BitFlip(4, 1)
+@pytest.mark.parametrize("optimized", [False, True])
+def test_bits_are_independent_given_the_input(optimized: bool) -> None:
+    mechanism = BitFlip(4, 1, optimized=optimized)
     law = walked(mechanism, (2,))
     for response, probability in law.items():
         product = Fraction(1)
@@ -101,6 +118,13 @@ class Stingy(Entropy):
 def test_too_few_words_stop_the_client() -> None:
     with pytest.raises(RuntimeError, match=r"^entropy must give one word per bit, got 3 for 4 bits$"):
         BitFlip(4, 1).randomize((0,), Stingy())
+
+
+def test_optimized_flips_are_for_one_cell_an_answer() -> None:
+    """Two Bloom filters differ in more bits than the budget was divided for."""
+    with pytest.raises(SurveyError) as caught:
+        BitFlip(8, 1, 4, optimized=True)
+    assert str(caught.value) == ("distance must be 2 for optimised bit flips, got 4; use even flips for Bloom filters")
 
 
 def test_a_threshold_past_one_half_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,10 @@ CASES: dict[str, tuple[dn.Survey, tuple[object, ...]]] = {
     "krr catch-all": (dn.krr(symbols=["a", "b"], epsilon=1, other="else"), ("a", "b", "else", "lynx", 42, b"")),
     "krappor": (dn.krappor(symbols=4, epsilon=1), (0, 1, 2, 3)),
     "krappor catch-all": (dn.krappor(symbols=[1, 2], epsilon=1, other=0), (0, 1, 2, 3, "x")),
+    "oue": (dn.oue(symbols=4, epsilon=1), (0, 1, 2, 3)),
+    "oue catch-all": (dn.oue(symbols=["a", "b"], epsilon=3, other="else"), ("a", "b", "else", "lynx")),
+    "olh open": (dn.olh(epsilon=1, cohorts=5, seed=SEED), WORDS),
+    "olh closed": (dn.olh(symbols=7, epsilon="1/2", cohorts=3, seed=SEED), tuple(range(7))),
     "orr open": (dn.orr(epsilon=1, cells=4, cohorts=3, seed=SEED), WORDS),
     "orr many cohorts": (dn.orr(epsilon=1, cells=2, cohorts=300, seed=SEED), WORDS[:4]),
     "orr closed": (dn.orr(symbols=7, epsilon="1/3", cells=3, cohorts=4, seed=SEED), tuple(range(7))),
@@ -141,7 +145,7 @@ class KnownSecret(Entropy):
         return self._walker.uniform_below(bound)
 
 
-@pytest.mark.parametrize("case", ["warner", "krr", "krappor", "orr closed"])
+@pytest.mark.parametrize("case", ["warner", "krr", "krappor", "oue", "orr closed"])
 def test_memoised_answers_are_drawn_once_each(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real memoising client on ideal permanent words: a, b, a gives independent draws for a and b, and a again."""
     survey, (a, b, *_) = CASES[case]

@@ -15,6 +15,7 @@ from tests.exact.laws import MakeClient, check_memoised, check_survey, law_of, v
 SEED = bytes(range(16))
 KRR4 = dn.krr(symbols=4, epsilon=1)
 BITS4 = dn.krappor(symbols=4, epsilon=1)
+OUE4 = dn.oue(symbols=4, epsilon=1)
 BITS9 = dn.krappor(symbols=9, epsilon=1)
 BLOOM = dn.orappor(epsilon=2, cells=5, cohorts=2, hashes=2, seed=SEED)
 OPEN = dn.orr(epsilon=1, cells=4, cohorts=3, seed=SEED)
@@ -28,6 +29,13 @@ MUTANTS: dict[str, tuple[Survey, tuple[object, ...], MakeClient, set[str]]] = {
     "word reused across bits": (BITS4, FOUR, mu.with_mechanism(mu.ReusedWord(4, 1)), {"law", "support"}),
     "true bit never cleared": (BITS4, FOUR, mu.with_mechanism(mu.NeverCleared(4, 1)), {"law", "ratio"}),
     "response from fewer bits": (BITS4, FOUR, mu.with_mechanism(mu.FewerBits(4, 1)), {"law"}),
+    "optimised set bit kept like the others": (
+        OUE4,
+        FOUR,
+        mu.with_mechanism(mu.SetBitFlipsLikeTheOthers(4, 1, optimized=True)),
+        {"law", "ratio"},
+    ),
+    "even flips in place of optimised ones": (OUE4, FOUR, mu.with_mechanism(BitFlip(4, 1)), {"law"}),
     "epsilon / 2 per bit at two hashes": (BLOOM, WORDS, mu.with_mechanism(BitFlip(5, 2, 2)), {"law", "ratio"}),
     "duplicate cells cancel": (BLOOM, WORDS, mu.of(mu.XorCancels), {"law"}),
     "off-by-one cell": (KRR4, FOUR, mu.with_mechanism(mu.OffByOne(4, 1)), {"law", "support"}),

@@ -34,10 +34,16 @@ def check_promise(mechanism: Mechanism) -> None:
     else:
         assert isinstance(mechanism, BitFlip)
         keep, weight, blocks = span - mechanism.flip, mechanism.flip, 1
-        share = epsilon / mechanism.distance
         low, _ = taylor(epsilon)
-        b = mechanism.distance
-        assert (keep**b) * low.denominator <= (weight**b) * low.numerator
+        if mechanism.optimized:
+            share = epsilon
+            one, zero = span - mechanism.clear, mechanism.flip
+            assert 2 * mechanism.clear == span
+            assert one * (span - zero) * low.denominator <= (span - one) * zero * low.numerator
+        else:
+            share, b = epsilon / mechanism.distance, mechanism.distance
+            assert mechanism.clear == mechanism.flip
+            assert (keep**b) * low.denominator <= (weight**b) * low.numerator
     assert keep + blocks * weight == span
     assert keep >= weight >= 1
     low, high = taylor(share)
@@ -60,6 +66,7 @@ def test_thresholds_keep_the_promise(epsilon: Fraction) -> None:
         check_promise(KRR(cells, epsilon))
     for cells, hashes in ((2, 1), (8, 1), (8, 2), (8, 3), (128, 2), (5, 4), (4096, 8)):
         check_promise(BitFlip(cells, epsilon, min(2 * hashes, cells)))
+        check_promise(BitFlip(cells, epsilon, optimized=True))
 
 
 @given(
@@ -74,6 +81,7 @@ def test_thresholds_keep_the_promise(epsilon: Fraction) -> None:
 def test_thresholds_keep_the_promise_at_any_epsilon(epsilon: Fraction, cells: int, hashes: int) -> None:
     check_promise(KRR(cells, epsilon))
     check_promise(BitFlip(cells, epsilon, min(2 * hashes, cells)))
+    check_promise(BitFlip(cells, epsilon, optimized=True))
 
 
 @pytest.mark.parametrize("width", [5, 8, 10, 12])
@@ -85,6 +93,7 @@ def test_thresholds_keep_the_promise_in_small_words(width: int) -> None:
             except SurveyError as refusal:
                 assert "must leave room" in str(refusal)  # noqa: PT017
             check_promise(BitFlip(cells, epsilon, 2, width))
+            check_promise(BitFlip(cells, epsilon, 2, width, optimized=True))
 
 
 VECTORS = [

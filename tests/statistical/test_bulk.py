@@ -66,10 +66,19 @@ def _bit_mutants() -> dict[str, Any]:
         return room_bits(mechanism, occupied, shared)
 
     def larger_epsilon(mechanism: BitFlip, occupied: Any, words: Any) -> Any:
-        louder = BitFlip(mechanism.cells, mechanism.epsilon * 11 / 10, mechanism.distance)
+        louder = BitFlip(
+            mechanism.cells, mechanism.epsilon * 11 / 10, mechanism.distance, optimized=mechanism.optimized
+        )
         return room_bits(louder, occupied, words)
 
     return {"last-bit-clear": last_bit_clear, "reused-word": reused_word, "epsilon-10%-too-large": larger_epsilon}
+
+
+def _uneven(mechanism: BitFlip, occupied: Any, words: Any) -> Any:
+    """Optimised flips with the two thresholds exchanged."""
+    truth = occupied[:, :1] == np.arange(mechanism.cells)
+    bits = np.where(truth, words >= np.uint64(mechanism.flip), words < np.uint64(mechanism.clear))
+    return np.packbits(bits, axis=1, bitorder="little")
 
 
 @pytest.mark.parametrize("mutant", _krr_mutants().values(), ids=_krr_mutants().keys())
@@ -82,6 +91,13 @@ def test_krr_mutants_are_rejected(mutant: Any, monkeypatch: pytest.MonkeyPatch) 
 def test_bit_mutants_are_rejected(mutant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "bitflip_block", mutant)
     reject("bulk-law", bulk_p_value(SMALL["orappor-closed"], 0))
+
+
+def test_optimized_bit_mutants_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    for mutant in (_uneven, *_bit_mutants().values()):
+        with monkeypatch.context() as patch:
+            patch.setattr(room, "bitflip_block", mutant)
+            reject("bulk-law", bulk_p_value(SMALL["oue"], "b"))
 
 
 @pytest.mark.parametrize("bound", [2, 3, 64, 1000])

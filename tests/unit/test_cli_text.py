@@ -17,6 +17,7 @@ SURVEYS = [
     dn.warner(epsilon=1),
     dn.krr(symbols=12, epsilon=2, name="q"),
     dn.krappor(symbols=20, epsilon=1),
+    dn.oue(symbols=20, epsilon=1),
     dn.orr(epsilon=2, cells=8, cohorts=64),
     dn.orappor(epsilon=2, cells=128, cohorts=8, hashes=2),
     dn.orappor(symbols=300, epsilon=2, cells=16, cohorts=8),

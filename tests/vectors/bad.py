@@ -108,6 +108,10 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     put("krr", "mechanism", "keep", 4503599627370496, "mechanism field 'keep' must be text, got int")
     put("krr", "mechanism", "other", "+1", "threshold 'other' must be ")
     put("krappor", "mechanism", "flip", "1", "threshold 'flip' must be ")
+    put("oue", "mechanism", "clear", "1", "threshold 'clear' must be 9223372036854775808 for epsilon 2.5, got '1'")
+    put("krappor", "mechanism", "clear", "9223372036854775808", "threshold 'flip' must be ")
+    change("oue", "threshold 'flip' must be ", lambda fields: fields["mechanism"].pop("clear"))
+    put("orappor, open", "mechanism", "clear", "9223372036854775808", "distance must be 2 for optimised bit flips, got")
     return found
 
 

@@ -45,6 +45,9 @@ def presets() -> dict[str, dn.Survey]:
         "orr, closed catch-all": dn.orr(symbols=["a", "b"], epsilon=2, cells=2, cohorts=2, seed=seed, other=b"\x00"),
         "orappor, open": dn.orappor(epsilon=2, cells=12, cohorts=8, hashes=2, seed=seed),
         "orappor, closed": dn.orappor(symbols=30, epsilon="0.75", cells=5, cohorts=2, hashes=3, seed=SEEDS[2]),
+        "oue": dn.oue(symbols=["a", "b", "c"], epsilon=2.5),
+        "oue, counted": dn.oue(symbols=20, epsilon="1/3"),
+        "olh": dn.olh(epsilon="1.5", cohorts=5, seed=seed),
     }
 
 

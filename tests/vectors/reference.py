@@ -102,8 +102,11 @@ def respond(fields: dict[str, Any], cells: list[int], words: Iterator[int]) -> i
         word = next(words)
         others = [cell for cell in range(fields["encoding"]["cells"]) if cell != cells[0]]
         return cells[0] if word < keep else others[(word - keep) // other]
-    flips = [next(words) < int(mechanism["flip"]) for _ in range(fields["encoding"]["cells"])]
-    return sum(2**i for i, flip in enumerate(flips) if flip != (i in cells))
+    response = 0
+    for i in range(fields["encoding"]["cells"]):
+        flipped = next(words) < int(mechanism.get("clear", mechanism["flip"]) if i in cells else mechanism["flip"])
+        response += 2**i if flipped != (i in cells) else 0
+    return response
 
 
 def pack(fields: dict[str, Any], cohort: int, response: int) -> bytes:

@@ -65,6 +65,8 @@ def truth_sentence(survey: Survey) -> str:
     'The true answer is sent with probability 73 %, the other one with probability 27 %.'
     """
     hit, miss = chance(survey.mechanism.hit), chance(survey.mechanism.miss)
+    if isinstance(survey.mechanism, BitFlip) and survey.mechanism.optimized:
+        return f"Of {survey.cells} yes-or-no marks the true one is sent with probability {hit}, each other with {miss}."
     if isinstance(survey.mechanism, BitFlip):
         return f"Each of {survey.cells} yes-or-no marks is sent as it is with probability {hit}, flipped with {miss}."
     what = "answer" if isinstance(survey.encoding, Direct) else "cell"
@@ -105,6 +107,11 @@ def _what_is_sent(survey: Survey) -> str:
         else f"{boxes}Your answer has up to {survey.hashes} boxes. Your device fills in a list of {k} marks, one for "
         "each box: yes for those of your answer, no for the others."
     )
+    if survey.mechanism.optimized:
+        return (
+            f"{start} Then it rolls dice that only it can see: your yes stays with probability {hit}, and each no "
+            f"turns into a yes with probability {miss}, before it sends the list."
+        )
     return (
         f"{start} Then it rolls dice that only it can see and turns each mark into its opposite with probability "
         f"{miss}, before it sends the list."

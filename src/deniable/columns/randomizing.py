@@ -154,5 +154,9 @@ def bitflip_block(mechanism: BitFlip, occupied: npt.NDArray[Any], words: Words) 
         raise RuntimeError(f"words must be one for each bit, got {words.shape}")
     truth = np.zeros((len(occupied), mechanism.cells + 1), bool)
     np.put_along_axis(truth, occupied.astype(np.intp), True, axis=1)
-    bits = (words < np.uint64(mechanism.flip)) ^ truth[:, :-1]
+    truth = truth[:, :-1]
+    if mechanism.flip == mechanism.clear:
+        bits = (words < np.uint64(mechanism.flip)) ^ truth
+    else:  # an empty bit rises below `flip`, a set one stays at or above `clear`
+        bits = np.where(truth, words >= np.uint64(mechanism.clear), words < np.uint64(mechanism.flip))
     return np.packbits(bits, axis=1, bitorder="little")

@@ -1,8 +1,11 @@
-"""Independent bit flips over k bits: the randomiser of RAPPOR.
+"""Independent bit flips over k bits: the randomiser of RAPPOR, and of optimised unary encoding (OUE).
 
 Paper: section 4.2. The paper flips each bit of a one-hot vector with probability 1 / (1 + e**(epsilon / 2)) because two
 one-hot vectors differ in two bits. Two Bloom filters of h hashes differ in up to b = min(2h, k) bits, so each bit gets
 epsilon / b; the paper is silent about this, and epsilon / 2 per bit at h > 1 would spend h times the budget.
+
+OUE (Wang, Blocki, Li and Jha, USENIX Security 2017) flips the bits of a one-hot vector unevenly: the set bit is cleared
+half of the time, so that it alone says nothing, and the whole budget goes to the many bits that are not set.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,15 +23,20 @@ __all__ = ["BitFlip"]
 
 @dataclass(frozen=True, slots=True, init=False)
 class BitFlip(Mechanism):
-    """k words in, k bits out: bit j is flipped when its own fresh word is below `flip`.
+    """k words in, k bits out: an empty bit is set when its own fresh word is below `flip`, a set one is cleared when it
+    is below `clear`; the two are the same integer unless the flips are `optimized`.
 
     Paper: section 4.2; delta = flip / 2**width.
-    Claim: bits are independent given the input, and ((1 - delta) / delta)**distance <= e**epsilon.
+    Claim: bits are independent given the input, and ((1 - delta) / delta)**distance <= e**epsilon; if optimized,
+        clear = 2**width / 2 and (1 - delta) / delta <= e**epsilon, which is the whole ratio of two one-hot vectors.
     Proof: tests/exact/test_bitflip.py::test_law_of_the_bytes_is_the_published_channel
 
     >>> m = BitFlip(cells=3, epsilon=2, width=5)     # delta nearest above 1 / (1 + e)
     >>> m.flip, m.odds, m.outputs
     (9, Fraction(529, 81), 8)
+    >>> m = BitFlip(cells=3, epsilon=2, width=5, optimized=True)
+    >>> m.flip, m.clear, m.odds
+    (4, 16, Fraction(7, 1))
     """
 
     kind: ClassVar[str] = "bitflip"
@@ -36,16 +44,28 @@ class BitFlip(Mechanism):
     epsilon: Fraction
     distance: int
     width: int
+    optimized: bool
     flip: int = field(repr=False)
+    clear: int = field(repr=False)
 
-    def __init__(self, cells: int, epsilon: object, distance: int = 2, width: int = 64) -> None:
+    def __init__(
+        self, cells: int, epsilon: object, distance: int = 2, width: int = 64, *, optimized: bool = False
+    ) -> None:
         put = object.__setattr__
         put(self, "cells", check_size("cells", cells, 2, 1 << 16))
         put(self, "epsilon", parse_epsilon(epsilon))
         put(self, "distance", check_size("distance", distance, 1, self.cells))
         put(self, "width", check_size("width", width, 1, 64))
-        # A single bit is k-RR on two cells at epsilon / b, so its threshold is the same integer.
-        put(self, "flip", other_weight(self.epsilon / self.distance, 2, self.width))
+        put(self, "optimized", bool(optimized))
+        if self.optimized and self.distance != 2:
+            raise SurveyError(
+                f"distance must be 2 for optimised bit flips, got {self.distance}; use even flips for Bloom filters"
+            )
+        # A single bit is k-RR on two cells at epsilon / b, so its threshold is the same integer. Where the set bit is
+        # cleared half of the time its ratios cancel, and the empty bits have all of epsilon.
+        share = self.epsilon if self.optimized else self.epsilon / self.distance
+        put(self, "flip", other_weight(share, 2, self.width))
+        put(self, "clear", 1 << self.width - 1 if self.optimized else self.flip)
         if 2 * self.flip > 1 << self.width:
             raise SurveyError(
                 f"epsilon must leave room for {self.width}-bit words, got {float(self.epsilon):g} over "
@@ -63,7 +83,7 @@ class BitFlip(Mechanism):
 
     @property
     def hit(self) -> Fraction:
-        return 1 - self.miss
+        return 1 - Fraction(self.clear, 1 << self.width)
 
     @property
     def miss(self) -> Fraction:
@@ -71,6 +91,8 @@ class BitFlip(Mechanism):
 
     @property
     def odds(self) -> Fraction:
+        if self.optimized:
+            return self.hit / self.miss * ((1 - self.miss) / (1 - self.hit))
         return (self.hit / self.miss) ** self.distance
 
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
@@ -78,22 +100,25 @@ class BitFlip(Mechanism):
         if len(words) != self.cells:
             raise RuntimeError(f"entropy must give one word per bit, got {len(words)} for {self.cells} bits")
         flips = truth = 0
-        for position, word in enumerate(words):
-            if word < self.flip:
-                flips |= 1 << position
         for cell in cells:
             truth |= 1 << cell
+        thresholds = (self.flip, self.clear)
+        for position, word in enumerate(words):
+            if word < thresholds[truth >> position & 1]:
+                flips |= 1 << position
         return flips ^ truth
 
     def probability(self, response: int, cells: Sequence[int]) -> Fraction:
         truth = 0
         for cell in cells:
             truth |= 1 << cell
-        flips = (response ^ truth).bit_count()
-        return self.miss**flips * self.hit ** (self.cells - flips)
+        occupied, kept = truth.bit_count(), (response & truth).bit_count()
+        risen = (response & ~truth).bit_count()
+        of_truth = self.hit**kept * (1 - self.hit) ** (occupied - kept)
+        return of_truth * self.miss**risen * (1 - self.miss) ** (self.cells - occupied - risen)
 
     def columns_hit(self, response: int) -> Iterable[int]:
         return (position for position in range(self.cells) if response >> position & 1)
 
     def thresholds(self) -> dict[str, int]:
-        return {"flip": self.flip}
+        return {"flip": self.flip, "clear": self.clear} if self.optimized else {"flip": self.flip}

@@ -13,7 +13,16 @@ from fractions import Fraction
 
 from deniable.errors import SurveyError
 
-__all__ = ["at_most_exp", "epsilon_text", "exp_bounds", "log_floor", "other_weight", "parse_epsilon", "verify"]
+__all__ = [
+    "at_most_exp",
+    "epsilon_text",
+    "exp_bounds",
+    "log_floor",
+    "nearest_exp",
+    "other_weight",
+    "parse_epsilon",
+    "verify",
+]
 
 _SMALLEST, _LARGEST = Fraction(1, 10**9), Fraction(64)
 
@@ -116,6 +125,20 @@ def other_weight(epsilon: Fraction, cells: int, width: int) -> int:
         from_high = -(-(span << bits) // (high + ((cells - 1) << bits)))
         if from_low == from_high:
             return from_low
+        bits *= 2
+
+
+def nearest_exp(epsilon: Fraction) -> int:
+    """The integer nearest to e**epsilon, the same on every platform: e**epsilon is never half-way between two.
+
+    >>> [nearest_exp(Fraction(x, 2)) for x in (1, 2, 4, 6)]
+    [2, 3, 7, 20]
+    """
+    bits = 64
+    while True:
+        low, high = ((bound + (1 << bits - 1)) >> bits for bound in exp_bounds(epsilon, bits))
+        if low == high:
+            return low
         bits *= 2
 
 

@@ -3,7 +3,7 @@
 from deniable.survey.alphabet import Alphabet, Symbol
 from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
 from deniable.survey.files import write_atomically
-from deniable.survey.presets import krappor, krr, orappor, orr, warner
+from deniable.survey.presets import krappor, krr, olh, orappor, orr, oue, warner
 from deniable.survey.reading import strict_json
 from deniable.survey.survey import Survey
 
@@ -17,8 +17,10 @@ __all__ = [
     "Symbol",
     "krappor",
     "krr",
+    "olh",
     "orappor",
     "orr",
+    "oue",
     "strict_json",
     "warner",
     "write_atomically",

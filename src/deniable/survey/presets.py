@@ -1,4 +1,5 @@
-"""The paper's mechanisms under their own names: an encoding and a randomiser, bound into a survey."""
+"""The paper's mechanisms, and those that came after it, under their own names: an encoding and a randomiser, bound
+into a survey."""
 
 import os
 from collections.abc import Iterable
@@ -6,11 +7,12 @@ from collections.abc import Iterable
 from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, BitFlip
 from deniable.mechanisms.base import check_size
+from deniable.mechanisms.odds import nearest_exp, parse_epsilon
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.encodings import MAX_HASHES, Direct, Encoding, Hashed, Permuted
 from deniable.survey.survey import Survey
 
-__all__ = ["krappor", "krr", "orappor", "orr", "warner"]
+__all__ = ["krappor", "krr", "olh", "orappor", "orr", "oue", "warner"]
 
 
 def warner(*, epsilon: object, symbols: Iterable[object] = ("no", "yes"), name: str = "") -> Survey:
@@ -51,6 +53,46 @@ def krappor(symbols: Iterable[object] | int, *, epsilon: object, name: str = "",
     """
     alphabet = Alphabet.closed(symbols, other)
     return Survey(alphabet, Direct(len(alphabet)), BitFlip(len(alphabet), epsilon), name)
+
+
+def oue(symbols: Iterable[object] | int, *, epsilon: object, name: str = "", other: object = None) -> Survey:
+    """Optimised unary encoding over a closed alphabet: k-RAPPOR with uneven flips, better unless k is very small.
+
+    It has the smaller squared error from k = s + 2 + 1 / s symbols on, s = e**(epsilon / 2), whatever the population.
+
+    The one bit that is set survives with probability 1/2, each of the others appears with 1 / (e**epsilon + 1).
+    Wang, Blocki, Li and Jha, USENIX Security 2017.
+
+    >>> oue(symbols=256, epsilon=1)
+    <Survey: OUE, 256 symbols, epsilon 1, digest 0996e5a3>
+    """
+    alphabet = Alphabet.closed(symbols, other)
+    return Survey(alphabet, Direct(len(alphabet)), BitFlip(len(alphabet), epsilon, optimized=True), name)
+
+
+def olh(
+    *,
+    epsilon: object,
+    cohorts: int = 1024,
+    symbols: Iterable[object] | int | None = None,
+    name: str = "",
+    seed: bytes | None = None,
+    other: object = None,
+) -> Survey:
+    """Optimised local hashing: O-RR with k = round(e**epsilon) + 1 cells and many cohorts.
+
+    Published with a fresh hash function for every report (Wang, Blocki, Li and Jha, USENIX Security 2017). The paper's
+    O-RR contains it: a cohort is a hash function, and least squares over C of them costs a variance factor of about
+    1 / (1 - (S - 1) / (C (k - 1))) over infinitely many, so give C (k - 1) many times the number S of candidates. The
+    cohort travels in the clear; fewer of them tell devices apart less.
+
+    >>> olh(epsilon=2.0, seed=bytes(16))
+    <Survey: O-RR, open alphabet, 8 cells, 1024 cohorts, epsilon 2, digest 9eb76423>
+    >>> olh(epsilon=2.0, seed=bytes(16)) == orr(epsilon=2.0, cells=8, cohorts=1024, seed=bytes(16))
+    True
+    """
+    cells = min(nearest_exp(parse_epsilon(epsilon)) + 1, 1 << 24)
+    return orr(epsilon=epsilon, cells=cells, cohorts=cohorts, symbols=symbols, name=name, seed=seed, other=other)
 
 
 def orr(

@@ -101,8 +101,9 @@ def read_mechanism(value: object, encoding: Encoding) -> Mechanism:
         fields = record("mechanism", value, "kind epsilon width keep other")
         mechanism = KRR(encoding.cells, fields["epsilon"])
     elif kind == "bitflip":
-        fields = record("mechanism", value, "kind epsilon width flip")
-        mechanism = BitFlip(encoding.cells, fields["epsilon"], min(2 * encoding.hashes, encoding.cells))
+        fields = record("mechanism", value, "kind epsilon width flip", "clear")
+        distance = min(2 * encoding.hashes, encoding.cells)
+        mechanism = BitFlip(encoding.cells, fields["epsilon"], distance, optimized="clear" in fields)
     else:
         raise SurveyError(f"mechanism kind must be 'krr' or 'bitflip', got {str(kind)[:40]!r}")
     check_size("width", fields["width"], 64, 64)

@@ -25,7 +25,7 @@ MAX_COUNTERS = 1 << 27
 class Survey:
     """The public agreement: an immutable value with one canonical JSON text and the digest of that text.
 
-    Usually made by a preset (`warner`, `krr`, `krappor`, `orr`, `orappor`) and shared as a file.
+    Usually made by a preset (`warner`, `krr`, `krappor`, `orr`, `orappor`, ...) and shared as a file.
 
     >>> import deniable as dn
     >>> survey = dn.krr(symbols=["chrome", "firefox", "safari"], epsilon=1, name="browser")
@@ -115,9 +115,11 @@ class Survey:
     def title(self) -> str:
         """The paper's name for this combination of encoding and randomiser."""
         bits = isinstance(self.mechanism, BitFlip)
+        optimized = isinstance(self.mechanism, BitFlip) and self.mechanism.optimized
         if isinstance(self.encoding, Direct):
-            return "k-RAPPOR" if bits else "W-RR" if self.cells == 2 else "k-RR"
-        return ("O-RAPPOR" if bits else "O-RR") + ("" if self.alphabet.is_open else " (closed)")
+            return "OUE" if optimized else "k-RAPPOR" if bits else "W-RR" if self.cells == 2 else "k-RR"
+        hashed = "O-OUE" if optimized else "O-RAPPOR" if bits else "O-RR"
+        return hashed + ("" if self.alphabet.is_open else " (closed)")
 
     def key(self, value: object) -> int:
         """What stands for a symbol in every cohort: its position, or its fingerprint."""

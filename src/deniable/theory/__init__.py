@@ -29,6 +29,7 @@ from deniable.theory.krr import krr_l1, krr_l1_inflation, krr_l1_worst, krr_l2, 
 from deniable.theory.minimax import private_minimax_l1, private_minimax_l2
 from deniable.theory.nonprivate import minimax_l1, minimax_l2, ml_l1, ml_l1_worst, ml_l2, ml_l2_worst
 from deniable.theory.risk import l1_risk, l2_risk
+from deniable.theory.support import support_l2, support_variances
 
 __all__ = [
     "cells_to_the_cohorts",
@@ -67,4 +68,6 @@ __all__ = [
     "private_minimax_l2",
     "rank_bound",
     "recoverable_mass",
+    "support_l2",
+    "support_variances",
 ]

@@ -1,0 +1,87 @@
+"""The reference table: n times the expected squared l2 loss of every mechanism at the uniform population.
+
+The numbers were computed from closed forms with the real e**epsilon, and printed with four digits. Here they come out
+of surveys: their own integers, their own hit and miss. k-RR and k-RAPPOR equal the paper's propositions as well.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.survey import Survey
+
+# k, epsilon: k-RR, SUE (k-RAPPOR), OUE, OLH
+TABLE: dict[tuple[int, str], tuple[str, str, str, str]] = {
+    (10, "0.5"): ("242.5", "160.1", "158.6", "160.9"),
+    (10, "1"): ("41.86", "40.08", "38.73", "39.04"),
+    (10, "2"): ("5.922", "10.11", "9.141", "9.076"),
+    (100, "0.5"): ("23830", "1593", "1569", "1585"),
+    (100, "1"): ("3469", "392.8", "370.3", "371.4"),
+    (100, "2"): ("274.5", "93.06", "74.40", "74.38"),
+    (100, "3"): ("38.54", "37.96", "24.05", "24.04"),
+    (100, "5"): ("2.789", "10.73", "4.722", "4.719"),
+    (1000, "1"): ("339500", "3919", "3685", "3694"),
+    (1000, "3"): ("2848", "370.7", "222.6", "222.6"),
+    (1000, "5"): ("60.52", "98.42", "29.32", "29.31"),
+}
+each_row = pytest.mark.parametrize(("k", "epsilon"), TABLE)
+
+
+def is_printed(value: float, printed: str) -> bool:
+    """Whether `value` rounds to the number as it is printed: to its last decimal place, or to four digits."""
+    whole, _, decimals = printed.partition(".")
+    place = -len(decimals) if decimals else max(len(whole) - 4, 0)
+    return abs(value - float(printed)) <= 0.5000001 * 10.0**place
+
+
+def risk(survey: Survey) -> float:
+    """n times the risk; n is large so that nothing but rounding depends on it."""
+    k, n = len(survey.alphabet), 10**6
+    return n * dn.theory.l2_risk(survey, np.full(k, 1 / k), n)
+
+
+@each_row
+def test_kary_and_unary(k: int, epsilon: str) -> None:
+    krr, sue, oue, _ = TABLE[k, epsilon]
+    assert is_printed(risk(dn.krr(symbols=k, epsilon=epsilon)), krr)
+    assert is_printed(risk(dn.krappor(symbols=k, epsilon=epsilon)), sue)
+    assert is_printed(risk(dn.oue(symbols=k, epsilon=epsilon)), oue)
+
+
+@each_row
+def test_local_hashing(k: int, epsilon: str) -> None:
+    """OLH draws a fresh hash function for every report: the support of a symbol is hit with keep, others with 1 / g."""
+    survey = dn.olh(epsilon=epsilon, seed=bytes(16))
+    g = survey.cells
+    assert g == round(math.exp(float(epsilon))) + 1
+    value = dn.theory.support_l2(np.full(k, 1 / k), 1, hit=float(survey.mechanism.hit), miss=1 / g)
+    assert is_printed(value, TABLE[k, epsilon][3])
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(10, "0.5"), (10, "2"), (100, "1"), (100, "3")])
+def test_orr_contains_local_hashing(k: int, epsilon: str) -> None:
+    """As cohorts grow, least squares over O-RR's cohorts comes down to the risk of a hash function for every report."""
+    olh = float(TABLE[k, epsilon][3])
+    ratios = []
+    for cohorts in (256, 2048):
+        survey = dn.olh(epsilon=epsilon, cohorts=cohorts, seed=bytes(16))
+        assert survey == dn.orr(epsilon=epsilon, cells=survey.cells, cohorts=cohorts, seed=bytes(16))
+        n = 10**7
+        risk = n * dn.theory.l2_risk(survey, np.full(k, 1 / k), n, symbols=range(k))
+        excess = (k - 1) / (cohorts * (survey.cells - 1))
+        assert risk / olh < 1.05 / (1 - excess)
+        ratios.append(risk / olh)
+    # Least squares knows which cells each symbol shares, so it may even be a little better than counting support.
+    assert 0.85 < ratios[1] < 1.03
+    assert ratios[1] < ratios[0] + 0.01
+
+
+def test_uneven_flips_win_from_a_closed_form_on() -> None:
+    """Privacy adds k s / (s - 1)**2 to k-RAPPOR's risk, s = e**(eps/2), and 4 k s**2 / (s**2 - 1)**2 + 1 to OUE's."""
+    for epsilon in ("0.1", "1", "3", "6"):
+        s = math.exp(float(epsilon) / 2)
+        for k in (2, 3, 4, 5, 10, 22, 23, 100):
+            even, uneven = risk(dn.krappor(symbols=k, epsilon=epsilon)), risk(dn.oue(symbols=k, epsilon=epsilon))
+            assert (uneven <= even) == (k >= s + 2 + 1 / s)

@@ -9,7 +9,7 @@ from deniable.survey import Survey
 SEED = bytes(range(16))
 WORDS = ("ash", "birch", "cedar", "élan", "🦊", "pine")
 
-# Small enough to enumerate: at most six symbols, four cells, three cohorts.
+# Small enough to enumerate: at most seven symbols, eight cells, three cohorts.
 SMALL: dict[str, Survey] = {
     "warner": dn.warner(epsilon=1),
     "krr": dn.krr(symbols=["a", "b", "c", "d"], epsilon="1/2"),
@@ -17,6 +17,12 @@ SMALL: dict[str, Survey] = {
     "krappor": dn.krappor(symbols=["a", "b", "c"], epsilon=1),
     "oue": dn.oue(symbols=["a", "b", "c", "d"], epsilon=1),
     "olh-open": dn.olh(epsilon=1, cohorts=3, seed=SEED),
+    "hadamard": dn.hadamard(symbols=["a", "b", "c"], epsilon=1),
+    "hadamard-cut": dn.hadamard(symbols=5, epsilon=2, blocks=1),
+    "hadamard-blocks": dn.hadamard(symbols=5, epsilon=2, blocks=2),
+    "projective": dn.projective(symbols=7, epsilon=1, order=2, dimension=3),
+    "projective-cut": dn.projective(symbols=5, epsilon="1/2", order=2, dimension=3),
+    "projective-line": dn.projective(symbols=5, epsilon=1, order=5, dimension=2),
     "orr-open": dn.orr(epsilon=1, cells=3, cohorts=3, seed=SEED),
     "orr-closed": dn.orr(symbols=5, epsilon=1, cells=3, cohorts=2, seed=SEED),
     "orappor-open": dn.orappor(epsilon=2, cells=4, cohorts=2, hashes=2, seed=SEED),
@@ -32,6 +38,10 @@ LARGE: dict[str, Survey] = {
     "krappor": dn.krappor(symbols=SIZE, epsilon=3),
     "oue": dn.oue(symbols=SIZE, epsilon=2),
     "olh-open": dn.olh(epsilon=2, cohorts=64, seed=SEED),
+    "hadamard": dn.hadamard(symbols=SIZE, epsilon=1),
+    "hadamard-blocks": dn.hadamard(symbols=SIZE, epsilon=3, blocks=4),
+    "projective": dn.projective(symbols=SIZE, epsilon=2),
+    "projective-space": dn.projective(symbols=SIZE, epsilon=1, order=3, dimension=4),
     "orr-open": dn.orr(epsilon=2, cells=8, cohorts=32, seed=SEED),
     "orr-closed": dn.orr(symbols=SIZE, epsilon=2, cells=8, cohorts=16, seed=SEED),
     "orappor-open": dn.orappor(epsilon=3, cells=32, cohorts=8, hashes=2, seed=SEED),

@@ -26,7 +26,7 @@ from deniable.errors import (
     WireError,
 )
 from deniable.reports import Report
-from deniable.survey import Survey, krappor, krr, olh, orappor, orr, oue, warner
+from deniable.survey import Survey, hadamard, krappor, krr, olh, orappor, orr, oue, projective, warner
 
 if TYPE_CHECKING:
     from deniable import lab, theory
@@ -92,6 +92,7 @@ __all__ = [
     "count",
     "decode",
     "decode_all",
+    "hadamard",
     "krappor",
     "krr",
     "lab",
@@ -100,6 +101,7 @@ __all__ = [
     "orr",
     "oue",
     "privatize",
+    "projective",
     "simulate",
     "theory",
     "warner",

@@ -86,12 +86,14 @@ def simulate_counts(
     else:
         placed = rng.multinomial(people, np.full(survey.cohorts, 1.0 / survey.cohorts)).T
     reports = placed.sum(axis=1)
-    occupied = _occupied(design, placed)
     mechanism = survey.mechanism
     if not mechanism.one_column:
-        return Tally(survey, _flipped(mechanism, occupied, reports, rng), reports)
-    # k-RR is "the truth with probability hit - miss, else any cell at random, the true one included".
-    kept = rng.binomial(occupied, float(mechanism.hit - mechanism.miss))
+        return Tally(survey, _flipped(mechanism, _occupied(design, placed), reports, rng), reports)
+    # k-RR is "a true cell with probability hit - miss each, else any cell at random, the true ones included".
+    if survey.hashes == 1:
+        kept = rng.binomial(_occupied(design, placed), float(mechanism.hit - mechanism.miss))
+    else:
+        kept = _in_sets(design, rng.binomial(placed[0], float(survey.hashes * (mechanism.hit - mechanism.miss))), rng)
     lost = reports - kept.sum(axis=1)
     spread = rng.multinomial(lost, np.full(survey.cells, 1.0 / survey.cells))
     return Tally(survey, kept + spread, reports)
@@ -140,6 +142,17 @@ def _occupied(design: Design, placed: Counts) -> Counts:
     for rows in np.moveaxis(design.table, 1, 0):
         np.add.at(occupied, (np.arange(design.cohorts)[:, None], rows), placed)
     return occupied[:, : design.cells]
+
+
+def _in_sets(design: Design, people: Counts, rng: np.random.Generator) -> Counts:
+    """How often each cell is named when `people[s]` respondents name one of the cells of symbol s each, at random."""
+    found = np.zeros((1, design.cells), np.int64)
+    even = np.full(design.hashes, 1.0 / design.hashes)
+    step = max(1, (1 << 20) // design.hashes)
+    for start in range(0, design.symbols, step):
+        part = slice(start, start + step)
+        np.add.at(found[0], design.table[0, :, part].T, rng.multinomial(people[part], even))
+    return found
 
 
 def _flipped(mechanism: Mechanism, occupied: Counts, reports: Counts, rng: np.random.Generator) -> Counts:

@@ -16,6 +16,8 @@ PLAIN: dict[str, Survey] = {
     "krr": KRR,
     "krappor": dn.krappor(symbols=4, epsilon=1),
     "oue": dn.oue(symbols=4, epsilon=1),
+    "hadamard": dn.hadamard(symbols=4, epsilon=1),
+    "projective": dn.projective(symbols=4, epsilon=1),
     "orr": dn.orr(symbols=4, epsilon=1, cells=2, cohorts=300, seed=SEED),
     "orappor": dn.orappor(symbols=4, epsilon=1, cells=3, cohorts=300, hashes=2, seed=SEED),
 }

@@ -26,6 +26,8 @@ SURVEYS: dict[str, Survey] = {
     "krr-text": dn.krr(symbols=TEXT, epsilon=2),
     "krappor": dn.krappor(symbols=20, epsilon=2),
     "oue": dn.oue(symbols=20, epsilon=2),
+    "hadamard": dn.hadamard(symbols=40, epsilon=2, blocks=3),
+    "projective": dn.projective(symbols=40, epsilon=2),
     "orr-closed": dn.orr(symbols=40, epsilon=2, cells=8, cohorts=COHORTS, seed=SEED),
     "orr-open": dn.orr(epsilon=2, cells=8, cohorts=COHORTS, seed=SEED),
     "orr-open-wide": dn.orr(epsilon=5, cells=300, cohorts=COHORTS, seed=SEED),

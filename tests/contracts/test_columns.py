@@ -8,10 +8,10 @@ import pytest
 
 import deniable as dn
 from deniable.columns.encode import cell_table, cells_at, keys_of, scale
-from deniable.columns.randomizing import bitflip_block, krr_block
+from deniable.columns.randomizing import bitflip_block, design_block, krr_block
 from deniable.columns.stream import WordStream
 from deniable.mechanisms import KRR, BitFlip, Mechanism
-from deniable.survey import Direct, Encoding, Hashed, Permuted, Survey
+from deniable.survey import Direct, Encoding, Hadamard, Hashed, Permuted, Projective, Survey
 from tests.exact.scripted import ScriptedEntropy
 from tests.surveys import LARGE, SEED, SMALL, kinds, named, symbols_of
 
@@ -20,13 +20,18 @@ MORE = {
     "wide-permutations": dn.orr(symbols=300, epsilon=1, cells=7, cohorts=5, seed=SEED),
     "prime-bloom": dn.orappor(symbols=17, epsilon=1, cells=5, cohorts=3, hashes=4, seed=SEED),
     "more-cells-than-symbols": dn.orr(symbols=9, epsilon=1, cells=64, cohorts=4, seed=SEED),
+    "hadamard-rows": dn.hadamard(symbols=300, epsilon=1),
+    "hadamard-many-blocks": dn.hadamard(symbols=300, epsilon=4, blocks=37),
+    "hadamard-pairs": dn.hadamard(symbols=9, epsilon=4, blocks=9),
+    "projective-solid": dn.projective(symbols=40, epsilon=1, order=3, dimension=4),
+    "projective-wide": dn.projective(symbols=300, epsilon=3, order=17, dimension=3),
     "two-symbols": dn.orr(symbols=2, epsilon=1, cells=2, cohorts=6, seed=SEED),
 }
 
 
 def test_every_kind_is_covered() -> None:
     surveys = (ALL | MORE).values()
-    assert {type(s.encoding) for s in surveys} == kinds(Encoding) == {Direct, Hashed, Permuted}
+    assert {type(s.encoding) for s in surveys} == kinds(Encoding) == {Direct, Hadamard, Hashed, Permuted, Projective}
     assert {type(s.mechanism) for s in surveys} == kinds(Mechanism) == {KRR, BitFlip}
 
 
@@ -55,10 +60,14 @@ def test_responses_are_the_clients_for_the_same_words(survey: Survey) -> None:
     for place, symbol in enumerate(symbols):
         cells = survey.encode(place % survey.cohorts, symbol)
         if isinstance(mechanism, KRR):
-            blocks = [mechanism.keep + i * mechanism.other for i in range(mechanism.cells - 1)]
+            s = mechanism.occupied
+            blocks = [(i + 1) * mechanism.keep for i in range(s)]
+            blocks += [s * mechanism.keep + i * mechanism.other for i in range(mechanism.cells - s)]
             words = np.array(edges + blocks + [b - 1 for b in blocks], np.uint64)
             words = np.concatenate([words, rng.integers(0, 2**64, 200, np.uint64, endpoint=False)])
-            got = krr_block(mechanism, np.full(len(words), cells[0], np.uint8), words).tolist()
+            occupied = np.tile(np.array(cells, np.int32), (len(words), 1))
+            got = design_block(mechanism, occupied, words).tolist()
+            assert s > 1 or got == krr_block(mechanism, occupied[:, 0].astype(np.uint8), words).tolist()
             assert got == [mechanism.randomize(cells, ScriptedEntropy(64, [int(w)])) for w in words]
         elif isinstance(mechanism, BitFlip):
             rows = rng.choice(np.array(edges, np.uint64), (100, mechanism.cells))
@@ -116,7 +125,7 @@ def test_a_table_too_large_to_tabulate_takes_the_other_path(monkeypatch: pytest.
         monkeypatch.setattr(WordStream, "words", lambda self, count: np.zeros(count, np.uint64))
         if isinstance(survey.mechanism, KRR):
             for report, symbol in zip(dn.privatize(survey, column), column, strict=True):
-                assert (report.response,) == survey.encode(report.cohort, symbol)
+                assert report.response == survey.encode(report.cohort, symbol)[0]
 
 
 def test_named_symbols_are_for_open_surveys_only() -> None:

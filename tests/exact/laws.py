@@ -39,7 +39,7 @@ def published(survey: Survey, value: object) -> dict[bytes, Fraction]:
         occupied = survey.encode(cohort, value)
         for response in range(cells if channel["kind"] == "krr" else 2**cells):
             if channel["kind"] == "krr":
-                weight = int(channel["keep"] if response == occupied[0] else channel["other"])
+                weight = int(channel["keep"] if response in occupied else channel["other"])
                 probability = Fraction(weight, span)
                 size = next(n for n in range(1, 4) if cells <= 256**n)
             else:

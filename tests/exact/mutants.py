@@ -84,6 +84,25 @@ class OffByOne(KRR):
         return block + (block > truth)
 
 
+class StepsOverOne(KRR):
+    """A block design's sampler that steps over the first true cell only, as if there were one."""
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        word, inside = entropy.word(), self.occupied * self.keep
+        if word < inside:
+            return cells[word // self.keep]
+        block = (word - inside) // self.other
+        return block + (block >= cells[0])
+
+
+class FavouriteCell(KRR):
+    """Names true cells as often as it should, but always the first of them: each set's total is right."""
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        found = super().randomize(cells, entropy)
+        return cells[0] if found in cells else found
+
+
 class ModuloBias(KRR):
     """Names another cell by the remainder of a second word: off by 2**-64, which no sample would ever show."""
 

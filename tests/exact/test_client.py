@@ -32,6 +32,11 @@ CASES: dict[str, tuple[dn.Survey, tuple[object, ...]]] = {
     "oue catch-all": (dn.oue(symbols=["a", "b"], epsilon=3, other="else"), ("a", "b", "else", "lynx")),
     "olh open": (dn.olh(epsilon=1, cohorts=5, seed=SEED), WORDS),
     "olh closed": (dn.olh(symbols=7, epsilon="1/2", cohorts=3, seed=SEED), tuple(range(7))),
+    "hadamard": (dn.hadamard(symbols=["a", "b", "c", "d"], epsilon=1), ("a", "b", "c", "d")),
+    "hadamard blocks": (dn.hadamard(symbols=5, epsilon=2, blocks=2), tuple(range(5))),
+    "hadamard catch-all": (dn.hadamard(symbols=[1, 2], epsilon=1, other="else"), (1, 2, "else", "lynx")),
+    "projective": (dn.projective(symbols=13, epsilon=1, order=3, dimension=3), tuple(range(13))),
+    "projective space": (dn.projective(symbols=9, epsilon="1/3", order=2, dimension=4), tuple(range(9))),
     "orr open": (dn.orr(epsilon=1, cells=4, cohorts=3, seed=SEED), WORDS),
     "orr many cohorts": (dn.orr(epsilon=1, cells=2, cohorts=300, seed=SEED), WORDS[:4]),
     "orr closed": (dn.orr(symbols=7, epsilon="1/3", cells=3, cohorts=4, seed=SEED), tuple(range(7))),
@@ -145,7 +150,7 @@ class KnownSecret(Entropy):
         return self._walker.uniform_below(bound)
 
 
-@pytest.mark.parametrize("case", ["warner", "krr", "krappor", "oue", "orr closed"])
+@pytest.mark.parametrize("case", ["warner", "krr", "krappor", "oue", "hadamard", "orr closed"])
 def test_memoised_answers_are_drawn_once_each(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real memoising client on ideal permanent words: a, b, a gives independent draws for a and b, and a again."""
     survey, (a, b, *_) = CASES[case]

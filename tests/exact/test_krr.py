@@ -84,7 +84,7 @@ def test_walker_and_enumeration_agree_on_the_mechanism() -> None:
 
 
 def test_truth_must_be_one_cell() -> None:
-    with ScriptedEntropy(64, []) as entropy, pytest.raises(ValueError, match="unpack"):
+    with ScriptedEntropy(64, []) as entropy, pytest.raises(RuntimeError, match="an answer must occupy 1 cells, got 2"):
         KRR(3, 1).randomize((0, 1), entropy)
 
 

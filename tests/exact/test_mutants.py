@@ -15,6 +15,8 @@ from tests.exact.laws import MakeClient, check_memoised, check_survey, law_of, v
 SEED = bytes(range(16))
 KRR4 = dn.krr(symbols=4, epsilon=1)
 BITS4 = dn.krappor(symbols=4, epsilon=1)
+PLANE = dn.projective(symbols=7, epsilon=1, order=2, dimension=3)
+ROWS = dn.hadamard(symbols=5, epsilon=2, blocks=2)
 OUE4 = dn.oue(symbols=4, epsilon=1)
 BITS9 = dn.krappor(symbols=9, epsilon=1)
 BLOOM = dn.orappor(epsilon=2, cells=5, cohorts=2, hashes=2, seed=SEED)
@@ -39,6 +41,24 @@ MUTANTS: dict[str, tuple[Survey, tuple[object, ...], MakeClient, set[str]]] = {
     "epsilon / 2 per bit at two hashes": (BLOOM, WORDS, mu.with_mechanism(BitFlip(5, 2, 2)), {"law", "ratio"}),
     "duplicate cells cancel": (BLOOM, WORDS, mu.of(mu.XorCancels), {"law"}),
     "off-by-one cell": (KRR4, FOUR, mu.with_mechanism(mu.OffByOne(4, 1)), {"law", "support"}),
+    "a design that steps over one true cell": (
+        PLANE,
+        tuple(range(7)),
+        mu.with_mechanism(mu.StepsOverOne(7, 1, occupied=3)),
+        {"law", "support"},
+    ),
+    "a design with a favourite cell": (
+        ROWS,
+        tuple(range(5)),
+        mu.with_mechanism(mu.FavouriteCell(8, 2, occupied=2)),
+        {"law", "support"},
+    ),
+    "a design at twice the budget": (
+        PLANE,
+        FOUR,
+        mu.with_mechanism(KRR(7, 2, occupied=3)),
+        {"law", "ratio"},
+    ),
     "truth kept 5 % too often": (KRR4, FOUR, mu.with_mechanism(mu.keep_scaled(channel, 105)), {"law", "ratio"}),
     "truth kept 5 % too rarely": (KRR4, FOUR, mu.with_mechanism(mu.keep_scaled(channel, 95)), {"law"}),
     "modulo bias": (KRR4, FOUR, mu.with_mechanism(mu.ModuloBias(4, 1)), {"law"}),

@@ -30,7 +30,10 @@ def check_promise(mechanism: Mechanism) -> None:
     """Integer inequalities only; `weight` counts the words of one block, `share` is the epsilon of one word."""
     span, epsilon = 2**mechanism.width, mechanism.epsilon
     if isinstance(mechanism, KRR):
-        keep, weight, blocks, share = mechanism.keep, mechanism.other, mechanism.cells - 1, epsilon
+        keep, weight, share = mechanism.keep, mechanism.other, epsilon
+        if mechanism.occupied > 1:
+            return check_design(mechanism)
+        blocks = mechanism.cells - 1
     else:
         assert isinstance(mechanism, BitFlip)
         keep, weight, blocks = span - mechanism.flip, mechanism.flip, 1
@@ -57,7 +60,36 @@ def check_promise(mechanism: Mechanism) -> None:
     assert math.isclose(spent, math.log(mechanism.odds), rel_tol=1e-12, abs_tol=1e-15)
 
 
+def check_design(mechanism: KRR) -> None:
+    """s blocks of `keep` and b - s of `other` words are all words; and the least such `other` that is private."""
+    span, s, rest = 2**mechanism.width, mechanism.occupied, mechanism.cells - mechanism.occupied
+    assert s * mechanism.keep + rest * mechanism.other == span
+    assert mechanism.keep >= mechanism.other >= 1
+    low, high = taylor(mechanism.epsilon)
+    assert mechanism.keep * low.denominator <= mechanism.other * low.numerator
+    below = mechanism.other - s // math.gcd(s, rest)  # the next smaller one that shares the words out
+    assert (span - rest * below) % s == 0
+    assert below < 1 or (span - rest * below) // s * high.denominator > below * high.numerator
+    assert at_most_exp(mechanism.odds, mechanism.epsilon)
+    assert Fraction(mechanism.epsilon_spent) <= mechanism.epsilon
+
+
 GRID = [Fraction(text) for text in ("0.01", "0.1", "1/3", "0.5", "0.6931", "1", "1.1", "2", "3", "5", "10", "20")]
+
+
+# Hadamard matrices in one and in several blocks, projective planes and spaces.
+DESIGNS = [
+    (4, 2),
+    (256, 128),
+    (65536, 32768),
+    (24, 4),
+    (4096, 16),
+    (7, 3),
+    (13, 4),
+    (133, 12),
+    (7240, 381),
+    (65521, 251),
+]
 
 
 @pytest.mark.parametrize("epsilon", GRID, ids=str)
@@ -67,6 +99,8 @@ def test_thresholds_keep_the_promise(epsilon: Fraction) -> None:
     for cells, hashes in ((2, 1), (8, 1), (8, 2), (8, 3), (128, 2), (5, 4), (4096, 8)):
         check_promise(BitFlip(cells, epsilon, min(2 * hashes, cells)))
         check_promise(BitFlip(cells, epsilon, optimized=True))
+    for cells, occupied in DESIGNS:
+        check_promise(KRR(cells, epsilon, occupied=occupied))
 
 
 @given(
@@ -93,6 +127,11 @@ def test_thresholds_keep_the_promise_in_small_words(width: int) -> None:
             except SurveyError as refusal:
                 assert "must leave room" in str(refusal)  # noqa: PT017
             check_promise(BitFlip(cells, epsilon, 2, width))
+        for cells, occupied in ((4, 2), (8, 2), (7, 3)):
+            try:
+                check_promise(KRR(cells, epsilon, width, occupied=occupied))
+            except SurveyError as refusal:
+                assert "must leave room" in str(refusal)  # noqa: PT017
             check_promise(BitFlip(cells, epsilon, 2, width, optimized=True))
 
 

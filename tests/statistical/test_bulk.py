@@ -74,6 +74,22 @@ def _bit_mutants() -> dict[str, Any]:
     return {"last-bit-clear": last_bit_clear, "reused-word": reused_word, "epsilon-10%-too-large": larger_epsilon}
 
 
+def _no_steps(mechanism: KRR, occupied: Any, words: Any) -> Any:
+    """Other cells are counted without stepping over the true ones."""
+    found = room_design(mechanism, occupied, words)
+    inside = np.uint64(mechanism.occupied * mechanism.keep)
+    block = ((words - inside) // np.uint64(mechanism.other)).astype(np.int64)
+    return np.where(words < inside, found, block)
+
+
+def _louder_design(mechanism: KRR, occupied: Any, words: Any) -> Any:
+    louder = KRR(mechanism.cells, mechanism.epsilon * 11 / 10, occupied=mechanism.occupied)
+    return room_design(louder, occupied, words)
+
+
+room_design = room.design_block
+
+
 def _uneven(mechanism: BitFlip, occupied: Any, words: Any) -> Any:
     """Optimised flips with the two thresholds exchanged."""
     truth = occupied[:, :1] == np.arange(mechanism.cells)
@@ -98,6 +114,13 @@ def test_optimized_bit_mutants_are_rejected(monkeypatch: pytest.MonkeyPatch) -> 
         with monkeypatch.context() as patch:
             patch.setattr(room, "bitflip_block", mutant)
             reject("bulk-law", bulk_p_value(SMALL["oue"], "b"))
+
+
+@pytest.mark.parametrize("mutant", [_no_steps, _louder_design])
+@pytest.mark.parametrize("name", ["hadamard-blocks", "projective"])
+def test_design_mutants_are_rejected(mutant: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "design_block", mutant)
+    reject("bulk-law", min(bulk_p_value(SMALL[name], s) for s in (0, 3)))
 
 
 @pytest.mark.parametrize("bound", [2, 3, 64, 1000])

@@ -18,6 +18,8 @@ SURVEYS = [
     dn.krr(symbols=12, epsilon=2, name="q"),
     dn.krappor(symbols=20, epsilon=1),
     dn.oue(symbols=20, epsilon=1),
+    dn.hadamard(symbols=20, epsilon=1),
+    dn.projective(symbols=20, epsilon=2),
     dn.orr(epsilon=2, cells=8, cohorts=64),
     dn.orappor(epsilon=2, cells=128, cohorts=8, hashes=2),
     dn.orappor(symbols=300, epsilon=2, cells=16, cohorts=8),

@@ -10,7 +10,22 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.survey import Survey
+from deniable.survey import Hadamard, Projective, Survey
+
+# k, epsilon: PGR with its order and dimension, HR with the number of blocks that its authors' rule gives
+DESIGNS: dict[tuple[int, str], tuple[str, int, int, str]] = {
+    (10, "0.5"): ("137.5", 3, 3, "166.6"),
+    (10, "1"): ("32.00", 3, 3, "61.9"),
+    (10, "2"): ("6.725", 11, 2, "13.7"),
+    (100, "0.5"): ("1558", 3, 5, "1667"),
+    (100, "1"): ("370.4", 3, 5, "597"),
+    (100, "2"): ("73.66", 11, 3, "140"),
+    (100, "3"): ("23.38", 17, 3, "46.8"),
+    (100, "5"): ("2.812", 101, 2, "6.44"),
+    (1000, "1"): ("3763", 3, 7, "5574"),
+    (1000, "3"): ("222.8", 19, 4, "449"),
+    (1000, "5"): ("29.18", 139, 3, "78.2"),
+}
 
 # k, epsilon: k-RR, SUE (k-RAPPOR), OUE, OLH
 TABLE: dict[tuple[int, str], tuple[str, str, str, str]] = {
@@ -48,6 +63,45 @@ def test_kary_and_unary(k: int, epsilon: str) -> None:
     assert is_printed(risk(dn.krr(symbols=k, epsilon=epsilon)), krr)
     assert is_printed(risk(dn.krappor(symbols=k, epsilon=epsilon)), sue)
     assert is_printed(risk(dn.oue(symbols=k, epsilon=epsilon)), oue)
+
+
+@each_row
+def test_projective_geometry(k: int, epsilon: str) -> None:
+    """The preset's own choice of order and dimension is the table's."""
+    printed, order, dimension, _ = DESIGNS[k, epsilon]
+    survey = dn.projective(symbols=k, epsilon=epsilon)
+    assert isinstance(survey.encoding, Projective)
+    assert (survey.encoding.order, survey.encoding.dimension) == (order, dimension)
+    assert is_printed(risk(survey), printed)
+
+
+def authors_risk(survey: Survey) -> float:
+    """n times the risk of the authors' a (C_x - Block_x / 2) if every symbol stood in a block that is full."""
+    k, m = len(survey.alphabet), survey.mechanism
+    assert isinstance(survey.encoding, Hadamard)
+    size, hit, miss = survey.cells // survey.encoding.blocks, float(m.hit), float(m.miss)
+    block = min(1.0, (size - 1) / k)
+    scale = 4 / (size * (hit - miss))
+    of_block = size * miss + size / 2 * (hit - miss) * block
+    return k * ((scale / 2) ** 2 * of_block - 1 / k**2)
+
+
+@each_row
+def test_hadamard(k: int, epsilon: str) -> None:
+    """The table has the authors' number of blocks, each of them full. Ours share the symbols out evenly, and where a
+    block has one symbol the estimate leaves its second cell out, so the risk is never larger."""
+    blocks = 2 ** math.floor(math.log2(min(math.exp(float(epsilon)), 2 * k)))
+    survey = dn.hadamard(symbols=k, epsilon=epsilon, blocks=blocks)
+    assert is_printed(authors_risk(survey), DESIGNS[k, epsilon][3])
+    assert risk(survey) <= authors_risk(survey) * (1 + 1e-9)
+    assert blocks > 1 or risk(survey) == pytest.approx(authors_risk(survey))
+    best = dn.hadamard(symbols=k, epsilon=epsilon)
+    assert risk(best) <= risk(survey) * (1 + 1e-12)
+
+
+def test_one_block_beats_the_rule_at_epsilon_one() -> None:
+    assert is_printed(risk(dn.hadamard(symbols=10, epsilon=1, blocks=1)), "46.7")
+    assert is_printed(risk(dn.hadamard(symbols=100, epsilon=1, blocks=1)), "468")
 
 
 @each_row

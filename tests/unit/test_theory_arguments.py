@@ -48,8 +48,13 @@ KRR = dn.krr(symbols=4, epsilon=1)
         ),
         (
             lambda: theory.l1_risk(CLOSED, UNIFORM, 10, exact=True),
-            "exact must be False for O-RR (closed), got True; only where each symbol has a cell of its own is the "
-            "error of each estimate a binomial's",
+            "exact must be False for O-RR (closed), got True; only where each symbol has its own cells in one block "
+            "is the error of each estimate a binomial's",
+        ),
+        (
+            lambda: theory.l1_risk(dn.hadamard(symbols=4, epsilon=1, blocks=2), UNIFORM, 10, exact=True),
+            "exact must be False for HR, got True; only where each symbol has its own cells in one block "
+            "is the error of each estimate a binomial's",
         ),
         (lambda: theory.krr_l2_worst(1, 1, 10), "k must be at least 2, got 1"),
         (lambda: theory.crossover(1), "k must be at least 2, got 1"),

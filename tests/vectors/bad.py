@@ -56,7 +56,7 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     top("digest", good["krr"].digest.upper(), "the survey was altered after it was made")
     top("digest", "", "the survey was altered after it was made")
     top("alphabet", [], "alphabet kind must be 'open' or 'closed', got 'None'")
-    top("encoding", "direct", "encoding kind must be 'direct', 'hashed' or 'permuted', got 'None'")
+    top("encoding", "direct", "encoding kind must be 'direct', 'hashed', 'permuted', 'hadamard' or 'projective', got")
     top("mechanism", None, "mechanism kind must be 'krr' or 'bitflip', got 'None'")
 
     put("krr", "alphabet", "kind", "ajar", "alphabet kind must be 'open' or 'closed', got 'ajar'")
@@ -72,7 +72,7 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
         put("krr", "alphabet", "symbols", ["a", odd], "symbols must be in canonical form: NFC text, plain integers")
     put("krr", "alphabet", "other", "kiwi", "other must be one of the symbols")
 
-    put("krr", "encoding", "kind", "plain", "encoding kind must be 'direct', 'hashed' or 'permuted', got 'plain'")
+    put("krr", "encoding", "kind", "plain", "'permuted', 'hadamard' or 'projective', got 'plain'")
     put("krr", "encoding", "cells", "5", "encoding field 'cells' must be an integer, got str")
     put("krr", "encoding", "cells", True, "encoding field 'cells' must be an integer, got bool")
     put("krr", "alphabet", "symbols", [1, 2], "a direct encoding of 5 cells must have a closed alphabet of that many")
@@ -111,6 +111,20 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     put("oue", "mechanism", "clear", "1", "threshold 'clear' must be 9223372036854775808 for epsilon 2.5, got '1'")
     put("krappor", "mechanism", "clear", "9223372036854775808", "threshold 'flip' must be ")
     change("oue", "threshold 'flip' must be ", lambda fields: fields["mechanism"].pop("clear"))
+    put("hadamard", "encoding", "cells", 16, "encoding field 'cells' must be 8 for this design, got 16")
+    put("hadamard", "encoding", "blocks", 0, "blocks must be at least 1, got 0")
+    put("hadamard", "encoding", "blocks", 9, "blocks must be at most 8, got 9")
+    put("hadamard", "encoding", "blocks", 2, "threshold 'keep' must be ")
+    put("hadamard", "mechanism", "keep", "1", "threshold 'keep' must be ")
+    put("hadamard", "alphabet", "symbols", ["a", "b"], "encoding field 'cells' must be 4 for this design, got 8")
+    put("projective", "encoding", "order", 4, "order must be a prime, got 4")
+    put("projective", "encoding", "dimension", 1, "dimension must be at least 2, got 1")
+    put("projective", "encoding", "dimension", 17, "dimension must be at most 16, got 17")
+    put("projective", "encoding", "dimension", 4, "encoding field 'cells' must be 15 for this design, got 7")
+    put("projective, counted", "encoding", "order", 7, "symbols must be at most 57, the points of dimension 3 over 7")
+    put("projective", "alphabet", "kind", "open", "alphabet must not have the field 'symbols'")
+    flips = {"kind": "bitflip", "epsilon": "1", "width": 64, "flip": "6964443425282461696"}
+    change("hadamard", "threshold 'flip' must be ", lambda fields: fields.__setitem__("mechanism", flips))
     put("orappor, open", "mechanism", "clear", "9223372036854775808", "distance must be 2 for optimised bit flips, got")
     return found
 

@@ -48,6 +48,10 @@ def presets() -> dict[str, dn.Survey]:
         "oue": dn.oue(symbols=["a", "b", "c"], epsilon=2.5),
         "oue, counted": dn.oue(symbols=20, epsilon="1/3"),
         "olh": dn.olh(epsilon="1.5", cohorts=5, seed=seed),
+        "hadamard": dn.hadamard(symbols=["a", "b", "c", "d"], epsilon=1, blocks=1),
+        "hadamard, blocks": dn.hadamard(symbols=300, epsilon=4, blocks=16),
+        "projective": dn.projective(symbols=["a", "b", "c"], epsilon="0.5", order=2, dimension=3),
+        "projective, counted": dn.projective(symbols=100, epsilon=2, order=11, dimension=3),
     }
 
 

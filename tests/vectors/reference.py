@@ -9,6 +9,7 @@ import math
 import unicodedata
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 M64 = 2**64
@@ -66,6 +67,21 @@ def permutation(key: int, size: int) -> list[int]:
     return image
 
 
+def sylvester(row: int, column: int) -> int:
+    """An entry of the Hadamard matrix that doubling builds: [[H, H], [H, -H]]."""
+    if row == column == 0:
+        return 1
+    half = 2 ** (max(row, column).bit_length() - 1)
+    sign = -1 if row >= half and column >= half else 1
+    return sign * sylvester(row % half, column % half)
+
+
+def points(order: int, dimension: int) -> list[tuple[int, ...]]:
+    """All vectors whose first digit that is not zero is 1, in lexicographic order."""
+    vectors = product(range(order), repeat=dimension)
+    return [vector for vector in vectors if next((digit for digit in vector if digit), 0) == 1]
+
+
 def occupied(fields: dict[str, Any], cohort: int, symbol: str | int | bytes) -> list[int]:
     """The cells of a symbol, from the fields of a survey's JSON."""
     encoding, alphabet = fields["encoding"], fields["alphabet"]
@@ -75,6 +91,18 @@ def occupied(fields: dict[str, Any], cohort: int, symbol: str | int | bytes) -> 
         position = known.index(message(symbol))
     if encoding["kind"] == "direct":
         return [position]
+    if encoding["kind"] == "hadamard":
+        size = encoding["cells"] // encoding["blocks"]
+        row, start = position // encoding["blocks"] + 1, position % encoding["blocks"] * size
+        return [start + y for y in range(size) if sylvester(row, y) > 0]
+    if encoding["kind"] == "projective":
+        all_points = points(encoding["order"], encoding["dimension"])
+        mine = all_points[position]
+        return [
+            i
+            for i, point in enumerate(all_points)
+            if sum(a * b for a, b in zip(mine, point, strict=True)) % encoding["order"] == 0
+        ]
     seed, k = bytes.fromhex(encoding["seed"]), encoding["cells"]
     indices = [cohort * encoding["hashes"] + j for j in range(encoding["hashes"])]
     if encoding["kind"] == "hashed":
@@ -100,8 +128,9 @@ def respond(fields: dict[str, Any], cells: list[int], words: Iterator[int]) -> i
     if mechanism["kind"] == "krr":
         keep, other = int(mechanism["keep"]), int(mechanism["other"])
         word = next(words)
-        others = [cell for cell in range(fields["encoding"]["cells"]) if cell != cells[0]]
-        return cells[0] if word < keep else others[(word - keep) // other]
+        others = [cell for cell in range(fields["encoding"]["cells"]) if cell not in cells]
+        inside = len(cells) * keep
+        return cells[word // keep] if word < inside else others[(word - inside) // other]
     response = 0
     for i in range(fields["encoding"]["cells"]):
         flipped = next(words) < int(mechanism.get("clear", mechanism["flip"]) if i in cells else mechanism["flip"])

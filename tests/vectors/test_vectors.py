@@ -112,7 +112,18 @@ def test_surveys() -> None:
 
 def test_every_preset_has_vectors() -> None:
     titles = {dn.Survey.from_json(text).title for text in TEXTS.values()}
-    assert titles == {"W-RR", "k-RR", "k-RAPPOR", "O-RR", "O-RR (closed)", "O-RAPPOR", "O-RAPPOR (closed)", "OUE"}
+    assert titles == {
+        "W-RR",
+        "k-RR",
+        "k-RAPPOR",
+        "O-RR",
+        "O-RR (closed)",
+        "O-RAPPOR",
+        "O-RAPPOR (closed)",
+        "OUE",
+        "HR",
+        "PGR",
+    }
     assert {row["survey"] for row in rows("reports")} == {row["survey"] for row in rows("permanent")} == set(TEXTS)
 
 

@@ -69,6 +69,11 @@ def truth_sentence(survey: Survey) -> str:
         return f"Of {survey.cells} yes-or-no marks the true one is sent with probability {hit}, each other with {miss}."
     if isinstance(survey.mechanism, BitFlip):
         return f"Each of {survey.cells} yes-or-no marks is sent as it is with probability {hit}, flipped with {miss}."
+    if survey.encoding.shared is not None and survey.hashes > 1:
+        return (
+            f"A report is one of {survey.cells} numbers: each of the {survey.hashes} that stand for the true answer "
+            f"with probability {hit}, each other with {miss}."
+        )
     what = "answer" if isinstance(survey.encoding, Direct) else "cell"
     if survey.cells == 2:
         return f"The true {what} is sent with probability {hit}, the other one with probability {miss}."
@@ -91,6 +96,14 @@ def _what_is_sent(survey: Survey) -> str:
         else f"A public rule sorts all possible answers into {k} boxes, by a different sorting in each of "
         f"{survey.cohorts} groups of devices, so a box stands for many answers. "
     )
+    if survey.encoding.shared is not None and survey.hashes > 1:
+        return (
+            f"A public rule gives every possible answer {survey.hashes} of the numbers from 1 to {k}, so a number "
+            "stands for many answers. Your device rolls dice that only it can see. With probability "
+            f"{chance(survey.hashes * survey.mechanism.hit)} it sends one of the numbers of your true answer; with "
+            f"probability {chance(1 - survey.hashes * survey.mechanism.hit)} it sends one of the others, each equally "
+            f"likely ({miss} each)."
+        )
     if not isinstance(survey.mechanism, BitFlip):
         thing = "answer" if direct else "box"
         other = "the other one" if k == 2 else f"one of the {k - 1} others, each equally likely ({miss} each)"

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import AlphabetError
-from deniable.survey import Direct, Encoding, Hashed, Permuted, Survey
+from deniable.survey import Direct, Encoding, Hadamard, Hashed, Permuted, Projective, Survey
 from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides
 
 __all__ = ["cell_table", "cells_at", "keys_of"]
@@ -111,6 +111,11 @@ def cells_at(encoding: Encoding, cohorts: npt.NDArray[Any], keys: Words) -> Cell
     """The cells of each (cohort, key) pair, shape (n, h); a repeat within one answer is marked by the cell number k."""
     if isinstance(encoding, Direct):
         return keys.astype(np.int32)[:, None]
+    if isinstance(encoding, Hadamard):
+        return _hadamard_cells(encoding, keys.astype(np.int64))
+    if isinstance(encoding, Projective):
+        used, places = np.unique(keys, return_inverse=True)
+        return _projective_cells(encoding, used)[places]
     if not isinstance(encoding, (Hashed, Permuted)):
         raise TypeError(f"no column code for {type(encoding).__name__}")
     hashes = np.arange(encoding.hashes, dtype=np.uint64)
@@ -121,6 +126,34 @@ def cells_at(encoding: Encoding, cohorts: npt.NDArray[Any], keys: Words) -> Cell
         roots = stream(np.full(1, encoding.root, np.uint64), index)
         cells = _permute(roots, encoding.symbols, keys[:, None]) % _U(encoding.cells)
     return _mark_repeats(cells.astype(np.int32), encoding.cells)
+
+
+def _hadamard_cells(encoding: Hadamard, keys: npt.NDArray[np.int64]) -> Cells:
+    """Row by row, the numbers below 2**m whose bits in common with the row are even in number, in order.
+
+    All bits but the row's lowest one are free, and they decide that one. Bits below it are not in the row, so it does
+    not depend on them, and counting through the free bits counts upwards.
+    """
+    row, block = keys[:, None] // encoding.blocks + 1, keys[:, None] % encoding.blocks
+    low = row & -row
+    free = np.arange(encoding.hashes)
+    cell = (free // low) * (2 * low) + free % low
+    cell += np.where(np.bitwise_count(row & cell) % 2 == 1, low, 0)
+    return np.asarray(block * (2 * encoding.hashes) + cell, np.int32)
+
+
+def _projective_cells(encoding: Projective, keys: Words) -> Cells:
+    """Row by row, the points that are orthogonal to a point, in order."""
+    r, t = encoding.order, encoding.dimension
+    tails = [np.arange(r**m, dtype=np.int64) + r**m for m in range(t)]
+    values = np.concatenate(tails)
+    digits = values[:, None] // r ** np.arange(t - 1, -1, -1, dtype=np.int64) % r
+    found = np.empty((len(keys), encoding.hashes), np.int32)
+    step = max(1, (1 << 22) // encoding.cells)
+    for start in range(0, len(keys), step):
+        part = digits[keys[start : start + step].astype(np.intp)]
+        found[start : start + step] = np.nonzero(part @ digits.T % r == 0)[1].reshape(len(part), -1)
+    return found
 
 
 def _mark_repeats(cells: Cells, k: int) -> Cells:
@@ -138,6 +171,8 @@ def cell_table(encoding: Encoding, keys: Words, *, first: int = 0) -> Cells:
     count = len(keys)
     if isinstance(encoding, Direct):
         return keys.astype(np.int32).reshape(1, 1, count)
+    if isinstance(encoding, (Hadamard, Projective)):
+        return np.ascontiguousarray(cells_at(encoding, np.zeros(count, np.uint8), keys).T[None])
     if not isinstance(encoding, (Hashed, Permuted)):
         raise TypeError(f"no column code for {type(encoding).__name__}")
     total = encoding.cohorts * encoding.hashes

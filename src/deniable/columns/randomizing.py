@@ -110,7 +110,7 @@ def _privatize(survey: Survey, column: Any, given: npt.NDArray[Any] | None) -> R
     drawn = drawn.astype(np.min_scalar_type(survey.cohorts - 1), copy=False)
     table = _cells(survey, keys, len(codes))
     mechanism = survey.mechanism
-    if isinstance(mechanism, KRR):
+    if isinstance(mechanism, KRR) and mechanism.occupied == 1:
         responses: npt.NDArray[Any] = np.empty(len(codes), np.min_scalar_type(mechanism.cells - 1))
         flat = None if table is None else table.ravel().astype(responses.dtype)
         for start in range(0, len(codes), _BLOCK):
@@ -122,20 +122,42 @@ def _privatize(survey: Survey, column: Any, given: npt.NDArray[Any] | None) -> R
             else:
                 cells = flat.take(drawn[rows].astype(np.intp) * len(keys) + codes[rows])
             responses[rows] = krr_block(mechanism, cells, stream.words(len(cells)))
+    elif isinstance(mechanism, KRR):
+        responses = np.empty(len(codes), np.min_scalar_type(mechanism.cells - 1))
+        step = max(1, _BITS // mechanism.occupied)
+        for start in range(0, len(codes), step):
+            rows = slice(start, start + step)
+            occupied = _occupied(survey, table, drawn[rows], keys, codes[rows])
+            responses[rows] = design_block(mechanism, occupied, stream.words(len(occupied)))
     elif isinstance(mechanism, BitFlip):
         responses = np.empty((len(codes), mechanism.payload_bytes), np.uint8)
         step = max(1, _BITS // mechanism.cells)
         for start in range(0, len(codes), step):
             rows = slice(start, start + step)
-            if table is None:
-                occupied = cells_at(survey.encoding, drawn[rows], keys[codes[rows]])
-            else:
-                occupied = table[drawn[rows], :, codes[rows]]
+            occupied = _occupied(survey, table, drawn[rows], keys, codes[rows])
             words = stream.words(len(occupied) * mechanism.cells).reshape(len(occupied), mechanism.cells)
             responses[rows] = bitflip_block(mechanism, occupied, words)
     else:
         raise TypeError(f"no column code for {type(mechanism).__name__}")
     return ReportTable(survey, drawn, responses)
+
+
+def _occupied(
+    survey: Survey, table: Cells | None, cohorts: npt.NDArray[Any], keys: Words, codes: npt.NDArray[Any]
+) -> Cells:
+    """The cells of some rows' answers, shape (n, h)."""
+    return cells_at(survey.encoding, cohorts, keys[codes]) if table is None else table[cohorts, :, codes]
+
+
+def design_block(mechanism: KRR, occupied: Cells, words: Words) -> npt.NDArray[Any]:
+    """`KRR.randomize` on arrays where an answer occupies several cells, shape (n, s) and in order: one word a row."""
+    inside = np.uint64(mechanism.occupied * mechanism.keep)
+    place = np.minimum(words // np.uint64(mechanism.keep), np.uint64(mechanism.occupied - 1)).astype(np.intp)
+    # Where a word is below `inside` the subtraction wraps and the block number is void; the last line discards it.
+    block = ((words - inside) // np.uint64(mechanism.other)).astype(np.int64)
+    steps = (occupied - np.arange(mechanism.occupied) <= block[:, None]).sum(axis=1)
+    true = np.take_along_axis(occupied, place[:, None], axis=1)[:, 0]
+    return np.where(words < inside, true, block + steps)
 
 
 def krr_block(mechanism: KRR, cells: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,9 @@ class Solution:
 
 class Decoder(ABC):
     """A strategy value: `Inversion()`, `LeastSquares()`, `Likelihood()`."""
+
+    # Whether the unbiased estimate beside the solution is the closed form of a block design where there is one.
+    inverts: ClassVar[bool] = True
 
     @abstractmethod
     def solve(self, tallies: Sequence[Tally], design: Design) -> list[Solution]:

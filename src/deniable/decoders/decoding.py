@@ -7,9 +7,9 @@ from deniable.decoders.constraints import Constraint, Projected
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
-from deniable.design import design_of
+from deniable.design import BlockDesign, design_of
 from deniable.errors import DecodeError, TallyMismatch
-from deniable.survey import Direct, Survey, Symbol
+from deniable.survey import Survey, Symbol
 from deniable.survey.alphabet import canonical_symbol
 from deniable.tally import Tally
 
@@ -26,8 +26,8 @@ def decode(
     """Turn counts into a distribution with error bars.
 
     Without arguments it is the best that is known for the survey: the empirical estimator (`Inversion`) where every
-    symbol has its own cell, `LeastSquares` over cohorts elsewhere, each `Projected` on the simplex. An open alphabet
-    needs `candidates`: the symbols to look for.
+    symbol has cells of its own, `LeastSquares` over cohorts elsewhere, each `Projected` on the simplex. An open
+    alphabet needs `candidates`: the symbols to look for.
 
     >>> import deniable as dn, numpy as np
     >>> survey = dn.orr(epsilon=4, cells=8, cohorts=16, seed=bytes(16))
@@ -69,7 +69,7 @@ def decode_all(
     symbols = _candidates(survey, candidates)
     design = design_of(survey, symbols)
     if decoder is None:
-        decoder = Inversion() if isinstance(survey.encoding, Direct) else LeastSquares()
+        decoder = Inversion() if isinstance(design, BlockDesign) else LeastSquares()
     limit = Projected() if constraint is None else constraint
     if not isinstance(decoder, Decoder):
         raise DecodeError(f"decoder must be a value such as LeastSquares(), got {decoder!r}")

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from deniable.decoders.base import Decoder, Solution
 from deniable.decoders.constraints import Constraint
 from deniable.decoders.simplex import project
-from deniable.design import Design
+from deniable.design import BlockDesign, Design
 from deniable.errors import DecodeError
-from deniable.survey import Direct, Symbol
+from deniable.survey import Symbol
 from deniable.survey.alphabet import canonical_symbol, symbol_to_json
 from deniable.tally import Tally
-from deniable.theory.covariance import score_covariance
+from deniable.theory.covariance import inversion_covariance, inversion_variances, score_covariance
 
 if TYPE_CHECKING:
     import altair as alt
@@ -115,8 +115,11 @@ class Estimate:
         return tuple(json.dumps(symbol_to_json(symbol), ensure_ascii=False) for symbol in self.symbols)
 
     @property
-    def _is_direct(self) -> bool:
-        return isinstance(self.tally.survey.encoding, Direct)
+    def _blocks(self) -> BlockDesign | None:
+        """The design, where `raw` is its closed form: nothing was solved, and one cell a symbol leaves no choice."""
+        if not isinstance(self.design, BlockDesign):
+            return None
+        return self.design if self.decoder.inverts or self.design.occupied == 1 else None
 
     @cached_property
     def _system(self) -> Design:
@@ -126,12 +129,14 @@ class Estimate:
     @property
     def rank(self) -> int:
         """The rank of H: how many combinations of candidates the reports determine."""
-        return len(self.symbols) if self._is_direct else self._system.factor.rank
+        return len(self.symbols) if self._blocks else self._system.factor.rank
 
     @property
     def condition(self) -> float:
         """The condition number of H' H over its range; an estimate of it where H has full rank."""
-        return 1.0 if self._is_direct else self._system.factor.condition
+        if isinstance(self.design, BlockDesign):
+            return self.design.condition
+        return self._system.factor.condition
 
     @cached_property
     def covariance(self) -> Floats:
@@ -149,18 +154,19 @@ class Estimate:
                 "decode a shorter candidate list"
             )
         mechanism, tally = self.tally.survey.mechanism, self.tally
+        if self._blocks:
+            return inversion_covariance(self._blocks, mechanism, tally.counts / tally.n, tally.n)
         design = self._system
         keep = tally.reports > 0 if self.per_cohort else np.ones(len(tally.reports), bool)
         reports = tally.reports[keep].astype(np.float64)
         # Frequencies need two reports a cohort; a model of all bits at once needs one population behind them all.
-        observed = tally.counts[keep] / reports[:, None] if (reports >= 2).all() and design.hashes == 1 else None
+        apart = design.hashes == 1 or mechanism.one_column
+        observed = tally.counts[keep] / reports[:, None] if (reports >= 2).all() and apart else None
         inverse = None
         if self.per_cohort:
             # The plain plug-in m (1 - m) / n is short by (n - 1) / n on average.
-            inverse = 1 / reports if observed is None or self._is_direct else 1 / (reports - 1)
+            inverse = 1 / reports if observed is None else 1 / (reports - 1)
         middle = score_covariance(design, mechanism, project(self.raw), inverse, n=tally.n, observed=observed)
-        if self._is_direct:
-            return middle
         factor = design.factor
         half = factor.solve(middle)
         full = factor.solve(np.ascontiguousarray(half.T))
@@ -173,12 +179,11 @@ class Estimate:
         A candidate is determined when no other combination of candidates looks the same to every cohort. Candidates
         with identical columns never are, one by one: see `groups` for what is known about their sum.
         """
-        if self._is_direct:  # exactly binomial: no matrix is needed
-            mechanism = self.tally.survey.mechanism
+        if self._blocks:  # one or two counts a symbol: no matrix is needed
             # A count of none or all would claim to be certain; half a report keeps it from that.
-            edge = 0.5 / (self.n + 1)
-            m = np.clip(self.tally.counts[0] / self.n, edge, 1 - edge)
-            return np.asarray(np.sqrt(m * (1 - m) / self.n) / float(mechanism.hit - mechanism.miss))
+            edge, columns = 0.5 / (self.n + 1), self.tally.counts / self.n
+            variances = inversion_variances(self._blocks, self.tally.survey.mechanism, columns, self.n, edge=edge)
+            return np.sqrt(variances)
         spread = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
         return np.where(self._system.factor.estimable, spread, np.inf)
 
@@ -193,7 +198,7 @@ class Estimate:
         [('a', 'b')]
         """
         found = []
-        for members in [] if self._is_direct else self._system.twins:
+        for members in self._system.twins:
             inside = np.zeros(len(self.symbols))
             inside[members] = 1.0
             factor = self._system.factor
@@ -206,25 +211,28 @@ class Estimate:
     def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
         """Confidence intervals for each symbol, shape (S, 2), around the unbiased estimate.
 
-        For k-ary surveys the count of a symbol is exactly binomial, so these are Clopper-Pearson intervals, mapped:
-        they cover at least `level`, always. Over cohorts they are normal intervals from the exact covariance of the
-        least-squares estimate. With `simultaneous` all of them hold at once with probability `level` (Bonferroni).
-        They may reach outside [0, 1], as the unbiased estimate does; cutting them there loses no coverage.
+        For k-ary surveys, and block designs of one block, the count of a symbol is exactly binomial, so these are
+        Clopper-Pearson intervals, mapped: they cover at least `level`, always. Over blocks and cohorts they are normal
+        intervals from the exact covariance of the estimate. With `simultaneous` all of them hold at once with
+        probability `level` (Bonferroni). They may reach outside [0, 1], as the unbiased estimate does; cutting them
+        there loses no coverage.
         """
         if not 0 < level < 1:
             raise DecodeError(f"level must be between 0 and 1, got {level}")
         from scipy.special import betaincinv, ndtri
 
         alpha = (1 - level) / (len(self.symbols) if simultaneous else 1)
-        if not self._is_direct:
+        blocks = self._blocks
+        if blocks is None or blocks.blocks > 1:
             reach = -float(ndtri(alpha / 2)) * self.standard_errors
             return np.stack([self.raw - reach, self.raw + reach], axis=1)
         mechanism = self.tally.survey.mechanism
-        hits, n = self.tally.counts[0].astype(np.float64), float(self.n)
+        hits, n = np.rint(blocks.adjoint(self.tally.counts.astype(np.float64))), float(self.n)
         low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), n - hits + 1, alpha / 2), 0.0)
         high = np.where(hits < n, betaincinv(hits + 1, np.maximum(n - hits, 1), 1 - alpha / 2), 1.0)
         miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
-        return (np.stack([low, high], axis=1) - miss) / r
+        base = blocks.occupied * miss + blocks.shared * r
+        return (np.stack([low, high], axis=1) - base) / (r * blocks.distance)
 
     def to_arrow(self, level: float = 0.95) -> "pa.Table":
         """An Arrow table: symbol, probability, raw, standard_error, low, high."""

@@ -1,12 +1,11 @@
-"""The empirical estimator of the k-ary mechanisms: invert the channel, symbol by symbol."""
+"""The empirical estimator of the k-ary mechanisms and of every other block design: invert the channel, no solving."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deniable.decoders.base import Decoder, Solution, unbias
-from deniable.design import Design
+from deniable.design import BlockDesign, Design
 from deniable.errors import DecodeError
-from deniable.survey import Direct
 from deniable.tally import Tally
 
 __all__ = ["Inversion"]
@@ -15,6 +14,9 @@ __all__ = ["Inversion"]
 @dataclass(frozen=True, slots=True)
 class Inversion(Decoder):
     """p_hat = (T / n - miss) / (hit - miss): unbiased, and exactly binomial symbol by symbol.
+
+    That is where a symbol has one cell. Where it has several, T counts the reports in any of them, and `hit` and `miss`
+    are the probabilities of that (`design.BlockDesign`); Hadamard response is decoded by one fast transform.
 
     Paper: `eq:rr_empirical` for k-RR, `eq:rappor_empirical` for k-RAPPOR, both with the realised probabilities. Under
     k-RR the entries sum to one; under k-RAPPOR they do so only on average.
@@ -29,10 +31,10 @@ class Inversion(Decoder):
     def solve(self, tallies: Sequence[Tally], design: Design) -> list[Solution]:
         solutions = []
         for tally in tallies:
-            if not isinstance(tally.survey.encoding, Direct):
+            if not isinstance(design, BlockDesign):
                 raise DecodeError(
                     f"Inversion must have a cell for every symbol, got {tally.survey.title}; use LeastSquares()"
                 )
-            raw = unbias(tally)[0]
+            raw = design.invert(unbias(tally))
             solutions.append(Solution(raw, raw))
         return solutions

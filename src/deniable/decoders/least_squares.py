@@ -8,6 +8,7 @@ preconditioner.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +45,7 @@ class LeastSquares(Decoder):
     array([0.5, 0.3, 0.2])
     """
 
+    inverts: ClassVar[bool] = False
     per_cohort: bool = True
     tolerance: float = 1e-11
 

@@ -13,9 +13,8 @@ from deniable.decoders.base import Decoder, Solution, unbias
 from deniable.decoders.cohort_likelihood import CohortLikelihood, maximize
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.simplex import project
-from deniable.design import Design
+from deniable.design import BlockDesign, Design
 from deniable.errors import DecodeError
-from deniable.survey import Direct
 from deniable.tally import Tally
 
 __all__ = ["Likelihood", "composite_bits", "water_fill"]
@@ -29,8 +28,10 @@ class Likelihood(Decoder):
 
     * k-RR: exact maximum likelihood in closed form (`water_fill`).
     * O-RR: exact maximum likelihood given the cohort sizes, by projected gradients and Newton steps, matrix-free.
-    * k-RAPPOR and O-RAPPOR: the paper's program, a product of the bits' marginals. The bits of one report depend on
-      each other, so this is a *composite* likelihood; the full one needs raw reports, which a tally does not keep.
+    * Hadamard and projective geometry response: the same, exact; their cells are those of one cohort.
+    * k-RAPPOR, OUE and O-RAPPOR: the paper's program, a product of the bits' marginals. The bits of one report
+      depend on each other, so this is a *composite* likelihood; the full one needs raw reports, which a tally does not
+      keep.
 
     The solution is already on the simplex, so every constraint leaves it as it is (up to rounding). Its error bars are
     those of the unbiased estimate beside it.
@@ -45,9 +46,9 @@ class Likelihood(Decoder):
     tolerance: float = 1e-9
 
     def solve(self, tallies: Sequence[Tally], design: Design) -> list[Solution]:
-        direct = isinstance(tallies[0].survey.encoding, Direct)
-        if direct:
-            raws = [unbias(tally)[0] for tally in tallies]
+        direct = isinstance(design, BlockDesign) and design.occupied == 1
+        if isinstance(design, BlockDesign):
+            raws = [design.invert(unbias(tally)) for tally in tallies]
         else:
             raws = [solution.raw for solution in LeastSquares().solve(tallies, design)]
         solutions = []
@@ -55,7 +56,7 @@ class Likelihood(Decoder):
             mechanism = tally.survey.mechanism
             hit, miss = float(mechanism.hit), float(mechanism.miss)
             r = float(mechanism.hit - mechanism.miss)
-            if not direct:
+            if not direct or design.cells > design.symbols:
                 values = maximize(CohortLikelihood(tally, design), project(raw), self.tolerance)
             elif not mechanism.one_column:
                 values, _ = composite_bits(tally.counts[0], tally.n, hit, miss, self.tolerance)

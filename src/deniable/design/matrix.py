@@ -10,7 +10,6 @@ C / t numbers per symbol instead of C; the k**t table of a group is filled or fo
 
 import hashlib
 import os
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -21,14 +20,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.encode import Cells, Words, cell_table, keys_of
+from deniable.columns.encode import Cells
 from deniable.design.factor import GramFactor
-from deniable.survey import Encoding, Survey
 
 if TYPE_CHECKING:
     import scipy.sparse
 
-__all__ = ["Design", "design_from_keys", "design_of"]
+__all__ = ["Design"]
 
 _FUSED_CELLS = 1 << 18  # tables of 2 MiB: they stay in the second-level cache
 _SPARSE_CELLS = 32  # cells beyond which few candidates share one
@@ -43,6 +41,7 @@ class Design:
     """The matrix H of one encoding and one list of candidates.
 
     >>> import deniable as dn, numpy as np
+    >>> from deniable.design import design_of
     >>> design = design_of(dn.orr(symbols=4, epsilon=1, cells=2, cohorts=2, seed=bytes(16)))
     >>> design.forward(np.array([0.1, 0.2, 0.3, 0.4])).sum(axis=1)
     array([1., 1.])
@@ -244,32 +243,3 @@ def _row_digests(rows: Cells) -> npt.NDArray[np.void]:
     """16 bytes a row that differ when the rows do (SHA-256, truncated)."""
     digests = b"".join(hashlib.sha256(row.tobytes()).digest()[:16] for row in rows)
     return np.frombuffer(digests, "V16")
-
-
-_CACHE: "OrderedDict[tuple[Encoding, bytes], Design]" = OrderedDict()
-_CACHE_SIZE = 8
-
-
-def design_of(survey: Survey, candidates: Sequence[object] | None = None) -> Design:
-    """The design of a survey's encoding and a candidate list (the closed alphabet by default), cached.
-
-    Surveys that differ only in epsilon or in name share it.
-    """
-    symbols = survey.symbols if candidates is None else candidates
-    if symbols is None:
-        raise ValueError("candidates must be given for an open alphabet")
-    return design_from_keys(survey.encoding, keys_of(survey, symbols))
-
-
-def design_from_keys(encoding: Encoding, keys: Words) -> Design:
-    """The design for keys that are already known, cached by encoding and keys."""
-    label = (encoding, keys.tobytes())
-    found = _CACHE.get(label)
-    if found is None:
-        found = Design(cell_table(encoding, keys), encoding.cells)
-        _CACHE[label] = found
-        while len(_CACHE) > _CACHE_SIZE:
-            _CACHE.popitem(last=False)
-    else:
-        _CACHE.move_to_end(label)
-    return found

@@ -1,12 +1,16 @@
-"""k-ary randomised response: keep the true cell with weight A, name each other cell with weight B.
+"""k-ary randomised response: name one cell, each true one with weight A, each other one with weight B.
 
-Paper: section 4.1, `eq:rr`; with two cells it is Warner's response, `eq:warner_response`. Not to be confused with the
-survey preset `deniable.krr`, which binds this channel to an alphabet.
+Paper: section 4.1, `eq:rr`; with two cells it is Warner's response, `eq:warner_response`. There one cell is true. In a
+block design (`survey.blocks`) s of the b cells are, and the same words, thresholds and proof serve: this is the sampler
+of k-RR, Hadamard response and projective geometry response alike. Not to be confused with the survey preset
+`deniable.krr`, which binds this channel to an alphabet.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import gcd
 from typing import ClassVar
 
 from deniable.errors import SurveyError
@@ -19,10 +23,11 @@ __all__ = ["KRR"]
 
 @dataclass(frozen=True, slots=True, init=False)
 class KRR(Mechanism):
-    """One word in, one cell out: `[0, A)` keeps the truth, then k - 1 blocks of B name the other cells.
+    """One word in, one cell out: s blocks of A words name the true cells, then b - s blocks of B the other cells.
 
-    Paper: Eq. (4), `eq:rr`.
-    Claim: Q(x|x) = A / 2**width, Q(y|x) = B / 2**width, every word is used once, and A / B <= e**epsilon.
+    Paper: Eq. (4), `eq:rr`, for s = 1.
+    Claim: Q(y|x) = A / 2**width for the s true cells y and B / 2**width for the others, every word is used once, and
+        A / B <= e**epsilon.
     Proof: tests/exact/test_krr.py::test_law_of_the_bytes_is_the_published_channel
 
     >>> m = KRR(cells=10, epsilon=1)
@@ -30,22 +35,38 @@ class KRR(Mechanism):
     (4279078617824395096, 1574185050653906280)
     >>> m.keep + 9 * m.other == 2**64
     True
+    >>> m = KRR(cells=7, epsilon=1, occupied=3)
+    >>> 3 * m.keep + 4 * m.other == 2**64
+    True
     """
 
     kind: ClassVar[str] = "krr"
     cells: int
     epsilon: Fraction
     width: int
+    occupied: int
     keep: int = field(repr=False)
     other: int = field(repr=False)
 
-    def __init__(self, cells: int, epsilon: object, width: int = 64) -> None:
+    def __init__(self, cells: int, epsilon: object, width: int = 64, *, occupied: int = 1) -> None:
         put = object.__setattr__
         put(self, "cells", check_size("cells", cells, 2, 1 << 24))
         put(self, "epsilon", parse_epsilon(epsilon))
         put(self, "width", check_size("width", width, 1, 64))
-        put(self, "other", other_weight(self.epsilon, self.cells, self.width))
-        put(self, "keep", (1 << self.width) - (self.cells - 1) * self.other)
+        put(self, "occupied", check_size("occupied", occupied, 1, self.cells - 1))
+        s, rest, span = self.occupied, self.cells - self.occupied, 1 << self.width
+        common = gcd(s, rest)
+        if span % common:
+            raise SurveyError(
+                f"occupied cells and cells must share no divisor but powers of two up to 2**{self.width}, got {s} of "
+                f"{self.cells}; the words could not be shared out evenly"
+            )
+        # s A + (b - s) B = 2**width has integer solutions B in one class modulo s / gcd(s, b - s); the first one at or
+        # past the least weight that keeps the promise loses less than s words of it.
+        least, step = other_weight(self.epsilon, self.cells, self.width, s), s // common
+        solution = span // common * pow(rest // common, -1, step)
+        put(self, "other", least + (solution - least) % step)
+        put(self, "keep", (span - rest * self.other) // s)
         if self.keep < self.other:
             raise SurveyError(
                 f"cells must leave room for {self.width}-bit words at epsilon {float(self.epsilon):g}, "
@@ -74,17 +95,19 @@ class KRR(Mechanism):
         return Fraction(self.keep, self.other)
 
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
-        (truth,) = cells
+        if len(cells) != self.occupied:
+            raise RuntimeError(f"an answer must occupy {self.occupied} cells, got {len(cells)}")
         word = entropy.word()
-        if word < self.keep:
-            return truth
-        # A + (k - 1) * B = 2**width, so the block number is below k - 1; blocks at or past the truth step over it.
-        block = (word - self.keep) // self.other
-        return block + (block >= truth)
+        inside = self.occupied * self.keep
+        if word < inside:
+            return cells[word // self.keep]
+        # s A + (b - s) B = 2**width, so the block number is below b - s. It counts the cells that are not true: it
+        # steps over each true cell that has at most that many others below it.
+        block = (word - inside) // self.other
+        return block + bisect_right(range(len(cells)), block, key=lambda place: cells[place] - place)
 
     def probability(self, response: int, cells: Sequence[int]) -> Fraction:
-        (truth,) = cells
-        return self.hit if response == truth else self.miss
+        return self.hit if response in cells else self.miss
 
     def columns_hit(self, response: int) -> Iterable[int]:
         return (response,)

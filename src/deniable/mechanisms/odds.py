@@ -108,11 +108,13 @@ def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
     return low, high + high_term
 
 
-def other_weight(epsilon: Fraction, cells: int, width: int) -> int:
-    """B = ceil(2**width / (e**epsilon + cells - 1)): the weight of each cell that is not the true one.
+def other_weight(epsilon: Fraction, cells: int, width: int, occupied: int = 1) -> int:
+    """B = ceil(2**width / (s e**epsilon + b - s)): the least weight of each of the cells that are not true.
 
-    Claim: with A = 2**width - (cells - 1) * B, A / B <= e**epsilon.
-    Proof: B >= M / (e**epsilon + k - 1) gives B * e**epsilon >= M - (k - 1) * B = A.
+    There are b cells, `occupied` = s of them true.
+
+    Claim: with A = (2**width - (b - s) * B) / s, A / B <= e**epsilon; and so for every larger B.
+    Proof: B >= M / (s e**epsilon + b - s) gives B * s * e**epsilon >= M - (b - s) * B = s * A.
         tests/exact/test_thresholds.py::test_thresholds_keep_the_promise
 
     >>> other_weight(Fraction(1), 3, 8)
@@ -121,8 +123,8 @@ def other_weight(epsilon: Fraction, cells: int, width: int) -> int:
     span, bits = 1 << width, 2 * width + 64
     while True:
         low, high = exp_bounds(epsilon, bits)
-        from_low = -(-(span << bits) // (low + ((cells - 1) << bits)))
-        from_high = -(-(span << bits) // (high + ((cells - 1) << bits)))
+        from_low = -(-(span << bits) // (occupied * low + ((cells - occupied) << bits)))
+        from_high = -(-(span << bits) // (occupied * high + ((cells - occupied) << bits)))
         if from_low == from_high:
             return from_low
         bits *= 2

@@ -1,9 +1,10 @@
 """What clients and analyst agree on in public, and the presets that carry the paper's names."""
 
 from deniable.survey.alphabet import Alphabet, Symbol
+from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
 from deniable.survey.files import write_atomically
-from deniable.survey.presets import krappor, krr, olh, orappor, orr, oue, warner
+from deniable.survey.presets import hadamard, krappor, krr, olh, orappor, orr, oue, projective, warner
 from deniable.survey.reading import strict_json
 from deniable.survey.survey import Survey
 
@@ -11,16 +12,20 @@ __all__ = [
     "Alphabet",
     "Direct",
     "Encoding",
+    "Hadamard",
     "Hashed",
     "Permuted",
+    "Projective",
     "Survey",
     "Symbol",
+    "hadamard",
     "krappor",
     "krr",
     "olh",
     "orappor",
     "orr",
     "oue",
+    "projective",
     "strict_json",
     "warner",
     "write_atomically",

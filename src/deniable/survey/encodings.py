@@ -29,6 +29,16 @@ class Encoding(ABC):
     cohorts: int
     hashes: int
 
+    @property
+    def occupied(self) -> int | None:
+        """How many cells every answer occupies, or None where that varies: a Bloom filter of h hashes fills up to h."""
+        return 1 if self.hashes == 1 else None
+
+    @property
+    def shared(self) -> int | None:
+        """How many cells any two answers of one block share, or None where that varies: what makes a block design."""
+        return None
+
     @abstractmethod
     def key(self, alphabet: Alphabet, value: object) -> int:
         """What stands for the symbol in all cohorts: its position (closed) or its fingerprint (open)."""
@@ -40,6 +50,10 @@ class Encoding(ABC):
     @abstractmethod
     def check(self, alphabet: Alphabet) -> None:
         """Refuse an alphabet that this encoding cannot carry."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, object]:
+        """What a survey stores of it, kind first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +72,10 @@ class Direct(Encoding):
     def __post_init__(self) -> None:
         check_size("cells", self.cells, 2, 1 << 24)
 
+    @property
+    def shared(self) -> int:
+        return 0
+
     def key(self, alphabet: Alphabet, value: object) -> int:
         return alphabet.index(value)
 
@@ -70,6 +88,9 @@ class Direct(Encoding):
                 f"a direct encoding of {self.cells} cells must have a closed alphabet of that many symbols"
             )
 
+    def to_json(self) -> dict[str, object]:
+        return {"kind": self.kind, "cells": self.cells}
+
 
 def _check_sizes(encoding: "Hashed | Permuted") -> None:
     check_size("cells", encoding.cells, 2, 1 << 24)
@@ -79,6 +100,11 @@ def _check_sizes(encoding: "Hashed | Permuted") -> None:
         seed = encoding.seed
         shown = f"{len(seed)} bytes" if isinstance(seed, bytes) else type(seed).__name__
         raise SurveyError(f"seed must be 8 to 64 bytes, got {shown}")
+
+
+def _seeded_json(encoding: "Hashed | Permuted") -> dict[str, object]:
+    sizes: dict[str, object] = {"cells": encoding.cells, "cohorts": encoding.cohorts, "hashes": encoding.hashes}
+    return {"kind": encoding.kind} | sizes | {"seed": encoding.seed.hex()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +141,9 @@ class Hashed(Encoding):
     def check(self, alphabet: Alphabet) -> None:
         if not alphabet.is_open:
             raise SurveyError("a hashed encoding must have an open alphabet; a closed one is permuted")
+
+    def to_json(self) -> dict[str, object]:
+        return _seeded_json(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,3 +183,6 @@ class Permuted(Encoding):
     def check(self, alphabet: Alphabet) -> None:
         if alphabet.is_open or len(alphabet) != self.symbols:
             raise SurveyError(f"a permuted encoding of {self.symbols} symbols must have a closed alphabet of that many")
+
+    def to_json(self) -> dict[str, object]:
+        return _seeded_json(self)

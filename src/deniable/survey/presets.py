@@ -1,6 +1,7 @@
 """The paper's mechanisms, and those that came after it, under their own names: an encoding and a randomiser, bound
 into a survey."""
 
+import math
 import os
 from collections.abc import Iterable
 
@@ -9,10 +10,11 @@ from deniable.mechanisms import KRR, BitFlip
 from deniable.mechanisms.base import check_size
 from deniable.mechanisms.odds import nearest_exp, parse_epsilon
 from deniable.survey.alphabet import Alphabet
+from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
 from deniable.survey.encodings import MAX_HASHES, Direct, Encoding, Hashed, Permuted
 from deniable.survey.survey import Survey
 
-__all__ = ["krappor", "krr", "olh", "orappor", "orr", "oue", "warner"]
+__all__ = ["hadamard", "krappor", "krr", "olh", "orappor", "orr", "oue", "projective", "warner"]
 
 
 def warner(*, epsilon: object, symbols: Iterable[object] = ("no", "yes"), name: str = "") -> Survey:
@@ -68,6 +70,88 @@ def oue(symbols: Iterable[object] | int, *, epsilon: object, name: str = "", oth
     """
     alphabet = Alphabet.closed(symbols, other)
     return Survey(alphabet, Direct(len(alphabet)), BitFlip(len(alphabet), epsilon, optimized=True), name)
+
+
+def hadamard(
+    symbols: Iterable[object] | int,
+    *,
+    epsilon: object,
+    blocks: int | None = None,
+    name: str = "",
+    other: object = None,
+) -> Survey:
+    """Hadamard response over a closed alphabet: a report is one of b cells, decoded by a fast Walsh-Hadamard transform.
+
+    Without `blocks` their number, a power of two, is the one of least squared error at the uniform population: one
+    block up to epsilon of about 1, more beyond. Acharya, Sun and Zhang, AISTATS 2019.
+
+    >>> hadamard(symbols=100, epsilon=1)
+    <Survey: HR, 100 symbols, 128 cells in 1 block, epsilon 1, digest f20ebb85>
+    >>> hadamard(symbols=100, epsilon=4).encoding.blocks
+    32
+    """
+    alphabet = Alphabet.closed(symbols, other)
+    if blocks is None:
+        odds = math.exp(parse_epsilon(epsilon))
+        designs = (Hadamard(len(alphabet), 1 << i) for i in range(len(alphabet).bit_length() + 1))
+        best = min(designs, key=lambda design: _design_cost(design, odds))
+    else:
+        best = Hadamard(len(alphabet), blocks)
+    return Survey(alphabet, best, KRR(best.cells, epsilon, occupied=best.occupied), name)
+
+
+def projective(
+    symbols: Iterable[object] | int,
+    *,
+    epsilon: object,
+    order: int | None = None,
+    dimension: int | None = None,
+    name: str = "",
+    other: object = None,
+) -> Survey:
+    """Projective geometry response over a closed alphabet: nearly the least error, in a report of one of b cells.
+
+    Without `order` (a prime) and `dimension` both are those of least squared error at the uniform population, with
+    order near e**epsilon + 1. Feldman, Nelson, Nguyen and Talwar, ICML 2022.
+
+    >>> projective(symbols=100, epsilon=1)
+    <Survey: PGR, 100 symbols, 121 cells, epsilon 1, digest 711f84d6>
+    >>> projective(symbols=100, epsilon=3).encoding.order
+    17
+    """
+    alphabet = Alphabet.closed(symbols, other)
+    if (order is None) != (dimension is None):
+        raise SurveyError("order and dimension must be given together, or neither")
+    if order is not None and dimension is not None:
+        best = Projective(len(alphabet), order, dimension)
+    else:
+        odds = math.exp(parse_epsilon(epsilon))
+        best = min(_projective_designs(len(alphabet)), key=lambda design: _design_cost(design, odds))
+    return Survey(alphabet, best, KRR(best.cells, epsilon, occupied=best.occupied), name)
+
+
+def _projective_designs(size: int) -> Iterable[Projective]:
+    """Every projective design of at least `size` points: of two dimensions, where s = 1, only the smallest."""
+    for dimension in range(2, 17):
+        for order in filter(is_prime, range(2, MAX_CELLS)):
+            points = (order**dimension - 1) // (order - 1)
+            if points > MAX_CELLS:
+                break
+            if points >= size:
+                yield Projective(size, order, dimension)
+                if dimension == 2:
+                    break
+
+
+def _design_cost(design: Hadamard | Projective, odds: float) -> float:
+    """n times the expected squared l2 loss of a block design at the uniform population, for a nominal e**epsilon."""
+    b, s, shared, k = design.cells, design.occupied, design.shared, design.symbols
+    miss = 1 / (s * odds + b - s)
+    r, c = (odds - 1) * miss, shared / s
+    of_set = s * miss + r * ((s - shared) + shared * k / design.blocks) / k
+    of_rest = b / design.blocks * miss + r * s / design.blocks - of_set
+    mean = (1 - c) * of_set - c * of_rest
+    return k * ((1 - c) ** 2 * of_set + c**2 * of_rest - mean**2) / (r * (s - shared)) ** 2
 
 
 def olh(

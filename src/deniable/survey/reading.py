@@ -7,6 +7,7 @@ from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, BitFlip, Mechanism, epsilon_text
 from deniable.mechanisms.base import check_size
 from deniable.survey.alphabet import Alphabet, symbol_from_json
+from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
 
 __all__ = ["read_alphabet", "read_encoding", "read_mechanism", "record", "strict_json"]
@@ -54,7 +55,7 @@ def record(what: str, value: object, required: str, optional: str = "") -> dict[
         raise SurveyError(f"{what} must have the field {missing[0]!r}")
     if unknown := sorted(set(value) - needed - set(optional.split())):
         raise SurveyError(f"{what} must not have the field {unknown[0][:40]!r}; this version does not know it")
-    integers = {"cells", "cohorts", "hashes", "width"}
+    integers = {"cells", "cohorts", "hashes", "width", "blocks", "order", "dimension"}
     for name in set(value) - {"alphabet", "encoding", "mechanism", "symbols", "other" if what == "alphabet" else ""}:
         wanted = int if name in integers else str
         if type(value[name]) is not wanted:
@@ -81,8 +82,12 @@ def read_encoding(value: object, alphabet: Alphabet) -> Encoding:
     kind = value.get("kind") if isinstance(value, dict) else None
     if kind == "direct":
         return Direct(record("encoding", value, "kind cells")["cells"])
+    if kind in ("hadamard", "projective"):
+        return _read_blocks(kind, value, alphabet)
     if kind not in ("hashed", "permuted"):
-        raise SurveyError(f"encoding kind must be 'direct', 'hashed' or 'permuted', got {str(kind)[:40]!r}")
+        raise SurveyError(
+            f"encoding kind must be 'direct', 'hashed', 'permuted', 'hadamard' or 'projective', got {str(kind)[:40]!r}"
+        )
     fields = record("encoding", value, "kind cells cohorts hashes seed")
     try:
         seed = bytes.fromhex(fields["seed"])
@@ -94,12 +99,25 @@ def read_encoding(value: object, alphabet: Alphabet) -> Encoding:
     return Hashed(*sizes, seed) if kind == "hashed" else Permuted(len(alphabet), *sizes, seed)
 
 
+def _read_blocks(kind: str, value: object, alphabet: Alphabet) -> Encoding:
+    found: Encoding
+    if kind == "hadamard":
+        fields = record("encoding", value, "kind cells blocks")
+        found = Hadamard(len(alphabet), fields["blocks"])
+    else:
+        fields = record("encoding", value, "kind cells order dimension")
+        found = Projective(len(alphabet), fields["order"], fields["dimension"])
+    if fields["cells"] != found.cells:
+        raise SurveyError(f"encoding field 'cells' must be {found.cells} for this design, got {fields['cells']}")
+    return found
+
+
 def read_mechanism(value: object, encoding: Encoding) -> Mechanism:
     kind = value.get("kind") if isinstance(value, dict) else None
     mechanism: Mechanism
     if kind == "krr":
         fields = record("mechanism", value, "kind epsilon width keep other")
-        mechanism = KRR(encoding.cells, fields["epsilon"])
+        mechanism = KRR(encoding.cells, fields["epsilon"], occupied=encoding.occupied or 1)
     elif kind == "bitflip":
         fields = record("mechanism", value, "kind epsilon width flip", "clear")
         distance = min(2 * encoding.hashes, encoding.cells)

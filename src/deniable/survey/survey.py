@@ -11,7 +11,8 @@ from typing import Any
 from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, BitFlip, Mechanism, epsilon_text
 from deniable.survey.alphabet import Alphabet
-from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
+from deniable.survey.blocks import Hadamard, Projective
+from deniable.survey.encodings import Direct, Encoding
 from deniable.survey.files import write_atomically
 from deniable.survey.reading import read_alphabet, read_encoding, read_mechanism, record, strict_json
 
@@ -56,8 +57,18 @@ class Survey:
             )
         # The privacy claim needs this: an answer may occupy h cells, and two answers may differ in all of them.
         h, k = self.encoding.hashes, self.encoding.cells
-        if isinstance(self.mechanism, KRR) and h != 1:
+        occupied = self.encoding.occupied
+        if isinstance(self.mechanism, KRR) and occupied is None:
             raise SurveyError(f"hashes must be 1 for k-ary randomised response, got {h}; use orappor for Bloom filters")
+        if isinstance(self.mechanism, KRR) and self.mechanism.occupied != occupied:
+            raise SurveyError(
+                f"every answer must occupy as many cells as the mechanism expects, {self.mechanism.occupied}, "
+                f"got {occupied}"
+            )
+        if isinstance(self.encoding, (Hadamard, Projective)) and not isinstance(self.mechanism, KRR):
+            raise SurveyError(
+                f"a block design must have k-ary randomised response on its cells, got {self.mechanism.kind!r}"
+            )
         if isinstance(self.mechanism, BitFlip) and self.mechanism.distance != min(2 * h, k):
             raise SurveyError(
                 f"distance must be min(2 * hashes, cells) = {min(2 * h, k)}, got {self.mechanism.distance}; "
@@ -114,6 +125,8 @@ class Survey:
     @property
     def title(self) -> str:
         """The paper's name for this combination of encoding and randomiser."""
+        if isinstance(self.encoding, (Hadamard, Projective)):
+            return "HR" if isinstance(self.encoding, Hadamard) else "PGR"
         bits = isinstance(self.mechanism, BitFlip)
         optimized = isinstance(self.mechanism, BitFlip) and self.mechanism.optimized
         if isinstance(self.encoding, Direct):
@@ -137,9 +150,6 @@ class Survey:
         return self.encoding.encode(operator.index(cohort), self.encoding.key(self.alphabet, value))
 
     def _fields(self) -> dict[str, object]:
-        encoding: dict[str, object] = {"kind": self.encoding.kind, "cells": self.cells}
-        if isinstance(self.encoding, (Hashed, Permuted)):
-            encoding |= {"cohorts": self.cohorts, "hashes": self.hashes, "seed": self.encoding.seed.hex()}
         mechanism: dict[str, object] = {
             "kind": self.mechanism.kind,
             "epsilon": epsilon_text(self.mechanism.epsilon),
@@ -150,7 +160,7 @@ class Survey:
             "format": FORMAT,
             "name": self.name,
             "alphabet": self.alphabet.to_json(),
-            "encoding": encoding,
+            "encoding": self.encoding.to_json(),
             "mechanism": mechanism,
         }
 
@@ -199,11 +209,12 @@ class Survey:
 
     def __repr__(self) -> str:
         size = "open alphabet" if self.alphabet.is_open else f"{len(self.alphabet)} symbols"
-        shape = ""
-        if not isinstance(self.encoding, Direct):
-            shape = f", {self.cells} cells, {self.cohorts} cohort" + "s" * (self.cohorts > 1)
-        if self.hashes > 1:
-            shape += f", {self.hashes} hashes"
+        shape = "" if isinstance(self.encoding, Direct) else f", {self.cells} cells"
+        if isinstance(self.encoding, Hadamard):
+            shape += f" in {self.encoding.blocks} block" + "s" * (self.encoding.blocks > 1)
+        elif self.encoding.shared is None:
+            shape += f", {self.cohorts} cohort" + "s" * (self.cohorts > 1)
+            shape += f", {self.hashes} hashes" if self.hashes > 1 else ""
         name = f" {self.name!r}" if self.name else ""
         epsilon = epsilon_text(self.mechanism.epsilon)
         return f"<Survey{name}: {self.title}, {size}{shape}, epsilon {epsilon}, digest {self.digest[:8]}>"

@@ -1,9 +1,9 @@
 """The expected loss of a survey before anyone has answered: for every mechanism, from its realised probabilities.
 
-The estimator is the unconstrained one: `Inversion` for k-RR and k-RAPPOR (the paper's empirical estimators),
-`LeastSquares` for O-RR and O-RAPPOR. A constraint such as `Projected` can only be simulated; it does better on skewed
-populations. The loss is measured against p. The paper's simulations measure it against the drawn sample instead, which
-takes the term (1 - sum p**2) / n out of the squared l2 loss.
+The estimator is the unconstrained one: `Inversion` for k-RR and k-RAPPOR (the paper's empirical estimators) and for
+every other block design, `LeastSquares` for O-RR and O-RAPPOR. A constraint such as `Projected` can only be simulated;
+it does better on skewed populations. The loss is measured against p. The paper's simulations measure it against the
+drawn sample instead, which takes the term (1 - sum p**2) / n out of the squared l2 loss.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from deniable.design import BlockDesign, design_of
 from deniable.errors import DeniableError
-from deniable.survey import Direct, Survey
+from deniable.survey import Survey
 from deniable.theory.arguments import Floats, count_of, distribution
-from deniable.theory.covariance import least_squares_moments
+from deniable.theory.covariance import inversion_variances, least_squares_moments
 from deniable.theory.deviation import folded_normal_mean, mean_absolute_deviation
 
 __all__ = ["l1_risk", "l2_risk"]
@@ -74,14 +75,16 @@ def l1_risk(
     """
     if not exact:
         return float(folded_normal_mean(*_bias_and_variance(survey, p, n, symbols, per_cohort)).sum())
-    if not isinstance(survey.encoding, Direct):
-        raise DeniableError(
-            f"exact must be False for {survey.title}, got True; only where each symbol has a cell of its own is the "
-            "error of each estimate a binomial's"
-        )
     _refuse_symbols(survey, symbols)
-    means, gap = _cell_means(survey, p)
-    return float(mean_absolute_deviation(n, means).sum() / (n * gap))
+    design = design_of(survey, symbols)
+    if not isinstance(design, BlockDesign) or design.blocks > 1:
+        raise DeniableError(
+            f"exact must be False for {survey.title}, got True; only where each symbol has its own cells in one "
+            "block is the error of each estimate a binomial's"
+        )
+    means = design.adjoint(_column_means(survey, design, p))
+    gap = float(survey.mechanism.hit - survey.mechanism.miss)
+    return float(mean_absolute_deviation(n, means).sum() / (n * gap * design.distance))
 
 
 def _bias_and_variance(
@@ -89,19 +92,20 @@ def _bias_and_variance(
 ) -> tuple[Floats, Floats]:
     people = count_of("n", n, 1)
     _refuse_symbols(survey, symbols)
-    if isinstance(survey.encoding, Direct):
-        means, gap = _cell_means(survey, p)
-        return np.zeros_like(means), means * (1 - means) / (people * gap**2)
+    if survey.encoding.shared is not None:
+        design = design_of(survey)
+        assert isinstance(design, BlockDesign)
+        variances = inversion_variances(design, survey.mechanism, _column_means(survey, design, p), people)
+        return np.zeros_like(variances), variances
     population = distribution(p, len(survey.alphabet) if symbols is None else len(symbols))
     mean, covariance = least_squares_moments(survey, population, people, symbols=symbols, per_cohort=per_cohort)
     return mean - population, np.maximum(np.diagonal(covariance), 0.0)
 
 
-def _cell_means(survey: Survey, p: npt.ArrayLike) -> tuple[Floats, float]:
-    """m = miss + (hit - miss) p and hit - miss, where H is the identity; the difference is taken before rounding."""
+def _column_means(survey: Survey, design: BlockDesign, p: npt.ArrayLike) -> Floats:
+    """m = miss + (hit - miss) H p, shape (1, b); the difference is taken before rounding."""
     hit, miss = survey.mechanism.hit, survey.mechanism.miss
-    gap = float(hit - miss)
-    return float(miss) + gap * distribution(p, survey.cells), gap
+    return float(miss) + float(hit - miss) * design.forward(distribution(p, design.symbols))
 
 
 def _refuse_symbols(survey: Survey, symbols: Sequence[object] | None) -> None:

@@ -1,0 +1,182 @@
+"""H of a block design: one cohort, s ones a symbol, any two symbols of one block share l, others share none.
+
+What makes it worth a class of its own is that nothing has to be solved. With z = H' u, the sum of u over each symbol's
+cells, and W its sum over each symbol's block,
+
+    E z = (s - l) p + l P      and      E W = s P      (P the probability of the symbol's block)
+
+so p = (z - (l / s) W) / (s - l): the empirical estimator of k-RR, k-RAPPOR and OUE (s = 1, l = 0), of Hadamard response
+and of projective geometry response. Products are the identity, a fast Walsh-Hadamard transform, or sums over points.
+"""
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.columns.encode import Cells, Words, cell_table
+from deniable.design.matrix import Design
+from deniable.survey import Direct, Encoding, Hadamard
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+__all__ = ["BlockDesign", "walsh_hadamard"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def walsh_hadamard(values: Floats) -> Floats:
+    """The product of the last axis, of length 2**m, with the matrix (-1)**popcount(i & j), in m sweeps.
+
+    >>> walsh_hadamard(np.array([1.0, 2.0, 3.0, 4.0]))
+    array([10., -2., -4.,  0.])
+    """
+    found = np.array(values, np.float64)
+    shape, size, half = found.shape, found.shape[-1], 1
+    while half < size:
+        pairs = found.reshape(-1, size // (2 * half), 2, half)
+        found = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], axis=2)
+        half *= 2
+    return found.reshape(shape)
+
+
+class BlockDesign(Design):
+    """The matrix H of a block design, with its inverse in closed form.
+
+    >>> import deniable as dn
+    >>> from deniable.design import design_of
+    >>> design = design_of(dn.hadamard(symbols=5, epsilon=1))
+    >>> p = np.array([0.1, 0.2, 0.3, 0.4, 0.0])
+    >>> design.invert(design.forward(p)).round(12)
+    array([0.1, 0.2, 0.3, 0.4, 0. ])
+    """
+
+    def __init__(self, encoding: Encoding, keys: Words) -> None:
+        assert encoding.occupied is not None
+        assert encoding.shared is not None
+        put = object.__setattr__
+        put(self, "encoding", encoding)
+        put(self, "keys", keys.astype(np.intp))
+        put(self, "cells", encoding.cells)
+        put(self, "occupied", encoding.occupied)
+        put(self, "shared", encoding.shared)
+        put(self, "blocks", getattr(encoding, "blocks", 1))
+
+    encoding: Encoding
+    keys: npt.NDArray[np.intp]
+    occupied: int  # s
+    shared: int  # l
+    blocks: int
+
+    @cached_property
+    def table(self) -> Cells:
+        """The cells of every symbol, as every design has them; only built where something asks for it."""
+        return cell_table(self.encoding, self.keys.astype(np.uint64))
+
+    @property
+    def cohorts(self) -> int:
+        return 1
+
+    @property
+    def hashes(self) -> int:
+        return self.occupied
+
+    @property
+    def symbols(self) -> int:
+        return len(self.keys)
+
+    @property
+    def distance(self) -> int:
+        """s - l: how many cells of a symbol another one of its block does not have."""
+        return self.occupied - self.shared
+
+    @cached_property
+    def _sums(self) -> "scipy.sparse.csr_array":
+        """H' itself, S x b, for designs without a transform."""
+        from scipy import sparse
+
+        index = np.ascontiguousarray(self.table[0].T).ravel()
+        pointers = np.arange(0, index.size + 1, self.occupied)
+        return sparse.csr_array((np.ones(index.size), index, pointers), shape=(self.symbols, self.cells))
+
+    @cached_property
+    def _rows(self) -> npt.NDArray[np.intp]:
+        """Where each symbol's row stands among those of all blocks, row 0 of each included."""
+        return np.asarray(self.keys % self.blocks * (self.cells // self.blocks) + self.keys // self.blocks + 1, np.intp)
+
+    def forward(self, p: Floats) -> Floats:
+        if isinstance(self.encoding, Hadamard):
+            flat = np.zeros(self.cells)
+            flat[self._rows] = p
+            # A row is +1 on its cells and -1 on the others of its block; row 0 is +1 throughout.
+            rows = flat.reshape(self.blocks, -1)
+            rows[:, 0] = rows.sum(axis=1)
+            return walsh_hadamard(rows).reshape(1, -1) / 2
+        if isinstance(self.encoding, Direct):
+            found = np.zeros((1, self.cells))
+            found[0, self.keys] = p
+            return found
+        return np.asarray(self._sums.T @ p).reshape(1, -1)
+
+    def _adjoint(self, stack: Floats) -> Floats:
+        values = stack[:, 0]
+        if isinstance(self.encoding, Hadamard):
+            turned = walsh_hadamard(values.reshape(len(values), self.blocks, -1))
+            turned = (turned + turned[:, :, :1]) / 2
+            return np.asarray(turned.reshape(len(values), -1)[:, self._rows])
+        if isinstance(self.encoding, Direct):
+            return np.asarray(values[:, self.keys])
+        return np.ascontiguousarray((self._sums @ values.T).T)
+
+    def block_sums(self, values: Floats) -> Floats:
+        """The sum of v, of shape (1, b), over the block of each symbol."""
+        return np.asarray(values.reshape(self.blocks, -1).sum(axis=1)[self.keys % self.blocks])
+
+    def invert(self, values: Floats) -> Floats:
+        """The p with H p = u, in closed form; unbiased for every u with E u = H p, of shape (1, b)."""
+        if self.shared == 0:
+            return self.adjoint(values) / self.occupied
+        share = self.shared / self.occupied
+        return (self.adjoint(values) - share * self.block_sums(values)) / self.distance
+
+    @cached_property
+    def dense(self) -> Floats:
+        """H' as a matrix, S x b."""
+        return np.asarray(self._sums.toarray())
+
+    def weighted_gram(self, weights: Floats | None = None) -> Floats:
+        if weights is None:
+            same = self.keys[:, None] % self.blocks == self.keys % self.blocks
+            gram = np.where(same, float(self.shared), 0.0)
+            np.fill_diagonal(gram, float(self.occupied))
+            return gram
+        if isinstance(self.encoding, Direct):
+            return np.diag(weights[0, self.keys])
+        return np.asarray((self.dense * weights[0]) @ self.dense.T)
+
+    def inverse_gram(self, weights: Floats) -> Floats:
+        """L diag(w) L', dense S x S, where L is the matrix of `invert`; w has shape (1, b).
+
+        L = (H' - c R) / (s - l) with c = l / s and R(x, y) = 1 for the cells y of the block of x. The products with R
+        are sums over sets and blocks, and vanish for symbols of different blocks.
+        """
+        gram = self.weighted_gram(weights)
+        if self.shared:
+            c = self.shared / self.occupied
+            block = self.keys % self.blocks
+            z, total = self.adjoint(weights), self.block_sums(weights)
+            gram -= np.where(block[:, None] == block, c * (z[:, None] + z) - c**2 * total, 0.0)
+        return gram / float(self.distance) ** 2
+
+    @property
+    def condition(self) -> float:
+        """The condition number of H' H, whose blocks are (s - l) I + l J."""
+        largest = int(np.bincount(self.keys % self.blocks).max(initial=1))
+        return 1 + self.shared * largest / self.distance if self.shared else 1.0
+
+    @property
+    def twins(self) -> list[npt.NDArray[np.intp]]:
+        """None: no two symbols have the same cells."""
+        return []

@@ -26,7 +26,7 @@ from deniable.errors import (
     WireError,
 )
 from deniable.reports import Report
-from deniable.survey import Survey, hadamard, krappor, krr, olh, orappor, orr, oue, projective, warner
+from deniable.survey import Survey, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
 
 if TYPE_CHECKING:
     from deniable import lab, theory
@@ -103,6 +103,7 @@ __all__ = [
     "privatize",
     "projective",
     "simulate",
+    "subset",
     "theory",
     "warner",
 ]

@@ -7,7 +7,7 @@
     ...             payload: the response, little-endian (a cell number, or bit j in byte j // 8 at place j % 8)
 
 The length depends on the survey alone. Anything else is refused: another length, version, survey, a cohort or cell out
-of range, a padding bit that is set. A report id travels in the envelope around this, not in it.
+of range, a padding bit that is set, a set of another size. A report id travels in the envelope around this, not in it.
 """
 
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ class Report:
             raise WireError(
                 f"report payload must be {self.survey.mechanism.payload_bytes} bytes, got {len(self.payload)}"
             )
-        if self.response >= self.survey.mechanism.outputs:
+        if not self.survey.mechanism.allows(self.response):
             raise WireError("report response must be one that the mechanism can produce")
 
     def __repr__(self) -> str:

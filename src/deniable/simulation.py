@@ -3,7 +3,8 @@
 A tally is additive, so nobody needs to be simulated one by one. Respondents fall into cohorts as one multinomial. Given
 a cohort's n_c reports, its index counts are one multinomial over k cells; its bit counts follow from how many
 respondents occupy each cell (one multinomial) and two binomials a column: occupied bits that stay set, unoccupied bits
-that flip. Nothing here can produce a report, and nothing here is used where privacy matters.
+that flip; the sums of random sets are drawn column by column (`_set_sums`). Nothing here can produce a report, and
+nothing here is used where privacy matters.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from deniable.design import Design, design_of
 from deniable.errors import DecodeError
-from deniable.mechanisms import Mechanism
+from deniable.mechanisms import Mechanism, Subset
 from deniable.survey import Survey
 from deniable.tally import Tally
 from deniable.theory.arguments import count_of, distribution
@@ -56,6 +57,8 @@ def simulate(
         law = cell_probabilities(survey, population, symbols=symbols)
         counts = rng.multinomial(reports, law / law.sum(axis=1, keepdims=True))
         return Tally(survey, counts, reports)
+    if isinstance(survey.mechanism, Subset):
+        return Tally(survey, _set_sums(survey.mechanism, n, population, None, rng)[None], reports)
     if survey.hashes == 1:  # one cell an answer: the occupied cells are multinomial themselves
         occupied = rng.multinomial(reports, _shares(design.forward(population)))
     else:
@@ -87,6 +90,8 @@ def simulate_counts(
         placed = rng.multinomial(people, np.full(survey.cohorts, 1.0 / survey.cohorts)).T
     reports = placed.sum(axis=1)
     mechanism = survey.mechanism
+    if isinstance(mechanism, Subset):
+        return Tally(survey, _set_sums_of(mechanism, placed[0], rng)[None], reports)
     if not mechanism.one_column:
         return Tally(survey, _flipped(mechanism, _occupied(design, placed), reports, rng), reports)
     # k-RR is "a true cell with probability hit - miss each, else any cell at random, the true ones included".
@@ -142,6 +147,61 @@ def _occupied(design: Design, placed: Counts) -> Counts:
     for rows in np.moveaxis(design.table, 1, 0):
         np.add.at(occupied, (np.arange(design.cohorts)[:, None], rows), placed)
     return occupied[:, : design.cells]
+
+
+_MOST_AT_ONCE = 10**9 - 1  # what NumPy's hypergeometric draws can take
+
+
+def _set_sums_of(mechanism: Subset, people: Counts, rng: np.random.Generator) -> Counts:
+    """Column sums of the sets of a fixed population, in parts that are small enough for hypergeometric draws."""
+    total = np.zeros(mechanism.cells, np.int64)
+    left = people.copy()
+    while (n := int(left.sum())) > _MOST_AT_ONCE:
+        part = left // -(-n // (_MOST_AT_ONCE // 2))
+        total += _set_sums(mechanism, int(part.sum()), None, part, rng)
+        left -= part
+    return total + _set_sums(mechanism, n, None, left, rng)
+
+
+def _set_sums(mechanism: Subset, n: int, p: Floats | None, people: Counts | None, rng: np.random.Generator) -> Counts:
+    """Column sums of n random sets, for answers drawn from p or counted in `people`; O(k w) draws, whatever n is.
+
+    Columns are visited in order. Of a set all that the next columns need is how many cells it still has to take from
+    the columns that are neither visited nor its own: with r to take from t such columns it takes the next one with
+    probability r / t, as uniform subsets do. So sets are counted by r: `coming[i, r]` are those whose own column is
+    still to come (i = 1 if it is in the set), `gone[r]` those whose own column was passed. Until its own column comes a
+    set's law does not depend on which column that is, so the sets whose own column is the next one are a random part of
+    those that are coming: each with probability p_j / (p_j + p_j+1 + ...), or people[j] of them without replacement.
+
+    Claim: the joint law of the column sums of n reports.
+    Proof: tests/exact/test_set_sums.py::test_law_of_the_sums_is_that_of_the_reports
+    """
+    k, w = mechanism.cells, mechanism.size
+    takes = np.arange(w + 1)
+    coming, gone = np.zeros((2, w + 1), np.int64), np.zeros(w + 1, np.int64)
+    coming[1, w - 1] = rng.binomial(n, float(mechanism.hit))
+    coming[0, w] = n - coming[1, w - 1]
+    tails = None if p is None else np.cumsum(p[::-1])[::-1]
+    sums = np.zeros(k, np.int64)
+    for column in range(k):
+        if people is not None:
+            own = rng.multivariate_hypergeometric(coming.ravel(), people[column], method="marginals").reshape(2, -1)
+        else:
+            assert p is not None
+            assert tails is not None
+            share = 1.0 if column == k - 1 else min(p[column] / tails[column], 1.0) if tails[column] > 0 else 0.0
+            own = rng.binomial(coming, share)
+        coming -= own
+        # What a set still has to take never exceeds what is left, so the shares are at most one.
+        taken = rng.binomial(coming, np.minimum(takes / max(k - column - 1, 1), 1.0))
+        passed = rng.binomial(gone, np.minimum(takes / (k - column), 1.0))
+        sums[column] = own[1].sum() + taken.sum() + passed.sum()
+        coming -= taken
+        coming[:, :-1] += taken[:, 1:]
+        gone -= passed
+        gone[:-1] += passed[1:]
+        gone += own.sum(axis=0)
+    return sums
 
 
 def _in_sets(design: Design, people: Counts, rng: np.random.Generator) -> Counts:

@@ -144,12 +144,15 @@ class Tally:
         self._refuse_overflow(total)
         if (counts > reports[:, None]).any():
             raise TallyError("counts must not exceed the reports of their cohort")
-        if self.survey.mechanism.one_column:
+        hits = self.survey.mechanism.hits
+        if hits is not None:
             # Row sums modulo 2**64, and their size in floating point: a sum that wrapped is off by 2**64 or more.
-            same = counts.astype(np.uint64).sum(axis=1, dtype=np.uint64) == reports.astype(np.uint64)
-            near = counts.astype(np.float64).sum(axis=1) < 1.5 * reports.astype(np.float64) + 1
+            wanted = reports.astype(np.uint64) * np.uint64(hits)
+            same = counts.astype(np.uint64).sum(axis=1, dtype=np.uint64) == wanted
+            near = abs(counts.astype(np.float64).sum(axis=1) - hits * reports.astype(np.float64)) < 2.0**62
             if not (same & near).all():
-                raise TallyError("counts must add up to the reports of their cohort, one column a report")
+                each = "one column" if hits == 1 else f"{hits} columns"
+                raise TallyError(f"counts must add up to the reports of their cohort, {each} a report")
         self._counts += counts.astype(np.int64)
         self._reports += reports.astype(np.int64)
         self._n += total

@@ -16,6 +16,7 @@ PLAIN: dict[str, Survey] = {
     "krr": KRR,
     "krappor": dn.krappor(symbols=4, epsilon=1),
     "oue": dn.oue(symbols=4, epsilon=1),
+    "subset": dn.subset(symbols=4, epsilon=1, size=2),
     "hadamard": dn.hadamard(symbols=4, epsilon=1),
     "projective": dn.projective(symbols=4, epsilon=1),
     "orr": dn.orr(symbols=4, epsilon=1, cells=2, cohorts=300, seed=SEED),

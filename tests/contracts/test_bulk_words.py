@@ -14,7 +14,7 @@ import pytest
 import deniable as dn
 import deniable.columns.randomizing as room
 from deniable.columns.stream import WordStream
-from deniable.mechanisms import BitFlip
+from deniable.mechanisms import BitFlip, Subset
 from deniable.survey import Survey
 from tests.exact.scripted import ScriptedEntropy
 from tests.surveys import SEED, symbols_of
@@ -26,6 +26,7 @@ SURVEYS: dict[str, Survey] = {
     "krr-text": dn.krr(symbols=TEXT, epsilon=2),
     "krappor": dn.krappor(symbols=20, epsilon=2),
     "oue": dn.oue(symbols=20, epsilon=2),
+    "subset": dn.subset(symbols=20, epsilon=1),
     "hadamard": dn.hadamard(symbols=40, epsilon=2, blocks=3),
     "projective": dn.projective(symbols=40, epsilon=2),
     "orr-closed": dn.orr(symbols=40, epsilon=2, cells=8, cohorts=COHORTS, seed=SEED),
@@ -86,7 +87,10 @@ def one_by_one(survey: Survey, cohorts: Sequence[int], answers: Sequence[object]
 
 def check(survey: Survey, answers: Sequence[object], table: dn.ReportTable, record: Record, chunk: int) -> None:
     """Each part of the column is explained by one stream of its own, which gave just as many words as it needs."""
-    each = survey.cells if isinstance(survey.mechanism, BitFlip) else 1
+    mechanism = survey.mechanism
+    each = (
+        survey.cells if isinstance(mechanism, BitFlip) else mechanism.size + 1 if isinstance(mechanism, Subset) else 1
+    )
     drawn = [word for words in record.words.values() for word in words]
     assert len(drawn) == len(set(drawn)) == len(answers) * each
     cohorts, responses = table.cohorts.tolist(), [report.response for report in table]

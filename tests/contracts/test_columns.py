@@ -8,9 +8,9 @@ import pytest
 
 import deniable as dn
 from deniable.columns.encode import cell_table, cells_at, keys_of, scale
-from deniable.columns.randomizing import bitflip_block, design_block, krr_block
+from deniable.columns.randomizing import bitflip_block, design_block, krr_block, subset_block, subset_limits
 from deniable.columns.stream import WordStream
-from deniable.mechanisms import KRR, BitFlip, Mechanism
+from deniable.mechanisms import KRR, BitFlip, Mechanism, Subset
 from deniable.survey import Direct, Encoding, Hadamard, Hashed, Permuted, Projective, Survey
 from tests.exact.scripted import ScriptedEntropy
 from tests.surveys import LARGE, SEED, SMALL, kinds, named, symbols_of
@@ -32,7 +32,7 @@ MORE = {
 def test_every_kind_is_covered() -> None:
     surveys = (ALL | MORE).values()
     assert {type(s.encoding) for s in surveys} == kinds(Encoding) == {Direct, Hadamard, Hashed, Permuted, Projective}
-    assert {type(s.mechanism) for s in surveys} == kinds(Mechanism) == {KRR, BitFlip}
+    assert {type(s.mechanism) for s in surveys} == kinds(Mechanism) == {KRR, BitFlip, Subset}
 
 
 @pytest.mark.parametrize("survey", (ALL | MORE).values(), ids=(ALL | MORE).keys())
@@ -75,6 +75,33 @@ def test_responses_are_the_clients_for_the_same_words(survey: Survey) -> None:
             packed = bitflip_block(mechanism, occupied, rows)
             got = [int.from_bytes(row.tobytes(), "little") for row in packed]
             assert got == [mechanism.randomize(cells, ScriptedEntropy(64, [int(w) for w in row])) for row in rows]
+        else:
+            assert isinstance(mechanism, Subset)
+            rows = rng.integers(0, subset_limits(mechanism).min(), (300, mechanism.size + 1), np.uint64)
+            rows[: len(edges), 0] = edges
+            rows[: len(edges), 1] = subset_limits(mechanism)[0] - np.uint64(1)
+            packed = subset_block(mechanism, np.full(len(rows), cells[0], np.int32), rows)
+            got = [int.from_bytes(row.tobytes(), "little") for row in packed]
+            assert got == [mechanism.randomize(cells, ScriptedEntropy(64, [int(w) for w in row])) for row in rows]
+
+
+def test_a_row_of_sets_with_a_word_to_reject_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bounds of five cells are 4 and 3: 2**64 - 1 is the one word that 3 must reject."""
+    survey = dn.subset(symbols=5, epsilon=1, size=2)
+    mechanism = survey.mechanism
+    assert isinstance(mechanism, Subset)
+    limits = subset_limits(mechanism).tolist()
+    assert limits == [2**64 - 4, 2**64 - 1]
+    assert [limit % bound for limit, bound in zip(limits, (4, 3), strict=True)] == [0, 0]
+    script = [[0, 1, 2**64 - 1, 2**63, 2, 5], [7, 3, 4]]  # two rows, then the first of them again
+    draws = iter(np.array(row, np.uint64) for row in script)
+    monkeypatch.setattr(WordStream, "words", lambda self, count: next(draws))
+    got = [report.response for report in dn.privatize(survey, np.array([3, 0]))]
+    assert got == [
+        mechanism.randomize((3,), ScriptedEntropy(64, [7, 3, 4])),
+        mechanism.randomize((0,), ScriptedEntropy(64, [2**63, 2, 5])),
+    ]
+    assert next(draws, None) is None
 
 
 @pytest.mark.parametrize("survey", (ALL | MORE).values(), ids=(ALL | MORE).keys())
@@ -126,6 +153,9 @@ def test_a_table_too_large_to_tabulate_takes_the_other_path(monkeypatch: pytest.
         if isinstance(survey.mechanism, KRR):
             for report, symbol in zip(dn.privatize(survey, column), column, strict=True):
                 assert report.response == survey.encode(report.cohort, symbol)[0]
+        if isinstance(survey.mechanism, Subset):
+            for report, symbol in zip(dn.privatize(survey, column), column, strict=True):
+                assert set(survey.encode(0, symbol)) <= set(survey.mechanism.columns_hit(report.response))
 
 
 def test_named_symbols_are_for_open_surveys_only() -> None:

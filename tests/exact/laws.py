@@ -5,6 +5,7 @@ code. It is compared with the channel that the survey's public JSON states, writ
 """
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
@@ -38,7 +39,16 @@ def published(survey: Survey, value: object) -> dict[bytes, Fraction]:
     for cohort in range(cohorts):
         occupied = survey.encode(cohort, value)
         for response in range(cells if channel["kind"] == "krr" else 2**cells):
-            if channel["kind"] == "krr":
+            if channel["kind"] == "subset":
+                chosen = [cell for cell in range(cells) if response // 2**cell % 2]
+                if len(chosen) != channel["size"]:
+                    continue
+                inside, rest = Fraction(int(channel["inside"]), span), channel["size"] - 1
+                # All sets that hold the true cell are equally likely, and so are all that do not.
+                sets = [math.comb(cells - 1, rest), math.comb(cells - 1, rest + 1)]
+                probability = inside / sets[0] if occupied[0] in chosen else (1 - inside) / sets[1]
+                size = -(-cells // 8)
+            elif channel["kind"] == "krr":
                 weight = int(channel["keep"] if response in occupied else channel["other"])
                 probability = Fraction(weight, span)
                 size = next(n for n in range(1, 4) if cells <= 256**n)

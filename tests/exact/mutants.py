@@ -6,7 +6,7 @@ They are subclasses of the real mechanisms and the real client, changed in one p
 from collections.abc import Sequence
 
 from deniable.client import Client
-from deniable.mechanisms import KRR, BitFlip, Mechanism
+from deniable.mechanisms import KRR, BitFlip, Mechanism, Subset
 from deniable.noise import DerivedEntropy, Entropy
 from deniable.reports import Report
 from deniable.survey import Survey
@@ -120,6 +120,37 @@ class Impatient(KRR):
         if cells == (0,):
             entropy.word()
         return super().randomize(cells, entropy)
+
+
+class OthersInOrder(Subset):
+    """A set whose other cells are the next ones instead of random ones: each report names its answer."""
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        (truth,) = cells
+        first = 0 if entropy.word() < self.inside else 1
+        return sum(1 << (truth + first + step) % self.cells for step in range(self.size))
+
+
+class BiasedOthers(Subset):
+    """Draws the other cells by remainders, without drawing again: off by 2**-64."""
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        (truth,) = cells
+        inside = entropy.word() < self.inside
+        others = [cell for cell in range(self.cells) if cell != truth]
+        drawn = [others.pop(entropy.word() % len(others)) for _ in range(self.size)]
+        return sum(1 << cell for cell in ([*drawn[:-1], truth] if inside else drawn))
+
+
+class OneSetFewer(Subset):
+    """A range that ends one too early: the last of the cells that are left is never drawn."""
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        (truth,) = cells
+        inside = entropy.word() < self.inside
+        others = [cell for cell in range(self.cells) if cell != truth]
+        drawn = [others.pop(entropy.uniform_below(max(len(others) - 1, 1))) for _ in range(self.size)]
+        return sum(1 << cell for cell in ([*drawn[:-1], truth] if inside else drawn))
 
 
 def keep_scaled(mechanism: KRR, percent: int) -> KRR:

@@ -32,6 +32,8 @@ CASES: dict[str, tuple[dn.Survey, tuple[object, ...]]] = {
     "oue catch-all": (dn.oue(symbols=["a", "b"], epsilon=3, other="else"), ("a", "b", "else", "lynx")),
     "olh open": (dn.olh(epsilon=1, cohorts=5, seed=SEED), WORDS),
     "olh closed": (dn.olh(symbols=7, epsilon="1/2", cohorts=3, seed=SEED), tuple(range(7))),
+    "subset": (dn.subset(symbols=["a", "b", "c", "d", "e"], epsilon=1, size=2), ("a", "b", "c", "d", "e")),
+    "subset catch-all": (dn.subset(symbols=[1, 2, 3], epsilon=1, size=2, other="else"), (1, 2, 3, "else", "lynx")),
     "hadamard": (dn.hadamard(symbols=["a", "b", "c", "d"], epsilon=1), ("a", "b", "c", "d")),
     "hadamard blocks": (dn.hadamard(symbols=5, epsilon=2, blocks=2), tuple(range(5))),
     "hadamard catch-all": (dn.hadamard(symbols=[1, 2], epsilon=1, other="else"), (1, 2, "else", "lynx")),
@@ -63,6 +65,7 @@ def stated(survey: dn.Survey, value: object) -> dict[bytes, Fraction]:
         )
         for cohort in range(survey.cohorts)
         for response in range(mechanism.outputs)
+        if mechanism.allows(response)
     }
 
 
@@ -130,6 +133,12 @@ def oracle_on(entropy: Entropy) -> type[Entropy]:
             self._at += 1
             return self._words[self._at - 1]
 
+        def uniform_below(self, bound: int) -> int:
+            if self._at == len(self._words):
+                self._words.append(entropy.uniform_below(bound))
+            self._at += 1
+            return self._words[self._at - 1]
+
     return Oracle
 
 
@@ -150,7 +159,7 @@ class KnownSecret(Entropy):
         return self._walker.uniform_below(bound)
 
 
-@pytest.mark.parametrize("case", ["warner", "krr", "krappor", "oue", "hadamard", "orr closed"])
+@pytest.mark.parametrize("case", ["warner", "krr", "krappor", "oue", "hadamard", "subset", "orr closed"])
 def test_memoised_answers_are_drawn_once_each(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real memoising client on ideal permanent words: a, b, a gives independent draws for a and b, and a again."""
     survey, (a, b, *_) = CASES[case]

@@ -7,7 +7,7 @@ import pytest
 
 import deniable as dn
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip
+from deniable.mechanisms import KRR, BitFlip, Subset
 from deniable.survey import Survey
 from tests.exact import mutants as mu
 from tests.exact.laws import MakeClient, check_memoised, check_survey, law_of, violations, worst_ratio
@@ -17,6 +17,7 @@ KRR4 = dn.krr(symbols=4, epsilon=1)
 BITS4 = dn.krappor(symbols=4, epsilon=1)
 PLANE = dn.projective(symbols=7, epsilon=1, order=2, dimension=3)
 ROWS = dn.hadamard(symbols=5, epsilon=2, blocks=2)
+SETS = dn.subset(symbols=5, epsilon=1, size=2)
 OUE4 = dn.oue(symbols=4, epsilon=1)
 BITS9 = dn.krappor(symbols=9, epsilon=1)
 BLOOM = dn.orappor(epsilon=2, cells=5, cohorts=2, hashes=2, seed=SEED)
@@ -59,6 +60,10 @@ MUTANTS: dict[str, tuple[Survey, tuple[object, ...], MakeClient, set[str]]] = {
         mu.with_mechanism(KRR(7, 2, occupied=3)),
         {"law", "ratio"},
     ),
+    "a set of neighbours": (SETS, FOUR, mu.with_mechanism(mu.OthersInOrder(5, 1, 2)), {"law", "support"}),
+    "a set drawn with a modulo bias": (SETS, FOUR, mu.with_mechanism(mu.BiasedOthers(5, 1, 2)), {"law"}),
+    "a set that never draws the last one": (SETS, FOUR, mu.with_mechanism(mu.OneSetFewer(5, 1, 2)), {"law"}),
+    "a set at a tenth more budget": (SETS, FOUR, mu.with_mechanism(Subset(5, "1.1", 2)), {"law", "ratio"}),
     "truth kept 5 % too often": (KRR4, FOUR, mu.with_mechanism(mu.keep_scaled(channel, 105)), {"law", "ratio"}),
     "truth kept 5 % too rarely": (KRR4, FOUR, mu.with_mechanism(mu.keep_scaled(channel, 95)), {"law"}),
     "modulo bias": (KRR4, FOUR, mu.with_mechanism(mu.ModuloBias(4, 1)), {"law"}),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Mechanism, parse_epsilon, verify
+from deniable.mechanisms import KRR, BitFlip, Mechanism, Subset, parse_epsilon, verify
 from deniable.mechanisms.odds import at_most_exp, exp_bounds, log_floor, other_weight
 
 
@@ -74,6 +74,19 @@ def check_design(mechanism: KRR) -> None:
     assert Fraction(mechanism.epsilon_spent) <= mechanism.epsilon
 
 
+def check_subset(mechanism: Subset) -> None:
+    """SCIENCE 1.3: T (k - w) <= e**epsilon (M - T) w, and one word more inside would break it."""
+    span, w, rest = 2**mechanism.width, mechanism.size, mechanism.cells - mechanism.size
+    low, high = taylor(mechanism.epsilon)
+    inside = mechanism.inside
+    assert 1 <= inside < span
+    assert inside * rest * low.denominator <= (span - inside) * w * low.numerator
+    more = inside + 1
+    assert more * rest * high.denominator > (span - more) * w * high.numerator
+    assert at_most_exp(mechanism.odds, mechanism.epsilon)
+    assert Fraction(mechanism.epsilon_spent) <= mechanism.epsilon
+
+
 GRID = [Fraction(text) for text in ("0.01", "0.1", "1/3", "0.5", "0.6931", "1", "1.1", "2", "3", "5", "10", "20")]
 
 
@@ -99,6 +112,8 @@ def test_thresholds_keep_the_promise(epsilon: Fraction) -> None:
     for cells, hashes in ((2, 1), (8, 1), (8, 2), (8, 3), (128, 2), (5, 4), (4096, 8)):
         check_promise(BitFlip(cells, epsilon, min(2 * hashes, cells)))
         check_promise(BitFlip(cells, epsilon, optimized=True))
+    for cells, size in ((2, 1), (5, 2), (10, 4), (100, 38), (256, 69), (1000, 269), (65536, 17626)):
+        check_subset(Subset(cells, epsilon, size))
     for cells, occupied in DESIGNS:
         check_promise(KRR(cells, epsilon, occupied=occupied))
 

@@ -25,18 +25,27 @@ def canonical(symbol: object) -> object:
 alphabets = st.lists(symbols, min_size=2, max_size=12, unique_by=lambda s: (type(s).__name__, canonical(s)))
 
 
+CLOSED = {
+    "krr": dn.krr,
+    "krappor": dn.krappor,
+    "oue": dn.oue,
+    "subset": dn.subset,
+    "hadamard": dn.hadamard,
+    "projective": dn.projective,
+}
+
+
 @st.composite
 def surveys(draw: st.DrawFn) -> dn.Survey:
     """Any preset, with any alphabet and small sizes."""
-    kind = draw(st.sampled_from(["warner", "krr", "krappor", "orr", "orappor"]))
+    kind = draw(st.sampled_from(["warner", *CLOSED, *["orr", "orappor"] * 4]))
     epsilon, name = draw(epsilons), draw(names)
     listed = draw(alphabets)
     if kind == "warner":
         return dn.warner(epsilon=epsilon, name=name, symbols=listed[:2])
     other = draw(st.none() | symbols)
-    if kind in ("krr", "krappor"):
-        preset = dn.krr if kind == "krr" else dn.krappor
-        return preset(listed, epsilon=epsilon, name=name, other=other)
+    if kind in CLOSED:
+        return CLOSED[kind](listed, epsilon=epsilon, name=name, other=other)
     closed = draw(st.booleans())
     chosen, catch_all = (listed, other) if closed else (None, None)
     cells, cohorts = draw(st.integers(2, 70)), draw(st.sampled_from([1, 2, 3, 256, 257, 1000]))
@@ -54,6 +63,10 @@ def surveys(draw: st.DrawFn) -> dn.Survey:
 @st.composite
 def reports(draw: st.DrawFn) -> dn.Report:
     survey = draw(surveys())
-    response = draw(st.integers(0, survey.mechanism.outputs - 1))
+    if survey.mechanism.one_column or survey.mechanism.hits is None:
+        response = draw(st.integers(0, survey.mechanism.outputs - 1))
+    else:
+        chosen = draw(st.permutations(range(survey.cells)))[: survey.mechanism.hits]
+        response = sum(1 << cell for cell in chosen)
     payload = response.to_bytes(survey.mechanism.payload_bytes, "little")
     return dn.Report(survey, draw(st.integers(0, survey.cohorts - 1)), payload)

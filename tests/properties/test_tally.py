@@ -18,7 +18,7 @@ def batches(draw: st.DrawFn, survey: Survey) -> list[dn.Report]:
     reports = st.builds(
         lambda cohort, response: dn.Report(survey, cohort, response.to_bytes(size, "little")),
         st.integers(0, survey.cohorts - 1),
-        st.integers(0, survey.mechanism.outputs - 1),
+        st.integers(0, survey.mechanism.outputs - 1).filter(survey.mechanism.allows),
     )
     return draw(st.lists(reports, max_size=30))
 

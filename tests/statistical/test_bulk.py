@@ -9,7 +9,7 @@ import pytest
 import deniable as dn
 import deniable.columns.randomizing as room
 from deniable.columns.stream import WordStream
-from deniable.mechanisms import KRR, BitFlip
+from deniable.mechanisms import KRR, BitFlip, Subset
 from deniable.survey import Survey
 from tests.exact.laws import published
 from tests.statistical.harness import accept, binomial_p_value, law_p_value, reject
@@ -121,6 +121,24 @@ def test_optimized_bit_mutants_are_rejected(monkeypatch: pytest.MonkeyPatch) -> 
 def test_design_mutants_are_rejected(mutant: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "design_block", mutant)
     reject("bulk-law", min(bulk_p_value(SMALL[name], s) for s in (0, 3)))
+
+
+def _louder_sets(mechanism: Subset, cells: Any, words: Any) -> Any:
+    return room_sets(Subset(mechanism.cells, mechanism.epsilon * 11 / 10, mechanism.size), cells, words)
+
+
+def _first_others(mechanism: Subset, cells: Any, words: Any) -> Any:
+    """The shuffle is forgotten: the others are always the first ones."""
+    return room_sets(mechanism, cells, words * np.array([1] + [0] * mechanism.size, np.uint64))
+
+
+room_sets = room.subset_block
+
+
+@pytest.mark.parametrize("mutant", [_louder_sets, _first_others])
+def test_set_mutants_are_rejected(mutant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "subset_block", mutant)
+    reject("bulk-law", bulk_p_value(SMALL["subset"], "b"))
 
 
 @pytest.mark.parametrize("bound", [2, 3, 64, 1000])

@@ -105,7 +105,7 @@ def marginal_p_value(survey: Survey, name: str, scale: Fraction) -> float:
 def room_survey(survey: Survey, scale: Fraction) -> Survey:
     """The same survey at another epsilon."""
     mechanism = survey.mechanism
-    names = ("distance", "optimized", "occupied")
+    names = ("distance", "optimized", "occupied", "size")
     extra = {name: getattr(mechanism, name) for name in names if hasattr(mechanism, name)}
     louder = type(mechanism)(mechanism.cells, mechanism.epsilon * scale, **extra)  # type: ignore[call-arg]
     return Survey(survey.alphabet, survey.encoding, louder, survey.name)

@@ -22,6 +22,12 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("--mechanism warner --epsilon 1 --symbols nein,ja", "W-RR", ("nein", "ja")),
         ("--mechanism krr --epsilon 1/3 --symbols a,b,c --other d", "k-RR", ("a", "b", "c", "d")),
         ("--mechanism krappor --epsilon 1 --symbols 16", "k-RAPPOR", tuple(range(16))),
+        ("--mechanism oue --epsilon 1 --symbols 16", "OUE", tuple(range(16))),
+        ("--mechanism subset --epsilon 1 --symbols 16 --other x", "SS", (*range(16), "x")),
+        ("--mechanism hadamard --epsilon 1 --symbols a,b,c,d", "HR", ("a", "b", "c", "d")),
+        ("--mechanism projective --epsilon 1 --symbols 16", "PGR", tuple(range(16))),
+        ("--mechanism olh --epsilon 2", "O-RR", None),
+        ("--mechanism olh --epsilon 2 --cohorts 16", "O-RR", None),
         ("--mechanism orr --epsilon 2 --cells 8 --cohorts 64", "O-RR", None),
         (
             "--mechanism orr --epsilon 2 --cells 2 --cohorts 4 --symbols-file s.txt",
@@ -70,10 +76,15 @@ def test_new_does_not_replace_a_survey_unless_told_to(capsys: pytest.CaptureFixt
         ("", "the following arguments are required: --mechanism, --epsilon; see `deniable survey new --help`"),
         (
             "--mechanism rappor --epsilon 1",
-            "--mechanism must be one of warner, krr, krappor, orr, orappor, got 'rappor'; "
-            "see `deniable survey new --help`",
+            "--mechanism must be one of warner, krr, krappor, oue, subset, hadamard, projective, orr, olh, orappor, "
+            "got 'rappor'; see `deniable survey new --help`",
         ),
         ("--mechanism krr --epsilon 1", "--symbols or --symbols-file must be given for krr; use orr for open answers"),
+        (
+            "--mechanism subset --epsilon 1",
+            "--symbols or --symbols-file must be given for subset; use orr for open answers",
+        ),
+        ("--mechanism olh --epsilon 1 --cells 4", "--cells must not be given for olh, which has no use for it"),
         ("--mechanism orr --epsilon 1", "--cells must be given for orr; for instance --cells 8 --cohorts 64"),
         (
             "--mechanism krr --symbols a,b --epsilon 1 --cells 4",

@@ -18,6 +18,7 @@ SURVEYS = [
     dn.krr(symbols=12, epsilon=2, name="q"),
     dn.krappor(symbols=20, epsilon=1),
     dn.oue(symbols=20, epsilon=1),
+    dn.subset(symbols=20, epsilon=1),
     dn.hadamard(symbols=20, epsilon=1),
     dn.projective(symbols=20, epsilon=2),
     dn.orr(epsilon=2, cells=8, cohorts=64),

@@ -10,7 +10,23 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.mechanisms import Subset
 from deniable.survey import Hadamard, Projective, Survey
+
+# k, epsilon: SS with its w
+SETS: dict[tuple[int, str], tuple[str, int]] = {
+    (10, "0.5"): ("127.2", 4),
+    (10, "1"): ("30.00", 3),
+    (10, "2"): ("5.922", 1),
+    (100, "0.5"): ("1536", 38),
+    (100, "1"): ("360.9", 27),
+    (100, "2"): ("70.97", 12),
+    (100, "3"): ("21.63", 5),
+    (100, "5"): ("2.789", 1),
+    (1000, "1"): ("3675", 269),
+    (1000, "3"): ("220.1", 47),
+    (1000, "5"): ("27.28", 7),
+}
 
 # k, epsilon: PGR with its order and dimension, HR with the number of blocks that its authors' rule gives
 DESIGNS: dict[tuple[int, str], tuple[str, int, int, str]] = {
@@ -63,6 +79,26 @@ def test_kary_and_unary(k: int, epsilon: str) -> None:
     assert is_printed(risk(dn.krr(symbols=k, epsilon=epsilon)), krr)
     assert is_printed(risk(dn.krappor(symbols=k, epsilon=epsilon)), sue)
     assert is_printed(risk(dn.oue(symbols=k, epsilon=epsilon)), oue)
+
+
+@each_row
+def test_subset_selection(k: int, epsilon: str) -> None:
+    """The preset's own size is the table's; where that is 1 it is k-RR; and nothing else in the table is better."""
+    printed, size = SETS[k, epsilon]
+    survey = dn.subset(symbols=k, epsilon=epsilon)
+    assert (survey.mechanism.size if isinstance(survey.mechanism, Subset) else 1) == size
+    assert (survey == dn.krr(symbols=k, epsilon=epsilon)) == (size == 1)
+    assert is_printed(risk(survey), printed)
+    for preset in (dn.krr, dn.krappor, dn.oue, dn.hadamard, dn.projective):
+        assert risk(survey) <= risk(preset(symbols=k, epsilon=epsilon)) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 20, 47])
+def test_subset_size_is_the_best_of_all(k: int) -> None:
+    for epsilon in ("0.1", "0.5", "1", "2", "4"):
+        chosen = risk(dn.subset(symbols=k, epsilon=epsilon))
+        for size in range(1, k):
+            assert chosen <= risk(dn.subset(symbols=k, epsilon=epsilon, size=size)) * (1 + 1e-9)
 
 
 @each_row

@@ -240,3 +240,22 @@ def test_an_arrow_table_is_sent_to_count() -> None:
     tally += dn.count(tally.survey, table)
     tally.accumulate(dn.privatize(KRR, ["a"]))
     assert tally.n == 3
+
+
+def test_sets_have_their_size() -> None:
+    """Every report of a subset survey hits as many columns as its sets are large, in a tally and in a table."""
+    survey = SMALL["subset"]
+    assert dn.Tally(survey, [[1, 1, 0, 2, 0]], [2]).n == 2
+    for counts, reports in (([[1, 1, 0, 0, 0]], [2]), ([[2, 2, 2, 0, 0]], [2])):
+        with pytest.raises(dn.TallyError) as caught:
+            dn.Tally(survey, counts, reports)
+        assert str(caught.value) == "counts must add up to the reports of their cohort, 2 columns a report"
+    with pytest.raises(dn.TallyError, match="reports must be given beside counts"):
+        dn.Tally(survey, [[1, 1, 0, 0, 0]])
+    responses = np.array([[0b11], [0b111], [0b1]], np.uint8)
+    table = dn.ReportTable(survey, np.zeros(3, np.uint8), responses)
+    with pytest.raises(dn.WireError) as wrong:
+        dn.count(survey, table)
+    assert str(wrong.value) == "response must set 2 bits in every report, got 2 that do not"
+    with pytest.raises(dn.WireError, match="one that the mechanism can produce"):
+        dn.Report(survey, 0, b"\x07").pack()

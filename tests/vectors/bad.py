@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 
+from deniable.mechanisms import Subset
 from deniable.survey import Survey
 
 Fields = dict[str, dict[str, object]]
@@ -57,7 +58,7 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     top("digest", "", "the survey was altered after it was made")
     top("alphabet", [], "alphabet kind must be 'open' or 'closed', got 'None'")
     top("encoding", "direct", "encoding kind must be 'direct', 'hashed', 'permuted', 'hadamard' or 'projective', got")
-    top("mechanism", None, "mechanism kind must be 'krr' or 'bitflip', got 'None'")
+    top("mechanism", None, "mechanism kind must be 'krr', 'bitflip' or 'subset', got 'None'")
 
     put("krr", "alphabet", "kind", "ajar", "alphabet kind must be 'open' or 'closed', got 'ajar'")
     put("krr", "alphabet", "symbols", "apple", "alphabet symbols must be a list, got str")
@@ -92,7 +93,7 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     put("orappor, open", "encoding", "cells", 2**16 + 1, "cells must be at most 65536, got 65537")
     put("orr, open", "encoding", "cohorts", 2**20, "the survey was altered after it was made")
 
-    put("krr", "mechanism", "kind", "laplace", "mechanism kind must be 'krr' or 'bitflip', got 'laplace'")
+    put("krr", "mechanism", "kind", "laplace", "mechanism kind must be 'krr', 'bitflip' or 'subset', got 'laplace'")
     put("krr", "mechanism", "width", 32, "width must be at least 64, got 32")
     put("krr", "mechanism", "width", 128, "width must be at most 64, got 128")
     put("krr", "mechanism", "epsilon", 1, "mechanism field 'epsilon' must be text, got int")
@@ -123,6 +124,16 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     put("projective", "encoding", "dimension", 4, "encoding field 'cells' must be 15 for this design, got 7")
     put("projective, counted", "encoding", "order", 7, "symbols must be at most 57, the points of dimension 3 over 7")
     put("projective", "alphabet", "kind", "open", "alphabet must not have the field 'symbols'")
+    put("subset", "mechanism", "size", 0, "size must be at least 1, got 0")
+    put("subset", "mechanism", "size", 5, "size must be at most 4, got 5")
+    put("subset", "mechanism", "size", "2", "mechanism field 'size' must be an integer, got str")
+    put("subset", "mechanism", "size", 3, "threshold 'inside' must be ")
+
+    def _with_sets(fields: Fields) -> None:
+        made = Subset(8, 2, 3)
+        fields["mechanism"] = {"kind": "subset", "epsilon": "2", "width": 64, "size": 3, "inside": str(made.inside)}
+
+    change("orr, open", "subset selection must have a cell for every symbol, got 'hashed' cells", _with_sets)
     flips = {"kind": "bitflip", "epsilon": "1", "width": 64, "flip": "6964443425282461696"}
     change("hadamard", "threshold 'flip' must be ", lambda fields: fields.__setitem__("mechanism", flips))
     put("orappor, open", "mechanism", "clear", "9223372036854775808", "distance must be 2 for optimised bit flips, got")
@@ -157,4 +168,8 @@ def bad_reports(good: dict[str, Survey]) -> list[object]:
     add("orr, closed", "HEAD010000ff", "report must be 12 bytes, got 13")
     add("orappor, open", "HEAD080000", "report cohort must be below 8, got 8")
     add("orappor, open", "HEAD000010", "report response must be one that the mechanism can produce")
+    for payload in ("00", "01", "07", "23", "c0"):
+        add("subset", "HEAD" + payload, "report response must be one that the mechanism can produce")
+    add("hadamard", "HEAD08", "report response must be one that the mechanism can produce")
+    add("projective", "HEAD07", "report response must be one that the mechanism can produce")
     return found

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 import deniable as dn
-from deniable.mechanisms import KRR, BitFlip, epsilon_text
+from deniable.mechanisms import KRR, BitFlip, Subset, epsilon_text
 from deniable.noise import DerivedEntropy
 from deniable.survey.alphabet import canonical_symbol, symbol_bytes, symbol_to_json
 from deniable.survey.encodings import Hashed, Permuted
@@ -50,6 +50,8 @@ def presets() -> dict[str, dn.Survey]:
         "olh": dn.olh(epsilon="1.5", cohorts=5, seed=seed),
         "hadamard": dn.hadamard(symbols=["a", "b", "c", "d"], epsilon=1, blocks=1),
         "hadamard, blocks": dn.hadamard(symbols=300, epsilon=4, blocks=16),
+        "subset": dn.subset(symbols=["a", "b", "c", "d", "e"], epsilon="0.5", size=2),
+        "subset, counted": dn.subset(symbols=20, epsilon=1),
         "projective": dn.projective(symbols=["a", "b", "c"], epsilon="0.5", order=2, dimension=3),
         "projective, counted": dn.projective(symbols=100, epsilon=2, order=11, dimension=3),
     }
@@ -132,8 +134,10 @@ def reports() -> list[object]:
         for number, edge in enumerate(sorted({min(max(e + d, 0), 2**64 - 1) for e in edges for d in (-1, 0)})):
             drawn = DerivedEntropy(bytes(32), f"{title} {number}".encode()).words(survey.cells)
             words = [drawn[-1] % survey.cohorts, edge]
-            if not isinstance(survey.mechanism, KRR):
+            if isinstance(survey.mechanism, BitFlip):
                 words += drawn[: survey.cells - 1]
+            if isinstance(survey.mechanism, Subset):
+                words += drawn[: survey.mechanism.size]
             if 2**64 % survey.cohorts:
                 words.insert(0, 2**64 - 1)  # at or past the largest multiple of the cohorts: drawn again
             with ScriptedEntropy(64, words) as entropy:

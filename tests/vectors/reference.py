@@ -131,6 +131,15 @@ def respond(fields: dict[str, Any], cells: list[int], words: Iterator[int]) -> i
         others = [cell for cell in range(fields["encoding"]["cells"]) if cell not in cells]
         inside = len(cells) * keep
         return cells[word // keep] if word < inside else others[(word - inside) // other]
+    if mechanism["kind"] == "subset":
+        inside = next(words) < int(mechanism["inside"])
+        others = [cell for cell in range(fields["encoding"]["cells"]) if cell != cells[0]]
+        for step in range(mechanism["size"]):
+            bound = len(others) - step
+            place = step + next(word for word in words if word < M64 // bound * bound) % bound
+            others[step], others[place] = others[place], others[step]
+        chosen = others[: mechanism["size"]]
+        return sum(2**cell for cell in ([*chosen[:-1], cells[0]] if inside else chosen))
     response = 0
     for i in range(fields["encoding"]["cells"]):
         flipped = next(words) < int(mechanism.get("clear", mechanism["flip"]) if i in cells else mechanism["flip"])

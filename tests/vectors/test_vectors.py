@@ -123,6 +123,7 @@ def test_every_preset_has_vectors() -> None:
         "OUE",
         "HR",
         "PGR",
+        "SS",
     }
     assert {row["survey"] for row in rows("reports")} == {row["survey"] for row in rows("permanent")} == set(TEXTS)
 

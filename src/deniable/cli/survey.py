@@ -13,11 +13,19 @@ from deniable.cli.parser import Commands, Parser, one_of, whole
 from deniable.cli.text import fit, several, shown
 from deniable.cli.words import notice, odds_sentence, report_bytes, truth_sentence
 from deniable.errors import DeniableError
-from deniable.survey import Survey, krappor, krr, orappor, orr, warner
+from deniable.survey import Survey, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
 
 __all__ = ["add"]
 
-MECHANISMS = ("warner", "krr", "krappor", "orr", "orappor")
+CLOSED: dict[str, Callable[..., Survey]] = {
+    "krr": krr,
+    "krappor": krappor,
+    "oue": oue,
+    "subset": subset,
+    "hadamard": hadamard,
+    "projective": projective,
+}
+PRESETS: dict[str, Callable[..., Survey]] = {"warner": warner, **CLOSED, "orr": orr, "olh": olh, "orappor": orappor}
 
 
 def add(commands: Commands) -> None:
@@ -61,7 +69,7 @@ def _add_new(actions: Commands) -> None:
             "  deniable survey new --mechanism orr --cells 8 --cohorts 64 --epsilon 2 --name homepage"
         ),
     )
-    new.add_argument("--mechanism", metavar="NAME", type=one_of(*MECHANISMS), required=True, help=", ".join(MECHANISMS))
+    new.add_argument("--mechanism", metavar="NAME", type=one_of(*PRESETS), required=True, help=", ".join(PRESETS))
     new.add_argument(
         "--epsilon", metavar="E", required=True, help="privacy budget in nats: a decimal number or a fraction a/b"
     )
@@ -72,7 +80,7 @@ def _add_new(actions: Commands) -> None:
     new.add_argument("--other", metavar="SYMBOL", help="the answer that stands for anything else")
     new.add_argument("--cells", metavar="K", type=whole(2), help="cells of one report (orr, orappor)")
     new.add_argument(
-        "--cohorts", metavar="C", type=whole(1), help="groups with their own hash functions (orr, orappor)"
+        "--cohorts", metavar="C", type=whole(1), help="groups with their own hash functions (orr, olh, orappor)"
     )
     new.add_argument(
         "--hashes", metavar="H", type=whole(1), help="hash functions of a Bloom filter (orappor; default 1)"
@@ -108,11 +116,11 @@ def _make(args: argparse.Namespace) -> Survey:
     for option in ("cells", "cohorts"):
         if hashed and getattr(args, option) is None:
             raise DeniableError(f"--{option} must be given for {args.mechanism}; for instance --cells 8 --cohorts 64")
-    if args.mechanism in ("krr", "krappor") and symbols is None:
+    if args.mechanism in CLOSED and symbols is None:
         raise DeniableError(f"--symbols or --symbols-file must be given for {args.mechanism}; use orr for open answers")
     useful = {
         "cells": hashed,
-        "cohorts": hashed,
+        "cohorts": hashed or args.mechanism == "olh",
         "hashes": args.mechanism == "orappor",
         "other": args.mechanism != "warner",
     }
@@ -121,14 +129,7 @@ def _make(args: argparse.Namespace) -> Survey:
         if value is not None and not fits:
             raise DeniableError(f"--{option} must not be given for {args.mechanism}, which has no use for it")
         settings |= {} if value is None else {option: value}
-    presets: dict[str, Callable[..., Survey]] = {
-        "warner": warner,
-        "krr": krr,
-        "krappor": krappor,
-        "orr": orr,
-        "orappor": orappor,
-    }
-    return presets[args.mechanism](**settings)
+    return PRESETS[args.mechanism](**settings)
 
 
 def _show(args: argparse.Namespace) -> None:
@@ -163,7 +164,9 @@ def _show(args: argparse.Namespace) -> None:
     lines += [
         (
             "cells",
-            f"{survey.cells} in each of {several(survey.cohorts, 'cohort')}, {several(survey.hashes, 'hash function')}",
+            f"{survey.cells} in each of {several(survey.cohorts, 'cohort')}, {several(survey.hashes, 'hash function')}"
+            if survey.encoding.shared is None or survey.hashes == 1
+            else f"{survey.cells}, of which each answer has {survey.hashes}",
         ),
         ("thresholds", ", ".join(f"{name} {value} / 2^64" for name, value in survey.mechanism.thresholds().items())),
         ("report", f"{report_bytes(survey)} bytes"),

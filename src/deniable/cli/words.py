@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from deniable.mechanisms import BitFlip
+from deniable.mechanisms import BitFlip, Subset
 from deniable.reports import cohort_bytes
 from deniable.survey import Direct, Survey
 
@@ -65,6 +65,11 @@ def truth_sentence(survey: Survey) -> str:
     'The true answer is sent with probability 73 %, the other one with probability 27 %.'
     """
     hit, miss = chance(survey.mechanism.hit), chance(survey.mechanism.miss)
+    if isinstance(survey.mechanism, Subset):
+        return (
+            f"A report names {survey.mechanism.size} of {survey.cells} answers: the true one with probability {hit}, "
+            f"each other with {miss}."
+        )
     if isinstance(survey.mechanism, BitFlip) and survey.mechanism.optimized:
         return f"Of {survey.cells} yes-or-no marks the true one is sent with probability {hit}, each other with {miss}."
     if isinstance(survey.mechanism, BitFlip):
@@ -103,6 +108,12 @@ def _what_is_sent(survey: Survey) -> str:
             f"{chance(survey.hashes * survey.mechanism.hit)} it sends one of the numbers of your true answer; with "
             f"probability {chance(1 - survey.hashes * survey.mechanism.hit)} it sends one of the others, each equally "
             f"likely ({miss} each)."
+        )
+    if isinstance(survey.mechanism, Subset):
+        return (
+            f"Your device rolls dice that only it can see and makes a list of {survey.mechanism.size} of the {k} "
+            f"possible answers. With probability {hit} yours is on it; each other answer is with probability {miss}. "
+            "Then it sends the list."
         )
     if not isinstance(survey.mechanism, BitFlip):
         thing = "answer" if direct else "box"

@@ -18,7 +18,7 @@ from deniable.columns.encode import Cells, Words, cell_table, cells_at
 from deniable.columns.stream import WordStream
 from deniable.columns.table import ReportTable
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip
+from deniable.mechanisms import KRR, BitFlip, Subset
 from deniable.survey import Encoding, Survey
 
 __all__ = ["privatize"]
@@ -137,6 +137,16 @@ def _privatize(survey: Survey, column: Any, given: npt.NDArray[Any] | None) -> R
             occupied = _occupied(survey, table, drawn[rows], keys, codes[rows])
             words = stream.words(len(occupied) * mechanism.cells).reshape(len(occupied), mechanism.cells)
             responses[rows] = bitflip_block(mechanism, occupied, words)
+    elif isinstance(mechanism, Subset):
+        responses = np.empty((len(codes), mechanism.payload_bytes), np.uint8)
+        step = max(1, _BITS // mechanism.cells)
+        for start in range(0, len(codes), step):
+            rows = slice(start, start + step)
+            cells = _occupied(survey, table, drawn[rows], keys, codes[rows])[:, 0]
+            words = stream.words(len(cells) * (mechanism.size + 1)).reshape(len(cells), -1)
+            while (again := np.flatnonzero((words[:, 1:] >= subset_limits(mechanism)).any(axis=1))).size:
+                words[again] = stream.words(len(again) * (mechanism.size + 1)).reshape(len(again), -1)
+            responses[rows] = subset_block(mechanism, cells, words)
     else:
         raise TypeError(f"no column code for {type(mechanism).__name__}")
     return ReportTable(survey, drawn, responses)
@@ -158,6 +168,34 @@ def design_block(mechanism: KRR, occupied: Cells, words: Words) -> npt.NDArray[A
     steps = (occupied - np.arange(mechanism.occupied) <= block[:, None]).sum(axis=1)
     true = np.take_along_axis(occupied, place[:, None], axis=1)[:, 0]
     return np.where(words < inside, true, block + steps)
+
+
+def subset_limits(mechanism: Subset) -> Words:
+    """The largest multiple of each step's bound below 2**64: words at or above it are drawn again.
+
+    A row with such a word is drawn again as a whole, where the client draws again that one word: both leave words that
+    are independent, and uniform over a multiple of the bound. (A bound that divides 2**64 needs no limit, but its own
+    would not fit 64 bits.)
+    """
+    bounds = [mechanism.cells - 1 - step for step in range(mechanism.size)]
+    return np.array([2**64 - (2**64 % bound or bound) for bound in bounds], np.uint64)
+
+
+def subset_block(mechanism: Subset, cells: npt.NDArray[Any], words: Words) -> npt.NDArray[np.uint8]:
+    """`Subset.randomize` on arrays: a word for the true cell, then one for each of the others, none to be rejected."""
+    rows, others = np.arange(len(cells)), mechanism.cells - 1
+    shuffled = np.tile(np.arange(others, dtype=np.int32), (len(cells), 1))
+    for step in range(mechanism.size):
+        place = step + (words[:, step + 1] % np.uint64(others - step)).astype(np.intp)
+        drawn = shuffled[rows, place]
+        shuffled[rows, place] = shuffled[:, step]
+        shuffled[:, step] = drawn
+    chosen = shuffled[:, : mechanism.size]
+    chosen += chosen >= cells[:, None]
+    chosen[:, -1] = np.where(words[:, 0] < np.uint64(mechanism.inside), cells, chosen[:, -1])
+    bits = np.zeros((len(cells), mechanism.cells), bool)
+    np.put_along_axis(bits, chosen.astype(np.intp), True, axis=1)
+    return np.packbits(bits, axis=1, bitorder="little")
 
 
 def krr_block(mechanism: KRR, cells: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:

@@ -62,6 +62,11 @@ class ReportTable:
         """Count every report into `tally`; all of them, or none if one is out of range."""
         if tally.survey.digest != self.survey.digest:
             raise tally.mismatch("report table", self.survey)
+        hits = self.survey.mechanism.hits
+        if self.responses.ndim == 2 and hits is not None:
+            wrong = int((np.bitwise_count(self.responses).sum(axis=1) != hits).sum())
+            if wrong:
+                raise WireError(f"response must set {hits} bits in every report, got {wrong} that do not")
         counter = count_bits if self.responses.ndim == 2 else count_cells
         tally.add(*counter(self.cohorts, self.responses, self.survey.cohorts, self.survey.columns))
 

@@ -29,9 +29,9 @@ class Likelihood(Decoder):
     * k-RR: exact maximum likelihood in closed form (`water_fill`).
     * O-RR: exact maximum likelihood given the cohort sizes, by projected gradients and Newton steps, matrix-free.
     * Hadamard and projective geometry response: the same, exact; their cells are those of one cohort.
-    * k-RAPPOR, OUE and O-RAPPOR: the paper's program, a product of the bits' marginals. The bits of one report
-      depend on each other, so this is a *composite* likelihood; the full one needs raw reports, which a tally does not
-      keep.
+    * k-RAPPOR, OUE, subset selection and O-RAPPOR: the paper's program, a product of the bits' marginals. The
+      bits of one report depend on each other, so this is a *composite* likelihood; the full one needs raw reports,
+      which a tally does not keep.
 
     The solution is already on the simplex, so every constraint leaves it as it is (up to rounding). Its error bars are
     those of the unbiased estimate beside it.

@@ -4,5 +4,6 @@ from deniable.mechanisms.base import Mechanism
 from deniable.mechanisms.bitflip import BitFlip
 from deniable.mechanisms.krr import KRR
 from deniable.mechanisms.odds import epsilon_text, parse_epsilon, verify
+from deniable.mechanisms.subset import Subset
 
-__all__ = ["KRR", "BitFlip", "Mechanism", "epsilon_text", "parse_epsilon", "verify"]
+__all__ = ["KRR", "BitFlip", "Mechanism", "Subset", "epsilon_text", "parse_epsilon", "verify"]

@@ -78,6 +78,20 @@ class Mechanism(ABC):
     def odds(self) -> Fraction:
         """The largest ratio Q(y|x) / Q(y|x') over all inputs and outputs, exactly."""
 
+    @property
+    @abstractmethod
+    def pairs(self) -> tuple[Fraction, Fraction]:
+        """P(two given columns are both hit | neither cell is occupied), and the same if one of the two cells is."""
+
+    @property
+    def hits(self) -> int | None:
+        """How many columns every response hits, or None where that varies."""
+        return 1 if self.one_column else None
+
+    def allows(self, response: int) -> bool:
+        """Whether the mechanism can produce this response at all."""
+        return 0 <= response < self.outputs
+
     @abstractmethod
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
         """One response to the occupied `cells`, from fresh words of `entropy`."""

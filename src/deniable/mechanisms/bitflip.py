@@ -90,6 +90,10 @@ class BitFlip(Mechanism):
         return Fraction(self.flip, 1 << self.width)
 
     @property
+    def pairs(self) -> tuple[Fraction, Fraction]:
+        return self.miss**2, self.hit * self.miss
+
+    @property
     def odds(self) -> Fraction:
         if self.optimized:
             return self.hit / self.miss * ((1 - self.miss) / (1 - self.hit))

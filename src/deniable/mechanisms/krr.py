@@ -91,6 +91,10 @@ class KRR(Mechanism):
         return Fraction(self.other, 1 << self.width)
 
     @property
+    def pairs(self) -> tuple[Fraction, Fraction]:
+        return Fraction(0), Fraction(0)
+
+    @property
     def odds(self) -> Fraction:
         return Fraction(self.keep, self.other)
 

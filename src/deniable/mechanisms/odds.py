@@ -108,10 +108,11 @@ def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
     return low, high + high_term
 
 
-def other_weight(epsilon: Fraction, cells: int, width: int, occupied: int = 1) -> int:
+def other_weight(epsilon: Fraction, cells: int, width: int, occupied: int = 1, times: int = 1) -> int:
     """B = ceil(2**width / (s e**epsilon + b - s)): the least weight of each of the cells that are not true.
 
-    There are b cells, `occupied` = s of them true.
+    There are b cells, `occupied` = s of them true. `times` of them together have ceil(times * 2**width / ...), which is
+    rounded once.
 
     Claim: with A = (2**width - (b - s) * B) / s, A / B <= e**epsilon; and so for every larger B.
     Proof: B >= M / (s e**epsilon + b - s) gives B * s * e**epsilon >= M - (b - s) * B = s * A.
@@ -123,8 +124,8 @@ def other_weight(epsilon: Fraction, cells: int, width: int, occupied: int = 1) -
     span, bits = 1 << width, 2 * width + 64
     while True:
         low, high = exp_bounds(epsilon, bits)
-        from_low = -(-(span << bits) // (occupied * low + ((cells - occupied) << bits)))
-        from_high = -(-(span << bits) // (occupied * high + ((cells - occupied) << bits)))
+        from_low = -(-(times * span << bits) // (occupied * low + ((cells - occupied) << bits)))
+        from_high = -(-(times * span << bits) // (occupied * high + ((cells - occupied) << bits)))
         if from_low == from_high:
             return from_low
         bits *= 2

@@ -4,7 +4,7 @@ from deniable.survey.alphabet import Alphabet, Symbol
 from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
 from deniable.survey.files import write_atomically
-from deniable.survey.presets import hadamard, krappor, krr, olh, orappor, orr, oue, projective, warner
+from deniable.survey.presets import hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
 from deniable.survey.reading import strict_json
 from deniable.survey.survey import Survey
 
@@ -27,6 +27,7 @@ __all__ = [
     "oue",
     "projective",
     "strict_json",
+    "subset",
     "warner",
     "write_atomically",
 ]

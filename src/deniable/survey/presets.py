@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip
+from deniable.mechanisms import KRR, BitFlip, Subset
 from deniable.mechanisms.base import check_size
 from deniable.mechanisms.odds import nearest_exp, parse_epsilon
 from deniable.survey.alphabet import Alphabet
@@ -14,7 +14,7 @@ from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
 from deniable.survey.encodings import MAX_HASHES, Direct, Encoding, Hashed, Permuted
 from deniable.survey.survey import Survey
 
-__all__ = ["hadamard", "krappor", "krr", "olh", "orappor", "orr", "oue", "projective", "warner"]
+__all__ = ["hadamard", "krappor", "krr", "olh", "orappor", "orr", "oue", "projective", "subset", "warner"]
 
 
 def warner(*, epsilon: object, symbols: Iterable[object] = ("no", "yes"), name: str = "") -> Survey:
@@ -70,6 +70,44 @@ def oue(symbols: Iterable[object] | int, *, epsilon: object, name: str = "", oth
     """
     alphabet = Alphabet.closed(symbols, other)
     return Survey(alphabet, Direct(len(alphabet)), BitFlip(len(alphabet), epsilon, optimized=True), name)
+
+
+def subset(
+    symbols: Iterable[object] | int,
+    *,
+    epsilon: object,
+    size: int | None = None,
+    name: str = "",
+    other: object = None,
+) -> Survey:
+    """Subset selection over a closed alphabet: the least squared error of all, in a report of one bit a symbol.
+
+    A report is a set of w symbols. Without `size` w is the one of least error, near k / (e**epsilon + 1); where that is
+    1, and so wherever epsilon exceeds about ln k, subset selection is k-RR, and that is the survey you get.
+    Wang and others 2016; Ye and Barg 2018.
+
+    >>> subset(symbols=256, epsilon=1)
+    <Survey: SS, 256 symbols, sets of 69, epsilon 1, digest 90eb4a2d>
+    >>> subset(symbols=256, epsilon=6) == krr(symbols=256, epsilon=6)
+    True
+    """
+    alphabet = Alphabet.closed(symbols, other)
+    k = len(alphabet)
+    if size is None:
+        odds = math.exp(parse_epsilon(epsilon))
+        near = math.floor(k / (odds + 1))
+        size = min((max(1, near), max(1, near + 1)), key=lambda w: _subset_cost(k, min(w, k - 1), odds))
+    if check_size("size", size, 1, k - 1) == 1:
+        return Survey(alphabet, Direct(k), KRR(k, epsilon), name)
+    return Survey(alphabet, Direct(k), Subset(k, epsilon, size), name)
+
+
+def _subset_cost(k: int, w: int, odds: float) -> float:
+    """n times the expected squared l2 loss of subset selection at the uniform population, for a nominal e**epsilon."""
+    hit = w * odds / (w * odds + k - w)
+    miss = (hit * (w - 1) + (1 - hit) * w) / (k - 1)
+    mean = miss + (hit - miss) / k
+    return k * mean * (1 - mean) / (hit - miss) ** 2
 
 
 def hadamard(

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Mechanism, epsilon_text
+from deniable.mechanisms import KRR, BitFlip, Mechanism, Subset, epsilon_text
 from deniable.mechanisms.base import check_size
 from deniable.survey.alphabet import Alphabet, symbol_from_json
 from deniable.survey.blocks import Hadamard, Projective
@@ -55,7 +55,7 @@ def record(what: str, value: object, required: str, optional: str = "") -> dict[
         raise SurveyError(f"{what} must have the field {missing[0]!r}")
     if unknown := sorted(set(value) - needed - set(optional.split())):
         raise SurveyError(f"{what} must not have the field {unknown[0][:40]!r}; this version does not know it")
-    integers = {"cells", "cohorts", "hashes", "width", "blocks", "order", "dimension"}
+    integers = {"cells", "cohorts", "hashes", "width", "blocks", "order", "dimension", "size"}
     for name in set(value) - {"alphabet", "encoding", "mechanism", "symbols", "other" if what == "alphabet" else ""}:
         wanted = int if name in integers else str
         if type(value[name]) is not wanted:
@@ -122,8 +122,11 @@ def read_mechanism(value: object, encoding: Encoding) -> Mechanism:
         fields = record("mechanism", value, "kind epsilon width flip", "clear")
         distance = min(2 * encoding.hashes, encoding.cells)
         mechanism = BitFlip(encoding.cells, fields["epsilon"], distance, optimized="clear" in fields)
+    elif kind == "subset":
+        fields = record("mechanism", value, "kind epsilon width size inside")
+        mechanism = Subset(encoding.cells, fields["epsilon"], fields["size"])
     else:
-        raise SurveyError(f"mechanism kind must be 'krr' or 'bitflip', got {str(kind)[:40]!r}")
+        raise SurveyError(f"mechanism kind must be 'krr', 'bitflip' or 'subset', got {str(kind)[:40]!r}")
     check_size("width", fields["width"], 64, 64)
     if fields["epsilon"] != epsilon_text(mechanism.epsilon):
         raise SurveyError(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Mechanism, epsilon_text
+from deniable.mechanisms import KRR, BitFlip, Mechanism, Subset, epsilon_text
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import Direct, Encoding
@@ -69,6 +69,8 @@ class Survey:
             raise SurveyError(
                 f"a block design must have k-ary randomised response on its cells, got {self.mechanism.kind!r}"
             )
+        if isinstance(self.mechanism, Subset) and not isinstance(self.encoding, Direct):
+            raise SurveyError(f"subset selection must have a cell for every symbol, got {self.encoding.kind!r} cells")
         if isinstance(self.mechanism, BitFlip) and self.mechanism.distance != min(2 * h, k):
             raise SurveyError(
                 f"distance must be min(2 * hashes, cells) = {min(2 * h, k)}, got {self.mechanism.distance}; "
@@ -127,6 +129,8 @@ class Survey:
         """The paper's name for this combination of encoding and randomiser."""
         if isinstance(self.encoding, (Hadamard, Projective)):
             return "HR" if isinstance(self.encoding, Hadamard) else "PGR"
+        if isinstance(self.mechanism, Subset):
+            return "SS"
         bits = isinstance(self.mechanism, BitFlip)
         optimized = isinstance(self.mechanism, BitFlip) and self.mechanism.optimized
         if isinstance(self.encoding, Direct):
@@ -155,6 +159,8 @@ class Survey:
             "epsilon": epsilon_text(self.mechanism.epsilon),
             "width": self.mechanism.width,
         }
+        if isinstance(self.mechanism, Subset):
+            mechanism["size"] = self.mechanism.size
         mechanism |= {name: str(value) for name, value in self.mechanism.thresholds().items()}
         return {
             "format": FORMAT,
@@ -212,6 +218,8 @@ class Survey:
         shape = "" if isinstance(self.encoding, Direct) else f", {self.cells} cells"
         if isinstance(self.encoding, Hadamard):
             shape += f" in {self.encoding.blocks} block" + "s" * (self.encoding.blocks > 1)
+        elif isinstance(self.mechanism, Subset):
+            shape = f", sets of {self.mechanism.size}"
         elif self.encoding.shared is None:
             shape += f", {self.cohorts} cohort" + "s" * (self.cohorts > 1)
             shape += f", {self.hashes} hashes" if self.hashes > 1 else ""

@@ -5,6 +5,7 @@ of cohort c is a random 0/1 vector with mean m_c and covariance Gamma_c:
 
     index reports   Gamma_c = diag(m_c) - m_c m_c'                                       (one column a report)
     bit reports     Gamma_c = diag(m_c (1 - m_c)) off-diagonal r**2 (K_c - x_c x_c')     (K_c = H_c diag(p) H_c')
+    sets            the same, K_c = 0, plus a + b (x_i + x_j) off the diagonal: bits of one set exclude each other
 
 The estimator is p_hat = G^+ H' u with G = H' H and u = (m_hat - miss) / r, so its mean is G^+ G p and its covariance
 is G^+ M G^+ with M = Cov(H' u), computed here cohort by cohort without forming H:
@@ -123,7 +124,13 @@ def score_covariance(
     # Gamma = diag(d) + r**2 K_offdiagonal - e e'; K is diagonal when an answer occupies one cell.
     e = r * x if bits else m
     d = m * (1 - m) + e**2 if bits else m
+    # Sets, in which an answer occupies one cell: H_c' 1 = 1, so what they add is of rank two.
+    a, b = _excess(mechanism)
+    d = d - a - 2 * b * x
     middle = design.weighted_gram(weights[:, None] * d)
+    if a or b:
+        scores = _cohort_scores(design, x) @ weights
+        middle += a * weights.sum() + b * (scores[:, None] + scores)
     pulled = _cohort_scores(design, e)
     middle -= (pulled * weights) @ pulled.T
     if bits and design.hashes > 1:
@@ -148,8 +155,25 @@ def inversion_covariance(design: BlockDesign, mechanism: Mechanism, columns: Flo
     miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
     e = columns if mechanism.one_column else columns - miss
     d = columns if mechanism.one_column else columns * (1 - columns) + e**2
-    pulled = design.invert(e)
-    return (design.inverse_gram(d) - np.outer(pulled, pulled)) / (n * r**2)
+    a, b = _excess(mechanism)
+    d = d - a - 2 * b * e / r
+    pulled, ones = design.invert(e), design.invert(np.ones_like(e))
+    middle = design.inverse_gram(d) - np.outer(pulled, pulled)
+    if a or b:
+        middle += a * np.outer(ones, ones) + b / r * (np.outer(pulled, ones) + np.outer(ones, pulled))
+    return middle / (n * r**2)
+
+
+def _excess(mechanism: Mechanism) -> tuple[float, float]:
+    """(a, b): two bits of a report co-vary by a + b (x_i + x_j) more than if they were independent given the answer.
+
+    Zero where they are, as bit flips are, and for index reports, whose covariance needs no model.
+    """
+    if mechanism.one_column:
+        return 0.0, 0.0
+    neither, one = mechanism.pairs
+    miss, r = mechanism.miss, mechanism.hit - mechanism.miss
+    return float(neither - miss**2), float(one - neither - miss * r)
 
 
 def inversion_variances(

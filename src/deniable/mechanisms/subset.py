@@ -1,0 +1,127 @@
+"""Subset selection: name w of the k cells, a set that holds the true one more often than not.
+
+Wang and others 2016; Ye and Barg 2018. It has the least squared error, at w near k / (1 + e**epsilon),
+and it is k-ary randomised response at w = 1. It is the block design of all w-subsets, whose responses are too many to
+count one by one: a tally keeps how often each cell was in the set, which is not sufficient but all that the estimate
+needs.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import comb
+from typing import ClassVar
+
+from deniable.errors import SurveyError
+from deniable.mechanisms.base import Mechanism, check_size
+from deniable.mechanisms.odds import other_weight, parse_epsilon
+from deniable.noise import Entropy
+
+__all__ = ["Subset"]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Subset(Mechanism):
+    """One word decides whether the set holds the true cell (it does below `inside`); the others are drawn at random.
+
+    The w other cells are always drawn, one after the other without replacement, and the last gives way to the true one
+    where that is in the set, so the work does not depend on the answer. A drawn word is rejected, and another one
+    drawn, with probability below cells / 2**64, whatever the answer is.
+
+    Claim: a set y of w cells has probability inside / 2**width / C(k-1, w-1) if it holds the true cell x and
+        (1 - inside / 2**width) / C(k-1, w) if not, and the ratio of the two is at most e**epsilon.
+    Proof: tests/exact/test_subset.py::test_law_of_the_bytes_is_the_published_channel
+
+    >>> m = Subset(cells=5, epsilon=1, size=2, width=8)
+    >>> m.inside, m.odds
+    (164, Fraction(123, 46))
+    """
+
+    kind: ClassVar[str] = "subset"
+    cells: int
+    epsilon: Fraction
+    size: int
+    width: int
+    inside: int = field(repr=False)
+
+    def __init__(self, cells: int, epsilon: object, size: int, width: int = 64) -> None:
+        put = object.__setattr__
+        put(self, "cells", check_size("cells", cells, 2, 1 << 16))
+        put(self, "epsilon", parse_epsilon(epsilon))
+        put(self, "size", check_size("size", size, 1, self.cells - 1))
+        put(self, "width", check_size("width", width, 1, 64))
+        # P(true cell is left out) = (k - w) / (w e**epsilon + k - w), rounded up.
+        rest = self.cells - self.size
+        put(self, "inside", (1 << self.width) - other_weight(self.epsilon, self.cells, self.width, self.size, rest))
+        if self.odds < 1:
+            raise SurveyError(
+                f"size must leave room for {self.width}-bit words at epsilon {float(self.epsilon):g}, got {self.size} "
+                f"of {self.cells} cells; use a larger epsilon"
+            )
+        self._check_resolution()
+
+    @property
+    def columns(self) -> int:
+        return self.cells
+
+    @property
+    def outputs(self) -> int:
+        return 1 << self.cells
+
+    @property
+    def hits(self) -> int:
+        return self.size
+
+    @property
+    def hit(self) -> Fraction:
+        return Fraction(self.inside, 1 << self.width)
+
+    @property
+    def miss(self) -> Fraction:
+        return (self.hit * (self.size - 1) + (1 - self.hit) * self.size) / (self.cells - 1)
+
+    @property
+    def pairs(self) -> tuple[Fraction, Fraction]:
+        k, w = self.cells, self.size
+        # Two given cells of k - 1 are both among the w - 1 (or w) that are drawn.
+        neither = self.hit * (w - 1) * (w - 2) + (1 - self.hit) * w * (w - 1)
+        return neither / max((k - 1) * (k - 2), 1), self.hit * Fraction(w - 1, k - 1)
+
+    @property
+    def odds(self) -> Fraction:
+        return self.hit / (1 - self.hit) * Fraction(self.cells - self.size, self.size)
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        (truth,) = cells
+        word = entropy.word()
+        # A shuffle of the k - 1 other cells that stops after w steps; `moved` holds the places that it has touched.
+        moved: dict[int, int] = {}
+        drawn = []
+        for step in range(self.size):
+            place = step + entropy.uniform_below(self.cells - 1 - step)
+            other = moved.get(place, place)
+            moved[place] = moved.get(step, step)
+            drawn.append(other + (other >= truth))
+        if word < self.inside:
+            drawn[-1] = truth
+        response = 0
+        for cell in drawn:
+            response |= 1 << cell
+        return response
+
+    def allows(self, response: int) -> bool:
+        return 0 <= response < self.outputs and response.bit_count() == self.size
+
+    def probability(self, response: int, cells: Sequence[int]) -> Fraction:
+        (truth,) = cells
+        if not self.allows(response):
+            return Fraction(0)
+        if response >> truth & 1:
+            return self.hit / comb(self.cells - 1, self.size - 1)
+        return (1 - self.hit) / comb(self.cells - 1, self.size)
+
+    def columns_hit(self, response: int) -> Iterable[int]:
+        return (position for position in range(self.cells) if response >> position & 1)
+
+    def thresholds(self) -> dict[str, int]:
+        return {"inside": self.inside}

@@ -108,6 +108,8 @@ class KRR(Mechanism):
         # s A + (b - s) B = 2**width, so the block number is below b - s. It counts the cells that are not true: it
         # steps over each true cell that has at most that many others below it.
         block = (word - inside) // self.other
+        if self.occupied == 1:
+            return block + (block >= cells[0])
         return block + bisect_right(range(len(cells)), block, key=lambda place: cells[place] - place)
 
     def probability(self, response: int, cells: Sequence[int]) -> Fraction:

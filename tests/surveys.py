@@ -19,7 +19,8 @@ SMALL: dict[str, Survey] = {
     "olh-open": dn.olh(epsilon=1, cohorts=3, seed=SEED),
     "subset": dn.subset(symbols=["a", "b", "c", "d", "e"], epsilon=1, size=2),
     "subset-wide": dn.subset(symbols=4, epsilon="1/2", size=3),
-    "hadamard": dn.hadamard(symbols=["a", "b", "c"], epsilon=1),
+    "hadamard": dn.hadamard(symbols=["a", "b", "c"], epsilon=1, blocks=1),
+    "hadamard-pairs": dn.hadamard(symbols=3, epsilon=1),  # so few symbols that each has a block of its own
     "hadamard-cut": dn.hadamard(symbols=5, epsilon=2, blocks=1),
     "hadamard-blocks": dn.hadamard(symbols=5, epsilon=2, blocks=2),
     "projective": dn.projective(symbols=7, epsilon=1, order=2, dimension=3),

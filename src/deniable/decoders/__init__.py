@@ -7,6 +7,7 @@ from deniable.decoders.estimate import Estimate, Group
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
+from deniable.decoders.raw_reports import likelihood_of_reports
 
 __all__ = [
     "Constraint",
@@ -21,4 +22,5 @@ __all__ = [
     "Unconstrained",
     "decode",
     "decode_all",
+    "likelihood_of_reports",
 ]

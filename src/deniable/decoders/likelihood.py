@@ -31,7 +31,7 @@ class Likelihood(Decoder):
     * Hadamard and projective geometry response: the same, exact; their cells are those of one cohort.
     * k-RAPPOR, OUE, subset selection and O-RAPPOR: the paper's program, a product of the bits' marginals. The
       bits of one report depend on each other, so this is a *composite* likelihood; the full one needs raw reports,
-      which a tally does not keep.
+      which a tally does not keep: `decoders.likelihood_of_reports`.
 
     The solution is already on the simplex, so every constraint leaves it as it is (up to rounding). Its error bars are
     those of the unbiased estimate beside it.

@@ -35,7 +35,7 @@ class Entropy(ABC):
 
         Words at or above the largest multiple of `bound` are drawn again, so every residue keeps the same number of
         words. The number of draws depends on the source alone, never on an answer: it is used for cohorts, which are
-        drawn before any value is seen.
+        drawn before any value is seen, and for the other cells of a set, whose bounds are the same for every answer.
 
         Claim: the result is exactly uniform.
         Proof: tests/exact/test_noise.py::test_uniform_below_is_uniform

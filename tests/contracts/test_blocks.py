@@ -8,7 +8,7 @@ from deniable.design import BlockDesign, Design, design_of
 from deniable.design.blocks import walsh_hadamard
 from deniable.errors import SurveyError
 from deniable.survey import Survey
-from deniable.theory.covariance import inversion_covariance, inversion_variances
+from deniable.theory.covariance import inversion_covariance, inversion_variances, least_squares_moments
 from tests.exact.laws import published
 from tests.surveys import LARGE, SMALL, symbols_of
 
@@ -86,6 +86,25 @@ def test_covariance_is_that_of_the_exact_law(survey: Survey) -> None:
     np.testing.assert_allclose(inversion_covariance(design, survey.mechanism, columns, 1), expected, rtol=1e-9)
     np.testing.assert_allclose(inversion_variances(design, survey.mechanism, columns, 1), np.diag(expected), rtol=1e-9)
     assert dn.theory.l2_risk(survey, p, 1) == pytest.approx(np.trace(expected))
+
+
+@each_small
+def test_least_squares_has_its_own_covariance(survey: Survey) -> None:
+    """Where fewer symbols are asked about than the design has room for, least squares and inversion differ."""
+    symbols = symbols_of(survey)
+    p = np.array([2 * (i + 1) for i in range(len(symbols))]) / (len(symbols) * (len(symbols) + 1))
+    mean, square = np.zeros(len(symbols)), np.zeros((len(symbols),) * 2)
+    for symbol, weight in zip(symbols, p, strict=True):
+        for wire, chance in published(survey, symbol).items():
+            tally = dn.Tally(survey)
+            tally.accumulate(wire)
+            raw = dn.decode(tally, decoder=dn.LeastSquares(), constraint=dn.Unconstrained()).raw
+            mean += weight * float(chance) * raw
+            square += weight * float(chance) * np.outer(raw, raw)
+    claimed_mean, claimed = least_squares_moments(survey, p, 1)
+    np.testing.assert_allclose(mean, p, atol=1e-12)
+    np.testing.assert_allclose(claimed_mean, p, atol=1e-12)
+    np.testing.assert_allclose(claimed, square - np.outer(mean, mean), rtol=1e-8, atol=1e-10)
 
 
 @each

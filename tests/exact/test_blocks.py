@@ -142,6 +142,15 @@ def test_surveys_that_do_not_fit_are_refused() -> None:
         with pytest.raises(SurveyError) as caught:
             make()
         assert str(caught.value) == sentence
-    assert dn.hadamard(symbols=40_000, epsilon=1, blocks=1).cells == 65_536
+
+
+def test_alphabets_that_no_design_can_carry_are_refused() -> None:
+    assert dn.hadamard(symbols=40_000, epsilon=5).cells == 65_536
     with pytest.raises(SurveyError, match="symbols must be at most 65536, got 70000"):
         dn.hadamard(symbols=70_000, epsilon=1)
+    with pytest.raises(SurveyError, match="cells must be at most 65536, got 131072"):
+        dn.hadamard(symbols=65_536, epsilon=1, blocks=1)
+    assert dn.projective(symbols=20_000, epsilon=2).cells <= 65_536
+    with pytest.raises(SurveyError) as caught:
+        dn.projective(symbols=65_536, epsilon=2)
+    assert str(caught.value) == ("symbols must fit a projective space of at most 65536 points, got 65536; use olh")

@@ -1,7 +1,8 @@
 """Maximum likelihood from the reports themselves, where a tally is not sufficient: sets and bits.
 
 A tally of bit reports forgets which bits came together, so what `Likelihood` maximises there is a composite. Whoever
-still holds the reports can do a little better: 1 to 2 % of the l1 loss at 32 symbols and epsilon 2. With one cell a symbol every report y has
+still holds the reports can do a little better: 1 to 2 % of the l1 loss at 32 symbols and epsilon 2. With one cell a
+symbol every report y has
 
     Q(y | x) = c(y) (low + (high - low) y_x)         high / low = Q(y | x in y) / Q(y | x not in y)
 

@@ -131,8 +131,7 @@ def hadamard(
     alphabet = Alphabet.closed(symbols, other)
     if blocks is None:
         odds = math.exp(parse_epsilon(epsilon))
-        designs = (Hadamard(len(alphabet), 1 << i) for i in range(len(alphabet).bit_length() + 1))
-        best = min(designs, key=lambda design: _design_cost(design, odds))
+        best = min(_hadamard_designs(len(alphabet)), key=lambda design: _design_cost(design, odds))
     else:
         best = Hadamard(len(alphabet), blocks)
     return Survey(alphabet, best, KRR(best.cells, epsilon, occupied=best.occupied), name)
@@ -164,8 +163,21 @@ def projective(
         best = Projective(len(alphabet), order, dimension)
     else:
         odds = math.exp(parse_epsilon(epsilon))
-        best = min(_projective_designs(len(alphabet)), key=lambda design: _design_cost(design, odds))
+        designs = list(_projective_designs(len(alphabet)))
+        if not designs:
+            raise SurveyError(
+                f"symbols must fit a projective space of at most {MAX_CELLS} points, got {len(alphabet)}; use olh"
+            )
+        best = min(designs, key=lambda design: _design_cost(design, odds))
     return Survey(alphabet, best, KRR(best.cells, epsilon, occupied=best.occupied), name)
+
+
+def _hadamard_designs(size: int) -> Iterable[Hadamard]:
+    """One block, then 2, 4, ... as long as they fit."""
+    yield Hadamard(size)
+    for blocks in (1 << i for i in range(1, size.bit_length() + 1)):
+        if blocks << (-(-size // blocks)).bit_length() <= MAX_CELLS:
+            yield Hadamard(size, blocks)
 
 
 def _projective_designs(size: int) -> Iterable[Projective]:

@@ -211,7 +211,7 @@ def _in_sets(design: Design, people: Counts, rng: np.random.Generator) -> Counts
     step = max(1, (1 << 20) // design.hashes)
     for start in range(0, design.symbols, step):
         part = slice(start, start + step)
-        np.add.at(found[0], design.table[0, :, part].T, rng.multinomial(people[part], even))
+        np.add.at(found[0], design.cells_of(part).T, rng.multinomial(people[part], even))
     return found
 
 

@@ -5,9 +5,9 @@ import pytest
 
 import deniable as dn
 from deniable.design import BlockDesign, Design, design_of
-from deniable.design.blocks import walsh_hadamard
+from deniable.design.incidence import Orthogonal, walsh_hadamard
 from deniable.errors import SurveyError
-from deniable.survey import Survey
+from deniable.survey import Projective, Survey
 from deniable.theory.covariance import inversion_covariance, inversion_variances, least_squares_moments
 from tests.exact.laws import published
 from tests.surveys import LARGE, SMALL, symbols_of
@@ -49,6 +49,7 @@ def test_products_are_those_of_the_clients_matrix(survey: Survey) -> None:
     np.testing.assert_allclose(design.gram, h.T @ h)
     w = rng.random((1, design.cells))
     np.testing.assert_allclose(design.weighted_gram(w), (h.T * w) @ h, atol=1e-10)
+    np.testing.assert_array_equal(design.cells_of(slice(1, 3)), design.table[0, :, 1:3])
     plain = Design(design.table, design.cells)
     np.testing.assert_allclose(plain.forward(p), design.forward(p), atol=1e-10)
     assert np.linalg.cond(h.T @ h) == pytest.approx(design.condition)
@@ -137,6 +138,18 @@ def test_likelihood_is_at_least_that_of_the_others(survey: Survey) -> None:
     best = value(dn.decode(tally, decoder=dn.Likelihood()).probabilities)
     for other in (p, dn.decode(tally).probabilities, np.full(design.symbols, 1 / design.symbols)):
         assert best >= value(other) - 1e-6
+
+
+@pytest.mark.parametrize("survey", [s for s in ALL.values() if s.title == "PGR"], ids=repr)
+@pytest.mark.parametrize("listed", [True, False])
+def test_sums_over_points_are_a_fourier_transform(survey: Survey, listed: bool) -> None:
+    assert isinstance(survey.encoding, Projective)
+    sums = Orthogonal(survey.encoding, np.arange(len(survey.alphabet)))
+    sums.listed = listed
+    h, rng = matrix(survey), np.random.default_rng(5)
+    p, u = rng.random(len(survey.alphabet)), rng.normal(size=(2, survey.cells))
+    np.testing.assert_allclose(sums.forward(p), h @ p, atol=1e-9)
+    np.testing.assert_allclose(sums.adjoint(u), u @ h, atol=1e-9)
 
 
 @pytest.mark.parametrize("size", [1, 2, 8, 64])

@@ -13,7 +13,7 @@ from deniable.errors import AlphabetError
 from deniable.survey import Direct, Encoding, Hadamard, Hashed, Permuted, Projective, Survey
 from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides
 
-__all__ = ["cell_table", "cells_at", "keys_of"]
+__all__ = ["cell_table", "cells_at", "keys_of", "projective_digits"]
 
 Words = npt.NDArray[np.uint64]
 Cells = npt.NDArray[np.int32]
@@ -142,12 +142,16 @@ def _hadamard_cells(encoding: Hadamard, keys: npt.NDArray[np.int64]) -> Cells:
     return np.asarray(block * (2 * encoding.hashes) + cell, np.int32)
 
 
+def projective_digits(encoding: Projective) -> npt.NDArray[np.int64]:
+    """`Projective.point` of every number, shape (b, t)."""
+    r, t = encoding.order, encoding.dimension
+    values = np.concatenate([np.arange(r**m, dtype=np.int64) + r**m for m in range(t)])
+    return np.asarray(values[:, None] // r ** np.arange(t - 1, -1, -1, dtype=np.int64) % r)
+
+
 def _projective_cells(encoding: Projective, keys: Words) -> Cells:
     """Row by row, the points that are orthogonal to a point, in order."""
-    r, t = encoding.order, encoding.dimension
-    tails = [np.arange(r**m, dtype=np.int64) + r**m for m in range(t)]
-    values = np.concatenate(tails)
-    digits = values[:, None] // r ** np.arange(t - 1, -1, -1, dtype=np.int64) % r
+    r, digits = encoding.order, projective_digits(encoding)
     found = np.empty((len(keys), encoding.hashes), np.int32)
     step = max(1, (1 << 22) // encoding.cells)
     for start in range(0, len(keys), step):

@@ -6,40 +6,22 @@ cells, and W its sum over each symbol's block,
     E z = (s - l) p + l P      and      E W = s P      (P the probability of the symbol's block)
 
 so p = (z - (l / s) W) / (s - l): the empirical estimator of k-RR, k-RAPPOR and OUE (s = 1, l = 0), of Hadamard response
-and of projective geometry response. Products are the identity, a fast Walsh-Hadamard transform, or sums over points.
+and of projective geometry response. Products are those of `incidence`: the identity, or fast transforms.
 """
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.columns.encode import Cells, Words, cell_table
+from deniable.design.incidence import Incidence, incidence_of
 from deniable.design.matrix import Design
-from deniable.survey import Direct, Encoding, Hadamard
+from deniable.survey import Encoding
 
-if TYPE_CHECKING:
-    import scipy.sparse
-
-__all__ = ["BlockDesign", "walsh_hadamard"]
+__all__ = ["BlockDesign"]
 
 Floats = npt.NDArray[np.float64]
-
-
-def walsh_hadamard(values: Floats) -> Floats:
-    """The product of the last axis, of length 2**m, with the matrix (-1)**popcount(i & j), in m sweeps.
-
-    >>> walsh_hadamard(np.array([1.0, 2.0, 3.0, 4.0]))
-    array([10., -2., -4.,  0.])
-    """
-    found = np.array(values, np.float64)
-    shape, size, half = found.shape, found.shape[-1], 1
-    while half < size:
-        pairs = found.reshape(-1, size // (2 * half), 2, half)
-        found = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], axis=2)
-        half *= 2
-    return found.reshape(shape)
 
 
 class BlockDesign(Design):
@@ -93,42 +75,17 @@ class BlockDesign(Design):
         return self.occupied - self.shared
 
     @cached_property
-    def _sums(self) -> "scipy.sparse.csr_array":
-        """H' itself, S x b, for designs without a transform."""
-        from scipy import sparse
+    def _incidence(self) -> Incidence:
+        return incidence_of(self.encoding, self.keys)
 
-        index = np.ascontiguousarray(self.table[0].T).ravel()
-        pointers = np.arange(0, index.size + 1, self.occupied)
-        return sparse.csr_array((np.ones(index.size), index, pointers), shape=(self.symbols, self.cells))
-
-    @cached_property
-    def _rows(self) -> npt.NDArray[np.intp]:
-        """Where each symbol's row stands among those of all blocks, row 0 of each included."""
-        return np.asarray(self.keys % self.blocks * (self.cells // self.blocks) + self.keys // self.blocks + 1, np.intp)
+    def cells_of(self, symbols: slice) -> Cells:
+        return np.asarray(cell_table(self.encoding, self.keys[symbols].astype(np.uint64))[0])
 
     def forward(self, p: Floats) -> Floats:
-        if isinstance(self.encoding, Hadamard):
-            flat = np.zeros(self.cells)
-            flat[self._rows] = p
-            # A row is +1 on its cells and -1 on the others of its block; row 0 is +1 throughout.
-            rows = flat.reshape(self.blocks, -1)
-            rows[:, 0] = rows.sum(axis=1)
-            return walsh_hadamard(rows).reshape(1, -1) / 2
-        if isinstance(self.encoding, Direct):
-            found = np.zeros((1, self.cells))
-            found[0, self.keys] = p
-            return found
-        return np.asarray(self._sums.T @ p).reshape(1, -1)
+        return self._incidence.forward(p)[None]
 
     def _adjoint(self, stack: Floats) -> Floats:
-        values = stack[:, 0]
-        if isinstance(self.encoding, Hadamard):
-            turned = walsh_hadamard(values.reshape(len(values), self.blocks, -1))
-            turned = (turned + turned[:, :, :1]) / 2
-            return np.asarray(turned.reshape(len(values), -1)[:, self._rows])
-        if isinstance(self.encoding, Direct):
-            return np.asarray(values[:, self.keys])
-        return np.ascontiguousarray((self._sums @ values.T).T)
+        return self._incidence.adjoint(stack[:, 0])
 
     def block_sums(self, values: Floats) -> Floats:
         """The sum of v, of shape (1, b), over the block of each symbol."""
@@ -141,20 +98,13 @@ class BlockDesign(Design):
         share = self.shared / self.occupied
         return (self.adjoint(values) - share * self.block_sums(values)) / self.distance
 
-    @cached_property
-    def dense(self) -> Floats:
-        """H' as a matrix, S x b."""
-        return np.asarray(self._sums.toarray())
-
     def weighted_gram(self, weights: Floats | None = None) -> Floats:
         if weights is None:
             same = self.keys[:, None] % self.blocks == self.keys % self.blocks
             gram = np.where(same, float(self.shared), 0.0)
             np.fill_diagonal(gram, float(self.occupied))
             return gram
-        if isinstance(self.encoding, Direct):
-            return np.diag(weights[0, self.keys])
-        return np.asarray((self.dense * weights[0]) @ self.dense.T)
+        return self._incidence.gram(weights[0])
 
     def inverse_gram(self, weights: Floats) -> Floats:
         """L diag(w) L', dense S x S, where L is the matrix of `invert`; w has shape (1, b).

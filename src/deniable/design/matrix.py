@@ -62,6 +62,10 @@ class Design:
     def symbols(self) -> int:
         return int(self.table.shape[2])
 
+    def cells_of(self, symbols: slice) -> Cells:
+        """The cells of some symbols in the first cohort, shape (h, symbols)."""
+        return self.table[0, :, symbols]
+
     @cached_property
     def _fused(self) -> tuple[int, int, npt.NDArray[np.intp], "list[scipy.sparse.csr_array]"]:
         """(t, m, bounds, parts): the parts, stacked, are S x (groups * m**t), with one 1 a symbol and group."""

@@ -5,7 +5,7 @@ import pytest
 
 import deniable as dn
 from deniable.design import BlockDesign, Design, design_of
-from deniable.design.incidence import Orthogonal, walsh_hadamard
+from deniable.design.incidence import Orthogonal, incidence_of, walsh_hadamard
 from deniable.errors import SurveyError
 from deniable.survey import Projective, Survey
 from deniable.theory.covariance import inversion_covariance, inversion_variances, least_squares_moments
@@ -221,3 +221,8 @@ def test_exact_l1_of_one_block_is_the_binomials() -> None:
             raw = dn.decode(dn.Tally(survey, counts), constraint=dn.Unconstrained()).raw
             loss += m[first] * m[second] * float(np.abs(raw - p).sum())
     assert dn.theory.l1_risk(survey, p, 2, exact=True) == pytest.approx(loss)
+
+
+def test_what_is_no_block_design_has_no_products() -> None:
+    with pytest.raises(TypeError, match="no products for Hashed"):
+        incidence_of(SMALL["orr-open"].encoding, np.arange(3))

@@ -1,6 +1,7 @@
 """The committed results of a full run: complete, and the numbers that this code gives."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +76,10 @@ def test_the_page_is_whole_and_needs_no_network() -> None:
     assert all(f'id="claim-{question.id}"' in page for question in CLAIMS)
     assert "default-src 'none'" in page
     assert 'src="http' not in page
+
+
+def test_links_of_the_page_lead_to_files() -> None:
+    page = (RESULTS / "index.html").read_text(encoding="utf-8")
+    targets = set(re.findall(r'href="([^"#]+)"', page))
+    assert {f"figures/{name}.{kind}" for name in FIGURES for kind in ("svg", "png", "csv", "parquet")} <= targets
+    assert all((RESULTS / target).exists() for target in targets)

@@ -11,7 +11,8 @@ __all__ = ["Task"]
 
 class Task(Protocol):
     """Work with named results, picklable. Its numbers follow from the seed and the key alone, so that it does not
-    matter which task computed a result, in which order, or on how many processes."""
+    matter which task computed a result, in which order, or on how many processes. (The fifteenth digit of a linear
+    solution may depend on how many were solved together, as it does after an interruption.)"""
 
     @property
     def keys(self) -> tuple[str, ...]:

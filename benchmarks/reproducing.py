@@ -34,7 +34,7 @@ def one_by_one(survey: Survey, n: int) -> float:
         counts += (_indices if survey.mechanism.one_column else _bits)(survey, cohorts, true, rng)
     tally = Tally(survey, counts, reports)
     decoder = LeastSquares(per_cohort=False)
-    found = dn.decode(tally, candidates=range(CELL.symbols), decoder=decoder, constraint=Projected())
+    found = dn.decode(tally, candidates=range(CELL.symbols), decoder=decoder, constraint=Projected(), complete=True)
     return float(np.abs(found.probabilities - p).sum())
 
 

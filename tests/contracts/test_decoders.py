@@ -33,9 +33,14 @@ def test_every_combination(survey: Survey, decoder: Decoder, constraint: Constra
     assert (estimate.decoder, estimate.constraint, estimate.n) == (decoder, constraint, 10**7)
     if not isinstance(constraint, dn.Unconstrained) or isinstance(decoder, dn.Likelihood):
         assert estimate.probabilities.min() >= 0
-        assert estimate.probabilities.sum() == pytest.approx(1, abs=1e-9)
+        rest = estimate.unallocated.value if estimate.unallocated else 0.0
+        assert rest >= 0
+        assert estimate.probabilities.sum() + rest == pytest.approx(1, abs=1e-9)
     # Six standard errors on each of forty symbols: a false alarm is one in ten million.
     assert np.all(np.abs(estimate.raw - p) < 6 * estimate.standard_errors)
+    assert (estimate.unallocated is None) == (survey.symbols is not None)
+    if estimate.unallocated:
+        assert abs(estimate.unallocated.raw) < 6 * estimate.unallocated.standard_error
     low, high = estimate.intervals(1 - 1e-9).T
     assert np.all((low < p) & (p < high))
     covariance = estimate.covariance

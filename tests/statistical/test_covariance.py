@@ -19,7 +19,9 @@ def draws(survey: Survey, name: str, per_cohort: bool) -> tuple[np.ndarray, np.n
     tallies = [dn.simulate(survey, p, N, rng, **named(survey, 40)) for _ in range(REPEATS)]
     candidates = symbols_of(survey, 40) if survey.symbols is None else None
     decoder = dn.LeastSquares(per_cohort=per_cohort)
-    estimates = dn.decode_all(tallies, candidates=candidates, decoder=decoder, constraint=dn.Unconstrained())
+    estimates = dn.decode_all(
+        tallies, candidates=candidates, decoder=decoder, constraint=dn.Unconstrained(), complete=True
+    )
     errors = np.stack([e.standard_errors for e in estimates[:20]])
     return np.stack([e.raw for e in estimates]), errors
 
@@ -96,7 +98,9 @@ def test_standard_errors_hold_when_candidates_are_missing(per_cohort: bool) -> N
     survey, symbols = LARGE["orr-open"], symbols_of(LARGE["orr-open"], 40)
     p, rng, decoder = dn.lab.zipf(40, 1), generator(f"missing {per_cohort}"), dn.LeastSquares(per_cohort=per_cohort)
     tallies = [dn.simulate(survey, p, N, rng, symbols=symbols) for _ in range(REPEATS)]
-    estimates = dn.decode_all(tallies, candidates=symbols[3:15], decoder=decoder, constraint=dn.Unconstrained())
+    estimates = dn.decode_all(
+        tallies, candidates=symbols[3:15], decoder=decoder, constraint=dn.Unconstrained(), complete=True
+    )
     spread = np.stack([e.raw for e in estimates]).std(axis=0, ddof=1)
     errors = np.stack([e.standard_errors for e in estimates[:20]]).mean(axis=0)
     assert np.all(np.abs(spread / errors - 1) < 6 / np.sqrt(2 * REPEATS))

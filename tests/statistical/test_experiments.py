@@ -447,7 +447,7 @@ def real_losses(cell: Cell, mechanism: str, n: int, epsilon: float, *, per_cohor
             )
         tally = dn.simulate(survey, p, n, rng, symbols=names)
         decoder = dn.LeastSquares(per_cohort=per_cohort)
-        estimate = dn.decode(tally, candidates=names, decoder=decoder, constraint=dn.Projected())
+        estimate = dn.decode(tally, candidates=names, decoder=decoder, constraint=dn.Projected(), complete=True)
         found.append(np.abs(estimate.probabilities - p).sum())
     return np.array(found)
 

@@ -158,7 +158,7 @@ def decoded_losses(
 ) -> Losses:
     tallies = [dn.simulate(survey, p, n, rng, symbols=names) for _ in range(rounds)]
     decoder = dn.LeastSquares(per_cohort=per_cohort)
-    estimates = dn.decode_all(tallies, candidates=names, decoder=decoder, constraint=dn.Unconstrained())
+    estimates = dn.decode_all(tallies, candidates=names, decoder=decoder, constraint=dn.Unconstrained(), complete=True)
     return losses_of(np.stack([estimate.probabilities for estimate in estimates]), p)
 
 

@@ -90,7 +90,9 @@ def test_cohort_likelihood_is_stationary(name: str, population: str) -> None:
     p = dn.lab.geometric(40, 8) if population == "geometric" else dn.lab.zipf(40, 2)
     tally = dn.simulate(survey, p, 50_000, np.random.default_rng(4), **named(survey, 40))
     candidates = symbols_of(survey, 40) if survey.symbols is None else None
-    found = dn.decode(tally, candidates=candidates, decoder=dn.Likelihood(), constraint=dn.Unconstrained())
+    found = dn.decode(
+        tally, candidates=candidates, decoder=dn.Likelihood(), constraint=dn.Unconstrained(), complete=True
+    )
     spread, undercut = kkt(tally, found.probabilities, candidates)
     assert spread < 1e-10
     assert undercut < 1e-10

@@ -156,7 +156,7 @@ def _losses(
     strategy = decoder_of("likelihood") if decoder == "likelihood" else None
     for start in progress(range(0, repeats, _BATCH), "simulating", after=2.0):
         tallies = [simulate(survey, p, n, rng, symbols=symbols) for _ in range(min(_BATCH, repeats - start))]
-        found = decode_all(tallies, candidates=symbols, decoder=strategy, constraint=Unconstrained())
+        found = decode_all(tallies, candidates=symbols, decoder=strategy, constraint=Unconstrained(), complete=True)
         for estimate in found:
             for name, constraint in named.items():
                 error = constraint.apply(estimate.probabilities) - p

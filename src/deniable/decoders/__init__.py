@@ -8,6 +8,7 @@ from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.raw_reports import likelihood_of_reports
+from deniable.decoders.unallocated import Unallocated
 
 __all__ = [
     "Constraint",
@@ -19,6 +20,7 @@ __all__ = [
     "Likelihood",
     "Normalized",
     "Projected",
+    "Unallocated",
     "Unconstrained",
     "decode",
     "decode_all",

@@ -22,12 +22,14 @@ def decode(
     candidates: Iterable[object] | None = None,
     decoder: Decoder | None = None,
     constraint: Constraint | None = None,
+    complete: bool = False,
 ) -> Estimate:
     """Turn counts into a distribution with error bars.
 
     Without arguments it is the best that is known for the survey: the empirical estimator (`Inversion`) where every
     symbol has cells of its own, `LeastSquares` over cohorts elsewhere, each `Projected` on the simplex. An open
-    alphabet needs `candidates`: the symbols to look for.
+    alphabet needs `candidates`: the symbols to look for. They need not be all that was answered: what they do not
+    explain is `Estimate.unallocated`, unless `complete` says that there is nothing else.
 
     >>> import deniable as dn, numpy as np
     >>> survey = dn.orr(epsilon=4, cells=8, cohorts=16, seed=bytes(16))
@@ -36,7 +38,8 @@ def decode(
     >>> bool(abs(estimate["firefox"] - 0.9) < 0.1)
     True
     """
-    return decode_all([tally], candidates=candidates, decoder=decoder, constraint=constraint)[0]
+    found = decode_all([tally], candidates=candidates, decoder=decoder, constraint=constraint, complete=complete)
+    return found[0]
 
 
 def decode_all(
@@ -45,6 +48,7 @@ def decode_all(
     candidates: Iterable[object] | None = None,
     decoder: Decoder | None = None,
     constraint: Constraint | None = None,
+    complete: bool = False,
 ) -> list[Estimate]:
     """Decode many tallies that share an encoding (days, groups, repeats, epsilons): set up once, solved together.
 
@@ -67,7 +71,7 @@ def decode_all(
         if tally.n == 0:
             raise DecodeError("tally must hold at least one report, got none")
     symbols = _candidates(survey, candidates)
-    design = design_of(survey, symbols)
+    design = design_of(survey, symbols, background=survey.alphabet.is_open and not complete)
     if decoder is None:
         decoder = Inversion() if isinstance(design, BlockDesign) else LeastSquares()
     limit = Projected() if constraint is None else constraint

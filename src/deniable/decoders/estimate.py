@@ -12,7 +12,8 @@ import numpy.typing as npt
 from deniable.decoders.base import Decoder, Solution
 from deniable.decoders.constraints import Constraint
 from deniable.decoders.simplex import project
-from deniable.design import BlockDesign, Design
+from deniable.decoders.unallocated import Unallocated
+from deniable.design import BlockDesign, Design, OpenDesign
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
 from deniable.survey.alphabet import canonical_symbol, symbol_to_json
@@ -64,6 +65,7 @@ class Estimate:
     tally: Tally
     design: Design
     per_cohort: bool = True
+    rest: tuple[float, float] | None = None  # the unallocated mass, under the constraint and raw
 
     @classmethod
     def of(
@@ -75,11 +77,16 @@ class Estimate:
         tally: Tally,
         design: Design,
     ) -> "Estimate":
-        """The estimate of a solution; the tally is copied, so later reports do not change it."""
+        """The estimate of a solution; the tally is copied, so later reports do not change it.
+
+        The constraint acts on all unknowns; the last one of an `OpenDesign`, the unallocated mass, is then split off.
+        """
         # With one cohort the two normalisations are one.
         per_cohort = getattr(decoder, "per_cohort", True) or tally.survey.cohorts == 1
-        values = constraint.apply(solution.values)
-        return cls(tuple(symbols), values, solution.raw, decoder, constraint, tally.copy(), design, per_cohort)
+        values, raw, rest = constraint.apply(solution.values), solution.raw, None
+        if isinstance(design, OpenDesign):
+            values, raw, rest = values[:-1], raw[:-1], (float(values[-1]), float(raw[-1]))
+        return cls(tuple(symbols), values, raw, decoder, constraint, tally.copy(), design, per_cohort, rest)
 
     @property
     def n(self) -> int:
@@ -127,8 +134,13 @@ class Estimate:
         return self.design.only(self.tally.reports > 0) if self.per_cohort else self.design
 
     @property
+    def _unknowns(self) -> Floats:
+        """What was solved for: `raw`, and after it the unallocated mass where there is one."""
+        return self.raw if self.rest is None else np.append(self.raw, self.rest[1])
+
+    @property
     def rank(self) -> int:
-        """The rank of H: how many combinations of candidates the reports determine."""
+        """The rank of H: how many combinations of candidates (and the unallocated mass) the reports determine."""
         return len(self.symbols) if self._blocks else self._system.factor.rank
 
     @property
@@ -139,6 +151,23 @@ class Estimate:
         return self._system.factor.condition
 
     @cached_property
+    def unallocated(self) -> Unallocated | None:
+        """The mass that no candidate explains; None where the alphabet is closed or the candidates are all there is.
+
+        With index reports (O-RR) `raw` is one minus the sum of the candidates' raw estimates, exactly.
+
+        >>> import deniable as dn
+        >>> survey = dn.orr(epsilon=6, cells=16, cohorts=8, seed=bytes(16))
+        >>> tally = dn.count(survey, dn.privatize(survey, ["a"] * 60_000 + ["b"] * 40_000))
+        >>> bool(abs(dn.decode(tally, candidates=["a", "c"]).unallocated.value - 0.4) < 0.2)
+        True
+        """
+        if self.rest is None:
+            return None
+        error = float(np.sqrt(max(self._covariance[-1, -1], 0.0))) if self._system.factor.estimable[-1] else np.inf
+        return Unallocated(*self.rest, error)
+
+    @property
     def covariance(self) -> Floats:
         """The estimated covariance of `raw`, S x S.
 
@@ -148,6 +177,11 @@ class Estimate:
         only through the estimate itself: then it assumes that the candidates are complete. What `raw` is *centred* on
         is the population only if they are: mass that no candidate explains spreads over those that share its cells.
         """
+        return self._covariance[: len(self.symbols), : len(self.symbols)]
+
+    @cached_property
+    def _covariance(self) -> Floats:
+        """`covariance`, with a last row and column for the unallocated mass where there is one."""
         if len(self.symbols) > _DENSE_AT_MOST:
             raise DecodeError(
                 f"standard errors must have at most {_DENSE_AT_MOST} candidates, got {len(self.symbols)}; "
@@ -166,7 +200,7 @@ class Estimate:
         if self.per_cohort:
             # The plain plug-in m (1 - m) / n is short by (n - 1) / n on average.
             inverse = 1 / reports if observed is None else 1 / (reports - 1)
-        middle = score_covariance(design, mechanism, project(self.raw), inverse, n=tally.n, observed=observed)
+        middle = score_covariance(design, mechanism, project(self._unknowns), inverse, n=tally.n, observed=observed)
         factor = design.factor
         half = factor.solve(middle)
         full = factor.solve(np.ascontiguousarray(half.T))
@@ -185,7 +219,7 @@ class Estimate:
             variances = inversion_variances(self._blocks, self.tally.survey.mechanism, columns, self.n, edge=edge)
             return np.sqrt(variances)
         spread = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-        return np.where(self._system.factor.estimable, spread, np.inf)
+        return np.where(self._system.factor.estimable[: len(spread)], spread, np.inf)
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -199,7 +233,7 @@ class Estimate:
         """
         found = []
         for members in self._system.twins:
-            inside = np.zeros(len(self.symbols))
+            inside = np.zeros(self._system.symbols)
             inside[members] = 1.0
             factor = self._system.factor
             determined = np.abs(factor.solve(self._system.gram @ inside) - inside).max() < 1e-6

@@ -1,8 +1,9 @@
 """H, the paper's binary matrix, as cell numbers, and its Gram matrix, factored once for a survey and its candidates."""
 
+from deniable.design.background import OpenDesign
 from deniable.design.blocks import BlockDesign
 from deniable.design.factor import GramFactor
 from deniable.design.lookup import design_from_keys, design_of
 from deniable.design.matrix import Design
 
-__all__ = ["BlockDesign", "Design", "GramFactor", "design_from_keys", "design_of"]
+__all__ = ["BlockDesign", "Design", "GramFactor", "OpenDesign", "design_from_keys", "design_of"]

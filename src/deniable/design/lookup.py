@@ -4,33 +4,37 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from deniable.columns.encode import Words, cell_table, keys_of
+from deniable.design.background import OpenDesign
 from deniable.design.blocks import BlockDesign
 from deniable.design.matrix import Design
 from deniable.survey import Encoding, Survey
 
 __all__ = ["design_from_keys", "design_of"]
 
-_CACHE: "OrderedDict[tuple[Encoding, bytes], Design]" = OrderedDict()
+_CACHE: "OrderedDict[tuple[Encoding, bytes, bool], Design]" = OrderedDict()
 _CACHE_SIZE = 8
 
 
-def design_of(survey: Survey, candidates: Sequence[object] | None = None) -> Design:
+def design_of(survey: Survey, candidates: Sequence[object] | None = None, *, background: bool = False) -> Design:
     """The design of a survey's encoding and a candidate list (the closed alphabet by default), cached.
 
-    Surveys that differ only in epsilon or in name share it.
+    Surveys that differ only in epsilon or in name share it. With `background` it has one more column, for what no
+    candidate explains.
     """
     symbols = survey.symbols if candidates is None else candidates
     if symbols is None:
         raise ValueError("candidates must be given for an open alphabet")
-    return design_from_keys(survey.encoding, keys_of(survey, symbols))
+    return design_from_keys(survey.encoding, keys_of(survey, symbols), background=background)
 
 
-def design_from_keys(encoding: Encoding, keys: Words) -> Design:
+def design_from_keys(encoding: Encoding, keys: Words, *, background: bool = False) -> Design:
     """The design for keys that are already known, cached by encoding and keys."""
-    label = (encoding, keys.tobytes())
+    label = (encoding, keys.tobytes(), background)
     found = _CACHE.get(label)
     if found is None:
-        if encoding.shared is None:
+        if background:
+            found = OpenDesign(design_from_keys(encoding, keys), encoding.hashes)
+        elif encoding.shared is None:
             found = Design(cell_table(encoding, keys), encoding.cells)
         else:
             found = BlockDesign(encoding, keys)

@@ -158,6 +158,39 @@ class Design:
             gram = syrk(1.0, flat.T, beta=1.0, c=gram, trans=1, overwrite_c=1)
         return _mirrored(gram)
 
+    def cohort_scores(self, values: Floats) -> Floats:
+        """Column c is H_c' v_c: what each symbol collects in cohort c, shape (S, C)."""
+        if self.cohorts == 1:
+            return self.adjoint(values)[:, None]
+        padded = np.concatenate([values, np.zeros((self.cohorts, 1))], axis=1)
+        scores = np.zeros((self.cohorts, self.symbols))
+        for j in range(self.hashes):
+            scores += np.take_along_axis(padded, self.table[:, j].astype(np.intp), axis=1)
+        return scores.T
+
+    def pair_gram(self, p: Floats, weights: Floats) -> Floats:
+        """sum_c w_c H_c' (K_c - diag K_c) H_c with K_c = H_c diag(p) H_c': two bits of one Bloom filter go together."""
+        total = np.zeros((self.symbols, self.symbols))
+        for c in range(self.cohorts):
+            if weights[c] == 0:
+                continue
+            patterns = self._patterns(c)
+            patterns = patterns[:, patterns.any(axis=0)]
+            pairs = self._pairs(patterns, p)
+            np.fill_diagonal(pairs, 0.0)
+            total += weights[c] * (patterns @ pairs @ patterns.T)
+        return total
+
+    def _patterns(self, cohort: int) -> Floats:
+        """H_c' as a dense matrix, shape (S, k)."""
+        patterns = np.zeros((self.symbols, self.cells + 1))
+        np.put_along_axis(patterns, self.table[cohort].T.astype(np.intp), 1.0, axis=1)
+        return patterns[:, : self.cells]
+
+    def _pairs(self, patterns: Floats, p: Floats) -> Floats:
+        """How likely two of these columns are occupied together, off the diagonal."""
+        return np.asarray(patterns.T @ (p[:, None] * patterns))
+
     @property
     def is_sparse(self) -> bool:
         """Whether so few candidates share a cell that visiting the pairs which do beats a dense product."""

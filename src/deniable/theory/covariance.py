@@ -129,14 +129,14 @@ def score_covariance(
     d = d - a - 2 * b * x
     middle = design.weighted_gram(weights[:, None] * d)
     if a or b:
-        scores = _cohort_scores(design, x) @ weights
+        scores = design.cohort_scores(x) @ weights
         middle += a * weights.sum() + b * (scores[:, None] + scores)
-    pulled = _cohort_scores(design, e)
+    pulled = design.cohort_scores(e)
     middle -= (pulled * weights) @ pulled.T
     if bits and design.hashes > 1:
-        middle += r**2 * _pair_term(design, p, weights)
+        middle += r**2 * design.pair_gram(p, weights)
     if inverse is None:
-        means = _cohort_scores(design, m)
+        means = design.cohort_scores(m)
         middle += (means * weights) @ means.T
         total = means.sum(axis=1)
         assert n is not None
@@ -195,32 +195,3 @@ def inversion_variances(
         beside = np.maximum(design.block_sums(columns) - found, edge)
         spread = (1 - c) ** 2 * inside + c**2 * beside - ((1 - c) * inside - c * beside) ** 2
     return np.asarray(spread / (n * (r * design.distance) ** 2))
-
-
-def _cohort_scores(design: Design, values: Floats) -> Floats:
-    """Column c is H_c' v_c: what each symbol collects in cohort c, shape (S, C)."""
-    if design.cohorts == 1:
-        return design.adjoint(values)[:, None]
-    padded = np.concatenate([values, np.zeros((design.cohorts, 1))], axis=1)
-    scores = np.zeros((design.cohorts, design.symbols))
-    for j in range(design.hashes):
-        scores += np.take_along_axis(padded, design.table[:, j].astype(np.intp), axis=1)
-    return scores.T
-
-
-def _pair_term(design: Design, p: Floats, weights: Floats) -> Floats:
-    """sum_c w_c H_c' (K_c - diag K_c) H_c: two bits of one Bloom filter are set together."""
-    size, k = design.symbols, design.cells
-    total = np.zeros((size, size))
-    for c in range(design.cohorts):
-        if weights[c] == 0:
-            continue
-        pattern = np.zeros((size, k + 1))
-        np.put_along_axis(pattern, design.table[c].T.astype(np.intp), 1.0, axis=1)
-        pattern = pattern[:, :k]
-        used = pattern.any(axis=0)
-        pattern = pattern[:, used]
-        pairs = pattern.T @ (p[:, None] * pattern)
-        np.fill_diagonal(pairs, 0.0)
-        total += weights[c] * (pattern @ pairs @ pattern.T)
-    return total

@@ -1,0 +1,92 @@
+"""H with one more column, the background: what an answer that nobody listed looks like, on average over hash functions.
+
+The candidates of an open alphabet need not be all that was answered. Without a place for the rest, least squares puts
+it into the candidates: with one hash each of them gains about (missing mass) / k. A hash function sends an unlisted
+answer to any cell alike, so its column is the same number in every cell,
+
+    b = 1 - (1 - 1/k)**h        (1/k with one hash)
+
+and its coefficient is the mass that no candidate explains. Everything that works on a `Design` works on this one, with
+S + 1 unknowns of which the last is the unallocated mass.
+"""
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.design.matrix import Design
+
+__all__ = ["OpenDesign"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class OpenDesign(Design):
+    """The design of some candidates, and after them the background.
+
+    >>> import deniable as dn
+    >>> from deniable.design import design_of
+    >>> survey = dn.orr(epsilon=1, cells=4, cohorts=2, seed=bytes(16))
+    >>> design = design_of(survey, ["a", "b", "c"], background=True)
+    >>> design.symbols, design.forward(np.array([0.0, 0.0, 0.0, 1.0]))[0]
+    (4, array([0.25, 0.25, 0.25, 0.25]))
+    """
+
+    def __init__(self, listed: Design, hashes: int) -> None:
+        k = listed.cells
+        put = object.__setattr__
+        put(self, "listed", listed)
+        put(self, "drawn", hashes)
+        put(self, "table", listed.table)
+        put(self, "cells", k)
+        put(self, "level", 1 - (1 - 1 / k) ** hashes)
+        put(self, "both", 1 - 2 * (1 - 1 / k) ** hashes + (1 - 2 / k) ** hashes)
+
+    listed: Design  # the candidates alone
+    drawn: int  # hash functions a cohort
+    level: float  # b: how likely an unlisted answer occupies a cell
+    both: float  # how likely it occupies two given cells; 0 with one hash
+
+    @property
+    def symbols(self) -> int:
+        return self.listed.symbols + 1
+
+    def forward(self, p: Floats) -> Floats:
+        return self.listed.forward(p[:-1]) + self.level * float(p[-1])
+
+    def _adjoint(self, stack: Floats) -> Floats:
+        rest = self.level * stack.sum(axis=(1, 2))
+        return np.concatenate([self.listed.adjoint(stack), rest[:, None]], axis=1)
+
+    def weighted_gram(self, weights: Floats | None = None) -> Floats:
+        known = weights is None and "gram" in self.listed.__dict__
+        inner = self.listed.gram if known else self.listed.weighted_gram(weights)
+        w = np.ones((self.cohorts, self.cells)) if weights is None else weights
+        edge = self.level * self.listed.adjoint(w)
+        corner = self.level**2 * float(w.sum())
+        return np.block([[inner, edge[:, None]], [edge[None], np.array([[corner]])]])
+
+    @property
+    def is_sparse(self) -> bool:
+        return self.listed.is_sparse
+
+    def only(self, kept: npt.NDArray[np.bool_]) -> Design:
+        return self if kept.all() else OpenDesign(self.listed.only(kept), self.drawn)
+
+    @cached_property
+    def twins(self) -> list[npt.NDArray[np.intp]]:
+        """Those of the candidates: none of them looks like the background, which has no zeros."""
+        return self.listed.twins
+
+    def cohort_scores(self, values: Floats) -> Floats:
+        rest = self.level * values.sum(axis=1)
+        return np.concatenate([self.listed.cohort_scores(values), rest[None]])
+
+    def _patterns(self, cohort: int) -> Floats:
+        known = self.listed._patterns(cohort)
+        return np.concatenate([known, np.full((1, self.cells), self.level)])
+
+    def _pairs(self, patterns: Floats, p: Floats) -> Floats:
+        """Two cells are occupied together by a candidate, or by the rest, which takes any two alike."""
+        return self.listed._pairs(patterns[:-1], p[:-1]) + self.both * float(p[-1])

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from deniable import lab, theory
     from deniable.columns import ReportTable, count, privatize
     from deniable.decoders import (
+        EmpiricalBayes,
         Estimate,
         Inversion,
         LeastSquares,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         Normalized,
         Projected,
         Unconstrained,
+        WeightedLeastSquares,
         decode,
         decode_all,
     )
@@ -49,6 +51,7 @@ __version__ = "0.1.0"
 
 # Loaded on first use: name -> the room it lives in.
 _LAZY = {
+    "EmpiricalBayes": "decoders",
     "Estimate": "decoders",
     "Inversion": "decoders",
     "LeastSquares": "decoders",
@@ -58,6 +61,7 @@ _LAZY = {
     "ReportTable": "columns",
     "Tally": "tally",
     "Unconstrained": "decoders",
+    "WeightedLeastSquares": "decoders",
     "count": "columns",
     "decode": "decoders",
     "decode_all": "decoders",
@@ -72,6 +76,7 @@ __all__ = [
     "Client",
     "DecodeError",
     "DeniableError",
+    "EmpiricalBayes",
     "Estimate",
     "Inversion",
     "LeastSquares",
@@ -87,6 +92,7 @@ __all__ = [
     "TallyError",
     "TallyMismatch",
     "Unconstrained",
+    "WeightedLeastSquares",
     "WireError",
     "__version__",
     "count",

@@ -8,7 +8,15 @@ from deniable.decoders import Constraint, Decoder
 from deniable.survey import Survey
 from tests.surveys import LARGE, SEED, kinds, named, symbols_of
 
-DECODERS = (dn.Inversion(), dn.LeastSquares(), dn.LeastSquares(per_cohort=False), dn.Likelihood())
+DECODERS = (
+    dn.Inversion(),
+    dn.LeastSquares(),
+    dn.LeastSquares(per_cohort=False),
+    dn.WeightedLeastSquares(),
+    dn.Likelihood(),
+    dn.EmpiricalBayes(),
+    dn.EmpiricalBayes("l2"),
+)
 CONSTRAINTS = (dn.Unconstrained(), dn.Normalized(), dn.Projected())
 
 

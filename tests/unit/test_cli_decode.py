@@ -34,7 +34,7 @@ def table_of(capsys: pytest.CaptureFixture[str]) -> list[str]:
 def test_tallies_are_merged_and_the_table_lines_up(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["decode", "day0.tally", "day1.tally"]) == 0
     lines = table_of(capsys)
-    assert lines[1] == "1,100 reports, decoded by Inversion, Projected"
+    assert lines[1] == "1,100 reports, decoded by EmpiricalBayes, Projected"
     rows = lines[3:]
     assert rows[0].split() == ["symbol", "estimate", "s.", "e.", "95", "%", "interval"]
     assert [row.split()[0] for row in rows[1:]] == ["chrome", "日本語ブラウザ", "🦊"]
@@ -122,7 +122,10 @@ def test_a_chart_is_written(capsys: pytest.CaptureFixture[str]) -> None:
         ("open.tally --candidates a,b,a", "candidates must be distinct after NFC normalisation; remove the repeats"),
         ("open.tally --candidates a,b --decoder inversion", "Inversion must have a cell for every symbol, got O-RR"),
         ("day0.tally --candidates a,b", "candidates must not be given for a closed alphabet"),
-        ("day0.tally --decoder x", "--decoder must be one of inversion, least-squares, likelihood, got 'x'"),
+        (
+            "day0.tally --decoder x",
+            "--decoder must be one of empirical-bayes, inversion, least-squares, weighted-least-squares, likelihood,",
+        ),
         ("day0.tally --level 95", "--level must be between 0 and 1, for instance 0.95, got '95'"),
         ("day0.tally --level x", "--level must be between 0 and 1, for instance 0.95, got 'x'"),
         ("day0.tally --top -1", "--top must be a whole number, got '-1'"),

@@ -25,7 +25,7 @@ def hand_tally() -> dn.Tally:
 def test_hand_checked_krr() -> None:
     raw = dn.decode(hand_tally(), constraint=dn.Unconstrained())
     np.testing.assert_allclose(raw.probabilities, [97 / 100, 47 / 200, 3 / 50, -2 / 25, -37 / 200], atol=1e-14)
-    projected = dn.decode(hand_tally())
+    projected = dn.decode(hand_tally(), constraint=dn.Projected())
     np.testing.assert_allclose(projected.probabilities, [347 / 400, 53 / 400, 0, 0, 0], atol=1e-14)
     np.testing.assert_allclose(projected.raw, raw.raw)
     normalized = dn.decode(hand_tally(), constraint=dn.Normalized())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CONSTRAINTS", "DECODERS", "add", "constraint_of", "decoder_of"]
 
-DECODERS = ("inversion", "least-squares", "likelihood")
+DECODERS = ("empirical-bayes", "inversion", "least-squares", "weighted-least-squares", "likelihood")
 CONSTRAINTS = ("none", "normalized", "projected")
 _ROWS = 40
 
@@ -42,8 +42,7 @@ def add(commands: Commands) -> None:
         "--constraint",
         metavar="NAME",
         type=one_of(*CONSTRAINTS),
-        default="projected",
-        help=f"{', '.join(CONSTRAINTS)} (default projected)",
+        help=f"{', '.join(CONSTRAINTS)}, of the unbiased estimate unless --decoder says otherwise",
     )
     parser.add_argument("--level", metavar="L", type=share, default=0.95, help="of the intervals (default 0.95)")
     parser.add_argument("--simultaneous", action="store_true", help="all intervals hold at once with that level")
@@ -57,18 +56,18 @@ def add(commands: Commands) -> None:
 
 def decoder_of(name: str | None) -> "Decoder | None":
     """The strategy value that a name on the command line stands for; None leaves the choice to `decode`."""
-    from deniable.decoders import Inversion, LeastSquares, Likelihood
+    from deniable.decoders import EmpiricalBayes, Inversion, LeastSquares, Likelihood, WeightedLeastSquares
 
-    known: dict[str | None, Decoder] = {"inversion": Inversion(), "least-squares": LeastSquares()}
-    return (known | {"likelihood": Likelihood()}).get(name)
+    known = (EmpiricalBayes(), Inversion(), LeastSquares(), WeightedLeastSquares(), Likelihood())
+    return None if name is None else dict(zip(DECODERS, known, strict=True))[name]
 
 
-def constraint_of(name: str) -> "Constraint":
-    """The constraint that a name on the command line stands for."""
+def constraint_of(name: str | None) -> "Constraint | None":
+    """The constraint that a name on the command line stands for; None leaves the choice to `decode`."""
     from deniable.decoders import Normalized, Projected, Unconstrained
 
     known: dict[str, Constraint] = {"none": Unconstrained(), "normalized": Normalized(), "projected": Projected()}
-    return known[name]
+    return None if name is None else known[name]
 
 
 def _run(args: argparse.Namespace) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 POPULATIONS = ("geometric", "zipf", "binomial", "uniform", "dirichlet")
+_OTHERS = ("likelihood", "empirical-bayes")  # decoders whose answer every constraint leaves as it is
 _BATCH = 20
 
 
@@ -59,9 +60,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--decoder",
         metavar="NAME",
-        type=one_of("linear", "likelihood"),
+        type=one_of("linear", *_OTHERS),
         default="linear",
-        help="linear (inversion or least squares, under each constraint), likelihood (default linear)",
+        help=f"linear (inversion or least squares, under each constraint), {', '.join(_OTHERS)} (default linear)",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write one simulated tally instead")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
@@ -87,7 +88,7 @@ def _run(args: argparse.Namespace) -> None:
         return
     repeats = 100 if args.repeats is None else args.repeats
     losses = _losses(survey, p, args.n, rng, repeats, symbols, args.decoder)
-    expected = None if args.decoder == "likelihood" else _expected(survey, p, args.n, symbols)
+    expected = None if args.decoder in _OTHERS else _expected(survey, p, args.n, symbols)
     result = {
         "survey": survey.digest,
         "mechanism": survey.title,
@@ -151,9 +152,10 @@ def _losses(
     from deniable.decoders import Unconstrained, decode_all
     from deniable.simulation import simulate
 
-    named = {"likelihood": Unconstrained()} if decoder == "likelihood" else {c: constraint_of(c) for c in CONSTRAINTS}
+    linear = {name: constraint_of(name) or Unconstrained() for name in CONSTRAINTS}
+    named = {decoder: Unconstrained()} if decoder in _OTHERS else linear
     losses: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in named}
-    strategy = decoder_of("likelihood") if decoder == "likelihood" else None
+    strategy = decoder_of(decoder) if decoder in _OTHERS else None
     for start in progress(range(0, repeats, _BATCH), "simulating", after=2.0):
         tallies = [simulate(survey, p, n, rng, symbols=symbols) for _ in range(min(_BATCH, repeats - start))]
         found = decode_all(tallies, candidates=symbols, decoder=strategy, constraint=Unconstrained(), complete=True)

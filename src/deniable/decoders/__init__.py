@@ -3,16 +3,19 @@
 from deniable.decoders.base import Decoder
 from deniable.decoders.constraints import Constraint, Normalized, Projected, Unconstrained
 from deniable.decoders.decoding import decode, decode_all
+from deniable.decoders.empirical_bayes import EmpiricalBayes
 from deniable.decoders.estimate import Estimate, Group
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.raw_reports import likelihood_of_reports
 from deniable.decoders.unallocated import Unallocated
+from deniable.decoders.weighted import WeightedLeastSquares
 
 __all__ = [
     "Constraint",
     "Decoder",
+    "EmpiricalBayes",
     "Estimate",
     "Group",
     "Inversion",
@@ -22,6 +25,7 @@ __all__ = [
     "Projected",
     "Unallocated",
     "Unconstrained",
+    "WeightedLeastSquares",
     "decode",
     "decode_all",
     "likelihood_of_reports",

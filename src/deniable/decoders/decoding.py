@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from deniable.decoders.base import Decoder
 from deniable.decoders.constraints import Constraint, Projected
+from deniable.decoders.empirical_bayes import EmpiricalBayes
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
@@ -26,10 +27,11 @@ def decode(
 ) -> Estimate:
     """Turn counts into a distribution with error bars.
 
-    Without arguments it is the best that is known for the survey: the empirical estimator (`Inversion`) where every
-    symbol has cells of its own, `LeastSquares` over cohorts elsewhere, each `Projected` on the simplex. An open
-    alphabet needs `candidates`: the symbols to look for. They need not be all that was answered: what they do not
-    explain is `Estimate.unallocated`, unless `complete` says that there is nothing else.
+    Without arguments it is the best that is known for every survey, `EmpiricalBayes`. With a constraint alone, it is
+    the unbiased estimate (`Inversion` where every symbol has cells of its own, `LeastSquares` over cohorts elsewhere)
+    under that constraint; the paper's decoders are those, `Projected`. Error bars always belong to the unbiased
+    estimate. An open alphabet needs `candidates`: the symbols to look for. They need not be all that was answered: what
+    they do not explain is `Estimate.unallocated`, unless `complete` says that there is nothing else.
 
     >>> import deniable as dn, numpy as np
     >>> survey = dn.orr(epsilon=4, cells=8, cohorts=16, seed=bytes(16))
@@ -73,7 +75,8 @@ def decode_all(
     symbols = _candidates(survey, candidates)
     design = design_of(survey, symbols, background=survey.alphabet.is_open and not complete)
     if decoder is None:
-        decoder = Inversion() if isinstance(design, BlockDesign) else LeastSquares()
+        plain = Inversion() if isinstance(design, BlockDesign) else LeastSquares()
+        decoder = EmpiricalBayes() if constraint is None else plain
     limit = Projected() if constraint is None else constraint
     if not isinstance(decoder, Decoder):
         raise DecodeError(f"decoder must be a value such as LeastSquares(), got {decoder!r}")

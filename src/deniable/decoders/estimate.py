@@ -13,7 +13,7 @@ from deniable.decoders.base import Decoder, Solution
 from deniable.decoders.constraints import Constraint
 from deniable.decoders.simplex import project
 from deniable.decoders.unallocated import Unallocated
-from deniable.design import BlockDesign, Design, OpenDesign
+from deniable.design import BlockDesign, Design, GramFactor, OpenDesign
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
 from deniable.survey.alphabet import canonical_symbol, symbol_to_json
@@ -66,6 +66,7 @@ class Estimate:
     design: Design
     per_cohort: bool = True
     rest: tuple[float, float] | None = None  # the unallocated mass, under the constraint and raw
+    weights: Floats | None = None  # of the cells, where `raw` is a weighted solution
 
     @classmethod
     def of(
@@ -86,7 +87,8 @@ class Estimate:
         values, raw, rest = constraint.apply(solution.values), solution.raw, None
         if isinstance(design, OpenDesign):
             values, raw, rest = values[:-1], raw[:-1], (float(values[-1]), float(raw[-1]))
-        return cls(tuple(symbols), values, raw, decoder, constraint, tally.copy(), design, per_cohort, rest)
+        copied, weights = tally.copy(), solution.weights
+        return cls(tuple(symbols), values, raw, decoder, constraint, copied, design, per_cohort, rest, weights)
 
     @property
     def n(self) -> int:
@@ -133,6 +135,13 @@ class Estimate:
         """The design without cohorts that sent nothing."""
         return self.design.only(self.tally.reports > 0) if self.per_cohort else self.design
 
+    @cached_property
+    def _factor(self) -> GramFactor:
+        """The factored Gram matrix of the system that `raw` solves."""
+        if self.weights is None:
+            return self._system.factor
+        return GramFactor.of(self._system.weighted_gram(self.weights[self.tally.reports > 0]))
+
     @property
     def _unknowns(self) -> Floats:
         """What was solved for: `raw`, and after it the unallocated mass where there is one."""
@@ -141,14 +150,14 @@ class Estimate:
     @property
     def rank(self) -> int:
         """The rank of H: how many combinations of candidates (and the unallocated mass) the reports determine."""
-        return len(self.symbols) if self._blocks else self._system.factor.rank
+        return len(self.symbols) if self._blocks else self._factor.rank
 
     @property
     def condition(self) -> float:
         """The condition number of H' H over its range; an estimate of it where H has full rank."""
         if isinstance(self.design, BlockDesign):
             return self.design.condition
-        return self._system.factor.condition
+        return self._factor.condition
 
     @cached_property
     def unallocated(self) -> Unallocated | None:
@@ -164,7 +173,7 @@ class Estimate:
         """
         if self.rest is None:
             return None
-        error = float(np.sqrt(max(self._covariance[-1, -1], 0.0))) if self._system.factor.estimable[-1] else np.inf
+        error = float(np.sqrt(max(self._covariance[-1, -1], 0.0))) if self._factor.estimable[-1] else np.inf
         return Unallocated(*self.rest, error)
 
     @property
@@ -200,8 +209,11 @@ class Estimate:
         if self.per_cohort:
             # The plain plug-in m (1 - m) / n is short by (n - 1) / n on average.
             inverse = 1 / reports if observed is None else 1 / (reports - 1)
-        middle = score_covariance(design, mechanism, project(self._unknowns), inverse, n=tally.n, observed=observed)
-        factor = design.factor
+        cells = None if self.weights is None else self.weights[keep]
+        middle = score_covariance(
+            design, mechanism, project(self._unknowns), inverse, n=tally.n, observed=observed, cells=cells
+        )
+        factor = self._factor
         half = factor.solve(middle)
         full = factor.solve(np.ascontiguousarray(half.T))
         return (full + full.T) / 2
@@ -219,7 +231,7 @@ class Estimate:
             variances = inversion_variances(self._blocks, self.tally.survey.mechanism, columns, self.n, edge=edge)
             return np.sqrt(variances)
         spread = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-        return np.where(self._system.factor.estimable[: len(spread)], spread, np.inf)
+        return np.where(self._factor.estimable[: len(spread)], spread, np.inf)
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:

@@ -74,15 +74,17 @@ class LeastSquares(Decoder):
         return np.stack([row for row in rows if row is not None])
 
 
-def conjugate_gradients(design: Design, right: Floats, tolerance: float, most: int = 500) -> Floats | None:
-    """G^+ b by preconditioned conjugate gradients from zero, or None if that did not converge.
+def conjugate_gradients(
+    design: Design, right: Floats, tolerance: float, most: int = 500, *, weights: Floats | None = None
+) -> Floats | None:
+    """G^+ b by preconditioned conjugate gradients from zero, or None if that did not converge; G = H' diag(w) H.
 
     The preconditioner is a I + b w w' with w = H' 1. Because w is in the range of H', every iterate is too, so the
     limit is the solution of least norm, preconditioned or not.
     """
-    ones = np.ones(design.symbols)
-    w = design.adjoint(np.ones((design.cohorts, design.cells)))
-    trace, total = float(w.sum()), float((design.forward(ones) ** 2).sum())
+    cells = np.ones((design.cohorts, design.cells)) if weights is None else weights
+    w = design.adjoint(cells)
+    trace, total = float(w.sum()), float((cells * design.forward(np.ones(design.symbols)) ** 2).sum())
     s = design.symbols
     off = (total - trace) / (s * (s - 1)) if s > 1 else 0.0
     a = max(trace / s - off, 1e-12 * trace / s)
@@ -100,7 +102,7 @@ def conjugate_gradients(design: Design, right: Floats, tolerance: float, most: i
     if first <= 0:
         return x
     for _ in range(most):
-        q = design.adjoint(design.forward(d))
+        q = design.adjoint(cells * design.forward(d))
         step = rho / float(d @ q)
         x += step * d
         r -= step * q

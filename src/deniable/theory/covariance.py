@@ -107,10 +107,12 @@ def score_covariance(
     *,
     n: int | None = None,
     observed: Floats | None = None,
+    cells: Floats | None = None,
 ) -> Floats:
     """M = Cov(H' u): with `inverse` = 1 / n_c per cohort, or, without it, jointly for n reports.
 
-    `observed` column frequencies stand in for m = miss + r H p where they are given.
+    `observed` column frequencies stand in for m = miss + r H p where they are given. With weights of the cells, shape
+    (C, k), it is Cov(H' diag(w) u).
     """
     miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
     m = miss + r * design.forward(p) if observed is None else observed
@@ -127,6 +129,10 @@ def score_covariance(
     # Sets, in which an answer occupies one cell: H_c' 1 = 1, so what they add is of rank two.
     a, b = _excess(mechanism)
     d = d - a - 2 * b * x
+    if cells is not None:
+        assert not a
+        assert not b
+        d, e = d * cells**2, e * cells
     middle = design.weighted_gram(weights[:, None] * d)
     if a or b:
         scores = design.cohort_scores(x) @ weights
@@ -134,9 +140,9 @@ def score_covariance(
     pulled = design.cohort_scores(e)
     middle -= (pulled * weights) @ pulled.T
     if bits and design.hashes > 1:
-        middle += r**2 * design.pair_gram(p, weights)
+        middle += r**2 * design.pair_gram(p, weights, cells)
     if inverse is None:
-        means = design.cohort_scores(m)
+        means = design.cohort_scores(m if cells is None else m * cells)
         middle += (means * weights) @ means.T
         total = means.sum(axis=1)
         assert n is not None

@@ -1,0 +1,298 @@
+"""Empirical Bayes: shrink every noisy estimate towards what shares in this very population look like.
+
+The unbiased estimates of many symbols say together how shares are spread; that is the prior (`prior`). Each symbol's
+own estimate, with its known variance, then gives its posterior, and the answer is the point of the simplex that the
+posteriors ask for. Where noise is small this is the projected estimate, nearly; where it is large it is far better.
+
+Symbols with cells of their own (block designs) are observed one by one. Over cohorts symbols share cells, so what one
+of them is seen as depends on what is believed about the others. Expectation propagation (Minka 2001) settles that: the
+regression with a normal belief about each symbol gives what the reports alone say about it (its cavity), the prior
+turns that into a new belief, and so on. With few cohorts this is what makes the difference: the reports determine
+little, and the prior that most shares are small determines the rest.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.decoders.base import Decoder, Solution, unbias
+from deniable.decoders.least_squares import LeastSquares
+from deniable.decoders.prior import Observations, Posterior, posterior
+from deniable.decoders.simplex import project
+from deniable.decoders.weighted import WeightedLeastSquares, cell_weights
+from deniable.design import BlockDesign, Design, OpenDesign
+from deniable.errors import DecodeError
+from deniable.tally import Tally
+from deniable.theory.covariance import inversion_variances
+
+__all__ = ["EmpiricalBayes", "shrink"]
+
+Floats = npt.NDArray[np.float64]
+
+_FEW, _ENOUGH = 8, 24  # symbols up to which nothing can be learned from the others, and from which it can
+_DENSE_AT_MOST = 512  # unknowns up to which the regression is inverted; beyond, its diagonal is that of random hashing
+_LOOSE = 0.03  # unknowns an equation below which symbols hardly disturb each other: one round is enough
+_ROUNDS = 6  # where equations are scarce, half as many where they are not, twice where they are too few
+_STEP = 0.4  # of each round towards the new beliefs
+
+
+@dataclass(frozen=True, slots=True)
+class EmpiricalBayes(Decoder):
+    """The posterior under a prior that is fitted to the unbiased estimates; what `decode` uses by default.
+
+    `loss` says which distance to the population should be small. For "l1" the answer is between the posterior means,
+    projected, and the quantiles of one common level that add up to one, which are optimal if the fitted prior is right
+    (the means forgive it more); for "l2" it is the projected means. Up to eight symbols have too little to learn
+    from each other: there it is the projected estimate, and up to 24 a mixture of both.
+
+    Its l1 loss relative to least squares and projection is .2 to 1 (docs/results/decoders.md). The error bars beside it
+    are those of the unbiased estimate.
+
+    >>> import deniable as dn
+    >>> survey, p = dn.subset(symbols=64, epsilon=1), dn.lab.zipf(64, 1)
+    >>> tally = dn.simulate(survey, p, n=20_000, rng=np.random.default_rng(0))
+    >>> projected = dn.decode(tally, decoder=dn.Inversion())
+    >>> shrunk = dn.decode(tally, decoder=EmpiricalBayes())
+    >>> bool(np.abs(shrunk.probabilities - p).sum() < 0.9 * np.abs(projected.probabilities - p).sum())
+    True
+    """
+
+    loss: str = "l1"
+
+    def __post_init__(self) -> None:
+        if self.loss not in ("l1", "l2"):
+            raise DecodeError(f"loss must be 'l1' or 'l2', got {self.loss!r}")
+
+    def solve(self, tallies: Sequence[Tally], design: Design) -> list[Solution]:
+        if isinstance(design, BlockDesign):
+            return [self._blocks(tally, design) for tally in tallies]
+        plain = LeastSquares().solve(tallies, design)
+        return [
+            Solution(self._cohorts(tally, design, solution.raw), solution.raw)
+            for tally, solution in zip(tallies, plain, strict=True)
+        ]
+
+    def _blocks(self, tally: Tally, design: BlockDesign) -> Solution:
+        raw = design.invert(unbias(tally))
+        mechanism = tally.survey.mechanism
+        miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
+        if design.blocks == 1:
+            q = design.occupied * miss + design.shared * r
+            p = q + r * design.distance
+            base, slope = np.full(len(raw), q * (1 - q) / (p - q) ** 2), (1 - p - q) / (p - q)
+        else:
+            # A symbol's share adds to the reports in its own cells, and not to those beside them in its block.
+            within = 1 - design.shared / design.occupied
+            slope = within**2 * design.occupied / (r * design.distance**2)
+            columns = np.maximum(tally.counts / tally.n, 0.5 / tally.n)
+            variances = inversion_variances(design, mechanism, columns, 1)
+            base = np.maximum(variances - slope * np.maximum(raw, 0.0), 0.3 * variances)
+        return Solution(shrink(Observations(raw, base / tally.n, slope / tally.n), self.loss), raw)
+
+    def _cohorts(self, tally: Tally, design: Design, raw: Floats) -> Floats:
+        regression = _Regression(tally, design, self.loss)
+        if regression.size <= _FEW:
+            return project(WeightedLeastSquares().solve([tally], design)[0].raw)
+        return regression.settle(project(raw))
+
+
+def shrink(seen: Observations, loss: str = "l1", total: float = 1.0) -> Floats:
+    """Shares that add up to `total`, from noisy observations of them and nothing else.
+
+    >>> noisy = 1 / 40 + np.array([0.02, -0.02] * 20)
+    >>> shrink(Observations(noisy, np.full(40, 4e-4), 0.0)).round(2)[:4]
+    array([0.03, 0.02, 0.03, 0.02])
+    """
+    return _answer(seen, posterior(seen) if len(seen.values) > _FEW else None, loss, total)
+
+
+def _answer(seen: Observations, known: Posterior | None, loss: str, total: float) -> Floats:
+    projected = total * project(seen.values / total) if total > 0 else np.zeros_like(seen.values)
+    if known is None or total <= 0:
+        return projected
+    trust = min((len(projected) - _FEW) / (_ENOUGH - _FEW), 1.0)
+    found = total * project(known.means / total)
+    if loss == "l1":
+        # Means forgive a prior that is a little off; the more shares are zero, the more they smear.
+        sparse = max(0.5, float(known.zero.mean()))
+        found += sparse * (known.quantiles(total) - found)
+    return np.asarray((1 - trust) * projected + trust * found)
+
+
+@dataclass(frozen=True)
+class _Belief:
+    """A normal belief about each unknown: its precision, and precision times mean."""
+
+    precision: Floats
+    pull: Floats
+
+
+class _Regression:
+    """The reports of many cohorts as a regression on the unknowns, and the beliefs about them."""
+
+    def __init__(self, tally: Tally, design: Design, loss: str) -> None:
+        self.tally, self.design, self.loss = tally, design, loss
+        self.u = unbias(tally)
+        self.open = isinstance(design, OpenDesign)
+        self.size = design.symbols - self.open
+        listed = design.listed if isinstance(design, OpenDesign) else design
+        seats = listed.adjoint(np.ones_like(self.u))
+        together = float((listed.forward(np.ones(self.size)) ** 2).sum()) - float(seats.sum())
+        # How much of a symbol's cells any other symbol shares.
+        self.overlap = together / max(self.size * (self.size - 1), 1) / float(seats.mean())
+        known = 0 if design.hashes > 1 else 1  # cells of one-hot answers add up to one in each cohort
+        self.equations = int((tally.reports > 0).sum()) * (design.cells - known)
+
+    def settle(self, found: Floats) -> Floats:
+        """Beliefs and cavities in turn; the answer that the last cavities, or their average, give."""
+        crowding = self.size / max(self.equations, 1)
+        unknowns = self.design.symbols
+        wide = np.full(unknowns, (self.size / 4) ** 2)
+        belief = nothing = _Belief(np.zeros(unknowns), np.zeros(unknowns))
+        rounds = 1 if crowding < _LOOSE else _ROUNDS // 2 if crowding < 0.2 else _ROUNDS
+        if crowding >= 1:
+            rounds *= 2
+        answers = []
+        for turn in range(rounds):
+            if turn < 3:  # the weights of the cells have settled by then
+                system = self._system(cell_weights(self.tally, self.design, found))
+            values, variances = system.cavities(belief)
+            if belief is nothing and (crowding > 0.5 or variances.max() > 1):
+                # The reports alone do not determine every symbol, so start from a wide belief.
+                belief = _Belief(wide, wide / self.size)
+                values, variances = system.cavities(belief)
+            found, belief = self._round(values, variances, belief, 1.0 if turn == 0 else _STEP)
+            answers.append(found)
+        if crowding >= 1:  # beliefs may circle where equations are short: take their middle
+            found = np.mean(answers[rounds // 2 :], axis=0)
+        return found
+
+    def _system(self, weights: Floats) -> "_System":
+        right = self.design.adjoint(weights * self.u)
+        if self.design.symbols <= _DENSE_AT_MOST:
+            return _Dense(self.design.weighted_gram(weights), right)
+        return _Random(self.design, weights, right, self.overlap, self.equations)
+
+    def _round(self, values: Floats, variances: Floats, belief: _Belief, step: float) -> tuple[Floats, _Belief]:
+        """From cavities to an answer, and to the beliefs that the prior makes of them."""
+        rest, rest_mean, rest_variance = 0.0, np.zeros(0), np.zeros(0)
+        if self.open:
+            rest_mean, rest_variance = _spike_and_slab(float(values[-1]), float(variances[-1]))
+            rest = float(rest_mean[0])
+        listed, spread = values[: self.size], variances[: self.size]
+        slope = self._slope(spread, listed)
+        base = np.maximum(spread - slope * np.clip(listed, 0.0, 1.0), 0.3 * spread)
+        seen = Observations(listed, base, slope)
+        known = posterior(seen)
+        answer = _answer(seen, known, self.loss, 1 - rest)
+        means = np.concatenate([known.means, rest_mean])
+        left = np.maximum(np.concatenate([known.variances, rest_variance]), 1e-4 * variances)
+        precision = np.maximum(1 / left - 1 / variances, 1e-6 / variances)
+        pull = means / left - values / variances
+        mixed = _Belief(
+            (1 - step) * belief.precision + step * precision,
+            (1 - step) * belief.pull + step * pull,
+        )
+        return np.append(answer, rest) if self.open else answer, mixed
+
+    def _slope(self, variances: Floats, values: Floats) -> float:
+        """How the variance of an estimate grows with the share: that of one report, times what sharing cells costs."""
+        mechanism = self.tally.survey.mechanism
+        hit, miss = float(mechanism.hit), float(mechanism.miss)
+        q = miss + (hit - miss) * self.overlap
+        gap = (hit - miss) * (1 - self.overlap)
+        if gap <= 0:
+            return 0.0
+        base, slope = q * (1 - q) / gap**2 / self.tally.n, (1 - hit - q) / gap / self.tally.n
+        alone = np.maximum(base + slope * np.clip(values, 0.0, 1.0), 1e-3 * base)
+        return slope * float(np.median(variances / alone))
+
+
+class _System:
+    """The normal equations of a weighted regression."""
+
+    def cavities(self, belief: _Belief) -> tuple[Floats, Floats]:
+        """What the reports say about each unknown, given the beliefs about the others: values and variances."""
+        mean, variance = self._solved(belief)
+        # Taking the unknown's own belief out again leaves a little even where the reports say nothing.
+        precision = np.maximum(1 / variance - belief.precision, 1e-9 / variance)
+        return (mean / variance - belief.pull) / precision, 1 / precision
+
+    def _solved(self, belief: _Belief) -> tuple[Floats, Floats]:
+        raise NotImplementedError
+
+
+class _Dense(_System):
+    def __init__(self, gram: Floats, right: Floats) -> None:
+        self.gram, self.right = gram, right
+        self.ridge = 1e-12 * float(np.trace(gram)) / len(gram)
+
+    def _solved(self, belief: _Belief) -> tuple[Floats, Floats]:
+        from scipy.linalg import cho_factor, cho_solve
+
+        filled = self.gram.copy()
+        filled[np.diag_indices_from(filled)] += belief.precision + self.ridge
+        factor = cho_factor(filled, lower=True, overwrite_a=True, check_finite=False)
+        inverse = cho_solve(factor, np.eye(len(filled)), overwrite_b=True, check_finite=False)
+        return inverse @ (self.right + belief.pull), np.ascontiguousarray(np.diag(inverse))
+
+
+class _Random(_System):
+    """The same for many unknowns: solved by iteration, the diagonal of the inverse by the law of random matrices.
+
+    With R equations, and d_i the information about unknown i were it alone, the inverse has 1 / (l_i + d_i e) on its
+    diagonal, l the precision of the beliefs and 1 / e = 1 + sum_j (d_j / R) / (l_j + d_j e) (Marchenko and Pastur).
+    """
+
+    def __init__(self, design: Design, weights: Floats, right: Floats, overlap: float, equations: int) -> None:
+        self.design, self.weights, self.right, self.equations = design, weights, right, equations
+        self.seats = design.adjoint(weights)
+        self.alone = self.seats * (1 - overlap)
+
+    def _solved(self, belief: _Belief) -> tuple[Floats, Floats]:
+        open_ = isinstance(self.design, OpenDesign)
+        alone, held = (self.alone[:-1], belief.precision[:-1]) if open_ else (self.alone, belief.precision)
+        kept = 1.0
+        for _ in range(200):
+            fresh = 1 / (1 + float((alone / (held + alone * kept)).sum()) / self.equations)
+            if abs(fresh - kept) < 1e-9:
+                break
+            kept = (kept + fresh) / 2
+        variance = 1 / (held + alone * kept)
+        if open_:  # the rest is one minus the sum of the others
+            variance = np.append(variance, 1 / (belief.precision[-1] + 1 / float(variance.sum())))
+        return self._iterated(belief), variance
+
+    def _iterated(self, belief: _Belief) -> Floats:
+        scale = self.seats + belief.precision
+        right = self.right + belief.pull
+        x = np.zeros_like(right)
+        r = right.copy()
+        z = r / scale
+        d = z.copy()
+        rho = first = float(r @ z)
+        for _ in range(300):
+            if rho <= 1e-14 * first:
+                break
+            q = self.design.adjoint(self.weights * self.design.forward(d)) + belief.precision * d
+            step = rho / float(d @ q)
+            x += step * d
+            r -= step * q
+            z = r / scale
+            old, rho = rho, float(r @ z)
+            d = z + rho / old * d
+        return x
+
+
+def _spike_and_slab(value: float, variance: float) -> tuple[Floats, Floats]:
+    """Mean and variance of the unallocated mass: nothing, or anything from 0 to 1, one as likely as the other."""
+    places = (np.arange(4096) + 0.5) / 4096
+    fit = -0.5 * (value - places) ** 2 / variance
+    none = -0.5 * value**2 / variance
+    top = max(float(fit.max()), none)
+    masses, spike = np.exp(fit - top) / len(places), float(np.exp(none - top))
+    total = float(masses.sum()) + spike
+    mean = float(masses @ places) / total
+    return np.array([mean]), np.array([max(float(masses @ places**2) / total - mean**2, 1e-12)])

@@ -1,0 +1,243 @@
+"""What shares look like in this population, learned from the noisy estimates themselves: a prior for empirical Bayes.
+
+Each estimate is a noisy observation of a share p >= 0 with known variance. A prior on p says how shares are spread: so
+many at zero, so many around each size. Several families are fitted and averaged:
+
+* a family mixes an atom at zero with log-normal bumps, a fixed relative width apart: wide bumps for populations whose
+  shares spread smoothly, narrow ones for populations in which many shares are equal. Where noise hides such detail
+  bumps are as wide as the noise allows to tell;
+* its weights are found by predictive recursion (Newton 2002): observations are visited one by one, each moving the
+  weights a little towards its own posterior. The product of the predictions along the way is the evidence. A few steps
+  of expectation maximisation follow, the more the more symbols there are; its limit, the maximum of the likelihood,
+  collapses on a few atoms, which is too sure of itself;
+* families, and what they first believe about how many shares are zero, are averaged by their evidence, so nobody has
+  to choose.
+
+Orders are fixed pseudo-random ones over the sorted observations: the answer depends on nothing but the data.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Observations", "Posterior", "posterior"]
+
+Floats = npt.NDArray[np.float64]
+
+_NODES = 64  # of the quadrature over each share
+_REACH = 6.0  # standard deviations that it covers
+_FITTED = 1024  # observations that the weights are learned from, evenly spread over the sorted ones
+_ORDERS = 8
+_DECAY = 2 / 3
+_STEPS = (8, 64)  # of expectation maximisation: one for so many observations, and at most so many
+_WIDTHS = (1.0, 0.3, 0.1)  # of the bumps, on the logarithm
+_LEVEL_WIDTH = 0.03  # of the bumps near 1 / S, where a flat population has all its shares
+_ATOMS = (0.1, 0.5, 0.9)  # what a family first believes about how many shares are zero
+_RESOLVED = 0.15  # standard deviations below which no width can be told from another
+_NORMAL_FROM = 1e7  # counts behind an observation from which its law is normal
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Unbiased estimates of shares; the variance of one is base + slope * p.
+
+    With a positive slope that is a count of noise and answers: N = (x + base / slope) / slope is Poisson with the mean
+    (p + base / slope) / slope, which has this variance, and the skewness of small counts.
+    """
+
+    values: Floats
+    base: Floats
+    slope: float
+
+    def log_likelihood(self, shares: Floats) -> Floats:
+        """Up to a constant for each observation; `shares` has shape (S, G)."""
+        x, base = self.values[:, None], self.base[:, None]
+        if self.slope <= 0 or float(np.median(self.base)) > _NORMAL_FROM * self.slope**2:
+            variance = np.maximum(base + self.slope * shares, 1e-3 * base)
+            return np.asarray(-0.5 * (x - shares) ** 2 / variance - 0.5 * np.log(variance))
+        shift = base / self.slope
+        counted = x + shift > 0  # least squares can fall below what a count could give
+        centre = np.where(counted, x + shift, 1.0)
+        excess = np.where(counted, (shares - x) / centre, 0.0)
+        poisson = centre / self.slope * (np.log1p(excess) - excess)
+        return np.asarray(np.where(counted, poisson, -(shares + shift) / self.slope))
+
+    def nodes(self) -> tuple[Floats, Floats]:
+        """Where the posterior of each share can be, and the weights of the midpoint rule there."""
+        t = (np.arange(_NODES) + 0.5) / _NODES
+        least = 1e-3 * self.base
+        up = np.maximum(self.values, 0.0)
+        spread = np.sqrt(np.maximum(self.base + self.slope * up, least))
+        wider = np.sqrt(np.maximum(self.base + self.slope * (up + _REACH * spread), least))
+        high, low = up + _REACH * np.maximum(spread, wider), np.maximum(self.values - _REACH * spread, 0.0)
+        span, near = (high - low)[:, None], (low == 0)[:, None]
+        # Close to zero the nodes crowd towards it, so that small bumps are seen.
+        places = np.where(near, span * t**2, low[:, None] + span * t)
+        return places, np.where(near, span * 2 * t, span) / _NODES
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """What is known about each share after all: masses on places, shape (S, G), and on zero."""
+
+    places: Floats
+    masses: Floats
+    zero: Floats
+
+    @property
+    def means(self) -> Floats:
+        return np.asarray((self.masses * self.places).sum(axis=1))
+
+    @property
+    def variances(self) -> Floats:
+        return np.asarray((self.masses * self.places**2).sum(axis=1) - self.means**2)
+
+    def quantiles(self, total: float) -> Floats:
+        """The quantiles of one common level, the one at which they add up to `total`.
+
+        Of all vectors with that sum it has the smallest expected l1 distance to the shares.
+        """
+        ladder = np.concatenate([self.zero[:, None], self.zero[:, None] + self.masses.cumsum(axis=1)], axis=1)
+        ladder[:, 1:] -= self.masses / 2  # a node's mass lies around it
+        steps = np.concatenate([np.zeros((len(self.zero), 1)), self.places], axis=1)
+        rows, last = np.arange(len(ladder)), ladder.shape[1] - 1
+
+        def at(level: float) -> Floats:
+            above = (ladder <= level).sum(axis=1)
+            j = np.clip(above, 1, last)
+            low, high = ladder[rows, j - 1], ladder[rows, j]
+            part = np.clip((level - low) / np.maximum(high - low, 1e-300), 0.0, 1.0)
+            found = steps[rows, j - 1] + part * (steps[rows, j] - steps[rows, j - 1])
+            return np.asarray(np.where(above == 0, 0.0, found))
+
+        low, high = 0.0, 1.0
+        for _ in range(50):
+            level = (low + high) / 2
+            low, high = (level, high) if at(level).sum() < total else (low, level)
+        found = at((low + high) / 2)
+        reached = float(found.sum())
+        return found * (total / reached) if reached > 0 else np.full(len(found), total / len(found))
+
+
+def posterior(seen: Observations) -> Posterior:
+    """The posterior of each share, under the average of the fitted priors.
+
+    >>> shares = np.repeat([0.0, 0.02], [50, 50])
+    >>> noise = 0.003 * np.array([1.0, -1.0, 0.4, -0.4] * 25)
+    >>> found = posterior(Observations(shares + noise, np.full(100, 9e-6), 0.0))
+    >>> bool(np.abs(found.means - shares).sum() < np.abs(noise).sum() / 2)
+    True
+    """
+    size = len(seen.values)
+    places, widths = seen.nodes()
+    log_places = np.log(places)
+    inside, at_zero = seen.log_likelihood(places), seen.log_likelihood(np.zeros((size, 1)))[:, 0]
+    top = np.maximum(inside.max(axis=1), at_zero)
+    # Densities are those of log p, so the likelihood carries the 1 / p.
+    likelihood = np.exp(inside - top[:, None]) * widths / places
+    at_zero = np.exp(at_zero - top)
+    order = np.argsort(seen.values, kind="stable")
+    if size > _FITTED:
+        order = order[np.linspace(0, size - 1, _FITTED).astype(np.intp)]
+    bumps = _families(seen)
+    lowest, highest = bumps[0][0][0] - 5, bumps[0][0][-1] + 5
+    fine = np.linspace(lowest, highest, 2048)
+    evidences, zeros, densities = [], [], []
+    for centres, taus in bumps:
+        rows = [_bump_weights(likelihood[part], log_places[part], centres, taus) for part in _parts(order)]
+        table = np.concatenate([at_zero[order, None], np.concatenate(rows)], axis=1) + 1e-300
+        shape = _bumps(fine, centres, taus)
+        for weights, evidence in _fitted(table, taus):
+            evidences.append(evidence)
+            zeros.append(weights[0])
+            densities.append(shape @ weights[1:])
+    trust = np.exp(np.array(evidences) - max(evidences))
+    trust[trust < 1e-6 * trust.sum()] = 0.0
+    trust /= trust.sum()
+    masses, zero = np.zeros_like(places), np.zeros(size)
+    for part, atom, density in zip(trust, zeros, densities, strict=True):
+        if part == 0:
+            continue
+        some = likelihood * np.interp(log_places, fine, density)
+        none = at_zero * atom
+        scale = part / (some.sum(axis=1) + none)
+        masses += some * scale[:, None]
+        zero += none * scale
+    return Posterior(places, masses, zero)
+
+
+def _families(seen: Observations) -> list[tuple[Floats, Floats]]:
+    """Centres and widths of the bumps of each family, on the logarithm."""
+    size, base = len(seen.values), float(np.median(seen.base))
+    spread = np.sqrt(base)
+    low = np.log(min(0.05 * spread, 0.2 / size))
+    high = np.log(min(max(float(seen.values.max()), spread) * 1.5, 1.5))
+
+    def ladder(low: float, high: float, width: float) -> tuple[Floats, Floats]:
+        centres, widths = [low], []
+        while True:
+            share = np.exp(centres[-1])
+            noise = np.sqrt(max(base + seen.slope * share, 1e-3 * base)) / share
+            widths.append(min(max(_RESOLVED * noise, width), 1.0))
+            if centres[-1] > high:
+                return np.array(centres), np.array(widths)
+            centres.append(centres[-1] + widths[-1])
+
+    found = [ladder(low, high, width) for width in _WIDTHS]
+    level, coarse = ladder(np.log(0.2 / size), np.log(5 / size), _LEVEL_WIDTH), ladder(low, high, 0.3)
+    found.append((np.concatenate([coarse[0], level[0]]), np.concatenate([coarse[1], level[1]])))
+    return found
+
+
+def _parts(order: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
+    return np.array_split(order, max(1, len(order) // 128))
+
+
+def _bumps(logs: Floats, centres: Floats, taus: Floats) -> Floats:
+    z = (logs[..., None] - centres) / taus
+    return np.asarray(np.exp(-0.5 * z * z) / (taus * np.sqrt(2 * np.pi)))
+
+
+def _bump_weights(likelihood: Floats, logs: Floats, centres: Floats, taus: Floats) -> Floats:
+    """How likely each observation is under each bump, shape (S, K)."""
+    return np.asarray((likelihood[:, None, :] @ _bumps(logs, centres, taus))[:, 0])
+
+
+def _fitted(table: Floats, taus: Floats) -> list[tuple[Floats, float]]:
+    """The weights of atom and bumps from each first belief about the atom, and the log evidence of that belief."""
+    orders = np.tile(_fixed_orders(len(table)), (len(_ATOMS), 1))
+    starts = [np.append(atom, (1 - atom) * taus / taus.sum()) for atom in _ATOMS]
+    weights = np.repeat(starts, _ORDERS, axis=0)
+    evidence = np.zeros(len(weights))
+    for step in range(len(table)):
+        pulled = weights * table[orders[:, step]]
+        total = pulled.sum(axis=1)
+        evidence += np.log(total)
+        gain = (step + 2) ** -_DECAY
+        weights *= 1 - gain
+        weights += pulled * (gain / total)[:, None]
+    found = []
+    for mean, logs in zip(
+        weights.reshape(len(_ATOMS), _ORDERS, -1).mean(axis=1), evidence.reshape(len(_ATOMS), _ORDERS), strict=True
+    ):
+        top = float(logs.max())
+        found.append((_refined(table, mean), top + float(np.log(np.exp(logs - top).mean()))))
+    return found
+
+
+def _refined(table: Floats, weights: Floats) -> Floats:
+    """Some steps of expectation maximisation."""
+    each, most = _STEPS
+    for _ in range(min(len(table) // each, most)):
+        weights = weights * (table.T @ (1 / (table @ weights))) / len(table)
+    return weights
+
+
+def _fixed_orders(size: int) -> npt.NDArray[np.intp]:
+    """A few orders of `size` things that look random and never change (splitmix64)."""
+    words = np.arange(1, size * _ORDERS + 1, dtype=np.uint64)
+    words *= np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.argsort((words ^ (words >> np.uint64(31))).reshape(_ORDERS, size), axis=1, kind="stable")

@@ -1,0 +1,201 @@
+"""The prior that is learned from the estimates, the posterior, and the decoder made of them."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import deniable as dn
+from deniable.decoders import prior
+from deniable.decoders.empirical_bayes import _Belief, _Dense, _Random, _spike_and_slab, shrink
+from deniable.decoders.prior import Observations, Posterior, posterior
+from deniable.decoders.simplex import project
+from deniable.design import design_of
+
+Floats = npt.NDArray[np.float64]
+
+
+def noisy(p: Floats, deviation: float, seed: int = 0) -> Observations:
+    error = np.random.default_rng(seed).normal(0, deviation, len(p))
+    return Observations(p + error - error.mean(), np.full(len(p), deviation**2), 0.0)
+
+
+def l1(found: Floats, p: Floats) -> float:
+    return float(np.abs(found - p).sum())
+
+
+def test_posterior_is_that_of_a_known_prior() -> None:
+    """Two sizes of shares, well apart: the posterior of each is the one a person who knew them would have."""
+    p = np.repeat([0.001, 0.01], [600, 40])
+    seen = noisy(p, 0.002)
+    found = posterior(seen).means
+    odds = 40 / 600 * np.exp((-((seen.values - 0.01) ** 2) + (seen.values - 0.001) ** 2) / (2 * 0.002**2))
+    known = 0.001 + 0.009 * odds / (1 + odds)
+    plain = l1(project(seen.values), p)
+    assert np.abs(found - known).max() < 0.003
+    assert l1(found, known) < 0.2 * plain
+    assert l1(found, p) < 0.25 * plain
+
+
+def test_masses_add_up_and_moments_are_theirs() -> None:
+    known = posterior(noisy(dn.lab.zipf(100, 1), 0.003))
+    np.testing.assert_allclose(known.masses.sum(axis=1) + known.zero, 1, rtol=1e-12)
+    assert (known.masses >= 0).all()
+    assert (known.variances > 0).all()
+    by_hand = Posterior(np.array([[1.0, 3.0]]), np.array([[0.25, 0.25]]), np.array([0.5]))
+    assert by_hand.means == pytest.approx([1.0])
+    assert by_hand.variances == pytest.approx([0.25 + 9 * 0.25 - 1])
+
+
+def test_quantiles_have_one_level_and_the_sum() -> None:
+    places = np.tile(np.linspace(0.01, 1, 100), (3, 1)) * np.array([[0.1], [0.4], [1.0]])
+    known = Posterior(places, np.full((3, 100), 0.01), np.zeros(3))
+    found = known.quantiles(1.0)
+    assert found.sum() == pytest.approx(1, abs=1e-12)
+    np.testing.assert_allclose(found / found[2], [0.1, 0.4, 1.0], rtol=1e-6)
+    nothing = Posterior(places, np.zeros((3, 100)), np.ones(3))
+    np.testing.assert_allclose(nothing.quantiles(0.6), [0.2, 0.2, 0.2])
+
+
+@pytest.mark.parametrize("slope", [0.0, 1e-5, 1e-3, -1e-6])
+def test_log_likelihood_has_the_stated_moments(slope: float) -> None:
+    """Its curvature at the observation is one over the variance base + slope x."""
+    x = np.array([0.02])
+    seen = Observations(x, np.array([4e-6]), slope)
+    step = 1e-6
+    around = seen.log_likelihood(x[:, None] + np.array([[-step, 0.0, step]]))[0]
+    bend = (around[0] - 2 * around[1] + around[2]) / step**2
+    assert -1 / bend == pytest.approx(4e-6 + slope * 0.02, rel=2e-2 if slope <= 0 else 1e-3)
+
+
+def test_few_counts_are_poisson() -> None:
+    """Three reports seen where two were noise: the likelihood of the share is that of a Poisson count."""
+    n, miss = 1000, 0.002
+    seen = Observations(np.array([3 / n - miss]), np.array([miss / n]), 1 / n)
+    shares = np.array([[0.0, 0.001, 0.005]])
+    count = 3 * np.log(n * (miss + shares)) - n * (miss + shares)
+    np.testing.assert_allclose(np.diff(seen.log_likelihood(shares)), np.diff(count), rtol=1e-9)
+    below = Observations(np.array([-0.01]), np.array([miss / n]), 1 / n)  # less than any count gives
+    np.testing.assert_allclose(np.diff(below.log_likelihood(shares)), -n * np.diff(shares), rtol=1e-9)
+
+
+def test_nothing_but_the_data_decides() -> None:
+    seen = noisy(dn.lab.geometric(300, 60), 0.004)
+    order = np.random.default_rng(1).permutation(300)
+    turned = Observations(seen.values[order], seen.base[order], seen.slope)
+    np.testing.assert_allclose(shrink(turned), shrink(seen)[order], atol=1e-12)
+    assert (prior._fixed_orders(50) == prior._fixed_orders(50)).all()
+    assert len({tuple(row) for row in prior._fixed_orders(50).tolist()}) == 8
+    assert sorted(prior._fixed_orders(50)[3].tolist()) == list(range(50))
+
+
+def test_few_symbols_are_projected_and_the_step_to_more_is_gradual() -> None:
+    for size in (2, 8):
+        seen = noisy(dn.lab.zipf(size, 1), 0.1)
+        np.testing.assert_array_equal(shrink(seen), project(seen.values))
+    ten = noisy(dn.lab.uniform(10), 0.1)
+    assert 0 < l1(shrink(ten), project(ten.values)) < 0.2
+
+
+@pytest.mark.parametrize("loss", ["l1", "l2"])
+@pytest.mark.parametrize("size", [9, 100, 3000])
+def test_answers_are_distributions(size: int, loss: str) -> None:
+    for total in (1.0, 0.3):
+        found = shrink(noisy(total * dn.lab.zipf(size, 1), 0.01), loss, total)
+        assert found.min() >= 0
+        assert found.sum() == pytest.approx(total, abs=1e-9)
+    assert not shrink(noisy(np.zeros(size), 0.01), loss, 0.0).any()
+
+
+def test_loss_must_be_known() -> None:
+    with pytest.raises(dn.DecodeError, match=r"^loss must be 'l1' or 'l2', got 'l3'$"):
+        dn.EmpiricalBayes("l3")
+
+
+def test_it_is_the_default_and_error_bars_stay_those_of_the_unbiased_estimate() -> None:
+    survey = dn.subset(symbols=40, epsilon=1)
+    tally = dn.simulate(survey, dn.lab.zipf(40, 1), 10**5, np.random.default_rng(0))
+    default, plain = dn.decode(tally), dn.decode(tally, constraint=dn.Projected())
+    assert default.decoder == dn.EmpiricalBayes()
+    assert plain.decoder == dn.Inversion()
+    np.testing.assert_array_equal(default.raw, plain.raw)
+    np.testing.assert_array_equal(default.intervals(), plain.intervals())
+    hashed = dn.orr(epsilon=2, cells=8, cohorts=64, seed=bytes(16))
+    tally = dn.simulate(hashed, dn.lab.zipf(40, 1), 10**5, np.random.default_rng(0), symbols=range(40))
+    default, plain = (dn.decode(tally, candidates=range(40), constraint=c) for c in (None, dn.Projected()))
+    assert plain.decoder == dn.LeastSquares()
+    np.testing.assert_array_equal(default.intervals(), plain.intervals())
+
+
+@pytest.mark.parametrize(("cells", "cohorts"), [(8, 32), (8, 40), (2, 200)])
+def test_a_few_common_answers_are_found_with_fewer_equations_than_symbols(cells: int, cohorts: int) -> None:
+    """Least squares has its worst error here; the belief that most shares are small makes up for the equations."""
+    p = dn.lab.zipf(256, 2)
+    survey = dn.orr(symbols=256, epsilon=4, cells=cells, cohorts=cohorts, seed=bytes(16))
+    tally = dn.simulate(survey, p, 10**6, np.random.default_rng(2))
+    plain = l1(dn.decode(tally, constraint=dn.Projected()).probabilities, p)
+    assert l1(dn.decode(tally).probabilities, p) < 0.4 * plain
+
+
+def test_what_no_candidate_explains_is_kept_apart() -> None:
+    survey = dn.orr(epsilon=3, cells=16, cohorts=128, seed=bytes(16))
+    p = dn.lab.zipf(60, 1)
+    tally = dn.simulate(survey, p, 10**6, np.random.default_rng(3), symbols=range(60))
+    some = dn.decode(tally, candidates=range(30))
+    assert some.unallocated is not None
+    assert some.unallocated.value == pytest.approx(p[30:].sum(), abs=0.04)
+    assert some.probabilities.sum() + some.unallocated.value == pytest.approx(1, abs=1e-9)
+    assert l1(some.probabilities, p[:30]) < 0.1
+    every = dn.decode(tally, candidates=range(60))
+    assert every.unallocated is not None
+    assert every.unallocated.value < 0.02
+
+
+def test_the_rest_is_nothing_unless_the_data_insist() -> None:
+    (none,), _ = _spike_and_slab(0.01, 0.02**2)
+    (some,), (spread,) = _spike_and_slab(0.3, 0.02**2)
+    assert none < 0.003
+    assert some == pytest.approx(0.3, abs=1e-3)
+    assert spread == pytest.approx(0.02**2, rel=1e-2)
+
+
+def test_empty_cohorts_weigh_nothing() -> None:
+    survey = dn.orr(symbols=30, epsilon=3, cells=8, cohorts=64, seed=bytes(16))
+    tally = dn.simulate(survey, dn.lab.zipf(30, 1), 10**6, np.random.default_rng(4))
+    counts, reports = tally.counts.copy(), tally.reports.copy()
+    counts[::2], reports[::2] = 0, 0
+    found = dn.decode(dn.Tally(survey, counts, reports))
+    assert l1(found.probabilities, dn.lab.zipf(30, 1)) < 0.03
+
+
+def test_cavities_without_beliefs_are_least_squares() -> None:
+    survey = dn.orr(symbols=600, epsilon=2, cells=16, cohorts=256, seed=bytes(16))
+    design = design_of(survey)
+    p = dn.lab.geometric(600, 120)
+    weights = np.ones((256, 16))
+    right = design.adjoint(design.forward(p))
+    nothing = _Belief(np.zeros(600), np.zeros(600))
+    dense = _Dense(design.weighted_gram(weights), right)
+    values, variances = dense.cavities(nothing)
+    np.testing.assert_allclose(values, p, atol=1e-9)
+    np.testing.assert_allclose(variances, np.diag(np.linalg.inv(design.gram)), rtol=1e-6)
+    # The law of random matrices gives the same diagonal, nearly, with beliefs and without.
+    seats = float(design.adjoint(weights).mean())
+    overlap = (design.gram.sum() - np.trace(design.gram)) / (600 * 599) / seats
+    random = _Random(design, weights, right, overlap, 256 * 15)
+    for belief in (nothing, _Belief(np.full(600, 100.0), np.full(600, 100.0 / 600))):
+        mean, spread = random._solved(belief)
+        exact_mean, exact = dense._solved(belief)
+        np.testing.assert_allclose(mean, exact_mean, atol=1e-6)
+        np.testing.assert_allclose(spread.mean(), exact.mean(), rtol=0.01)
+        np.testing.assert_allclose(spread, exact, rtol=0.06)
+
+
+def test_large_systems_are_iterated_and_agree_with_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    from deniable.decoders import empirical_bayes
+
+    p = dn.lab.geometric(300, 60)
+    survey = dn.orr(symbols=300, epsilon=2, cells=8, cohorts=128, seed=bytes(16))
+    tally = dn.simulate(survey, p, 10**6, np.random.default_rng(5))
+    dense = dn.decode(tally).probabilities
+    monkeypatch.setattr(empirical_bayes, "_DENSE_AT_MOST", 1)
+    assert l1(dn.decode(tally).probabilities, dense) < 0.1 * l1(dense, p)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         WeightedLeastSquares,
         decode,
         decode_all,
+        difference,
     )
     from deniable.simulation import simulate
     from deniable.tally import Tally
@@ -65,6 +66,7 @@ _LAZY = {
     "count": "columns",
     "decode": "decoders",
     "decode_all": "decoders",
+    "difference": "decoders",
     "lab": "",
     "privatize": "columns",
     "simulate": "simulation",
@@ -98,6 +100,7 @@ __all__ = [
     "count",
     "decode",
     "decode_all",
+    "difference",
     "hadamard",
     "krappor",
     "krr",

@@ -28,6 +28,9 @@ CHECKS = (
     "scatter",
     "right-sides",
     "regression-losses",
+    "chi-square-fit",
+    "chi-square-cohorts",
+    "coverage",
 )
 ALPHA = BUDGET / len(CHECKS)
 

@@ -236,7 +236,7 @@ def test_the_estimate_is_a_snapshot() -> None:
 
 def test_to_arrow() -> None:
     table = dn.decode(hand_tally()).to_arrow()
-    assert table.column_names == ["symbol", "probability", "raw", "standard_error", "low", "high"]
+    assert table.column_names == ["symbol", "probability", "raw", "standard_error", "low", "high", "significant"]
     assert table["symbol"].to_pylist() == [0, 1, 2, 3, 4]
     mixed = dn.krr(symbols=["a", 1, b"z"], epsilon=1)
     assert dn.decode(dn.Tally(mixed, [[1, 2, 3]])).to_arrow()["symbol"].to_pylist() == ['"a"', "1", '{"bytes": "7a"}']

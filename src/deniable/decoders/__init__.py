@@ -1,32 +1,38 @@
 """Tally -> Estimate: unbias, solve, constrain."""
 
 from deniable.decoders.base import Decoder
+from deniable.decoders.comparison import Difference, difference
 from deniable.decoders.constraints import Constraint, Normalized, Projected, Unconstrained
 from deniable.decoders.decoding import decode, decode_all
+from deniable.decoders.diagnostics import ChiSquare, Diagnostics
 from deniable.decoders.empirical_bayes import EmpiricalBayes
 from deniable.decoders.estimate import Estimate, Group
+from deniable.decoders.intervals import Mass
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.raw_reports import likelihood_of_reports
-from deniable.decoders.unallocated import Unallocated
 from deniable.decoders.weighted import WeightedLeastSquares
 
 __all__ = [
+    "ChiSquare",
     "Constraint",
     "Decoder",
+    "Diagnostics",
+    "Difference",
     "EmpiricalBayes",
     "Estimate",
     "Group",
     "Inversion",
     "LeastSquares",
     "Likelihood",
+    "Mass",
     "Normalized",
     "Projected",
-    "Unallocated",
     "Unconstrained",
     "WeightedLeastSquares",
     "decode",
     "decode_all",
+    "difference",
     "likelihood_of_reports",
 ]

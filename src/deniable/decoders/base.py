@@ -22,7 +22,6 @@ class Solution:
 
     values: Floats
     raw: Floats
-    weights: Floats | None = None  # of the cells, shape (C, k), where `raw` is a weighted solution
 
 
 class Decoder(ABC):

@@ -94,7 +94,7 @@ class EmpiricalBayes(Decoder):
     def _cohorts(self, tally: Tally, design: Design, raw: Floats) -> Floats:
         regression = _Regression(tally, design, self.loss)
         if regression.size <= _FEW:
-            return project(WeightedLeastSquares().solve([tally], design)[0].raw)
+            return project(WeightedLeastSquares().solve([tally], design)[0].values)
         return regression.settle(project(raw))
 
 

@@ -1,7 +1,7 @@
 """`Estimate`: a distribution that is never a bare number, with its standard errors, intervals and provenance."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.base import Decoder, Solution
+from deniable.decoders.cell_law import CellLaw, unlisted_noise
 from deniable.decoders.constraints import Constraint
-from deniable.decoders.simplex import project
-from deniable.decoders.unallocated import Unallocated
-from deniable.design import BlockDesign, Design, GramFactor, OpenDesign
+from deniable.decoders.diagnostics import Diagnostics, diagnose
+from deniable.decoders.intervals import Mass, mass_of, symbol_limits
+from deniable.decoders.limits import Limits, check_level, holm
+from deniable.design import BlockDesign, Design, OpenDesign
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
 from deniable.survey.alphabet import canonical_symbol, symbol_to_json
@@ -66,7 +68,6 @@ class Estimate:
     design: Design
     per_cohort: bool = True
     rest: tuple[float, float] | None = None  # the unallocated mass, under the constraint and raw
-    weights: Floats | None = None  # of the cells, where `raw` is a weighted solution
 
     @classmethod
     def of(
@@ -87,8 +88,7 @@ class Estimate:
         values, raw, rest = constraint.apply(solution.values), solution.raw, None
         if isinstance(design, OpenDesign):
             values, raw, rest = values[:-1], raw[:-1], (float(values[-1]), float(raw[-1]))
-        copied, weights = tally.copy(), solution.weights
-        return cls(tuple(symbols), values, raw, decoder, constraint, copied, design, per_cohort, rest, weights)
+        return cls(tuple(symbols), values, raw, decoder, constraint, tally.copy(), design, per_cohort, rest)
 
     @property
     def n(self) -> int:
@@ -102,10 +102,13 @@ class Estimate:
 
     def __getitem__(self, symbol: object) -> float:
         """The probability of one symbol."""
+        return float(self.probabilities[self._place(symbol)])
+
+    def _place(self, symbol: object) -> int:
         place = self._places.get(canonical_symbol(symbol))
         if place is None:
             raise DecodeError(f"symbol must be one of the {len(self.symbols)} that were decoded")
-        return float(self.probabilities[place])
+        return place
 
     @cached_property
     def _places(self) -> dict[Symbol, int]:
@@ -136,11 +139,9 @@ class Estimate:
         return self.design.only(self.tally.reports > 0) if self.per_cohort else self.design
 
     @cached_property
-    def _factor(self) -> GramFactor:
-        """The factored Gram matrix of the system that `raw` solves."""
-        if self.weights is None:
-            return self._system.factor
-        return GramFactor.of(self._system.weighted_gram(self.weights[self.tally.reports > 0]))
+    def _law(self) -> CellLaw:
+        """What is known about the columns, where something was solved."""
+        return CellLaw.of(self.tally, self._system, self._unknowns, per_cohort=self.per_cohort)
 
     @property
     def _unknowns(self) -> Floats:
@@ -150,17 +151,17 @@ class Estimate:
     @property
     def rank(self) -> int:
         """The rank of H: how many combinations of candidates (and the unallocated mass) the reports determine."""
-        return len(self.symbols) if self._blocks else self._factor.rank
+        return len(self.symbols) if self._blocks else self._system.factor.rank
 
     @property
     def condition(self) -> float:
         """The condition number of H' H over its range; an estimate of it where H has full rank."""
         if isinstance(self.design, BlockDesign):
             return self.design.condition
-        return self._factor.condition
+        return self._system.factor.condition
 
     @cached_property
-    def unallocated(self) -> Unallocated | None:
+    def unallocated(self) -> Mass | None:
         """The mass that no candidate explains; None where the alphabet is closed or the candidates are all there is.
 
         With index reports (O-RR) `raw` is one minus the sum of the candidates' raw estimates, exactly.
@@ -173,8 +174,9 @@ class Estimate:
         """
         if self.rest is None:
             return None
-        error = float(np.sqrt(max(self._covariance[-1, -1], 0.0))) if self._factor.estimable[-1] else np.inf
-        return Unallocated(*self.rest, error)
+        last = np.zeros(len(self._unknowns))
+        last[-1] = 1.0
+        return mass_of(self, last, self.rest[0])
 
     @property
     def covariance(self) -> Floats:
@@ -183,8 +185,8 @@ class Estimate:
         The exact formula with what was observed in place of what is expected. Where an answer occupies one cell (every
         mechanism but O-RAPPOR with h > 1) that is the column frequencies of each cohort, so this is the spread of `raw`
         whether or not the candidates are complete. With h > 1 bits of one answer go together, and which do is known
-        only through the estimate itself: then it assumes that the candidates are complete. What `raw` is *centred* on
-        is the population only if they are: mass that no candidate explains spreads over those that share its cells.
+        only through the estimate itself. Where the candidates of an open alphabet need not be complete it holds what
+        unlisted answers add by meeting candidates more or less often than on average, as far as the fit shows it.
         """
         return self._covariance[: len(self.symbols), : len(self.symbols)]
 
@@ -199,24 +201,23 @@ class Estimate:
         mechanism, tally = self.tally.survey.mechanism, self.tally
         if self._blocks:
             return inversion_covariance(self._blocks, mechanism, tally.counts / tally.n, tally.n)
-        design = self._system
-        keep = tally.reports > 0 if self.per_cohort else np.ones(len(tally.reports), bool)
-        reports = tally.reports[keep].astype(np.float64)
-        # Frequencies need two reports a cohort; a model of all bits at once needs one population behind them all.
-        apart = design.hashes == 1 or mechanism.one_column
-        observed = tally.counts[keep] / reports[:, None] if (reports >= 2).all() and apart else None
-        inverse = None
-        if self.per_cohort:
-            # The plain plug-in m (1 - m) / n is short by (n - 1) / n on average.
-            inverse = 1 / reports if observed is None else 1 / (reports - 1)
-        cells = None if self.weights is None else self.weights[keep]
-        middle = score_covariance(
-            design, mechanism, project(self._unknowns), inverse, n=tally.n, observed=observed, cells=cells
-        )
-        factor = self._factor
+        factor, middle = self._system.factor, self._middle[0]
         half = factor.solve(middle)
         full = factor.solve(np.ascontiguousarray(half.T))
         return (full + full.T) / 2
+
+    @cached_property
+    def _middle(self) -> tuple[Floats, float]:
+        """Cov(H' u), and the sum of the squares of the unlisted masses that is in it."""
+        tally, design, law = self.tally, self._system, self._law
+        mechanism = tally.survey.mechanism
+        observed = law.columns if mechanism.one_column or design.hashes == 1 else None
+        inverse = law.inverse if self.per_cohort else None
+        middle = score_covariance(design, mechanism, law.population, inverse, n=tally.n, observed=observed)
+        if not isinstance(design, OpenDesign):
+            return middle, 0.0
+        q, noise = unlisted_noise(design, law, tally, middle, per_cohort=self.per_cohort)
+        return middle + noise, q
 
     @cached_property
     def standard_errors(self) -> Floats:
@@ -231,7 +232,7 @@ class Estimate:
             variances = inversion_variances(self._blocks, self.tally.survey.mechanism, columns, self.n, edge=edge)
             return np.sqrt(variances)
         spread = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-        return np.where(self._factor.estimable[: len(spread)], spread, np.inf)
+        return np.where(self._system.factor.estimable[: len(spread)], spread, np.inf)
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -258,44 +259,95 @@ class Estimate:
         """Confidence intervals for each symbol, shape (S, 2), around the unbiased estimate.
 
         For k-ary surveys, and block designs of one block, the count of a symbol is exactly binomial, so these are
-        Clopper-Pearson intervals, mapped: they cover at least `level`, always. Over blocks and cohorts they are normal
-        intervals from the exact covariance of the estimate. With `simultaneous` all of them hold at once with
-        probability `level` (Bonferroni). They may reach outside [0, 1], as the unbiased estimate does; cutting them
-        there loses no coverage.
+        Clopper-Pearson intervals, mapped: they cover at least `level`, always. Over blocks and cohorts they come from
+        the covariance and the skewness of the estimate (`decoders.limits`) and are approximate: `interval_kind` says
+        which, docs/results/intervals.md what they cover. Where candidates are missing, the noise of what they leave
+        out is in them. With `simultaneous` all of them hold at once with probability `level` (Bonferroni). They may
+        reach outside [0, 1], as the unbiased estimate does; cutting them there loses no coverage.
         """
-        if not 0 < level < 1:
-            raise DecodeError(f"level must be between 0 and 1, got {level}")
-        from scipy.special import betaincinv, ndtri
+        alpha = (1 - check_level(level)) / (len(self.symbols) if simultaneous else 1)
+        return self._limits.between(alpha)
 
-        alpha = (1 - level) / (len(self.symbols) if simultaneous else 1)
-        blocks = self._blocks
-        if blocks is None or blocks.blocks > 1:
-            reach = -float(ndtri(alpha / 2)) * self.standard_errors
-            return np.stack([self.raw - reach, self.raw + reach], axis=1)
-        mechanism = self.tally.survey.mechanism
-        hits, n = np.rint(blocks.adjoint(self.tally.counts.astype(np.float64))), float(self.n)
-        low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), n - hits + 1, alpha / 2), 0.0)
-        high = np.where(hits < n, betaincinv(hits + 1, np.maximum(n - hits, 1), 1 - alpha / 2), 1.0)
-        miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
-        base = blocks.occupied * miss + blocks.shared * r
-        return (np.stack([low, high], axis=1) - base) / (r * blocks.distance)
+    @cached_property
+    def _limits(self) -> Limits:
+        return symbol_limits(self)
 
-    def to_arrow(self, level: float = 0.95) -> "pa.Table":
-        """An Arrow table: symbol, probability, raw, standard_error, low, high."""
-        import pyarrow as pa
+    @property
+    def interval_kind(self) -> str:
+        """ "exact" where intervals cover at least their level, always; "approximate" elsewhere.
 
+        >>> import deniable as dn
+        >>> dn.decode(dn.Tally(dn.krr(symbols=2, epsilon=1), [[6, 4]])).interval_kind
+        'exact'
+        """
+        return "exact" if self._limits.exact else "approximate"
+
+    def significant(self, level: float = 0.95) -> npt.NDArray[np.bool_]:
+        """Which symbols are above zero beyond doubt: all of these statements are right at once with that level.
+
+        Holm's test on one-sided p-values, exact binomial ones where counts are binomial.
+
+        >>> import deniable as dn
+        >>> dn.decode(dn.Tally(dn.krr(symbols=3, epsilon=2), [[900, 60, 60]])).significant()
+        array([ True, False, False])
+        """
+        return holm(self._limits.above_zero(), check_level(level))
+
+    def total(self, symbols: Iterable[object]) -> Mass:
+        """The mass of several symbols together, with its own error and interval.
+
+        Exact where each symbol has one cell and a report names one (k-RR, Warner): reports in a set of cells are
+        binomial. Elsewhere from the covariance. Errors of single symbols do not add up to it: estimates depend on each
+        other.
+
+        >>> import deniable as dn
+        >>> estimate = dn.decode(dn.Tally(dn.krr(symbols=["a", "b", "c"], epsilon=2), [[700, 200, 100]]))
+        >>> total = estimate.total(["b", "c"])
+        >>> round(total.value, 3), [round(x, 3) for x in total.interval(0.95)], total.exact
+        (0.133, [0.086, 0.171], True)
+        """
+        if isinstance(symbols, (str, bytes)) or not isinstance(symbols, Iterable):
+            raise DecodeError(f"symbols must be a collection of symbols, got one {type(symbols).__name__}")
+        places = {self._place(symbol) for symbol in symbols}
+        if not places:
+            raise DecodeError("symbols must hold at least one symbol, got none")
+        inside = np.zeros(len(self._unknowns))
+        inside[list(places)] = 1.0
+        return mass_of(self, inside, float(self.probabilities[list(places)].sum()))
+
+    @cached_property
+    def diagnostics(self) -> Diagnostics:
+        """Rank, condition, twins, the fit over cohorts, cohort sizes, and how far planted reports could move it.
+
+        >>> import deniable as dn
+        >>> print(dn.decode(dn.Tally(dn.krr(symbols=4, epsilon=1), [[40, 20, 20, 20]])).diagnostics)
+        rank 4, condition 1
+        fit: nothing to test it by
+        influence: 1 % planted reports can raise one symbol by up to 2.66 points of mass
+        """
+        return diagnose(self)
+
+    @property
+    def names(self) -> list[Symbol]:
+        """The symbols as a column can hold them: as they are if they are of one kind that fits, else `labels`."""
         kinds = {type(symbol) for symbol in self.symbols}
         fits = kinds != {int} or all(-(2**63) <= s < 2**63 for s in self.symbols if isinstance(s, int))
-        names = list(self.symbols) if len(kinds) == 1 and fits else list(self.labels)
+        return list(self.symbols) if len(kinds) == 1 and fits else list(self.labels)
+
+    def to_arrow(self, level: float = 0.95) -> "pa.Table":
+        """An Arrow table: symbol, probability, raw, standard_error, low, high, significant."""
+        import pyarrow as pa
+
         low, high = self.intervals(level).T
         return pa.table(
             {
-                "symbol": names,
+                "symbol": self.names,
                 "probability": self.probabilities,
                 "raw": self.raw,
                 "standard_error": self.standard_errors,
                 "low": low,
                 "high": high,
+                "significant": self.significant(level),
             }
         )
 

@@ -168,22 +168,16 @@ class Design:
             scores += np.take_along_axis(padded, self.table[:, j].astype(np.intp), axis=1)
         return scores.T
 
-    def pair_gram(self, p: Floats, weights: Floats, cells: Floats | None = None) -> Floats:
-        """sum_c w_c H_c' (K_c - diag K_c) H_c with K_c = H_c diag(p) H_c': two bits of one Bloom filter go together.
-
-        With weights of the cells, shape (C, k), they stand on both sides of K_c.
-        """
+    def pair_gram(self, p: Floats, weights: Floats) -> Floats:
+        """sum_c w_c H_c' (K_c - diag K_c) H_c with K_c = H_c diag(p) H_c': two bits of one Bloom filter go together."""
         total = np.zeros((self.symbols, self.symbols))
         for c in range(self.cohorts):
             if weights[c] == 0:
                 continue
             patterns = self._patterns(c)
-            used = patterns.any(axis=0)
-            patterns = patterns[:, used]
+            patterns = patterns[:, patterns.any(axis=0)]
             pairs = self._pairs(patterns, p)
             np.fill_diagonal(pairs, 0.0)
-            if cells is not None:
-                pairs *= np.outer(cells[c, used], cells[c, used])
             total += weights[c] * (patterns @ pairs @ patterns.T)
         return total
 

@@ -29,6 +29,7 @@ from deniable.theory.arguments import count_of, distribution
 __all__ = [
     "expected_inverse",
     "inversion_covariance",
+    "inversion_cumulants",
     "inversion_variances",
     "least_squares_moments",
     "score_covariance",
@@ -107,12 +108,10 @@ def score_covariance(
     *,
     n: int | None = None,
     observed: Floats | None = None,
-    cells: Floats | None = None,
 ) -> Floats:
     """M = Cov(H' u): with `inverse` = 1 / n_c per cohort, or, without it, jointly for n reports.
 
-    `observed` column frequencies stand in for m = miss + r H p where they are given. With weights of the cells, shape
-    (C, k), it is Cov(H' diag(w) u).
+    `observed` column frequencies stand in for m = miss + r H p where they are given.
     """
     miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
     m = miss + r * design.forward(p) if observed is None else observed
@@ -129,10 +128,6 @@ def score_covariance(
     # Sets, in which an answer occupies one cell: H_c' 1 = 1, so what they add is of rank two.
     a, b = _excess(mechanism)
     d = d - a - 2 * b * x
-    if cells is not None:
-        assert not a
-        assert not b
-        d, e = d * cells**2, e * cells
     middle = design.weighted_gram(weights[:, None] * d)
     if a or b:
         scores = design.cohort_scores(x) @ weights
@@ -140,9 +135,9 @@ def score_covariance(
     pulled = design.cohort_scores(e)
     middle -= (pulled * weights) @ pulled.T
     if bits and design.hashes > 1:
-        middle += r**2 * design.pair_gram(p, weights, cells)
+        middle += r**2 * design.pair_gram(p, weights)
     if inverse is None:
-        means = design.cohort_scores(m if cells is None else m * cells)
+        means = design.cohort_scores(m)
         middle += (means * weights) @ means.T
         total = means.sum(axis=1)
         assert n is not None
@@ -168,6 +163,21 @@ def inversion_covariance(design: BlockDesign, mechanism: Mechanism, columns: Flo
     if a or b:
         middle += a * np.outer(ones, ones) + b / r * (np.outer(pulled, ones) + np.outer(ones, pulled))
     return middle / (n * r**2)
+
+
+def inversion_cumulants(design: BlockDesign, mechanism: Mechanism, columns: Floats, n: int) -> tuple[Floats, float]:
+    """The third cumulants of `BlockDesign.invert` for index reports, and how far one report moves a symbol at most.
+
+    A report is in a symbol's cells (weight 1 - c with c = l / s), beside them in its block (weight -c), or elsewhere.
+    """
+    c = design.shared / design.occupied
+    scale = float(mechanism.hit - mechanism.miss) * design.distance
+    inside = design.adjoint(columns)
+    beside = design.block_sums(columns) - inside
+    first = (1 - c) * inside - c * beside
+    second = (1 - c) ** 2 * inside + c**2 * beside
+    third = (1 - c) ** 3 * inside - c**3 * beside - 3 * first * second + 2 * first**3
+    return third / (n**2 * scale**3), (1 - c) / (n * scale)
 
 
 def _excess(mechanism: Mechanism) -> tuple[float, float]:

@@ -1,0 +1,155 @@
+"""The difference of two estimates: two days, two groups, two versions; symbol by symbol, with error bars."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.decoders.estimate import Estimate
+from deniable.decoders.intervals import Mass
+from deniable.decoders.limits import Limits, check_level
+from deniable.errors import DecodeError
+from deniable.survey import Symbol
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Difference", "difference"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Apart(Limits):
+    """Limits of a - b from those of a and of b (MOVER: the reaches that oppose each other add in squares).
+
+    A difference of binomials has no exact limits of this kind. These keep what is exact in the parts: with few reports
+    each reach is Clopper-Pearson's, with many the result is the normal interval of the difference.
+    """
+
+    first: Limits
+    second: Limits
+    centres: tuple[Floats, Floats]
+    errors: Floats
+
+    @property
+    def exact(self) -> bool:
+        return False
+
+    def between(self, alpha: float) -> Floats:
+        (a, b), apart = self.centres, self.centres[0] - self.centres[1]
+        (low_a, high_a), (low_b, high_b) = self.first.between(alpha).T, self.second.between(alpha).T
+        low = apart - np.sqrt((a - low_a) ** 2 + (high_b - b) ** 2)
+        high = apart + np.sqrt((high_a - a) ** 2 + (b - low_b) ** 2)
+        return np.stack([low, high], axis=-1)
+
+    def above_zero(self) -> Floats:
+        from scipy.special import ndtr
+
+        apart = self.centres[0] - self.centres[1]
+        return np.asarray(np.where(np.isfinite(self.errors), ndtr(-apart / self.errors), 1.0))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Difference:
+    """What changed from `second` to `first`; see `difference`."""
+
+    first: Estimate
+    second: Estimate
+
+    @property
+    def symbols(self) -> tuple[Symbol, ...]:
+        return self.first.symbols
+
+    @property
+    def probabilities(self) -> Floats:
+        """The difference of the constrained estimates: for charts. Error bars belong to `raw`."""
+        return self.first.probabilities - self.second.probabilities
+
+    @property
+    def raw(self) -> Floats:
+        """The difference of the unbiased estimates."""
+        return self.first.raw - self.second.raw
+
+    @cached_property
+    def standard_errors(self) -> Floats:
+        """One standard error a symbol, of `raw`."""
+        return np.hypot(self.first.standard_errors, self.second.standard_errors)
+
+    @cached_property
+    def _limits(self) -> Limits:
+        pair = (self.first, self.second)
+        return _Apart(pair[0]._limits, pair[1]._limits, (pair[0].raw, pair[1].raw), self.standard_errors)
+
+    def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
+        """Confidence intervals of the differences, shape (S, 2); approximate, see docs/results/intervals.md."""
+        return self._limits.between((1 - check_level(level)) / (len(self.symbols) if simultaneous else 1))
+
+    def changed(self, level: float = 0.95) -> npt.NDArray[np.bool_]:
+        """Which symbols changed beyond doubt: all of these statements are right at once with that level."""
+        low, high = self.intervals(level, simultaneous=True).T
+        return np.asarray((low > 0) | (high < 0))
+
+    @cached_property
+    def unallocated(self) -> Mass | None:
+        """The change of what no candidate explains; None where one of the two estimates has no such mass."""
+        a, b = self.first.unallocated, self.second.unallocated
+        if a is None or b is None:
+            return None
+        error = float(np.hypot(a.standard_error, b.standard_error))
+        limits = _Apart(a.limits, b.limits, (np.array([a.raw]), np.array([b.raw])), np.array([error]))
+        return Mass(a.value - b.value, a.raw - b.raw, error, limits)
+
+    def to_arrow(self, level: float = 0.95) -> "pa.Table":
+        """An Arrow table: symbol, difference, raw, standard_error, low, high, changed."""
+        import pyarrow as pa
+
+        low, high = self.intervals(level).T
+        return pa.table(
+            {
+                "symbol": self.first.names,
+                "difference": self.probabilities,
+                "raw": self.raw,
+                "standard_error": self.standard_errors,
+                "low": low,
+                "high": high,
+                "changed": self.changed(level),
+            }
+        )
+
+    def __repr__(self) -> str:
+        order = np.argsort(-np.abs(self.raw), kind="stable")[:3]
+        parts = [f"{self.symbols[i]!r} {self.raw[i]:+.3f} ± {self.standard_errors[i]:.3f}" for i in order]
+        shown = ", ".join(parts) + (", ..." if len(self.symbols) > 3 else "")
+        return f"<Difference of {len(self.symbols)} symbols, {self.second.n} to {self.first.n} reports: {shown}>"
+
+
+def difference(first: Estimate, second: Estimate) -> Difference:
+    """first - second, for two estimates of the same candidates from reports that are independent of each other.
+
+    Two groups of people always are. Two days of the same people are only if every report is drawn afresh: memoised
+    clients repeat their permanent noise, so their differences vary *less* than is said here, and the noise they share
+    does not average out over the days. Tallies that overlap (a day and its week) are not independent either.
+
+    >>> import deniable as dn
+    >>> survey = dn.krr(symbols=["no", "yes"], epsilon=2)
+    >>> monday, friday = (dn.decode(dn.Tally(survey, [counts])) for counts in ([700, 300], [500, 500]))
+    >>> change = dn.difference(friday, monday)
+    >>> change
+    <Difference of 2 symbols, 1000 to 1000 reports: 'yes' +0.263 ± 0.028, 'no' -0.263 ± 0.028>
+    >>> change.intervals(0.95).round(3), change.changed()
+    (array([[-0.318, -0.206],
+           [ 0.206,  0.318]]), array([ True,  True]))
+    """
+    for name, estimate in (("first", first), ("second", second)):
+        if not isinstance(estimate, Estimate):
+            raise DecodeError(f"{name} must be an estimate, got {type(estimate).__name__}; decode the tally")
+    kinds = [[(type(s), s) for s in estimate.symbols] for estimate in (first, second)]
+    if kinds[0] != kinds[1]:
+        raise DecodeError(
+            f"second must have the candidates of the first in the same order, got {len(second.symbols)} against "
+            f"{len(first.symbols)}; decode both with one list"
+        )
+    return Difference(first, second)

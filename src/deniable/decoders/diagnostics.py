@@ -1,0 +1,235 @@
+"""What the counts say about an estimate beyond its error bars: do they fit, and how far could planted reports move it.
+
+Not to be confused with error bars, which hold if the reports are what they should be. These are smoke alarms: a list
+without its heaviest answers, cohorts that are not drawn alike and clumsy attackers show; an attacker who imitates the
+law of honest reports does not, and against one of k-RR's no test of a tally exists at all.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.decoders.simplex import project
+from deniable.design import BlockDesign, Design, GramFactor
+from deniable.survey import Symbol
+from deniable.tally import Tally
+
+if TYPE_CHECKING:
+    from deniable.decoders.estimate import Estimate
+
+__all__ = ["ChiSquare", "Diagnostics", "diagnose"]
+
+Floats = npt.NDArray[np.float64]
+
+_MOST_UNKNOWNS = 4096  # beyond which the fit is not tested
+_MOST_WORK = 1 << 35  # multiplications for the covariance of bits
+_MOST_WEIGHTS = 1 << 28  # entries of (H' H)^+ H' that influence looks at
+_ALARM = 1e-3
+_PLANTED = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class ChiSquare:
+    """A statistic that is small if all is well: `p_value` is how often chance alone makes it this large."""
+
+    statistic: float
+    degrees: int
+    p_value: float
+
+    def __str__(self) -> str:
+        return f"chi-square {self.statistic:.4g} on {self.degrees} degrees of freedom, p = {self.p_value:.2g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostics:
+    """`rank` and `condition` of the system, `twins` that no report can tell apart, and three checks.
+
+    `fit` tests the counts of all cohorts against the best mixture of the candidates (and of what is unlisted); it is
+    None where counts and unknowns are equally many, as for k-RR, or too many to test. `cohorts` tests their sizes.
+    `influence` is the mass that one planted report in a hundred can add to one symbol's unbiased estimate, at most.
+    """
+
+    rank: int
+    condition: float
+    twins: tuple[tuple[Symbol, ...], ...]
+    fit: ChiSquare | None
+    cohorts: ChiSquare | None
+    influence: float
+
+    @property
+    def alarms(self) -> tuple[str, ...]:
+        """A sentence for each check that chance passes less than once in a thousand times."""
+        found = []
+        if self.fit is not None and self.fit.p_value < _ALARM:
+            found.append(
+                f"The reports do not fit these candidates ({self.fit}): heavy answers are missing from the list, or "
+                "reports were planted or come from another survey."
+            )
+        if self.cohorts is not None and self.cohorts.p_value < _ALARM:
+            found.append(
+                f"Cohorts differ in size more than chance allows ({self.cohorts}): clients do not draw them alike, or "
+                "reports were planted or lost."
+            )
+        return tuple(found)
+
+    def __str__(self) -> str:
+        lines = [f"rank {self.rank}, condition {self.condition:.3g}"]
+        lines.append(f"fit: {self.fit}" if self.fit else "fit: nothing to test it by")
+        if self.cohorts:
+            lines.append(f"cohort sizes: {self.cohorts}")
+        points = f"{100 * self.influence:.3g} points"
+        lines.append(f"influence: 1 % planted reports can raise one symbol by up to {points} of mass")
+        return "\n".join((*lines, *self.alarms))
+
+
+def diagnose(estimate: "Estimate") -> Diagnostics:
+    """The diagnostics of an estimate; `Estimate.diagnostics` keeps them."""
+    twins = tuple(tuple(estimate.symbols[i] for i in group) for group in estimate._system.twins)
+    return Diagnostics(
+        rank=estimate.rank,
+        condition=estimate.condition,
+        twins=twins,
+        fit=_fit(estimate),
+        cohorts=_sizes(estimate.tally),
+        influence=_influence(estimate),
+    )
+
+
+def _tail(statistic: float, degrees: int, excess: float = 0.0) -> ChiSquare:
+    """With `excess` over the variance 2 * degrees of a chi-square law: that of one that is scaled to have both."""
+    from scipy.special import gammaincc
+
+    scale = max(1 + excess / (2 * degrees), 1e-9)
+    return ChiSquare(statistic, degrees, float(gammaincc(degrees / scale / 2, max(statistic, 0.0) / scale / 2)))
+
+
+def _sizes(tally: Tally) -> ChiSquare | None:
+    """Cohort sizes against equal shares."""
+    cohorts = len(tally.reports)
+    if cohorts == 1:
+        return None
+    expected = tally.n / cohorts
+    statistic = float(((tally.reports - expected) ** 2).sum() / expected)
+    return _tail(statistic, cohorts - 1, -2 * (cohorts - 1) / tally.n)
+
+
+def _fit(estimate: "Estimate") -> ChiSquare | None:
+    """Pearson's statistic at the fit that makes it smallest among all masses that sum to one.
+
+    Index reports: sum (count - expected)**2 / expected. Given the cohort sizes there are C (k - 1) free counts and
+    rank - 1 free masses. Bits of a report go together, so theirs is the whole quadratic form, with the covariance
+    matrix of each cohort's columns: C k counts. Where cells expect less than a few reports the statistic varies more
+    than a chi-square one does, by (sum 1 / m - k**2 - 2 k + 2) / n_c a cohort.
+
+    Claim: under the model p-values are uniform.
+    Proof: tests/statistical/test_diagnostics.py::test_p_values_of_the_fit_are_uniform
+    """
+    tally, mechanism = estimate.tally, estimate.tally.survey.mechanism
+    seen = tally.reports > 0
+    design = estimate.design.only(seen)
+    if design.symbols > _MOST_UNKNOWNS or (not mechanism.one_column and mechanism.hits is not None):
+        return None
+    counts, reports = tally.counts[seen].astype(np.float64), tally.reports[seen].astype(np.float64)
+    full = design.cohorts * (design.cells - 1 if mechanism.one_column else design.cells)
+    if isinstance(design, BlockDesign) and full <= design.symbols - 1:
+        return None
+    miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
+    population = project(estimate._unknowns)
+    u = (counts / reports[:, None] - miss) / r
+    # The second time with the expected counts of the fit itself: it is less noisy than the estimate.
+    for _ in range(2):
+        x = design.forward(population)
+        if mechanism.one_column:
+            weights = reports[:, None] * r**2 / (miss + r * x)
+            gram, right = design.weighted_gram(weights), design.adjoint(weights * u)
+            square = float((weights * u**2).sum())
+        elif design.cohorts * design.cells**2 * (design.cells + design.symbols) > _MOST_WORK:
+            return None
+        else:
+            gram, right, square = _whitened(design, population, x, u, reports, miss, r)
+        factor = GramFactor.of(gram)
+        p, along = factor.solve(right), factor.solve(np.ones(design.symbols))
+        p = p - along * (float(p.sum()) - 1) / float(along.sum())
+        population = project(p)
+    degrees = full - (factor.rank - 1)
+    if degrees <= 0:
+        return None
+    statistic = square - 2 * float(p @ right) + float(p @ gram @ p)
+    excess = 0.0
+    if mechanism.one_column:
+        k = design.cells
+        spare = (1 / (miss + r * x)).sum(axis=1) - k**2 - 2 * k + 2
+        excess = float((spare / reports).sum()) * (degrees / full) ** 2
+    return _tail(statistic, degrees, excess)
+
+
+def _whitened(
+    design: Design, population: Floats, x: Floats, u: Floats, reports: Floats, miss: float, r: float
+) -> tuple[Floats, Floats, float]:
+    """H' V H, H' V u and u' V u, where V is the inverse covariance of u: bits of one report depend on each other."""
+    from scipy.linalg import cholesky, solve_triangular
+
+    gram, right, square = np.zeros((design.symbols, design.symbols)), np.zeros(design.symbols), 0.0
+    for c in range(design.cohorts):
+        patterns = design._patterns(c)
+        m = miss + r * x[c]
+        covariance = r**2 * (design._pairs(patterns, population) - np.outer(x[c], x[c]))
+        np.fill_diagonal(covariance, m * (1 - m))
+        root = cholesky(covariance / (reports[c] * r**2), lower=True)
+        both = solve_triangular(root, np.column_stack([patterns.T, u[c]]), lower=True)
+        h, v = both[:, :-1], both[:, -1]
+        gram += h.T @ h
+        right += h.T @ v
+        square += float(v @ v)
+    return gram, right, square
+
+
+def _influence(estimate: "Estimate", share: float = _PLANTED) -> float:
+    """The largest rise of one symbol when `share` of the reports are planted, in the cells that serve it best."""
+    tally, mechanism, blocks = estimate.tally, estimate.tally.survey.mechanism, estimate._blocks
+    r = float(mechanism.hit - mechanism.miss)
+    if blocks is not None:
+        columns = tally.counts / tally.n
+        c = blocks.shared / blocks.occupied
+        mean = blocks.adjoint(columns) - c * (blocks.block_sums(columns) if c else 0.0)
+        return share * float((1 - c - mean).max()) / (r * blocks.distance)
+    system, law = estimate._system, estimate._law
+    size = len(estimate.symbols)
+    order = np.argsort(-estimate.raw, kind="stable")
+    some = order[: max(1, min(size, _MOST_WEIGHTS // (system.cohorts * system.cells)))]
+    best = 0.0
+    step = max(1, (1 << 24) // (system.cohorts * system.cells))
+    for start in range(0, len(some), step):
+        units = np.zeros((system.symbols, len(some[start : start + step])))
+        units[some[start : start + step], np.arange(units.shape[1])] = 1.0
+        columns = system.factor.solve(units)
+        weights = np.stack([system.forward(column) for column in columns.T]) / r
+        mean = (weights * law.columns).sum(axis=2)
+        top = weights.max(axis=2) if mechanism.one_column else np.maximum(weights, 0.0).sum(axis=2)
+        if estimate.per_cohort:
+            best = max(best, float(_planted(top - mean, tally.reports[law.kept], share).max()))
+        else:
+            rise = system.cohorts * top.max(axis=1) - mean.sum(axis=1)
+            best = max(best, share * float(rise.max()))
+    return best
+
+
+def _planted(gains: Floats, reports: npt.NDArray[np.int64], share: float) -> Floats:
+    """max of sum_c gain_c t_c / (h_c + t_c) over t >= 0 with sum t = share * n, where h are the honest reports.
+
+    A cohort's counts are divided by its reports, so the more are planted in one, the less each moves it. The gain of
+    the last one is the same, mu, in all cohorts that get any: t_c = sqrt(h_c gain_c / mu) - h_c.
+    """
+    honest = (1 - share) * reports
+    gain = np.maximum(gains, 0.0)
+    high = np.maximum((gain / honest).max(axis=1), 1e-300)
+    low = 1e-12 * high
+    for _ in range(60):
+        mu = np.sqrt(low * high)
+        planted = np.maximum(np.sqrt(honest * gain / mu[:, None]) - honest, 0.0)
+        over = planted.sum(axis=1) > share * reports.sum()
+        low, high = np.where(over, mu, low), np.where(over, high, mu)
+    planted = np.maximum(np.sqrt(honest * gain / high[:, None]) - honest, 0.0)
+    return np.asarray((gain * planted / (honest + planted)).sum(axis=1))

@@ -1,0 +1,200 @@
+"""Confidence limits from what is known about an estimate's law: exactly binomial, or its first three cumulants.
+
+Everything here is about the unbiased estimate. An interval around a constrained one is not honest: a naive bootstrap
+after projection covers 77 to 83 % at nominal 95 %.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import DecodeError
+
+__all__ = ["BinomialLimits", "Collisions", "Limits", "SkewedLimits", "check_level", "holm"]
+
+Floats = npt.NDArray[np.float64]
+
+# A meeting counts as much as least squares weighs the cell where it happens, which is the average give or take this.
+_WEIGHTS_DIFFER = 1.25
+_NEARLY_NORMAL = 1e7  # the shape of a gamma law from which its quantiles are the normal ones to 3e-4 of their width
+
+
+class Limits(ABC):
+    """Where each of some masses lies, given the reports."""
+
+    @property
+    @abstractmethod
+    def exact(self) -> bool:
+        """Whether an interval covers at least its level, always; otherwise it is approximate."""
+
+    @abstractmethod
+    def between(self, alpha: float) -> Floats:
+        """Lower and upper limits, shape (S, 2); each is missed with probability alpha / 2."""
+
+    @abstractmethod
+    def above_zero(self) -> Floats:
+        """P-values of the hypothesis that a mass is zero against the one that it is larger."""
+
+
+@dataclass(frozen=True, slots=True)
+class BinomialLimits(Limits):
+    """Clopper-Pearson limits for counts that are exactly binomial, mapped: mass = (P(hit) - base) / slope.
+
+    Claim: intervals cover with probability at least 1 - alpha, and p-values are at most u with probability at most u.
+    Proof: tests/unit/test_limits.py::test_clopper_pearson_covers_by_enumeration
+
+    >>> BinomialLimits(np.array([5.0]), 10, base=0.0, slope=1.0).between(0.05).round(4)
+    array([[0.1871, 0.8129]])
+    """
+
+    hits: Floats
+    n: int
+    base: float
+    slope: float
+
+    @property
+    def exact(self) -> bool:
+        return True
+
+    def between(self, alpha: float) -> Floats:
+        from scipy.special import betaincinv
+
+        hits, n = self.hits, float(self.n)
+        low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), n - hits + 1, alpha / 2), 0.0)
+        high = np.where(hits < n, betaincinv(hits + 1, np.maximum(n - hits, 1), 1 - alpha / 2), 1.0)
+        return np.asarray((np.stack([low, high], axis=-1) - self.base) / self.slope)
+
+    def above_zero(self) -> Floats:
+        from scipy.special import betainc
+
+        # P(X >= hits) for X ~ Binomial(n, base).
+        tail = betainc(np.maximum(self.hits, 1), self.n - self.hits + 1, self.base)
+        return np.asarray(np.where(self.hits > 0, tail, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Collisions:
+    """How far a heavy unlisted answer pushes a candidate whose cells it meets: `jump` a meeting, `trials` chances.
+
+    The variance of an estimate has it on average. But few meetings are far from normal: with 8 cohorts of 64 cells 12 %
+    of the candidates are met once, all others never, and those that are met are 2.6 standard deviations too high.
+    """
+
+    jump: float
+    trials: int
+    chance: float
+
+    def excess(self, alpha: Floats) -> Floats:
+        """By how much the square of the reach of alpha / 2 exceeds that of a normal law with the same variance."""
+        from scipy.special import bdtrc, ndtri
+
+        mean, variance = self.trials * self.chance, self.trials * self.chance * (1 - self.chance)
+        most = min(self.trials, int(mean + 40 * np.sqrt(variance) + 200))
+        tails = bdtrc(np.arange(most + 1.0), self.trials, self.chance)  # P(meetings > x), falling
+        meetings = most + 1 - np.searchsorted(tails[::-1], alpha / 2, side="right")
+        normal = ndtri(alpha / 2) ** 2 * variance
+        return np.asarray(self.jump**2 * np.maximum((_WEIGHTS_DIFFER * (meetings - mean)) ** 2 - normal, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class SkewedLimits(Limits):
+    """Normal limits, except towards the side to which the estimate is skewed.
+
+    That side gets those of a gamma law with one more report at its place: the estimate's own variance and third
+    cumulant plus those of one report, which moves the mass by `step`. Where all the reports that matter are of one
+    kind this is the exact Poisson limit (Garwood), which is what rare hits need and normal limits miss: for a symbol
+    of mass 0 at epsilon 8 and 100 reports they cover 6 % at nominal 95 %. With many reports it is the normal limit.
+
+    Approximate; docs/results/intervals.md has what was measured.
+
+    >>> SkewedLimits(np.array([0.2]), np.array([1e-4]), np.array([0.0]), np.array([0.0])).between(0.05).round(4)
+    array([[0.1804, 0.2196]])
+    """
+
+    centre: Floats
+    variance: Floats  # infinite where nothing is known
+    third: Floats  # third cumulant
+    step: Floats
+    collisions: Collisions | None = None
+
+    @property
+    def exact(self) -> bool:
+        return False
+
+    def between(self, alpha: float) -> Floats:
+        below, above = self._reach(np.full(len(self.centre), alpha))
+        return np.stack([self.centre - below, self.centre + above], axis=-1)
+
+    def _reach(self, alpha: Floats) -> tuple[Floats, Floats]:
+        """How far down and up the limits are from the estimate."""
+        from scipy.special import ndtri
+
+        known = np.isfinite(self.variance)
+        variance = np.where(known, self.variance, 0.0)
+        near = -ndtri(alpha / 2) * np.sqrt(variance)
+        far = self.step + _gamma_reach(variance + self.step**2, np.abs(self.third) + self.step**3, alpha / 2)
+        far = np.maximum(near, far)
+        right = self.third >= 0
+        below, above = np.where(right, near, far), np.where(right, far, near)
+        if self.collisions is not None:
+            below = np.sqrt(below**2 + self.collisions.excess(alpha))
+        return np.where(known, below, np.inf), np.where(known, above, np.inf)
+
+    def above_zero(self) -> Floats:
+        from scipy.special import ndtr
+
+        # A mass that is not determined, and an estimate without any spread, are evidence of nothing.
+        usable = np.isfinite(self.variance) & (self.variance > 0) & (self.centre > 0)
+        found = np.where(usable, ndtr(-self.centre / np.sqrt(np.where(usable, self.variance, 1.0))), 1.0)
+        bent = np.flatnonzero(usable & ((self.third < 0) | (self.collisions is not None)))
+        if not len(bent):
+            return np.asarray(found)
+        # Elsewhere: the level at which the lower limit is zero, by bisection of its logarithm.
+        part = SkewedLimits(self.centre[bent], self.variance[bent], self.third[bent], self.step[bent], self.collisions)
+        low, high = np.full(len(bent), -690.0), np.full(len(bent), np.log(2.0))
+        for _ in range(30):
+            middle = (low + high) / 2
+            outside = part._reach(np.exp(middle))[0] < part.centre
+            high, low = np.where(outside, middle, high), np.where(outside, low, middle)
+        found[bent] = np.exp(high) / 2
+        return np.asarray(found)
+
+
+def _gamma_reach(variance: Floats, third: Floats, tail: Floats) -> Floats:
+    """The point that the centred gamma law with these cumulants, third >= 0, exceeds with probability `tail`."""
+    from scipy.special import gammainccinv, ndtri
+
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        shape, scale = variance**3 / third**2, third / variance
+    normal = ~(shape < _NEARLY_NORMAL)
+    shape = np.where(normal, 1.0, shape)
+    bent = np.where(normal, 0.0, scale) * (gammainccinv(shape, tail) - shape)
+    return np.asarray(np.where(normal, -ndtri(tail) * np.sqrt(variance), bent))
+
+
+def holm(p_values: Floats, level: float) -> npt.NDArray[np.bool_]:
+    """Which hypotheses fall when all of them together may be rejected wrongly with probability 1 - level at most.
+
+    Holm's step-down test: the smallest p-value against (1 - level) / S, the next against (1 - level) / (S - 1), until
+    one stands. No assumption on how the tests depend on each other.
+
+    >>> holm(np.array([0.04, 0.001, 0.02]), 0.95)
+    array([ True,  True,  True])
+    >>> holm(np.array([0.04, 0.001, 0.03]), 0.95)
+    array([False,  True, False])
+    """
+    order = np.argsort(p_values, kind="stable")
+    falls = p_values[order] <= (1 - level) / np.arange(len(p_values), 0, -1)
+    count = len(falls) if falls.all() else int(np.argmin(falls))
+    found = np.zeros(len(p_values), bool)
+    found[order[:count]] = True
+    return found
+
+
+def check_level(level: object) -> float:
+    """`level` if it is a number strictly between 0 and 1, else a sentence that names it."""
+    if isinstance(level, bool) or not isinstance(level, (int, float, np.floating)) or not 0 < level < 1:
+        raise DecodeError(f"level must be between 0 and 1, got {level}")
+    return float(level)

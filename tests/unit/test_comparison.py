@@ -1,0 +1,83 @@
+"""Differences of two estimates."""
+
+import numpy as np
+import pytest
+
+import deniable as dn
+
+SURVEY = dn.krr(symbols=["a", "b", "c"], epsilon=2)
+OPEN = dn.orr(epsilon=3, cells=8, cohorts=32, seed=bytes(16))
+
+
+def of(*counts: int) -> dn.Estimate:
+    return dn.decode(dn.Tally(SURVEY, [list(counts)]))
+
+
+def test_a_difference_is_first_minus_second() -> None:
+    new, old = of(500, 300, 200), of(300, 500, 200)
+    change = dn.difference(new, old)
+    np.testing.assert_allclose(change.raw, new.raw - old.raw)
+    np.testing.assert_allclose(change.probabilities, new.probabilities - old.probabilities)
+    np.testing.assert_allclose(change.standard_errors, np.hypot(new.standard_errors, old.standard_errors))
+    assert change.symbols == ("a", "b", "c")
+    assert change.changed().tolist() == [True, True, False]
+    assert change.unallocated is None
+    back = dn.difference(old, new)
+    np.testing.assert_allclose(change.intervals(0.9), -back.intervals(0.9)[:, ::-1])
+    wide = change.intervals(simultaneous=True)
+    assert np.all(wide[:, 0] < change.intervals()[:, 0])
+    assert np.all(change.intervals()[:, 1] < wide[:, 1])
+    assert repr(change).startswith("<Difference of 3 symbols, 1000 to 1000 reports: ")
+    table = change.to_arrow()
+    assert table.column_names == ["symbol", "difference", "raw", "standard_error", "low", "high", "changed"]
+    assert table.column("changed").to_pylist() == [True, True, False]
+
+
+def test_reaches_add_in_squares() -> None:
+    """With many reports the interval is the normal one; with few it is wider than either part alone."""
+    a, b = of(50_000, 30_000, 20_000), of(49_000, 31_000, 20_000)
+    change = dn.difference(a, b)
+    np.testing.assert_allclose(np.diff(change.intervals())[:, 0], 2 * 1.959964 * change.standard_errors, rtol=0.01)
+    few = dn.difference(of(3, 0, 0), of(0, 0, 3))
+    parts = [np.diff(e.intervals())[:, 0] for e in (few.first, few.second)]
+    assert np.all(np.diff(few.intervals())[:, 0] > np.maximum(*parts))
+
+
+def test_the_unallocated_mass_has_a_difference_too() -> None:
+    names, rng = [f"n{i}" for i in range(20)], np.random.default_rng(0)
+    tallies = [dn.simulate(OPEN, dn.lab.zipf(20, s), 50_000, rng, symbols=names) for s in (1, 0.2)]
+    one, two = dn.decode_all(tallies, candidates=names[:10])
+    change = dn.difference(one, two)
+    assert change.unallocated is not None
+    assert one.unallocated is not None
+    assert two.unallocated is not None
+    assert change.unallocated.raw == pytest.approx(one.unallocated.raw - two.unallocated.raw)
+    low, high = change.unallocated.interval()
+    assert low < change.unallocated.raw < high < 0
+    assert not change.unallocated.exact
+    assert change.unallocated.limits.above_zero()[0] > 0.99
+    complete = dn.decode(tallies[0], candidates=names[:10], complete=True)
+    assert dn.difference(complete, two).unallocated is None
+
+
+def test_undetermined_symbols_have_no_difference() -> None:
+    survey = dn.orr(epsilon=3, cells=2, cohorts=1, seed=bytes(16))
+    pair = [dn.decode(dn.Tally(survey, [c]), candidates=["a", "b", "c"]) for c in ([700, 300], [600, 400])]
+    change = dn.difference(*pair)
+    assert np.isinf(change.intervals()).all()
+    assert not change.changed().any()
+
+
+def test_differences_refuse_with_a_sentence() -> None:
+    two = dn.decode(dn.Tally(dn.krr(symbols=2, epsilon=1), [[6, 4]]))
+    with pytest.raises(dn.DecodeError, match="second must have the candidates of the first in the same order, got 2"):
+        dn.difference(of(1, 2, 3), two)
+    text = dn.decode(dn.Tally(dn.krr(symbols=["0", "1"], epsilon=1), [[6, 4]]))
+    with pytest.raises(dn.DecodeError, match="got 2 against 2; decode both with one list"):
+        dn.difference(text, two)
+    with pytest.raises(dn.DecodeError, match="second must be an estimate, got Tally; decode the tally"):
+        dn.difference(two, two.tally)  # type: ignore[arg-type]
+    with pytest.raises(dn.DecodeError, match="first must be an estimate, got NoneType"):
+        dn.difference(None, two)  # type: ignore[arg-type]
+    with pytest.raises(dn.DecodeError, match="level must be between 0 and 1, got 2"):
+        dn.difference(two, two).intervals(2)

@@ -1,0 +1,111 @@
+"""Limits: Clopper-Pearson by enumeration, the skewed ones against the laws they stand in for, and Holm's test."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chi2, poisson
+
+import deniable as dn
+from deniable.decoders.limits import BinomialLimits, Collisions, SkewedLimits, check_level, holm
+
+
+@pytest.mark.parametrize("n", [1, 7, 40])
+def test_clopper_pearson_covers_by_enumeration(n: int) -> None:
+    """Every count that can be, weighted by its probability: coverage and the size of the test, exactly."""
+    base, slope = 0.2, 0.5
+    hits = np.arange(n + 1.0)
+    limits = BinomialLimits(hits, n, base, slope)
+    for level in (0.9, 0.99):
+        low, high = limits.between(1 - level).T
+        for mass in np.linspace(0, 1, 41):
+            law = binom.pmf(hits, n, base + slope * mass)
+            assert law[(low <= mass + 1e-12) & (mass <= high + 1e-12)].sum() >= level - 1e-12
+    law = binom.pmf(hits, n, base)
+    for u in limits.above_zero():
+        assert law[limits.above_zero() <= u + 1e-15].sum() <= u + 1e-12
+    assert limits.exact
+
+
+def test_rare_hits_get_the_poisson_limit() -> None:
+    """With hits of one kind and weight the far limit is Garwood's, for none, few and many."""
+    hits = np.array([0.0, 1.0, 5.0, 40.0, 1e4])
+    step = 0.01
+    limits = SkewedLimits(hits * step, hits * step**2, hits * step**3, np.full(5, step))
+    for alpha in (0.1, 0.01):
+        high = limits.between(alpha)[:, 1]
+        np.testing.assert_allclose(high, chi2.ppf(1 - alpha / 2, 2 * (hits + 1)) / 2 * step, rtol=1e-9)
+    assert not limits.exact
+
+
+def test_without_skewness_the_limits_are_normal_and_mirrored_with_it() -> None:
+    plain = SkewedLimits(np.array([0.3]), np.array([0.01]), np.array([0.0]), np.array([0.0]))
+    np.testing.assert_allclose(plain.between(0.05), [[0.3 - 0.1959964, 0.3 + 0.1959964]], rtol=1e-6)
+    right = SkewedLimits(np.array([0.3]), np.array([0.01]), np.array([5e-4]), np.array([0.05]))
+    left = SkewedLimits(np.array([-0.3]), np.array([0.01]), np.array([-5e-4]), np.array([0.05]))
+    np.testing.assert_allclose(right.between(0.05), -left.between(0.05)[:, ::-1])
+    low, high = right.between(0.05)[0]
+    assert high - 0.3 > 0.3 - low
+    # The p-value is the level at which the lower limit is zero.
+    for limits in (right, SkewedLimits(np.array([0.3]), np.array([0.01]), np.array([-5e-4]), np.array([0.05]))):
+        p = float(limits.above_zero()[0])
+        assert limits.between(2 * p)[0, 0] == pytest.approx(0, abs=1e-6)
+
+
+def test_what_is_not_determined_has_no_limits() -> None:
+    limits = SkewedLimits(np.array([0.3]), np.array([np.inf]), np.array([1e-4]), np.array([0.05]))
+    assert limits.between(0.05).tolist() == [[-np.inf, np.inf]]
+    assert limits.above_zero().tolist() == [1.0]
+
+
+def test_collisions_reach_as_far_as_they_happen() -> None:
+    """Eight cohorts of 64 cells: one meeting in eight candidates; the lower limit must reach over one."""
+    met = Collisions(jump=1.0, trials=8, chance=1 / 64)
+    variance = 8 / 64 * (1 - 1 / 64)
+    limits = SkewedLimits(np.zeros(1), np.array([variance]), np.zeros(1), np.zeros(1), met)
+    below = -limits.between(0.05)[0, 0]
+    assert 1 - 8 / 64 < below < 1.25
+    widths = [float(np.ptp(limits.between(alpha))) for alpha in (0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-6)]
+    assert widths == sorted(widths)
+    many = Collisions(jump=1e-3, trials=10**6, chance=0.25)  # as good as normal
+    assert float(many.excess(np.array([0.05]))[0]) < 0.6 * (1e-3 * 1.96) ** 2 * 10**6 * 0.1875
+    # The meetings that happen with probability alpha / 2 or less, by another road.
+    for alpha in (0.2, 0.05, 1e-4):
+        x = binom.ppf(1 - alpha / 2, 8, 1 / 64)
+        normal = binom.var(8, 1 / 64) * chi2.ppf(1 - alpha, 1)
+        expected = max((1.25 * (x - 8 / 64)) ** 2 - normal, 0.0)
+        assert float(met.excess(np.array([alpha]))[0]) == pytest.approx(expected, rel=1e-6)
+
+
+def test_holm_keeps_the_family() -> None:
+    assert holm(np.array([]), 0.95).tolist() == []
+    assert holm(np.array([0.01, 0.02, 0.9]), 0.95).tolist() == [True, True, False]
+    # One by one: the first that stands protects the rest, however small theirs are allowed to be.
+    assert holm(np.array([0.02, 0.03, 0.04]), 0.95).tolist() == [False, False, False]
+    # All hypotheses true: the chance of any rejection is at most 5 %.
+    p = np.random.default_rng(0).random((20_000, 10))
+    wrong = np.mean([holm(row, 0.95).any() for row in p])
+    assert wrong < 0.05 + 6 * np.sqrt(0.05 * 0.95 / 20_000)
+    assert wrong > 0.04
+    assert np.mean((p < 0.05).any(axis=1)) > 0.3  # without a correction
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, -1.0, float("nan"), True, "0.95"])
+def test_levels_are_checked(level: Any) -> None:
+    with pytest.raises(dn.DecodeError, match="level must be between 0 and 1, got"):
+        check_level(level)
+    estimate = dn.decode(dn.Tally(dn.krr(symbols=2, epsilon=1), [[6, 4]]))
+    for ask in (estimate.intervals, estimate.significant, estimate.total([0]).interval):
+        with pytest.raises(dn.DecodeError, match="level must be between 0 and 1, got"):
+            ask(level)
+
+
+def test_poisson_tails_of_the_skewed_law() -> None:
+    """Rare hits by chance alone: the test for mass above zero rejects no more often than it says."""
+    rate, step = 0.4, 0.01
+    hits = np.arange(30.0)
+    centre = (hits - rate) * step
+    limits = SkewedLimits(centre, hits * step**2, hits * step**3, np.full(30, step))
+    p, law = limits.above_zero(), poisson.pmf(hits, rate)
+    for u in (0.1, 0.05, 0.01, 1e-3):
+        assert law[p <= u].sum() <= u

@@ -35,7 +35,7 @@ def test_tallies_are_merged_and_the_table_lines_up(capsys: pytest.CaptureFixture
     assert main(["decode", "day0.tally", "day1.tally"]) == 0
     lines = table_of(capsys)
     assert lines[1] == "1,100 reports, decoded by EmpiricalBayes, Projected"
-    rows = lines[3:]
+    rows = lines[3 : lines.index("", 3)]
     assert rows[0].split() == ["symbol", "estimate", "s.", "e.", "95", "%", "interval"]
     assert [row.split()[0] for row in rows[1:]] == ["chrome", "日本語ブラウザ", "🦊"]
     assert len({columns_of(row.rpartition("%")[0]) for row in rows[1:]}) == 1
@@ -97,9 +97,113 @@ def test_missing_candidates_are_noticed(capsys: pytest.CaptureFixture[str]) -> N
     assert "do not account" not in capsys.readouterr().out
 
 
+def test_the_rest_has_a_row_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", "open.tally", "--candidates", "b,c"]) == 0
+    out = capsys.readouterr().out
+    row = next(line for line in out.splitlines() if line.startswith("(unlisted)"))
+    assert abs(float(row.split()[1]) - 60) < 15
+    estimate = dn.decode(dn.Tally.load("open.tally"), candidates=["b", "c"])
+    assert estimate.unallocated is not None
+    assert main(["decode", "open.tally", "--candidates", "b,c", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    low, high = estimate.unallocated.interval(0.95)
+    assert result["unallocated"] == {
+        "probability": estimate.unallocated.value,
+        "raw": estimate.unallocated.raw,
+        "standard_error": estimate.unallocated.standard_error,
+        "low": low,
+        "high": high,
+    }
+    assert main(["decode", "open.tally", "--candidates", "b,c", "--csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["symbol"] for row in rows] == ["b", "c", ""]
+    assert float(rows[-1]["raw"]) == estimate.unallocated.raw
+    assert [row["significant"] for row in rows][-1] == ""
+    assert main(["decode", "open.tally", "--candidates", "b,c", "--chart", "c.json"]) == 0
+    assert "(unlisted)" in Path("c.json").read_text()
+    capsys.readouterr()
+    assert main(["decode", "open.tally", "--candidates", "b,c", "--complete", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["unallocated"] is None
+
+
+def test_marks_kinds_and_diagnostics_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", "day0.tally"]) == 0
+    lines = table_of(capsys)
+    assert "* above zero beyond doubt: all marks together are right with 95 %." in lines
+    assert "Intervals are exact: at least 95 %." in lines
+    assert lines[-1] == "1 % planted reports could raise one symbol by up to 1.18 points of mass."
+    assert "  *  " in lines[4]
+    assert main(["decode", "open.tally", "--candidates", "a,b,c", "--level", "0.9"]) == 0
+    out = capsys.readouterr().out
+    assert "Intervals are approximate: close to 90 %." in out
+    assert "The reports fit: chi-square " in out
+    assert main(["decode", "open.tally", "--candidates", "b,c"]) == 0
+    assert "The reports do not fit these candidates (chi-square " in capsys.readouterr().out
+    assert main(["decode", "open.tally", "--candidates", "a,b,c", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    estimate = dn.decode(dn.Tally.load("open.tally"), candidates=["a", "b", "c"])
+    found = estimate.diagnostics
+    assert found.fit is not None
+    assert result["intervals"] == "approximate"
+    assert [line["significant"] for line in result["estimates"]] == estimate.significant().tolist()
+    assert result["diagnostics"]["fit"]["p_value"] == found.fit.p_value
+    assert result["diagnostics"]["influence"] == found.influence
+    assert (result["diagnostics"]["rank"], result["diagnostics"]["alarms"]) == (4, [])
+
+
+def test_two_tallies_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    closed = dn.Survey.load("closed.json")
+    dn.Tally(closed, [[300, 500, 200]]).save("later.tally")
+    assert main(["decode", "later.tally", "--minus", "day0.tally"]) == 0
+    lines = table_of(capsys)
+    assert lines[1] == "from 1,000 to 1,000 reports"
+    assert lines[3].split() == ["symbol", "before", "after", "change", "s.", "e.", "95", "%", "interval"]
+    assert [line.split()[0] for line in lines[4:7]] == ["chrome", "日本語ブラウザ", "🦊"]
+    assert "-29.39 %" in lines[4]
+    assert lines[4].endswith("*")
+    assert not lines[6].endswith("*")
+    assert "* changed beyond doubt: all marks together are right with 95 %." in lines
+    assert lines[-1] == "This holds for two groups of people, or for reports drawn afresh; memoised ones vary less."
+    assert main(["decode", "later.tally", "--minus", "day0.tally", "day1.tally", "--json", "--simultaneous"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    merged = dn.Tally.load("day0.tally")
+    merged += dn.Tally.load("day1.tally")
+    change = dn.difference(dn.decode(dn.Tally.load("later.tally")), dn.decode(merged))
+    assert result["before"]["n"] == 1100
+    by_name = {line["symbol"]: line for line in result["changes"]}
+    for i, symbol in enumerate(change.symbols):
+        line = by_name[symbol]
+        assert [line["low"], line["high"]] == change.intervals(0.95, simultaneous=True)[i].tolist()
+        assert (line["raw"], line["changed"]) == (change.raw[i], change.changed()[i])
+    assert result["unallocated"] is None
+    assert main(["decode", "later.tally", "--minus", "day0.tally", "--top", "1"]) == 0
+    assert "... and 2 more; --top 0 shows all" in table_of(capsys)
+
+
+def test_two_tallies_of_an_open_survey_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    survey = dn.Survey.load("open.json")
+    later = dn.simulate(survey, [0.2, 0.2, 0.6], 50_000, np.random.default_rng(3), symbols=["a", "b", "c"])
+    later.save("later.tally")
+    argv = ["decode", "later.tally", "--minus", "open.tally", "--candidates", "b,c"]
+    assert main(argv) == 0
+    assert any(line.startswith("(unlisted)") for line in table_of(capsys))
+    assert main([*argv, "--csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["symbol"] for row in rows] == ["c", "b", ""]
+    assert float(rows[-1]["raw"]) < 0
+    assert main([*argv, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["unallocated"]["raw"] == float(rows[-1]["raw"])
+    twins = dn.orr(epsilon=3, cells=2, cohorts=1, seed=bytes(16))
+    for name, counts in (("x", [700, 300]), ("y", [600, 400])):
+        dn.Tally(twins, [counts]).save(f"{name}.tally")
+    assert main(["decode", "x.tally", "--minus", "y.tally", "--candidates", "a,b,c"]) == 0
+    assert "not determined" in capsys.readouterr().out
+
+
 def test_only_the_largest_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["decode", "day0.tally", "--top", "1"]) == 0
-    assert table_of(capsys)[-1] == "... and 2 more; --top 0 shows all"
+    assert "... and 2 more; --top 0 shows all" in table_of(capsys)
 
 
 def test_a_chart_is_written(capsys: pytest.CaptureFixture[str]) -> None:
@@ -130,6 +234,8 @@ def test_a_chart_is_written(capsys: pytest.CaptureFixture[str]) -> None:
         ("day0.tally --level x", "--level must be between 0 and 1, for instance 0.95, got 'x'"),
         ("day0.tally --top -1", "--top must be a whole number, got '-1'"),
         ("day0.tally --chart x.svg --chart none/x.svg", "none/x.svg cannot be written: no such file or directory"),
+        ("day0.tally --minus day1.tally --chart x.svg", "--chart must not be given with --minus: there is no chart"),
+        ("day0.tally --minus none.tally", "none.tally cannot be read: no such file or directory"),
         ("day0.tally --csv --json", "argument --json: not allowed with argument --csv"),
     ],
 )

@@ -152,5 +152,5 @@ def test_large_systems_are_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "_MOST_WORK", 100)
     assert decoded(LARGE["orappor-closed"]).diagnostics.fit is None
     full = decoded(LARGE["orr-closed"])
-    monkeypatch.setattr(room, "_MOST_WEIGHTS", 16 * 8 * 5)  # the five largest symbols
+    monkeypatch.setattr(room, "_MOST_STEPS", 16 * (40 + 8) * 5)  # the five largest symbols
     assert 0 < full.diagnostics.influence <= decoded(LARGE["orr-closed"]).diagnostics.influence

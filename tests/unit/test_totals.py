@@ -90,7 +90,14 @@ def test_significance_and_its_column(survey: Survey) -> None:
     marks = estimate.significant(0.95)
     assert marks.dtype == bool
     assert marks[0]
-    assert estimate.to_arrow().column("significant").to_pylist() == marks.tolist()
+    table = estimate.to_arrow()
+    rest = [] if survey.symbols is not None else [None]
+    assert table.column("significant").to_pylist() == marks.tolist() + rest
+    assert table.column("symbol").to_pylist() == [*estimate.names, *rest]
+    if estimate.unallocated:
+        last = [table.column(name)[-1].as_py() for name in ("probability", "raw", "standard_error", "low", "high")]
+        mass = estimate.unallocated
+        assert last == [mass.value, mass.raw, mass.standard_error, *mass.interval(0.95)]
     # What the simultaneous intervals keep above zero is significant: Holm rejects at least what Bonferroni does.
     low = estimate.intervals(0.9, simultaneous=True)[:, 0]  # two-sided at 90 % is one-sided at 95 %
     assert marks[low > 0].all()

@@ -10,7 +10,7 @@ from deniable.cli.parser import Commands, chart_path, one_of, share, whole
 from deniable.cli.progress import busy
 
 if TYPE_CHECKING:
-    from deniable.decoders import Constraint, Decoder
+    from deniable.decoders import Constraint, Decoder, Estimate
 
 __all__ = ["CONSTRAINTS", "DECODERS", "add", "constraint_of", "decoder_of"]
 
@@ -27,7 +27,10 @@ def add(commands: Commands) -> None:
         description=(
             "Decode tallies of one survey; several are added up first.\n\n"
             "  deniable decode monday.tally tuesday.tally --chart week.svg\n"
-            "  deniable decode homepages.tally --candidates-file homepages.txt --csv > homepages.csv"
+            "  deniable decode homepages.tally --candidates-file homepages.txt --csv > homepages.csv\n"
+            "  deniable decode friday.tally --minus monday.tally\n\n"
+            "Symbols marked * are above zero (with --minus: have changed) beyond doubt: all marks together are right\n"
+            "with the level of the intervals. In CSV the row without a symbol is what no candidate explains."
         ),
     )
     parser.add_argument("tallies", metavar="TALLY", nargs="+", help="tally files of one survey")
@@ -35,6 +38,10 @@ def add(commands: Commands) -> None:
         "--candidates", metavar="A,B,C", help="symbols to look for in an open survey, or a count S for 0 to S-1"
     )
     parser.add_argument("--candidates-file", metavar="FILE", help="the same, one a line, UTF-8 (- is standard input)")
+    parser.add_argument("--complete", action="store_true", help="the candidates are all there is: nothing is unlisted")
+    parser.add_argument(
+        "--minus", metavar="TALLY", nargs="+", help="show what changed from these tallies: other days, another group"
+    )
     parser.add_argument(
         "--decoder", metavar="NAME", type=one_of(*DECODERS), help=f"{', '.join(DECODERS)} (default: the best known)"
     )
@@ -71,32 +78,41 @@ def constraint_of(name: str | None) -> "Constraint | None":
 
 
 def _run(args: argparse.Namespace) -> None:
-    import numpy as np
-
-    from deniable.cli.result import Result
-    from deniable.decoders import decode
     from deniable.errors import DecodeError
 
-    tally = load_tallies(args.tallies)
+    if args.minus and args.chart:
+        raise DecodeError("--chart must not be given with --minus: there is no chart of differences")
+    estimate = _decoded(args, args.tallies)
+    if args.minus:
+        _compare(args, estimate)
+    else:
+        _show(args, estimate)
+
+
+def _decoded(args: argparse.Namespace, paths: list[str]) -> "Estimate":
+    from deniable.decoders import decode
+
     candidates = symbols_from("candidates", args.candidates, args.candidates_file)
     with busy("decoding"):
-        estimate = decode(
-            tally,
+        return decode(
+            load_tallies(paths),
             candidates=range(candidates) if isinstance(candidates, int) else candidates,
             decoder=decoder_of(args.decoder),
             constraint=constraint_of(args.constraint),
+            complete=args.complete,
         )
+
+
+def _show(args: argparse.Namespace, estimate: "Estimate") -> None:
+    from deniable.cli.result import Result
+    from deniable.errors import DecodeError
+
     try:
         with busy(f"error bars of {len(estimate.symbols)} symbols"):
-            intervals = estimate.intervals(args.level, simultaneous=args.simultaneous)
-            errors = estimate.standard_errors
+            result = Result(estimate, level=args.level, simultaneous=args.simultaneous, top=_rows(args))
     except DecodeError as problem:  # too many candidates for error bars: the estimate itself is still good
         print(f"deniable: no error bars: {problem}", file=sys.stderr)
-        intervals, errors = np.full((len(estimate.symbols), 2), np.nan), np.full(len(estimate.symbols), np.nan)
-    order = np.argsort(-estimate.probabilities, kind="stable")
-    if args.top != 0 and not (args.top is None and (args.csv or args.json)):
-        order = order[: args.top or _ROWS]
-    result = Result(estimate, intervals, errors, order, level=args.level, simultaneous=args.simultaneous)
+        result = Result(estimate, level=args.level, simultaneous=args.simultaneous, top=_rows(args), errors=False)
     if args.chart:
         result.save_chart(args.chart, most=_ROWS)
     if args.json:
@@ -107,3 +123,25 @@ def _run(args: argparse.Namespace) -> None:
         result.print_table()
         if args.chart:
             print(f"\nwrote {args.chart}")
+
+
+def _compare(args: argparse.Namespace, first: "Estimate") -> None:
+    from deniable.cli.change import Change
+    from deniable.decoders import difference
+
+    second = _decoded(args, args.minus)
+    with busy(f"error bars of {len(first.symbols)} symbols"):
+        change = Change(difference(first, second), level=args.level, simultaneous=args.simultaneous, top=_rows(args))
+    if args.json:
+        print(json.dumps(change.to_json(), indent=2, allow_nan=False))
+    elif args.csv:
+        change.print_csv()
+    else:
+        change.print_table()
+
+
+def _rows(args: argparse.Namespace) -> int | None:
+    """How many rows are shown; None for all."""
+    if args.top == 0 or (args.top is None and (args.csv or args.json)):
+        return None
+    return int(args.top or _ROWS)

@@ -23,9 +23,9 @@ __all__ = ["ChiSquare", "Diagnostics", "diagnose"]
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_UNKNOWNS = 4096  # beyond which the fit is not tested
-_MOST_WORK = 1 << 35  # multiplications for the covariance of bits
-_MOST_WEIGHTS = 1 << 28  # entries of (H' H)^+ H' that influence looks at
+_MOST_UNKNOWNS = 2048  # beyond which the fit is not tested
+_MOST_WORK = 1 << 32  # multiplications for the covariance of bits
+_MOST_STEPS = 1 << 30  # to find the weights of symbols in least squares; beyond it the largest symbols only
 _ALARM = 1e-3
 _PLANTED = 0.01
 
@@ -198,7 +198,7 @@ def _influence(estimate: "Estimate", share: float = _PLANTED) -> float:
     system, law = estimate._system, estimate._law
     size = len(estimate.symbols)
     order = np.argsort(-estimate.raw, kind="stable")
-    some = order[: max(1, min(size, _MOST_WEIGHTS // (system.cohorts * system.cells)))]
+    some = order[: max(1, _MOST_STEPS // (system.cohorts * (system.hashes * size + system.cells)))]
     best = 0.0
     step = max(1, (1 << 24) // (system.cohorts * system.cells))
     for start in range(0, len(some), step):

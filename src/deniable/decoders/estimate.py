@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -335,21 +335,27 @@ class Estimate:
         return list(self.symbols) if len(kinds) == 1 and fits else list(self.labels)
 
     def to_arrow(self, level: float = 0.95) -> "pa.Table":
-        """An Arrow table: symbol, probability, raw, standard_error, low, high, significant."""
+        """An Arrow table: symbol, probability, raw, standard_error, low, high, significant.
+
+        The last row, of an open alphabet whose candidates need not be all, has no symbol: it is the unallocated mass.
+        """
         import pyarrow as pa
 
-        low, high = self.intervals(level).T
-        return pa.table(
-            {
-                "symbol": self.names,
-                "probability": self.probabilities,
-                "raw": self.raw,
-                "standard_error": self.standard_errors,
-                "low": low,
-                "high": high,
-                "significant": self.significant(level),
-            }
-        )
+        columns: dict[str, list[Any]] = {
+            "symbol": list(self.names),
+            "probability": self.probabilities.tolist(),
+            "raw": self.raw.tolist(),
+            "standard_error": self.standard_errors.tolist(),
+            "low": self.intervals(level)[:, 0].tolist(),
+            "high": self.intervals(level)[:, 1].tolist(),
+            "significant": self.significant(level).tolist(),
+        }
+        if self.unallocated is not None:
+            rest = self.unallocated
+            row = (None, rest.value, rest.raw, rest.standard_error, *rest.interval(level), None)
+            for column, value in zip(columns.values(), row, strict=True):
+                column.append(value)
+        return pa.table(columns)
 
     def plot(self, *, level: float = 0.95, top: int = 40) -> "alt.LayerChart":
         """Bars with intervals, largest first: an Altair chart for notebooks; `deniable.charts.save_chart` writes it."""

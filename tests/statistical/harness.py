@@ -31,6 +31,7 @@ CHECKS = (
     "chi-square-fit",
     "chi-square-cohorts",
     "coverage",
+    "decoder-gain",
 )
 ALPHA = BUDGET / len(CHECKS)
 

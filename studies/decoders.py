@@ -1,0 +1,220 @@
+"""Which decoder is best, and by how much: `python -m studies.decoders` writes docs/results/decoders.md.
+
+Two parts. The reference table: closed O-RR with 256 symbols, 1024 cohorts and a million reports, five populations, five
+epsilons. The sweep: every mechanism, populations, numbers of symbols and reports and epsilons over the whole range,
+drawn at random by one seed. In both each tally is decoded by every decoder, so differences are paired.
+"""
+
+import csv
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+import deniable as dn
+from deniable.decoders import Decoder, EmpiricalBayes, Projected, WeightedLeastSquares
+from deniable.lab.streams import stream_of
+
+__all__ = ["DECODERS", "POPULATIONS", "REFERENCE", "SWEEP", "Cell", "Row", "measure", "read"]
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
+Floats = npt.NDArray[np.float64]
+
+POPULATIONS: dict[str, Callable[[int, np.random.Generator], Floats]] = {
+    "geometric": lambda size, _: dn.lab.geometric(size, size / 5),
+    "zipf 1": lambda size, _: dn.lab.zipf(size, 1),
+    "zipf 2": lambda size, _: dn.lab.zipf(size, 2),
+    "binomial .3": lambda size, _: dn.lab.binomial(size, 0.3),
+    "dirichlet": lambda size, rng: dn.lab.dirichlet(size, rng),
+    "uniform": lambda size, _: dn.lab.uniform(size),
+    "point and tail": lambda size, _: np.append(0.5, np.full(size - 1, 0.5 / (size - 1))),
+}
+# None is plain least squares, or inversion, and projection: the paper's decoder, to which the others are compared.
+DECODERS: dict[str, Decoder] = {
+    "weighted, projected": WeightedLeastSquares(),
+    "likelihood": dn.Likelihood(),
+    "empirical Bayes": EmpiricalBayes(),
+    "empirical Bayes, l2": EmpiricalBayes("l2"),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One survey, population and number of reports; `repeats` tallies of it."""
+
+    mechanism: str
+    population: str
+    symbols: int
+    epsilon: float
+    n: int
+    cells: int
+    cohorts: int
+    repeats: int
+
+    def survey(self, repeat: int) -> dn.Survey:
+        seed = stream_of(0, "hash functions", self, repeat).bytes(16)
+        symbols = None if self.open else self.symbols
+        if self.mechanism.startswith("O-RR"):
+            return dn.orr(symbols=symbols, epsilon=self.epsilon, cells=self.cells, cohorts=self.cohorts, seed=seed)
+        if self.mechanism.startswith("O-RAPPOR"):
+            hashes = 2 if self.open else 1
+            return dn.orappor(
+                symbols=symbols,
+                epsilon=self.epsilon,
+                cells=self.cells,
+                cohorts=self.cohorts,
+                hashes=hashes,
+                seed=seed,
+            )
+        return dict(_DIRECT)[self.mechanism](symbols=self.symbols, epsilon=self.epsilon)
+
+    @property
+    def open(self) -> bool:
+        return "open" in self.mechanism
+
+
+_DIRECT = (
+    ("k-RR", dn.krr),
+    ("k-RAPPOR", dn.krappor),
+    ("SS", dn.subset),
+    ("OUE", dn.oue),
+    ("HR", dn.hadamard),
+    ("PGR", dn.projective),
+)
+_COHORTS = ("O-RR", "O-RR (open)", "O-RAPPOR", "O-RAPPOR (open)")
+
+
+def _reference() -> tuple[Cell, ...]:
+    return tuple(
+        Cell("O-RR", population, 256, epsilon, 10**6, min(round(math.exp(epsilon) + 1), 256), 1024, 20)
+        for population in list(POPULATIONS)[:5]
+        for epsilon in (0.5, 1, 2, 4, 6)
+    )
+
+
+def _sweep(count: int = 350) -> tuple[Cell, ...]:
+    """Cells drawn over the whole range; the sizes of O-RR and O-RAPPOR are the sensible ones, and some that are not."""
+    rng = stream_of(0, "sweep of decoders")
+    mechanisms = [name for name, _ in _DIRECT] + list(_COHORTS)
+    found = []
+    for place in range(count):
+        mechanism = mechanisms[place % len(mechanisms)]
+        population = list(POPULATIONS)[place // len(mechanisms) % len(POPULATIONS)]
+        symbols = int(rng.choice([2, 4, 10, 16, 32, 64, 128, 256, 256, 512, 1024, 4096]))
+        epsilon = float(rng.choice([0.25, 0.5, 1, 2, 3, 4, 6, 8]))
+        n = int(10 ** rng.choice([3, 4, 5, 6, 7, 8]))
+        cells = int(min(max(2, round(math.exp(epsilon) + 1) * rng.choice([0.5, 1, 2])), 256))
+        cohorts = int(min(2 ** math.ceil(math.log2(max(2, symbols / cells * rng.choice([0.5, 1, 2, 8])))), 1024))
+        if mechanism in ("HR", "PGR", *_COHORTS):
+            symbols = min(symbols, 1024)
+        repeats = 12 if symbols <= 256 else 5
+        found.append(Cell(mechanism, population, symbols, epsilon, n, cells, cohorts, repeats))
+    return tuple(found)
+
+
+REFERENCE, SWEEP = _reference(), _sweep()
+
+
+@dataclass(frozen=True)
+class Row:
+    """The mean l1 loss of the paper's decoder in a cell, and of each other one relative to it, with its error.
+
+    `error` is the standard error of the relative loss: of the mean of the paired differences over the paper's mean.
+    """
+
+    cell: Cell
+    decoder: str
+    paper: float
+    relative: float
+    error: float
+
+
+def measure(cell: Cell) -> list[Row]:
+    """Every decoder on the same tallies."""
+    symbols = range(cell.symbols) if cell.open else None
+    losses: dict[str, list[float]] = {name: [] for name in ("paper", *DECODERS)}
+    for repeat in range(cell.repeats):
+        rng = stream_of(0, "decoders", cell, repeat)
+        p = POPULATIONS[cell.population](cell.symbols, rng)
+        tally = dn.simulate(cell.survey(repeat), p, cell.n, rng, symbols=symbols)
+        for name in losses:
+            found = _decoded(tally, symbols, DECODERS.get(name))
+            losses[name].append(float(np.abs(found - p).sum()))
+    paper = np.array(losses.pop("paper"))
+    rows = []
+    for name, values in losses.items():
+        more = np.array(values) - paper
+        error = float(more.std(ddof=1)) / math.sqrt(len(more)) / float(paper.mean())
+        rows.append(Row(cell, name, float(paper.mean()), float(np.mean(values) / paper.mean()), error))
+    return rows
+
+
+def _decoded(tally: dn.Tally, symbols: Iterable[object] | None, decoder: Decoder | None) -> Floats:
+    constraint = Projected() if decoder is None else None
+    return dn.decode(
+        tally, candidates=symbols, decoder=decoder, constraint=constraint, complete=symbols is not None
+    ).probabilities
+
+
+_FIELDS = ("mechanism", "population", "symbols", "epsilon", "n", "cells", "cohorts", "repeats")
+
+
+def read(path: Path) -> list[Row]:
+    """The rows of a table that a run wrote."""
+    with path.open(newline="") as file:
+        return [
+            Row(
+                Cell(
+                    line["mechanism"],
+                    line["population"],
+                    int(line["symbols"]),
+                    float(line["epsilon"]),
+                    *(int(line[name]) for name in _FIELDS[4:]),
+                ),
+                line["decoder"],
+                *(float(line[name]) for name in ("paper", "relative", "error")),
+            )
+            for line in csv.DictReader(file)
+        ]
+
+
+def _write(path: Path, rows: Iterable[Row]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*_FIELDS, "decoder", "paper", "relative", "error"])
+        for row in rows:
+            numbers = (f"{row.paper:.6g}", f"{row.relative:.4f}", f"{row.error:.4f}")
+            writer.writerow([*(getattr(row.cell, name) for name in _FIELDS), row.decoder, *numbers])
+
+
+def _run(cells: tuple[Cell, ...], name: str) -> list[Row]:
+    """All cells on two processes, one thread each; the largest first."""
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    began, found = time.monotonic(), {}
+    order = sorted(cells, key=lambda cell: -cell.symbols * cell.cohorts * cell.repeats)
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        for done, (cell, rows) in enumerate(zip(order, pool.map(measure, order), strict=True), 1):
+            found[cell] = rows
+            print(f"\r{name}: {done} of {len(cells)}, {time.monotonic() - began:.0f} s", end="", file=sys.stderr)
+    print(file=sys.stderr)
+    return [row for cell in cells for row in found[cell]]
+
+
+def main() -> None:
+    from studies.decoders_page import write_page
+
+    for cells, name in ((REFERENCE, "reference"), (SWEEP, "sweep")):
+        _write(RESULTS / f"decoders-{name}.csv", _run(cells, name))
+    write_page(RESULTS)
+
+
+if __name__ == "__main__":
+    main()

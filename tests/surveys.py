@@ -32,6 +32,16 @@ SMALL: dict[str, Survey] = {
     "orappor-closed": dn.orappor(symbols=5, epsilon=2, cells=4, cohorts=3, hashes=1, seed=SEED),
     "orappor-closed-bloom": dn.orappor(symbols=5, epsilon=3, cells=4, cohorts=2, hashes=3, seed=SEED),
     "orappor-loud": dn.orappor(symbols=5, epsilon=20, cells=4, cohorts=2, hashes=2, seed=SEED),  # noise hides little
+    # Every report randomised again from a permanent response.
+    "warner-again": dn.warner(epsilon=2, epsilon_report="1/2"),
+    "krr-again": dn.krr(symbols=["a", "b", "c", "d"], epsilon=2, epsilon_report=1),
+    "krappor-again": dn.krappor(symbols=["a", "b", "c"], epsilon=2, epsilon_report=1),
+    "oue-again": dn.oue(symbols=["a", "b", "c"], epsilon=2, epsilon_report="1/3"),
+    "subset-again": dn.subset(symbols=["a", "b", "c", "d"], epsilon=1, epsilon_report="1/2", size=2),
+    "hadamard-again": dn.hadamard(symbols=3, epsilon=2, epsilon_report=1, blocks=1),
+    "projective-again": dn.projective(symbols=7, epsilon=2, epsilon_report=1, order=2, dimension=3),
+    "orr-open-again": dn.orr(epsilon=2, epsilon_report=1, cells=3, cohorts=3, seed=SEED),
+    "orappor-closed-again": dn.orappor(symbols=5, epsilon=4, epsilon_report=2, cells=4, cohorts=2, hashes=2, seed=SEED),
 }
 
 # Large enough to decode: forty symbols, full column rank.
@@ -51,6 +61,12 @@ LARGE: dict[str, Survey] = {
     "orappor-open": dn.orappor(epsilon=3, cells=32, cohorts=8, hashes=2, seed=SEED),
     "orappor-closed": dn.orappor(symbols=SIZE, epsilon=3, cells=16, cohorts=8, hashes=1, seed=SEED),
     "orappor-closed-bloom": dn.orappor(symbols=SIZE, epsilon=4, cells=16, cohorts=8, hashes=3, seed=SEED),
+    "krr-again": dn.krr(symbols=SIZE, epsilon=5, epsilon_report=3),
+    "oue-again": dn.oue(symbols=SIZE, epsilon=4, epsilon_report=2),
+    "subset-again": dn.subset(symbols=SIZE, epsilon=2, epsilon_report=1),
+    "projective-again": dn.projective(symbols=SIZE, epsilon=4, epsilon_report=2),
+    "orr-closed-again": dn.orr(symbols=SIZE, epsilon=4, epsilon_report=2, cells=8, cohorts=16, seed=SEED),
+    "orappor-open-again": dn.orappor(epsilon=5, epsilon_report=3, cells=32, cohorts=8, hashes=2, seed=SEED),
 }
 
 

@@ -98,7 +98,8 @@ class Client:
         encoding = self._survey.encoding
         cells = encoding.encode(self._cohort, encoding.key(self._survey.alphabet, value))
         entropy = self._entropy if self._secret is None else self._permanent_words(cells)
-        response = self._mechanism.randomize(cells, entropy)
+        permanent = self._mechanism.permanent.randomize(cells, entropy)
+        response = self._mechanism.refresh(permanent, self._entropy)
         return Report(self._survey, self._cohort, response.to_bytes(self._payload_bytes, "little"))
 
     def _permanent_words(self, cells: tuple[int, ...]) -> Entropy:

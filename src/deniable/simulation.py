@@ -57,7 +57,7 @@ def simulate(
         law = cell_probabilities(survey, population, symbols=symbols)
         counts = rng.multinomial(reports, law / law.sum(axis=1, keepdims=True))
         return Tally(survey, counts, reports)
-    if isinstance(survey.mechanism, Subset):
+    if isinstance(survey.mechanism.permanent, Subset):
         return Tally(survey, _set_sums(survey.mechanism, n, population, None, rng)[None], reports)
     if survey.hashes == 1:  # one cell an answer: the occupied cells are multinomial themselves
         occupied = rng.multinomial(reports, _shares(design.forward(population)))
@@ -90,7 +90,7 @@ def simulate_counts(
         placed = rng.multinomial(people, np.full(survey.cohorts, 1.0 / survey.cohorts)).T
     reports = placed.sum(axis=1)
     mechanism = survey.mechanism
-    if isinstance(mechanism, Subset):
+    if isinstance(mechanism.permanent, Subset):
         return Tally(survey, _set_sums_of(mechanism, placed[0], rng)[None], reports)
     if not mechanism.one_column:
         return Tally(survey, _flipped(mechanism, _occupied(design, placed), reports, rng), reports)
@@ -152,7 +152,7 @@ def _occupied(design: Design, placed: Counts) -> Counts:
 _MOST_AT_ONCE = 10**9 - 1  # what NumPy's hypergeometric draws can take
 
 
-def _set_sums_of(mechanism: Subset, people: Counts, rng: np.random.Generator) -> Counts:
+def _set_sums_of(mechanism: Mechanism, people: Counts, rng: np.random.Generator) -> Counts:
     """Column sums of the sets of a fixed population, in parts that are small enough for hypergeometric draws."""
     total = np.zeros(mechanism.cells, np.int64)
     left = people.copy()
@@ -163,7 +163,9 @@ def _set_sums_of(mechanism: Subset, people: Counts, rng: np.random.Generator) ->
     return total + _set_sums(mechanism, n, None, left, rng)
 
 
-def _set_sums(mechanism: Subset, n: int, p: Floats | None, people: Counts | None, rng: np.random.Generator) -> Counts:
+def _set_sums(
+    mechanism: Mechanism, n: int, p: Floats | None, people: Counts | None, rng: np.random.Generator
+) -> Counts:
     """Column sums of n random sets, for answers drawn from p or counted in `people`; O(k w) draws, whatever n is.
 
     Columns are visited in order. Of a set all that the next columns need is how many cells it still has to take from
@@ -176,7 +178,8 @@ def _set_sums(mechanism: Subset, n: int, p: Floats | None, people: Counts | None
     Claim: the joint law of the column sums of n reports.
     Proof: tests/exact/test_set_sums.py::test_law_of_the_sums_is_that_of_the_reports
     """
-    k, w = mechanism.cells, mechanism.size
+    k, w = mechanism.cells, mechanism.hits
+    assert w is not None
     takes = np.arange(w + 1)
     coming, gone = np.zeros((2, w + 1), np.int64), np.zeros(w + 1, np.int64)
     coming[1, w - 1] = rng.binomial(n, float(mechanism.hit))

@@ -8,9 +8,17 @@ import pytest
 
 import deniable as dn
 from deniable.columns.encode import cell_table, cells_at, keys_of, scale
-from deniable.columns.randomizing import bitflip_block, design_block, krr_block, subset_block, subset_limits
+from deniable.columns.randomizing import (
+    bitflip_block,
+    chain_block,
+    chain_limits,
+    design_block,
+    krr_block,
+    subset_block,
+    subset_limits,
+)
 from deniable.columns.stream import WordStream
-from deniable.mechanisms import KRR, BitFlip, Mechanism, Subset
+from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Subset
 from deniable.survey import Direct, Encoding, Hadamard, Hashed, Permuted, Projective, Survey
 from tests.exact.scripted import ScriptedEntropy
 from tests.surveys import LARGE, SEED, SMALL, kinds, named, symbols_of
@@ -32,7 +40,7 @@ MORE = {
 def test_every_kind_is_covered() -> None:
     surveys = (ALL | MORE).values()
     assert {type(s.encoding) for s in surveys} == kinds(Encoding) == {Direct, Hadamard, Hashed, Permuted, Projective}
-    assert {type(s.mechanism) for s in surveys} == kinds(Mechanism) == {KRR, BitFlip, Subset}
+    assert {type(s.mechanism) for s in surveys} == kinds(Mechanism) == {KRR, BitFlip, Chain, Subset}
 
 
 @pytest.mark.parametrize("survey", (ALL | MORE).values(), ids=(ALL | MORE).keys())
@@ -51,7 +59,7 @@ def test_cells_are_the_clients(survey: Survey) -> None:
 
 @pytest.mark.parametrize("survey", SMALL.values(), ids=SMALL.keys())
 def test_responses_are_the_clients_for_the_same_words(survey: Survey) -> None:
-    mechanism = survey.mechanism
+    mechanism = survey.mechanism.permanent
     rng = np.random.default_rng(5)
     edges = [0, 2**64 - 1]
     for threshold in mechanism.thresholds().values():
@@ -83,6 +91,39 @@ def test_responses_are_the_clients_for_the_same_words(survey: Survey) -> None:
             packed = subset_block(mechanism, np.full(len(rows), cells[0], np.int32), rows)
             got = [int.from_bytes(row.tobytes(), "little") for row in packed]
             assert got == [mechanism.randomize(cells, ScriptedEntropy(64, [int(w) for w in row])) for row in rows]
+
+
+AGAIN = {name: survey for name, survey in SMALL.items() if isinstance(survey.mechanism, Chain)}
+
+
+@pytest.mark.parametrize("survey", AGAIN.values(), ids=AGAIN.keys())
+def test_second_stages_are_the_clients_for_the_same_words(survey: Survey) -> None:
+    mechanism, rng = survey.mechanism, np.random.default_rng(6)
+    assert isinstance(mechanism, Chain)
+    edges = [0, 2**64 - 1, *(t + d for t in mechanism.report_thresholds().values() for d in (-1, 0, 1))]
+    for response in filter(mechanism.allows, range(mechanism.outputs)):
+        if mechanism.one_column:
+            keep, other = mechanism.report_thresholds().values()
+            edges += [keep + i * other - d for i in range(1, mechanism.cells - 1) for d in (0, 1)]
+            rows = np.array(edges, np.uint64)[:, None]
+            responses = np.full(len(rows), response, np.uint8)
+        elif mechanism.hits is None:
+            rows = rng.choice(np.array(edges, np.uint64), (50, mechanism.cells))
+            responses = np.full((len(rows), 1), response, np.uint8)
+        else:
+            rows = rng.integers(0, chain_limits(mechanism).min(), (50, mechanism.hits + 1), np.uint64)
+            rows[: len(edges), 0] = edges
+            responses = np.full((len(rows), 1), response, np.uint8)
+        sent = chain_block(mechanism, responses, rows.ravel())
+        got = [int.from_bytes(row.tobytes(), "little") for row in sent]
+        assert got == [mechanism.refresh(response, ScriptedEntropy(64, [int(w) for w in row])) for row in rows]
+
+
+def test_the_limits_of_second_stages_are_those_of_all_cells() -> None:
+    survey = dn.subset(symbols=7, epsilon=2, epsilon_report=1, size=3)
+    assert isinstance(survey.mechanism, Chain)
+    limits = chain_limits(survey.mechanism).tolist()
+    assert limits == [2**64 - 2**64 % 7, 2**64 - 2**64 % 6, 2**64 - 2**64 % 5]
 
 
 def test_a_row_of_sets_with_a_word_to_reject_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,14 +187,14 @@ def test_a_table_too_large_to_tabulate_takes_the_other_path(monkeypatch: pytest.
         # Noise that never acts shows the cells themselves.
         column = [symbols_of(survey, 40)[i] for i in range(40)]
         monkeypatch.setattr(WordStream, "words", lambda self, count: np.full(count, 2**64 - 1, np.uint64))
-        if isinstance(survey.mechanism, BitFlip):
+        if isinstance(survey.mechanism.permanent, BitFlip):
             for report, symbol in zip(dn.privatize(survey, column), column, strict=True):
                 assert tuple(survey.mechanism.columns_hit(report.response)) == survey.encode(report.cohort, symbol)
         monkeypatch.setattr(WordStream, "words", lambda self, count: np.zeros(count, np.uint64))
-        if isinstance(survey.mechanism, KRR):
+        if isinstance(survey.mechanism.permanent, KRR):
             for report, symbol in zip(dn.privatize(survey, column), column, strict=True):
                 assert report.response == survey.encode(report.cohort, symbol)[0]
-        if isinstance(survey.mechanism, Subset):
+        if isinstance(survey.mechanism.permanent, Subset):
             for report, symbol in zip(dn.privatize(survey, column), column, strict=True):
                 assert set(survey.encode(0, symbol)) <= set(survey.mechanism.columns_hit(report.response))
 

@@ -9,7 +9,7 @@ import pytest
 import deniable as dn
 import deniable.columns.randomizing as room
 from deniable.columns.stream import WordStream
-from deniable.mechanisms import KRR, BitFlip, Subset
+from deniable.mechanisms import KRR, BitFlip, Chain, Subset
 from deniable.survey import Survey
 from tests.exact.laws import published
 from tests.statistical.harness import accept, binomial_p_value, law_p_value, reject
@@ -139,6 +139,25 @@ room_sets = room.subset_block
 def test_set_mutants_are_rejected(mutant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "subset_block", mutant)
     reject("bulk-law", bulk_p_value(SMALL["subset"], "b"))
+
+
+def _forgotten(mechanism: Chain, responses: Any, words: Any) -> Any:
+    """The permanent response goes out as it is."""
+    return responses
+
+
+def _louder_chain(mechanism: Chain, responses: Any, words: Any) -> Any:
+    return room_chain(Chain(mechanism.permanent, mechanism.report_bound * 6 / 5), responses, words)
+
+
+room_chain = room.chain_block
+
+
+@pytest.mark.parametrize("mutant", [_forgotten, _louder_chain])
+@pytest.mark.parametrize("name", ["krr-again", "krappor-again", "subset-again"])
+def test_second_stage_mutants_are_rejected(mutant: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "chain_block", mutant)
+    reject("bulk-law", bulk_p_value(SMALL[name], "b"))
 
 
 @pytest.mark.parametrize("bound", [2, 3, 64, 1000])

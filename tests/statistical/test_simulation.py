@@ -10,6 +10,7 @@ import pytest
 
 import deniable as dn
 import deniable.simulation as room
+from deniable.mechanisms import Chain, Mechanism
 from deniable.simulation import cell_probabilities, simulate_counts
 from deniable.survey import Survey
 from deniable.tally import Tally
@@ -104,10 +105,12 @@ def marginal_p_value(survey: Survey, name: str, scale: Fraction) -> float:
 
 def room_survey(survey: Survey, scale: Fraction) -> Survey:
     """The same survey at another epsilon."""
-    mechanism = survey.mechanism
+    mechanism = survey.mechanism.permanent
     names = ("distance", "optimized", "occupied", "size")
     extra = {name: getattr(mechanism, name) for name in names if hasattr(mechanism, name)}
-    louder = type(mechanism)(mechanism.cells, mechanism.epsilon * scale, **extra)  # type: ignore[call-arg]
+    louder: Mechanism = type(mechanism)(mechanism.cells, mechanism.epsilon * scale, **extra)  # type: ignore[call-arg]
+    if isinstance(survey.mechanism, Chain):
+        louder = Chain(louder, survey.mechanism.report_bound * scale)
     return Survey(survey.alphabet, survey.encoding, louder, survey.name)
 
 

@@ -75,7 +75,7 @@ def kkt(tally: dn.Tally, p: npt.NDArray[np.float64], symbols: tuple[object, ...]
     hit, miss = float(survey.mechanism.hit), float(survey.mechanism.miss)
     m = miss + (hit - miss) * (h @ p)
     slope = tally.counts / m
-    if isinstance(survey.mechanism, BitFlip):
+    if isinstance(survey.mechanism.permanent, BitFlip):
         slope -= (tally.reports[:, None] - tally.counts) / (1 - m)
     gradient = (hit - miss) * np.einsum("cks,ck->s", h, slope) / tally.n
     support = p > 1e-12

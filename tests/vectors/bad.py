@@ -129,6 +129,25 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     put("subset", "mechanism", "size", "2", "mechanism field 'size' must be an integer, got str")
     put("subset", "mechanism", "size", 3, "threshold 'inside' must be ")
 
+    one = "epsilon_report must be below epsilon, 2, got 2; leave it out where one report may spend all of epsilon"
+    put("krr, again", "mechanism", "epsilon_report", "2", one)
+    put("krr, again", "mechanism", "epsilon_report", "0.50", "epsilon_report must be spelled '0.5' in a survey, got ")
+    put("krr, again", "mechanism", "epsilon_report", "1", "threshold 'report_keep' must be ")
+    put("krr, again", "mechanism", "epsilon_report", 1, "mechanism field 'epsilon_report' must be text, got int")
+    put("krr, again", "mechanism", "report_other", "1", "threshold 'report_other' must be ")
+    put("krappor, again", "mechanism", "report_flip", "1", " for epsilon 2.5 and 1/3 a report, got '1'; whoever")
+    put("subset, again", "mechanism", "report_keep", "1", "threshold 'report_keep' must be ")
+    put("krr", "mechanism", "epsilon_report", "0.05", "mechanism must have the field 'report_keep'")
+    put(
+        "krr", "mechanism", "report_keep", "1", "mechanism must not have the field 'report_keep'; this version does not"
+    )
+    put("krr, again", "mechanism", "report_flip", "1", "mechanism must not have the field 'report_flip'")
+    change(
+        "krr, again",
+        "mechanism must not have the field 'report_keep'; this version does not know it",
+        lambda fields: fields["mechanism"].pop("epsilon_report"),
+    )
+
     def _with_sets(fields: Fields) -> None:
         made = Subset(8, 2, 3)
         fields["mechanism"] = {"kind": "subset", "epsilon": "2", "width": 64, "size": 3, "inside": str(made.inside)}

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 import deniable as dn
-from deniable.mechanisms import KRR, BitFlip, Subset, epsilon_text
+from deniable.mechanisms import KRR, BitFlip, Chain, Subset, epsilon_text
 from deniable.noise import DerivedEntropy
 from deniable.survey.alphabet import canonical_symbol, symbol_bytes, symbol_to_json
 from deniable.survey.encodings import Hashed, Permuted
@@ -54,6 +54,18 @@ def presets() -> dict[str, dn.Survey]:
         "subset, counted": dn.subset(symbols=20, epsilon=1),
         "projective": dn.projective(symbols=["a", "b", "c"], epsilon="0.5", order=2, dimension=3),
         "projective, counted": dn.projective(symbols=100, epsilon=2, order=11, dimension=3),
+        "warner, again": dn.warner(epsilon=2, epsilon_report=1),
+        "krr, again": dn.krr(symbols=fruit, epsilon=2, epsilon_report="0.5", name="fruit"),
+        "krr, counted again": dn.krr(symbols=300, epsilon=6, epsilon_report=3),
+        "krappor, again": dn.krappor(symbols=["a", "b", "c"], epsilon=2.5, epsilon_report="1/3"),
+        "oue, again": dn.oue(symbols=20, epsilon=3, epsilon_report=1),
+        "subset, again": dn.subset(symbols=["a", "b", "c", "d", "e"], epsilon=2, epsilon_report=1, size=2),
+        "hadamard, again": dn.hadamard(symbols=["a", "b", "c", "d"], epsilon=2, epsilon_report=1, blocks=1),
+        "projective, again": dn.projective(symbols=7, epsilon=2, epsilon_report=1, order=2, dimension=3),
+        "orr, open again": dn.orr(epsilon=4, epsilon_report=2, cells=8, cohorts=3, seed=seed, name="homepage"),
+        "orappor, closed again": dn.orappor(
+            symbols=30, epsilon=3, epsilon_report="0.75", cells=5, cohorts=2, hashes=3, seed=SEEDS[2]
+        ),
     }
 
 
@@ -125,6 +137,17 @@ def surveys() -> list[object]:
     return [{"title": title, "text": s.to_json(), "digest": s.digest} for title, s in presets().items()]
 
 
+def second_words(survey: dn.Survey, label: str, edge: int) -> list[int]:
+    """Words for the second stage of a chain, one of them an edge of its thresholds; none where there is one stage."""
+    if not isinstance(survey.mechanism, Chain):
+        return []
+    drawn = DerivedEntropy(bytes(32), f"{label} again".encode()).words(survey.cells)
+    if isinstance(survey.mechanism.permanent, BitFlip):
+        return [*drawn[1:], edge]
+    others = 0 if survey.mechanism.one_column else survey.mechanism.hits or 0
+    return [drawn[0] if edge % 2 else edge, *drawn[1 : 1 + others]]
+
+
 def reports() -> list[object]:
     """Fresh noise from given words: the first is for the cohort (again if it is refused), the rest for the answer."""
     found: list[object] = []
@@ -134,10 +157,11 @@ def reports() -> list[object]:
         for number, edge in enumerate(sorted({min(max(e + d, 0), 2**64 - 1) for e in edges for d in (-1, 0)})):
             drawn = DerivedEntropy(bytes(32), f"{title} {number}".encode()).words(survey.cells)
             words = [drawn[-1] % survey.cohorts, edge]
-            if isinstance(survey.mechanism, BitFlip):
+            if isinstance(survey.mechanism.permanent, BitFlip):
                 words += drawn[: survey.cells - 1]
-            if isinstance(survey.mechanism, Subset):
-                words += drawn[: survey.mechanism.size]
+            if isinstance(survey.mechanism.permanent, Subset):
+                words += drawn[: survey.mechanism.permanent.size]
+            words += second_words(survey, f"{title} {number}", edge)
             if 2**64 % survey.cohorts:
                 words.insert(0, 2**64 - 1)  # at or past the largest multiple of the cohorts: drawn again
             with ScriptedEntropy(64, words) as entropy:
@@ -149,15 +173,19 @@ def reports() -> list[object]:
 
 
 def permanent() -> list[object]:
-    """Memoised answers: a device secret and a cohort give these bytes for ever."""
+    """Memoised answers: a device secret and a cohort give these bytes for ever (on these words, in a chain)."""
     found: list[object] = []
     for title, survey in presets().items():
         for number, answer in enumerate((survey.symbols or ("a", 7))[:2]):
             client = dn.Client(survey)
             secret = hashlib.sha256(f"{title} {number}".encode()).digest()
             client._cohort, client._secret = number % survey.cohorts, secret
-            shape = {"survey": title, "secret": secret.hex(), "cohort": client.cohort}
-            found.append(shape | {"symbol": symbol_to_json(answer), "report": client.report(answer).pack().hex()})
+            shape: dict[str, object] = {"survey": title, "secret": secret.hex(), "cohort": client.cohort}
+            words = second_words(survey, title, 2**64 - 1 - number)
+            if words:  # each report of a chain draws fresh words for its second stage
+                shape["words"] = [str(word) for word in words]
+            with ScriptedEntropy(64, words) as client._entropy:
+                found.append(shape | {"symbol": symbol_to_json(answer), "report": client.report(answer).pack().hex()})
     return found
 
 

@@ -147,6 +147,25 @@ def respond(fields: dict[str, Any], cells: list[int], words: Iterator[int]) -> i
     return response
 
 
+def respond_again(fields: dict[str, Any], response: int, words: Iterator[int]) -> int:
+    """The second stage, from the permanent response alone; without `epsilon_report` there is none."""
+    mechanism, cells = fields["mechanism"], fields["encoding"]["cells"]
+    if "epsilon_report" not in mechanism:
+        return response
+    if mechanism["kind"] == "krr":
+        word, keep = next(words), int(mechanism["report_keep"])
+        others = [cell for cell in range(cells) if cell != response]
+        return response if word < keep else others[(word - keep) // int(mechanism["report_other"])]
+    if mechanism["kind"] == "subset":
+        kept, order = next(words) < int(mechanism["report_keep"]), list(range(cells))
+        for step in range(mechanism["size"]):
+            bound = cells - step
+            place = step + next(word for word in words if word < M64 // bound * bound) % bound
+            order[step], order[place] = order[place], order[step]
+        return response if kept else sum(2**cell for cell in order[: mechanism["size"]])
+    return sum(2**i for i in range(cells) if (response // 2**i % 2) != (next(words) < int(mechanism["report_flip"])))
+
+
 def pack(fields: dict[str, Any], cohort: int, response: int) -> bytes:
     """Version, eight bytes of digest, cohort, payload."""
     cells, cohorts = fields["encoding"]["cells"], fields["encoding"].get("cohorts", 1)
@@ -161,13 +180,14 @@ def fresh_report(text: str, symbol: str | int | bytes, words: list[int]) -> byte
     fields, drawn = json.loads(text), iter(words)
     cohorts = fields["encoding"].get("cohorts", 1)
     cohort = next(word for word in drawn if word < M64 // cohorts * cohorts) % cohorts
-    wire = pack(fields, cohort, respond(fields, occupied(fields, cohort, symbol), drawn))
+    first = respond(fields, occupied(fields, cohort, symbol), drawn)
+    wire = pack(fields, cohort, respond_again(fields, first, drawn))
     assert list(drawn) == []
     return wire
 
 
-def permanent_report(text: str, symbol: str | int | bytes, cohort: int, secret: bytes) -> bytes:
-    """What a memoising client sends: words from HMAC(secret, label), four a block."""
+def permanent_report(text: str, symbol: str | int | bytes, cohort: int, secret: bytes, fresh: list[int]) -> bytes:
+    """What a memoising client sends: words from HMAC(secret, label), four a block; `fresh` for a second stage."""
     fields = json.loads(text)
     cells = occupied(fields, cohort, symbol)
     label = b"permanent" + bytes.fromhex(fields["digest"])
@@ -179,4 +199,7 @@ def permanent_report(text: str, symbol: str | int | bytes, cohort: int, secret: 
             digest = hmac.new(secret, data, "sha256").digest()
             yield from (int.from_bytes(digest[at : at + 8], "little") for at in (0, 8, 16, 24))
 
-    return pack(fields, cohort, respond(fields, cells, words()))
+    again = iter(fresh)
+    wire = pack(fields, cohort, respond_again(fields, respond(fields, cells, words()), again))
+    assert list(again) == []
+    return wire

@@ -144,9 +144,11 @@ def test_permanent_reports() -> None:
         text, symbol = TEXTS[row["survey"]], reference.value_of(row["symbol"])
         client = dn.Client(dn.Survey.from_json(text))
         secret = bytes.fromhex(row["secret"])
+        words = [int(word) for word in row.get("words", [])]
         client._cohort, client._secret = row["cohort"], secret
-        assert client.report(symbol).pack().hex() == row["report"]
-        assert reference.permanent_report(text, symbol, row["cohort"], secret).hex() == row["report"]
+        with ScriptedEntropy(64, words) as client._entropy:
+            assert client.report(symbol).pack().hex() == row["report"]
+        assert reference.permanent_report(text, symbol, row["cohort"], secret, words).hex() == row["report"]
 
 
 @pytest.mark.parametrize("row", rows("bad_surveys"), ids=lambda row: row["reason"][:60])

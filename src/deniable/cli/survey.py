@@ -74,6 +74,9 @@ def _add_new(actions: Commands) -> None:
         "--epsilon", metavar="E", required=True, help="privacy budget in nats: a decimal number or a fraction a/b"
     )
     new.add_argument(
+        "--epsilon-report", metavar="E", help="budget of one report, below --epsilon: each is randomised again"
+    )
+    new.add_argument(
         "--symbols", metavar="A,B,C", help="the possible answers, or a count S for the numbers 0 to S-1; none: open"
     )
     new.add_argument("--symbols-file", metavar="FILE", help="the possible answers, one a line, UTF-8")
@@ -112,6 +115,7 @@ def _make(args: argparse.Namespace) -> Survey:
     symbols = symbols_from("symbols", args.symbols, args.symbols_file)
     settings: dict[str, Any] = {"epsilon": args.epsilon, "name": args.name}
     settings |= {} if symbols is None else {"symbols": symbols}
+    settings |= {} if args.epsilon_report is None else {"epsilon_report": args.epsilon_report}
     hashed = args.mechanism in ("orr", "orappor")
     for option in ("cells", "cohorts"):
         if hashed and getattr(args, option) is None:
@@ -138,6 +142,7 @@ def _show(args: argparse.Namespace) -> None:
         follows = {
             "mechanism": survey.title,
             "epsilon_spent": survey.epsilon_spent,
+            "epsilon_report": survey.epsilon_report,
             "likelihood_ratio": float(survey.mechanism.odds),
             "hit": float(survey.mechanism.hit),
             "miss": float(survey.mechanism.miss),
@@ -157,6 +162,11 @@ def _show(args: argparse.Namespace) -> None:
         ("digest", survey.digest),
         ("mechanism", survey.title),
         ("epsilon", f"{survey.epsilon:g} asked for, {survey.epsilon_spent} spent"),
+        *(
+            [("  a report", f"{float(survey.mechanism.report_bound):g} asked for, {survey.epsilon_report} spent")]
+            if survey.mechanism.permanent is not survey.mechanism
+            else []
+        ),
         ("answers", answers),
     ]
     if survey.alphabet.other is not None:

@@ -52,9 +52,24 @@ def odds_sentence(survey: Survey) -> str:
     >>> import deniable as dn
     >>> odds_sentence(dn.krr(symbols=12, epsilon=2))
     'Whatever you answer, any report is at most 7.4 times likelier than under another answer.'
+    >>> odds_sentence(dn.krr(symbols=12, epsilon=2, epsilon_report=1))[67:]
+    'under another answer; all your reports of one answer together are at most 7.4 times.'
     """
     odds = at_most(survey.mechanism.odds)
-    return f"Whatever you answer, any report is at most {odds} times likelier than under another answer."
+    one = f"Whatever you answer, any report is at most {odds} times likelier than under another answer"
+    if not _twice(survey):
+        return one + "."
+    return f"{one}; all your reports of one answer together are at most {at_most(_lifetime(survey))} times."
+
+
+def _twice(survey: Survey) -> bool:
+    """Whether every report is randomised again from a permanent response."""
+    return survey.mechanism.permanent is not survey.mechanism
+
+
+def _lifetime(survey: Survey) -> Fraction:
+    """The worst likelihood ratio of all reports of one answer."""
+    return survey.mechanism.permanent.odds
 
 
 def truth_sentence(survey: Survey) -> str:
@@ -65,14 +80,15 @@ def truth_sentence(survey: Survey) -> str:
     'The true answer is sent with probability 73 %, the other one with probability 27 %.'
     """
     hit, miss = chance(survey.mechanism.hit), chance(survey.mechanism.miss)
-    if isinstance(survey.mechanism, Subset):
+    channel = survey.mechanism.permanent
+    if isinstance(channel, Subset):
         return (
-            f"A report names {survey.mechanism.size} of {survey.cells} answers: the true one with probability {hit}, "
+            f"A report names {channel.size} of {survey.cells} answers: the true one with probability {hit}, "
             f"each other with {miss}."
         )
-    if isinstance(survey.mechanism, BitFlip) and survey.mechanism.optimized:
+    if isinstance(channel, BitFlip) and channel.optimized:
         return f"Of {survey.cells} yes-or-no marks the true one is sent with probability {hit}, each other with {miss}."
-    if isinstance(survey.mechanism, BitFlip):
+    if isinstance(channel, BitFlip):
         return f"Each of {survey.cells} yes-or-no marks is sent as it is with probability {hit}, flipped with {miss}."
     if survey.encoding.shared is not None and survey.hashes > 1:
         return (
@@ -94,7 +110,7 @@ def report_bytes(survey: Survey) -> int:
 def _what_is_sent(survey: Survey) -> str:
     hit, miss, k = chance(survey.mechanism.hit), chance(survey.mechanism.miss), survey.cells
     lost = chance(1 - survey.mechanism.hit)
-    direct = isinstance(survey.encoding, Direct)
+    direct, channel = isinstance(survey.encoding, Direct), survey.mechanism.permanent
     boxes = (
         ""
         if direct
@@ -109,13 +125,13 @@ def _what_is_sent(survey: Survey) -> str:
             f"probability {chance(1 - survey.hashes * survey.mechanism.hit)} it sends one of the others, each equally "
             f"likely ({miss} each)."
         )
-    if isinstance(survey.mechanism, Subset):
+    if isinstance(channel, Subset):
         return (
-            f"Your device rolls dice that only it can see and makes a list of {survey.mechanism.size} of the {k} "
+            f"Your device rolls dice that only it can see and makes a list of {channel.size} of the {k} "
             f"possible answers. With probability {hit} yours is on it; each other answer is with probability {miss}. "
             "Then it sends the list."
         )
-    if not isinstance(survey.mechanism, BitFlip):
+    if not isinstance(channel, BitFlip):
         thing = "answer" if direct else "box"
         other = "the other one" if k == 2 else f"one of the {k - 1} others, each equally likely ({miss} each)"
         return (
@@ -131,7 +147,7 @@ def _what_is_sent(survey: Survey) -> str:
         else f"{boxes}Your answer has up to {survey.hashes} boxes. Your device fills in a list of {k} marks, one for "
         "each box: yes for those of your answer, no for the others."
     )
-    if survey.mechanism.optimized:
+    if channel.optimized:
         return (
             f"{start} Then it rolls dice that only it can see: your yes stays with probability {hit}, and each no "
             f"turns into a yes with probability {miss}, before it sends the list."
@@ -144,9 +160,9 @@ def _what_is_sent(survey: Survey) -> str:
 
 def _deniability(survey: Survey) -> str:
     # At odds of 81 a belief of 10 % can become 90 %.
-    if survey.mechanism.odds < 20:
+    if _lifetime(survey) < 20:
         return "You can honestly deny any answer."
-    if survey.mechanism.odds < 81:
+    if _lifetime(survey) < 81:
         return "You can deny any answer, but a report makes yours a good deal likelier."
     return "That is weak protection: a report can make your answer nearly certain."
 
@@ -154,6 +170,12 @@ def _deniability(survey: Survey) -> str:
 def notice(survey: Survey) -> list[tuple[str, str]]:
     """What a respondent should know before answering, as (heading, paragraph); every number is the survey's own."""
     tenth = chance(belief_after(Fraction(1, 10), survey.mechanism.odds), up=True)
+    all_of_them, again, a_report = "", "sends the same bytes", ""
+    if _twice(survey):
+        most = chance(belief_after(Fraction(1, 10), _lifetime(survey)), up=True)
+        all_of_them = f" (at most {most} after seeing all your reports of that answer)"
+        again = "sends other bytes, made from the same first roll of the dice"
+        a_report = f" and {float(survey.mechanism.report_bound):g} a report (spent: {survey.epsilon_report:.6g})"
     name = f" “{survey.name}”" if survey.name else ""
     cohort = (
         ""
@@ -174,8 +196,8 @@ def notice(survey: Survey) -> list[tuple[str, str]]:
         (
             "What that protects",
             f"{odds_sentence(survey)} So someone who thinks beforehand that a certain answer is yours with "
-            f"probability 10 % can believe it with at most {tenth} after seeing your report, however much they "
-            f"know and compute. {_deniability(survey)}",
+            f"probability 10 % can believe it with at most {tenth} after seeing your report{all_of_them}, however much "
+            f"they know and compute. {_deniability(survey)}",
         ),
         (
             "What can be seen",
@@ -185,12 +207,12 @@ def notice(survey: Survey) -> list[tuple[str, str]]:
             "What is not protected",
             "What everyone's reports say together: the survey exists to learn that, whether or not you take part. "
             "Further surveys: each one spends its own protection, and they add up. Different answers to this survey at "
-            "different times: each new answer is a new report. (Repeating the same answer sends the same bytes, as "
+            f"different times: each new answer is a new report. (Repeating the same answer {again}, as "
             "long as your device keeps its state.) Anything on your device or network that watches you answer.",
         ),
         (
             "The numbers",
-            f"{survey.title}, epsilon {survey.epsilon:g} (spent: {survey.epsilon_spent:.6g}); likelihood ratio at most "
-            f"{float(survey.mechanism.odds):.6g}; survey {survey.digest}.",
+            f"{survey.title}, epsilon {survey.epsilon:g} (spent: {survey.epsilon_spent:.6g}){a_report}; likelihood "
+            f"ratio at most {float(_lifetime(survey)):.6g}; survey {survey.digest}.",
         ),
     ]

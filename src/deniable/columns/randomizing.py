@@ -18,7 +18,7 @@ from deniable.columns.encode import Cells, Words, cell_table, cells_at
 from deniable.columns.stream import WordStream
 from deniable.columns.table import ReportTable
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Subset
+from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Subset
 from deniable.survey import Encoding, Survey
 
 __all__ = ["privatize"]
@@ -109,7 +109,7 @@ def _privatize(survey: Survey, column: Any, given: npt.NDArray[Any] | None) -> R
         drawn = stream.uniform_below(survey.cohorts, len(codes))
     drawn = drawn.astype(np.min_scalar_type(survey.cohorts - 1), copy=False)
     table = _cells(survey, keys, len(codes))
-    mechanism = survey.mechanism
+    mechanism = survey.mechanism.permanent
     if isinstance(mechanism, KRR) and mechanism.occupied == 1:
         responses: npt.NDArray[Any] = np.empty(len(codes), np.min_scalar_type(mechanism.cells - 1))
         flat = None if table is None else table.ravel().astype(responses.dtype)
@@ -121,14 +121,16 @@ def _privatize(survey: Survey, column: Any, given: npt.NDArray[Any] | None) -> R
                 cells = flat.take(codes[rows])
             else:
                 cells = flat.take(drawn[rows].astype(np.intp) * len(keys) + codes[rows])
-            responses[rows] = krr_block(mechanism, cells, stream.words(len(cells)))
+            named = krr_block(mechanism, cells, stream.words(len(cells)))
+            responses[rows] = refreshed(survey.mechanism, named, stream)
     elif isinstance(mechanism, KRR):
         responses = np.empty(len(codes), np.min_scalar_type(mechanism.cells - 1))
         step = max(1, _BITS // mechanism.occupied)
         for start in range(0, len(codes), step):
             rows = slice(start, start + step)
             occupied = _occupied(survey, table, drawn[rows], keys, codes[rows])
-            responses[rows] = design_block(mechanism, occupied, stream.words(len(occupied)))
+            named = design_block(mechanism, occupied, stream.words(len(occupied))).astype(responses.dtype)
+            responses[rows] = refreshed(survey.mechanism, named, stream)
     elif isinstance(mechanism, BitFlip):
         responses = np.empty((len(codes), mechanism.payload_bytes), np.uint8)
         step = max(1, _BITS // mechanism.cells)
@@ -136,20 +138,72 @@ def _privatize(survey: Survey, column: Any, given: npt.NDArray[Any] | None) -> R
             rows = slice(start, start + step)
             occupied = _occupied(survey, table, drawn[rows], keys, codes[rows])
             words = stream.words(len(occupied) * mechanism.cells).reshape(len(occupied), mechanism.cells)
-            responses[rows] = bitflip_block(mechanism, occupied, words)
+            responses[rows] = refreshed(survey.mechanism, bitflip_block(mechanism, occupied, words), stream)
     elif isinstance(mechanism, Subset):
         responses = np.empty((len(codes), mechanism.payload_bytes), np.uint8)
         step = max(1, _BITS // mechanism.cells)
         for start in range(0, len(codes), step):
             rows = slice(start, start + step)
             cells = _occupied(survey, table, drawn[rows], keys, codes[rows])[:, 0]
-            words = stream.words(len(cells) * (mechanism.size + 1)).reshape(len(cells), -1)
-            while (again := np.flatnonzero((words[:, 1:] >= subset_limits(mechanism)).any(axis=1))).size:
-                words[again] = stream.words(len(again) * (mechanism.size + 1)).reshape(len(again), -1)
-            responses[rows] = subset_block(mechanism, cells, words)
+            words = _set_words(stream, len(cells), subset_limits(mechanism))
+            responses[rows] = refreshed(survey.mechanism, subset_block(mechanism, cells, words), stream)
     else:
         raise TypeError(f"no column code for {type(mechanism).__name__}")
     return ReportTable(survey, drawn, responses)
+
+
+def _set_words(stream: WordStream, rows: int, limits: Words) -> Words:
+    """For each row a word for the coin, then one below its limit for each cell of a set; see `subset_limits`."""
+    words = stream.words(rows * (len(limits) + 1)).reshape(rows, -1)
+    while (again := np.flatnonzero((words[:, 1:] >= limits).any(axis=1))).size:
+        words[again] = stream.words(len(again) * (len(limits) + 1)).reshape(len(again), -1)
+    return words
+
+
+def refreshed(mechanism: Mechanism, responses: npt.NDArray[Any], stream: WordStream) -> npt.NDArray[Any]:
+    """What is sent for these permanent responses: themselves, or each randomised again in a chain."""
+    if not isinstance(mechanism, Chain):
+        return responses
+    if isinstance(mechanism.permanent, KRR):
+        return chain_block(mechanism, responses, stream.words(len(responses)))
+    if isinstance(mechanism.permanent, BitFlip):
+        return chain_block(mechanism, responses, stream.words(len(responses) * mechanism.cells))
+    return chain_block(mechanism, responses, _set_words(stream, len(responses), chain_limits(mechanism)).ravel())
+
+
+def chain_limits(mechanism: Chain) -> Words:
+    """`subset_limits` for the second stage, which draws from all cells, the true one included."""
+    bounds = [mechanism.cells - step for step in range(mechanism.hits or 0)]
+    return np.array([2**64 - (2**64 % bound or bound) for bound in bounds], np.uint64)
+
+
+def chain_block(mechanism: Chain, responses: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
+    """`Chain.refresh` on arrays: a word a row, a word a bit, or a word a row and one for each cell of a set."""
+    n, again = len(responses), np.uint64(mechanism.again)
+    thresholds = mechanism.report_thresholds()
+    if isinstance(mechanism.permanent, KRR):
+        return _named(thresholds["report_keep"], thresholds["report_other"], responses, words)
+    if isinstance(mechanism.permanent, BitFlip):
+        flips = words.reshape(n, mechanism.cells) < again
+        return np.asarray(responses ^ np.packbits(flips, axis=1, bitorder="little"))
+    words = words.reshape(n, -1)
+    kept = words[:, 0] < np.uint64(thresholds["report_keep"])
+    drawn = _shuffled(mechanism.cells, words[:, 1:])
+    bits = np.zeros((n, mechanism.cells), bool)
+    np.put_along_axis(bits, drawn.astype(np.intp), True, axis=1)
+    return np.where(kept[:, None], responses, np.packbits(bits, axis=1, bitorder="little"))
+
+
+def _shuffled(size: int, words: Words) -> npt.NDArray[np.int32]:
+    """The first places of a shuffle of range(size), a row of words a row."""
+    rows = np.arange(len(words))
+    shuffled = np.tile(np.arange(size, dtype=np.int32), (len(words), 1))
+    for step in range(words.shape[1]):
+        place = step + (words[:, step] % np.uint64(size - step)).astype(np.intp)
+        drawn = shuffled[rows, place]
+        shuffled[rows, place] = shuffled[:, step]
+        shuffled[:, step] = drawn
+    return shuffled[:, : words.shape[1]]
 
 
 def _occupied(
@@ -183,14 +237,7 @@ def subset_limits(mechanism: Subset) -> Words:
 
 def subset_block(mechanism: Subset, cells: npt.NDArray[Any], words: Words) -> npt.NDArray[np.uint8]:
     """`Subset.randomize` on arrays: a word for the true cell, then one for each of the others, none to be rejected."""
-    rows, others = np.arange(len(cells)), mechanism.cells - 1
-    shuffled = np.tile(np.arange(others, dtype=np.int32), (len(cells), 1))
-    for step in range(mechanism.size):
-        place = step + (words[:, step + 1] % np.uint64(others - step)).astype(np.intp)
-        drawn = shuffled[rows, place]
-        shuffled[rows, place] = shuffled[:, step]
-        shuffled[:, step] = drawn
-    chosen = shuffled[:, : mechanism.size]
+    chosen = _shuffled(mechanism.cells - 1, words[:, 1:])
     chosen += chosen >= cells[:, None]
     chosen[:, -1] = np.where(words[:, 0] < np.uint64(mechanism.inside), cells, chosen[:, -1])
     bits = np.zeros((len(cells), mechanism.cells), bool)
@@ -200,10 +247,13 @@ def subset_block(mechanism: Subset, cells: npt.NDArray[Any], words: Words) -> np
 
 def krr_block(mechanism: KRR, cells: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
     """`KRR.randomize` on arrays: one word a row."""
-    keep, other = np.uint64(mechanism.keep), np.uint64(mechanism.other)
-    kept = words < keep
+    return _named(mechanism.keep, mechanism.other, cells, words)
+
+
+def _named(keep: int, other: int, cells: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
+    kept = words < np.uint64(keep)
     # Where a word is below `keep` the subtraction wraps and the block number is void; `kept` discards it.
-    blocks = ((words - keep) // other).astype(cells.dtype)
+    blocks = ((words - np.uint64(keep)) // np.uint64(other)).astype(cells.dtype)
     blocks += blocks >= cells
     return np.where(kept, cells, blocks)
 

@@ -2,8 +2,9 @@
 
 from deniable.mechanisms.base import Mechanism
 from deniable.mechanisms.bitflip import BitFlip
+from deniable.mechanisms.chain import Chain
 from deniable.mechanisms.krr import KRR
 from deniable.mechanisms.odds import epsilon_text, parse_epsilon, verify
 from deniable.mechanisms.subset import Subset
 
-__all__ = ["KRR", "BitFlip", "Mechanism", "Subset", "epsilon_text", "parse_epsilon", "verify"]
+__all__ = ["KRR", "BitFlip", "Chain", "Mechanism", "Subset", "epsilon_text", "parse_epsilon", "verify"]

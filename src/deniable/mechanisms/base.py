@@ -73,15 +73,28 @@ class Mechanism(ABC):
     def miss(self) -> Fraction:
         """P(column j is hit | cell j is not occupied)."""
 
-    @property
+    # The formulas of the family at any hit and miss, so that a chain of two stages of one family can use them too.
     @abstractmethod
-    def odds(self) -> Fraction:
-        """The largest ratio Q(y|x) / Q(y|x') over all inputs and outputs, exactly."""
+    def odds_of(self, hit: Fraction, miss: Fraction) -> Fraction:
+        """`odds` if columns were hit with these probabilities."""
+
+    @abstractmethod
+    def pairs_of(self, hit: Fraction, miss: Fraction) -> tuple[Fraction, Fraction]:
+        """`pairs` if columns were hit with these probabilities."""
+
+    @abstractmethod
+    def probability_of(self, response: int, cells: Sequence[int], hit: Fraction, miss: Fraction) -> Fraction:
+        """`probability` if columns were hit with these probabilities."""
 
     @property
-    @abstractmethod
+    def odds(self) -> Fraction:
+        """The largest ratio Q(y|x) / Q(y|x') over all inputs and outputs of one report, exactly."""
+        return self.odds_of(self.hit, self.miss)
+
+    @property
     def pairs(self) -> tuple[Fraction, Fraction]:
         """P(two given columns are both hit | neither cell is occupied), and the same if one of the two cells is."""
+        return self.pairs_of(self.hit, self.miss)
 
     @property
     def hits(self) -> int | None:
@@ -96,9 +109,18 @@ class Mechanism(ABC):
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
         """One response to the occupied `cells`, from fresh words of `entropy`."""
 
-    @abstractmethod
     def probability(self, response: int, cells: Sequence[int]) -> Fraction:
-        """Q(response | cells), exactly: the published channel."""
+        """Q(response | cells), exactly: the published channel of one report."""
+        return self.probability_of(response, cells, self.hit, self.miss)
+
+    @property
+    def permanent(self) -> "Mechanism":
+        """The stage whose words a memoising client draws once for an answer; all of it, unless this is a `Chain`."""
+        return self
+
+    def refresh(self, response: int, entropy: Entropy) -> int:
+        """What a report sends for a permanent response: the response itself, unless this is a `Chain`."""
+        return response
 
     @abstractmethod
     def columns_hit(self, response: int) -> Iterable[int]:
@@ -122,14 +144,24 @@ class Mechanism(ABC):
         return ((self.outputs - 1).bit_length() + 7) // 8
 
     @property
+    def report_bound(self) -> Fraction:
+        """The epsilon that one report was asked to stay within: `epsilon`, unless this is a `Chain`."""
+        return self.epsilon
+
+    @property
+    def epsilon_report(self) -> float:
+        """ln of the worst likelihood ratio of one report, from the realised integers; never above `report_bound`."""
+        return log_floor(self.odds, self.report_bound)
+
+    @property
     def epsilon_spent(self) -> float:
-        """ln of the worst likelihood ratio, from the realised integers; never above `epsilon`.
+        """ln of the worst likelihood ratio of all reports of an answer, never above `epsilon`.
 
         Paper: the definition of local differential privacy, section 2.1.
         Claim: odds <= e**epsilon, exactly.
         Proof: tests/exact/test_thresholds.py::test_thresholds_keep_the_promise
         """
-        return log_floor(self.odds, self.epsilon)
+        return log_floor(self.permanent.odds, self.epsilon)
 
     def _check_resolution(self) -> None:
         if self.width == 64 and self.epsilon_spent < 0.99 * self.epsilon:

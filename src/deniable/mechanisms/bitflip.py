@@ -89,15 +89,13 @@ class BitFlip(Mechanism):
     def miss(self) -> Fraction:
         return Fraction(self.flip, 1 << self.width)
 
-    @property
-    def pairs(self) -> tuple[Fraction, Fraction]:
-        return self.miss**2, self.hit * self.miss
+    def pairs_of(self, hit: Fraction, miss: Fraction) -> tuple[Fraction, Fraction]:
+        return miss**2, hit * miss
 
-    @property
-    def odds(self) -> Fraction:
+    def odds_of(self, hit: Fraction, miss: Fraction) -> Fraction:
         if self.optimized:
-            return self.hit / self.miss * ((1 - self.miss) / (1 - self.hit))
-        return (self.hit / self.miss) ** self.distance
+            return hit / miss * ((1 - miss) / (1 - hit))
+        return (hit / miss) ** self.distance
 
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
         words = entropy.words(self.cells)
@@ -112,14 +110,14 @@ class BitFlip(Mechanism):
                 flips |= 1 << position
         return flips ^ truth
 
-    def probability(self, response: int, cells: Sequence[int]) -> Fraction:
+    def probability_of(self, response: int, cells: Sequence[int], hit: Fraction, miss: Fraction) -> Fraction:
         truth = 0
         for cell in cells:
             truth |= 1 << cell
         occupied, kept = truth.bit_count(), (response & truth).bit_count()
         risen = (response & ~truth).bit_count()
-        of_truth = self.hit**kept * (1 - self.hit) ** (occupied - kept)
-        return of_truth * self.miss**risen * (1 - self.miss) ** (self.cells - occupied - risen)
+        of_truth = hit**kept * (1 - hit) ** (occupied - kept)
+        return of_truth * miss**risen * (1 - miss) ** (self.cells - occupied - risen)
 
     def columns_hit(self, response: int) -> Iterable[int]:
         return (position for position in range(self.cells) if response >> position & 1)

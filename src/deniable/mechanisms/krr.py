@@ -90,13 +90,11 @@ class KRR(Mechanism):
     def miss(self) -> Fraction:
         return Fraction(self.other, 1 << self.width)
 
-    @property
-    def pairs(self) -> tuple[Fraction, Fraction]:
+    def pairs_of(self, hit: Fraction, miss: Fraction) -> tuple[Fraction, Fraction]:
         return Fraction(0), Fraction(0)
 
-    @property
-    def odds(self) -> Fraction:
-        return Fraction(self.keep, self.other)
+    def odds_of(self, hit: Fraction, miss: Fraction) -> Fraction:
+        return hit / miss
 
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
         if len(cells) != self.occupied:
@@ -112,8 +110,8 @@ class KRR(Mechanism):
             return block + (block >= cells[0])
         return block + bisect_right(range(len(cells)), block, key=lambda place: cells[place] - place)
 
-    def probability(self, response: int, cells: Sequence[int]) -> Fraction:
-        return self.hit if response in cells else self.miss
+    def probability_of(self, response: int, cells: Sequence[int], hit: Fraction, miss: Fraction) -> Fraction:
+        return hit if response in cells else miss
 
     def columns_hit(self, response: int) -> Iterable[int]:
         return (response,)

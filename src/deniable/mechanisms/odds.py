@@ -27,7 +27,7 @@ __all__ = [
 _SMALLEST, _LARGEST = Fraction(1, 10**9), Fraction(64)
 
 
-def parse_epsilon(value: object) -> Fraction:
+def parse_epsilon(value: object, name: str = "epsilon") -> Fraction:
     """Epsilon as an exact rational, from a float (by its repr), an integer, decimal or `a/b` text, or a Fraction.
 
     >>> parse_epsilon(0.1), parse_epsilon("1/3"), parse_epsilon(2)
@@ -37,9 +37,9 @@ def parse_epsilon(value: object) -> Fraction:
         shown = str(value)[:40]
     except ValueError:
         shown = "a number of thousands of digits"
-    refusal = SurveyError(f"epsilon must be a positive finite number, decimal text or a fraction, got {shown!r}")
+    refusal = SurveyError(f"{name} must be a positive finite number, decimal text or a fraction, got {shown!r}")
     outside = SurveyError(
-        f"epsilon must be between 1e-9 and 64 with at most 256-bit parts, got {shown!r}; "
+        f"{name} must be between 1e-9 and 64 with at most 256-bit parts, got {shown!r}; "
         "a useful epsilon lies between 0.1 and 10"
     )
     if isinstance(value, bool) or not isinstance(value, (numbers.Real, decimal.Decimal, str)):

@@ -80,16 +80,14 @@ class Subset(Mechanism):
     def miss(self) -> Fraction:
         return (self.hit * (self.size - 1) + (1 - self.hit) * self.size) / (self.cells - 1)
 
-    @property
-    def pairs(self) -> tuple[Fraction, Fraction]:
+    def pairs_of(self, hit: Fraction, miss: Fraction) -> tuple[Fraction, Fraction]:
         k, w = self.cells, self.size
         # Two given cells of k - 1 are both among the w - 1 (or w) that are drawn.
-        neither = self.hit * (w - 1) * (w - 2) + (1 - self.hit) * w * (w - 1)
-        return neither / max((k - 1) * (k - 2), 1), self.hit * Fraction(w - 1, k - 1)
+        neither = hit * (w - 1) * (w - 2) + (1 - hit) * w * (w - 1)
+        return neither / max((k - 1) * (k - 2), 1), hit * Fraction(w - 1, k - 1)
 
-    @property
-    def odds(self) -> Fraction:
-        return self.hit / (1 - self.hit) * Fraction(self.cells - self.size, self.size)
+    def odds_of(self, hit: Fraction, miss: Fraction) -> Fraction:
+        return hit / (1 - hit) * Fraction(self.cells - self.size, self.size)
 
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
         (truth,) = cells
@@ -112,13 +110,13 @@ class Subset(Mechanism):
     def allows(self, response: int) -> bool:
         return 0 <= response < self.outputs and response.bit_count() == self.size
 
-    def probability(self, response: int, cells: Sequence[int]) -> Fraction:
+    def probability_of(self, response: int, cells: Sequence[int], hit: Fraction, miss: Fraction) -> Fraction:
         (truth,) = cells
         if not self.allows(response):
             return Fraction(0)
         if response >> truth & 1:
-            return self.hit / comb(self.cells - 1, self.size - 1)
-        return (1 - self.hit) / comb(self.cells - 1, self.size)
+            return hit / comb(self.cells - 1, self.size - 1)
+        return (1 - hit) / comb(self.cells - 1, self.size)
 
     def columns_hit(self, response: int) -> Iterable[int]:
         return (position for position in range(self.cells) if response >> position & 1)

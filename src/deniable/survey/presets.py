@@ -1,12 +1,18 @@
 """The paper's mechanisms, and those that came after it, under their own names: an encoding and a randomiser, bound
-into a survey."""
+into a survey.
+
+Each takes `epsilon_report` besides `epsilon`: then every report is randomised again from the permanent response to an
+answer, one report spends `epsilon_report`, and all reports of that answer together spend `epsilon`. Parameters that are
+chosen for you are the best ones for one report.
+"""
 
 import math
 import os
 from collections.abc import Iterable
+from fractions import Fraction
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Subset
+from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Subset
 from deniable.mechanisms.base import check_size
 from deniable.mechanisms.odds import nearest_exp, parse_epsilon
 from deniable.survey.alphabet import Alphabet
@@ -17,7 +23,22 @@ from deniable.survey.survey import Survey
 __all__ = ["hadamard", "krappor", "krr", "olh", "orappor", "orr", "oue", "projective", "subset", "warner"]
 
 
-def warner(*, epsilon: object, symbols: Iterable[object] = ("no", "yes"), name: str = "") -> Survey:
+def _stages(permanent: Mechanism, epsilon_report: object) -> Mechanism:
+    return permanent if epsilon_report is None else Chain(permanent, epsilon_report)
+
+
+def _of_a_report(epsilon: object, epsilon_report: object) -> Fraction:
+    """The epsilon that decides how much one report says, and so which parameters are best."""
+    return parse_epsilon(epsilon) if epsilon_report is None else parse_epsilon(epsilon_report, "epsilon_report")
+
+
+def warner(
+    *,
+    epsilon: object,
+    epsilon_report: object = None,
+    symbols: Iterable[object] = ("no", "yes"),
+    name: str = "",
+) -> Survey:
     """Warner's randomised response (W-RR): one yes-or-no question, answered truthfully more often than not.
 
     Paper: `eq:warner_response`.
@@ -28,10 +49,17 @@ def warner(*, epsilon: object, symbols: Iterable[object] = ("no", "yes"), name: 
     alphabet = Alphabet.closed(symbols)
     if len(alphabet) != 2:
         raise SurveyError(f"symbols must be two for Warner's response, got {len(alphabet)}; use krr for more")
-    return Survey(alphabet, Direct(2), KRR(2, epsilon), name)
+    return Survey(alphabet, Direct(2), _stages(KRR(2, epsilon), epsilon_report), name)
 
 
-def krr(symbols: Iterable[object] | int, *, epsilon: object, name: str = "", other: object = None) -> Survey:
+def krr(
+    symbols: Iterable[object] | int,
+    *,
+    epsilon: object,
+    epsilon_report: object = None,
+    name: str = "",
+    other: object = None,
+) -> Survey:
     """k-ary randomised response over a closed alphabet: best when epsilon is at least about ln k.
 
     `symbols` is a collection, or a count S for the symbols 0 .. S-1; `other` names a catch-all for anything else.
@@ -40,12 +68,21 @@ def krr(symbols: Iterable[object] | int, *, epsilon: object, name: str = "", oth
 
     >>> krr(symbols=["chrome", "firefox", "safari"], epsilon=2.0, other="another").symbols
     ('chrome', 'firefox', 'safari', 'another')
+    >>> krr(symbols=10, epsilon=4.0, epsilon_report=1.0)
+    <Survey: k-RR, 10 symbols, epsilon 4 and 1 a report, digest c829b105>
     """
     alphabet = Alphabet.closed(symbols, other)
-    return Survey(alphabet, Direct(len(alphabet)), KRR(len(alphabet), epsilon), name)
+    return Survey(alphabet, Direct(len(alphabet)), _stages(KRR(len(alphabet), epsilon), epsilon_report), name)
 
 
-def krappor(symbols: Iterable[object] | int, *, epsilon: object, name: str = "", other: object = None) -> Survey:
+def krappor(
+    symbols: Iterable[object] | int,
+    *,
+    epsilon: object,
+    epsilon_report: object = None,
+    name: str = "",
+    other: object = None,
+) -> Survey:
     """k-RAPPOR over a closed alphabet: one noisy bit per symbol, best when epsilon is small.
 
     Paper: section 4.2.
@@ -54,10 +91,17 @@ def krappor(symbols: Iterable[object] | int, *, epsilon: object, name: str = "",
     256
     """
     alphabet = Alphabet.closed(symbols, other)
-    return Survey(alphabet, Direct(len(alphabet)), BitFlip(len(alphabet), epsilon), name)
+    return Survey(alphabet, Direct(len(alphabet)), _stages(BitFlip(len(alphabet), epsilon), epsilon_report), name)
 
 
-def oue(symbols: Iterable[object] | int, *, epsilon: object, name: str = "", other: object = None) -> Survey:
+def oue(
+    symbols: Iterable[object] | int,
+    *,
+    epsilon: object,
+    epsilon_report: object = None,
+    name: str = "",
+    other: object = None,
+) -> Survey:
     """Optimised unary encoding over a closed alphabet: k-RAPPOR with uneven flips, better unless k is very small.
 
     It has the smaller squared error from k = s + 2 + 1 / s symbols on, s = e**(epsilon / 2), whatever the population.
@@ -69,13 +113,15 @@ def oue(symbols: Iterable[object] | int, *, epsilon: object, name: str = "", oth
     <Survey: OUE, 256 symbols, epsilon 1, digest 0996e5a3>
     """
     alphabet = Alphabet.closed(symbols, other)
-    return Survey(alphabet, Direct(len(alphabet)), BitFlip(len(alphabet), epsilon, optimized=True), name)
+    flips = BitFlip(len(alphabet), epsilon, optimized=True)
+    return Survey(alphabet, Direct(len(alphabet)), _stages(flips, epsilon_report), name)
 
 
 def subset(
     symbols: Iterable[object] | int,
     *,
     epsilon: object,
+    epsilon_report: object = None,
     size: int | None = None,
     name: str = "",
     other: object = None,
@@ -94,12 +140,12 @@ def subset(
     alphabet = Alphabet.closed(symbols, other)
     k = len(alphabet)
     if size is None:
-        odds = math.exp(parse_epsilon(epsilon))
+        odds = math.exp(_of_a_report(epsilon, epsilon_report))
         near = math.floor(k / (odds + 1))
         size = min((max(1, near), max(1, near + 1)), key=lambda w: _subset_cost(k, min(w, k - 1), odds))
     if check_size("size", size, 1, k - 1) == 1:
-        return Survey(alphabet, Direct(k), KRR(k, epsilon), name)
-    return Survey(alphabet, Direct(k), Subset(k, epsilon, size), name)
+        return Survey(alphabet, Direct(k), _stages(KRR(k, epsilon), epsilon_report), name)
+    return Survey(alphabet, Direct(k), _stages(Subset(k, epsilon, size), epsilon_report), name)
 
 
 def _subset_cost(k: int, w: int, odds: float) -> float:
@@ -114,6 +160,7 @@ def hadamard(
     symbols: Iterable[object] | int,
     *,
     epsilon: object,
+    epsilon_report: object = None,
     blocks: int | None = None,
     name: str = "",
     other: object = None,
@@ -130,17 +177,19 @@ def hadamard(
     """
     alphabet = Alphabet.closed(symbols, other)
     if blocks is None:
-        odds = math.exp(parse_epsilon(epsilon))
+        odds = math.exp(_of_a_report(epsilon, epsilon_report))
         best = min(_hadamard_designs(len(alphabet)), key=lambda design: _design_cost(design, odds))
     else:
         best = Hadamard(len(alphabet), blocks)
-    return Survey(alphabet, best, KRR(best.cells, epsilon, occupied=best.occupied), name)
+    channel = KRR(best.cells, epsilon, occupied=best.occupied)
+    return Survey(alphabet, best, _stages(channel, epsilon_report), name)
 
 
 def projective(
     symbols: Iterable[object] | int,
     *,
     epsilon: object,
+    epsilon_report: object = None,
     order: int | None = None,
     dimension: int | None = None,
     name: str = "",
@@ -162,14 +211,15 @@ def projective(
     if order is not None and dimension is not None:
         best = Projective(len(alphabet), order, dimension)
     else:
-        odds = math.exp(parse_epsilon(epsilon))
+        odds = math.exp(_of_a_report(epsilon, epsilon_report))
         designs = list(_projective_designs(len(alphabet)))
         if not designs:
             raise SurveyError(
                 f"symbols must fit a projective space of at most {MAX_CELLS} points, got {len(alphabet)}; use olh"
             )
         best = min(designs, key=lambda design: _design_cost(design, odds))
-    return Survey(alphabet, best, KRR(best.cells, epsilon, occupied=best.occupied), name)
+    channel = KRR(best.cells, epsilon, occupied=best.occupied)
+    return Survey(alphabet, best, _stages(channel, epsilon_report), name)
 
 
 def _hadamard_designs(size: int) -> Iterable[Hadamard]:
@@ -207,6 +257,7 @@ def _design_cost(design: Hadamard | Projective, odds: float) -> float:
 def olh(
     *,
     epsilon: object,
+    epsilon_report: object = None,
     cohorts: int = 1024,
     symbols: Iterable[object] | int | None = None,
     name: str = "",
@@ -225,13 +276,23 @@ def olh(
     >>> olh(epsilon=2.0, seed=bytes(16)) == orr(epsilon=2.0, cells=8, cohorts=1024, seed=bytes(16))
     True
     """
-    cells = min(nearest_exp(parse_epsilon(epsilon)) + 1, 1 << 24)
-    return orr(epsilon=epsilon, cells=cells, cohorts=cohorts, symbols=symbols, name=name, seed=seed, other=other)
+    cells = min(nearest_exp(_of_a_report(epsilon, epsilon_report)) + 1, 1 << 24)
+    return orr(
+        epsilon=epsilon,
+        epsilon_report=epsilon_report,
+        cells=cells,
+        cohorts=cohorts,
+        symbols=symbols,
+        name=name,
+        seed=seed,
+        other=other,
+    )
 
 
 def orr(
     *,
     epsilon: object,
+    epsilon_report: object = None,
     cells: int,
     cohorts: int,
     symbols: Iterable[object] | int | None = None,
@@ -251,12 +312,13 @@ def orr(
     'O-RR (closed)'
     """
     alphabet, encoding = _encoded(symbols, other, cells, cohorts, 1, seed)
-    return Survey(alphabet, encoding, KRR(encoding.cells, epsilon), name)
+    return Survey(alphabet, encoding, _stages(KRR(encoding.cells, epsilon), epsilon_report), name)
 
 
 def orappor(
     *,
     epsilon: object,
+    epsilon_report: object = None,
     cells: int,
     cohorts: int,
     hashes: int = 1,
@@ -274,7 +336,8 @@ def orappor(
     """
     hashes = check_size("hashes", hashes, 1, MAX_HASHES)
     alphabet, encoding = _encoded(symbols, other, cells, cohorts, hashes, seed)
-    return Survey(alphabet, encoding, BitFlip(encoding.cells, epsilon, min(2 * hashes, encoding.cells)), name)
+    flips = BitFlip(encoding.cells, epsilon, min(2 * hashes, encoding.cells))
+    return Survey(alphabet, encoding, _stages(flips, epsilon_report), name)
 
 
 def _encoded(

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Mechanism, Subset, epsilon_text
+from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Subset, epsilon_text
 from deniable.mechanisms.base import check_size
 from deniable.survey.alphabet import Alphabet, symbol_from_json
 from deniable.survey.blocks import Hadamard, Projective
@@ -115,27 +115,34 @@ def _read_blocks(kind: str, value: object, alphabet: Alphabet) -> Encoding:
 def read_mechanism(value: object, encoding: Encoding) -> Mechanism:
     kind = value.get("kind") if isinstance(value, dict) else None
     mechanism: Mechanism
+    # Of the second stage all or nothing; `epsilon_report` says which.
+    twice = isinstance(value, dict) and "epsilon_report" in value
     if kind == "krr":
-        fields = record("mechanism", value, "kind epsilon width keep other")
+        again = " epsilon_report report_keep report_other" if twice else ""
+        fields = record("mechanism", value, "kind epsilon width keep other" + again)
         mechanism = KRR(encoding.cells, fields["epsilon"], occupied=encoding.occupied or 1)
     elif kind == "bitflip":
-        fields = record("mechanism", value, "kind epsilon width flip", "clear")
+        again = " epsilon_report report_flip" if twice else ""
+        fields = record("mechanism", value, "kind epsilon width flip" + again, "clear")
         distance = min(2 * encoding.hashes, encoding.cells)
         mechanism = BitFlip(encoding.cells, fields["epsilon"], distance, optimized="clear" in fields)
     elif kind == "subset":
-        fields = record("mechanism", value, "kind epsilon width size inside")
+        again = " epsilon_report report_keep" if twice else ""
+        fields = record("mechanism", value, "kind epsilon width size inside" + again)
         mechanism = Subset(encoding.cells, fields["epsilon"], fields["size"])
     else:
         raise SurveyError(f"mechanism kind must be 'krr', 'bitflip' or 'subset', got {str(kind)[:40]!r}")
     check_size("width", fields["width"], 64, 64)
-    if fields["epsilon"] != epsilon_text(mechanism.epsilon):
-        raise SurveyError(
-            f"epsilon must be spelled {epsilon_text(mechanism.epsilon)!r} in a survey, got {fields['epsilon'][:40]!r}"
-        )
+    if twice:
+        mechanism = Chain(mechanism, fields["epsilon_report"])
+    for name, bound in (("epsilon", mechanism.epsilon), ("epsilon_report", mechanism.report_bound)):
+        if name in fields and fields[name] != epsilon_text(bound):
+            raise SurveyError(f"{name} must be spelled {epsilon_text(bound)!r} in a survey, got {fields[name][:40]!r}")
+    stated = fields["epsilon"] + (f" and {fields['epsilon_report']} a report" if twice else "")
     for name, threshold in mechanism.thresholds().items():
         if fields[name] != str(threshold):
             raise SurveyError(
-                f"threshold {name!r} must be {threshold} for epsilon {fields['epsilon']}, got {fields[name][:40]!r}; "
+                f"threshold {name!r} must be {threshold} for epsilon {stated}, got {fields[name][:40]!r}; "
                 "whoever wrote this survey computes another mechanism"
             )
     return mechanism

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Mechanism, Subset, epsilon_text
+from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Subset, epsilon_text
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import Direct, Encoding
@@ -56,24 +56,21 @@ class Survey:
                 f"mechanism and encoding must share their cells, got {self.mechanism.cells} and {self.encoding.cells}"
             )
         # The privacy claim needs this: an answer may occupy h cells, and two answers may differ in all of them.
-        h, k = self.encoding.hashes, self.encoding.cells
+        channel, h, k = self.mechanism.permanent, self.encoding.hashes, self.encoding.cells
         occupied = self.encoding.occupied
-        if isinstance(self.mechanism, KRR) and occupied is None:
+        if isinstance(channel, KRR) and occupied is None:
             raise SurveyError(f"hashes must be 1 for k-ary randomised response, got {h}; use orappor for Bloom filters")
-        if isinstance(self.mechanism, KRR) and self.mechanism.occupied != occupied:
+        if isinstance(channel, KRR) and channel.occupied != occupied:
             raise SurveyError(
-                f"every answer must occupy as many cells as the mechanism expects, {self.mechanism.occupied}, "
-                f"got {occupied}"
+                f"every answer must occupy as many cells as the mechanism expects, {channel.occupied}, got {occupied}"
             )
-        if isinstance(self.encoding, (Hadamard, Projective)) and not isinstance(self.mechanism, KRR):
-            raise SurveyError(
-                f"a block design must have k-ary randomised response on its cells, got {self.mechanism.kind!r}"
-            )
-        if isinstance(self.mechanism, Subset) and not isinstance(self.encoding, Direct):
+        if isinstance(self.encoding, (Hadamard, Projective)) and not isinstance(channel, KRR):
+            raise SurveyError(f"a block design must have k-ary randomised response on its cells, got {channel.kind!r}")
+        if isinstance(channel, Subset) and not isinstance(self.encoding, Direct):
             raise SurveyError(f"subset selection must have a cell for every symbol, got {self.encoding.kind!r} cells")
-        if isinstance(self.mechanism, BitFlip) and self.mechanism.distance != min(2 * h, k):
+        if isinstance(channel, BitFlip) and channel.distance != min(2 * h, k):
             raise SurveyError(
-                f"distance must be min(2 * hashes, cells) = {min(2 * h, k)}, got {self.mechanism.distance}; "
+                f"distance must be min(2 * hashes, cells) = {min(2 * h, k)}, got {channel.distance}; "
                 "two answers can differ in that many bits"
             )
         if self.cohorts * self.columns > MAX_COUNTERS:
@@ -115,8 +112,19 @@ class Survey:
         return float(self.mechanism.epsilon)
 
     @property
+    def epsilon_report(self) -> float:
+        """The epsilon that one report alone spends: less than `epsilon_spent` if reports are randomised again.
+
+        >>> import deniable as dn
+        >>> survey = dn.warner(epsilon=2.0, epsilon_report=1.0)
+        >>> round(survey.epsilon_report, 9), round(survey.epsilon_spent, 9)
+        (1.0, 2.0)
+        """
+        return self.mechanism.epsilon_report
+
+    @property
     def epsilon_spent(self) -> float:
-        """The epsilon that the realised integers spend, never above the one asked for.
+        """The epsilon that the realised integers spend on an answer, in all its reports; never above the one asked for.
 
         >>> import deniable as dn
         >>> dn.warner(epsilon=1.0).epsilon_spent <= 1.0
@@ -129,10 +137,11 @@ class Survey:
         """The paper's name for this combination of encoding and randomiser."""
         if isinstance(self.encoding, (Hadamard, Projective)):
             return "HR" if isinstance(self.encoding, Hadamard) else "PGR"
-        if isinstance(self.mechanism, Subset):
+        channel = self.mechanism.permanent
+        if isinstance(channel, Subset):
             return "SS"
-        bits = isinstance(self.mechanism, BitFlip)
-        optimized = isinstance(self.mechanism, BitFlip) and self.mechanism.optimized
+        bits = isinstance(channel, BitFlip)
+        optimized = isinstance(channel, BitFlip) and channel.optimized
         if isinstance(self.encoding, Direct):
             return "OUE" if optimized else "k-RAPPOR" if bits else "W-RR" if self.cells == 2 else "k-RR"
         hashed = "O-OUE" if optimized else "O-RAPPOR" if bits else "O-RR"
@@ -154,13 +163,16 @@ class Survey:
         return self.encoding.encode(operator.index(cohort), self.encoding.key(self.alphabet, value))
 
     def _fields(self) -> dict[str, object]:
+        channel = self.mechanism.permanent
         mechanism: dict[str, object] = {
-            "kind": self.mechanism.kind,
+            "kind": channel.kind,
             "epsilon": epsilon_text(self.mechanism.epsilon),
             "width": self.mechanism.width,
         }
-        if isinstance(self.mechanism, Subset):
-            mechanism["size"] = self.mechanism.size
+        if isinstance(channel, Subset):
+            mechanism["size"] = channel.size
+        if isinstance(self.mechanism, Chain):
+            mechanism["epsilon_report"] = epsilon_text(self.mechanism.report_bound)
         mechanism |= {name: str(value) for name, value in self.mechanism.thresholds().items()}
         return {
             "format": FORMAT,
@@ -218,13 +230,15 @@ class Survey:
         shape = "" if isinstance(self.encoding, Direct) else f", {self.cells} cells"
         if isinstance(self.encoding, Hadamard):
             shape += f" in {self.encoding.blocks} block" + "s" * (self.encoding.blocks > 1)
-        elif isinstance(self.mechanism, Subset):
-            shape = f", sets of {self.mechanism.size}"
+        elif isinstance(self.mechanism.permanent, Subset):
+            shape = f", sets of {self.mechanism.permanent.size}"
         elif self.encoding.shared is None:
             shape += f", {self.cohorts} cohort" + "s" * (self.cohorts > 1)
             shape += f", {self.hashes} hashes" if self.hashes > 1 else ""
         name = f" {self.name!r}" if self.name else ""
         epsilon = epsilon_text(self.mechanism.epsilon)
+        if isinstance(self.mechanism, Chain):
+            epsilon += f" and {epsilon_text(self.mechanism.report_bound)} a report"
         return f"<Survey{name}: {self.title}, {size}{shape}, epsilon {epsilon}, digest {self.digest[:8]}>"
 
 

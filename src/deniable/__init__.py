@@ -14,10 +14,12 @@ needs more, and the rest (NumPy, SciPy, Arrow) is loaded when a name that needs 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from deniable.client import Client
+from deniable.client import Client, Ledger
 from deniable.errors import (
     AlphabetError,
+    BudgetError,
     DecodeError,
+    DeliveryError,
     DeniableError,
     StateError,
     SurveyError,
@@ -75,13 +77,16 @@ _LAZY = {
 
 __all__ = [
     "AlphabetError",
+    "BudgetError",
     "Client",
     "DecodeError",
+    "DeliveryError",
     "DeniableError",
     "EmpiricalBayes",
     "Estimate",
     "Inversion",
     "LeastSquares",
+    "Ledger",
     "Likelihood",
     "Normalized",
     "Projected",

@@ -8,7 +8,9 @@
         TallyError             a tally file that is damaged, or counts that cannot be true
           TallyMismatch        two tallies, or a tally and a report, of different surveys
         DecodeError            a tally that cannot be decoded as asked
-        StateError             a client's state on disk that is foreign, damaged or open to others
+        StateError             a client's state on disk that is foreign, damaged, lost or open to others
+        BudgetError            a report past the epsilon that a device may spend
+        DeliveryError          a collector that does not take reports, or an address that is none
 
 Each is also a `ValueError`, so `except ValueError` catches them all. Messages read
 `<name> must <rule>, got <value>; <next step>`, and nothing that has seen a true answer is ever put in one.
@@ -16,7 +18,9 @@ Each is also a `ValueError`, so `except ValueError` catches them all. Messages r
 
 __all__ = [
     "AlphabetError",
+    "BudgetError",
     "DecodeError",
+    "DeliveryError",
     "DeniableError",
     "StateError",
     "SurveyError",
@@ -65,4 +69,12 @@ class DecodeError(DeniableError):
 
 
 class StateError(DeniableError):
-    """A client's state file is foreign, damaged or open to others; the client stops instead of inventing noise."""
+    """A client's state is foreign, damaged, lost or open to others; the client stops instead of inventing noise."""
+
+
+class BudgetError(DeniableError):
+    """One more report would spend more than this device may; nothing was reported."""
+
+
+class DeliveryError(DeniableError):
+    """The collector does not take these reports, or the address is none; they wait in the outbox."""

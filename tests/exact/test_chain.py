@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 
 import deniable as dn
-import deniable.client as room
+import deniable.client.client as room
 from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Subset
 from deniable.mechanisms.odds import at_most_exp

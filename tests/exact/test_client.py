@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 import deniable as dn
-import deniable.client as room
+import deniable.client.client as room
 from deniable.noise import Entropy
 from tests.exact.laws import check_memoised, check_survey, law_of, published
 from tests.exact.walker import walk

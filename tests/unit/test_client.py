@@ -5,6 +5,8 @@ import json
 import os
 import pickle
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -33,17 +35,6 @@ def test_state_survives_a_restart(tmp_path: Path) -> None:
     assert Client(SURVEY).report(ANSWERS[0]).pack() != sent[0]
 
 
-def test_state_is_written_before_any_answer_and_never_again(tmp_path: Path) -> None:
-    path = tmp_path / "me.json"
-    client = Client(SURVEY, state=path)
-    before, when = path.read_bytes(), path.stat().st_mtime_ns
-    for answer in ANSWERS:
-        client.report(answer)
-    assert path.read_bytes() == before
-    assert path.stat().st_mtime_ns == when
-    assert [entry.name for entry in tmp_path.iterdir()] == ["me.json"]
-
-
 def test_state_holds_no_answer_and_is_private(tmp_path: Path) -> None:
     path = tmp_path / "me.json"
     old = os.umask(0)
@@ -51,10 +42,15 @@ def test_state_holds_no_answer_and_is_private(tmp_path: Path) -> None:
         client = Client(SURVEY, state=path)
     finally:
         os.umask(old)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
     for answer in ANSWERS:
         client.report(answer)
-    assert sorted(json.loads(path.read_bytes())) == ["check", "cohort", "format", "secret", "survey"]
+    assert {entry.name for entry in tmp_path.iterdir()} == {"me.json", "me.json.lock"}
+    assert all(stat.S_IMODE(entry.stat().st_mode) == 0o600 for entry in tmp_path.iterdir())
+    fields = json.loads(path.read_bytes())
+    assert sorted(fields) == ["check", "format", "outbox", "secret", "surveys"]
+    assert fields["outbox"] == []
+    (entry,) = fields["surveys"].values()
+    assert sorted(entry) == ["answers", "cohort", "epsilon", "epsilon_report", "fresh", "memoised"]
     assert b"rosebud" not in path.read_bytes()
 
 
@@ -62,8 +58,8 @@ def damaged(path: Path, secret: str) -> None:
     with pytest.raises(StateError) as caught:
         Client(SURVEY, state=path)
     assert str(caught.value) == (
-        f"client state {path} is damaged or not a client's state; "
-        "restore it, or delete it and accept that earlier reports and new ones can be combined"
+        f"client state {path} is damaged or not a client's state; restore it, or delete it with me.json.lock "
+        "and accept that earlier reports and new ones can be combined"
     )
     # Nor does what Python chains to the error hold the text of the file, and with it the device's secret.
     assert caught.value.__context__ is None
@@ -73,7 +69,7 @@ def damaged(path: Path, secret: str) -> None:
 
 def test_every_truncation_and_every_changed_byte_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "me.json"
-    Client(SURVEY, state=path)
+    Client(SURVEY, state=path).queue("rosebud")
     good = path.read_bytes()
     secret = json.loads(good)["secret"]
     for length in range(len(good) - 1):
@@ -99,17 +95,7 @@ def test_foreign_files_are_refused_and_left_alone(tmp_path: Path, content: bytes
     path.write_bytes(content)
     damaged(path, "secret")
     assert path.read_bytes() == content
-
-
-def test_state_of_another_survey_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "me.json"
-    other = dn.warner(epsilon=1)
-    Client(other, state=path)
-    with pytest.raises(StateError) as caught:
-        Client(SURVEY, state=path)
-    assert str(caught.value) == (
-        f"client state {path} is for survey {other.digest[:8]}, not {SURVEY.digest[:8]}; use one file a survey"
-    )
+    assert (tmp_path / "me.json.lock").read_bytes() == b""  # which would say that a client's state was here
 
 
 def test_memory_can_be_switched_off() -> None:
@@ -188,17 +174,21 @@ def test_the_catch_all_takes_what_is_no_symbol_at_all() -> None:
         dn.krr(symbols=["a", "b"], epsilon=1).encode(0, None)
 
 
-def test_two_processes_that_start_at_once_share_one_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loser of the race finds no file, writes second, and must end up with the winner's cohort and secret."""
+def test_clients_that_start_at_once_share_one_state(tmp_path: Path) -> None:
+    """Whoever is first writes, and all end up with that cohort and secret."""
     survey = dn.orr(epsilon=1, cells=4, cohorts=1000, seed=bytes(16))
-    path = tmp_path / "state.json"
-    winner = dn.Client(survey, state=path)
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "exists", lambda self: False)
-        loser = dn.Client(survey, state=path)
-    assert loser.cohort == winner.cohort == dn.Client(survey, state=path).cohort
-    assert [loser.report(i) for i in range(20)] == [winner.report(i) for i in range(20)]
-    assert [p.name for p in tmp_path.iterdir()] == ["state.json"]
+    path, start = tmp_path / "state.json", threading.Barrier(8)
+
+    def one(_: int) -> list[dn.Report]:
+        start.wait()
+        client = dn.Client(survey, state=path)
+        return [client.report(i) for i in range(5)]
+
+    with ThreadPoolExecutor(8) as pool:
+        reports = list(pool.map(one, range(8)))
+    assert all(found == reports[0] for found in reports)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["state.json", "state.json.lock"]
+    assert dn.Client(survey, state=path).ledger[survey].memoised == 40
 
 
 def test_a_state_that_others_can_read_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,297 @@
+"""One respondent of one survey: randomises answers, remembers nothing of them, and never sends an answer twice anew.
+
+Fresh noise on an unchanged answer wears the protection away (at epsilon 1 and ten symbols, 90 daily reports name the
+answer with probability 0.97), so answers are memoised by default: the words that randomise an answer are derived from
+a secret that never leaves the device, the survey and the answer's cells, so repeating it repeats the bytes. No answer,
+and nothing that was not made to be sent, is kept: not in the state file, an attribute, a log or an error.
+"""
+
+import os
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import NoReturn
+
+from deniable.client.delivery import Delivery, deliver
+from deniable.client.ledger import Account, Ledger
+from deniable.client.state import Contents, StateFile, Waiting
+from deniable.errors import AlphabetError, BudgetError, StateError
+from deniable.mechanisms import epsilon_text, parse_epsilon
+from deniable.noise import DerivedEntropy, Entropy, OsEntropy
+from deniable.reports import Report
+from deniable.survey import Survey
+
+__all__ = ["Client"]
+
+MAX_WAITING = 10_000
+
+
+class Client:
+    """One respondent of one survey.
+
+    With `state`, a path, the device's cohort, secret, ledger and outbox survive a restart; several surveys of a device
+    share one file. A file that is damaged, open to others or gone is an error, never a fresh start. `cap` refuses
+    reports past a total of `ledger.spent`, a bound while the answer to each survey stays the same; `hard_cap` past
+    `ledger.worst`, a bound however often it changes. `entropy` is for tests and for platforms with their own
+    randomness; it must give fresh, uniform 64-bit words.
+
+    >>> import deniable as dn
+    >>> client = dn.Client(dn.warner(epsilon=1.0))
+    >>> client
+    <Client of survey 18ca4d86, cohort 0 of 1, memoised in memory only>
+    >>> client.report("yes") == client.report("yes")
+    True
+    """
+
+    __slots__ = (
+        "_caps",
+        "_cohort",
+        "_entropy",
+        "_file",
+        "_mechanism",
+        "_memory",
+        "_payload_bytes",
+        "_secret",
+        "_survey",
+        "_uncounted",
+    )
+
+    def __init__(
+        self,
+        survey: Survey,
+        *,
+        state: str | os.PathLike[str] | None = None,
+        memoize: bool = True,
+        cap: object = None,
+        hard_cap: object = None,
+        entropy: Entropy | None = None,
+    ) -> None:
+        self._survey = survey
+        self._mechanism = survey.mechanism
+        self._payload_bytes = survey.mechanism.payload_bytes
+        self._entropy = OsEntropy() if entropy is None else entropy
+        if self._entropy.width != survey.mechanism.width:
+            raise ValueError(
+                f"entropy must give {survey.mechanism.width}-bit words, got {self._entropy.width}-bit words"
+            )
+        if (memoize or state is not None) and survey.mechanism.width != DerivedEntropy.width:
+            # Wider words would hardly ever fall below the thresholds: the truth would leave unrandomised.
+            raise ValueError(
+                f"a memoised survey must use {DerivedEntropy.width}-bit words, got {survey.mechanism.width}-bit words; "
+                "pass memoize=False"
+            )
+        self._caps = (_cap("cap", cap), _cap("hard_cap", hard_cap))
+        self._file = None if state is None else StateFile(state)
+        self._memory = Contents(b"")
+        self._uncounted = [0]  # reports made in memory that are not in the account yet
+        if self._file is None or not os.path.lexists(self._file.path):
+            self._memory.cohorts[survey.digest] = self._entropy.uniform_below(survey.cohorts)
+            self._memory.accounts[survey.digest] = Account.of(survey)
+            if memoize or self._file is not None:
+                self._memory.secret = struct.pack("<4Q", *self._entropy.words(4))
+        if self._file is not None:
+            # If two processes start at once, both use what one of them wrote.
+            with self._file.change(survey, create=self._memory if self._memory.secret else None) as kept:
+                if survey.digest not in kept.cohorts:
+                    kept.cohorts[survey.digest] = self._entropy.uniform_below(survey.cohorts)
+                    kept.accounts[survey.digest] = Account.of(survey)
+                self._memory = Contents(kept.secret, dict(kept.cohorts))
+        self._cohort = self._memory.cohorts[survey.digest]
+        self._secret = self._memory.secret if memoize else None
+
+    @property
+    def survey(self) -> Survey:
+        """The survey that this client answers."""
+        return self._survey
+
+    @property
+    def cohort(self) -> int:
+        """Drawn once, before any answer, and kept: it travels in the clear with every report."""
+        return self._cohort
+
+    @property
+    def ledger(self) -> Ledger:
+        """What this device has spent so far, over all surveys in its state; without a state, what this client has."""
+        return Ledger(tuple(self._kept().accounts.values()))
+
+    @property
+    def outbox(self) -> tuple[Waiting, ...]:
+        """The reports of this survey that no collector has acknowledged yet, in the order of their random ids."""
+        waiting = [w for w in self._kept().outbox.values() if w.survey == self._survey.digest]
+        return tuple(sorted(waiting, key=lambda w: w.id))
+
+    def report(self, value: object) -> Report:
+        """Randomise one answer. The result is all that may leave the device; sending it is up to you (or see `queue`).
+
+        A value outside a closed alphabet without a catch-all raises `AlphabetError`, which never shows the value. With
+        a state the ledger is on disk before this returns.
+
+        Claim: the law of `report(value).pack()` is 1 / cohorts times the published channel, exactly.
+        Proof: tests/exact/test_client.py::test_law_of_the_bytes_is_the_published_channel
+        """
+        report = self._randomized(value)
+        del value  # a traceback that shows local names must not show an answer
+        if isinstance(report, str):
+            raise AlphabetError(report)
+        if self._file is None and self._caps == (None, None):
+            self._uncounted[0] += 1
+        else:
+            self._enter(None)
+        return report
+
+    def queue(self, value: object) -> Report:
+        """Randomise one answer and write it to the outbox, where it waits for `send`; no network is needed.
+
+        The report and its id are on disk before this returns (with a state), so whatever happens to the process or the
+        network, the same bytes are sent under the same id until a collector acknowledges them.
+
+        >>> import deniable as dn
+        >>> client = dn.Client(dn.warner(epsilon=1.0))
+        >>> client.queue("yes") and len(client.outbox)
+        1
+        """
+        report = self._randomized(value)
+        del value
+        if isinstance(report, str):
+            raise AlphabetError(report)
+        name = struct.pack("<2Q", *self._entropy.words(2)).hex()
+        self._enter(Waiting(self._survey.digest, name, report.pack()))
+        return report
+
+    def send(
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        batch: int = 500,
+        attempts: int = 5,
+        timeout: float = 10.0,
+        wait: Callable[[float], None] = time.sleep,
+    ) -> Delivery:
+        """Deliver the outbox to the collector at `url`, in batches; what it acknowledges leaves the outbox.
+
+        After no answer, or one of 408, 425, 429 and 5xx, it waits (longer each time, at random, and as long as the
+        collector asks for) and sends the same bytes again, `attempts` times in all; then it returns with the rest still
+        waiting. Other answers raise `DeliveryError`, and nothing leaves the outbox. `token` is an upload token.
+
+        >>> import deniable as dn
+        >>> dn.Client(dn.warner(epsilon=1.0)).send("http://127.0.0.1:9")
+        Delivery(accepted=0, duplicate=0, refused=(), waiting=0, problem=None, retry_after=None)
+        """
+
+        def pause(longest: float) -> None:
+            wait(longest * (0.5 + self._entropy.uniform_below(1 << 32) / (1 << 33)))
+
+        return deliver(
+            self.outbox,
+            self._acknowledge,
+            url=url,
+            digest=self._survey.digest,
+            token=token,
+            batch=batch,
+            attempts=attempts,
+            timeout=timeout,
+            pause=pause,
+            wait=wait,
+        )
+
+    def _randomized(self, value: object) -> Report | str:
+        """The report, or what is wrong with the value: an error raised here would carry frames that hold the value."""
+        encoding = self._survey.encoding
+        try:
+            cells = encoding.encode(self._cohort, encoding.key(self._survey.alphabet, value))
+        except AlphabetError as error:
+            return str(error)
+        except Exception:  # a value's own methods may raise anything, with the value in it
+            return "symbol must be text, an integer or bytes, got one that cannot be read"
+        entropy = self._entropy if self._secret is None else self._permanent_words(cells)
+        permanent = self._mechanism.permanent.randomize(cells, entropy)
+        response = self._mechanism.refresh(permanent, self._entropy)
+        return Report(self._survey, self._cohort, response.to_bytes(self._payload_bytes, "little"))
+
+    def _permanent_words(self, cells: tuple[int, ...]) -> Entropy:
+        """The words for this answer on this device: HMAC(secret, survey digest, cohort, cells)."""
+        assert self._secret is not None
+        parts = [bytes.fromhex(self._survey.digest), *(n.to_bytes(4, "little") for n in (self._cohort, *cells))]
+        return DerivedEntropy(self._secret, b"permanent" + b"".join(parts))
+
+    def _kept(self) -> Contents:
+        if self._file is not None:
+            return self._same(self._file.look(self._survey))
+        digest = self._survey.digest
+        self._memory.accounts[digest] = self._with(self._memory.accounts[digest], self._uncounted[0])
+        self._uncounted[0] = 0
+        return self._memory
+
+    def _with(self, account: Account, reports: int) -> Account:
+        if self._secret is None:
+            return replace(account, fresh=account.fresh + reports)
+        return replace(account, memoised=account.memoised + reports)
+
+    def _same(self, kept: Contents) -> Contents:
+        """Refuse a file that was replaced by another device's since this client read it."""
+        ours = self._memory.secret, self._cohort
+        if (kept.secret, kept.cohorts.get(self._survey.digest)) != ours:
+            assert self._file is not None
+            raise StateError(
+                f"client state {self._file.path} must stay the one that this client read, got another device's; "
+                "make a new Client"
+            )
+        return kept
+
+    def _enter(self, waiting: Waiting | None) -> None:
+        """Put one report on the account, and in the outbox if it waits there: durably, before anyone sees it."""
+        if self._file is None:
+            self._charge(self._kept(), waiting)
+            return
+        with self._file.change(self._survey) as kept:
+            self._charge(self._same(kept), waiting)
+
+    def _charge(self, kept: Contents, waiting: Waiting | None) -> None:
+        digest = self._survey.digest
+        before = kept.accounts[digest]
+        account = self._with(before, 1)
+        if self._caps != (None, None):
+            self._check_caps(Ledger((*(a for a in kept.accounts.values() if a is not before), account)))
+        if waiting is not None:
+            if len(kept.outbox) >= MAX_WAITING:
+                raise StateError(f"the outbox must hold at most {MAX_WAITING} reports; send them first")
+            kept.outbox[waiting.id] = waiting
+        kept.accounts[digest] = account
+
+    def _check_caps(self, after: Ledger) -> None:
+        for name, cap, total in zip(("cap", "hard_cap"), self._caps, after.exact(), strict=True):
+            if cap is not None and total > cap:
+                raise BudgetError(
+                    f"{name} must not be exceeded: this report would bring the total to epsilon {float(total):g} of "
+                    f"{epsilon_text(cap)}; ask this device no more"
+                )
+
+    def _acknowledge(self, ids: tuple[str, ...]) -> int:
+        """Take these reports out of the outbox, durably; how many of this survey are left."""
+        if self._file is None:
+            for name in ids:
+                self._memory.outbox.pop(name, None)
+        else:
+            with self._file.change(self._survey) as kept:
+                for name in ids:
+                    self._same(kept).outbox.pop(name, None)
+        return len(self.outbox)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a client is one device and holds its secret: it must not be pickled or copied")
+
+    def __repr__(self) -> str:
+        kept = "not memoised" if self._secret is None else "memoised"
+        if self._file is not None:
+            kept += f", state in {self._file.path}"
+        elif self._secret is not None:
+            kept += " in memory only"
+        whose = f"survey {self._survey.digest[:8]}, cohort {self._cohort} of {self._survey.cohorts}"
+        return f"<Client of {whose}, {kept}>"
+
+
+def _cap(name: str, value: object) -> Fraction | None:
+    return None if value is None else parse_epsilon(value, name)

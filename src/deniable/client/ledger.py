@@ -1,0 +1,119 @@
+"""What a device has spent: per survey and in all, in exact arithmetic, from the number of its reports alone.
+
+A ledger that knew how many different answers were given would need a table of them, and whoever read it would learn
+whether, and how often, an answer changed. So a ledger counts reports, and states two bounds that need nothing else:
+
+    spent   if the answer to each survey stayed the same: however many memoised reports, at most epsilon
+    worst   however often it changed: as if every report had been of another answer
+
+The truth lies between them: m different answers to one survey spend at most m epsilon. Both are about what was
+answered, not about when that changed: memoised bytes that change show that the answer did, whatever epsilon is
+(blurred, but not covered, where reports are randomised again). Only fresh noise covers that too, at a price for each
+report.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from deniable.survey import Survey
+
+__all__ = ["Account", "Ledger"]
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What one survey has cost this device: `memoised` reports, and `fresh` ones with noise of their own.
+
+    `epsilon` is the survey's, for all memoised reports of one answer; `epsilon_report` is for one report; both are
+    those asked for, never below those spent. `answers` is how many answers the device could tell apart, if that is
+    bounded.
+
+    >>> account = Account("18ca4d86", epsilon=Fraction(2), epsilon_report=Fraction(1), answers=10, memoised=5)
+    >>> account.spent, account.worst
+    (2.0, 5.0)
+    """
+
+    survey: str
+    epsilon: Fraction
+    epsilon_report: Fraction
+    answers: int | None
+    memoised: int = 0
+    fresh: int = 0
+
+    @classmethod
+    def of(cls, survey: Survey) -> "Account":
+        """An empty account of a survey."""
+        count = None if survey.alphabet.is_open else len(survey.alphabet)
+        if survey.encoding.occupied == 1:  # answers that share their cell share their words, and so their bytes
+            count = survey.cells if count is None else min(count, survey.cells)
+        return cls(survey.digest, survey.mechanism.epsilon, survey.mechanism.report_bound, count)
+
+    def exact(self) -> tuple[Fraction, Fraction]:
+        """`spent` and `worst` as rationals.
+
+        Claim: between two histories that change at the same times, n_1, n_2, ... memoised reports of different answers
+            spend at most the sum of min(epsilon, n_i epsilon_report): `spent` if there is one answer, never more than
+            `worst`. Between any two histories, fresh reports spend epsilon_report each.
+        Proof: tests/exact/test_ledger.py::test_the_bounds_hold_for_every_history
+        """
+        one_by_one = self.memoised * self.epsilon_report
+        fresh = self.fresh * self.epsilon_report
+        most = one_by_one if self.answers is None else min(one_by_one, self.answers * self.epsilon)
+        return min(self.epsilon, one_by_one) + fresh, most + fresh
+
+    @property
+    def spent(self) -> float:
+        """Epsilon, if the answer to this survey stayed the same."""
+        return float(self.exact()[0])
+
+    @property
+    def worst(self) -> float:
+        """Epsilon, however often the answer changed."""
+        return float(self.exact()[1])
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Ledger:
+    """The accounts of all surveys that this device has answered.
+
+    >>> import deniable as dn
+    >>> client = dn.Client(dn.warner(epsilon=1.0))
+    >>> _ = client.report("yes"), client.report("yes")
+    >>> client.ledger
+    <Ledger: 2 reports to 1 survey; spent 1 if answers stayed the same, at most 2>
+    """
+
+    accounts: tuple[Account, ...]
+
+    def exact(self) -> tuple[Fraction, Fraction]:
+        """`spent` and `worst` as rationals: epsilons of different surveys add up."""
+        pairs = [account.exact() for account in self.accounts]
+        return sum((spent for spent, _ in pairs), Fraction(0)), sum((worst for _, worst in pairs), Fraction(0))
+
+    @property
+    def spent(self) -> float:
+        """Epsilon over all surveys, if the answer to each stayed the same."""
+        return float(self.exact()[0])
+
+    @property
+    def worst(self) -> float:
+        """Epsilon over all surveys, however often answers changed."""
+        return float(self.exact()[1])
+
+    def __getitem__(self, survey: Survey) -> Account:
+        for account in self.accounts:
+            if account.survey == survey.digest:
+                return account
+        return Account.of(survey)
+
+    def __iter__(self) -> Iterator[Account]:
+        return iter(self.accounts)
+
+    def __len__(self) -> int:
+        return len(self.accounts)
+
+    def __repr__(self) -> str:
+        reports = sum(account.memoised + account.fresh for account in self.accounts)
+        what = f"{reports} report{'s' * (reports != 1)} to {len(self)} survey{'s' * (len(self) != 1)}"
+        return f"<Ledger: {what}; spent {self.spent:g} if answers stayed the same, at most {self.worst:g}>"

@@ -1,0 +1,261 @@
+"""A device's state on disk: its secret, a cohort and an account for each survey, and an outbox. No answer.
+
+One JSON file, readable by its owner alone, for all surveys of a device. It is replaced as a whole (temporary file,
+fsync, rename, fsync of the folder) under a lock, so it is never half written and two processes never lose each other's
+changes. Beside it stands `<name>.lock`, which stays: it is locked during changes, and once the state exists it says
+so. A state that is gone while its lock says that there was one was lost, and is an error: a device that started afresh
+would give old answers new noise.
+
+The outbox is kept in the order of the reports' random ids, so neither the file nor a batch shows in which order
+answers were given; nothing in it has a time.
+"""
+
+import contextlib
+import hmac
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from deniable.client.ledger import Account
+from deniable.errors import StateError
+from deniable.mechanisms import epsilon_text
+from deniable.survey import Survey
+
+__all__ = ["Contents", "StateFile", "Waiting"]
+
+FORMAT, FIRST_FORMAT = "deniable-client/2", "deniable-client/1"
+PATIENCE = 10.0
+_MARK = b"A device's state was created beside this file. Without it, it was lost: restore it.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One report in the outbox: the survey's digest, the id that it is sent under, and the packed bytes.
+
+    >>> Waiting("18ca4d86", id="00" * 16, report=b"...")
+    Waiting(survey='18ca4d86', id='00000000000000000000000000000000', report=b'...')
+    """
+
+    survey: str
+    id: str
+    report: bytes
+
+
+@dataclass(slots=True)
+class Contents:
+    """All that a device keeps. Cohorts and accounts by survey digest, the outbox by report id."""
+
+    secret: bytes = field(repr=False)
+    cohorts: dict[str, int] = field(default_factory=dict)
+    accounts: dict[str, Account] = field(default_factory=dict)
+    outbox: dict[str, Waiting] = field(default_factory=dict)
+
+    def to_bytes(self) -> bytes:
+        fields: dict[str, object] = {
+            "format": FORMAT,
+            "secret": self.secret.hex(),
+            "surveys": {
+                digest: {
+                    "cohort": self.cohorts[digest],
+                    "epsilon": epsilon_text(account.epsilon),
+                    "epsilon_report": epsilon_text(account.epsilon_report),
+                    "answers": account.answers,
+                    "memoised": account.memoised,
+                    "fresh": account.fresh,
+                }
+                for digest, account in sorted(self.accounts.items())
+            },
+            "outbox": [[w.survey, w.id, w.report.hex()] for w in sorted(self.outbox.values(), key=lambda w: w.id)],
+        }
+        # The check catches damage, not forgery: whoever can write this file is the device.
+        fields["check"] = _checksum(fields)
+        return json.dumps(fields, sort_keys=True).encode() + b"\n"
+
+    @classmethod
+    def from_bytes(cls, data: bytes, survey: Survey) -> "Contents | str | None":
+        """The contents; or None if they are damaged; or the digest of the one survey of a file of the first format."""
+        try:
+            fields = json.loads(data)
+            check = fields.pop("check")
+            if not hmac.compare_digest(check, _checksum(fields)):
+                return None
+            if fields["format"] == FIRST_FORMAT:
+                return cls._first_format(fields, survey)
+            if fields["format"] != FORMAT or set(fields) != {"format", "secret", "surveys", "outbox"}:
+                return None
+            found = cls(bytes.fromhex(fields["secret"]))
+            for digest, entry in fields["surveys"].items():
+                found.cohorts[digest] = _count(entry["cohort"])
+                found.accounts[digest] = Account(
+                    digest,
+                    Fraction(entry["epsilon"]),
+                    Fraction(entry["epsilon_report"]),
+                    None if entry["answers"] is None else _count(entry["answers"]),
+                    _count(entry["memoised"]),
+                    _count(entry["fresh"]),
+                )
+            for digest, name, report in fields["outbox"]:
+                found.outbox[name] = Waiting(digest, name, bytes.fromhex(report))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ZeroDivisionError):
+            return None
+        return found if len(found.secret) == 32 else None
+
+    @classmethod
+    def _first_format(cls, fields: dict[str, Any], survey: Survey) -> "Contents | str":
+        """A file of version 0.1, which held one survey and counted nothing; it may have reported, so it has once."""
+        digest = str(fields["survey"])
+        if digest != survey.digest:
+            return digest
+        account = replace(Account.of(survey), memoised=1)
+        return cls(bytes.fromhex(fields["secret"]), {digest: _count(fields["cohort"])}, {digest: account})
+
+
+def _count(value: object) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError
+    return value
+
+
+def _checksum(fields: dict[str, object]) -> str:
+    return hmac.digest(b"deniable client state", json.dumps(fields, sort_keys=True).encode(), "sha256").hex()
+
+
+class StateFile:
+    """The file of one device. `change` reads, lets the caller change, and writes: all of it, or nothing."""
+
+    __slots__ = ("_lock", "path")
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        # A link is followed once, here: replacing the file must not replace a link to it.
+        self.path = Path(os.path.realpath(path))
+        self._lock = self.path.with_name(self.path.name + ".lock")
+
+    @contextlib.contextmanager
+    def change(self, survey: Survey, *, create: "Contents | None" = None) -> Iterator[Contents]:
+        """The contents, locked; what they are when the block ends is on disk when this returns.
+
+        Only the first use of a path may `create`; if the block raises, nothing is written.
+        """
+        with self._sentences(), self._locked() as lock:
+            marked = os.fstat(lock).st_size > 0
+            if not os.path.lexists(self.path):
+                if marked or create is None:
+                    raise StateError(
+                        f"client state {self.path} is gone, but {self._lock.name} says that this device had one; "
+                        f"restore it, or delete {self._lock.name} too and accept that earlier reports and new ones can "
+                        "be combined"
+                    )
+                self._write(create.to_bytes())
+            before = self.path.read_bytes()
+            contents = self._parsed(before, survey)
+            if not marked:  # before any report; a foreign file does not get here
+                os.write(lock, _MARK)
+                os.fsync(lock)
+                self._sync_folder()
+            yield contents
+            after = contents.to_bytes()
+            if after != before:
+                self._write(after)
+
+    def look(self, survey: Survey) -> Contents:
+        """The contents as they are; changes to what this returns are lost."""
+        with self._sentences():
+            return self._parsed(self.path.read_bytes(), survey)
+
+    def _parsed(self, data: bytes, survey: Survey) -> Contents:
+        # Raised here and not inside a handler: a JSONDecodeError holds the text it read, device secret included.
+        found = Contents.from_bytes(data, survey)
+        if isinstance(found, str):
+            raise StateError(
+                f"client state {self.path} is for survey {found[:8]}, not {survey.digest[:8]}, and of version 0.1; "
+                "open it once with its own survey"
+            )
+        if found is None or not 0 <= found.cohorts.get(survey.digest, 0) < survey.cohorts:
+            raise StateError(
+                f"client state {self.path} is damaged or not a client's state; restore it, or delete it with "
+                f"{self._lock.name} and accept that earlier reports and new ones can be combined"
+            )
+        if os.name == "posix" and self.path.stat().st_mode & 0o077:
+            raise StateError(f"client state {self.path} must be readable by its owner only; run chmod 600 on it")
+        return found
+
+    def _write(self, data: bytes) -> None:
+        # Under the lock one name is enough, and what a crash leaves behind is overwritten by the next write.
+        temporary = self.path.with_name(f".{self.path.name}.new")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        try:
+            with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
+                if os.name == "posix":
+                    os.fchmod(file.fileno(), 0o600)
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, self.path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+        self._sync_folder()
+
+    def _sync_folder(self) -> None:
+        if os.name != "posix":
+            return
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[int]:
+        lock = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            deadline = time.monotonic() + PATIENCE
+            while not _try_lock(lock):
+                if time.monotonic() > deadline:
+                    raise StateError(f"client state {self.path} is in use by another process; wait until it is done")
+                time.sleep(0.01)
+            yield lock
+        finally:
+            os.close(lock)  # which unlocks it
+
+    @contextlib.contextmanager
+    def _sentences(self) -> Iterator[None]:
+        problem = None
+        try:
+            yield
+        except OSError as error:
+            problem = (error.strerror or type(error).__name__).lower()
+        if problem is not None:
+            raise StateError(
+                f"client state {self.path} cannot be read or written: {problem}; what it held is kept, try again"
+            )
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(handle: int) -> bool:
+        try:
+            os.lseek(handle, 1 << 20, os.SEEK_SET)
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+            os.lseek(handle, 0, os.SEEK_SET)
+            return True
+        except OSError:
+            return False
+
+else:
+    import fcntl
+
+    def _try_lock(handle: int) -> bool:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            return False

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from deniable.client import Client, Ledger
 from deniable.errors import (
     AlphabetError,
+    AuditError,
     BudgetError,
     DecodeError,
     DeliveryError,
@@ -77,6 +78,7 @@ _LAZY = {
 
 __all__ = [
     "AlphabetError",
+    "AuditError",
     "BudgetError",
     "Client",
     "DecodeError",

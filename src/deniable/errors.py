@@ -11,6 +11,7 @@
         StateError             a client's state on disk that is foreign, damaged, lost or open to others
         BudgetError            a report past the epsilon that a device may spend
         DeliveryError          a collector that does not take reports, or an address that is none
+        AuditError             a client under audit that cannot be asked, or does not answer
 
 Each is also a `ValueError`, so `except ValueError` catches them all. Messages read
 `<name> must <rule>, got <value>; <next step>`, and nothing that has seen a true answer is ever put in one.
@@ -18,6 +19,7 @@ Each is also a `ValueError`, so `except ValueError` catches them all. Messages r
 
 __all__ = [
     "AlphabetError",
+    "AuditError",
     "BudgetError",
     "DecodeError",
     "DeliveryError",
@@ -78,3 +80,7 @@ class BudgetError(DeniableError):
 
 class DeliveryError(DeniableError):
     """The collector does not take these reports, or the address is none; they wait in the outbox."""
+
+
+class AuditError(DeniableError):
+    """A client under audit cannot be run, does not answer, or is asked for what it cannot be given."""

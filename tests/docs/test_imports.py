@@ -26,6 +26,7 @@ ROOMS = (
     "charts",
     "decoders",
     "lab",
+    "audit",
     "reproduce",
     "cli",
 )

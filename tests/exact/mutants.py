@@ -47,6 +47,23 @@ class ReusedWord(BitFlip):
         return bits([words[max(position - 1, 0)] < self.flip for position in range(self.cells)], cells)
 
 
+class Diagonals(BitFlip):
+    """The index as it was in Fuchsia Cobalt: `byte + place` in place of `8 * byte + place`."""
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        words = entropy.words(self.cells // 8 + 8)
+        return bits([words[position // 8 + position % 8] < self.flip for position in range(self.cells)], cells)
+
+
+def rounded(mechanism: BitFlip, denominator: int) -> BitFlip:
+    """RAPPOR's f, twice the chance of a flip, rounded down: to 1/128 in its C++ client, to 1/100 in pure-LDP."""
+    coarse = BitFlip(mechanism.cells, mechanism.epsilon, mechanism.distance)
+    flip = 2 * mechanism.flip * denominator // 2**64 * 2**64 // (2 * denominator)
+    object.__setattr__(coarse, "flip", flip)
+    object.__setattr__(coarse, "clear", flip)
+    return coarse
+
+
 class NeverCleared(BitFlip):
     """pure-LDP before 2023: the true position drawn as noise first, then set as truth, and never cleared."""
 
@@ -140,6 +157,18 @@ class BiasedOthers(Subset):
         others = [cell for cell in range(self.cells) if cell != truth]
         drawn = [others.pop(entropy.word() % len(others)) for _ in range(self.size)]
         return sum(1 << cell for cell in ([*drawn[:-1], truth] if inside else drawn))
+
+
+class TruthFirst(Subset):
+    """multi-freq-ldpy: the true value comes first. A bitmap has no order but its own: here it is the lowest cell."""
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        (truth,) = cells
+        response = super().randomize(cells, entropy)
+        if not response >> truth & 1:
+            return response
+        others = sorted(range(self.cells), key=lambda cell: (cell <= truth, cell == truth, entropy.word()))
+        return sum(1 << cell for cell in [truth, *others[: self.size - 1]])
 
 
 class OneSetFewer(Subset):

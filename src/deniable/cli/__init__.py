@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from deniable.cli import decode, demo, reproduce, simulate, survey
+from deniable.cli import audit, decode, demo, reproduce, simulate, survey
 from deniable.cli.parser import Parser
 from deniable.errors import DeniableError
 
@@ -18,7 +18,7 @@ __all__ = ["build_parser", "main"]
 
 BAD_INPUT, INTERRUPTED, READER_GONE = 2, 130, 141
 
-COMMANDS = (demo, survey, decode, simulate, reproduce)
+COMMANDS = (demo, survey, decode, simulate, reproduce, audit)
 
 
 def build_parser() -> Parser:
@@ -40,7 +40,7 @@ def build_parser() -> Parser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0, or 2 for bad input, after one sentence on standard error.
+    """Run one command and return its exit code: 0; 1 if an audit found a fault; 2 for bad input, after one sentence.
 
     >>> main(["--version"])
     deniable 0.1.0
@@ -75,8 +75,7 @@ def _run(argv: Sequence[str] | None) -> int:
     if args.run is None:
         args.parser.print_help()
         return 0
-    args.run(args)
-    return 0
+    return args.run(args) or 0  # most commands return nothing; an audit that found something returns 1
 
 
 def _refuse(sentence: str, status: int = BAD_INPUT) -> int:

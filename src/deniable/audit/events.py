@@ -1,0 +1,347 @@
+"""Families of events: how often each happened among a value's reports, and how likely the published channel makes it.
+
+Together they are the joint law where that is small enough to list (every outcome, every pair of outcomes of two
+reports), and elsewhere what shows a fault of any kind seen in the field: every bit, every two bits together, the number
+of bits, the cohort, and for every two values the event that tells them apart best.
+"""
+
+from abc import ABC, abstractmethod
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.audit.samples import Sample
+from deniable.columns.encode import Cells, cell_table, keys_of
+from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism
+from deniable.survey import Survey
+
+__all__ = ["Family", "families_of"]
+
+Counts = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+MAX_OUTCOMES, MAX_LISTED, MAX_PAIRS = 1 << 12, 1 << 22, 1 << 21
+_ROWS = 1 << 15
+
+
+class Family(ABC):
+    """Events by number. `disjoint` says that they exclude each other, so that any union of them is an event too."""
+
+    disjoint = False
+
+    def __init__(self, survey: Survey, values: tuple[object, ...]) -> None:
+        self.survey, self.values = survey, values
+
+    @abstractmethod
+    def count(self, sample: Sample) -> Counts:
+        """How many rows of the sample are in each event."""
+
+    @abstractmethod
+    def chances(self, value: int) -> Floats:
+        """The published probability of each event, for the value of this number."""
+
+    @abstractmethod
+    def name(self, event: int) -> str:
+        """The event in words."""
+
+
+def families_of(survey: Survey, values: tuple[object, ...], times: int) -> list[Family]:
+    """All families that fit this survey, for devices that report once or twice."""
+    mechanism, outputs = survey.mechanism, survey.mechanism.outputs
+    table = cell_table(survey.encoding, keys_of(survey, values))
+    found: list[Family] = [Roles(survey, values, table, times)]
+    if times == 2:
+        if survey.cohorts * outputs**2 <= MAX_OUTCOMES:
+            found.append(Twice(survey, values, table))
+        return found
+    if survey.cohorts * outputs <= (MAX_LISTED if mechanism.one_column else MAX_OUTCOMES):
+        found.append(Outcomes(survey, values, table))
+    if not mechanism.one_column:
+        found.append(Bits(survey, values, table))
+    if isinstance(mechanism.permanent, BitFlip):
+        found.append(Weights(survey, values, table))
+    return found
+
+
+def _cohort(survey: Survey, cohort: int) -> str:
+    return f" in cohort {cohort}" if survey.cohorts > 1 else ""
+
+
+def _chances(mechanism: Mechanism, occupied: tuple[int, ...]) -> Floats:
+    """The channel's row of an answer, over all responses."""
+    if mechanism.one_column:
+        row = np.full(mechanism.cells, float(mechanism.miss))
+        row[list(occupied)] = float(mechanism.hit)
+        return row
+    return np.array([float(mechanism.probability(y, occupied)) for y in range(mechanism.outputs)])
+
+
+class Outcomes(Family):
+    """Every cohort and response: the joint law of the packed report itself."""
+
+    disjoint = True
+
+    def __init__(self, survey: Survey, values: tuple[object, ...], table: Cells) -> None:
+        super().__init__(survey, values)
+        self.table = table
+
+    def count(self, sample: Sample) -> Counts:
+        outputs = self.survey.mechanism.outputs
+        codes = sample.cohorts * outputs + _codes(sample.responses[0])
+        return np.bincount(codes, minlength=self.survey.cohorts * outputs)
+
+    def chances(self, value: int) -> Floats:
+        rows = [
+            _chances(self.survey.mechanism, tuple(int(c) for c in cells if c < self.survey.cells))
+            for cells in self.table[:, :, value]
+        ]
+        return np.concatenate(rows) / self.survey.cohorts
+
+    def name(self, event: int) -> str:
+        cohort, response = divmod(event, self.survey.mechanism.outputs)
+        return f"the response is {response}{_cohort(self.survey, cohort)}"
+
+
+class Twice(Family):
+    """Every cohort and every two responses of a device that was asked twice."""
+
+    disjoint = True
+
+    def __init__(self, survey: Survey, values: tuple[object, ...], table: Cells) -> None:
+        super().__init__(survey, values)
+        self.table = table
+
+    def count(self, sample: Sample) -> Counts:
+        outputs = self.survey.mechanism.outputs
+        first, second = (_codes(r) for r in sample.responses)
+        code = (sample.cohorts * outputs + first) * outputs + second
+        return np.bincount(code, minlength=self.survey.cohorts * outputs**2)
+
+    def chances(self, value: int) -> Floats:
+        mechanism = self.survey.mechanism
+        again = _second_stage(mechanism)
+        rows = []
+        for cells in self.table[:, :, value]:
+            first = _chances(mechanism.permanent, tuple(int(c) for c in cells if c < self.survey.cells))
+            rows.append((again.T * first) @ again)
+        return np.concatenate([row.ravel() for row in rows]) / self.survey.cohorts
+
+    def name(self, event: int) -> str:
+        code, second = divmod(event, self.survey.mechanism.outputs)
+        cohort, first = divmod(code, self.survey.mechanism.outputs)
+        return f"the two responses are {first} and {second}{_cohort(self.survey, cohort)}"
+
+
+def _second_stage(mechanism: Mechanism) -> Floats:
+    """P(response | permanent response), all of it."""
+    outputs = mechanism.outputs
+    if not isinstance(mechanism, Chain):
+        return np.eye(outputs)
+    span, thresholds = 2**mechanism.width, mechanism.report_thresholds()
+    if isinstance(mechanism.permanent, KRR):
+        found = np.full((outputs, outputs), thresholds["report_other"] / span)
+        np.fill_diagonal(found, thresholds["report_keep"] / span)
+        return found
+    responses = np.arange(outputs)
+    if isinstance(mechanism.permanent, BitFlip):
+        flip, changed = thresholds["report_flip"] / span, np.bitwise_count(responses[:, None] ^ responses)
+        return np.asarray(flip**changed * (1 - flip) ** (mechanism.cells - changed))
+    keep, allowed = thresholds["report_keep"] / span, np.bitwise_count(responses) == mechanism.hits
+    return np.asarray(keep * np.diag(allowed) + (1 - keep) * np.outer(allowed, allowed) / allowed.sum())
+
+
+class Roles(Family):
+    """For every two values a and b: the report speaks for a and against b, which tells the two apart best.
+
+    An index report names a cell that only a has; of bits, all those that only a has are set and all those that only b
+    has are not; a set holds a and not b. Of two reports: both do, the first, or the second.
+    """
+
+    def __init__(self, survey: Survey, values: tuple[object, ...], table: Cells, times: int) -> None:
+        super().__init__(survey, values)
+        self.table, self.times = table, times
+        self.pairs = list(permutations(range(len(values)), 2))
+
+    def count(self, sample: Sample) -> Counts:
+        found = []
+        for a, b in self.pairs:
+            speaks = [self._speaks(sample.cohorts, response, a, b) for response in sample.responses]
+            if self.times == 1:
+                found.append(speaks[0].sum())
+            else:
+                first, second = speaks
+                found += [(first & second).sum(), (first & ~second).sum(), (~first & second).sum()]
+        return np.array(found, np.int64)
+
+    def _only(self, a: int, b: int) -> npt.NDArray[np.bool_]:
+        """Which of the cells of a, in every cohort, b does not have; shape (C, h)."""
+        mine, theirs = self.table[:, :, a], self.table[:, :, b]
+        return np.asarray((mine < self.survey.cells) & ~(mine[:, :, None] == theirs[:, None, :]).any(axis=2))
+
+    def _speaks(self, cohorts: Counts, responses: npt.NDArray[Any], a: int, b: int) -> npt.NDArray[np.bool_]:
+        only = self._only(a, b)
+        if self.survey.mechanism.one_column:
+            found = np.zeros(len(cohorts), bool)
+            for start in range(0, len(cohorts), _ROWS):
+                rows = slice(start, start + _ROWS)
+                same = self.table[cohorts[rows], :, a] == responses[rows, None]
+                found[rows] = (same & only[cohorts[rows]]).any(axis=1)
+            return found
+        against = self._only(b, a)
+        found = np.ones(len(cohorts), bool)
+        for cells, mask, wanted in ((self.table[:, :, a], only, 1), (self.table[:, :, b], against, 0)):
+            for hash_number in range(cells.shape[1]):
+                cell, counts = cells[cohorts, hash_number], mask[cohorts, hash_number]
+                place = np.where(counts, cell, 0).astype(np.intp)
+                bit = responses[np.arange(len(cohorts)), place // 8] >> (place % 8).astype(np.uint8) & 1
+                found &= ~counts | (bit == wanted)
+        return found
+
+    def chances(self, value: int) -> Floats:
+        found: list[float] = []
+        for a, b in self.pairs:
+            one, both = self._of_cohorts(value, a, b)
+            found += [one.mean()] if self.times == 1 else [both.mean(), (one - both).mean(), (one - both).mean()]
+        return np.array(found)
+
+    def _of_cohorts(self, value: int, a: int, b: int) -> tuple[Floats, Floats]:
+        """P(a report speaks for a and against b), and of two reports both, in every cohort."""
+        mechanism, only, against = self.survey.mechanism, self._only(a, b), self._only(b, a)
+        mine = self.table[:, :, value]
+
+        def has(other: int) -> npt.NDArray[np.bool_]:
+            return np.asarray((self.table[:, :, other][:, :, None] == mine[:, None, :]).any(axis=2))
+
+        first = mechanism.permanent
+        hit, miss = float(first.hit), float(first.miss)
+        again = mechanism if isinstance(mechanism, Chain) else None
+        span = 2.0**mechanism.width
+        if mechanism.one_column:
+            size, shared = only.sum(axis=1), (only & has(a)).sum(axis=1)
+            permanent = shared * hit + (size - shared) * miss
+            other = 0.0 if again is None else again.again / span
+            keep = 1.0 if again is None else again.report_thresholds()["report_keep"] / span
+            return _mixture(permanent, keep + (size - 1) * other, size * other)
+        if isinstance(first, BitFlip):
+            flip = 0.0 if again is None else again.again / span
+            one, both = np.ones(len(mine)), np.ones(len(mine))
+            for mask, occupied, wanted in ((only, has(a), True), (against, has(b), False)):
+                p = np.where(occupied, hit, miss)
+                single, double = _mixture(p if wanted else 1 - p, 1 - flip, flip)
+                one *= np.where(mask, single, 1.0).prod(axis=1)
+                both *= np.where(mask, double, 1.0).prod(axis=1)
+            return one, both
+        neither, with_one = (float(p) for p in first.pairs)
+        held = hit if value == a else miss
+        permanent = np.array([held - (with_one if value in (a, b) else neither)])
+        k, w = mechanism.cells, mechanism.hits or 0
+        keep = 1.0 if again is None else again.report_thresholds()["report_keep"] / span
+        blind = (1 - keep) * w * (k - w) / (k * (k - 1))
+        return _mixture(permanent, keep + blind, blind)
+
+    def name(self, event: int) -> str:
+        parts = ("both reports", "the first of two reports alone", "the second of two reports alone")
+        which = "the report speaks" if self.times == 1 else f"{parts[event % 3]} speak{'s' * (event % 3 > 0)}"
+        a, b = self.pairs[event // (1 if self.times == 1 else 3)]
+        return f"{which} for value {a + 1} and against value {b + 1}"
+
+
+def _mixture(permanent: Any, if_true: Any, if_false: Any) -> tuple[Floats, Floats]:
+    """P(an event of one report, of both) that has these chances if it holds of the permanent response, and if not."""
+    one = permanent * if_true + (1 - permanent) * if_false
+    return one, permanent * if_true**2 + (1 - permanent) * if_false**2
+
+
+class Bits(Family):
+    """Every bit, and every two bits together, in as many cohorts as can be listed: set and set, set and not, ..."""
+
+    def __init__(self, survey: Survey, values: tuple[object, ...], table: Cells) -> None:
+        super().__init__(survey, values)
+        self.table, k = table, survey.cells
+        self.cohorts = min(survey.cohorts, max(1, MAX_PAIRS // k**2)) if k**2 <= MAX_PAIRS else 0
+        self.upper = np.triu_indices(k, 1)
+
+    def count(self, sample: Sample) -> Counts:
+        found = [np.bincount(sample.cohorts, minlength=self.survey.cohorts)]
+        for cohort in range(self.cohorts):
+            rows = sample.responses[0][sample.cohorts == cohort]
+            together = np.zeros((self.survey.cells, self.survey.cells))
+            for start in range(0, len(rows), _ROWS):
+                bits = np.unpackbits(
+                    rows[start : start + _ROWS], axis=1, bitorder="little", count=self.survey.cells
+                ).astype(np.float32)
+                together += bits.T @ bits
+            found.append(self._patterns(together, np.diag(together), len(rows)).astype(np.int64))
+        return np.concatenate(found)
+
+    def _patterns(self, together: Floats, single: Floats, total: float) -> Floats:
+        """Single bits; then for each two bits 11, 10, 01 and 00."""
+        i, j = self.upper
+        both = together[i, j]
+        pairs = [both, single[i] - both, single[j] - both, total - single[i] - single[j] + both]
+        return np.concatenate([single, *pairs])
+
+    def chances(self, value: int) -> Floats:
+        mechanism, found = self.survey.mechanism, [np.full(self.survey.cohorts, 1.0 / self.survey.cohorts)]
+        hit, miss = float(mechanism.hit), float(mechanism.miss)
+        neither, one = (float(p) for p in mechanism.pairs)
+        for cohort in range(self.cohorts):
+            occupied = np.zeros(self.survey.cells + 1, bool)
+            occupied[self.table[cohort, :, value]] = True
+            mine = occupied[:-1]
+            together = np.full((len(mine), len(mine)), neither)
+            together[mine[:, None] ^ mine] = one
+            together[mine[:, None] & mine] = hit**2
+            found.append(self._patterns(together, np.where(mine, hit, miss), 1.0) / self.survey.cohorts)
+        return np.concatenate(found)
+
+    def name(self, event: int) -> str:
+        if event < self.survey.cohorts:
+            return f"the cohort is {event}"
+        k, pairs = self.survey.cells, len(self.upper[0])
+        cohort, place = divmod(event - self.survey.cohorts, k + 4 * pairs)
+        where = _cohort(self.survey, cohort)
+        if place < k:
+            return f"bit {place} is set{where}"
+        pattern, pair = divmod(place - k, pairs)
+        i, j = self.upper[0][pair], self.upper[1][pair]
+        states = ("set and set", "set and not set", "not set and set", "not set and not set")[pattern]
+        return f"bits {i} and {j} are {states}{where}"
+
+
+class Weights(Family):
+    """How many bits are set, at least: a small fault of every bit, too small to see in one, adds up here."""
+
+    def __init__(self, survey: Survey, values: tuple[object, ...], table: Cells) -> None:
+        super().__init__(survey, values)
+        self.table = table
+
+    def count(self, sample: Sample) -> Counts:
+        weights = np.bitwise_count(sample.responses[0]).sum(axis=1, dtype=np.int64)
+        return np.cumsum(np.bincount(weights, minlength=self.survey.cells + 1)[::-1])[::-1]
+
+    def chances(self, value: int) -> Floats:
+        from scipy.stats import binom
+
+        k, mechanism = self.survey.cells, self.survey.mechanism
+        sizes = np.bincount((self.table[:, :, value] < k).sum(axis=1))
+        found = np.zeros(k + 1)
+        for size, cohorts in enumerate(sizes):
+            if cohorts:
+                mine = binom.pmf(np.arange(size + 1), size, float(mechanism.hit))
+                rest = binom.pmf(np.arange(k - size + 1), k - size, float(mechanism.miss))
+                found += cohorts / self.survey.cohorts * np.convolve(mine, rest)
+        return np.cumsum(found[::-1])[::-1]
+
+    def name(self, event: int) -> str:
+        return f"at least {event} bits are set"
+
+
+def _codes(responses: npt.NDArray[Any]) -> Counts:
+    """Responses as numbers; only for outputs that are few."""
+    if responses.ndim == 1:
+        return responses
+    weights = 1 << (8 * np.arange(responses.shape[1], dtype=np.int64))
+    return np.asarray((responses * weights).sum(axis=1), np.int64)

@@ -1,0 +1,115 @@
+"""`deniable audit`: is a client what its survey says? Asked from outside, a million times."""
+
+import argparse
+import importlib
+import json
+import math
+import textwrap
+from typing import TYPE_CHECKING
+
+from deniable.cli.files import load_survey, symbols_from
+from deniable.cli.parser import Commands, whole
+from deniable.cli.progress import Stages
+from deniable.errors import AuditError, DeniableError
+
+if TYPE_CHECKING:
+    from deniable.audit import Devices
+
+__all__ = ["add"]
+
+FOUND = 1
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "audit",
+        usage="deniable audit SURVEY [--command COMMAND | --python MODULE:NAME] [options]",
+        help="test a client from outside, and print a certificate",
+        description=(
+            "Ask many new devices of a client, and test the joint law of the bytes that they send. The certificate\n"
+            "says what is proved of the survey, the largest epsilon that the reports prove, and what is VIOLATED.\n\n"
+            "  deniable audit survey.json                                  this package's own client\n"
+            "  deniable audit survey.json --command 'node client.mjs'      any client, in any language\n\n"
+            "The command is one process. Each line that it reads is for a new device: a value, or the same one twice\n"
+            "with a tab between, which that device answers one after the other. For each line it prints a line with\n"
+            "as many packed reports, in base64 or hexadecimal, a tab between. Exit code 1 if anything was found."
+        ),
+    )
+    parser.add_argument("survey", metavar="SURVEY", help="a survey file (JSON)")
+    parser.add_argument("--command", metavar="COMMAND", help="the client, as a shell would write it; no shell runs")
+    parser.add_argument(
+        "--python", metavar="MODULE:NAME", help="the client, as a function: a list of values in, packed reports out"
+    )
+    parser.add_argument(
+        "--trials", metavar="N", type=whole(1000, 10**9), default=1_000_000, help="devices to ask (default 1000000)"
+    )
+    parser.add_argument("--values", metavar="A,B,C", help="what to ask (default: four of the survey's answers)")
+    parser.add_argument("--values-file", metavar="FILE", help="the same, one a line, UTF-8 (- reads standard input)")
+    parser.add_argument("--once", action="store_true", help="ask each device once: for clients that keep no state")
+    parser.add_argument(
+        "--alpha", metavar="P", default="1e-6", help="chance to accuse an honest client, at most (default 1e-6)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.set_defaults(run=_audit)
+
+
+def _audit(args: argparse.Namespace) -> int:
+    from deniable.audit import Command, audit
+
+    survey = load_survey(args.survey)
+    if args.command is not None and args.python is not None:
+        raise DeniableError("--command and --python must not both be given")
+    client: Command | Devices | None = None
+    if args.command is not None:
+        client = Command(args.command)
+    elif args.python is not None:
+        client = _function(args.python)
+    named = symbols_from("values", args.values, args.values_file)
+    values = None if named is None else list(range(named)) if isinstance(named, int) else _of(survey.symbols, named)
+    with Stages() as bar:
+        certificate = audit(
+            survey,
+            client,
+            trials=args.trials,
+            values=values,
+            twice=not args.once,
+            alpha=_chance(args.alpha),
+            progress=lambda done, total: bar("asking", done, total, 0),
+        )
+    if args.json:
+        print(json.dumps(certificate.to_json(), indent=2, ensure_ascii=False))
+    else:
+        for name, text in certificate.lines():
+            print(
+                textwrap.fill(
+                    text, 100, initial_indent=f"{name:<10}", subsequent_indent=" " * 10, break_long_words=False
+                )
+            )
+    return FOUND if certificate.violated else 0
+
+
+def _of(symbols: tuple[object, ...] | None, named: list[str]) -> list[object]:
+    """The survey's own symbols for what was typed: "7" is the number 7 where that is an answer and the text is not."""
+    if symbols is None:
+        return list(named)
+    numbers = {str(symbol): symbol for symbol in symbols if isinstance(symbol, int)}
+    return [name if name in symbols else numbers.get(name, name) for name in named]
+
+
+def _chance(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < 0.5:
+        raise DeniableError(f"--alpha must be a number between 0 and 0.5, got {text[:40]!r}")
+    return value
+
+
+def _function(name: str) -> "Devices":
+    module, _, attribute = name.partition(":")
+    try:
+        found: Devices = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as problem:
+        raise AuditError(f"--python must be MODULE:NAME of a function, got {name[:80]!r}: {problem}") from None
+    return found

@@ -78,7 +78,7 @@ def test_the_public_surface_runs_as_written() -> None:
 def test_commands_in_the_readme_run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [line for block in blocks(ROOT / "README.md") if block.language == "sh" for line in block.code.splitlines()]
     commands = [shlex.split(line, comments=True) for line in lines if line.startswith("deniable ")]
-    assert {command[1] for command in commands} == {"demo", "survey", "decode", "simulate", "reproduce"}
+    assert {command[1] for command in commands} == {"audit", "demo", "survey", "decode", "simulate", "reproduce"}
     # What takes minutes is run without its experiments; figures and claims draw and judge empty tables.
     monkeypatch.setattr("deniable.reproduce.experiments.tables", lambda settings, results: {})
     for command in commands:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from deniable.audit.bounds import lower_bound, upper_bound
 from deniable.audit.certificate import Certificate, Finding, Measured
-from deniable.audit.events import Counts, Family, Floats, families_of
+from deniable.audit.events import Counts, Floats, families_of
 from deniable.audit.samples import Sample, read_reports
 from deniable.audit.sources import Calls, Command, Devices, line_of, own_devices
 from deniable.errors import AuditError
@@ -170,30 +170,35 @@ class _Study:
         self.one = "one report" if times == 1 else "two reports"
 
     def law(self, alpha: float) -> list[Finding]:
-        """The events of each value that looked most wrong on the first half, tested on the second."""
-        tests: list[tuple[Family, int, int, int, float]] = []
+        """The events that looked most wrong on the first half, tested on the second.
+
+        Of each value alone; and of all values together, where an event has the same probability for all of them.
+        """
+        tests: list[tuple[str, int, int, float]] = []
         for family, (first, second) in zip(self.families, self.counts, strict=True):
-            for value in self.values:
-                chances = np.clip(family.chances(value), 0.0, 1.0)
-                n = self.sizes[0][value]
-                off = np.abs(first[value] - n * chances) / np.sqrt(n * chances * (1 - chances) + 1.0)
-                for event in _largest(off, _LAW):
-                    tests.append((family, value, event, int(second[value][event]), float(chances[event])))
+            chances = [np.clip(family.chances(value), 0.0, 1.0) for value in self.values]
+            groups = [(f"value {value + 1}", [value]) for value in self.values] + [("any value", list(self.values))]
+            for who, group in groups:
+                chance = chances[group[0]]
+                alike = np.ptp(np.array([chances[value] for value in group]), axis=0) < 1e-15
+                n, m = (sum(self.sizes[half][value] for value in group) for half in (0, 1))
+                before, after = (np.sum([half[value] for value in group], axis=0) for half in (first, second))
+                off = np.abs(before - n * chance) / np.sqrt(n * chance * (1 - chance) + 1.0)
+                for event in _largest(np.where(alike, off, -1.0), _LAW):
+                    if alike[event]:
+                        name = f"{self.one} of {who}: {family.name(event)}"
+                        tests.append((name, int(after[event]), m, float(chance[event])))
         self.tested += len(tests)
-        share = alpha / max(2 * len(tests), 1)
-        hits, trials = np.array([t[3] for t in tests]), np.array([self.sizes[1][t[1]] for t in tests])
+        share = alpha / (2 * len(tests))
+        hits, trials, published = (np.array([test[place] for test in tests]) for place in (1, 2, 3))
         low, high = lower_bound(hits, trials, share), upper_bound(hits, trials, share)
-        chances = np.array([t[4] for t in tests])
-        # Chances are sums of rounded numbers: an event that cannot happen has none below that.
-        wrong = np.flatnonzero((low > chances + 1e-12) | (high < chances - 1e-12))
+        # Published chances are sums of rounded numbers; what is below their last digits is no difference.
+        wrong = np.flatnonzero((low > published + 1e-12) | (high < published - 1e-12))
         if not wrong.size:
             return []
-        distance = np.maximum(low - chances, chances - high)[wrong]
-        family, value, event, hit, chance = tests[int(wrong[int(np.argmax(distance))])]
-        where = f"{self.one} of value {value + 1}: {family.name(event)}"
-        seen = hit / self.sizes[1][value]
-        rates = f"with probability {seen:.4g}, published {chance:.4g} ({wrong.size:,} such events)"
-        return [Finding("law", f"{where} {rates}")]
+        name, hit, trial, stated = tests[int(wrong[np.argmax(np.maximum(low - published, published - high)[wrong])])]
+        rates = f"with probability {hit / trial:.4g}, published {stated:.4g} ({wrong.size:,} such events)"
+        return [Finding("law", f"{name} {rates}")]
 
     def privacy(self, alpha: float) -> list[Finding]:
         """For every two values the events that told them apart best on the first half, bounded on the second."""

@@ -323,20 +323,26 @@ class Weights(Family):
         return np.cumsum(np.bincount(weights, minlength=self.survey.cells + 1)[::-1])[::-1]
 
     def chances(self, value: int) -> Floats:
-        from scipy.stats import binom
-
         k, mechanism = self.survey.cells, self.survey.mechanism
         sizes = np.bincount((self.table[:, :, value] < k).sum(axis=1))
         found = np.zeros(k + 1)
         for size, cohorts in enumerate(sizes):
             if cohorts:
-                mine = binom.pmf(np.arange(size + 1), size, float(mechanism.hit))
-                rest = binom.pmf(np.arange(k - size + 1), k - size, float(mechanism.miss))
+                mine, rest = _binomial(size, float(mechanism.hit)), _binomial(k - size, float(mechanism.miss))
                 found += cohorts / self.survey.cohorts * np.convolve(mine, rest)
         return np.cumsum(found[::-1])[::-1]
 
     def name(self, event: int) -> str:
         return f"at least {event} bits are set"
+
+
+def _binomial(n: int, p: float) -> Floats:
+    """The binomial law. (SciPy's statistics have it too, but take a second to load.)"""
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    x = np.arange(n + 1)
+    ways = gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1)
+    return np.asarray(np.exp(ways + xlogy(x, p) + xlog1py(n - x, -p)))
 
 
 def _codes(responses: npt.NDArray[Any]) -> Counts:

@@ -3,7 +3,7 @@
 An honest client is accused with probability at most 1e-6 a test here, whatever its randomness does.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -90,6 +90,19 @@ def test_a_fault_of_one_report_is_found(name: str) -> None:
     assert certificate.verdict == "VIOLATED"
     if "privacy" in kinds:
         assert certificate.one.epsilon > survey.epsilon
+
+
+def test_thousands_of_bits_are_still_looked_at_one_by_one() -> None:
+    survey = dn.krappor(symbols=1600, epsilon=2)
+    make = with_stages(mu.LastBitInClear(1600, 2))
+    found = audit(survey, devices_of(survey, make), trials=1200, twice=False, values=(0, 1))
+    assert [finding.kind for finding in found.findings] == ["law"]
+    assert "bit 1599 is set with probability 0, published 0.2689" in found.findings[0].event
+
+
+@pytest.mark.parametrize("preset", [dn.hadamard, dn.projective])
+def test_designs_with_thousands_of_cells_pass(preset: Callable[..., dn.Survey]) -> None:
+    assert audit(preset(symbols=900, epsilon=1), trials=1000).findings == ()
 
 
 def test_redrawn_permanent_noise_shows_in_pairs_only() -> None:

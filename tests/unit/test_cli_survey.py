@@ -193,3 +193,29 @@ def test_bad_survey_files_are_refused(
     if content is not None:
         Path("s.json").write_bytes(content)
     assert refused(capsys, "survey", action, "s.json").startswith(sentence)
+
+
+def test_a_survey_whose_reports_are_randomised_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "survey.json")
+    options = ["--mechanism", "krr", "--symbols", "12", "--epsilon", "2", "--epsilon-report", "1", "-o", path]
+    assert main(["survey", "new", *options]) == 0
+    assert "epsilon 2 and 1 a report" in capsys.readouterr().out
+    assert main(["survey", "show", path]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "epsilon 2 asked for, 2.0 spent a report 1 asked for, " in shown
+    assert "report_keep " in shown
+    assert "at most 2.8 times likelier than under another answer; all your reports of one answer together" in shown
+    assert main(["survey", "show", path, "--json"]) == 0
+    follows = json.loads(capsys.readouterr().out)["follows"]
+    assert (round(follows["epsilon_spent"], 9), round(follows["epsilon_report"], 9)) == (2.0, 1.0)
+    assert main(["survey", "notice", path]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "at most 24 % after seeing your report (at most 46 % after seeing all your reports of that answer)" in told
+    assert "Repeating the same answer sends other bytes, made from the same first roll of the dice" in told
+    assert "epsilon 2 (spent: 2) and 1 a report (spent: 1); likelihood ratio at most 7.38906" in told
+    for preset in ("krappor", "oue", "subset", "hadamard", "projective"):
+        options = ["--mechanism", preset, "--symbols", "12", "--epsilon", "2", "--epsilon-report", "1", "-o", path]
+        assert main(["survey", "new", *options, "--force"]) == 0
+        assert main(["survey", "notice", path]) == 0
+    assert main(["survey", "new", *options[:-4], "--epsilon-report", "3", "-o", "-"]) == 2
+    assert "epsilon_report must be below epsilon, 2, got 3" in capsys.readouterr().err

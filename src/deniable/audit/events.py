@@ -93,10 +93,12 @@ class Outcomes(Family):
         return np.bincount(codes, minlength=self.survey.cohorts * outputs)
 
     def chances(self, value: int) -> Floats:
-        rows = [
-            _chances(self.survey.mechanism, tuple(int(c) for c in cells if c < self.survey.cells))
-            for cells in self.table[:, :, value]
-        ]
+        mechanism, mine = self.survey.mechanism, self.table[:, :, value].astype(np.intp)
+        if mechanism.one_column:
+            law = np.full((self.survey.cohorts, mechanism.cells), float(mechanism.miss))
+            np.put_along_axis(law, mine, float(mechanism.hit), axis=1)
+            return law.ravel() / self.survey.cohorts
+        rows = [_chances(mechanism, tuple(int(c) for c in cells if c < mechanism.cells)) for cells in mine]
         return np.concatenate(rows) / self.survey.cohorts
 
     def name(self, event: int) -> str:
@@ -177,17 +179,24 @@ class Roles(Family):
 
     def _only(self, a: int, b: int) -> npt.NDArray[np.bool_]:
         """Which of the cells of a, in every cohort, b does not have; shape (C, h)."""
-        mine, theirs = self.table[:, :, a], self.table[:, :, b]
-        return np.asarray((mine < self.survey.cells) & ~(mine[:, :, None] == theirs[:, None, :]).any(axis=2))
+        return np.asarray((self.table[:, :, a] < self.survey.cells) & ~self._has(b, a))
+
+    def _has(self, owner: int, other: int) -> npt.NDArray[np.bool_]:
+        """Which of the cells of `other`, in every cohort, `owner` has too; shape (C, h)."""
+        mine, theirs = self.table[:, :, owner], self.table[:, :, other]
+        if len(mine) == 1:  # a design, whose answers may have thousands of cells
+            return np.isin(theirs, mine)
+        return np.asarray((theirs[:, :, None] == mine[:, None, :]).any(axis=2))
 
     def _speaks(self, cohorts: Counts, responses: npt.NDArray[Any], a: int, b: int) -> npt.NDArray[np.bool_]:
         only = self._only(a, b)
         if self.survey.mechanism.one_column:
-            found = np.zeros(len(cohorts), bool)
+            mine, found = self.table[:, :, a], np.zeros(len(cohorts), bool)
+            if len(mine) == 1:
+                return np.isin(responses, mine[only])
             for start in range(0, len(cohorts), _ROWS):
                 rows = slice(start, start + _ROWS)
-                same = self.table[cohorts[rows], :, a] == responses[rows, None]
-                found[rows] = (same & only[cohorts[rows]]).any(axis=1)
+                found[rows] = ((mine[cohorts[rows]] == responses[rows, None]) & only[cohorts[rows]]).any(axis=1)
             return found
         against = self._only(b, a)
         found = np.ones(len(cohorts), bool)
@@ -209,25 +218,21 @@ class Roles(Family):
     def _of_cohorts(self, value: int, a: int, b: int) -> tuple[Floats, Floats]:
         """P(a report speaks for a and against b), and of two reports both, in every cohort."""
         mechanism, only, against = self.survey.mechanism, self._only(a, b), self._only(b, a)
-        mine = self.table[:, :, value]
-
-        def has(other: int) -> npt.NDArray[np.bool_]:
-            return np.asarray((self.table[:, :, other][:, :, None] == mine[:, None, :]).any(axis=2))
-
         first = mechanism.permanent
         hit, miss = float(first.hit), float(first.miss)
         again = mechanism if isinstance(mechanism, Chain) else None
         span = 2.0**mechanism.width
         if mechanism.one_column:
-            size, shared = only.sum(axis=1), (only & has(a)).sum(axis=1)
+            size, shared = only.sum(axis=1), (only & self._has(value, a)).sum(axis=1)
             permanent = shared * hit + (size - shared) * miss
             other = 0.0 if again is None else again.again / span
             keep = 1.0 if again is None else again.report_thresholds()["report_keep"] / span
             return _mixture(permanent, keep + (size - 1) * other, size * other)
         if isinstance(first, BitFlip):
             flip = 0.0 if again is None else again.again / span
-            one, both = np.ones(len(mine)), np.ones(len(mine))
-            for mask, occupied, wanted in ((only, has(a), True), (against, has(b), False)):
+            one, both = np.ones(len(only)), np.ones(len(only))
+            roles = ((only, self._has(value, a), True), (against, self._has(value, b), False))
+            for mask, occupied, wanted in roles:
                 p = np.where(occupied, hit, miss)
                 single, double = _mixture(p if wanted else 1 - p, 1 - flip, flip)
                 one *= np.where(mask, single, 1.0).prod(axis=1)
@@ -260,20 +265,23 @@ class Bits(Family):
     def __init__(self, survey: Survey, values: tuple[object, ...], table: Cells) -> None:
         super().__init__(survey, values)
         self.table, k = table, survey.cells
-        self.cohorts = min(survey.cohorts, max(1, MAX_PAIRS // k**2)) if k**2 <= MAX_PAIRS else 0
-        self.upper = np.triu_indices(k, 1)
+        self.cohorts = min(survey.cohorts, max(1, MAX_PAIRS // k**2))
+        # Past so many bits their pairs are too many to count; single bits are still all looked at.
+        self.upper = np.triu_indices(k, 1) if k**2 <= MAX_PAIRS else (np.zeros(0, int), np.zeros(0, int))
 
     def count(self, sample: Sample) -> Counts:
         found = [np.bincount(sample.cohorts, minlength=self.survey.cohorts)]
         for cohort in range(self.cohorts):
             rows = sample.responses[0][sample.cohorts == cohort]
-            together = np.zeros((self.survey.cells, self.survey.cells))
-            for start in range(0, len(rows), _ROWS):
-                bits = np.unpackbits(
-                    rows[start : start + _ROWS], axis=1, bitorder="little", count=self.survey.cells
-                ).astype(np.float32)
-                together += bits.T @ bits
-            found.append(self._patterns(together, np.diag(together), len(rows)).astype(np.int64))
+            k, paired = self.survey.cells, len(self.upper[0]) > 0
+            single, together = np.zeros(k), np.zeros((k, k) if paired else (0, 0))
+            step = max(1, (1 << 24) // k)  # and so few that single precision counts them exactly
+            for start in range(0, len(rows), step):
+                bits = np.unpackbits(rows[start : start + step], axis=1, bitorder="little", count=k)
+                single += bits.sum(axis=0)
+                if paired:
+                    together += bits.T.astype(np.float32) @ bits.astype(np.float32)
+            found.append(self._patterns(together, single, len(rows)).astype(np.int64))
         return np.concatenate(found)
 
     def _patterns(self, together: Floats, single: Floats, total: float) -> Floats:
@@ -291,9 +299,10 @@ class Bits(Family):
             occupied = np.zeros(self.survey.cells + 1, bool)
             occupied[self.table[cohort, :, value]] = True
             mine = occupied[:-1]
-            together = np.full((len(mine), len(mine)), neither)
-            together[mine[:, None] ^ mine] = one
-            together[mine[:, None] & mine] = hit**2
+            together = np.full((len(mine), len(mine)) if len(self.upper[0]) else (0, 0), neither)
+            if len(self.upper[0]):
+                together[mine[:, None] ^ mine] = one
+                together[mine[:, None] & mine] = hit**2
             found.append(self._patterns(together, np.where(mine, hit, miss), 1.0) / self.survey.cohorts)
         return np.concatenate(found)
 

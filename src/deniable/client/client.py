@@ -170,7 +170,7 @@ class Client:
         timeout: float = 10.0,
         wait: Callable[[float], None] = time.sleep,
     ) -> Delivery:
-        """Deliver the outbox to the collector at `url`, in batches; what it acknowledges leaves the outbox.
+        """Deliver this survey's outbox to the collector at `url`, in batches; what it acknowledges leaves the outbox.
 
         After no answer, or one of 408, 425, 429 and 5xx, it waits (longer each time, at random, and as long as the
         collector asks for) and sends the same bytes again, `attempts` times in all; then it returns with the rest still

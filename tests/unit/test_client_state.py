@@ -18,6 +18,7 @@ from deniable.client import Account, Waiting
 from deniable.client import state as room
 from deniable.client.state import Contents, StateFile
 from tests.exact.scripted import ScriptedEntropy
+from tests.unit.test_reproduce_store import nobody
 
 KRR = dn.krr(symbols=["rosebud", "b", "c"], epsilon=2)
 TWICE = dn.krr(symbols=["rosebud", "b", "c"], epsilon=2, epsilon_report="1/2")
@@ -227,6 +228,25 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
             )
     assert path.read_bytes() == before
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["me.json", "me.json.lock"]
+
+
+@pytest.mark.skipif(not hasattr(os, "setresuid"), reason="permission bits are POSIX")
+def test_a_folder_that_may_only_be_read() -> None:
+    """A real one, of a user who is not root: nothing is reported that cannot be kept, and later all is as it was."""
+    with nobody() as folder:
+        path = folder / "me.json"
+        client = dn.Client(KRR, state=path)
+        first = client.queue("rosebud").pack()
+        folder.chmod(0o555)
+        for attempt in (client.report, client.queue):
+            with pytest.raises(
+                dn.StateError, match="cannot be read or written: permission denied; what it held is kept"
+            ):
+                attempt("rosebud")
+        assert (len(client.outbox), client.ledger.worst) == (1, 2.0)
+        folder.chmod(0o755)
+        assert client.queue("rosebud").pack() == first
+        assert len(client.outbox) == 2
 
 
 def test_no_folder_is_a_sentence(tmp_path: Path) -> None:

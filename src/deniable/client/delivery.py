@@ -10,7 +10,6 @@ was refused leaves the outbox too (the same bytes would be refused again) and is
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any
 
 from deniable.client.state import Waiting
@@ -20,7 +19,7 @@ __all__ = ["Delivery", "Refusal", "deliver"]
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
 _LONGEST_ANSWER = 1 << 22
-_LATER = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
+_LATER = {408, 425, 429}  # request timeout, too early, too many requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +145,7 @@ def _post(place: str, part: Sequence[Waiting], token: str | None, timeout: float
                 text = b""
     except (OSError, http.client.HTTPException, ValueError) as error:
         return _Later(f"{place} cannot be reached: {_cause(error)}")
-    if status == HTTPStatus.OK:
+    if status == 200:
         answer = _answer(text, part)
         return answer or _Later(f"{place} must answer as a collector does, got something else; a login page?")
     if status in _LATER or status >= 500:

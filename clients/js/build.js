@@ -1,0 +1,32 @@
+/** Make `deniable.min.js` of the sources: `npm run build`. The result is in the repository, and a test makes it again. */
+
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { minify } from "terser";
+
+export const target = fileURLToPath(new URL("deniable.min.js", import.meta.url));
+
+export async function bundle() {
+  const entry = fileURLToPath(new URL("src/index.js", import.meta.url));
+  const { outputFiles } = await build({
+    entryPoints: [entry],
+    bundle: true,
+    minifySyntax: true,
+    format: "esm",
+    target: "es2022",
+    write: false,
+  });
+  const { code } = await minify(outputFiles[0].text, {
+    module: true,
+    ecma: 2020,
+    compress: { passes: 4, unsafe_arrows: true, pure_getters: true, keep_fargs: false },
+    // Names that stand in no file and no answer of a collector.
+    mangle: { properties: { regex: /^(thresholds|randomize|block|bits)$/ } },
+  });
+  return `${code}\n`;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(target, await bundle());
+}

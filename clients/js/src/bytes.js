@@ -1,0 +1,29 @@
+/** Bytes and their spellings; what a minifier cannot rename by itself. */
+
+/** Text as UTF-8. */
+export const utf8 = (text) => new TextEncoder().encode(text);
+
+/** Bytes as lower-case hexadecimal text. */
+export const hex = (bytes) => [...bytes].map((byte) => (byte + 256).toString(16).slice(1)).join("");
+
+/** The bytes that hexadecimal text spells. */
+export const unhex = (text) => Bytes.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+
+/** Arrays of bytes, one after the other. */
+export const join = (...parts) => Bytes.from(parts.flatMap((part) => [...part]));
+
+/** A Number or BigInt as `size` bytes, little-endian. */
+export const little = (number, size) => new Bytes(size).map((_, i) => num((big(number) >> big(8 * i)) & 255n));
+
+/** Eight bytes from `at` on, little-endian, as a BigInt. */
+export const word64 = (bytes, at) => new DataView(bytes.buffer).getBigUint64(at, true);
+
+/** How many bytes the integers below `count` need; none if there is only one. */
+export const bytesFor = (count, size = 0) => (256 ** size < count ? bytesFor(count, size + 1) : size);
+
+// Under names that a minifier may shorten.
+export const Bytes = Uint8Array;
+export const big = BigInt;
+export const num = Number;
+export const spell = JSON.stringify;
+export const { ceil, max, min } = Math;

@@ -1,0 +1,23 @@
+/**
+ * What can go wrong: one class, and a `name` that says what kind of problem it is. Messages read
+ * `<name> must <rule>, got <value>; <next step>`, and none of them ever holds an answer.
+ *
+ *     SurveyError        a survey that is malformed, out of range, or not what it claims to be
+ *     AlphabetError      a value that this survey cannot encode (never shows the value)
+ *     StateError         a state that is lost, foreign or damaged, or that the storage does not keep
+ *     BudgetError        a report that would spend more than the cap
+ *     DeliveryError      a collector that cannot be reached or refuses; the reports stay in the outbox
+ *     WireError          bytes that are no report of this survey (only `unpack` raises it)
+ */
+
+export class DeniableError extends Error {
+  constructor(name, message) {
+    super(message);
+    this.name = name;
+  }
+}
+
+/** Refuse with a sentence unless `ok`. */
+export function need(ok, message, name = "SurveyError") {
+  if (!ok) throw new DeniableError(name, message);
+}

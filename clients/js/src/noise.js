@@ -1,0 +1,36 @@
+/**
+ * The only place that draws randomness for privacy. A mechanism asks an entropy for words of `width` bits, as BigInts,
+ * and for nothing else. Nothing is seeded or buffered. (`Math.random` spaces retries in `client.js`, and that is all.)
+ */
+
+import { big, Bytes, join, little, num, word64 } from "./bytes.js";
+import { hmac } from "./sha256.js";
+
+/** `count` bytes from the platform's own generator. */
+export const randomBytes = (count) => crypto.getRandomValues(new Bytes(count));
+
+/** Fresh words. */
+export const osEntropy = { width: 64, word: () => word64(randomBytes(8), 0) };
+
+/** An integer uniform on [0, bound), a Number: words past the last whole multiple of `bound` are drawn again. */
+export function uniformBelow(entropy, bound) {
+  const span = 1n << big(entropy.width);
+  for (;;) {
+    const word = entropy.word();
+    if (word < span - (span % big(bound))) return num(word % big(bound));
+  }
+}
+
+/** Permanent words: HMAC-SHA-256(secret, length of label, label, block number), four little-endian words a block. */
+export function derivedEntropy(secret, label) {
+  let block;
+  let count = 0;
+  return {
+    width: 64,
+    word() {
+      const place = count++ % 4;
+      if (!place) block = hmac(secret, join(little(label.length, 8), label, little(count >> 2, 8)));
+      return word64(block, 8 * place);
+    },
+  };
+}

@@ -1,0 +1,35 @@
+/** Reading packed reports back, for tests and for collectors in JavaScript. A device needs none of this. */
+
+import { Bytes, hex } from "./bytes.js";
+import { need } from "./errors.js";
+import { reportOf } from "./report.js";
+
+const number = (bytes) => bytes.reduce((sum, byte, i) => sum + byte * 256 ** i, 0);
+
+/** The cells that a payload names. */
+const cellsOf = ({ bits }, payload) =>
+  bits ? [...payload].flatMap((byte, i) => [0, 1, 2, 3, 4, 5, 6, 7].filter((j) => (byte >> j) & 1).map((j) => 8 * i + j)) : [number(payload)];
+
+/** The cohort, payload and named cells of the report in `wire`, or a `WireError` that says what is wrong with it. */
+export function unpack(survey, wire) {
+  const { encoding, mechanism } = survey;
+  need(wire instanceof Bytes, `report must be a Uint8Array, got ${typeof wire}`, "WireError");
+  need(wire[0] === 1, `report must have wire version 1, got ${wire[0] ?? "nothing"}`, "WireError");
+  const prefix = hex(wire.subarray(1, 9));
+  const expected = survey.digest.slice(0, 16);
+  need(prefix === expected, `report must be for survey ${expected}, got ${prefix}; it answers another survey`, "WireError");
+  const blank = reportOf(survey, 0, [0]);
+  const whole = blank.pack().length;
+  const middle = whole - blank.payload.length;
+  need(wire.length === whole, `report must be ${whole} bytes, got ${wire.length}`, "WireError");
+  const cohort = number(wire.subarray(9, middle));
+  need(cohort < encoding.cohorts, `report cohort must be below ${encoding.cohorts}, got ${cohort}`, "WireError");
+  const payload = wire.slice(middle);
+  const cells = cellsOf(mechanism, payload);
+  need(
+    cells.every((cell) => cell < encoding.cells) && (!mechanism.size || cells.length === mechanism.size),
+    "report response must be one that the mechanism can produce",
+    "WireError",
+  );
+  return { cohort, payload, cells };
+}

@@ -1,0 +1,169 @@
+/** Clients with a fault that real projects shipped, or could: each must fail the check that the real one passes. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Client } from "../src/index.js";
+import { bitflip, krr, subset } from "../src/mechanisms.js";
+import { uniformBelow } from "../src/noise.js";
+import { readEpsilon } from "../src/odds.js";
+import { reportOf } from "../src/report.js";
+import { lineOf, realClient, violations } from "./law.js";
+import { smallBits, smallHadamard, smallHashed, smallKrr, smallPlane, smallSets } from "./small.js";
+
+/** The real client on the same survey with another randomiser behind it; for sets, its line that makes the report. */
+const with_ = (change) => (survey, entropy) =>
+  (survey === SETS ? lineOf(0) : realClient)(
+    { ...survey, mechanism: { ...survey.mechanism, ...change(survey.mechanism, survey) } },
+    entropy,
+  );
+const randomizing = (randomize) =>
+  with_(({ thresholds, size }, { encoding }) => ({
+    randomize: (truth, entropy) => randomize(truth, entropy, { ...thresholds, size, cells: encoding.cells }),
+  }));
+
+const upTo = (n) => [...Array(n).keys()];
+const bits = (flips, truth) => upTo(flips.length).filter((cell) => flips[cell] !== truth.includes(cell));
+const draw = (entropy, count) => upTo(count).map(() => entropy.word());
+
+const KRR = smallKrr(4, "1", 8);
+const PAIRS = smallKrr(4, "1", 5);
+const BITS = smallBits(2, "1", 5, false);
+const OUE = smallBits(2, "1", 5, true);
+const SETS = smallSets(5, 2, "1", 5);
+const PLANE = smallPlane(7, 2, 3, "1", 10);
+const ROWS = smallHadamard(5, 2, "2", 10);
+const OPEN = smallHashed(4, 3, 1, "1", 8);
+
+const wrongCohort = (survey, entropy) => {
+  const { encode, cohorts } = survey.encoding;
+  return realClient({ ...survey, encoding: { ...survey.encoding, encode: (c, v) => encode((c + 1) % cohorts, v) } }, entropy);
+};
+
+const shortPayload = (survey, entropy) => {
+  const client = realClient(survey, entropy);
+  return {
+    report(value) {
+      const wire = client.report(value).pack();
+      return { pack: () => (wire.at(-1) ? wire : wire.slice(0, -1)) };
+    },
+  };
+};
+
+// [survey, answers, words of one report, client, what it breaks]
+const MUTANTS = {
+  "last bit in clear": [
+    BITS, [0, 1], 1,
+    randomizing((truth, entropy, { flip, cells }) => bits([...draw(entropy, cells - 1).map((word) => word < flip), false], truth)),
+    ["law", "support"],
+  ],
+  "word reused across bits": [
+    BITS, [0, 1], 1,
+    randomizing((truth, entropy, { flip, cells }) => bits(Array(cells).fill(entropy.word() < flip), truth)),
+    ["law"],
+  ],
+  "set bit kept like the others": [
+    OUE, [0, 1], 2,
+    randomizing((truth, entropy, { flip, cells }) => bits(draw(entropy, cells).map((word) => word < flip), truth)),
+    ["law", "ratio"],
+  ],
+  "epsilon for each bit": [BITS, [0, 1], 2, with_(() => bitflip(readEpsilon("1"), 2, 1, false, 5)), ["law", "ratio"]],
+  "off-by-one cell": [
+    KRR, upTo(4), 1,
+    randomizing(([truth], entropy, { keep, other }) => {
+      const word = entropy.word();
+      const block = Number((word - keep) / other);
+      return [word < keep ? truth : block + (block > truth)];
+    }),
+    ["law", "ratio", "support"],
+  ],
+  "a word too many for the truth": [
+    KRR, upTo(4), 1,
+    randomizing(([truth], entropy, { keep, other }) => {
+      const word = entropy.word();
+      const block = Number((word - keep) / other);
+      return [word <= keep ? truth : block + (block >= truth)];
+    }),
+    ["law", "ratio"],
+  ],
+  "modulo bias": [
+    PAIRS, upTo(4), 2,
+    randomizing(([truth], entropy, { keep, cells }) => {
+      const [first, second] = draw(entropy, 2);
+      const block = Number(second % BigInt(cells - 1));
+      return [first < keep ? truth : block + (block >= truth)];
+    }),
+    ["law"],
+  ],
+  "words depend on the answer": [
+    PAIRS, upTo(4), 2,
+    (survey, entropy) => {
+      const { mechanism } = survey;
+      const impatient = (truth, source) => {
+        // The second word is used up by all but the answer 0, so that the law stays right.
+        const found = mechanism.randomize(truth, source);
+        if (truth[0]) source.word();
+        return found;
+      };
+      return realClient({ ...survey, mechanism: { ...mechanism, randomize: impatient } }, entropy);
+    },
+    ["words"],
+  ],
+  "twice the budget": [KRR, upTo(4), 1, with_(() => krr(readEpsilon("2"), 4, 1, 8)), ["law", "ratio"]],
+  "a design that steps over one true cell": [
+    PLANE, upTo(7), 1,
+    randomizing((truth, entropy, { keep, other }) => {
+      const word = entropy.word();
+      const inside = 3n * keep;
+      if (word < inside) return [truth[Number(word / keep)]];
+      const block = Number((word - inside) / other);
+      return [block + (block >= truth[0])];
+    }),
+    ["law", "ratio", "support"],
+  ],
+  "a design with a favourite cell": [
+    ROWS, upTo(5), 1,
+    with_(({ randomize }) => ({
+      randomize(truth, entropy) {
+        const [found] = randomize(truth, entropy);
+        return [truth.includes(found) ? truth[0] : found];
+      },
+    })),
+    ["law", "ratio", "support"],
+  ],
+  "a set of neighbours": [
+    SETS, upTo(5), 1,
+    randomizing(([truth], entropy, { inside, size, cells }) => {
+      const first = entropy.word() < inside ? 0 : 1;
+      return upTo(size).map((step) => (truth + first + step) % cells);
+    }),
+    ["law", "support"],
+  ],
+  "a set that never draws the last one": [
+    SETS, [0, 4], 3,
+    randomizing(([truth], entropy, { inside, size, cells }) => {
+      const keep = entropy.word() < inside;
+      const others = upTo(cells).filter((cell) => cell !== truth);
+      const drawn = upTo(size).map(() => others.splice(uniformBelow(entropy, others.length - 1), 1)[0]);
+      return keep ? [...drawn.slice(1), truth] : drawn;
+    }),
+    ["law", "support"],
+  ],
+  "a set at more budget": [SETS, [0, 4], 3, with_(() => subset(readEpsilon("1.5"), 5, 2, 5)), ["law", "ratio"]],
+  "wrong cohort": [OPEN, [..."abcdefgh"], 1, wrongCohort, ["law"]],
+  "length depends on the response": [KRR, upTo(4), 1, shortPayload, ["law", "length"]],
+};
+
+for (const [title, [survey, values, count, make, broken]] of Object.entries(MUTANTS))
+  test(`caught: ${title}`, () => {
+    assert.deepEqual([...violations(survey, values, count, make)].sort(), broken);
+  });
+
+test("fresh noise for the same answer is caught, and a memoising client is not", () => {
+  const survey = { ...smallBits(12, "1", 64, false) };
+  const repeats = (client) => upTo(20).every(() => `${client.report(3).pack()}` === `${client.report(3).pack()}`);
+  assert.ok(repeats(new Client(survey)));
+  // Twelve bits at epsilon 1: the chance that twenty pairs agree by themselves is below 1e-40.
+  assert.ok(!repeats(new Client(survey, { memoize: false })));
+  assert.ok(!repeats({ report: (value) => reportOf(survey, 0, new Client(survey).report(value).payload) }));
+});

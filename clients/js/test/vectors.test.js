@@ -1,0 +1,196 @@
+/** The same golden files as the Python client's, good and bad. */
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+
+import { closed, symbolBytes } from "../src/alphabet.js";
+import { seeded } from "../src/encodings.js";
+import { fingerprint, permute } from "../src/hashing.js";
+import { Client, readSurvey } from "../src/index.js";
+import { bitflip, krr } from "../src/mechanisms.js";
+import { readEpsilon } from "../src/odds.js";
+import { unpack } from "../src/unpack.js";
+import { device, hex, rows, scripted, surveys, symbolOf, texts, unhex } from "./vectors.js";
+
+test("symbols", () => {
+  for (const { given, canonical, bytes } of rows("symbols")) {
+    assert.equal(hex(symbolBytes(symbolOf(given))), bytes);
+    assert.equal(hex(symbolBytes(symbolOf(canonical))), bytes);
+  }
+});
+
+test("fingerprints", () => {
+  for (const { seed, bytes, fingerprint: expected } of rows("fingerprints"))
+    assert.equal(String(fingerprint(unhex(seed), unhex(bytes))), expected);
+});
+
+test("hashed cells", () => {
+  for (const { occupied, symbol, ...fields } of rows("hashed_cells")) {
+    const { encode } = seeded({ kind: "hashed", ...fields }, { size: 0 });
+    occupied.forEach((cells, cohort) => assert.deepEqual(encode(cohort, symbolOf(symbol)), cells));
+  }
+});
+
+test("permuted cells", () => {
+  for (const { occupied, symbols, ...fields } of rows("permuted_cells")) {
+    const { encode } = seeded({ kind: "permuted", ...fields }, closed({ symbols: [...Array(symbols).keys()] }));
+    occupied.forEach((answers, cohort) => answers.forEach((cells, x) => assert.deepEqual(encode(cohort, x), cells)));
+  }
+});
+
+test("permutations", () => {
+  for (const { key, size, first, sha256 } of rows("permutations")) {
+    const image = Array.from({ length: size }, (_, x) => permute(BigInt(key), size, x));
+    assert.deepEqual(image.slice(0, 32), first);
+    assert.equal(createHash("sha256").update(Buffer.from(Uint32Array.from(image).buffer)).digest("hex"), sha256);
+  }
+});
+
+test("thresholds", () => {
+  for (const { kind, epsilon, cells, distance, ...expected } of rows("thresholds")) {
+    const ratio = readEpsilon(epsilon);
+    const { thresholds } = kind === "krr" ? krr(ratio, cells) : bitflip(ratio, cells, distance);
+    assert.deepEqual(Object.fromEntries(Object.entries(thresholds).map(([name, n]) => [name, String(n)])), expected);
+  }
+});
+
+test("surveys, as text and as the object in it", () => {
+  for (const { text, digest } of rows("surveys")) {
+    assert.equal(readSurvey(text).digest, digest);
+    assert.equal(readSurvey(JSON.parse(text)).digest, digest);
+    assert.equal(readSurvey(JSON.stringify(JSON.parse(text), null, 2)).digest, digest);
+  }
+});
+
+test("reports from given words", () => {
+  const seen = new Set();
+  for (const { survey, words, symbol, report } of rows("reports")) {
+    const entropy = scripted(words);
+    const client = new Client(texts[survey], { memoize: false, entropy });
+    assert.equal(hex(client.report(symbolOf(symbol)).pack()), report);
+    assert.equal(entropy.left(), 0);
+    seen.add(survey);
+  }
+  assert.deepEqual(seen, new Set(Object.keys(texts)));
+});
+
+test("permanent reports", () => {
+  for (const { survey, secret, cohort, symbol, report } of rows("permanent")) {
+    const client = new Client(texts[survey], { storage: device(surveys[survey], secret, cohort) });
+    assert.equal(hex(client.report(symbolOf(symbol)).pack()), report);
+    assert.equal(hex(client.report(symbolOf(symbol)).pack()), report);
+  }
+});
+
+test("good reports unpack to what they were packed from", () => {
+  for (const { survey, report } of rows("reports")) {
+    const { cohort, payload } = unpack(surveys[survey], unhex(report));
+    assert.ok(report.endsWith(hex(payload)));
+    assert.ok(cohort < surveys[survey].encoding.cohorts);
+  }
+});
+
+test("bad reports", () => {
+  for (const { survey, report, reason } of rows("bad_reports"))
+    assert.throws(
+      () => unpack(surveys[survey], unhex(report)),
+      (problem) => problem.name === "WireError" && problem.message.includes(reason),
+      reason,
+    );
+  assert.throws(() => unpack(surveys.krr, "01"), /^WireError: report must be a Uint8Array, got string$/);
+});
+
+// This reader is small: it makes the survey again from what it says, and shows where the two differ. So it has fewer
+// sentences than Python's; those that matter most are its own.
+const SENTENCES = [
+  [/^survey must be JSON text: |got 'NaN'/, /^survey must be JSON of a survey: /],
+  [/^symbols must number|^symbols must be distinct|^other must be/, /^symbols must be 2 to 2\*\*24 distinct ones and hold other, got \d+$/],
+  [/^epsilon must be (?!realisable)|carries no information/, /^epsilon must be 1e-9 to 64 in canonical text, got /],
+  [/^threshold '(flip|clear)'/, /^survey (must say|parts must fit) /],
+  [/^threshold|realisable|must not have the field '(colour|delta|seed)'|^format|^width|'1e999'/, /^survey must say .* there, got /],
+  [/altered after it was made|must have the field 'digest'/, /^digest must be [\da-f]{64}, got .*; the survey was altered$/],
+  [/at least|at most \d|prime|encoding of|encoding must|block design|subset sel|seed must/, /^survey (parts must fit their limits and each other, got|must say) /],
+];
+
+test("bad surveys", () => {
+  // Once JSON is read, a repeated field and 5.0 cannot be told from what they stand for; the digest binds what was read.
+  const readable = ["survey fields must not repeat", "survey numbers must be integers, got '5.0'; epsilon is text"];
+  for (const { text, reason } of rows("bad_surveys")) {
+    if (readable.includes(reason)) {
+      assert.equal(readSurvey(text).digest, surveys.krr.digest);
+      continue;
+    }
+    assert.throws(
+      () => readSurvey(text),
+      ({ name, message }) => {
+        const [, sentence] = SENTENCES.find(([pattern]) => pattern.test(reason)) ?? [, /^(survey|symbols?|epsilon)( parts)? must /];
+        assert.equal(name, "SurveyError");
+        assert.match(message, sentence, reason);
+        return true;
+      },
+      reason,
+    );
+  }
+});
+
+test("every field of every survey is looked at", () => {
+  const other = { string: (x) => `${x}x`, number: (x) => x + 1, boolean: (x) => !x };
+  let changes = 0;
+  const walk = (value, change) => {
+    if (value && typeof value === "object")
+      for (const key of Object.keys(value)) walk(value[key], (edited) => change({ ...value, [key]: edited }));
+    // Arrays come as objects with numbers for names; turned back they are lists again.
+    else {
+      for (const edited of [other[typeof value](value), null, [value], { x: value }, undefined]) {
+        const text = JSON.stringify(change(edited), (_, v) => (v && v[0] !== undefined && v[1] !== undefined && typeof v === "object" ? Object.values(v) : v));
+        assert.throws(() => readSurvey(text), { name: "SurveyError" }, text);
+        changes++;
+      }
+    }
+  };
+  for (const text of Object.values(texts)) {
+    const fields = JSON.parse(text);
+    if (!(fields.alphabet.symbols?.length > 20)) walk(fields, (edited) => edited);
+    for (const part of ["alphabet", "encoding", "mechanism"]) {
+      const more = { ...fields, [part]: { ...fields[part], second: "1" } };
+      assert.throws(() => readSurvey(more), /^SurveyError: survey must say /);
+    }
+    assert.throws(() => readSurvey({ ...fields, extra: 1 }), /^SurveyError: survey must say /);
+  }
+  assert.ok(changes > 1000, String(changes));
+});
+
+test("a survey whose digest was made anew still needs the right thresholds, and known kinds", () => {
+  const forge = (fields) => {
+    const sort = (_, v) => (v?.constructor === Object ? Object.fromEntries(Object.entries(v).sort()) : v);
+    const { digest, ...rest } = fields;
+    return { ...rest, digest: createHash("sha256").update(JSON.stringify(rest, sort)).digest("hex") };
+  };
+  const { krr: text, oue } = texts;
+  const fields = JSON.parse(text);
+  assert.equal(readSurvey(forge(fields)).digest, fields.digest);
+  const edited = (part, change) => forge({ ...fields, [part]: { ...fields[part], ...change } });
+  const { keep, other } = fields.mechanism;
+  for (const change of [
+    { keep: String(BigInt(keep) + 4n), other: String(BigInt(other) - 1n) },
+    { keep: BigInt(keep) + "0" },
+    { epsilon: "0.10" },
+    { width: 32 },
+    { kind: "laplace" },
+    { kind: ["krr"] },
+    { kind: "constructor" },
+  ])
+    assert.throws(() => readSurvey(edited("mechanism", change)), { name: "SurveyError" });
+  for (const change of [{ cells: "5" }, { cells: 5.5 }, { kind: ["direct"] }, { kind: "constructor" }, { kind: "__proto__" }])
+    assert.throws(() => readSurvey(edited("encoding", change)), { name: "SurveyError" });
+  const bits = JSON.parse(oue);
+  const even = { ...bits, mechanism: { ...bits.mechanism, clear: bits.mechanism.flip } };
+  assert.throws(() => readSurvey(forge(even)), /^SurveyError: survey must say /);
+  const open = JSON.parse(texts["orappor, open"]);
+  for (const change of [{ cohorts: 1.5 }, { hashes: 1.5 }, { hashes: 65 }, { cohorts: "8" }, { seed: "00" }])
+    assert.throws(() => readSurvey(forge({ ...open, encoding: { ...open.encoding, ...change } })), { name: "SurveyError" });
+  const plane = JSON.parse(texts.projective);
+  for (const change of [{ order: 4, cells: 21 }, { order: 9, cells: 91 }])
+    assert.throws(() => readSurvey(forge({ ...plane, encoding: { ...plane.encoding, ...change } })), /^SurveyError: survey parts must fit/);
+});

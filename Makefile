@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 PINS := $(shell $(PYTHON) -c 'import sys; print("-c constraints.txt" if sys.version_info[:2] == (3, 11) else "")')
 
+JS := clients/js
+
 .PHONY: demo test check bench clean
 
 .venv/ready: pyproject.toml constraints.txt
@@ -14,8 +16,16 @@ PINS := $(shell $(PYTHON) -c 'import sys; print("-c constraints.txt" if sys.vers
 demo: .venv/ready
 	$(BIN)/deniable demo
 
-test: check
+test: check $(JS)/node_modules/.package-lock.json
 	$(BIN)/python -m pytest
+
+# The JavaScript client's tests need Node 18 or newer; on a Debian machine where we may, we install it.
+$(JS)/node_modules/.package-lock.json: $(JS)/package.json $(JS)/package-lock.json
+	@command -v npm >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+		{ apt-get update -q && apt-get install -qy --no-install-recommends nodejs npm; }
+	@command -v npm >/dev/null || { echo "the JavaScript client's tests need Node 18 or newer with npm; install nodejs and npm"; exit 1; }
+	cd $(JS) && npm ci --no-audit --no-fund
+	@touch $@
 
 check: .venv/ready
 	$(BIN)/ruff check .
@@ -26,4 +36,4 @@ bench: .venv/ready
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf .venv out build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv out build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis $(JS)/node_modules

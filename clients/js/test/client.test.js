@@ -1,0 +1,185 @@
+/** The device's client: its state, its ledger, and what it refuses and never shows. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inspect } from "node:util";
+
+import { Client, DeniableError, readSurvey } from "../src/index.js";
+import { hex, scripted, storage, surveys, texts } from "./vectors.js";
+
+const BLOOM = texts["orappor, open"];
+const KEY = "deniable-client/1";
+const wire = (client, value) => hex(client.report(value).pack());
+
+test("the same answer gives the same bytes, also after a restart", () => {
+  const kept = storage();
+  const first = new Client(BLOOM, { storage: kept });
+  const sent = ["rosebud", 42, new Uint8Array([255])].map((value) => wire(first, value));
+  for (let restart = 0; restart < 3; restart++) {
+    const again = new Client(BLOOM, { storage: kept });
+    assert.equal(again.status().cohort, first.status().cohort);
+    assert.deepEqual(["rosebud", 42n, new Uint8Array([255])].map((value) => wire(again, value)), sent);
+  }
+});
+
+test("two devices share nothing", () => {
+  const made = new Set(Array.from({ length: 20 }, () => wire(new Client(texts["krappor, counted"]), 5)));
+  // Twenty bits at epsilon 1: two devices agree with probability below 1e-3, twenty of them never do.
+  assert.ok(made.size > 15);
+});
+
+test("secret and cohort are drawn as in Python: the cohort first, then four words", () => {
+  const kept = storage();
+  const entropy = scripted([7n, 1n, 2n, 3n, 2n ** 64n - 1n]);
+  const client = new Client(BLOOM, { storage: kept, entropy });
+  assert.equal(entropy.left(), 0);
+  assert.equal(client.status().cohort, 7);
+  const { secret } = JSON.parse(kept.getItem(KEY).slice(64));
+  assert.equal(secret, "0100000000000000" + "0200000000000000" + "0300000000000000" + "ffffffffffffffff");
+});
+
+test("a client in memory says so, and one with a storage too", () => {
+  assert.equal(String(new Client(texts.warner)), "<Client of survey 18ca4d86, memoised, state in memory only>");
+  const kept = new Client(texts.warner, { storage: storage(), memoize: false });
+  assert.equal(inspect(kept), "<Client of survey 18ca4d86, not memoised, state in its storage>");
+});
+
+test("no answer is kept or shown anywhere", () => {
+  const answers = ["rosebud", 123456789, new TextEncoder().encode("rosebud")];
+  for (const text of Object.values(texts)) {
+    const kept = storage();
+    const client = new Client(text, { storage: kept });
+    for (const answer of answers) {
+      let shown = "";
+      try {
+        const report = client.report(answer);
+        shown += inspect(report, { depth: 9, showHidden: true }) + JSON.stringify(report);
+      } catch (problem) {
+        assert.equal(problem.name, "AlphabetError");
+        shown += inspect(problem, { depth: 9, showHidden: true }) + problem.stack;
+        assert.equal(problem.cause, undefined);
+      }
+      shown += String(client) + inspect(client) + [...kept.items].join();
+      for (const trace of ["rosebud", "123456789", "cm9zZWJ1ZA", hex(answers[2])]) assert.ok(!shown.includes(trace));
+    }
+  }
+});
+
+test("what is no symbol is refused without being shown, unless there is a catch-all", () => {
+  const wrong = [null, undefined, true, 1.5, NaN, 2 ** 53, 10n ** 80n, "\ud800", "a\udc00b", {}, [], Symbol("x"), () => 1];
+  const open = new Client(BLOOM);
+  const caught = new Client(texts["krr, catch-all"]);
+  for (const value of wrong) {
+    assert.throws(() => open.report(value), {
+      name: "AlphabetError",
+      message: "symbol must be well-formed text, an exact integer or a Uint8Array",
+    });
+    assert.equal(caught.report(value).payload.length, 1);
+  }
+  assert.throws(() => new Client(texts.krr).report("kiwi"), {
+    name: "AlphabetError",
+    message: "symbol must be one of this survey's 5, got another",
+  });
+  assert.ok(new Client(texts.krr).report(2n ** 60n));
+  assert.ok(new Client(texts.krr).report("cafe\u0301"));
+});
+
+test("a damaged, foreign or lost state stops the client and shows nothing of it", () => {
+  const sentence = {
+    name: "StateError",
+    message: "client state is gone, damaged or foreign; restore it, or clear it and accept that reports add up",
+  };
+  const kept = storage();
+  const client = new Client(BLOOM, { storage: kept });
+  const good = kept.getItem(KEY);
+  const { secret } = JSON.parse(good.slice(64));
+  const refused = (text) => {
+    kept.setItem(KEY, text);
+    for (const action of [() => new Client(BLOOM, { storage: kept }), () => client.report("a"), () => client.status()])
+      assert.throws(action, (problem) => {
+        assert.ok(!inspect(problem, { depth: 9 }).includes(secret));
+        assert.equal(problem.cause, undefined);
+        return problem.name === sentence.name && problem.message === sentence.message;
+      });
+    assert.equal(kept.getItem(KEY), text);
+  };
+  for (const text of ["", "null", "{}", "[]", good + " ", good.slice(1), "[".repeat(10_000)]) refused(text);
+  for (let at = 0; at < good.length; at += 7) refused(good.slice(0, at));
+  for (let at = 0; at < good.length; at += 5)
+    refused(good.slice(0, at) + String.fromCharCode(good.charCodeAt(at) ^ 1) + good.slice(at + 1));
+  kept.items.clear();
+  assert.throws(() => client.report("a"), sentence);
+  new Client(texts.warner, { storage: kept });
+  assert.throws(() => client.report("a"), sentence);
+  kept.setItem(KEY, good);
+  assert.ok(client.report("a"));
+});
+
+test("a storage that does not keep the state makes no report", () => {
+  const sentence = { name: "StateError", message: "client state must be kept, and the storage did not take it" };
+  const full = { getItem: () => null, setItem() { throw new Error("quota"); } };
+  assert.throws(() => new Client(BLOOM, { storage: full }), sentence);
+  const kept = storage();
+  const client = new Client(BLOOM, { storage: kept });
+  kept.setItem = () => {};
+  assert.throws(() => client.report("a"), sentence);
+});
+
+test("words of another width are refused", () => {
+  const client = new Client(texts.warner, { memoize: false, entropy: scripted([0, 0], 8) });
+  assert.throws(() => client.report("yes"), { name: "StateError", message: "entropy must give 64-bit words, got 8" });
+  const small = { ...surveys.warner, mechanism: { ...surveys.warner.mechanism, width: 8 } };
+  assert.throws(() => new Client(small).report("yes"), { message: "entropy must give 8-bit words, got 64" });
+});
+
+test("the ledger adds up every report, and what a memoised survey can say at most", () => {
+  const kept = storage();
+  const fresh = new Client(texts.krr, { storage: kept, memoize: false });
+  for (let i = 1; i <= 10; i++) {
+    fresh.report(7);
+    assert.equal(fresh.status().spent, i / 10);
+  }
+  assert.equal(fresh.status().total, 1);
+  const memoised = new Client(texts.warner, { storage: kept });
+  for (const expected of [1, 2, 2, 2]) {
+    memoised.report("yes");
+    assert.equal(memoised.status().spent, expected);
+  }
+  assert.deepEqual(memoised.status(), { cohort: 0, pending: 0, spent: 2, total: 3 });
+  const open = new Client(texts["orr, open"], { storage: kept });
+  for (let i = 0; i < 20; i++) open.report("a");
+  assert.equal(open.status().spent, 16, "eight cells at epsilon 2");
+  const bloom = new Client(BLOOM, { storage: kept });
+  for (let i = 0; i < 20; i++) bloom.report("a");
+  assert.equal(bloom.status().spent, 40);
+  const third = new Client(texts["warner, own words"], { storage: kept });
+  third.report("ja");
+  assert.equal(third.status().spent, 0.333333334, "rounded up");
+  assert.equal(third.status().total, 59.333333334);
+});
+
+test("a cap refuses before it looks at the answer, and a refused report costs nothing", () => {
+  const client = new Client(texts.krr, { memoize: false, cap: 0.3 });
+  for (let i = 0; i < 3; i++) client.report(7);
+  const sentence = { name: "BudgetError", message: "reports must spend at most 0.3 in all, got 0.4" };
+  for (const value of [7, "kiwi", null]) assert.throws(() => client.report(value), sentence);
+  assert.equal(client.status().spent, 0.3);
+  const unsent = new Client(texts.krr, { cap: 0.1 });
+  assert.throws(() => unsent.report("kiwi"), { name: "AlphabetError" });
+  assert.equal(unsent.status().spent, 0);
+  for (const cap of [NaN, -1, "x"]) assert.throws(() => new Client(texts.krr, { cap }).report(7), { name: "BudgetError" });
+});
+
+test("surveys come as text, as an object, or read before; errors are of one class", () => {
+  for (const given of [texts.warner, JSON.parse(texts.warner), readSurvey(texts.warner)])
+    assert.equal(new Client(given).survey.digest, surveys.warner.digest);
+  for (const wrong of ["", "{", "[]", "null", 5, {}, [], true])
+    assert.throws(() => new Client(wrong), (problem) => problem instanceof DeniableError && problem.name === "SurveyError");
+});
+
+test("a report has its cohort and payload, and packs to what a report is", () => {
+  const report = new Client(texts["orr, closed"]).report(3);
+  assert.deepEqual(Object.keys(report), ["cohort", "payload", "pack"]);
+  assert.equal(report.pack().length, 12);
+  assert.equal(hex(report.pack()).slice(0, 18), `01${surveys["orr, closed"].digest.slice(0, 16)}`);
+});

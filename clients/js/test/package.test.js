@@ -1,0 +1,105 @@
+/** What is published: the minified file and its size, the types, the page that shows how to use it, the version. */
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import ts from "typescript";
+
+import { bundle, target } from "../build.js";
+import * as minified from "../deniable.min.js";
+import * as source from "../src/index.js";
+import { device, hex, rows, scripted, surveys, symbolOf, texts } from "./vectors.js";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const text = (name) => readFileSync(join(root, name), "utf8");
+
+test("the minified file is what the sources give, and below 10 kB", async () => {
+  assert.equal(readFileSync(target, "utf8"), await bundle(), "run npm run build");
+  assert.ok(Buffer.byteLength(readFileSync(target)) < 10_000);
+});
+
+test("the minified client gives the golden reports too", () => {
+  assert.deepEqual(Object.keys(minified), Object.keys(source));
+  for (const { survey, words, symbol, report } of rows("reports")) {
+    const client = new minified.Client(texts[survey], { memoize: false, entropy: scripted(words) });
+    assert.equal(hex(client.report(symbolOf(symbol)).pack()), report);
+  }
+  for (const { survey, secret, cohort, symbol, report } of rows("permanent")) {
+    const client = new minified.Client(texts[survey], { storage: device(surveys[survey], secret, cohort) });
+    assert.equal(hex(client.report(symbolOf(symbol)).pack()), report);
+  }
+  assert.throws(() => new minified.Client("{}"), { name: "SurveyError" });
+});
+
+test("nothing in the sources draws randomness elsewhere, logs, or depends on a package", () => {
+  const whole = text("deniable.min.js");
+  assert.equal(whole.match(/Math\.random/g).length, 1, "it spaces retries");
+  assert.equal(whole.match(/getRandomValues/g).length, 1);
+  assert.ok(!/console|subtle|import|require|eval/.test(whole));
+  assert.deepEqual(JSON.parse(text("package.json")).dependencies, undefined);
+});
+
+test("the version is the Python package's", () => {
+  const [, version] = /__version__ = "(.*)"/.exec(text("../../src/deniable/__init__.py"));
+  assert.equal(JSON.parse(text("package.json")).version, version);
+});
+
+const blocks = [...text("README.md").matchAll(/^```(js[^\n]*)\n([^]*?)^```(?:\n\n```text\n([^]*?)^```)?/gm)];
+
+test("the example in the README runs and prints what the page says", () => {
+  const [, , code, printed] = blocks.find(([, language]) => language === "js");
+  const folder = mkdtempSync(join(tmpdir(), "deniable-"));
+  try {
+    writeFileSync(join(folder, "page.mjs"), code.replace('"deniable-client"', JSON.stringify(new URL("../src/index.js", import.meta.url).href)));
+    const said = execFileSync(process.execPath, ["page.mjs"], { cwd: folder, encoding: "utf8" });
+    assert.equal(said, printed);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+/** What TypeScript, at its strictest, says of a program that uses this package. */
+function complaints(program) {
+  const options = {
+    strict: true,
+    noEmit: true,
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    types: [],
+    lib: ["lib.es2022.d.ts", "lib.dom.d.ts"],
+  };
+  const name = join(root, "program.mts");
+  const host = ts.createCompilerHost(options);
+  const { fileExists, readFile, getSourceFile } = host;
+  host.fileExists = (file) => file === name || fileExists(file);
+  host.readFile = (file) => (file === name ? program : readFile(file));
+  host.getSourceFile = (file, ...rest) =>
+    file === name ? ts.createSourceFile(file, program, ts.ScriptTarget.ES2022) : getSourceFile(file, ...rest);
+  return ts
+    .getPreEmitDiagnostics(ts.createProgram([name], options, host))
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, " "));
+}
+
+test("the types accept how it is used, and refuse how it is not", () => {
+  const shown = blocks.map(([, , code]) => `{\n${code.replace(/^import.*$/m, "")}\n}`);
+  const head = 'import { Client, DeniableError, readSurvey } from "deniable-client";\nimport { unpack } from "deniable-client/unpack";\n';
+  const use = `const survey = readSurvey("{}");\n${shown.join("\n")}
+    const client = new Client(survey, { cap: 3, memoize: false });
+    const { cells } = unpack(survey, client.report(new Uint8Array(2)).pack());
+    const told: number = (await client.send(7n)).refused.length + cells.length + client.status().total;
+    try { client.report("x"); } catch (problem) { if (problem instanceof DeniableError && problem.name === "BudgetError") throw told; }`;
+  assert.deepEqual(complaints(head + use), []);
+  for (const wrong of ["new Client()", "new Client('x', { memoise: true })", "new Client('x').report(null)", "new Client('x').status().spend"])
+    assert.equal(complaints(`${head}${wrong}; unpack; DeniableError; readSurvey;`).length, 1, wrong);
+});
+
+test("the types name what the sources export", () => {
+  const named = [...text("index.d.ts").matchAll(/^export (?:class|function) (\w+)/gm)].map(([, name]) => name);
+  assert.deepEqual(named.sort(), Object.keys(source).sort());
+});

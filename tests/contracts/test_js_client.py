@@ -1,0 +1,176 @@
+"""The JavaScript client: its own tests run here, and it gives the bytes that the Python client gives.
+
+Node is not a Python package: `make test` sees to it, and to `npm ci` in `clients/js`. Without it these tests fail.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import deniable as dn
+from deniable.errors import SurveyError
+from deniable.mechanisms import BitFlip, Subset
+from deniable.noise import Entropy
+from deniable.survey import Symbol
+from deniable.survey.alphabet import canonical_symbol, symbol_to_json
+
+JS = Path(__file__).parents[2] / "clients" / "js"
+TEXT = "aé日🦊 e\u0301\u212b0-"  # plain, composed, decomposed, outside the basic plane
+
+
+def node() -> str:
+    found = shutil.which("node")
+    assert found is not None, "node must be installed to test the JavaScript client; run make test, or install nodejs"
+    return found
+
+
+def test_its_own_tests_pass() -> None:
+    assert (JS / "node_modules" / "esbuild").exists(), "run npm ci in clients/js; make test does"
+    files = sorted(str(path) for path in (JS / "test").glob("*.test.js"))
+    assert len(files) >= 7
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NODE_")}
+    run = subprocess.run(
+        [node(), "--test", "--test-reporter=tap", *files], cwd=JS, capture_output=True, text=True, env=environment
+    )
+    assert run.returncode == 0, run.stdout[-5000:] + run.stderr[-2000:]
+    counts = dict(line[2:].split(" ", 1) for line in run.stdout.splitlines() if line.startswith(("# pass", "# fail")))
+    assert int(counts["pass"]) >= 90, run.stdout[-500:]
+    assert counts["fail"] == "0"
+    assert "# skipped 0" in run.stdout
+    assert "# todo 0" in run.stdout
+
+
+def symbol(random: Random) -> Symbol:
+    kind = random.randrange(3)
+    if kind == 0:
+        return "".join(random.choices(TEXT, k=random.randrange(12)))
+    if kind == 1:
+        return random.choice([random.randrange(-5, 300), random.randrange(-(2**70), 2**70), 2**53 - 1, 2**53, -(2**53)])
+    return random.randbytes(random.randrange(6))
+
+
+def epsilon(random: Random) -> str | Fraction:
+    decimal = f"{random.uniform(0.05, 6):.{random.randrange(1, 8)}f}"
+    return random.choice([decimal, Fraction(random.randrange(1, 400), random.randrange(60, 97))])
+
+
+def survey(random: Random) -> dn.Survey:
+    """Any survey: every preset, symbols of all types, names, catch-alls, odd sizes."""
+    size = random.choice([2, 3, 5, 8, 9, 17, 100, 300])
+    found = {canonical_symbol(symbol(random)): None for _ in range(4 * size)}
+    symbols: Any = size if len(found) < size or random.random() < 0.5 else list(found)[:size]
+    seed, name = random.randbytes(random.randrange(8, 65)), "".join(random.choices(TEXT + '"\\\n\x7f', k=5))
+    e: Any = epsilon(random)
+    other: Any = random.choice([None, "else"])
+    cells, cohorts, hashes = random.randrange(2, 20), random.choice([1, 2, 3, 300, 70_000]), random.randrange(1, 5)
+    listed: dict[str, Any] = {"symbols": symbols, "epsilon": e, "name": name, "other": other}
+    hashed: dict[str, Any] = {"epsilon": e, "name": name, "cohorts": cohorts, "seed": seed}
+    closed = random.choice([{}, {"symbols": symbols, "other": other}])
+    makers = [
+        lambda: dn.krr(**listed),
+        lambda: dn.krappor(**listed),
+        lambda: dn.oue(**listed),
+        lambda: dn.subset(**listed, size=random.randrange(1, 3)),
+        lambda: dn.hadamard(**listed),
+        lambda: dn.hadamard(**listed, blocks=random.randrange(1, 4)),
+        lambda: dn.projective(**listed),
+        lambda: dn.projective(**listed, order=random.choice([2, 3, 5, 7]), dimension=random.randrange(2, 5)),
+        lambda: dn.orr(**hashed, **closed, cells=cells),
+        lambda: dn.olh(**hashed, **closed),
+        lambda: dn.orappor(**hashed, **closed, cells=cells, hashes=hashes),
+    ]
+    while True:
+        try:
+            return random.choice(makers)()
+        except SurveyError:  # a design that is too small for its symbols, or words too coarse: another one then
+            continue
+
+
+class Recording(Entropy):
+    """Words of a seeded generator, near the thresholds half of the time, with a record of what was drawn."""
+
+    def __init__(self, random: Random, edges: list[int]) -> None:
+        self.random, self.edges, self.drawn = random, edges, list[int]()
+
+    def word(self) -> int:
+        near = self.random.choice(self.edges) + self.random.randrange(-2, 3)
+        word = self.random.choice([self.random.getrandbits(64), min(max(near, 0), 2**64 - 1)])
+        self.drawn.append(word)
+        return word
+
+
+def cases(count: int) -> Iterator[tuple[dict[str, Any], str, dn.Survey]]:
+    random = Random("the two clients")
+    for number in range(count):
+        made = survey(random)
+        edges = [0, 2**64, *made.mechanism.thresholds().values()]
+        value: Any = random.choice(made.symbols) if made.symbols is not None else symbol(random)
+        line = {"survey": made.to_json(), "symbol": symbol_to_json(value)}
+        if number % 2:
+            entropy = Recording(random, edges)
+            report = dn.Client(made, memoize=False, entropy=entropy).report(value)
+            line["words"] = [str(word) for word in entropy.drawn]
+        else:
+            client = dn.Client(made)
+            client._secret, client._cohort = random.randbytes(32), random.randrange(made.cohorts)
+            report = client.report(value)
+            line |= {"secret": client._secret.hex(), "cohort": client._cohort}
+        yield line, report.pack().hex(), made
+
+
+def answers(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    run = subprocess.run([node(), str(JS / "test" / "answer.js")], input=text, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+def test_both_clients_give_the_same_bytes() -> None:
+    made = list(cases(600))
+    found = answers([line for line, _, _ in made])
+    assert len(found) == len(made)
+    for (line, wire, survey_), answer in zip(made, found, strict=True):
+        assert answer == {"report": wire, "left": 0, "digest": survey_.digest}, line
+    assert {survey_.title for _, _, survey_ in made} >= {
+        "k-RR",
+        "k-RAPPOR",
+        "OUE",
+        "SS",
+        "HR",
+        "PGR",
+        "O-RR",
+        "O-RAPPOR",
+    }
+    assert {type(survey_.mechanism) for _, _, survey_ in made} >= {BitFlip, Subset}
+
+
+def test_the_comparison_sees_a_client_that_differs() -> None:
+    """One word more or less at a threshold, another secret, another cohort: the bytes must differ somewhere."""
+    made = [(line, wire) for line, wire, survey_ in cases(60) if survey_.cells > 2]
+    changed = []
+    for line, _ in made:
+        if "words" in line:
+            changed.append(line | {"words": [str(2**64 - 1 - int(word)) for word in line["words"]]})
+        else:
+            changed.append(line | {"secret": hashlib.sha256(line["secret"].encode()).hexdigest()})
+    same = [answer.get("report") == wire for answer, (_, wire) in zip(answers(changed), made, strict=True)]
+    assert sum(same) < len(same) / 2
+
+
+@pytest.mark.parametrize("field", ["keep", "epsilon", "second"])
+def test_a_survey_that_python_refuses_is_refused(field: str) -> None:
+    fields = json.loads(dn.krr(symbols=3, epsilon=1).to_json())
+    fields["mechanism"][field] = "2"
+    with pytest.raises(SurveyError):
+        dn.Survey.from_fields(fields)
+    (answer,) = answers([{"survey": json.dumps(fields), "symbol": 0, "words": ["0", "0"]}])
+    assert answer["error"] == "SurveyError"

@@ -41,8 +41,8 @@ export interface Status {
   cohort: number;
   /** How many reports wait for a collector's acknowledgement. */
   pending: number;
-  /** The epsilon that this survey has spent at most, and all surveys in this storage. */
-  spent: number;
+  /** The epsilon that this survey has spent at most, however often answers changed, and all surveys in this storage. */
+  worst: number;
   total: number;
 }
 
@@ -52,7 +52,7 @@ export interface Options {
   /** Whether the same answer gives the same bytes; true unless said otherwise. */
   memoize?: boolean;
   /** The epsilon that all surveys in this storage may spend together; no limit unless said otherwise. */
-  cap?: number;
+  hardCap?: number;
   /** The collector, without a slash at its end. Without it reports stay in the outbox. */
   url?: string;
   /** Sent as `Authorization: Bearer`. */

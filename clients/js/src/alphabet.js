@@ -55,7 +55,7 @@ export function closed({ symbols, other }) {
         if (rest < 0) throw problem;
       }
       place ??= rest;
-      need(place >= 0, `symbol must be one of this survey's ${size}, got another`, "AlphabetError");
+      need(place >= 0, `symbol must be one of this survey's ${size}`, "AlphabetError");
       return place;
     },
   };

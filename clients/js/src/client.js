@@ -22,7 +22,7 @@ const UNITS = 1e9;
 export class Client {
   constructor(source, options = {}) {
     const survey = source.encoding?.encode ? source : readSurvey(source);
-    const { storage = memory(), memoize = true, entropy = osEntropy, cap = Infinity } = options;
+    const { storage = memory(), memoize = true, entropy = osEntropy, hardCap = Infinity } = options;
     const { url, token, batch = 100, attempts = 5, pause = 1e3, fetch = globalThis.fetch } = options;
     const { digest, encoding, mechanism, epsilon, symbols } = survey;
     const { cells, cohorts, hashes } = encoding;
@@ -32,7 +32,7 @@ export class Client {
     const responses = min(hashes < 2 ? cells : Infinity, symbols || Infinity);
 
     const start = read(storage);
-    start.surveys[digest] ??= { cohort: uniformBelow(entropy, cohorts), memoized: 0, spent: 0, outbox: [] };
+    start.surveys[digest] ??= { cohort: uniformBelow(entropy, cohorts), memoized: 0, worst: 0, outbox: [] };
     if (memoize) start.secret ??= [0, 0, 0, 0].map(() => hex(little(entropy.word(), 8))).join("");
     write(storage, start);
 
@@ -43,13 +43,13 @@ export class Client {
       const entry = state.surveys[digest];
       const { cohort } = entry;
       if (!memoize || ++entry.memoized <= responses) {
-        entry.spent += cost;
-        state.spent += cost;
+        entry.worst += cost;
+        state.worst += cost;
       }
       // Before the answer is looked at: a refusal must say nothing about it.
       need(
-        state.spent / UNITS <= cap,
-        `reports must spend at most ${cap} in all, got ${state.spent / UNITS}`,
+        state.worst / UNITS <= hardCap,
+        `reports must spend at most ${hardCap} in all, got ${state.worst / UNITS}`,
         "BudgetError",
       );
       const occupied = encoding.encode(cohort, value);
@@ -69,6 +69,7 @@ export class Client {
         headers: { "Content-Type": "application/octet-stream", ...(token && { Authorization: "Bearer " + token }) },
         body: unhex(records.join("")),
         credentials: "omit",
+        redirect: "error",
         referrerPolicy: "no-referrer",
         signal: AbortSignal.timeout(3e4),
       });
@@ -116,8 +117,8 @@ export class Client {
     this.offline = options.offline;
     this.status = () => {
       const state = load();
-      const { cohort, outbox, spent } = state.surveys[digest];
-      return { cohort, pending: outbox.length, spent: spent / UNITS, total: state.spent / UNITS };
+      const { cohort, outbox, worst } = state.surveys[digest];
+      return { cohort, pending: outbox.length, worst: worst / UNITS, total: state.worst / UNITS };
     };
     this.report = (value) => make(value);
     this.flush = () => (running ??= deliver().finally(() => (running = undefined)));

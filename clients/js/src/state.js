@@ -1,6 +1,6 @@
 /**
  * What a device keeps, in anything that has `getItem` and `setItem`, such as `localStorage`: its secret, and for each survey
- * the cohort, what it has spent, and the packed reports that no collector has acknowledged yet. No answer, and nothing
+ * the cohort, what it has spent at most, and the packed reports that no collector has acknowledged yet. No answer, and nothing
  * that an answer could be read from without the secret.
  *
  * Every change reads the state anew, so tabs that share a storage share one state.
@@ -27,7 +27,7 @@ const sealed = (fields) => {
 /** The state in `storage`, which must hold this survey; without one, an empty state where there is none yet. */
 export function read(storage, digest) {
   const text = storage.getItem(KEY);
-  if (!digest && text == null) return { spent: 0, surveys: {} };
+  if (!digest && text == null) return { worst: 0, surveys: {} };
   let state;
   try {
     state = JSON.parse(text.slice(64));

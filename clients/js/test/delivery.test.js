@@ -132,6 +132,12 @@ test("no connection is tried again and keeps the outbox", async () => {
   assert.equal(one.status().pending, 1);
 });
 
+test("a redirect is not followed", async () => {
+  answers = [fail(307, { Location: "/elsewhere" }), fail(307, { Location: "/elsewhere" })];
+  await assert.rejects(client({ attempts: 2 }).send(5), { name: "DeliveryError" });
+  assert.ok(requests.every(({ path }) => path.endsWith("/reports")));
+});
+
 test("Retry-After is waited for", async () => {
   answers = [fail(429, { "Retry-After": "1" })];
   await client().send(5);

@@ -90,12 +90,12 @@ test("the types accept how it is used, and refuse how it is not", () => {
   const shown = blocks.map(([, , code]) => `{\n${code.replace(/^import.*$/m, "")}\n}`);
   const head = 'import { Client, DeniableError, readSurvey } from "deniable-client";\nimport { unpack } from "deniable-client/unpack";\n';
   const use = `const survey = readSurvey("{}");\n${shown.join("\n")}
-    const client = new Client(survey, { cap: 3, memoize: false });
+    const client = new Client(survey, { hardCap: 3, memoize: false });
     const { cells } = unpack(survey, client.report(new Uint8Array(2)).pack());
     const told: number = (await client.send(7n)).refused.length + cells.length + client.status().total;
     try { client.report("x"); } catch (problem) { if (problem instanceof DeniableError && problem.name === "BudgetError") throw told; }`;
   assert.deepEqual(complaints(head + use), []);
-  for (const wrong of ["new Client()", "new Client('x', { memoise: true })", "new Client('x').report(null)", "new Client('x').status().spend"])
+  for (const wrong of ["new Client()", "new Client('x', { memoise: true })", "new Client('x').report(null)", "new Client('x').status().spent"])
     assert.equal(complaints(`${head}${wrong}; unpack; DeniableError; readSurvey;`).length, 1, wrong);
 });
 

@@ -11,7 +11,7 @@ import { Client, readSurvey } from "../src/index.js";
 import { bitflip, krr } from "../src/mechanisms.js";
 import { readEpsilon } from "../src/odds.js";
 import { unpack } from "../src/unpack.js";
-import { device, hex, rows, scripted, surveys, symbolOf, texts, unhex } from "./vectors.js";
+import { chained, device, hex, rows, scripted, surveys, symbolOf, texts, unhex } from "./vectors.js";
 
 test("symbols", () => {
   for (const { given, canonical, bytes } of rows("symbols")) {
@@ -61,6 +61,13 @@ test("surveys, as text and as the object in it", () => {
     assert.equal(readSurvey(JSON.parse(text)).digest, digest);
     assert.equal(readSurvey(JSON.stringify(JSON.parse(text), null, 2)).digest, digest);
   }
+});
+
+test("surveys with a second stage are refused, and never answered with the first alone", () => {
+  const { mechanism, ...fields } = JSON.parse(texts.krr);
+  const twice = { ...fields, mechanism: { ...mechanism, epsilon_report: "0.05", report_keep: "1", report_other: "1" } };
+  for (const text of [JSON.stringify(twice), ...chained.map((row) => row.text)])
+    assert.throws(() => readSurvey(text), /^SurveyError: survey must say /);
 });
 
 test("reports from given words", () => {

@@ -58,7 +58,7 @@ def symbol(random: Random) -> Symbol:
     return random.randbytes(random.randrange(6))
 
 
-def epsilon(random: Random) -> str | Fraction:
+def epsilon(random: Random) -> object:
     decimal = f"{random.uniform(0.05, 6):.{random.randrange(1, 8)}f}"
     return random.choice([decimal, Fraction(random.randrange(1, 400), random.randrange(60, 97))])
 

@@ -1,0 +1,135 @@
+"""docs/protocol.md is a client: its Python runs, prints what the page says, and gives every golden vector."""
+
+import contextlib
+import hashlib
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import deniable as dn
+from deniable.mechanisms import KRR, BitFlip
+from tests.docs.blocks import ROOT, blocks, run
+
+PAGE = ROOT / "docs" / "protocol.md"
+STANDARD = {"hashlib", "hmac", "json", "math", "unicodedata", "fractions", "base64"}
+
+
+def vectors(name: str) -> list[dict[str, Any]]:
+    found = json.loads((ROOT / "tests" / "vectors" / f"{name}.json").read_text(encoding="ascii"))
+    assert isinstance(found, list)
+    assert found
+    # Surveys with fields that the page does not name are not for its clients.
+    later = {row["title"] for row in SURVEYS if "epsilon_report" in json.loads(row["text"])["mechanism"]}
+    return [row for row in found if row.get("survey") not in later and row.get("title") not in later]
+
+
+SURVEYS: list[dict[str, Any]] = json.loads((ROOT / "tests" / "vectors" / "surveys.json").read_text(encoding="ascii"))
+
+
+@pytest.fixture(scope="module")
+def page() -> dict[str, Any]:
+    names: dict[str, Any] = {"__name__": "protocol"}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for block in blocks(PAGE):
+            if block.language == "python":
+                exec(compile(block.code, str(PAGE), "exec"), names)
+    return names
+
+
+def surveys() -> dict[str, Any]:
+    return {row["title"]: json.loads(row["text"]) for row in vectors("surveys")}
+
+
+def test_the_page_prints_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(PAGE) >= 9
+    assert all(block.output is not None for block in blocks(PAGE) if block.language == "python")
+
+
+def test_the_page_needs_the_standard_library_alone() -> None:
+    code = "".join(block.code for block in blocks(PAGE) if block.language == "python")
+    assert set(re.findall(r"^(?:from|import) (\w+)", code, re.MULTILINE)) == STANDARD
+
+
+def test_the_survey_of_the_page_is_a_survey(page: dict[str, Any]) -> None:
+    survey = dn.Survey.from_fields(page["homepage"])
+    assert dn.Report.unpack(survey, page["pack"](page["homepage"], 1, 5)).response == 5
+    assert survey == dn.Survey.from_fields(surveys()["orr, open"])
+
+
+def test_digests_and_thresholds(page: dict[str, Any]) -> None:
+    for fields in surveys().values():
+        assert page["digest_of"](fields) == fields["digest"]
+        found = page["thresholds"](fields)
+        assert found == {name: int(fields["mechanism"][name]) for name in found}
+        kind = {"krr": {"keep", "other"}, "subset": {"inside"}}.get(fields["mechanism"]["kind"], {"flip"})
+        assert set(found) == kind | (set(fields["mechanism"]) & {"clear"})
+    for row in vectors("thresholds"):
+        hashes = {2: 1, 4: 2, 5: 3}[row.get("distance", 2)]
+        stated = {"kind": row["kind"], "epsilon": row["epsilon"]}
+        survey = {"encoding": {"kind": "hashed", "cells": row["cells"], "hashes": hashes}, "mechanism": stated}
+        found = page["thresholds"](survey)
+        assert {name: str(value) for name, value in found.items()} == {name: row[name] for name in found}
+
+
+def test_symbols_fingerprints_and_permutations(page: dict[str, Any]) -> None:
+    for row in vectors("symbols"):
+        assert page["message"](page["symbol_of"](row["given"])).hex() == row["bytes"]
+    for row in vectors("fingerprints"):
+        seed, data = bytes.fromhex(row["seed"]), bytes.fromhex(row["bytes"])
+        assert str(page["fingerprint"](seed, data)) == row["fingerprint"]
+    for row in vectors("permutations"):
+        image = [page["permute"](int(row["key"]), row["size"], x) for x in range(row["size"])]
+        assert hashlib.sha256(b"".join(x.to_bytes(4, "little") for x in image)).hexdigest() == row["sha256"]
+
+
+def test_cells(page: dict[str, Any]) -> None:
+    for row in vectors("hashed_cells"):
+        survey = {"alphabet": {"kind": "open"}, "encoding": row | {"kind": "hashed"}}
+        for cohort, cells in enumerate(row["occupied"]):
+            assert page["cells_of"](survey, cohort, page["symbol_of"](row["symbol"])) == cells
+    for row in vectors("permuted_cells"):
+        listed = {"kind": "closed", "symbols": list(range(row["symbols"]))}
+        survey = {"alphabet": listed, "encoding": row | {"kind": "permuted"}}
+        for cohort, answers in enumerate(row["occupied"]):
+            assert [page["cells_of"](survey, cohort, x) for x in range(row["symbols"])] == answers
+
+
+def test_reports(page: dict[str, Any]) -> None:
+    known = surveys()
+    assert {row["survey"] for row in vectors("reports")} == set(known)
+    for row in vectors("reports"):
+        survey, symbol = known[row["survey"]], page["symbol_of"](row["symbol"])
+        words = iter([int(word) for word in row["words"]])
+        cohort = page["below"](survey["encoding"].get("cohorts", 1), words)
+        response = page["respond"](survey, page["cells_of"](survey, cohort, symbol), words)
+        assert page["pack"](survey, cohort, response).hex() == row["report"]
+        assert list(words) == []
+    for row in vectors("permanent"):
+        survey, cohort, symbol = known[row["survey"]], row["cohort"], page["symbol_of"](row["symbol"])
+        cells = page["cells_of"](survey, cohort, symbol)
+        words = page["permanent_words"](survey, bytes.fromhex(row["secret"]), cohort, cells)
+        assert page["pack"](survey, cohort, page["respond"](survey, cells, words)).hex() == row["report"]
+
+
+def test_a_catch_all_takes_what_is_not_listed(page: dict[str, Any]) -> None:
+    survey = surveys()["krr, catch-all"]
+    assert page["cells_of"](survey, 0, "lynx") == list(dn.Survey.from_fields(survey).encode(0, "lynx"))
+
+
+def test_every_kind_is_on_the_page() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for fields in surveys().values():
+        for part in ("alphabet", "encoding", "mechanism"):
+            for name in (*fields[part], fields[part]["kind"]):
+                assert f"`{name}`" in text or name in ("kind", "symbols"), name
+
+
+def test_the_least_thresholds_are_the_librarys(page: dict[str, Any]) -> None:
+    """Another epsilon than the vectors have: the page and the library agree."""
+    assert page["ceil_ratio"](1, page["Fraction"](7, 3), 1, 99) == KRR(100, "7/3").other
+    assert page["ceil_ratio"](1, page["Fraction"](7, 6), 1, 1) == BitFlip(100, "7/3").flip

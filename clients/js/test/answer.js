@@ -5,7 +5,7 @@
 
 import { createInterface } from "node:readline";
 
-import { Client, readSurvey } from "../src/index.js";
+import { Client, readSurvey } from "../src/node.js";
 import { device, hex, scripted, symbolOf } from "./vectors.js";
 
 for await (const line of createInterface({ input: process.stdin })) {

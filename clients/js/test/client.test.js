@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
 
-import { Client, DeniableError, readSurvey } from "../src/index.js";
+import { Client, DeniableError, readSurvey } from "../src/node.js";
 import { hex, scripted, storage, surveys, texts } from "./vectors.js";
 
 const BLOOM = texts["orappor, open"];

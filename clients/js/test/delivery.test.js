@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { after, before, beforeEach, test } from "node:test";
 
-import { Client } from "../src/index.js";
+import { Client } from "../src/node.js";
 import { unpack } from "../src/unpack.js";
 import { hex, storage, surveys, texts } from "./vectors.js";
 

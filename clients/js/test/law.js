@@ -4,7 +4,7 @@
  * must refuse.
  */
 
-import { Client } from "../src/index.js";
+import { Client } from "../src/node.js";
 import { readEpsilon } from "../src/odds.js";
 import { reportOf } from "../src/report.js";
 import { hex } from "./vectors.js";

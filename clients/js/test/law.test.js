@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Client } from "../src/index.js";
+import { Client } from "../src/node.js";
 import { readEpsilon } from "../src/odds.js";
 import { atMostExp, lineOf, published, realClient, violations } from "./law.js";
 import { smallBits, smallHadamard, smallHashed, smallKrr, smallPermuted, smallPlane, smallSets } from "./small.js";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Client } from "../src/index.js";
+import { Client } from "../src/node.js";
 import { bitflip, krr, subset } from "../src/mechanisms.js";
 import { uniformBelow } from "../src/noise.js";
 import { readEpsilon } from "../src/odds.js";

@@ -12,7 +12,7 @@ import ts from "typescript";
 
 import { bundle, target } from "../build.js";
 import * as minified from "../deniable.min.js";
-import * as source from "../src/index.js";
+import * as source from "../src/node.js";
 import { device, hex, rows, scripted, surveys, symbolOf, texts } from "./vectors.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -55,7 +55,7 @@ test("the example in the README runs and prints what the page says", () => {
   const [, , code, printed] = blocks.find(([, language]) => language === "js");
   const folder = mkdtempSync(join(tmpdir(), "deniable-"));
   try {
-    writeFileSync(join(folder, "page.mjs"), code.replace('"deniable-client"', JSON.stringify(new URL("../src/index.js", import.meta.url).href)));
+    writeFileSync(join(folder, "page.mjs"), code.replace('"deniable-client"', JSON.stringify(new URL("../src/node.js", import.meta.url).href)));
     const said = execFileSync(process.execPath, ["page.mjs"], { cwd: folder, encoding: "utf8" });
     assert.equal(said, printed);
   } finally {

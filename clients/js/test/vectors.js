@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 
-import { readSurvey } from "../src/index.js";
+import { readSurvey } from "../src/node.js";
 import { write } from "../src/state.js";
 
 const all = (name) => {

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { closed, symbolBytes } from "../src/alphabet.js";
 import { seeded } from "../src/encodings.js";
 import { fingerprint, permute } from "../src/hashing.js";
-import { Client, readSurvey } from "../src/index.js";
+import { Client, readSurvey } from "../src/node.js";
 import { bitflip, krr } from "../src/mechanisms.js";
 import { readEpsilon } from "../src/odds.js";
 import { unpack } from "../src/unpack.js";

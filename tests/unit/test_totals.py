@@ -1,5 +1,7 @@
 """Sums of symbols, the family-wise test, and what an Arrow table holds of them."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.stats import beta
@@ -8,7 +10,7 @@ import deniable as dn
 from deniable.decoders.intervals import _inverting
 from deniable.design import BlockDesign
 from deniable.survey import Survey
-from tests.surveys import LARGE, named, symbols_of
+from tests.surveys import LARGE, SMALL, named, symbols_of
 
 
 def decoded(survey: Survey, n: int = 20_000, **options: object) -> dn.Estimate:
@@ -108,3 +110,29 @@ def test_significance_and_its_column(survey: Survey) -> None:
         assert estimate.interval_kind == "exact"
     if kind.startswith("or") or kind == "hadamard-blocks":
         assert estimate.interval_kind == "approximate"
+
+
+@pytest.mark.parametrize("n", [1, 2, 30])
+@pytest.mark.parametrize("survey", SMALL.values(), ids=SMALL.keys())
+def test_a_handful_of_reports_has_limits_around_its_estimate(survey: Survey, n: int) -> None:
+    """All answers alike, one to thirty reports: no NaN, no estimate outside its own interval, nothing that warns."""
+    p = np.zeros(len(symbols_of(survey)))
+    p[0] = 1.0
+    tally = dn.simulate(survey, p, n, np.random.default_rng(n), **named(survey))
+    decoders = (None, dn.LeastSquares(), dn.LeastSquares(per_cohort=False), dn.Likelihood())
+    lists = (None,) if survey.symbols is not None else (symbols_of(survey), symbols_of(survey)[:1])
+    for decoder, candidates in itertools.product(decoders, lists):
+        estimate = dn.decode(tally, candidates=candidates, decoder=decoder)
+        (low, high), raw = estimate.intervals(0.95).T, estimate.raw
+        wide = estimate.intervals(0.95, simultaneous=True)
+        assert np.all((wide[:, 0] <= low) & (low <= raw + 1e-9) & (raw <= high + 1e-9) & (high <= wide[:, 1]))
+        for mass in (estimate.total(estimate.symbols[:2]), estimate.unallocated):
+            if mass is not None:
+                below, above = mass.interval(0.95)
+                assert below <= mass.raw + 1e-9
+                assert mass.raw <= above + 1e-9
+        found = estimate.diagnostics
+        assert 0 <= found.influence < np.inf
+        assert str(found)
+        assert all(0 <= test.p_value <= 1 for test in (found.fit, found.cohorts) if test is not None)
+        assert not dn.difference(estimate, estimate).changed().any()

@@ -291,7 +291,11 @@ class Estimate:
         >>> dn.decode(dn.Tally(dn.krr(symbols=3, epsilon=2), [[900, 60, 60]])).significant()
         array([ True, False, False])
         """
-        return holm(self._limits.above_zero(), check_level(level))
+        return holm(self._p_values, check_level(level))
+
+    @cached_property
+    def _p_values(self) -> Floats:
+        return self._limits.above_zero()
 
     def total(self, symbols: Iterable[object]) -> Mass:
         """The mass of several symbols together, with its own error and interval.

@@ -119,12 +119,15 @@ def _inverting(blocks: BlockDesign, inside: Floats) -> Floats:
 
 
 def _bend(weights: Floats, m: Floats, inverse: Floats, *, one_column: bool) -> tuple[float, float]:
-    """(third cumulant, largest move by one report) of sum w f, where f are the frequencies of the columns."""
+    """(third cumulant, largest move by one report to that side) of sum w f, where f are the columns' frequencies."""
     if one_column:
         first, second = (weights * m).sum(axis=1), (weights**2 * m).sum(axis=1)
         third = (weights**3 * m).sum(axis=1) - 3 * first * second + 2 * first**3
     else:  # bits of a report are taken to be independent
         third = (weights**3 * m * (1 - m) * (1 - 2 * m)).sum(axis=1)
     total = float((third * inverse**2).sum())
-    away = weights if total >= 0 else -weights
-    return total, max(float((away.max(axis=1) * inverse).max()), 0.0)
+    if not one_column:
+        move = np.abs(weights).max(axis=1)
+    else:
+        move = weights.max(axis=1) - first if total >= 0 else first - weights.min(axis=1)
+    return total, float((move * inverse).max())

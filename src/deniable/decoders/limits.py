@@ -168,7 +168,7 @@ def _gamma_reach(variance: Floats, third: Floats, tail: Floats) -> Floats:
 
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         shape, scale = variance**3 / third**2, third / variance
-    normal = ~(shape < _NEARLY_NORMAL)
+    normal = ~(shape < _NEARLY_NORMAL) | (variance <= 0)
     shape = np.where(normal, 1.0, shape)
     bent = np.where(normal, 0.0, scale) * (gammainccinv(shape, tail) - shape)
     return np.asarray(np.where(normal, -ndtri(tail) * np.sqrt(variance), bent))

@@ -22,6 +22,7 @@ from deniable.errors import (
     DecodeError,
     DeliveryError,
     DeniableError,
+    PlanError,
     StateError,
     SurveyError,
     TallyError,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         decode_all,
         difference,
     )
+    from deniable.planner import Plan, plan
     from deniable.simulation import simulate
     from deniable.tally import Tally
 
@@ -61,6 +63,7 @@ _LAZY = {
     "LeastSquares": "decoders",
     "Likelihood": "decoders",
     "Normalized": "decoders",
+    "Plan": "planner",
     "Projected": "decoders",
     "ReportTable": "columns",
     "Tally": "tally",
@@ -71,6 +74,7 @@ _LAZY = {
     "decode_all": "decoders",
     "difference": "decoders",
     "lab": "",
+    "plan": "planner",
     "privatize": "columns",
     "simulate": "simulation",
     "theory": "",
@@ -91,6 +95,8 @@ __all__ = [
     "Ledger",
     "Likelihood",
     "Normalized",
+    "Plan",
+    "PlanError",
     "Projected",
     "Report",
     "ReportTable",
@@ -116,6 +122,7 @@ __all__ = [
     "orappor",
     "orr",
     "oue",
+    "plan",
     "privatize",
     "projective",
     "simulate",

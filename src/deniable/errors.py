@@ -12,6 +12,7 @@
         BudgetError            a report past the epsilon that a device may spend
         DeliveryError          a collector that does not take reports, or an address that is none
         AuditError             a client under audit that cannot be asked, or does not answer
+        PlanError              a plan that no survey can keep; says what it would take
 
 Each is also a `ValueError`, so `except ValueError` catches them all. Messages read
 `<name> must <rule>, got <value>; <next step>`, and nothing that has seen a true answer is ever put in one.
@@ -24,6 +25,7 @@ __all__ = [
     "DecodeError",
     "DeliveryError",
     "DeniableError",
+    "PlanError",
     "StateError",
     "SurveyError",
     "TallyError",
@@ -84,3 +86,12 @@ class DeliveryError(DeniableError):
 
 class AuditError(DeniableError):
     """A client under audit cannot be run, does not answer, or is asked for what it cannot be given."""
+
+
+class PlanError(DeniableError):
+    """No survey does what the plan asks for; `least` is the smallest error there is, `people` maps epsilons to an n."""
+
+    def __init__(self, message: str, *, least: float | None = None, people: dict[float, float] | None = None) -> None:
+        super().__init__(message)
+        self.least = least
+        self.people = people or {}

@@ -26,6 +26,7 @@ ROOMS = (
     "charts",
     "decoders",
     "lab",
+    "planner",
     "audit",
     "reproduce",
     "cli",

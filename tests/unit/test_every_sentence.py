@@ -9,7 +9,8 @@ import deniable
 SOURCE = Path(deniable.__file__).parent
 TESTS = Path(__file__).parents[1]
 ROOMS = ["noise.py", "reports.py", "client", "mechanisms", "survey"]
-ROOMS += ["tally.py", "columns", "design", "theory", "simulation.py", "decoders", "lab", "reproduce", "audit"]
+ROOMS += ["tally.py", "columns", "design", "theory", "simulation.py", "decoders", "lab"]
+ROOMS += ["planner", "audit", "reproduce"]
 
 
 def sentences() -> Iterator[tuple[str, list[str]]]:

@@ -1,0 +1,6 @@
+"""The practitioner's question: how much privacy can be given for the error one can live with, and how."""
+
+from deniable.planner.planning import plan
+from deniable.planner.result import Alternative, Expected, Plan
+
+__all__ = ["Alternative", "Expected", "Plan", "plan"]

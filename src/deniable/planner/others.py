@@ -1,0 +1,258 @@
+"""What a plan says beside its answer: the mechanisms that lost, the paper's, the curves of the chart, and refusals."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+
+from deniable.errors import PlanError
+from deniable.planner.catalogue import PAPER, families, paper_families
+from deniable.planner.options import Family, Limits, Option
+from deniable.planner.question import EPSILONS, PEOPLE, Question
+from deniable.planner.result import Alternative
+from deniable.planner.search import Search
+from deniable.planner.solve import Outside
+
+__all__ = ["alternatives", "curves", "infeasible", "nothing_fits", "paper_needs"]
+
+_CLOSE = 3  # alternatives that are solved for by draws; the others have the same noise, in closed form
+_POINTS = 25
+_DIRECT = (("O-RR", "k-RR"), ("O-RAPPOR", "k-RAPPOR"))  # what the first is with a cell for every symbol
+
+
+def alternatives(search: Search, option: Option, epsilon: float, n: int) -> list[Alternative]:
+    """Every other mechanism with its best parameters, the runner-up first."""
+    question = search.question
+    ours = search.loss(option, epsilon, n)
+    level = search.noise(option.family, epsilon, n) / n**0.5
+    found: list[tuple[float, Option]] = []
+    out: list[Alternative] = []
+    for family in families(question.size, is_open=question.is_open, limits=question.limits):
+        if family.name == option.family.name:
+            continue
+        if not len(family):
+            out.append(Alternative(family.name, "", None, 0, f"{family.left_out}"))
+            continue
+        best = family.best(epsilon, n, search.ruler, search.power)
+        if question.found == "error":
+            value = search.loss(best[0], epsilon, n) if isfinite(best[1]) else inf
+        else:
+            value = search.same_noise(family, level, epsilon=epsilon, n=float(n)) or inf
+        found.append((value, best[0]))
+    found.sort(key=lambda pair: pair[0])
+    if question.found != "error":
+        found = [
+            (_needed(search, other.family, ours, value) if place < _CLOSE and isfinite(value) else value, other)
+            for place, (value, other) in enumerate(found)
+        ]
+        found.sort(key=lambda pair: pair[0])
+    ours = {"epsilon": epsilon, "n": float(n), "error": ours}[question.found]
+    told = []
+    for value, other in found:
+        where = {"epsilon": (value, n), "n": (epsilon, value), "error": (epsilon, n)}[question.found]
+        if not isfinite(value):
+            told.append(Alternative(other.family.name, "", None, other.report_bytes, "it cannot reach this error"))
+            continue
+        other = other.family.best(*where, search.ruler, search.power)[0]
+        why = _why(question.found, value, ours, other.report_bytes, option.report_bytes, other.cohorts)
+        told.append(Alternative(other.family.name, other.words, value, other.report_bytes, why))
+    return told + out
+
+
+def _needed(search: Search, family: Family, target: float, start: float) -> float:
+    try:
+        return search.solve(search.of(family), target, start=start)
+    except Outside as outside:
+        return (EPSILONS if search.question.found == "epsilon" else PEOPLE)[0] if outside.below else inf
+
+
+def _why(found: str, value: float, ours: float, size: int, our_size: int, cohorts: int) -> str:
+    ratio = value / ours
+    what = {"epsilon": f"epsilon {value:.3g}", "n": f"{_people(value)} people", "error": f"an error of {value:.3g}"}[
+        found
+    ]
+    verb = "has" if found == "error" else "needs"
+    lengths = f"reports of {size} bytes, not {our_size}" if size != our_size else f"reports as long, of {size} bytes"
+    lengths = f"{cohorts} cohorts and {lengths}" if cohorts > 1 else lengths
+    if ratio <= 1.015:
+        alike = "does as well" if ratio >= 0.985 else f"does {100 * (1 - ratio):.0f} % better"
+        return f"{alike} ({what}), with {lengths}"
+    more = f"{ratio:.1f} times as much" if ratio >= 2 else f"{100 * (ratio - 1):.0f} % more"
+    return f"{verb} {what}, {more}" + (f", though with {lengths}" if size < our_size else "")
+
+
+def paper_needs(question: Question, search: Search, epsilon: float, n: int) -> list[Alternative]:
+    """What the paper's mechanisms would have needed: on its grid of k, C and h, decoded as it does."""
+    paper = _paper_search(question, search)
+    found: dict[str, Alternative] = {}
+    level = min(search.noise(f, epsilon, n) for f in search.families) / n**0.5
+    for family in paper.families:
+        if question.found == "error":
+            option, score = family.best(epsilon, n, paper.ruler, paper.power)
+            value = paper.loss(option, epsilon, n) if isfinite(score) else inf
+            where: tuple[float, float] = (epsilon, n)
+        else:
+            start = paper.same_noise(family, level, epsilon=epsilon, n=float(n))
+            start = start or (EPSILONS[1] if question.found == "epsilon" else 1e12)
+            value = _needed(paper, family, question.target or inf, start)
+            where = (value, n) if question.found == "epsilon" else (epsilon, value)
+        if not isfinite(value):
+            found[family.name] = Alternative(family.name, "", None, 0, "not reachable")
+            continue
+        option = family.best(*where, paper.ruler, paper.power)[0]
+        what = {"epsilon": f"epsilon {value:.3g}", "n": f"{_people(value)} people", "error": f"an error of {value:.3g}"}
+        found[family.name] = Alternative(
+            family.name,
+            option.words,
+            value,
+            option.report_bytes,
+            f"{'has' if question.found == 'error' else 'needs'} {what[question.found]}",
+        )
+    for hashed, direct in _DIRECT:
+        one, two = found.get(hashed), found.get(direct)
+        if two and two.needs is not None and (one is None or one.needs is None or one.needs > two.needs):
+            found[hashed] = replace(two, mechanism=hashed, parameters=f"as {direct}")
+    none = "needs a closed alphabet"
+    return [found.get(name) or Alternative(name, "", None, 0, none) for name in PAPER]
+
+
+def _paper_search(question: Question, search: Search) -> Search:
+    grid = paper_families(question.size, is_open=question.is_open)
+    return Search(question, grid, paper=True, active=search.active)
+
+
+def curves(search: Search, option: Option, epsilon: float, n: int) -> list[dict[str, Any]]:
+    """Epsilon against n at one error, as rows (mechanism, epsilon, n), by closed forms.
+
+    The same error is the same noise, so a curve through one point is known: ours goes through the plan's, those of the
+    paper's mechanisms through what they need.
+    """
+    rows = _curve(search, search.families, "best plan", option.family, epsilon, n)
+    other = _paper_search(search.question, search)
+    target = search.question.target or search.loss(option, epsilon, n)
+    # In the paper's decoder one error is one level of noise, whichever mechanism makes it.
+    asked = replace(search.question, n=None, epsilon=search.question.epsilon or epsilon, target=target)
+    other = replace(other, question=asked)
+    for family in other.families:
+        people = _needed(other, family, target, float(n))
+        if isfinite(people):
+            level = other.noise(family, asked.spends, people) / people**0.5
+            for part in other.families:
+                alike = [part, *(f for f in other.families if (part.name, f.name) in _DIRECT)]
+                rows += _through(other, alike, part.name, level, float(n))
+            break
+    return rows
+
+
+def _curve(
+    search: Search, every: Sequence[Family], name: str, family: Family, epsilon: float, n: float
+) -> list[dict[str, Any]]:
+    level = search.noise(family, epsilon, n) / n**0.5
+    return _through(search, every, name, level, n, (epsilon, n))
+
+
+def _through(
+    search: Search,
+    every: Sequence[Family],
+    name: str,
+    level: float,
+    n: float,
+    point: tuple[float, float] | None = None,
+) -> list[dict[str, Any]]:
+    rows = []
+    epsilons = np.geomspace(0.1, 10.0, _POINTS)
+    if point is not None:
+        epsilons = np.sort(np.append(epsilons, point[0]))
+    for epsilon in epsilons.tolist():
+        people = n
+        for _ in range(3):  # how many cohorts there can be depends on n
+            noise = min(search.noise(family, epsilon, people) for family in every)
+            people = min(max((noise / level) ** 2, PEOPLE[0]), PEOPLE[1]) if isfinite(noise) else inf
+            if not isfinite(people):
+                break
+        if isfinite(people) and people < PEOPLE[1]:
+            rows.append({"mechanism": name, "epsilon": epsilon, "n": people})
+    return rows
+
+
+def infeasible(question: Question, search: Search, least: float) -> PlanError:
+    """The sentence for a target that cannot be met, with what it would take."""
+    target, name = question.target, question.argument
+    assert target is not None
+    if not isfinite(least):
+        return nothing_fits(question, search.families)
+    if question.found == "epsilon":
+        assert question.n is not None
+        needs: dict[float, float] = {}
+        for epsilon in (4.0, 1.0):
+            asked = replace(question, n=None, epsilon=epsilon)
+            people = _whole(asked, search, target, float(question.n) * 10)
+            if people is not None:
+                needs[epsilon] = people
+        told = " or ".join(f"{_people(people)} people at epsilon {epsilon:g}" for epsilon, people in needs.items())
+        told = f"it takes about {told}" if told else "no number of people is enough"
+        return PlanError(
+            f"{name} must be at least {_up(least):g} for {question.n:,} people, even at epsilon {EPSILONS[1]:g}, "
+            f"got {target:g}; {told}",
+            least=least,
+            people=needs,
+        )
+    asked = replace(question, n=10**9, epsilon=None)
+    enough = _whole(asked, search, target, 2.0)
+    told = "nor is any epsilon with a billion" if enough is None else f"a billion are at epsilon {enough:.2g}"
+    return PlanError(
+        f"{name} must be reachable, got {target:g}: {_people(PEOPLE[1])} people are not enough at epsilon "
+        f"{question.spends:g}; {told}",
+        least=least,
+        people={} if enough is None else {enough: 1e9},
+    )
+
+
+def _whole(asked: Question, search: Search, target: float, start: float) -> float | None:
+    one = Search(asked, search.families, active=search.active)
+    try:
+        return one.solve(one.first, target, start=start)
+    except Outside as outside:
+        return None if not outside.below else (PEOPLE if asked.found == "n" else EPSILONS)[0]
+
+
+def nothing_fits(question: Question, every: Sequence[Family]) -> PlanError:
+    """The sentence for limits that no survey keeps."""
+    limits, size = question.limits, question.size
+    if limits.max_bytes is not None and not any(len(family) for family in every):
+        free = families(size, is_open=question.is_open, limits=Limits(None, limits.max_cohorts))
+        least = min(int(family.report_bytes.min()) for family in free if len(family))
+        return PlanError(
+            f"max_bytes must be at least {least}, the shortest report there is for {size} symbols, got "
+            f"{limits.max_bytes}"
+        )
+    got = ", ".join(
+        f"{name} {value}"
+        for name, value in (("max_cohorts", limits.max_cohorts), ("max_bytes", limits.max_bytes), ("n", question.n))
+        if value is not None
+    )
+    return PlanError(
+        f"cohorts and cells must be enough to tell {size} candidates apart, got {got or 'too few'}; "
+        "allow more cohorts or bytes, or ask more people"
+    )
+
+
+def _people(value: float) -> str:
+    """A number of people in words, to two digits.
+
+    >>> _people(1234567.0), _people(3.4e9), _people(950.0)
+    ('1.3 million', '3.4 billion', '950')
+    """
+    value = _up(value)
+    for scale, word in ((1e12, " trillion"), (1e9, " billion"), (1e6, " million")):
+        if value >= scale:
+            return f"{value / scale:g}{word}"
+    return f"{value:,.0f}"
+
+
+def _up(value: float) -> float:
+    """Rounded up to two digits, so that "at least" stays true."""
+    scale = 10.0 ** (1 - np.floor(np.log10(value)))
+    return float(np.ceil(round(value * scale, 6)) / scale)

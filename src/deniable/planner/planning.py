@@ -1,0 +1,285 @@
+"""`plan`: two of n, error and epsilon in, a survey out.
+
+The order is: closed forms rank every mechanism and setting (`catalogue`), normal draws through the decoder find where
+the error is reached and which option reaches it first (`search`), and the survey itself, simulated and decoded, has the
+last word (`measure`): the answer moves until what was simulated, with its own uncertainty on top, meets the target.
+"""
+
+from collections.abc import Callable, Iterable
+from math import ceil, floor, inf, log10
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import PlanError
+from deniable.mechanisms import parse_epsilon
+from deniable.planner.catalogue import families
+from deniable.planner.measure import measured, repeats_for
+from deniable.planner.options import Family, Option
+from deniable.planner.others import alternatives, curves, infeasible, nothing_fits, paper_needs
+from deniable.planner.point import Point
+from deniable.planner.proxy import METRICS
+from deniable.planner.question import EPSILONS, PEOPLE, Question, ask
+from deniable.planner.result import Plan
+from deniable.planner.search import Search
+from deniable.planner.solve import Outside
+from deniable.planner.visible import smallest_visible
+
+__all__ = ["plan"]
+
+Progress = Callable[[str, float, float, int], None]
+
+_MOVES = 4
+_MARGIN = {"epsilon": 1.05, "n": 1.1}  # what uncertainty may cost; more where the curve is nearly flat
+_STEPS = 30
+_FEW = 8  # repeats below which a second measurement is not worth its time
+
+
+def plan(
+    *,
+    n: int | None = None,
+    epsilon: object = None,
+    max_l1: float | None = None,
+    max_l2: float | None = None,
+    max_error: float | None = None,
+    visible: float | None = None,
+    symbols: Iterable[object] | int | None = None,
+    candidates: Iterable[object] | int | None = None,
+    other: object = None,
+    shape: str | npt.ArrayLike = "worst",
+    confidence: float = 0.9,
+    max_bytes: int | None = None,
+    max_cohorts: int | None = None,
+    name: str = "",
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Plan:
+    """How much privacy for how many people and what error: give two, the third is found, with the survey to run.
+
+    n is the number of people. The error is one of
+
+    * `max_l1`, `max_l2`: the sum of all errors, and their Euclidean norm;
+    * `max_error`: the largest error of any symbol;
+    * `visible`: the smallest share that must show. A symbol of that share is significantly above zero (its simultaneous
+      95 % interval lies above it) with probability 90 %.
+
+    The error is met by a share `confidence` of surveys: 90 % of them have a smaller loss; `expected_l1` is the mean.
+    Losses are those of the default decoder, against the population, sampling error included.
+
+    The alphabet is closed (`symbols`, a list or a number) or open (`candidates`, those that will be looked for).
+    `shape` is what answers are expected to look like: one share a symbol, or a name: "uniform", "geometric" (its mean
+    S / 5), "zipf" (exponent 1), "binomial", "even" (over half of the symbols), "spike" (half of everyone on one); a
+    number may follow, as in "zipf:2". The default, "worst", is the largest loss over a family: even over all S symbols,
+    over S / 2, S / 4, ... 2 of them, geometric, Zipf 1 and 2, and the spike. Other populations may do worse than these.
+
+    `max_bytes` limits a packed report, `max_cohorts` the cohorts. The survey's public seed follows from `seed`, `name`
+    and the size of the alphabet, so that the same question has the same answer; give every survey a name of its own.
+    Where it cannot be done, a `PlanError` says what it would take.
+
+    >>> found = plan(n=1_000_000, symbols=256, epsilon=2.0)
+    >>> found.survey.epsilon, found.report_bytes < 50, 0 < found.expected_l1 < 0.2
+    (2.0, True, True)
+    >>> try:
+    ...     plan(n=1000, symbols=256, max_l1=0.05)
+    ... except PlanError as problem:
+    ...     print(str(problem).partition(";")[2].partition("about")[0])
+     it takes
+    """
+    errors: dict[str, object] = {"max_l1": max_l1, "max_l2": max_l2, "max_error": max_error, "visible": visible}
+    question = ask(
+        n=n,
+        epsilon=epsilon,
+        errors=errors,
+        symbols=symbols,
+        candidates=candidates,
+        other=other,
+        shape=shape,
+        confidence=confidence,
+        max_bytes=max_bytes,
+        max_cohorts=max_cohorts,
+        name=name,
+        seed=seed,
+    )
+    return _Planner(question, progress or (lambda stage, done, total, left: None)).run()
+
+
+class _Planner:
+    def __init__(self, question: Question, progress: Progress) -> None:
+        self.question, self._progress = question, progress
+        self.all = families(question.size, is_open=question.is_open, limits=question.limits)
+        self.search = Search(question, self.all)
+
+    def run(self) -> Plan:
+        question, search = self.question, self.search
+        if not search.families:
+            raise nothing_fits(question, self.all)
+        self._tell("comparing mechanisms", 0.05)
+        option, epsilon, n = self._predict()
+        self._tell("simulating the best of them", 0.35)
+        point = self._finish(option, epsilon, n)
+        self._tell("asking what the others need", 0.75)
+        lost = alternatives(search, point.option, point.spends, point.n)
+        paper = paper_needs(question, search, point.spends, point.n)
+        self._tell("done", 1.0)
+        collision = 0.0 if question.metric == "visible" else point.shape.collision
+        shows = smallest_visible(
+            point.option.moments(point.spends, point.n, collision),
+            point.option.rates(point.spends),
+            point.n,
+            question.size,
+        )
+        return Plan(
+            survey=point.survey,
+            n=point.n,
+            found=question.found,
+            metric=question.metric,
+            target=question.target,
+            confidence=question.confidence,
+            shape=point.shape.name,
+            shapes=tuple(shape.name for shape in question.shapes),
+            parameters=point.option.words,
+            errors={name: point.expected(name, question.confidence) for name in METRICS},
+            smallest_visible=shows,
+            report_bytes=point.option.report_bytes,
+            decoder=point.decoder,
+            repeats=point.simulated.rows.shape[1],
+            alternatives=tuple(lost),
+            paper={one.mechanism: one for one in paper},
+            size=question.size,
+            _lines=lambda: curves(search, point.option, point.spends, point.n),
+        )
+
+    def _tell(self, stage: str, share: float) -> None:
+        self._progress(stage, share, 1.0, 1)
+
+    def _predict(self) -> tuple[Option, float, float]:
+        """The option and where it reaches the target, by normal draws; the active shapes are the worst ones there."""
+        question, search = self.question, self.search
+        epsilon = question.spends if question.epsilon is not None else self._guess()
+        n = float(question.n) if question.n is not None else self._guess()
+        option = search.chosen(epsilon, n)
+        if option is not None:
+            search.look_around(option, epsilon, n)
+        elif question.found == "error":
+            raise nothing_fits(question, self.all)
+        for _ in range(_MOVES):
+            if question.target is not None:
+                try:
+                    found = search.solve(search.first, question.target, start=self._x(epsilon, n))
+                except Outside as outside:
+                    if not outside.below:
+                        raise infeasible(question, search, outside.value) from None
+                    found = (EPSILONS if question.found == "epsilon" else PEOPLE)[0]
+                epsilon, n = (found, n) if question.found == "epsilon" else (epsilon, found)
+            option = search.chosen(epsilon, n)
+            assert option is not None, "the target was met here"
+            if not search.look_around(option, epsilon, n):
+                break
+        assert option is not None
+        return option, epsilon, n
+
+    def _x(self, epsilon: float, n: float) -> float:
+        """Of the two the one that is asked for."""
+        return n if self.question.found == "n" else epsilon
+
+    def _guess(self) -> float:
+        """Where the unconstrained estimate would reach the target, in closed form; never far below the answer."""
+        question, search = self.question, self.search
+        assert question.target is not None
+        factor = {"l1": 0.8, "l2": 1.0, "max": 1.0, "visible": 1.0}[question.metric]
+        level = question.target / factor
+        best: list[float] = []
+        for family in search.families:
+            people, epsilon = float(question.n or 1e6), 1.0 if question.epsilon is None else question.spends
+            found = search.same_noise(family, level, epsilon=epsilon, n=people)
+            if found is not None:
+                best.append(found)
+        limits = (0.02, 8.0) if question.found == "epsilon" else (100.0, 1e12)
+        return float(np.clip(min(best, default=limits[1]), *limits))
+
+    def _finish(self, option: Option, epsilon: float, n: float) -> Point:
+        """Move along the chosen family until simulation confirms the target.
+
+        What was simulated says how far the prediction is off. The answer is where the corrected curve meets the target
+        with the uncertainty of the correction on top, unless that margin alone costs more than `_MARGIN`.
+        """
+        question = self.question
+        family, wanted = option.family, question.target
+        x = self._x(epsilon, n)
+        if wanted is not None:
+            x = self._solved(family, wanted, x)
+        point = self._measure(family, x, 0)
+        if wanted is None:
+            return point
+        if question.metric == "visible":
+            # Few people are counted in whole numbers: a few more may show a little less.
+            for _ in range(_STEPS):
+                if self.search.loss(point.option, point.spends, point.n) <= wanted:
+                    break
+                x = 1.01 * self._x(point.spends, point.n) + (question.found == "n")
+                point = self._measure(family, x, 0)
+            return point
+        for move in range(1, _MOVES):
+            expected = point.expected(question.metric, question.level)
+            guess = point.predicted.quantile(question.metric, question.level)
+            here = self._x(point.spends, float(point.n))
+            least = self._solved(family, wanted * guess / expected.bound, here, off=expected.bound / guess)
+            try:
+                safe = self._solved(family, wanted * guess / (expected.bound + expected.bound_error), here)
+            except PlanError:
+                safe = inf
+            goal = min(safe, least * _MARGIN[question.found])
+            few = point.simulated.rows.shape[1] < _FEW
+            if (here >= least * 0.998 and here <= goal * 1.015) or (few and 0.99 * least <= here <= 1.02 * goal):
+                return point
+            point = self._measure(family, goal, move).pooled(point)
+        return point
+
+    def _solved(self, family: Family, goal: float, start: float, *, off: float = 1.0) -> float:
+        """The epsilon or the n at which the family's predicted loss is the goal; `off` is real over predicted."""
+        question, search = self.question, self.search
+        try:
+            return search.solve(search.of(family), goal, start=start)
+        except Outside as outside:
+            if not outside.below:
+                raise infeasible(question, search, outside.value * off) from None
+            return (EPSILONS if question.found == "epsilon" else PEOPLE)[0]
+
+    def _measure(self, family: Family, x: float, move: int) -> Point:
+        """Simulate the family's best survey at the epsilon or the n that x is, rounded up to three digits."""
+        question, search = self.question, self.search
+        spent = _rounded_up(x, 3) if question.found == "epsilon" else question.epsilon
+        spends = float(parse_epsilon(spent))
+        people = question.n if question.n is not None else int(_rounded_up(ceil(x), 3))
+        option = search.of(family)(spends, people)
+        survey = option.survey(question.alphabet, spent, name=question.name, seed=question.public_seed)
+        shape = search.worst(option, spends, people)
+        repeats = repeats_for(survey, question.size)
+
+        def tick(share: float) -> None:
+            self._tell("simulating the best of them", 0.35 + 0.1 * (move + share))
+
+        simulated, decoder = measured(
+            survey,
+            shape,
+            people,
+            repeats,
+            place=(question.seed, "measure", survey.digest, people, shape.name, move),
+            candidates=question.candidates,
+            tick=tick,
+        )
+        predicted = search.losses(option, spends, people, shape)
+        return Point(option, spent, people, survey, shape, predicted, simulated, decoder)
+
+
+def _rounded_up(value: float, digits: int) -> float:
+    """`value` rounded up to some significant digits.
+
+    >>> _rounded_up(1.2341, 3), _rounded_up(123_400_001, 3), _rounded_up(0.5, 3)
+    (1.24, 124000000.0, 0.5)
+    """
+    if value in (0.0, inf):
+        return value
+    scale = digits - 1 - floor(log10(value))
+    found = ceil(round(value * 10.0**scale, 6)) / 10.0**scale
+    return float(f"{found:.{digits}g}")

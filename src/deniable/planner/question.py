@@ -1,0 +1,153 @@
+"""What a plan is asked: two of n, error and epsilon, over an alphabet, checked at the door."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+
+from deniable.errors import DeniableError
+from deniable.mechanisms import parse_epsilon
+from deniable.planner.options import Limits
+from deniable.planner.shapes import Shape, shapes_of
+from deniable.survey import Alphabet, Symbol
+from deniable.survey.alphabet import canonical_symbol
+from deniable.theory.arguments import count_of
+
+__all__ = ["EPSILONS", "PEOPLE", "Question", "ask"]
+
+EPSILONS = (1e-3, 12.0)  # what a plan looks at: below, nothing is learnt from any crowd; above, nothing is private
+PEOPLE = (2.0, 1e15)
+_MOST_SYMBOLS = 1 << 16
+_AIM = 0.9
+# What an error may be at most: the largest that two distributions can have.
+_ERRORS = {"max_l1": ("l1", 2.0), "max_l2": ("l2", 2**0.5), "max_error": ("max", 1.0), "visible": ("visible", 1.0)}
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Two of three, and what they are about. `metric` is l1, l2, max or visible."""
+
+    n: int | None
+    epsilon: object
+    metric: str
+    target: float | None
+    alphabet: Alphabet
+    candidates: tuple[Symbol, ...] | None
+    shapes: list[Shape]
+    confidence: float
+    limits: Limits
+    name: str
+    seed: int
+
+    @property
+    def found(self) -> str:
+        """What is asked for."""
+        return "epsilon" if self.epsilon is None else "n" if self.n is None else "error"
+
+    @property
+    def level(self) -> float:
+        """What is aimed at: a tenth fewer misses than allowed, so that a few hundred repeats show no more than that."""
+        return self.confidence if self.target is None else 1 - _AIM * (1 - self.confidence)
+
+    @property
+    def is_open(self) -> bool:
+        return self.alphabet.is_open
+
+    @property
+    def size(self) -> int:
+        return len(self.alphabet) if self.candidates is None else len(self.candidates)
+
+    @cached_property
+    def spends(self) -> float:
+        return float(parse_epsilon(self.epsilon))
+
+    @property
+    def argument(self) -> str:
+        """The name that the error goes by among the arguments."""
+        return next(name for name, (metric, _) in _ERRORS.items() if metric == self.metric)
+
+    @property
+    def public_seed(self) -> bytes:
+        """Of hash functions and permutations: the same question gets the same survey."""
+        return hashlib.sha256(f"deniable plan {self.seed} {self.size} {self.name}".encode()).digest()[:16]
+
+
+def ask(
+    *,
+    n: object,
+    epsilon: object,
+    errors: dict[str, object],
+    symbols: Iterable[object] | int | None,
+    candidates: Iterable[object] | int | None,
+    other: object,
+    shape: object,
+    confidence: object,
+    max_bytes: object,
+    max_cohorts: object,
+    name: str,
+    seed: object,
+) -> Question:
+    """The question that the arguments of `plan` ask, or a sentence that says what is wrong with them."""
+    given = {key: value for key, value in errors.items() if value is not None}
+    if len(given) > 1:
+        raise DeniableError(f"one error must be asked for, got {' and '.join(given)}; the plan tells the others")
+    stated = [what for what, value in (("n", n), ("epsilon", epsilon)) if value is not None] + list(given)
+    if len(stated) != 2:
+        raise DeniableError(
+            f"two of n, epsilon and an error (max_l1, max_l2, max_error or visible) must be given, "
+            f"got {', '.join(stated) or 'none'}; the third is what the plan finds"
+        )
+    people = None if n is None else count_of("n", n, 2, int(PEOPLE[1]))
+    if epsilon is not None and not EPSILONS[0] <= float(parse_epsilon(epsilon)) <= EPSILONS[1]:
+        raise DeniableError(
+            f"epsilon must be from {EPSILONS[0]:g} to {EPSILONS[1]:g} in a plan, got {float(parse_epsilon(epsilon)):g}"
+        )
+    metric, target = "l1", None
+    for key, value in given.items():
+        metric, most = _ERRORS[key]
+        target = _number(key, value, most)
+    alphabet, names = _alphabet(symbols, candidates, other)
+    size = len(alphabet) if names is None else len(names)
+    if size > _MOST_SYMBOLS:
+        raise DeniableError(
+            f"symbols must number at most {_MOST_SYMBOLS} in a plan, got {size}; plan for the commonest"
+        )
+    limits = Limits(
+        None if max_bytes is None else count_of("max_bytes", max_bytes, 1),
+        None if max_cohorts is None else count_of("max_cohorts", max_cohorts, 1),
+    )
+    level = _number("confidence", confidence, 1.0)
+    if not 0.5 <= level <= 0.99:
+        raise DeniableError(f"confidence must be from 0.5 to 0.99, got {level:g}; it is a share of repeats")
+    shapes = shapes_of(shape, size)
+    return Question(
+        people, epsilon, metric, target, alphabet, names, shapes, level, limits, name, count_of("seed", seed, 0)
+    )
+
+
+def _number(name: str, value: object, most: float) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise DeniableError(f"{name} must be a number, got {type(value).__name__}") from None
+    if not isfinite(number) or not 0 < number < most:
+        raise DeniableError(f"{name} must be above 0 and below {most:.3g}, got {number:g}")
+    return number
+
+
+def _alphabet(
+    symbols: Iterable[object] | int | None, candidates: Iterable[object] | int | None, other: object
+) -> tuple[Alphabet, tuple[Symbol, ...] | None]:
+    if (symbols is None) == (candidates is None):
+        raise DeniableError(
+            "symbols (a closed alphabet) or candidates (an open one) must be given, one of the two; "
+            "each is a list or a number"
+        )
+    if symbols is not None:
+        return Alphabet.closed(symbols, other), None
+    if other is not None:
+        raise DeniableError("other must not be given with candidates: an open alphabet accepts every answer")
+    # The checks of a closed alphabet are those of a candidate list: distinct, at least two.
+    assert candidates is not None
+    return Alphabet.open(), tuple(canonical_symbol(value) for value in Alphabet.closed(candidates))

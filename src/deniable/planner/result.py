@@ -1,0 +1,186 @@
+"""`Plan`: the answer, with what it expects, what lost, what the paper's mechanisms would have needed, and a chart."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from deniable.survey import Survey
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["Alternative", "Expected", "Plan"]
+
+_ARGUMENTS = {"l1": "max_l1", "l2": "max_l2", "max": "max_error", "visible": "visible"}
+
+_WORDS = {"l1": "an l1 error of", "l2": "an l2 error of", "max": "errors up to", "visible": "seeing a share of"}
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """One error of the plan: its mean, the standard error of that mean, and the bound that most repeats keep."""
+
+    mean: float
+    standard_error: float
+    bound: float
+    bound_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another mechanism with its best parameters: how much of what was asked for it `needs`, and why it lost.
+
+    `needs` is the epsilon or the n for the same error, or, where the error was asked for, its own error; None where it
+    cannot do it at all.
+    """
+
+    mechanism: str
+    parameters: str
+    needs: float | None
+    report_bytes: int
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A survey that is ready to use, and what to expect of it.
+
+    `found` says which of epsilon, n and error was asked for. Errors are those of the default decoder, at `shape`: the
+    population asked for, or the worst of the family that `plan` lists. They come from `repeats` simulated surveys,
+    weighed with the prediction; from the prediction alone where `repeats` is 0.
+
+    >>> import deniable as dn
+    >>> plan = dn.plan(n=100_000, symbols=["no", "yes"], max_l1=0.02)
+    >>> plan.found, plan.mechanism, plan.report_bytes
+    ('epsilon', 'W-RR', 10)
+    >>> plan.expected_l1 < plan.bound <= 0.02
+    True
+    """
+
+    survey: Survey
+    n: int
+    found: str
+    metric: str
+    target: float | None
+    confidence: float
+    shape: str
+    shapes: tuple[str, ...]
+    parameters: str
+    errors: dict[str, Expected]
+    smallest_visible: float
+    report_bytes: int
+    decoder: str
+    repeats: int
+    alternatives: tuple[Alternative, ...]
+    paper: dict[str, Alternative]
+    size: int  # S: symbols or candidates
+    _lines: Callable[[], list[dict[str, Any]]] = field(repr=False)
+
+    @property
+    def epsilon(self) -> float:
+        return self.survey.epsilon
+
+    @property
+    def mechanism(self) -> str:
+        """The mechanism by its name in the paper or in the literature."""
+        return self.survey.title
+
+    @property
+    def cells(self) -> int:
+        return self.survey.cells
+
+    @property
+    def cohorts(self) -> int:
+        return self.survey.cohorts
+
+    @property
+    def expected_l1(self) -> float:
+        """The mean l1 loss."""
+        return self.errors["l1"].mean
+
+    @property
+    def expected_l2(self) -> float:
+        """The mean l2 loss: the Euclidean distance, not its square."""
+        return self.errors["l2"].mean
+
+    @property
+    def expected_error(self) -> float:
+        """The mean of the largest error of any symbol."""
+        return self.errors["max"].mean
+
+    @property
+    def bound(self) -> float:
+        """What the loss that was planned for stays below in a share `confidence` of repeats; or what shows."""
+        return self.smallest_visible if self.metric == "visible" else self.errors[self.metric].bound
+
+    @property
+    def runner_up(self) -> Alternative | None:
+        return self.alternatives[0] if self.alternatives else None
+
+    @cached_property
+    def lines(self) -> list[dict[str, Any]]:
+        """Epsilon against n at this error, for the best mechanism and the paper's, by closed forms through the plan."""
+        return self._lines()
+
+    def chart(self) -> "alt.LayerChart":
+        """Epsilon against n at the wanted error, with this plan's point: the paper's `fig:privacy_at_n`."""
+        from deniable.charts import plan_chart
+
+        what = f"{_WORDS[self.metric]} {self.target if self.target is not None else self.bound:.3g}"
+        point = {"n": self.n, "epsilon": self.epsilon, "mechanism": self.mechanism}
+        return plan_chart(self.lines, point, title=f"Epsilon needed for {what} over {self._alphabet}")
+
+    @property
+    def _alphabet(self) -> str:
+        return f"{self.size} candidates" if self.survey.alphabet.is_open else f"{self.size} symbols"
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the survey itself, as JSON values."""
+        return {
+            "found": self.found,
+            "n": self.n,
+            "epsilon": self.epsilon,
+            "epsilon_spent": self.survey.epsilon_spent,
+            "mechanism": self.mechanism,
+            "parameters": self.parameters,
+            "cells": self.cells,
+            "cohorts": self.cohorts,
+            "hashes": self.survey.hashes,
+            "symbols": self.size,
+            "open": self.survey.alphabet.is_open,
+            "decoder": self.decoder,
+            "target": None if self.target is None else {_ARGUMENTS[self.metric]: self.target},
+            "confidence": self.confidence,
+            "shape": self.shape,
+            "shapes": list(self.shapes),
+            "repeats": self.repeats,
+            "errors": {
+                _ARGUMENTS[metric]: {
+                    "mean": error.mean,
+                    "standard_error": error.standard_error,
+                    "bound": error.bound,
+                    "bound_error": error.bound_error,
+                }
+                for metric, error in self.errors.items()
+            },
+            "smallest_visible": self.smallest_visible if self.smallest_visible <= 1 else None,
+            "report_bytes": self.report_bytes,
+            "alternatives": [_told(alternative) for alternative in self.alternatives],
+            "paper": [_told(alternative) for alternative in self.paper.values()],
+            "survey": self.survey.digest,
+        }
+
+    def __repr__(self) -> str:
+        error = f"{_ARGUMENTS[self.metric]} {self.bound:.3g}"
+        return f"<Plan: {self.mechanism}, epsilon {self.epsilon:g}, n {self.n:,}, {error}, {self.report_bytes} bytes>"
+
+
+def _told(one: Alternative) -> dict[str, Any]:
+    return {
+        "mechanism": one.mechanism,
+        "parameters": one.parameters,
+        "needs": one.needs,
+        "report_bytes": one.report_bytes,
+        "why": one.why,
+    }

@@ -1,0 +1,156 @@
+"""Which option, and how much of what is asked for: closed forms rank, normal draws decide, one curve is followed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import inf, sqrt
+
+import numpy as np
+
+from deniable.planner.options import Family, Option
+from deniable.planner.proxy import POWERS, Losses, Proxy
+from deniable.planner.question import EPSILONS, PEOPLE, Question
+from deniable.planner.shapes import Shape
+from deniable.planner.solve import Outside, crossing
+from deniable.planner.visible import smallest_visible
+
+__all__ = ["Search"]
+
+_NEAR = 1.12  # options whose noise is within this of the least are compared by their losses
+_TIE = 1.01  # losses that count as alike: then no cohorts are better than any, and the shorter report wins
+_MUCH_SHORTER = 8  # a report this many times shorter is worth a little loss
+_LITTLE = 1.03
+_ACTIVE = 0.93  # shapes this near to the worst are followed along the curve
+_SCREEN = 16  # draws at which all shapes are looked at
+
+
+@dataclass
+class Search:
+    """The losses of options over the shapes that matter, for one question.
+
+    `paper` restricts the decoder to the paper's. `active` are the shapes that are near the worst where the search is.
+    """
+
+    question: Question
+    families: Sequence[Family]
+    paper: bool = False
+    active: list[Shape] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.proxy = Proxy(self.question.size, self.question.seed, self.paper)
+        self.families = [family for family in self.families if len(family)]
+        self.active = self.active or self.question.shapes[:1]
+
+    @property
+    def power(self) -> float:
+        return POWERS.get(self.question.metric, 1.0)
+
+    @property
+    def ruler(self) -> Shape:
+        """What noise is summed over to rank options: the worst shape so far, or, for what shows, nothing and a little.
+
+        A symbol shows where its share exceeds three or four standard errors at zero and one at its own share.
+        """
+        if self.question.metric != "visible":
+            return self.active[0]
+        share = self.question.target or 0.01
+        return Shape("visible", np.array([0.0, share]), np.array([0.0, share]), np.array([3.0, 1.0]), 0.0)
+
+    def ranked(self, epsilon: float, n: float) -> list[tuple[Option, float]]:
+        """The best option of every family, least noise first."""
+        found = [family.best(epsilon, n, self.ruler, self.power) for family in self.families]
+        return sorted((pair for pair in found if np.isfinite(pair[1])), key=lambda pair: pair[1])
+
+    def noise(self, family: Family, epsilon: float, n: float) -> float:
+        """The score of a family's best option, per person: its noise is this over the root of n."""
+        return family.best(epsilon, n, self.ruler, self.power)[1]
+
+    def losses(self, option: Option, epsilon: float, n: float, shape: Shape, rows: int | None = None) -> Losses:
+        moments = option.moments(epsilon, n, shape.collision)
+        return self.proxy.losses(moments, n, shape, phantoms=option.phantoms, rows=rows)
+
+    def loss(self, option: Option, epsilon: float, n: float) -> float:
+        """What is compared with the target: the quantile of the loss at the worst active shape."""
+        question = self.question
+        if not np.isfinite(option.moments(epsilon, n, 0.0).base):  # too few people for its cohorts
+            return inf
+        if question.metric == "visible":
+            return smallest_visible(option.moments(epsilon, n, 0.0), option.rates(epsilon), n, question.size)
+        found = (self.losses(option, epsilon, n, shape) for shape in self.active)
+        return max(losses.quantile(question.metric, question.level) for losses in found)
+
+    def look_around(self, option: Option, epsilon: float, n: float) -> bool:
+        """Make the shapes that are near the worst here the active ones; whether the worst is a new one."""
+        question = self.question
+        if question.metric == "visible" or len(question.shapes) == 1:
+            return False
+        rows = max(_SCREEN, self.proxy.rows // 8)
+        values = [
+            self.losses(option, epsilon, n, shape, rows).quantile(question.metric, question.level)
+            for shape in question.shapes
+        ]
+        order = np.argsort(values)[::-1]
+        near = [question.shapes[i] for i in order[:2] if values[i] >= _ACTIVE * values[order[0]]]
+        new = near[0].name not in {shape.name for shape in self.active}
+        self.active = near
+        return new
+
+    def worst(self, option: Option, epsilon: float, n: float) -> Shape:
+        """The active shape with the largest loss."""
+        question = self.question
+        metric = "l1" if question.metric == "visible" else question.metric
+        return max(self.active, key=lambda s: self.losses(option, epsilon, n, s).quantile(metric, question.level))
+
+    def chosen(self, epsilon: float, n: float) -> Option | None:
+        """The option of least loss here; among those alike one without cohorts, then the shortest report."""
+        ranked = self.ranked(epsilon, n)
+        if not ranked:
+            return None
+        near = [option for option, score in ranked if score <= _NEAR * ranked[0][1]][:4]
+        if len(near) == 1:
+            return near[0]
+        values = [self.loss(option, epsilon, n) for option in near]
+        long = near[int(np.argmin(values))].report_bytes
+        alike = [
+            option
+            for option, value in zip(near, values, strict=True)
+            if value <= min(values) * (_LITTLE if option.report_bytes * _MUCH_SHORTER <= long else _TIE)
+        ]
+        return min(alike, key=lambda option: (option.cohorts > 1, option.report_bytes))
+
+    def first(self, epsilon: float, n: float) -> Option | None:
+        ranked = self.ranked(epsilon, n)
+        return ranked[0][0] if ranked else None
+
+    def of(self, family: Family) -> Callable[[float, float], Option]:
+        return lambda epsilon, n: family.best(epsilon, n, self.ruler, self.power)[0]
+
+    def solve(self, pick: Callable[[float, float], Option | None], target: float, *, start: float) -> float:
+        """The epsilon, or the n, at which this choice of options reaches the target; `Outside` if there is none."""
+        question = self.question
+
+        def at(epsilon: float, n: float) -> float:
+            option = pick(epsilon, n)
+            return inf if option is None else self.loss(option, epsilon, n)
+
+        if question.found == "epsilon":
+            people = float(question.n or 0)
+            low, high = EPSILONS
+            return crossing(lambda e: at(e, people), target, low=low, high=high, start=start)
+        low, high = PEOPLE
+        spends = question.spends
+        return crossing(lambda n: at(spends, n), target, low=low, high=high, start=start, power=0.5)
+
+    def same_noise(self, family: Family, level: float, *, epsilon: float, n: float) -> float | None:
+        """The epsilon, or the n, at which a family's noise is `level`, from closed forms alone; None if never."""
+
+        def noise(e: float, people: float) -> float:
+            return self.noise(family, e, people) / sqrt(people)
+
+        try:
+            if self.question.found == "n":
+                low, high = PEOPLE
+                return crossing(lambda people: noise(epsilon, people), level, low=low, high=high, start=n, power=0.5)
+            low, high = EPSILONS
+            return crossing(lambda e: noise(e, n), level, low=low, high=high, start=epsilon)
+        except Outside as outside:
+            return EPSILONS[0] if outside.below and self.question.found != "n" else None

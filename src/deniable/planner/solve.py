@@ -1,0 +1,73 @@
+"""Where a falling curve meets a target: a secant in logarithms that keeps its bracket."""
+
+from collections.abc import Callable
+from math import exp, log
+
+__all__ = ["Outside", "crossing"]
+
+
+class Outside(Exception):
+    """The target is not met inside the range; `value` is the loss at the end that comes nearest."""
+
+    def __init__(self, value: float, *, below: bool) -> None:
+        super().__init__(value)
+        self.value, self.below = value, below
+
+
+def crossing(
+    loss: Callable[[float], float],
+    target: float,
+    *,
+    low: float,
+    high: float,
+    start: float,
+    power: float = 1.0,
+    tolerance: float = 2e-3,
+    most: int = 40,
+) -> float:
+    """The x in [low, high] at which a falling loss(x) reaches the target, to `tolerance` of itself, from above.
+
+    `power` guesses how it falls: as x**-power. The answer always meets the target. `Outside` is raised where even
+    `high` does not (below=False), or where `low` already does (below=True).
+
+    >>> round(crossing(lambda x: 3 / x, 1.5, low=0.01, high=100, start=1), 2)
+    2.0
+    """
+
+    def height(x: float) -> float:
+        value = loss(exp(x))
+        return log(value / target) if 0 < value < float("inf") else (1e3 if value > 0 else -1e3)
+
+    floor, ceiling = log(low), log(high)
+    x = min(max(log(start), floor), ceiling)
+    above: tuple[float, float] | None = None  # misses the target
+    below: tuple[float, float] | None = None  # meets it
+    stride = 1.0  # steps grow until the target is enclosed: the curve may be flatter than `power` says
+    for _ in range(most):
+        y = height(x)
+        if y > 0:
+            above = (x, y)
+            if x >= ceiling:
+                raise Outside(loss(high), below=False)
+        else:
+            below = (x, y)
+            if x <= floor:
+                raise Outside(loss(low), below=True)
+        if above and below:
+            if abs(below[0] - above[0]) <= tolerance:
+                break
+            slope = (below[1] - above[1]) / (below[0] - above[0])
+            step = above[0] - above[1] / slope if slope < 0 else (above[0] + below[0]) / 2
+            # Keep off the ends: a step that lands on a known point learns nothing.
+            a, b = min(above[0], below[0]), max(above[0], below[0])
+            margin = max(0.1 * (b - a), 0.4 * tolerance)
+            x = min(max(step, a + margin), b - margin)
+        else:
+            known = above or below
+            assert known is not None
+            step = min(max(known[1] / power * 1.1, -3.0), 3.0)
+            x = known[0] + stride * (max(step, 0.02) if above else min(step, -0.02))
+            stride *= 1.7
+            x = min(max(x, floor), ceiling)
+    assert below is not None
+    return exp(below[0])

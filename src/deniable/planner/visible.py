@@ -1,0 +1,71 @@
+"""The smallest share that shows: significantly above zero, family-wise, with a wanted probability.
+
+A symbol shows when the lower end of its simultaneous interval (`Estimate.intervals(0.95, simultaneous=True)`) is above
+zero. Where the reports that support a symbol are counted, the interval is Clopper and Pearson's, and this is exact: the
+count c from which it shows is the least whose tail under "nobody" is at most alpha / (2 S), and the share follows from
+the binomial that reaches c with the wanted probability. Over cohorts and blocks both steps are normal.
+"""
+
+from collections.abc import Callable
+from math import inf, sqrt
+
+from deniable.planner.options import Moments
+
+__all__ = ["smallest_visible"]
+
+
+def smallest_visible(
+    moments: Moments,
+    rates: tuple[float, float] | None,
+    n: float,
+    size: int,
+    *,
+    level: float = 0.95,
+    power: float = 0.9,
+) -> float:
+    """The least share whose symbol shows with probability `power` among `size` symbols; infinite if none does.
+
+    Claim: exact where `rates` (hit, miss) are given.
+    Proof: tests/unit/test_planner_visible.py::test_the_share_shows_as_often_as_it_should
+
+    >>> round(smallest_visible(Moments(1.0, 1.0, 1.0), (0.75, 0.25), 10_000, 2), 4)
+    0.0308
+    """
+    from scipy.special import betainc, betaincinv, ndtri
+
+    alpha = (1 - level) / (2 * size)
+    if rates is not None:
+        hit, miss = rates
+        people = max(int(n), 1)
+        if betainc(people, 1, miss) > alpha:  # not even everyone's support is surprising
+            return inf
+        low, high = 0, people  # the tail at low is above alpha, at high it is not
+        while high - low > 1:
+            middle = (low + high) // 2
+            if betainc(middle, people - middle + 1, miss) > alpha:
+                low = middle
+            else:
+                high = middle
+        share = (float(betaincinv(high, people - high + 1, power)) - miss) / (hit - miss)
+        return share if share <= 1 else inf
+    reach, chance = -float(ndtri(alpha)), float(ndtri(power))
+
+    def deviation(share: float) -> float:
+        return sqrt(max(moments.base + moments.slope * share - moments.curve * share**2, 0.0) / n)
+
+    if not deviation(0.0) < 1:
+        return inf
+    seen = _fixed(lambda share: reach * deviation(share))
+    share = _fixed(lambda share: seen + chance * deviation(share)) if seen < 1 else inf
+    return share if share <= 1 else inf
+
+
+def _fixed(step: Callable[[float], float]) -> float:
+    """The x in [0, 1] with x = step(x), by halving; 2 where step stays above x."""
+    low, high = 0.0, 1.0
+    if step(high) > high:
+        return 2.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if step(middle) > middle else (low, middle)
+    return high

@@ -1,0 +1,312 @@
+"""Plans: what may be asked and how it is refused, that answers repeat, and that each one says what it promises to."""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.charts import plan_chart
+from deniable.errors import PlanError
+from deniable.planner import Plan
+from deniable.planner.measure import repeats_for
+from deniable.reports import Report
+
+SMALL: dict[str, Any] = {"symbols": 16, "n": 100_000}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"symbols": 4}, "got none; the third is what the plan finds"),
+        (
+            {"symbols": 4, "n": 10},
+            "two of n, epsilon and an error (max_l1, max_l2, max_error or visible) must be given, got n; the third is",
+        ),
+        (
+            {"symbols": 4, "n": 10, "epsilon": 1, "max_l1": 1},
+            "got n, epsilon, max_l1; the third is what the plan finds",
+        ),
+        (
+            {"symbols": 4, "n": 10, "max_l1": 1, "visible": 0.1},
+            "one error must be asked for, got max_l1 and visible; the plan tells the others",
+        ),
+        ({"symbols": 4, "n": 1, "epsilon": 1}, "n must be at least 2, got 1"),
+        ({"symbols": 4, "n": 1e6, "epsilon": 1}, "n must be an integer, got float; write int(n)"),
+        ({"symbols": 4, "n": 10, "epsilon": 13}, "epsilon must be from 0.001 to 12 in a plan, got 13"),
+        ({"symbols": 4, "n": 10, "epsilon": 0.0001}, "epsilon must be from 0.001 to 12 in a plan, got 0.0001"),
+        ({"symbols": 4, "n": 10, "epsilon": -1}, "epsilon must be a positive finite number"),
+        ({"symbols": 4, "n": 10, "max_l1": 2}, "max_l1 must be above 0 and below 2, got 2"),
+        ({"symbols": 4, "n": 10, "max_l2": 1.5}, "max_l2 must be above 0 and below 1.41, got 1.5"),
+        ({"symbols": 4, "n": 10, "max_error": 0}, "max_error must be above 0 and below 1, got 0"),
+        ({"symbols": 4, "n": 10, "visible": float("nan")}, "visible must be above 0 and below 1, got nan"),
+        ({"symbols": 4, "n": 10, "max_l1": "much"}, "max_l1 must be a number, got str"),
+        (
+            {"n": 10, "epsilon": 1},
+            "symbols (a closed alphabet) or candidates (an open one) must be given, one of the two; "
+            "each is a list or a number",
+        ),
+        ({"symbols": 4, "candidates": 4, "n": 10, "epsilon": 1}, "must be given, one of the two"),
+        ({"symbols": 1, "n": 10, "epsilon": 1}, "symbols must number from 2 to"),
+        ({"symbols": ["a", "a"], "n": 10, "epsilon": 1}, "symbols must be distinct after NFC normalisation"),
+        (
+            {"candidates": 4, "other": "x", "n": 10, "epsilon": 1},
+            "other must not be given with candidates: an open alphabet accepts every answer",
+        ),
+        (
+            {"symbols": 2**16 + 1, "n": 10, "epsilon": 1},
+            "symbols must number at most 65536 in a plan, got 65537; plan for the commonest",
+        ),
+        (
+            {"symbols": 4, "n": 10, "epsilon": 1, "confidence": 0.2},
+            "confidence must be from 0.5 to 0.99, got 0.2; it is",
+        ),
+        ({"symbols": 4, "n": 10, "epsilon": 1, "max_bytes": 0}, "max_bytes must be at least 1, got 0"),
+        ({"symbols": 4, "n": 10, "epsilon": 1, "max_cohorts": 0}, "max_cohorts must be at least 1, got 0"),
+        ({"symbols": 4, "n": 10, "epsilon": 1, "seed": -1}, "seed must be at least 0, got -1"),
+        ({"symbols": 4, "n": 10, "epsilon": 1, "name": 7}, "name must be text of at most 500 characters, got int"),
+        (
+            {"symbols": 4, "n": 10, "epsilon": 1, "shape": "round"},
+            "shape must be one of worst, uniform, geometric, zipf, binomial, even, spike or one share a symbol, "
+            "got 'round'; a number may follow a name, as in zipf:1.5",
+        ),
+        (
+            {"symbols": 4, "n": 10, "epsilon": 1, "shape": "worst:2"},
+            "shape must have no number after worst, got 'worst:2'",
+        ),
+        (
+            {"symbols": 4, "n": 10, "epsilon": 1, "shape": "zipf:-1"},
+            "shape must have a number above 0, at most 1000 after zipf, got 'zipf:-1'",
+        ),
+        ({"symbols": 4, "n": 10, "epsilon": 1, "shape": "zipf:x"}, "after zipf, got 'zipf:x'"),
+        (
+            {"symbols": 4, "n": 10, "epsilon": 1, "shape": "even:5"},
+            "shape must have a whole number up to 4 after even, got 'even:5'",
+        ),
+        (
+            {"symbols": 4, "n": 10, "epsilon": 1, "shape": "spike:1"},
+            "shape must have a number between 0 and 1 after spike, got 'spike:1'",
+        ),
+        ({"symbols": 4, "n": 10, "epsilon": 1, "shape": [0.5, 0.5]}, "p must have one entry for each of 4 symbols"),
+    ],
+)
+def test_bad_questions_are_refused(arguments: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(dn.DeniableError) as refused:
+        dn.plan(**arguments)
+    assert sentence in str(refused.value)
+    assert not isinstance(refused.value, PlanError)
+
+
+def test_an_error_below_that_of_the_sample_says_what_it_would_take() -> None:
+    with pytest.raises(PlanError) as refused:
+        dn.plan(n=1000, symbols=256, max_l1=0.05)
+    said = str(refused.value)
+    assert said.startswith("max_l1 must be at least 0.4")
+    assert " for 1,000 people, even at epsilon 12, got 0.05; it takes about " in said
+    assert set(refused.value.people) == {4.0, 1.0}
+    assert refused.value.least is not None
+    # What it says would do, does; half of the people would not.
+    people = round(refused.value.people[4.0])
+    assert dn.plan(n=round(1.05 * people), symbols=256, max_l1=0.05).epsilon <= 4.1
+    assert dn.plan(n=people // 2, symbols=256, max_l1=0.05).epsilon > 4.2
+
+
+def test_more_people_than_there_are_is_not_an_answer() -> None:
+    with pytest.raises(PlanError) as refused:
+        dn.plan(epsilon=0.001, symbols=256, max_l1=1e-6)
+    said = str(refused.value)
+    assert said.startswith(
+        "max_l1 must be reachable, got 1e-06: 1000 trillion people are not enough at epsilon 0.001; "
+    )
+    assert said.endswith("nor is any epsilon with a billion")
+    with pytest.raises(PlanError, match="a billion are at epsilon"):
+        dn.plan(epsilon=0.001, symbols=64, max_l2=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            {"symbols": 256, "max_bytes": 4},
+            "max_bytes must be at least 10, the shortest report there is for 256 symbols, got 4",
+        ),
+        (
+            {"candidates": 256, "max_cohorts": 1},
+            "cohorts and cells must be enough to tell 256 candidates apart, got max_cohorts 1, n 100000; "
+            "allow more cohorts or bytes, or ask more people",
+        ),
+    ],
+)
+@pytest.mark.parametrize("rest", [{"epsilon": 1}, {"max_l1": 0.2}])
+def test_limits_that_nothing_keeps_are_refused(arguments: dict[str, Any], sentence: str, rest: dict[str, Any]) -> None:
+    with pytest.raises(PlanError) as refused:
+        dn.plan(n=100_000, **arguments, **rest)
+    assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"n": 200_000, "symbols": 12, "max_l1": 0.05},
+        {"n": 200_000, "symbols": 12, "epsilon": "3/2"},
+        {"epsilon": 1, "symbols": 12, "max_l2": 0.01},
+        {"n": 200_000, "candidates": 40, "max_error": 0.02},
+        {"epsilon": 2.5, "candidates": 40, "visible": 0.02},
+        {"n": 200_000, "symbols": ["no", "yes"], "max_error": 0.01, "shape": [0.9, 0.1]},
+        {"n": 200_000, "symbols": 12, "other": "another", "max_l1": 0.05, "shape": "binomial:0.3"},
+    ],
+    ids=str,
+)
+def test_a_plan_says_all_that_it_should(arguments: dict[str, Any]) -> None:
+    plan = dn.plan(**arguments)
+    assert plan.epsilon == float(plan.survey.mechanism.epsilon)
+    assert plan.survey.epsilon_spent <= plan.epsilon
+    report = Report(plan.survey, 0, bytes(plan.survey.mechanism.payload_bytes))
+    head = 1 + 8 + ((plan.cohorts - 1).bit_length() + 7) // 8
+    assert plan.report_bytes == head + len(report.payload)
+    assert (plan.cells, plan.cohorts) == (plan.survey.cells, plan.survey.cohorts)
+    assert plan.runner_up == plan.alternatives[0]
+    names = {alternative.mechanism for alternative in plan.alternatives}
+    assert len(names) == len(plan.alternatives) == (1 if plan.survey.alphabet.is_open else 7 if plan.size > 3 else 4)
+    assert all(alternative.why for alternative in plan.alternatives)
+    assert list(plan.paper) == ["k-RR", "k-RAPPOR", "O-RR", "O-RAPPOR"]
+    for error in plan.errors.values():
+        assert 0 < error.standard_error < error.mean < error.bound
+    if plan.target is not None:
+        assert 0.9 * plan.target < plan.bound <= 1.01 * plan.target
+    assert plan.decoder
+    told = json.loads(json.dumps(plan.to_json()))
+    assert told["survey"] == plan.survey.digest
+    assert told["report_bytes"] == plan.report_bytes
+    assert plan.mechanism in repr(plan)
+
+
+def test_the_same_question_has_the_same_answer_and_another_name_another_survey() -> None:
+    question: dict[str, Any] = {"n": 50_000, "candidates": 20, "max_l1": 0.3}
+    first, again = dn.plan(**question), dn.plan(**question)
+    assert first.to_json() == again.to_json()
+    other = dn.plan(**question, name="other")
+    assert other.survey.encoding != first.survey.encoding
+    assert other.survey.digest != first.survey.digest
+    assert dn.plan(**question, seed=1).survey.digest != first.survey.digest
+
+
+@pytest.mark.parametrize("metric", ["max_l1", "max_l2", "max_error", "visible"])
+def test_the_three_questions_agree(metric: str) -> None:
+    """n and error give an epsilon; that epsilon with either gives the other back."""
+    value = {"max_l1": 0.08, "max_l2": 0.03, "max_error": 0.02, "visible": 0.03}[metric]
+    wanted: dict[str, Any] = {metric: value}
+    plan = dn.plan(**SMALL, **wanted)
+    people = dn.plan(symbols=16, epsilon=plan.epsilon, **wanted)
+    assert people.n == pytest.approx(SMALL["n"], rel=0.1)
+    error = dn.plan(**SMALL, epsilon=plan.epsilon)
+    found = {"max_l1": "l1", "max_l2": "l2", "max_error": "max"}
+    bound = error.smallest_visible if metric == "visible" else error.errors[found[metric]].bound
+    assert bound == pytest.approx(value, rel=0.06)
+
+
+def test_more_people_more_error_or_less_confidence_need_less_epsilon() -> None:
+    epsilon = dn.plan(**SMALL, max_l1=0.08).epsilon
+    assert dn.plan(symbols=16, n=400_000, max_l1=0.08).epsilon < 0.7 * epsilon
+    assert dn.plan(**SMALL, max_l1=0.16).epsilon < 0.7 * epsilon
+    assert dn.plan(**SMALL, max_l1=0.08, confidence=0.5).epsilon < 0.95 * epsilon
+    assert dn.plan(**SMALL, max_l1=0.08, confidence=0.98).epsilon > 1.05 * epsilon
+    assert dn.plan(**SMALL, max_l1=0.08, shape="zipf:2").epsilon < epsilon
+
+
+def test_the_worst_shape_is_no_better_than_any_it_names() -> None:
+    worst = dn.plan(**SMALL, max_l1=0.08)
+    assert worst.shape in worst.shapes
+    assert worst.shapes[:3] == ("uniform", "even over 8", "even over 4")
+    for shape in ("uniform", "zipf:2", "even:8"):
+        assert dn.plan(**SMALL, max_l1=0.08, shape=shape).epsilon <= 1.04 * worst.epsilon
+
+
+def test_limits_are_kept_and_said() -> None:
+    free = dn.plan(n=10**6, symbols=200, epsilon=1)
+    short = dn.plan(n=10**6, symbols=200, epsilon=1, max_bytes=10)
+    assert short.report_bytes <= 10 < free.report_bytes
+    assert short.expected_l1 > free.expected_l1
+    why = {alternative.mechanism: alternative.why for alternative in short.alternatives}
+    assert why["OUE"] == "its reports take 34 bytes, more than 10"
+    few = dn.plan(n=10**6, candidates=60, epsilon=1, max_cohorts=24)
+    assert few.cohorts <= 24
+
+
+def test_every_number_of_symbols_has_a_plan() -> None:
+    for size in (2, 3, 4, 5, 7):
+        plan = dn.plan(n=100_000, symbols=size, epsilon=1.0)
+        assert plan.expected_l1 < 0.1
+        assert {name: one.needs is not None for name, one in plan.paper.items()} == dict.fromkeys(plan.paper, True)
+    assert dn.plan(n=100_000, symbols=2, epsilon=1.0).mechanism == "W-RR"
+
+
+def test_a_crowd_that_large_needs_no_more_than_the_least_epsilon() -> None:
+    plan = dn.plan(n=10**14, symbols=4, max_l1=0.5)
+    assert plan.epsilon == 0.001
+    assert plan.bound < 0.5
+
+
+def test_what_takes_too_long_to_simulate_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert repeats_for(dn.subset(symbols=2**16, epsilon=3), 2**16) == 0
+    monkeypatch.setattr("deniable.planner.planning.repeats_for", lambda survey, size: 0)
+    questions: list[dict[str, Any]] = [{"epsilon": 2.0}, {"max_l1": 0.08}]
+    for wanted in questions:
+        plan = dn.plan(**SMALL, **wanted)
+        assert (plan.repeats, plan.decoder) == (0, "default")
+        assert plan.expected_l1 < plan.bound
+        assert plan.errors["l1"].standard_error == pytest.approx(0.01 * plan.expected_l1)
+
+
+def test_progress_is_told_in_order() -> None:
+    seen: list[tuple[str, float]] = []
+    dn.plan(
+        n=10_000, symbols=4, epsilon=1, progress=lambda stage, done, total, left: seen.append((stage, done / total))
+    )
+    assert [share for _, share in seen] == sorted(share for _, share in seen)
+    assert seen[0][0] == "comparing mechanisms"
+    assert seen[-1] == ("done", 1.0)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"n": 100_000, "symbols": 32, "max_l1": 0.1},
+        {"epsilon": 1, "symbols": 32, "visible": 0.02},
+        {"n": 100_000, "candidates": 32, "epsilon": 2},
+    ],
+    ids=str,
+)
+def test_the_chart_goes_through_the_plan(arguments: dict[str, Any]) -> None:
+    plan = dn.plan(**arguments)
+    ours = [row for row in plan.lines if row["mechanism"] == "best plan"]
+    assert min(abs(np.log(row["n"] / plan.n)) + abs(np.log(row["epsilon"] / plan.epsilon)) for row in ours) < 0.05
+    by_epsilon = sorted(ours, key=lambda row: row["epsilon"])
+    assert all(a["n"] >= b["n"] * 0.999 for a, b in pairwise(by_epsilon))
+    lines = {row["mechanism"] for row in plan.lines}
+    assert lines == {"best plan", *(name for name, one in plan.paper.items() if "closed" not in one.why)}
+    spec = plan.chart().to_dict()
+    assert spec["layer"][0]["encoding"]["color"]["scale"]["domain"][0] == "best plan"
+    assert "Epsilon needed for" in spec["title"]
+
+
+def test_the_papers_lines_go_through_what_they_need() -> None:
+    plan = dn.plan(n=100_000, symbols=32, max_l1=0.1, shape="uniform")
+    for name, one in plan.paper.items():
+        line = sorted((row["n"], row["epsilon"]) for row in plan.lines if row["mechanism"] == name)
+        at = np.interp(np.log(plan.n), *np.log(np.array(line)).T)
+        assert one.needs is not None
+        assert np.exp(at) == pytest.approx(one.needs, rel=0.06)
+
+
+def test_a_chart_of_something_else_is_refused() -> None:
+    with pytest.raises(dn.DeniableError, match="a chart of plans must have lines named best plan, k-RR"):
+        plan_chart([{"mechanism": "magic", "n": 1.0, "epsilon": 1.0}], {"mechanism": "x", "n": 1.0, "epsilon": 1.0})
+
+
+def test_a_plan_is_a_value_that_others_can_copy() -> None:
+    plan = dn.plan(n=10_000, symbols=3, epsilon=1)
+    assert isinstance(replace(plan, n=5), Plan)

@@ -32,6 +32,7 @@ CHECKS = (
     "chi-square-cohorts",
     "coverage",
     "decoder-gain",
+    "planner-honesty",
 )
 ALPHA = BUDGET / len(CHECKS)
 

@@ -1,0 +1,58 @@
+"""Plans keep their word: what they promise for nine surveys of ten holds in 87 % or more, and costs what it must.
+
+A modest random set of targets; `planner_study` is the larger one. The mutants are a planner that aims at the middle of
+the loss instead of its 90th percentile, and one that spends a third more epsilon than it has to.
+"""
+
+import numpy as np
+import pytest
+from scipy.special import bdtr
+
+import deniable as dn
+from tests.statistical.harness import accept, generator, reject
+from tests.statistical.planner_study import Target, losses, rivals, targets
+
+PROMISED = 0.87
+REPEATS = 200
+
+
+@pytest.fixture(scope="module")
+def asked() -> list[Target]:
+    return list(targets(6, generator("planner-honesty"), largest=60))
+
+
+def p_value(asked: list[Target], confidence: float, check: str) -> float:
+    """How likely so few successes are, if surveys met their targets with probability 0.87."""
+    rng = generator(check)
+    met = 0
+    for target in asked:
+        plan = dn.plan(n=target.n, **target.question, confidence=confidence)
+        found = losses(plan.survey, target, target.n, REPEATS, rng)
+        met += int((found <= target.value).sum())
+    return float(bdtr(met, REPEATS * len(asked), PROMISED))
+
+
+def test_targets_are_met_as_often_as_promised(asked: list[Target]) -> None:
+    accept("planner-honesty", p_value(asked, 0.9, "planner-honesty/real"))
+
+
+def test_a_planner_that_aims_at_the_middle_is_told(asked: list[Target]) -> None:
+    reject("planner-honesty", p_value(asked, 0.5, "planner-honesty/mutant"))
+
+
+def undercut(target: Target, epsilon: float, rng: np.random.Generator) -> bool:
+    """Whether any mechanism of the brute-force grid meets the target at this epsilon."""
+    for survey in rivals(target, epsilon):
+        if np.quantile(losses(survey, target, target.n, 20, rng), 0.9) > 1.06 * target.value:
+            continue
+        if np.quantile(losses(survey, target, target.n, 200, rng), 0.9) <= target.value:
+            return True
+    return False
+
+
+def test_brute_force_saves_less_than_fifteen_percent(asked: list[Target]) -> None:
+    rng = generator("planner-honesty/brute")
+    for target in asked[:3]:
+        epsilon = dn.plan(n=target.n, **target.question).epsilon
+        assert not undercut(target, epsilon / 1.15, rng)
+        assert undercut(target, 1.33 * epsilon / 1.15, rng), "a plan that spends a third more is told"

@@ -38,6 +38,8 @@ rng = np.random.default_rng(0)
 p = dn.lab.geometric(256, mean=256 / 5)
 tally = dn.simulate(survey, p, n=1_000_000, rng=rng)
 dn.theory.l2_risk(survey, p, n); dn.theory.l1_risk(survey, p, n)
+plan = dn.plan(n=1_000_000, symbols=256, max_l1=0.05)
+plan = dn.plan(n=1_000_000, symbols=256, epsilon=2.0); plan.survey; plan.expected_l1; plan.alternatives
 """
 
 
@@ -78,7 +80,15 @@ def test_the_public_surface_runs_as_written() -> None:
 def test_commands_in_the_readme_run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [line for block in blocks(ROOT / "README.md") if block.language == "sh" for line in block.code.splitlines()]
     commands = [shlex.split(line, comments=True) for line in lines if line.startswith("deniable ")]
-    assert {command[1] for command in commands} == {"audit", "demo", "survey", "decode", "simulate", "reproduce"}
+    assert {command[1] for command in commands} == {
+        "audit",
+        "demo",
+        "plan",
+        "survey",
+        "decode",
+        "simulate",
+        "reproduce",
+    }
     # What takes minutes is run without its experiments; figures and claims draw and judge empty tables.
     monkeypatch.setattr("deniable.reproduce.experiments.tables", lambda settings, results: {})
     for command in commands:

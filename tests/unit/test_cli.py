@@ -18,6 +18,7 @@ from deniable.cli import main
 COMMANDS = [
     [],
     ["demo"],
+    ["plan"],
     ["survey"],
     ["survey", "new"],
     ["survey", "show"],

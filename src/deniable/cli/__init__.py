@@ -1,7 +1,7 @@
 """The command line: thin doors to the library, one file a command.
 
 Nothing heavy is imported before a command runs, so that `deniable --help` answers at once. Bad input ends with exit
-code 2 and one sentence on standard error; a traceback is a bug.
+code 2 and one sentence on standard error, a plan that cannot be kept with exit code 1; a traceback is a bug.
 """
 
 import io
@@ -10,15 +10,15 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from deniable.cli import audit, decode, demo, reproduce, simulate, survey
+from deniable.cli import audit, decode, demo, plan, reproduce, simulate, survey
 from deniable.cli.parser import Parser
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, PlanError
 
 __all__ = ["build_parser", "main"]
 
-BAD_INPUT, INTERRUPTED, READER_GONE = 2, 130, 141
+IMPOSSIBLE, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
 
-COMMANDS = (demo, survey, decode, simulate, reproduce, audit)
+COMMANDS = (demo, plan, survey, decode, simulate, reproduce, audit)
 
 
 def build_parser() -> Parser:
@@ -40,7 +40,8 @@ def build_parser() -> Parser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0; 1 if an audit found a fault; 2 for bad input, after one sentence.
+    """Run one command and return its exit code: 0; 1 if an audit found a fault or no survey can keep a plan; 2 for bad
+    input, after one sentence on standard error.
 
     >>> main(["--version"])
     deniable 0.1.0
@@ -59,6 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refuse("interrupted", INTERRUPTED)
     except MemoryError:
         return _refuse("this does not fit into memory; use fewer people, symbols, cells or cohorts")
+    except PlanError as problem:
+        return _refuse(str(problem), IMPOSSIBLE)
     except DeniableError as problem:
         return _refuse(str(problem))
     except OSError as problem:

@@ -1,0 +1,165 @@
+"""`deniable plan`: how much privacy for how many people and what error, as a table, JSON, a chart and a survey."""
+
+import argparse
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deniable.cli.files import symbols_from, writing
+from deniable.cli.parser import Commands, chart_path, share, whole
+from deniable.cli.progress import Stages
+from deniable.cli.text import percent, several, table
+from deniable.errors import DeniableError
+
+if TYPE_CHECKING:
+    from deniable.planner import Alternative, Plan
+
+__all__ = ["add"]
+
+_ERRORS = {"l1": "l1 loss", "l2": "l2 loss", "max": "largest error of a symbol"}
+_ASKED = {"epsilon": "epsilon", "n": "people", "error": "error"}
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "plan",
+        usage="deniable plan (--symbols A,B,C | --candidates A,B,C) [--n N] [--epsilon E] [--max-l1 X] [options]",
+        help="how much privacy, how many people, what error: give two, get the third",
+        description=(
+            "Give two of --n, --epsilon and an error; the third is found, with the mechanism and its parameters.\n"
+            "An error is met by 9 of 10 surveys. Where no survey can do it, one sentence says what it would take,\n"
+            "and the exit code is 1.\n\n"
+            "  deniable plan --symbols 256 --n 1e6 --max-l1 0.1\n"
+            "  deniable plan --symbols-file browsers.txt --epsilon 1 --visible 0.01 --save survey.json\n"
+            "  deniable plan --candidates 1000 --n 1e6 --epsilon 2 --shape zipf --chart plan.html"
+        ),
+    )
+    parser.add_argument("--symbols", metavar="A,B,C", help="the possible answers, or a count S for 0 to S-1")
+    parser.add_argument("--symbols-file", metavar="FILE", help="the same, one a line, UTF-8 (- reads standard input)")
+    parser.add_argument("--other", metavar="X", help="a catch-all among the answers for anything not listed")
+    parser.add_argument("--candidates", metavar="A,B,C", help="what will be looked for among open answers, or a count")
+    parser.add_argument("--candidates-file", metavar="FILE", help="the same, one a line")
+    parser.add_argument("--n", metavar="N", type=whole(2), help="people who will answer")
+    parser.add_argument("--epsilon", metavar="E", help="privacy of one report, in nats: 1, 0.5, 1/4")
+    parser.add_argument("--max-l1", metavar="X", help="the sum of all errors")
+    parser.add_argument("--max-l2", metavar="X", help="their Euclidean norm")
+    parser.add_argument("--max-error", metavar="X", help="the largest error of any symbol")
+    parser.add_argument("--visible", metavar="X", help="the smallest share that must show as more than nothing")
+    parser.add_argument(
+        "--shape",
+        metavar="NAME",
+        default="worst",
+        help="what answers look like: worst (of a family), uniform, geometric, zipf, binomial, even, spike; a number "
+        "may follow, as in zipf:1.5 (default worst)",
+    )
+    parser.add_argument("--shape-file", metavar="FILE", help="one share a symbol, a line each, in the symbols' order")
+    parser.add_argument(
+        "--confidence", metavar="X", type=share, default=0.9, help="share of surveys that meet the error (default 0.9)"
+    )
+    parser.add_argument("--max-bytes", metavar="N", type=whole(1, 2**53), help="of one packed report")
+    parser.add_argument("--max-cohorts", metavar="N", type=whole(1, 2**53), help="that devices may be sorted into")
+    parser.add_argument("--name", metavar="NAME", default="", help="what the survey is called")
+    parser.add_argument("--seed", metavar="SEED", type=whole(0, 2**53), default=0, help="of the simulation (default 0)")
+    parser.add_argument("--save", metavar="FILE", help="write the survey, ready to use")
+    parser.add_argument("--force", action="store_true", help="replace that file if it exists")
+    parser.add_argument("--chart", metavar="FILE", type=chart_path, help="epsilon against n: svg, png, html or json")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> None:
+    symbols = symbols_from("symbols", args.symbols, args.symbols_file)
+    candidates = symbols_from("candidates", args.candidates, args.candidates_file)
+    shape = _shape(args)
+    if args.save is not None and os.path.lexists(args.save) and not args.force:
+        raise DeniableError(
+            f"{args.save} exists already; clients may be using it, so name another file or pass --force"
+        )
+    from deniable.planner import plan
+
+    with Stages() as bar:
+        found = plan(
+            n=args.n,
+            epsilon=args.epsilon,
+            max_l1=args.max_l1,
+            max_l2=args.max_l2,
+            max_error=args.max_error,
+            visible=args.visible,
+            symbols=symbols,
+            candidates=candidates,
+            other=args.other,
+            shape=shape,
+            confidence=args.confidence,
+            max_bytes=args.max_bytes,
+            max_cohorts=args.max_cohorts,
+            name=args.name,
+            seed=args.seed,
+            progress=bar,
+        )
+    if args.save is not None:
+        with writing(args.save):
+            found.survey.save(args.save)
+    if args.chart is not None:
+        from deniable.charts import save_chart
+
+        with writing(args.chart):
+            save_chart(found.chart(), args.chart)
+    if args.json:
+        print(json.dumps(found.to_json(), indent=2))
+    else:
+        _print(found, args)
+
+
+def _shape(args: argparse.Namespace) -> Any:
+    if args.shape_file is None:
+        return args.shape
+    if args.shape != "worst":
+        raise DeniableError("--shape and --shape-file must not both be given")
+    try:
+        return [float(line) for line in Path(args.shape_file).read_text(encoding="utf-8-sig").split()]
+    except OSError as problem:
+        raise DeniableError(f"{args.shape_file} cannot be read: {(problem.strerror or str(problem)).lower()}") from None
+    except ValueError:
+        raise DeniableError(f"{args.shape_file} must hold one share a line, got something else") from None
+
+
+def _print(plan: "Plan", args: argparse.Namespace) -> None:
+    survey = plan.survey
+    rows = [
+        ["mechanism", plan.mechanism + (f", {plan.parameters}" if plan.parameters else "")],
+        ["epsilon", f"{plan.epsilon:g}" + (" (found)" if plan.found == "epsilon" else "")],
+        ["people", f"{plan.n:,}" + (" (found)" if plan.found == "n" else "")],
+        ["a report", f"{plan.report_bytes} bytes"],
+        ["decoder", plan.decoder],
+    ]
+    for metric, words in _ERRORS.items():
+        error = plan.errors[metric]
+        bound = f"{error.bound:.3g} in {percent(plan.confidence, 0)} of surveys"
+        rows.append([words, f"{error.mean:.3g} ± {error.standard_error:.1g} on average, below {bound}"])
+    shown = percent(plan.smallest_visible, 3) if plan.smallest_visible <= 1 else "none"
+    rows.append(["smallest share that shows", shown])
+    print(f"{survey}\n")
+    print(table(["", ""], rows, "ll").split("\n", 1)[1])
+    of = f", the worst of {len(plan.shapes)} shapes for this error" if len(plan.shapes) > 1 else ""
+    of = ", which matters for the losses alone" if plan.metric == "visible" else of
+    source = (
+        f"{several(plan.repeats, 'survey')} simulated" if plan.repeats else "predicted, as simulating would take long"
+    )
+    print(f"\nAnswers are taken to be {plan.shape}{of}; {source}.\n")
+    print(table(["instead", "parameters", _ASKED[plan.found], "why not"], [_row(a) for a in plan.alternatives], "llrl"))
+    print()
+    paper = [[*_row(a)[:3], "" if a.needs is not None else a.why] for a in plan.paper.values()]
+    print(table(["in the paper", "parameters", _ASKED[plan.found], ""], paper, "llrl"))
+    if plan.cohorts > 1:
+        print(f"\nA device keeps one of {plan.cohorts} cohorts, which tells it apart from others; see --max-cohorts.")
+    for path in (args.save, args.chart):
+        if path is not None:
+            print(f"\nwrote {path}")
+
+
+def _row(one: "Alternative") -> list[str]:
+    needs = (
+        "-" if one.needs is None else f"{float(f'{one.needs:.3g}'):,.0f}" if one.needs >= 100 else f"{one.needs:.3g}"
+    )
+    return [one.mechanism, one.parameters, needs, one.why]

@@ -1,0 +1,100 @@
+"""`deniable plan`: the table, JSON, the chart, the saved survey, and how it ends when it cannot be done."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import deniable as dn
+from deniable.cli import main
+
+ASKED = ["plan", "--symbols", "8", "--n", "1e5", "--max-l1", "0.05"]
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def ended(capsys: pytest.CaptureFixture[str], status: int, *argv: str) -> str:
+    assert main(argv) == status
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    return captured.err.removeprefix("deniable: ").rstrip("\n")
+
+
+def test_the_table_says_what_was_found_what_lost_and_what_the_paper_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(ASKED) == 0
+    out = capsys.readouterr().out
+    plan = dn.plan(symbols=8, n=100_000, max_l1=0.05)
+    assert f"{plan.epsilon:g} (found)" in out
+    for words in ("l1 loss", "largest error of a symbol", "smallest share that shows", "in 90 % of surveys"):
+        assert words in out
+    for one in (*plan.alternatives, *plan.paper.values()):
+        assert one.mechanism in out
+    assert plan.alternatives[0].why in out
+    assert f"the worst of {len(plan.shapes)} shapes for this error" in out
+
+
+def test_json_is_the_plan_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*ASKED, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == dn.plan(symbols=8, n=100_000, max_l1=0.05).to_json()
+
+
+def test_the_survey_and_the_chart_are_written(capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["plan", "--candidates", "a,b,c,d,e,f", "--n", "50000", "--epsilon", "1/2", "--name", "homepage"]
+    argv += ["--save", "survey.json", "--chart", "plan.json"]
+    assert main(argv) == 0
+    out = capsys.readouterr().out
+    assert "wrote survey.json" in out
+    assert "wrote plan.json" in out
+    survey = dn.Survey.load("survey.json")
+    assert (survey.name, survey.epsilon, survey.alphabet.is_open) == ("homepage", 0.5, True)
+    assert json.loads(Path("plan.json").read_text())["layer"]
+    assert f"A device keeps one of {survey.cohorts} cohorts" in out
+    refused = ended(capsys, 2, *argv)
+    assert refused == "survey.json exists already; clients may be using it, so name another file or pass --force"
+    assert main([*argv, "--force"]) == 0
+
+
+def test_shares_come_from_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("shares.txt").write_text("0.7\n0.2\n0.1\n")
+    assert main(["plan", "--symbols", "a,b,c", "--n", "1e4", "--epsilon", "1", "--shape-file", "shares.txt"]) == 0
+    assert "Answers are taken to be as given; " in capsys.readouterr().out
+
+
+def test_what_must_show_depends_on_no_shape(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--symbols", "8", "--epsilon", "1", "--visible", "0.02"]) == 0
+    assert "which matters for the losses alone" in capsys.readouterr().out
+
+
+def test_a_plan_that_cannot_be_kept_ends_with_one_and_says_what_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    said = ended(capsys, 1, "plan", "--symbols", "8", "--n", "100", "--max-l1", "0.01")
+    assert "for 100 people, even at epsilon 12, got 0.01; it takes about" in said
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["--n", "1e5"], "symbols (a closed alphabet) or candidates"),
+        (["--symbols", "4"], "two of n, epsilon and an error"),
+        (["--symbols", "4", "--n", "100", "--max-l1", "x"], "max_l1 must be a number, got str"),
+        (["--symbols", "4", "--n", "100", "--epsilon", "x"], "epsilon must be a positive finite number"),
+        (["--symbols", "4", "--shape", "zipf", "--shape-file", "x"], "--shape and --shape-file must not both be given"),
+        (["--symbols", "4", "--shape-file", "nosuch"], "nosuch cannot be read: no such file or directory"),
+        (["--symbols", "4", "--n", "100", "--epsilon", "1", "--chart", "x.doc"], "--chart must end in .svg"),
+        (["--symbols", "a,,b", "--n", "100", "--epsilon", "1"], "--symbols must not hold empty symbols"),
+    ],
+)
+def test_bad_arguments_end_with_one_sentence(
+    capsys: pytest.CaptureFixture[str], argv: list[str], sentence: str
+) -> None:
+    if argv == ["--n", "1e5"]:
+        argv = [*argv, "--epsilon", "1"]
+    assert sentence in ended(capsys, 2, "plan", *argv)
+
+
+def test_a_file_of_other_things_is_no_shape(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("shares.txt").write_text("many\nfew\n")
+    said = ended(capsys, 2, "plan", "--symbols", "a,b", "--n", "100", "--epsilon", "1", "--shape-file", "shares.txt")
+    assert said == "shares.txt must hold one share a line, got something else"

@@ -9,7 +9,7 @@ import platform
 import sys
 from pathlib import Path
 
-from benchmarks import clients, columns, decoding, reproducing, simulating
+from benchmarks import clients, columns, decoding, planning, reproducing, simulating
 from benchmarks.measure import Line
 
 ROOMS = {
@@ -17,6 +17,7 @@ ROOMS = {
     "columns": columns,
     "simulating": simulating,
     "decoding": decoding,
+    "planning": planning,
     "reproducing": reproducing,
 }
 

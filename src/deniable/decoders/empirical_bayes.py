@@ -27,11 +27,11 @@ from deniable.errors import DecodeError
 from deniable.tally import Tally
 from deniable.theory.covariance import inversion_variances
 
-__all__ = ["EmpiricalBayes", "shrink"]
+__all__ = ["ENOUGH", "FEW", "EmpiricalBayes", "shrink"]
 
 Floats = npt.NDArray[np.float64]
 
-_FEW, _ENOUGH = 8, 24  # symbols up to which nothing can be learned from the others, and from which it can
+FEW, ENOUGH = 8, 24  # symbols up to which nothing can be learned from the others, and from which it can
 _DENSE_AT_MOST = 512  # unknowns up to which the regression is inverted; beyond, its diagonal is that of random hashing
 _LOOSE = 0.03  # unknowns an equation below which symbols hardly disturb each other: one round is enough
 _ROUNDS = 6  # where equations are scarce, half as many where they are not, twice where they are too few
@@ -93,7 +93,7 @@ class EmpiricalBayes(Decoder):
 
     def _cohorts(self, tally: Tally, design: Design, raw: Floats) -> Floats:
         regression = _Regression(tally, design, self.loss)
-        if regression.size <= _FEW:
+        if regression.size <= FEW:
             return project(WeightedLeastSquares().solve([tally], design)[0].values)
         return regression.settle(project(raw))
 
@@ -105,14 +105,14 @@ def shrink(seen: Observations, loss: str = "l1", total: float = 1.0) -> Floats:
     >>> shrink(Observations(noisy, np.full(40, 4e-4), 0.0)).round(2)[:4]
     array([0.03, 0.02, 0.03, 0.02])
     """
-    return _answer(seen, posterior(seen) if len(seen.values) > _FEW else None, loss, total)
+    return _answer(seen, posterior(seen) if len(seen.values) > FEW else None, loss, total)
 
 
 def _answer(seen: Observations, known: Posterior | None, loss: str, total: float) -> Floats:
     projected = total * project(seen.values / total) if total > 0 else np.zeros_like(seen.values)
     if known is None or total <= 0:
         return projected
-    trust = min((len(projected) - _FEW) / (_ENOUGH - _FEW), 1.0)
+    trust = min((len(projected) - FEW) / (ENOUGH - FEW), 1.0)
     found = total * project(known.means / total)
     if loss == "l1":
         # Means forgive a prior that is a little off; the more shares are zero, the more they smear.

@@ -17,11 +17,16 @@ Orders are fixed pseudo-random ones over the sorted observations: the answer dep
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Observations", "Posterior", "posterior"]
+if TYPE_CHECKING:
+    import scipy.sparse
+
+__all__ = ["Observations", "Posterior", "Prior", "learned", "posterior"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -63,6 +68,17 @@ class Observations:
         poisson = centre / self.slope * (np.log1p(excess) - excess)
         return np.asarray(np.where(counted, poisson, -(shares + shift) / self.slope))
 
+    @cached_property
+    def likelihood(self) -> tuple[Floats, Floats, Floats]:
+        """Places where each share can be, its likelihood there with the weight of the place, and that of zero.
+
+        Both carry one common factor; that of the places is about densities of log p.
+        """
+        places, widths = self.nodes()
+        inside, at_zero = self.log_likelihood(places), self.log_likelihood(np.zeros((len(places), 1)))[:, 0]
+        top = np.maximum(inside.max(axis=1), at_zero)
+        return places, np.exp(inside - top[:, None]) * widths / places, np.exp(at_zero - top)
+
     def nodes(self) -> tuple[Floats, Floats]:
         """Where the posterior of each share can be, and the weights of the midpoint rule there."""
         t = (np.arange(_NODES) + 0.5) / _NODES
@@ -98,26 +114,61 @@ class Posterior:
 
         Of all vectors with that sum it has the smallest expected l1 distance to the shares.
         """
-        ladder = np.concatenate([self.zero[:, None], self.zero[:, None] + self.masses.cumsum(axis=1)], axis=1)
-        ladder[:, 1:] -= self.masses / 2  # a node's mass lies around it
-        steps = np.concatenate([np.zeros((len(self.zero), 1)), self.places], axis=1)
-        rows, last = np.arange(len(ladder)), ladder.shape[1] - 1
+        found = self.at(self.level(total))
+        reached = float(found.sum())
+        return found * (total / reached) if reached > 0 else np.full(len(found), total / len(found))
 
-        def at(level: float) -> Floats:
-            above = (ladder <= level).sum(axis=1)
-            j = np.clip(above, 1, last)
-            low, high = ladder[rows, j - 1], ladder[rows, j]
-            part = np.clip((level - low) / np.maximum(high - low, 1e-300), 0.0, 1.0)
-            found = steps[rows, j - 1] + part * (steps[rows, j] - steps[rows, j - 1])
-            return np.asarray(np.where(above == 0, 0.0, found))
-
+    def level(self, total: float) -> float:
+        """The level at which the quantiles add up to `total`, or the highest."""
         low, high = 0.0, 1.0
         for _ in range(50):
             level = (low + high) / 2
-            low, high = (level, high) if at(level).sum() < total else (low, level)
-        found = at((low + high) / 2)
-        reached = float(found.sum())
-        return found * (total / reached) if reached > 0 else np.full(len(found), total / len(found))
+            low, high = (level, high) if self.at(level).sum() < total else (low, level)
+        return (low + high) / 2
+
+    def at(self, level: float) -> Floats:
+        """The quantile of every share at one level."""
+        ladder, steps = self._ladder
+        rows, last = np.arange(len(ladder)), ladder.shape[1] - 1
+        above = (ladder <= level).sum(axis=1)
+        j = np.clip(above, 1, last)
+        low, high = ladder[rows, j - 1], ladder[rows, j]
+        part = np.clip((level - low) / np.maximum(high - low, 1e-300), 0.0, 1.0)
+        found = steps[rows, j - 1] + part * (steps[rows, j] - steps[rows, j - 1])
+        return np.asarray(np.where(above == 0, 0.0, found))
+
+    @cached_property
+    def _ladder(self) -> tuple[Floats, Floats]:
+        """The distribution function of every share, and the places where it is known."""
+        ladder = np.concatenate([self.zero[:, None], self.zero[:, None] + self.masses.cumsum(axis=1)], axis=1)
+        ladder[:, 1:] -= self.masses / 2  # a node's mass lies around it
+        steps = np.concatenate([np.zeros((len(self.zero), 1)), self.places], axis=1)
+        return ladder, steps
+
+
+@dataclass(frozen=True)
+class Prior:
+    """How shares are spread: families with the trust in each, its atom at zero and its density of log p on a grid."""
+
+    logs: Floats
+    trust: Floats
+    zeros: Floats
+    densities: Floats  # (families, len(logs))
+
+    def posterior(self, seen: Observations) -> Posterior:
+        """What is known about shares that were observed so."""
+        places, likelihood, at_zero = seen.likelihood
+        logs = np.log(places)
+        masses, zero = np.zeros_like(places), np.zeros(len(at_zero))
+        for part, atom, density in zip(self.trust, self.zeros, self.densities, strict=True):
+            if part == 0:
+                continue
+            some = likelihood * np.interp(logs, self.logs, density)
+            none = at_zero * atom
+            scale = part / np.maximum(some.sum(axis=1) + none, 1e-300)
+            masses += some * scale[:, None]
+            zero += none * scale
+        return Posterior(places, masses, zero)
 
 
 def posterior(seen: Observations) -> Posterior:
@@ -129,42 +180,51 @@ def posterior(seen: Observations) -> Posterior:
     >>> bool(np.abs(found.means - shares).sum() < np.abs(noise).sum() / 2)
     True
     """
-    size = len(seen.values)
-    places, widths = seen.nodes()
-    log_places = np.log(places)
-    inside, at_zero = seen.log_likelihood(places), seen.log_likelihood(np.zeros((size, 1)))[:, 0]
-    top = np.maximum(inside.max(axis=1), at_zero)
-    # Densities are those of log p, so the likelihood carries the 1 / p.
-    likelihood = np.exp(inside - top[:, None]) * widths / places
-    at_zero = np.exp(at_zero - top)
+    return learned(seen).posterior(seen)
+
+
+def learned(seen: Observations, *, fitted: int = _FITTED, orders: int = _ORDERS) -> Prior:
+    """The prior that these observations suggest, from `fitted` of them at most, visited in so many orders.
+
+    >>> prior = learned(Observations(np.full(40, 1 / 40), np.full(40, 1e-6), 0.0))
+    >>> float(np.exp(prior.logs[np.argmax(prior.trust @ prior.densities)]).round(3))
+    0.025
+    """
+    places, likelihood, at_zero = seen.likelihood
+    size = len(at_zero)
     order = np.argsort(seen.values, kind="stable")
-    if size > _FITTED:
-        order = order[np.linspace(0, size - 1, _FITTED).astype(np.intp)]
+    if size > fitted:
+        order = order[np.linspace(0, size - 1, fitted).astype(np.intp)]
     bumps = _families(seen)
-    lowest, highest = bumps[0][0][0] - 5, bumps[0][0][-1] + 5
-    fine = np.linspace(lowest, highest, 2048)
+    logs = np.linspace(bumps[0][0][0] - 5, bumps[0][0][-1] + 5, 2048)
+    spread = _on_grid(np.log(places[order]), likelihood[order], logs)
     evidences, zeros, densities = [], [], []
     for centres, taus in bumps:
-        rows = [_bump_weights(likelihood[part], log_places[part], centres, taus) for part in _parts(order)]
-        table = np.concatenate([at_zero[order, None], np.concatenate(rows)], axis=1) + 1e-300
-        shape = _bumps(fine, centres, taus)
-        for weights, evidence in _fitted(table, taus):
+        shape = _bumps(logs, centres, taus)
+        table = np.concatenate([at_zero[order, None], spread @ shape], axis=1) + 1e-300
+        for weights, evidence in _fitted(table, taus, orders):
             evidences.append(evidence)
             zeros.append(weights[0])
             densities.append(shape @ weights[1:])
     trust = np.exp(np.array(evidences) - max(evidences))
     trust[trust < 1e-6 * trust.sum()] = 0.0
-    trust /= trust.sum()
-    masses, zero = np.zeros_like(places), np.zeros(size)
-    for part, atom, density in zip(trust, zeros, densities, strict=True):
-        if part == 0:
-            continue
-        some = likelihood * np.interp(log_places, fine, density)
-        none = at_zero * atom
-        scale = part / (some.sum(axis=1) + none)
-        masses += some * scale[:, None]
-        zero += none * scale
-    return Posterior(places, masses, zero)
+    return Prior(logs, trust / trust.sum(), np.array(zeros), np.array(densities))
+
+
+def _on_grid(logs: Floats, likelihood: Floats, grid: Floats) -> "scipy.sparse.csr_array":
+    """The likelihood of each observation, shared out between the two points of the grid beside each of its places.
+
+    So its sum with any function on the grid is that with the function's linear interpolation.
+    """
+    from scipy import sparse
+
+    at = np.clip((logs - grid[0]) / (grid[1] - grid[0]), 0.0, len(grid) - 1.0)
+    left = np.minimum(at.astype(np.int32), len(grid) - 2)
+    part = at - left
+    index = np.stack([left, left + 1], axis=2).reshape(len(logs), -1)
+    values = np.stack([likelihood * (1 - part), likelihood * part], axis=2).reshape(len(logs), -1)
+    pointers = np.arange(0, index.size + 1, index.shape[1])
+    return sparse.csr_array((values.ravel(), index.ravel(), pointers), shape=(len(logs), len(grid)))
 
 
 def _families(seen: Observations) -> list[tuple[Floats, Floats]]:
@@ -190,25 +250,16 @@ def _families(seen: Observations) -> list[tuple[Floats, Floats]]:
     return found
 
 
-def _parts(order: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
-    return np.array_split(order, max(1, len(order) // 128))
-
-
 def _bumps(logs: Floats, centres: Floats, taus: Floats) -> Floats:
     z = (logs[..., None] - centres) / taus
     return np.asarray(np.exp(-0.5 * z * z) / (taus * np.sqrt(2 * np.pi)))
 
 
-def _bump_weights(likelihood: Floats, logs: Floats, centres: Floats, taus: Floats) -> Floats:
-    """How likely each observation is under each bump, shape (S, K)."""
-    return np.asarray((likelihood[:, None, :] @ _bumps(logs, centres, taus))[:, 0])
-
-
-def _fitted(table: Floats, taus: Floats) -> list[tuple[Floats, float]]:
+def _fitted(table: Floats, taus: Floats, turns: int) -> list[tuple[Floats, float]]:
     """The weights of atom and bumps from each first belief about the atom, and the log evidence of that belief."""
-    orders = np.tile(_fixed_orders(len(table)), (len(_ATOMS), 1))
+    orders = np.tile(_fixed_orders(len(table), turns), (len(_ATOMS), 1))
     starts = [np.append(atom, (1 - atom) * taus / taus.sum()) for atom in _ATOMS]
-    weights = np.repeat(starts, _ORDERS, axis=0)
+    weights = np.repeat(starts, turns, axis=0)
     evidence = np.zeros(len(weights))
     for step in range(len(table)):
         pulled = weights * table[orders[:, step]]
@@ -218,9 +269,8 @@ def _fitted(table: Floats, taus: Floats) -> list[tuple[Floats, float]]:
         weights *= 1 - gain
         weights += pulled * (gain / total)[:, None]
     found = []
-    for mean, logs in zip(
-        weights.reshape(len(_ATOMS), _ORDERS, -1).mean(axis=1), evidence.reshape(len(_ATOMS), _ORDERS), strict=True
-    ):
+    means, evidences = weights.reshape(len(_ATOMS), turns, -1).mean(axis=1), evidence.reshape(len(_ATOMS), turns)
+    for mean, logs in zip(means, evidences, strict=True):
         top = float(logs.max())
         found.append((_refined(table, mean), top + float(np.log(np.exp(logs - top).mean()))))
     return found
@@ -234,10 +284,10 @@ def _refined(table: Floats, weights: Floats) -> Floats:
     return weights
 
 
-def _fixed_orders(size: int) -> npt.NDArray[np.intp]:
+def _fixed_orders(size: int, count: int = _ORDERS) -> npt.NDArray[np.intp]:
     """A few orders of `size` things that look random and never change (splitmix64)."""
-    words = np.arange(1, size * _ORDERS + 1, dtype=np.uint64)
+    words = np.arange(1, size * count + 1, dtype=np.uint64)
     words *= np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.argsort((words ^ (words >> np.uint64(31))).reshape(_ORDERS, size), axis=1, kind="stable")
+    return np.argsort((words ^ (words >> np.uint64(31))).reshape(count, size), axis=1, kind="stable")

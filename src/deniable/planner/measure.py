@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from deniable.decoders import decode_all
+from deniable.decoders.empirical_bayes import FEW
 from deniable.lab.streams import stream_of
 from deniable.mechanisms import Subset
 from deniable.planner.proxy import METRICS, Losses, losses_of
@@ -14,9 +15,9 @@ from deniable.survey import Projective, Survey, Symbol
 
 __all__ = ["measured", "repeats_for"]
 
-_BUDGET = 400.0  # milliseconds of one measurement, roughly; a count and not a clock, so that answers repeat
+_BUDGET = 500.0  # milliseconds of one measurement, roughly; a count and not a clock, so that answers repeat
 _REPEATS = (2, 3000)
-_TOO_LONG = 1500.0  # milliseconds of one repeat past which the prediction has to do
+_TOO_LONG = 2500.0  # milliseconds of one repeat past which the prediction has to do
 _BATCH = 50
 
 
@@ -36,6 +37,10 @@ def repeats_for(survey: Survey, size: int) -> int:
     else:
         # Tables of cells, counters, and the fingerprints of an open survey's candidates.
         each = 1.0 + 2e-5 * size * survey.cohorts * survey.hashes + 2e-4 * survey.cohorts * survey.columns + 4e-3 * size
+    if size > FEW:  # the prior is learned anew for each
+        each += 15 + 0.03 * min(size, 3000)
+        if survey.encoding.shared is None:  # in several rounds
+            each += 60 + 4e-4 * size * survey.cohorts
     low, high = _REPEATS
     return 0 if each > _TOO_LONG else int(min(max(_BUDGET / each, low), high))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import deniable as dn
-from tests.collector import collecting
+from tests.failing_collector import collecting
 
 # Every report is randomised again, so a report that was made anew would differ.
 SURVEY = dn.krappor(symbols=["a", "b"] + [f"other {i}" for i in range(62)], epsilon=8, epsilon_report=4)

@@ -12,7 +12,7 @@ import deniable as dn
 from deniable.client import Delivery, Refusal, Waiting
 from deniable.client import delivery as room
 from deniable.client.delivery import _seconds
-from tests.collector import Fault, collecting
+from tests.failing_collector import Fault, collecting
 
 SURVEY = dn.orr(epsilon=1, epsilon_report="1/2", cells=8, cohorts=500, seed=bytes(16))
 PROBLEM = json.dumps({"title": "Bad request", "detail": "the survey\n is closed" + "!" * 400}).encode()

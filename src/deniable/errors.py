@@ -13,6 +13,7 @@
         DeliveryError          a collector that does not take reports, or an address that is none
         AuditError             a client under audit that cannot be asked, or does not answer
         PlanError              a plan that no survey can keep; says what it would take
+        StoreError             a collector's store that is foreign, damaged, in use, or cannot be written
 
 Each is also a `ValueError`, so `except ValueError` catches them all. Messages read
 `<name> must <rule>, got <value>; <next step>`, and nothing that has seen a true answer is ever put in one.
@@ -27,6 +28,7 @@ __all__ = [
     "DeniableError",
     "PlanError",
     "StateError",
+    "StoreError",
     "SurveyError",
     "TallyError",
     "TallyMismatch",
@@ -95,3 +97,7 @@ class PlanError(DeniableError):
         super().__init__(message)
         self.least = least
         self.people = people or {}
+
+
+class StoreError(DeniableError):
+    """A collector's store is foreign, damaged, in use by another process, or cannot be written."""

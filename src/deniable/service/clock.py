@@ -1,0 +1,70 @@
+"""Time as the collector knows it: days and windows, nothing finer is ever stored.
+
+A window is named by the hour it starts at, counted from 1970 in UTC. Weeks start on Monday.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from deniable.errors import StoreError
+
+__all__ = ["WINDOWS", "Clock", "hour_of", "label", "window_of"]
+
+WINDOWS = ("hour", "day", "week")
+_HOURS = {"hour": 1, "day": 24, "week": 168}
+_MONDAY = 4 * 24  # 1970-01-05
+_STEP = 3600.0
+
+
+class Clock:
+    """The wall clock, watched by one that cannot be set: a jump of an hour or more is noticed and kept in mind.
+
+    Nothing may be forgotten on the word of a clock that has jumped (a day's ids, an old window), because it may jump
+    back; `trusted` says whether it may.
+    """
+
+    def __init__(self, wall: Callable[[], float] = time.time, steady: Callable[[], float] = time.monotonic) -> None:
+        self._wall, self._steady = wall, steady
+        self._offset = wall() - steady()
+        self.trusted = True
+
+    def hours(self) -> int:
+        """Whole hours since 1970."""
+        now = self._wall()
+        if abs(now - self._steady() - self._offset) >= _STEP:
+            self.trusted = False
+        return int(now // 3600)
+
+    def day(self) -> int:
+        """Whole days since 1970."""
+        return self.hours() // 24
+
+
+def window_of(kind: str, hours: int) -> int:
+    """The first hour of the window that an hour falls in.
+
+    >>> label(window_of("week", hour_of("2026-11-15T14")))
+    '2026-11-09T00'
+    """
+    size = _HOURS[kind]
+    start = _MONDAY if kind == "week" else 0
+    return (hours - start) // size * size + start
+
+
+def label(hours: int) -> str:
+    """An hour as text: 2026-11-15T14."""
+    return datetime.fromtimestamp(hours * 3600, UTC).strftime("%Y-%m-%dT%H")
+
+
+def hour_of(text: str) -> int:
+    """The hour that a text names: 2026-11-15T14, or 2026-11-15 for its first hour.
+
+    >>> hour_of("1970-01-02")
+    24
+    """
+    try:
+        form = "%Y-%m-%dT%H" if "T" in text else "%Y-%m-%d"
+        return int(datetime.strptime(text, form).replace(tzinfo=UTC).timestamp() // 3600)
+    except (ValueError, OverflowError):
+        raise StoreError(f"a time must be like 2026-11-15 or 2026-11-15T14, in UTC, got {text[:40]!r}") from None

@@ -1,0 +1,173 @@
+"""Packed reports by the thousand: which of them this survey can have sent, and what they add to its counts.
+
+The same rules as `Report.unpack`, on whole arrays; `tests/contracts/test_service_records.py` holds the two together.
+A tally is one vector here: the counts of every (cohort, column), after the reports of every cohort where a report does
+not hit exactly one column.
+"""
+
+import zlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import StoreError
+from deniable.reports import WIRE_VERSION, cohort_bytes
+from deniable.survey import Survey
+from deniable.tally import Tally
+
+__all__ = ["REASONS", "Shape", "add_packed", "pack_counts"]
+
+# Why a report is refused; its place in this list is its code, and 0 and 1 are no refusals.
+REASONS = (
+    "accepted",
+    "duplicate",
+    "version",
+    "survey",
+    "cohort",
+    "response",
+    "length",
+    "id",
+    "report",
+    "day",
+    "too_old",
+    "too_early",
+    "quota",
+)
+_CODE = {reason: code for code, reason in enumerate(REASONS)}
+_HEAD = 9
+_BITS_AT_ONCE = 1 << 24
+
+Bytes = npt.NDArray[np.uint8]
+Vector = npt.NDArray[np.int64]
+
+
+class Shape:
+    """What one survey's packed reports look like.
+
+    >>> import deniable as dn
+    >>> survey = dn.krr(symbols=4, epsilon=1)
+    >>> shape = Shape(survey)
+    >>> good, bad = dn.Report(survey, 0, b"\\x02").pack(), b"\\x01" * 10
+    >>> rows = np.frombuffer(good + bad, np.uint8).reshape(2, shape.length)
+    >>> [REASONS[code] for code in shape.check(rows)]
+    ['accepted', 'survey']
+    >>> shape.count(rows[:1])
+    (array([2]), array([1]))
+    """
+
+    def __init__(self, survey: Survey) -> None:
+        mechanism = survey.mechanism
+        self.survey = survey
+        self.cohorts, self.columns = survey.cohorts, survey.columns
+        self.one_column, self.hits = mechanism.one_column, mechanism.hits
+        self.payload = _HEAD + cohort_bytes(survey)
+        self.length = self.payload + mechanism.payload_bytes
+        self.outputs = mechanism.outputs
+        self.spare = 8 * mechanism.payload_bytes - self.columns
+        self.offset = 0 if self.one_column else self.cohorts
+        self.size = self.offset + self.cohorts * self.columns
+        self._head = np.frombuffer(bytes([WIRE_VERSION]) + bytes.fromhex(survey.digest[:16]), np.uint8)
+
+    def check(self, rows: Bytes) -> Bytes:
+        """A code for each row of packed reports: 0, or the place of the reason in `REASONS`."""
+        codes = np.zeros(len(rows), np.uint8)
+        wrong = self._wrong_response(rows[:, self.payload :])
+        if wrong is not None:
+            codes[wrong] = _CODE["response"]
+        if self.cohorts > 1:
+            codes[_integers(rows[:, _HEAD : self.payload]) >= self.cohorts] = _CODE["cohort"]
+        head = rows[:, :_HEAD] != self._head
+        if head.any():
+            codes[head[:, 1:].any(axis=1)] = _CODE["survey"]
+            codes[head[:, 0]] = _CODE["version"]
+        return codes
+
+    def _wrong_response(self, payloads: Bytes) -> npt.NDArray[np.bool_] | None:
+        if self.one_column:
+            return _integers(payloads) >= self.outputs
+        wrong = payloads[:, -1] >> np.uint8(8 - self.spare) != 0 if self.spare else None
+        if self.hits is not None:
+            miscounted = np.bitwise_count(payloads).sum(axis=1, dtype=np.int64) != self.hits
+            wrong = miscounted if wrong is None else wrong | miscounted
+        return wrong
+
+    def count(self, rows: Bytes) -> tuple[Vector, Vector]:
+        """What good rows add to the vector of counts: places, in order, and how often each was hit."""
+        cohorts = _integers(rows[:, _HEAD : self.payload])
+        if self.one_column:
+            return _histogram(cohorts * self.columns + _integers(rows[:, self.payload :]), self.size)
+        places, counts = _histogram(cohorts, self.cohorts)
+        total: Vector | None = np.zeros(self.size, np.int64) if self.size <= 1 << 20 else None
+        found: list[Vector] = []
+        step = max(1, _BITS_AT_ONCE // self.columns)
+        for start in range(0, len(rows), step):
+            block = rows[start : start + step, self.payload :]
+            bits = np.unpackbits(block, axis=1, count=self.columns, bitorder="little")
+            person, column = np.nonzero(bits)
+            flat = self.offset + cohorts[start : start + step][person] * self.columns + column
+            if total is None:
+                found.append(flat)
+            else:
+                total += np.bincount(flat, minlength=self.size)
+        if total is None:
+            more, often = _histogram(np.concatenate(found), self.size)
+        else:
+            more = np.flatnonzero(total)
+            often = total[more]
+        return np.concatenate([places, more]), np.concatenate([counts, often])
+
+    def tally(self, vector: Vector) -> Tally:
+        """The vector of counts as a tally, which checks that some set of reports could have produced it."""
+        counts = vector[self.offset :].reshape(self.cohorts, self.columns)
+        reports = vector[: self.cohorts] if self.offset else counts.sum(axis=1)
+        return Tally(self.survey, counts, reports)
+
+    def vector(self, tally: Tally) -> Vector:
+        """The counts of a tally as one vector."""
+        counts = tally.counts.ravel()
+        return np.concatenate([tally.reports, counts]) if self.offset else counts.copy()
+
+
+def _integers(rows: Bytes) -> Vector:
+    """Each row as a little-endian integer; rows of no bytes are 0."""
+    value = np.zeros(len(rows), np.int64)
+    for place in range(rows.shape[1]):
+        value |= rows[:, place].astype(np.int64) << np.int64(8 * place)
+    return value
+
+
+def _histogram(flat: Vector, size: int) -> tuple[Vector, Vector]:
+    if size <= max(4096, 4 * len(flat)):
+        counts = np.bincount(flat, minlength=0).astype(np.int64)
+        places = np.flatnonzero(counts)
+        return places, counts[places]
+    places, counts = np.unique(flat, return_counts=True)
+    return places, counts.astype(np.int64)
+
+
+def pack_counts(size: int, places: Vector, counts: Vector) -> bytes:
+    """Counts as bytes, sparse or whole, whichever is shorter; what is nearly empty costs nearly nothing."""
+    if 12 * len(places) < 8 * size:
+        return b"S" + places.astype("<u4").tobytes() + counts.astype("<i8").tobytes()
+    vector = np.zeros(size, "<i8")
+    vector[places] = counts
+    return b"Z" + zlib.compress(vector.tobytes(), 1)
+
+
+def add_packed(vector: Vector, packed: Any) -> None:
+    """Add what `pack_counts` wrote to a vector of counts; damaged bytes are refused, not added."""
+    data = bytes(packed)
+    try:
+        if data[:1] == b"S":
+            found, rest = divmod(len(data) - 1, 12)
+            if rest:
+                raise ValueError
+            places = np.frombuffer(data, "<u4", found, 1)
+            np.add.at(vector, places, np.frombuffer(data, "<i8", found, 1 + 4 * found))
+        elif data[:1] == b"Z":
+            vector += np.frombuffer(zlib.decompress(data[1:]), "<i8").reshape(vector.shape)
+        else:
+            raise ValueError
+    except (ValueError, IndexError, zlib.error):
+        raise StoreError("stored counts must be readable; the store is damaged, restore a backup") from None

@@ -1,0 +1,249 @@
+"""The embedded store: one directory, one writing process, every commit on disk before it is acknowledged.
+
+Ids are appended as they come, sixteen bytes each in rows of one commit, and never looked up on disk: the set of open
+ids is in memory (`seen`), built from those rows at the start. Rows are sorted inside, so that what is stored does not
+say which id came with which report.
+"""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import StoreError
+from deniable.service.entries import Entry
+from deniable.service.seen import Prints, Seen
+from deniable.service.store import Bools, Cursor, Ids, Session, Store, Unavailable
+
+__all__ = ["FILE", "SQLiteStore"]
+
+FILE = "collector.sqlite"
+_WAIT = 2.0  # seconds for another process that holds the database
+
+# What goes away by itself or when somebody makes room. After anything else the state on disk is not known.
+_PASSING = {
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_BUSY: "the database is locked by another process",
+    sqlite3.SQLITE_LOCKED: "the database is locked by another process",
+    sqlite3.SQLITE_READONLY: "the disk can only be read",
+}
+
+
+class _Connection(Session):
+    def __init__(self, raw: sqlite3.Connection) -> None:
+        self.raw = raw
+
+    def run(self, sql: str, values: Sequence[object] = ()) -> Cursor:
+        return self.raw.execute(sql, values)
+
+
+class SQLiteStore(Store):
+    """A store in a directory. Without `write` it may be opened beside the process that writes.
+
+    >>> import tempfile, deniable as dn
+    >>> from deniable.service.entries import Rules, Upload
+    >>> survey = dn.krr(symbols=["a", "b"], epsilon=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = SQLiteStore(folder)
+    ...     entry, _ = store.create(survey, Rules())
+    ...     upload = Upload(entry, bytes(16) + dn.Report(survey, 0, b"\\x01").pack())
+    ...     found = [store.write([upload], hours=480_000) for _ in range(2)]
+    ...     print(*found, store.tally(entry).n)
+    ...     store.close()
+    [Outcome(accepted=1, duplicate=0, refused=())] [Outcome(accepted=0, duplicate=1, refused=())] 1
+    """
+
+    kind = "sqlite"
+    TABLES: ClassVar[tuple[str, ...]] = (
+        "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+        "CREATE TABLE IF NOT EXISTS survey (key INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT UNIQUE NOT NULL, "
+        "body TEXT NOT NULL, rules TEXT NOT NULL, closed INTEGER NOT NULL, floor INTEGER NOT NULL)",
+        "CREATE TABLE IF NOT EXISTS delta (seq INTEGER PRIMARY KEY, survey INTEGER NOT NULL, win INTEGER NOT NULL, "
+        "counts BLOB, counters TEXT NOT NULL)",
+        "CREATE TABLE IF NOT EXISTS tally (survey INTEGER, win INTEGER, counts BLOB, counters TEXT NOT NULL, "
+        "PRIMARY KEY (survey, win))",
+        "CREATE TABLE IF NOT EXISTS shard (source TEXT, survey INTEGER, win INTEGER, counts BLOB, "
+        "counters TEXT NOT NULL, PRIMARY KEY (source, survey, win))",
+        "CREATE TABLE IF NOT EXISTS token (hash TEXT PRIMARY KEY, survey INTEGER NOT NULL, kind TEXT NOT NULL, "
+        "quota INTEGER, used INTEGER NOT NULL, name TEXT NOT NULL)",
+        "CREATE TABLE IF NOT EXISTS ids (survey INTEGER NOT NULL, day INTEGER NOT NULL, ids BLOB NOT NULL)",
+    )
+
+    def __init__(self, folder: str | os.PathLike[str], *, write: bool = True) -> None:
+        super().__init__()
+        self.folder, self.path = Path(folder), Path(folder) / FILE
+        self.broken: str | None = None
+        self._lock: int | None = None
+        self._fresh: list[tuple[Entry, Ids, npt.NDArray[np.int64], Prints]] = []
+        self._stale = 0
+        if not write:
+            if not self.path.exists():
+                raise StoreError(f"{self.folder} must be a store, got no {FILE} in it")
+            return
+        self._take_lock()
+        try:
+            self._connection = self._connect()
+            with self.writing() as session:
+                self._prepare(session)
+            self._load()
+        except (sqlite3.Error, Unavailable) as problem:
+            self._give_lock()
+            raise StoreError(f"{self.path} must be a sound store: {problem}; restore a backup") from None
+        except BaseException:
+            self._give_lock()
+            raise
+
+    def _take_lock(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._give_lock()
+            raise StoreError(
+                f"{self.folder} must have one writing process, got a second; for several use PostgreSQL or a store each"
+            ) from None
+
+    def _give_lock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _connect(self) -> _Connection:
+        raw = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+        raw.execute("PRAGMA journal_mode = WAL")
+        raw.execute("PRAGMA synchronous = FULL")  # a commit is on disk, not only handed to the system
+        raw.execute("PRAGMA secure_delete = FAST")
+        raw.execute("PRAGMA journal_size_limit = 67108864")
+        os.chmod(self.path, 0o600)
+        return _Connection(raw)
+
+    def _load(self) -> None:
+        """Build the set of open ids from disk."""
+        self._seen, self._stale = Seen(), 0
+        rows = self._connection.raw.execute("SELECT survey, ids FROM ids ORDER BY survey")
+        waiting: list[bytes] = []
+        size, current = 0, None
+        for survey, ids in rows:
+            if survey != current or size >= 1 << 20:
+                self._remember(current, waiting)
+                waiting, size, current = [], 0, survey
+            waiting.append(ids)
+            size += len(ids)
+        self._remember(current, waiting)
+
+    def _remember(self, survey: int | None, rows: list[bytes]) -> None:
+        if survey is not None and rows:
+            ids = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, 16)
+            self._seen.add(self._seen.prints(survey, ids))
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        if self.broken is not None:
+            raise Unavailable(self.broken)
+        raw = self._connection.raw
+        self._fresh.clear()
+        try:
+            raw.execute("BEGIN IMMEDIATE")
+            yield self._connection
+            self._append_ids()
+            raw.execute("COMMIT")
+        except sqlite3.Error as problem:
+            self._undo()
+            code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+            if code not in _PASSING:
+                # Whether the last commit reached the disk is not known: only a restart may trust the file again.
+                self.broken = f"the database failed: {problem}; check the disk, then restart"
+            raise Unavailable(_PASSING.get(code, self.broken)) from None
+        except BaseException:
+            self._undo()
+            raise
+        for _, _, _, prints in self._fresh:
+            self._seen.add(prints)
+        self._fresh.clear()
+
+    def _undo(self) -> None:
+        self._fresh.clear()
+        try:
+            if self._connection.raw.in_transaction:
+                self._connection.raw.execute("ROLLBACK")
+        except sqlite3.Error as problem:
+            self.broken = f"the database failed: {problem}; check the disk, then restart"
+
+    def _append_ids(self) -> None:
+        for entry, ids, days, _ in self._fresh:
+            for day in np.unique(days).tolist():
+                chosen = ids[days == day]
+                order = np.argsort(chosen.view("<u8")[:, 0])
+                self._connection.run(
+                    "INSERT INTO ids (survey, day, ids) VALUES (?, ?, ?)", [entry.key, day, chosen[order].tobytes()]
+                )
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        try:
+            raw = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", timeout=_WAIT, uri=True)
+        except sqlite3.Error as problem:
+            raise Unavailable(f"the database cannot be read: {problem}") from None
+        try:
+            raw.execute("BEGIN")
+            yield _Connection(raw)
+        except sqlite3.Error as problem:
+            raise Unavailable(f"the database cannot be read: {problem}") from None
+        finally:
+            raw.close()
+
+    def _admit(self, session: Session, entry: Entry, ids: Ids, days: npt.NDArray[np.int64]) -> Bools:
+        prints = self._seen.prints(entry.key, ids)
+        new = ~self._seen.find(prints)
+        if len(np.unique(prints[0])) < len(ids):
+            first = np.zeros(len(ids), bool)
+            first[np.unique(ids, axis=0, return_index=True)[1]] = True
+            new &= first
+        earlier = {row.tobytes() for owner, kept, _, _ in self._fresh if owner.key == entry.key for row in kept}
+        if earlier:
+            new &= np.array([row.tobytes() not in earlier for row in ids], bool)
+        self._fresh.append((entry, ids[new], days[new], (prints[0][new], prints[1][new])))
+        return new
+
+    def _forget(self, session: Session, entry: Entry, ids: Ids) -> None:
+        gone = {row.tobytes() for row in ids}
+        for place, (owner, kept, days, prints) in enumerate(self._fresh):
+            if owner.key == entry.key:
+                stay = np.array([row.tobytes() not in gone for row in kept], bool)
+                self._fresh[place] = owner, kept[stay], days[stay], (prints[0][stay], prints[1][stay])
+
+    def _drop_ids(self, session: Session, entry: Entry, before: int | None) -> None:
+        # What stays behind in memory only says "duplicate" where "too old" is said first; it goes with the next load.
+        where, values = ("", [entry.key]) if before is None else (" AND day > 0 AND day < ?", [entry.key, before])
+        gone = session.run(f"SELECT COALESCE(SUM(LENGTH(ids)), 0) FROM ids WHERE survey = ?{where}", values).fetchone()
+        session.run(f"DELETE FROM ids WHERE survey = ?{where}", values)
+        self._stale += gone[0] // 16
+
+    def purge(self, *, today: int) -> None:
+        super().purge(today=today)
+        if self._stale > 100_000 and 2 * self._stale > len(self._seen):
+            self._seen = Seen()  # given back before the new one is built
+            self._load()
+
+    def open_ids(self) -> int:
+        return len(self._seen) - self._stale
+
+    def close(self) -> None:
+        if self._lock is None:
+            return
+        if self.broken is None:
+            for entry in self.entries():
+                self.fold(entry)
+        self._connection.raw.close()
+        self._give_lock()
+
+    def limit_pages(self, pages: int) -> None:
+        """Let the database grow to so many pages and no further: a small disk, for tests of a full one."""
+        self._connection.raw.execute(f"PRAGMA max_page_count = {pages}")

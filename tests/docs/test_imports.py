@@ -29,11 +29,18 @@ ROOMS = (
     "planner",
     "audit",
     "reproduce",
+    "service",
     "cli",
 )
 DEVICE = ROOMS[:6]
 DOORS = ("__init__", "__main__")
-PACKAGES = {"numpy", "scipy", "pyarrow", "cryptography", "altair", "vl_convert"}
+PACKAGES = {"numpy", "scipy", "pyarrow", "cryptography", "altair", "vl_convert", "uvicorn", "psycopg"}
+
+# What a report passes on its way to the disk, and the rooms that it may see there.
+UPLOAD_PATH = (
+    "uploads envelope entries records seen store sqlite postgres writer requests problems clock tokens metrics"
+)
+UPLOAD_ROOMS = {"errors", "survey", "reports", "tally", "service"}
 
 
 def files() -> list[Path]:
@@ -111,6 +118,43 @@ def test_charts_import_only_errors_and_load_their_packages_late() -> None:
     assert {name.split(".")[0] for name in imported(top)} & PACKAGES == set()
 
 
+def test_the_collector_never_imports_a_client() -> None:
+    """It has no code that could encode an answer, so none that could hold one."""
+    assert draw_map()["service"] & {"client", "simulation", "lab", "noise"} == set()
+
+
+@pytest.mark.parametrize("name", UPLOAD_PATH.split())
+def test_the_upload_path_sees_only_surveys_reports_and_tallies(name: str) -> None:
+    tree = ast.parse((SOURCE / "service" / f"{name}.py").read_text())
+    assert rooms_imported(tree) <= UPLOAD_ROOMS
+    inside = {part.split(".")[2] for part in imported(tree) if part.startswith("deniable.service.")}
+    assert inside <= set(UPLOAD_PATH.split())
+
+
+def test_taking_a_report_loads_neither_a_client_nor_a_decoder(tmp_path: Path) -> None:
+    """The modules that are loaded once a report is on disk; `deniable` itself offers `Client`, and nothing else may."""
+    code = """
+import sys, types
+sys.modules["deniable.client"] = stand_in = types.ModuleType("deniable.client")
+stand_in.Client = None
+import deniable as dn
+from deniable.service.entries import Rules, Upload
+from deniable.service.sqlite import SQLiteStore
+from deniable.service.app import App
+store = SQLiteStore(sys.argv[1])
+entry, _ = store.create(dn.krr(symbols=4, epsilon=1), Rules())
+report = dn.Report(entry.survey, 0, bytes([2])).pack()
+assert store.write([Upload(entry, bytes(16) + report)], hours=480000)[0].accepted == 1
+App(store, admin_token="a secret that is long enough")
+print(*sorted(name.split(".")[1] for name in sys.modules if name.startswith("deniable.")))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    loaded = set(done.stdout.split())
+    assert loaded <= UPLOAD_ROOMS | {"client", "mechanisms", "noise"}, "the stand-in for clients is never used"
+
+
 def random_uses(tree: ast.AST) -> list[str]:
     """Where a file names numpy's seeded generators or Python's: in code, annotations in quotes included."""
     found = []
@@ -142,14 +186,17 @@ def test_the_search_for_seeded_randomness_finds_it(code: str) -> None:
 
 
 def test_private_randomness_comes_from_few_places() -> None:
-    """os.urandom: the entropy source, a survey's public seed, and the key of a bulk column."""
+    """os.urandom: the entropy source, a survey's public seed, the key of a bulk column; and the collector's secrets,
+    which nobody's privacy rests on."""
     callers = {
         str(path.relative_to(SOURCE))
         for path in files()
         for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Attribute) and node.attr in ("urandom", "getrandom", "token_bytes", "SystemRandom")
+        if isinstance(node, ast.Attribute)
+        and node.attr in ("urandom", "getrandom", "token_bytes", "token_hex", "randbits", "SystemRandom")
     }
-    assert callers == {"noise.py", "survey/presets.py", "columns/stream.py"}
+    mine = {"service/seen.py", "service/tokens.py"}
+    assert callers == {"noise.py", "survey/presets.py", "columns/stream.py", *mine}
 
 
 @pytest.mark.parametrize("module", ["deniable", "deniable.cli", "deniable.client", "deniable.charts"])

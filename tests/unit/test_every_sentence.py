@@ -10,7 +10,7 @@ SOURCE = Path(deniable.__file__).parent
 TESTS = Path(__file__).parents[1]
 ROOMS = ["noise.py", "reports.py", "client", "mechanisms", "survey"]
 ROOMS += ["tally.py", "columns", "design", "theory", "simulation.py", "decoders", "lab"]
-ROOMS += ["planner", "audit", "reproduce"]
+ROOMS += ["planner", "audit", "reproduce", "service"]
 
 
 def sentences() -> Iterator[tuple[str, list[str]]]:

@@ -1,0 +1,127 @@
+"""`deniable store backup | restore | check | export | merge`: what an operator does to a collector's store."""
+
+import argparse
+import sys
+
+from deniable.cli.files import writing
+from deniable.cli.parser import Commands, Parser
+from deniable.errors import DeniableError
+
+__all__ = ["add"]
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "store",
+        usage="deniable store backup|restore|check|export|merge ...",
+        help="back up, restore, check, export and merge a collector's store",
+        description="What an operator does to the store of `deniable serve`.",
+    )
+    parser.set_defaults(run=None, parser=parser)
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", prog="deniable store", parser_class=Parser)
+    one = actions.add_parser(
+        "backup",
+        usage="deniable store backup STORE FILE",
+        help="copy a store into one file, while it runs",
+        description="Copy an embedded store into one file. The collector may go on; for PostgreSQL use pg_dump.",
+    )
+    one.add_argument("store", metavar="STORE", help="a store's directory")
+    one.add_argument("file", metavar="FILE", help="where to write; must not exist")
+    one.set_defaults(run=_backup)
+    two = actions.add_parser(
+        "restore",
+        usage="deniable store restore FILE STORE",
+        help="make a store from a backup",
+        description="Make an embedded store from a backup file.",
+    )
+    two.add_argument("file", metavar="FILE", help="what `deniable store backup` wrote")
+    two.add_argument("store", metavar="STORE", help="a directory without a store")
+    two.set_defaults(run=_restore)
+    three = actions.add_parser(
+        "check",
+        usage="deniable store check STORE",
+        help="check that counts, reports and counters agree",
+        description="Check every survey of a store. Exit code 2 and one line for each fault if it is not sound.",
+    )
+    three.add_argument("store", metavar="STORE", help="a store's directory, or postgres://...")
+    three.set_defaults(run=_check)
+    four = actions.add_parser(
+        "export",
+        usage="deniable store export STORE DIGEST -o FILE [--from TIME] [--to TIME]",
+        help="write a survey's tally to a file",
+        description="Write the tally of a survey, for `deniable decode`; with --from and --to of some windows only.",
+    )
+    four.add_argument("store", metavar="STORE", help="a store's directory, or postgres://...")
+    four.add_argument("digest", metavar="DIGEST", help="the survey's digest, or how it starts")
+    four.add_argument("-o", "--output", metavar="FILE", required=True, help="the tally file")
+    four.add_argument("--from", dest="first", metavar="TIME", help="2026-11-15 or 2026-11-15T14, in UTC")
+    four.add_argument("--to", dest="last", metavar="TIME", help="the same; windows that start before it")
+    four.set_defaults(run=_export)
+    five = actions.add_parser(
+        "merge",
+        usage="deniable store merge STORE OTHER [OTHER ...]",
+        help="add other stores' counts to one",
+        description=(
+            "Take over the counts of other embedded stores. Each counts once, however often it is merged: a later\n"
+            "state replaces the earlier one. No collector may be running on STORE; the others may go on."
+        ),
+    )
+    five.add_argument("store", metavar="STORE", help="a store's directory, or postgres://...")
+    five.add_argument("others", metavar="OTHER", nargs="+", help="directories of other stores")
+    five.set_defaults(run=_merge)
+
+
+def _backup(args: argparse.Namespace) -> None:
+    from deniable.service.copies import backup
+
+    with writing(args.file):
+        size = backup(args.store, args.file)
+    print(f"wrote {args.file}: {size:,} bytes")
+
+
+def _restore(args: argparse.Namespace) -> None:
+    from deniable.service.copies import restore
+
+    with writing(args.store):
+        restore(args.file, args.store)
+    print(f"restored {args.store}")
+
+
+def _check(args: argparse.Namespace) -> None:
+    from deniable.service.server import read_store
+
+    store = read_store(args.store)
+    faults = list(store.check())
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    surveys = len(store.entries())
+    store.close()
+    if faults:
+        raise DeniableError(f"{args.store} must be sound, got {len(faults)} faults; restore a backup")
+    print(f"{args.store} is sound: {surveys} surveys")
+
+
+def _export(args: argparse.Namespace) -> None:
+    from deniable.service.clock import hour_of
+    from deniable.service.server import read_store
+
+    store = read_store(args.store)
+    found = [entry for entry in store.entries() if args.digest and entry.survey.digest.startswith(args.digest)]
+    if len(found) != 1:
+        raise DeniableError(f"DIGEST must name one survey of {args.store}, got {len(found)} that start so")
+    first = None if args.first is None else hour_of(args.first)
+    tally = store.tally(found[0], first, None if args.last is None else hour_of(args.last))
+    store.close()
+    with writing(args.output):
+        tally.save(args.output)
+    print(f"wrote {args.output}: {tally}")
+
+
+def _merge(args: argparse.Namespace) -> None:
+    from deniable.service.copies import merge
+    from deniable.service.server import open_store
+
+    store = open_store(args.store)
+    total = merge(store, args.others)
+    store.close()
+    print(f"{args.store} holds {total:,} reports of other stores")

@@ -1,0 +1,340 @@
+"""The ASGI application: routes, roles, and the few things that every answer shares.
+
+A route names the least role that may use it: anyone (`public`), the holder of a survey's read token or anyone where its
+rules say so (`read`), or the administrator (`admin`). Uploads take their own short way.
+"""
+
+import asyncio
+import contextlib
+import logging
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from deniable.errors import DeniableError
+from deniable.service import admin, results
+from deniable.service.clock import Clock
+from deniable.service.decoding import Decoding
+from deniable.service.entries import Entry
+from deniable.service.metrics import Metrics
+from deniable.service.openapi import document
+from deniable.service.problems import Answer, Headers, RequestError, problem
+from deniable.service.requests import Receive, Request, Scope, Send, bearer, read_body
+from deniable.service.store import Store, Unavailable
+from deniable.service.tokens import hash_of, same
+from deniable.service.uploads import Uploads
+from deniable.service.writer import Writer
+
+__all__ = ["ROUTES", "App", "Route"]
+
+_log = logging.getLogger("deniable.service")
+_UPLOAD = re.compile(r"/v1/surveys/([0-9a-f]{64})/reports")
+_SURVEY = "/v1/surveys/{digest}"
+_PURGE_EVERY = 3600.0
+_R = TypeVar("_R")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One method of one path: its name, who may use it, and its parameters."""
+
+    name: str
+    method: str
+    path: str
+    role: str
+    parameters: frozenset[str] = frozenset()
+
+    @property
+    def pattern(self) -> "re.Pattern[str]":
+        return re.compile(self.path.replace("{digest}", "(?P<digest>[0-9a-f]{64})").replace(
+            "{token}", "(?P<token>[0-9a-f]{16})"
+        ))  # fmt: skip
+
+
+ROUTES = (
+    Route("health", "GET", "/healthz", "public"),
+    Route("ready", "GET", "/readyz", "public"),
+    Route("openapi", "GET", "/openapi.json", "public"),
+    Route("metrics", "GET", "/metrics", "admin"),
+    Route("list", "GET", "/v1/surveys", "admin"),
+    Route("create", "POST", "/v1/surveys", "admin"),
+    Route("survey", "GET", _SURVEY, "public"),
+    Route("close", "POST", _SURVEY + "/close", "admin"),
+    Route("upload", "POST", _SURVEY + "/reports", "upload", frozenset({"day", "batch"})),
+    Route("tokens", "GET", _SURVEY + "/tokens", "admin"),
+    Route("add_token", "POST", _SURVEY + "/tokens", "admin"),
+    Route("drop_token", "DELETE", _SURVEY + "/tokens/{token}", "admin"),
+    Route("counters", "GET", _SURVEY + "/counters", "admin"),
+    Route("windows", "GET", _SURVEY + "/windows", "read"),
+    Route("tally", "GET", _SURVEY + "/tally", "read", results.RANGE),
+    Route("estimate", "GET", _SURVEY + "/estimate", "read", results.PARAMETERS),
+    Route("estimate_post", "POST", _SURVEY + "/estimate", "read"),
+    Route("difference", "GET", _SURVEY + "/difference", "read", results.PARAMETERS | results.SECOND),
+    Route("difference_post", "POST", _SURVEY + "/difference", "read"),
+)
+_PATTERNS = [(route, route.pattern) for route in ROUTES]
+
+
+class App:
+    """The collector as an ASGI application. `admin_token` is the administrator's secret; only its hash is kept."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        admin_token: str,
+        clock: Clock | None = None,
+        origins: str | None = "*",
+        body_limit: int = 1 << 20,
+        body_seconds: float = 10.0,
+        decode_seconds: float = 60.0,
+        backlog: int = 1 << 19,
+    ) -> None:
+        self.store, self.clock, self.metrics = store, clock or Clock(), Metrics()
+        self.writer = Writer(store, self.clock, backlog=backlog)
+        self.decoding = Decoding(seconds=decode_seconds)
+        self.stopping = False
+        self._admin = hash_of(admin_token)
+        self._limit, self._seconds = body_limit, body_seconds
+        self._uploads = Uploads(self.writer, self.metrics, limit=body_limit, seconds=body_seconds)
+        self._entries: dict[str, Entry] = {}
+        self._common: Headers = [] if origins is None else [(b"access-control-allow-origin", origins.encode())]
+        self._upload_headers: Headers = [(b"content-type", b"application/json"), *self._common]
+        self._purging: asyncio.Task[None] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        elif scope["type"] == "http":
+            if scope["method"] == "POST" and (found := _UPLOAD.fullmatch(scope["path"])):
+                await self._upload(found[1], scope, receive, send)
+            else:
+                await self._other(scope, receive, send)
+
+    # Uploads.
+    async def _upload(self, digest: str, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            entry = self._entries.get(digest) or await self._entry(digest)
+            body = await self._uploads.take(entry, scope, receive)
+        except RequestError as error:
+            if error.word == "closed":
+                self._entries.pop(digest, None)
+            await self._send(send, "upload", problem(error))
+            return
+        except Exception:
+            await self._send(send, "upload", self._bug())
+            return
+        self.metrics.requests["upload", 200] += 1
+        length = (b"content-length", b"%d" % len(body))
+        await send({"type": "http.response.start", "status": 200, "headers": [*self._upload_headers, length]})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _entry(self, digest: str) -> Entry:
+        """A survey by its digest, from memory if it is open: an open survey changes only by being closed, and every
+        transaction looks whether it was."""
+        entry = await self._read(lambda: self.store.entry(digest))
+        if entry is None:
+            raise RequestError(404, "unknown-survey", f"survey {digest[:8]} is not known here")
+        if not entry.closed:
+            self._entries[digest] = entry
+        return entry
+
+    # Everything else.
+    async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
+        name = "unknown"
+        try:
+            if scope["method"] == "OPTIONS":
+                await self._send(send, "preflight", self._preflight(scope["path"]))
+                return
+            route, parts = self._route(scope["method"], scope["path"])
+            name = route.name
+            entry = await self._allow(route, parts, bearer(scope))
+            query = Request.parameters(scope["query_string"], route.parameters)
+            body = b""
+            if route.method == "POST":
+                body = await read_body(scope, receive, limit=self._limit, seconds=self._seconds)
+            request = Request(route.method, parts, query, body, route.role)
+            answer = await self._handle(route, entry, request)
+        except RequestError as error:
+            answer = problem(error)
+        except Unavailable as error:
+            answer = problem(RequestError(503, "unavailable", f"the store does not answer: {error}", retry=2))
+        except Exception:
+            answer = self._bug()
+        await self._send(send, name, answer, body=scope["method"] != "HEAD")
+
+    def _route(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
+        wanted = "GET" if method == "HEAD" else method
+        allowed = []
+        for route, pattern in _PATTERNS:
+            if found := pattern.fullmatch(path):
+                if route.method == wanted:
+                    return route, found.groupdict()
+                allowed.append(route.method)
+        if allowed:
+            raise RequestError(405, "method", f"method must be one of {', '.join(sorted(allowed))} here")
+        raise RequestError(404, "unknown-path", "there is nothing here; see /openapi.json")
+
+    async def _allow(self, route: Route, parts: dict[str, str], secret: str | None) -> Entry | None:
+        """The survey of the path, if whoever asks may use the route. Who may not learns nothing else."""
+        is_admin = secret is not None and same(self._admin, secret)
+        if route.role == "admin" and not is_admin:
+            raise _refusal(secret, "the administrator's token")
+        entry = await self._entry(parts["digest"]) if "digest" in parts else None
+        if route.role == "read" and not is_admin:
+            assert entry is not None
+            if entry.rules.results != "public" and not await self._may_read(entry, secret):
+                raise _refusal(secret, "a read token of this survey")
+        return entry
+
+    async def _may_read(self, entry: Entry, secret: str | None) -> bool:
+        if secret is None:
+            return False
+        tokens, hashed = await self._read(lambda: self.store.tokens(entry)), hash_of(secret)
+        return any(token.hash == hashed and token.kind == "read" for token in tokens)
+
+    async def _read(self, work: Callable[[], _R]) -> _R:
+        return await asyncio.to_thread(work)
+
+    async def _handle(self, route: Route, entry: Entry | None, request: Request) -> Answer:
+        store = self.store
+        if entry is None:
+            plain: dict[str, Callable[[], Awaitable[Answer]]] = {
+                "health": self._health,
+                "ready": self._ready,
+                "openapi": self._openapi,
+                "metrics": self._metrics,
+                "list": lambda: self._read(lambda: admin.list_surveys(store, request)),
+                "create": lambda: self._create(request),
+            }
+            return await plain[route.name]()
+        known = entry
+        handlers: dict[str, Callable[[], Awaitable[Answer]]] = {
+            "survey": lambda: self._survey(known),
+            "close": lambda: self._close(known),
+            "tokens": lambda: self._read(lambda: admin.list_tokens(store, known, request)),
+            "add_token": lambda: self.writer.call(lambda: admin.add_token(store, known, request)),
+            "drop_token": lambda: self.writer.call(lambda: admin.drop_token(store, known, request)),
+            "counters": lambda: self._read(lambda: results.counters(store, known, request)),
+            "windows": lambda: self._read(lambda: results.windows(store, known, request)),
+            "tally": lambda: self._read(lambda: results.tally(store, known, request)),
+            "estimate": lambda: self._estimate(known, request),
+            "difference": lambda: self._difference(known, request),
+        }
+        return await handlers[route.name.removesuffix("_post")]()
+
+    async def _health(self) -> Answer:
+        return Answer.json({"status": "alive"})
+
+    async def _ready(self) -> Answer:
+        broken = getattr(self.store, "broken", None)
+        if self.stopping or broken is not None:
+            raise RequestError(503, "not-ready", broken or "the collector is stopping", retry=5)
+        await self._read(self.store.name)
+        return Answer.json({"status": "ready", "clock": "trusted" if self.clock.trusted else "jumped"})
+
+    async def _openapi(self) -> Answer:
+        return Answer.json(document())
+
+    async def _metrics(self) -> Answer:
+        gauges = {
+            "deniable_waiting_reports": float(self.writer.waiting),
+            "deniable_open_ids": float(await self._read(self.store.open_ids)),
+            "deniable_store_ready": float(getattr(self.store, "broken", None) is None),
+            "deniable_clock_trusted": float(self.clock.trusted),
+        }
+        return Answer(200, self.metrics.text(gauges).encode(), b"text/plain; version=0.0.4; charset=utf-8")
+
+    async def _create(self, request: Request) -> Answer:
+        answer, entry = await self.writer.call(lambda: admin.create(self.store, request))
+        if answer.status == 201:
+            _log.info("survey", extra={"fields": {"event": "created", "survey": entry.survey.digest}})
+        return answer
+
+    async def _survey(self, entry: Entry) -> Answer:
+        return Answer.json(admin.shown(entry))
+
+    async def _close(self, entry: Entry) -> Answer:
+        closed = await self.writer.call(lambda: self.store.end(entry.survey.digest))
+        self._entries.pop(entry.survey.digest, None)
+        _log.info("survey", extra={"fields": {"event": "closed", "survey": entry.survey.digest}})
+        return Answer.json(admin.shown(closed))
+
+    async def _estimate(self, entry: Entry, request: Request) -> Answer:
+        question, ranges = results.question_of(request)
+        found = await self._read(lambda: results.read_range(self.store, entry, ranges["from"], ranges["to"]))
+        return await results.estimate(self.decoding, question, [found])
+
+    async def _difference(self, entry: Entry, request: Request) -> Answer:
+        question, ranges = results.question_of(request)
+        first, last = ranges["against_from"], ranges["against_to"]
+        if last is None or ranges["from"] is None or last > ranges["from"]:
+            raise RequestError(
+                400, "malformed", "against_to and from must be given, and the earlier range must end before the later"
+            )
+        earlier = await self._read(lambda: results.read_range(self.store, entry, first, last))
+        later = await self._read(lambda: results.read_range(self.store, entry, ranges["from"], ranges["to"]))
+        return await results.estimate(self.decoding, question, [earlier, later])
+
+    # What every answer shares.
+    def _preflight(self, path: str) -> Answer:
+        methods = sorted({route.method for route, pattern in _PATTERNS if pattern.fullmatch(path)})
+        if not methods:
+            raise RequestError(404, "unknown-path", "there is nothing here; see /openapi.json")
+        headers: Headers = [
+            (b"access-control-allow-methods", ", ".join(methods).encode()),
+            (b"access-control-allow-headers", b"authorization, content-type"),
+            (b"access-control-max-age", b"86400"),
+        ]
+        return Answer(204, b"", headers=headers)
+
+    def _bug(self) -> Answer:
+        _log.exception("a request failed")
+        return problem(RequestError(500, "bug", "the collector failed; its log says why. Nothing was acknowledged"))
+
+    async def _send(self, send: Send, route: str, answer: Answer, *, body: bool = True) -> None:
+        self.metrics.requests[route, answer.status] += 1
+        headers = [*self._common, *answer.headers]
+        if answer.status != 204:
+            headers += [(b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body))]
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await send({"type": "http.response.body", "body": answer.body if body else b""})
+
+    # Start and stop.
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await self.start()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self.stop()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def start(self) -> None:
+        """Begin to write; until `stop` the store belongs to the writer's thread."""
+        self.writer.start()
+        self._purging = asyncio.create_task(self._purge())
+
+    async def stop(self) -> None:
+        """Write what waits, then let go of everything."""
+        self.stopping = True
+        if self._purging is not None:
+            self._purging.cancel()
+        await self.writer.stop()
+        await self.decoding.stop()
+        await asyncio.to_thread(self.store.close)
+
+    async def _purge(self) -> None:
+        while True:
+            day = self.clock.day()
+            if self.clock.trusted:
+                # What goes wrong is logged by the writer, and there is another hour.
+                with contextlib.suppress(Unavailable, DeniableError):
+                    await self.writer.call(lambda: self.store.purge(today=day))  # noqa: B023
+            await asyncio.sleep(_PURGE_EVERY)
+
+
+def _refusal(secret: str | None, wanted: str) -> RequestError:
+    if secret is None:
+        return RequestError(401, "token-missing", f"this must carry {wanted} as Authorization: Bearer")
+    return RequestError(403, "token-refused", f"the token must be {wanted}")

@@ -1,0 +1,79 @@
+"""Copies of an embedded store: backup while it runs, restore, and another store's counts taken over as a shard."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+from deniable.errors import StoreError
+from deniable.service.sqlite import FILE, SQLiteStore
+from deniable.service.store import Store
+
+__all__ = ["backup", "merge", "restore"]
+
+
+def backup(folder: str, target: str) -> int:
+    """Copy a store into one file, also while a collector writes to it; how many bytes that are.
+
+    The copy is one state: every report in it is there with its id.
+    """
+    store = SQLiteStore(folder, write=False)
+    if os.path.exists(target):
+        raise StoreError(f"{target} must not exist yet; name another file for the backup")
+    part = f"{target}.part"
+    Path(part).unlink(missing_ok=True)
+    with sqlite3.connect(f"{store.path.absolute().as_uri()}?mode=ro", uri=True) as source, sqlite3.connect(part) as copy:
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")
+        sound(copy, part)
+    source.close()
+    copy.close()
+    os.chmod(part, 0o600)
+    with open(part, "rb") as file:
+        os.fsync(file.fileno())
+    os.replace(part, target)
+    return os.path.getsize(target)
+
+
+def sound(database: sqlite3.Connection, name: str) -> None:
+    """Refuse a database whose pages do not hold together."""
+    try:
+        found = database.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    except sqlite3.DatabaseError as problem:
+        found = str(problem)
+    if found != "ok":
+        raise StoreError(f"{name} must be a sound database: {found}; use an earlier backup")
+
+
+def restore(source: str, folder: str) -> None:
+    """Make a store from a backup, in a directory that has none yet.
+
+    Reports that were acknowledged after the backup are not in it. Clients that send them again are counted.
+    """
+    if not os.path.exists(source):
+        raise StoreError(f"{source} must be a backup file, got nothing there")
+    target = Path(folder)
+    if (target / FILE).exists():
+        raise StoreError(f"{folder} must not be a store yet; restore into a new directory, then move it")
+    target.mkdir(parents=True, exist_ok=True, mode=0o700)
+    part = target / f"{FILE}.part"
+    with sqlite3.connect(f"{Path(source).absolute().as_uri()}?mode=ro", uri=True) as given, sqlite3.connect(part) as copy:
+        try:
+            given.backup(copy)
+        except sqlite3.DatabaseError as problem:
+            raise StoreError(f"{source} must be a sound database: {problem}; use an earlier backup") from None
+        sound(copy, source)
+    given.close()
+    copy.close()
+    os.replace(part, target / FILE)
+    SQLiteStore(folder).close()
+
+
+def merge(into: Store, others: list[str]) -> int:
+    """Take over the counts of other embedded stores, each once however often it is taken; how many reports those hold."""
+    total = 0
+    for folder in others:
+        store = SQLiteStore(folder, write=False)
+        for entry in store.entries():
+            into.take_shard(store.name(), entry.survey, entry.rules, store.own_tallies(entry))
+            total += store.tally(entry).n
+    return total

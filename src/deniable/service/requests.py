@@ -1,0 +1,95 @@
+"""A request as the handlers see it: path parts, parameters, a bounded body, a bearer token. No address, no agent."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from deniable.service.problems import RequestError
+
+__all__ = ["Receive", "Request", "Scope", "Send", "bearer", "header", "read_body"]
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+
+def header(scope: Scope, name: bytes) -> bytes:
+    """A header's value, or nothing."""
+    for key, value in scope["headers"]:
+        if key == name:
+            return bytes(value)
+    return b""
+
+
+def bearer(scope: Scope) -> str | None:
+    """The token of `Authorization: Bearer ...`, or None."""
+    scheme, _, secret = header(scope, b"authorization").partition(b" ")
+    return secret.strip().decode("latin-1") if scheme.lower() == b"bearer" and secret.strip() else None
+
+
+async def read_body(scope: Scope, receive: Receive, *, limit: int, seconds: float) -> bytes:
+    """The body, if it is no longer than `limit` and all of it comes within `seconds`."""
+    length = header(scope, b"content-length")
+    if length.isdigit() and int(length) > limit:
+        raise _too_large(limit)
+    message = await _next(receive, seconds)
+    body: bytes = message.get("body", b"")
+    if not message.get("more_body"):
+        if len(body) > limit:
+            raise _too_large(limit)
+        return body
+    parts, size = [body], len(body)
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while message.get("more_body"):
+        message = await _next(receive, end - loop.time())
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > limit:
+            raise _too_large(limit)
+    return b"".join(parts)
+
+
+async def _next(receive: Receive, seconds: float) -> Message:
+    try:
+        async with asyncio.timeout(seconds):
+            message = await receive()
+    except TimeoutError:
+        raise RequestError(408, "slow", "the body must arrive sooner; nothing was taken, send it again") from None
+    if message["type"] == "http.disconnect":
+        raise RequestError(400, "disconnected", "the body must arrive whole; nothing was taken, send it again")
+    return message
+
+
+def _too_large(limit: int) -> RequestError:
+    return RequestError(413, "too-large", f"body must be at most {limit} bytes; split it")
+
+
+@dataclass(slots=True)
+class Request:
+    """What a handler of the slower routes gets."""
+
+    method: str
+    parts: dict[str, str]
+    query: dict[str, str]
+    body: bytes
+    role: str
+
+    @classmethod
+    def parameters(cls, raw: bytes, known: frozenset[str]) -> dict[str, str]:
+        """The query, which must hold known names, each once."""
+        try:
+            pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict")
+        except ValueError:
+            raise RequestError(400, "malformed", "query must be percent-encoded UTF-8") from None
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise RequestError(400, "malformed", "query must not repeat a parameter")
+        if unknown := sorted(set(found) - known):
+            raise RequestError(
+                400, "malformed", f"query must not have the parameter {unknown[0][:40]!r}; see /openapi.json"
+            )
+        return found

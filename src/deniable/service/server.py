@@ -1,0 +1,148 @@
+"""`deniable serve` below the command line: open the store, run the application, stop without losing anything.
+
+The log is one JSON object a line: what happened to the store, to surveys and to the process. No request is logged, so
+neither is an address, an agent or a time of arrival.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deniable.errors import StoreError
+from deniable.service.app import App
+from deniable.service.store import Store
+from deniable.service.tokens import check_admin, new_secret
+from deniable.survey import write_atomically
+
+__all__ = ["Options", "open_store", "read_store", "serve"]
+
+_HEADERS_WITHIN = 10.0  # seconds from the connection to the end of the first request's head
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line decides."""
+
+    store: str
+    host: str = "127.0.0.1"
+    port: int = 8765
+    admin_token_file: str | None = None
+    origins: str | None = "*"
+    body_limit: int = 1 << 20
+    connections: int = 4096
+
+
+def open_store(where: str) -> Store:
+    """The store at a PostgreSQL address or in a directory."""
+    if where.startswith(("postgres://", "postgresql://")):
+        try:
+            from deniable.service.postgres import PostgresStore
+        except ImportError:
+            raise StoreError("PostgreSQL must be installed for Python first: pip install 'deniable[serve]'") from None
+        return PostgresStore(where)
+    from deniable.service.sqlite import SQLiteStore
+
+    return SQLiteStore(where)
+
+
+def read_store(where: str) -> Store:
+    """The same, to look at: an embedded store may be in use by a collector meanwhile."""
+    if where.startswith(("postgres://", "postgresql://")):
+        return open_store(where)
+    from deniable.service.sqlite import SQLiteStore
+
+    return SQLiteStore(where, write=False)
+
+
+class _Lines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {"level": record.levelname.lower(), "message": record.getMessage()}
+        line |= getattr(record, "fields", {})
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)
+
+
+def _logging() -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Lines())
+    for name, level in (("deniable.service", logging.INFO), ("uvicorn", logging.WARNING)):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level)
+
+
+def admin_token(options: Options) -> str:
+    """The administrator's secret: from its file, or made at the first start and left in the store's directory."""
+    path = options.admin_token_file
+    if path is None:
+        if options.store.startswith(("postgres://", "postgresql://")):
+            raise StoreError("--admin-token-file must be given with PostgreSQL: a file that holds the secret")
+        path = str(Path(options.store) / "admin-token")
+        if not os.path.exists(path):
+            write_atomically(path, new_secret().encode() + b"\n", mode=0o600)
+    return check_admin(Path(path).read_text(encoding="utf-8").strip())
+
+
+def serve(options: Options) -> None:
+    """Serve until SIGTERM or SIGINT: then take no new connection, finish what is there, write it, and return."""
+    try:
+        import uvicorn
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+    except ImportError:
+        raise StoreError("the collector must be installed first: pip install 'deniable[serve]'") from None
+
+    class Protocol(HttpToolsProtocol):
+        """A connection that does not finish the head of a request in time is closed."""
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._begun = self.loop.call_later(_HEADERS_WITHIN, self._give_up)
+
+        def _give_up(self) -> None:
+            if self.cycle is None and not self.transport.is_closing():
+                self.transport.close()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._begun.cancel()
+            super().connection_lost(exc)
+
+    _logging()
+    store = open_store(options.store)
+    token = admin_token(options)
+    app = App(store, admin_token=token, origins=options.origins, body_limit=options.body_limit)
+    config = uvicorn.Config(
+        app, host=options.host, port=options.port, loop="uvloop", http=Protocol, ws="none", lifespan="on",
+        access_log=False, log_config=None, server_header=False, proxy_headers=False, timeout_keep_alive=75,
+        timeout_graceful_shutdown=20, limit_concurrency=options.connections, backlog=4096,
+    )  # fmt: skip
+    listening = _listen(options)
+    address = listening.getsockname()
+    log = logging.getLogger("deniable.service")
+    fields = {"event": "listening", "address": f"http://{options.host}:{address[1]}", "store": store.kind}
+    log.info("start", extra={"fields": fields})
+    # The server raises the signal that stopped it once more when it is done; by then there is nothing left to do.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    uvicorn.Server(config).run(sockets=[listening])
+    log.info("stop", extra={"fields": {"event": "stopped"}})
+
+
+def _listen(options: Options) -> socket.socket:
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    listening = socket.socket(family)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((options.host, options.port))
+    except OSError as problem:
+        raise StoreError(
+            f"port must be free on {options.host}, got {options.port}: {(problem.strerror or str(problem)).lower()}"
+        ) from None
+    return listening

@@ -1,0 +1,37 @@
+"""Secrets: made here, shown once, kept as hashes."""
+
+import hashlib
+import hmac
+import secrets
+
+from deniable.errors import StoreError
+
+__all__ = ["hash_of", "new_secret", "same"]
+
+_LEAST = 16
+
+
+def new_secret() -> str:
+    """A fresh secret: 256 bits as text."""
+    return secrets.token_hex(32)
+
+
+def hash_of(secret: str) -> str:
+    """What is kept of a secret. It has enough randomness of its own that a plain hash gives nothing away."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def same(hashed: str, secret: str) -> bool:
+    """Whether a secret is the one behind a hash, in a time that does not depend on how much of it is right."""
+    return hmac.compare_digest(hashed, hash_of(secret))
+
+
+def check_admin(secret: str) -> str:
+    """The administrator's secret, if it is long enough to be one.
+
+    >>> check_admin("correct horse battery staple")
+    'correct horse battery staple'
+    """
+    if len(secret) < _LEAST:
+        raise StoreError(f"admin token must have at least {_LEAST} characters, got {len(secret)}")
+    return secret

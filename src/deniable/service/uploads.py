@@ -1,0 +1,124 @@
+"""The upload path: a bare ASGI function, because every layer here is paid for by each report.
+
+It imports `survey`, `reports` and `tally` and nothing else of the package.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+
+from deniable.service.entries import Entry, Outcome
+from deniable.service.envelope import Envelope, open_envelope
+from deniable.service.metrics import Metrics
+from deniable.service.problems import RequestError
+from deniable.service.records import REASONS
+from deniable.service.requests import Receive, Scope, bearer, header, read_body
+from deniable.service.store import Unavailable
+from deniable.service.tokens import hash_of
+from deniable.service.writer import Writer
+
+__all__ = ["Bucket", "Uploads", "upload_body"]
+
+_ONE = b'{"accepted":1,"duplicate":0,"refused":[]}'
+
+
+class Bucket:
+    """At most `rate` reports a second, and as many at once."""
+
+    def __init__(self, rate: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._clock = rate, clock
+        self._left, self._at = float(rate), clock()
+
+    def take(self, count: int) -> int:
+        """0 if `count` reports may pass, else after how many seconds they may."""
+        now = self._clock()
+        self._left = min(self._rate, self._left + (now - self._at) * self._rate)
+        self._at = now
+        if self._left >= min(count, self._rate):  # a request larger than a second's worth waits for a full bucket
+            self._left -= count
+            return 0
+        return max(1, round((min(count, self._rate) - self._left) / self._rate))
+
+
+class Uploads:
+    """Takes requests with reports to the writer and says what became of them."""
+
+    def __init__(self, writer: Writer, metrics: Metrics, *, limit: int, seconds: float) -> None:
+        self._writer, self._metrics, self._limit, self._seconds = writer, metrics, limit, seconds
+        self._buckets: dict[int, Bucket] = {}
+
+    async def take(self, entry: Entry, scope: Scope, receive: Receive) -> bytes:
+        """The body of the answer to an upload, after everything in it that is good is durable."""
+        token = None
+        if entry.rules.uploads == "token":
+            secret = bearer(scope)
+            token = None if secret is None else hash_of(secret)
+            await self._check_token(entry, token)
+        if entry.closed:
+            raise closed(entry)
+        body = await read_body(scope, receive, limit=self._limit, seconds=self._seconds)
+        envelope = open_envelope(entry, header(scope, b"content-type"), scope["query_string"], body, token)
+        if entry.rules.rate is not None:
+            self._throttle(entry, sum(upload.count for upload in envelope.uploads))
+        try:
+            waiting = [self._writer.submit(upload) for upload in envelope.uploads]
+            outcomes = [await waiting[0]] if len(waiting) == 1 else await asyncio.gather(*waiting)
+        except Unavailable as problem:
+            raise RequestError(
+                503, "unavailable", f"reports cannot be stored now: {problem}; send the same bytes again", retry=2
+            ) from None
+        if None in outcomes:
+            raise closed(entry)
+        return self._answer(entry, envelope, [outcome for outcome in outcomes if outcome is not None])
+
+    async def _check_token(self, entry: Entry, token: str | None) -> None:
+        if token is None:
+            raise RequestError(401, "token-missing", "uploads to this survey must carry an upload token")
+        known = await asyncio.to_thread(self._writer.store.tokens, entry)
+        if not any(found.hash == token and found.kind == "upload" for found in known):
+            raise RequestError(403, "token-refused", "the token must be an upload token of this survey")
+
+    def _throttle(self, entry: Entry, count: int) -> None:
+        assert entry.rules.rate is not None
+        bucket = self._buckets.setdefault(entry.key, Bucket(entry.rules.rate))
+        if wait := bucket.take(count):
+            sentence = f"this survey takes {entry.rules.rate} reports a second; send the same bytes again later"
+            raise RequestError(429, "rate", sentence, retry=wait)
+
+    def _answer(self, entry: Entry, envelope: Envelope, outcomes: list[Outcome]) -> bytes:
+        digest, reports = entry.survey.digest, self._metrics.reports
+        refused = list(envelope.refused)
+        accepted = duplicate = 0
+        for number, (upload, outcome) in enumerate(zip(envelope.uploads, outcomes, strict=True)):
+            accepted += outcome.accepted
+            duplicate += outcome.duplicate
+            for row, code in outcome.refused:
+                place = row if envelope.places is None else envelope.places[number][row]
+                if upload.batch is not None:
+                    name = upload.batch.hex()
+                else:
+                    size = 16 + entry.shape.length
+                    name = upload.records[row * size : row * size + 16].hex()
+                refused.append((place, name, code))
+        reports[digest, "accepted"] += accepted
+        if duplicate:
+            reports[digest, "duplicate"] += duplicate
+        for _, _, code in refused:
+            reports[digest, REASONS[code]] += 1
+        return upload_body(accepted, duplicate, refused)
+
+
+def upload_body(accepted: int, duplicate: int, refused: list[tuple[int, str | None, int]]) -> bytes:
+    """The answer to an upload."""
+    if not refused:
+        if accepted == 1 and not duplicate:
+            return _ONE
+        return b'{"accepted":%d,"duplicate":%d,"refused":[]}' % (accepted, duplicate)
+    named = [{"index": place, "id": name, "reason": REASONS[code]} for place, name, code in sorted(refused)]
+    return json.dumps({"accepted": accepted, "duplicate": duplicate, "refused": named}).encode()
+
+
+def closed(entry: Entry) -> RequestError:
+    """The error for reports to a survey that has ended."""
+    return RequestError(410, "closed", f"survey {entry.survey.digest[:8]} is closed and takes no reports")

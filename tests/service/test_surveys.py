@@ -1,0 +1,212 @@
+"""Surveys, tokens and rules over HTTP, and who may do what: every route, every role."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import deniable as dn
+from deniable.errors import StoreError
+from deniable.service.app import ROUTES
+from deniable.service.entries import Rules
+from deniable.service.sqlite import SQLiteStore
+from deniable.service.tokens import check_admin
+from tests.collector import ADMIN, Caller, name_of, one_cell_each, records, run
+
+SURVEY = one_cell_each(1024)
+PATH = f"/v1/surveys/{SURVEY.digest}"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SQLiteStore]:
+    made = SQLiteStore(tmp_path)
+    yield made
+    made.close()
+
+
+def test_a_survey_from_creation_to_its_end(store: SQLiteStore) -> None:
+    async def scene() -> None:
+        async with Caller(store) as call:
+            body = {"survey": json.loads(SURVEY.to_json()), "rules": {"window": "week", "minimum": 7}}
+            made = await call.admin("POST", "/v1/surveys", body)
+            assert made.status == 201
+            assert (await call.admin("POST", "/v1/surveys", body)).status == 200
+            other = await call.admin("POST", "/v1/surveys", body | {"rules": {"window": "day"}})
+            assert other.status == 409
+            assert "rules must stay as they are once survey" in other.json()["detail"]
+            seen = (await call("GET", PATH)).json()
+            assert dn.Survey.from_fields(seen["survey"]) == SURVEY, "a client may load it from here"
+            assert seen["rules"] == Rules(window="week", minimum=7).to_json()
+            assert seen["state"] == "open"
+            assert [s["digest"] for s in (await call.admin("GET", "/v1/surveys")).json()["surveys"]] == [SURVEY.digest]
+            for _ in range(2):
+                assert (await call.admin("POST", f"{PATH}/close")).json()["state"] == "closed"
+            assert (await call("GET", PATH)).json()["state"] == "closed"
+            assert (await call.upload(SURVEY, records(SURVEY, [1]))).status == 410
+
+    run(scene())
+
+
+WRONG = [
+    ("/v1/surveys", b"[]", 400, "body must be an object with survey and at most rules, survey"),
+    ("/v1/surveys", b"{", 400, "body must be JSON in UTF-8, with whole numbers"),
+    ("/v1/surveys", {"survey": {}, "more": 1}, 400, "body must be an object with survey"),
+    ("/v1/surveys", {"survey": {"format": "x"}}, 422, "survey must have the field"),
+    ("/v1/surveys", {"survey": 1}, 422, "survey must be an object, got int"),
+    (f"{PATH}/tokens", {"kind": "admin"}, 422, "kind must be upload or read"),
+    (f"{PATH}/tokens", {"kind": "read", "quota": 4}, 422, "quota must be a positive number of reports"),
+    (f"{PATH}/tokens", {"kind": "upload", "quota": True}, 422, "quota must be a positive number of reports"),
+    (f"{PATH}/tokens", {"kind": "upload", "name": "x" * 201}, 422, "name must be text of at most 200 characters"),
+    (f"{PATH}/tokens", {}, 400, "body must be an object with kind"),
+]
+
+
+def test_what_an_administrator_may_get_wrong(store: SQLiteStore) -> None:
+    async def scene() -> None:
+        async with Caller(store) as call:
+            await call.create(SURVEY)
+            for path, body, status, sentence in WRONG:
+                answer = await call.admin("POST", path, body)
+                assert (answer.status, answer.headers["content-type"]) == (status, "application/problem+json"), answer
+                assert sentence in answer.json()["detail"], answer
+            gone = await call.admin("DELETE", f"{PATH}/tokens/{'0' * 16}")
+            assert gone.json()["detail"] == "there is no such token of this survey"
+            for method, path, status, sentence in (
+                ("GET", "/nowhere", 404, "there is nothing here; see /openapi.json"),
+                ("OPTIONS", "/nowhere", 404, "there is nothing here; see /openapi.json"),
+                ("PUT", PATH, 405, "method must be one of GET here"),
+                ("GET", f"{PATH}/tally?day=3", 400, "query must not have the parameter 'day'; see /openapi.json"),
+                ("GET", f"{PATH}/tally?from=1&from=2", 400, "query must not repeat a parameter"),
+                ("GET", f"{PATH}/tally?from=%ff", 400, "query must be percent-encoded UTF-8"),
+            ):
+                answer = await call.admin(method, path)
+                assert answer.status == status, answer
+                assert answer.json()["detail"] == sentence
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ([], "rules must be an object, got list"),
+        ({"epsilon": 1}, "rules must not have the field 'epsilon'; this version does not know it"),
+        ({"window": "year"}, "window must be one of hour, day, week, got 'year'"),
+        ({"results": None}, "results must be one of private, public, got 'None'"),
+        ({"minimum": -1}, "minimum must be a whole number from 0 to 9007199254740992, got '-1'"),
+        ({"horizon": True}, "horizon must be a whole number from 1 to 36500, got 'True'"),
+        ({"rate": 0}, "rate must be a whole number from 1 to 2147483648, got '0'"),
+    ],
+)
+def test_rules_are_checked(given: object, sentence: str) -> None:
+    with pytest.raises(StoreError) as refused:
+        Rules.read(given)
+    assert str(refused.value) == sentence
+    assert Rules.read(Rules(retention=3).to_json()) == Rules(retention=3)
+
+
+def test_an_administrators_secret_is_not_short() -> None:
+    with pytest.raises(StoreError, match="admin token must have at least 16 characters, got 6"):
+        check_admin("secret")
+
+
+# What each route answers to whom: nobody, a wrong token, a token of another survey, an upload token, a read token.
+NOBODY, WRONG_TOKEN, ELSEWHERE, UPLOAD, READ = range(5)
+REFUSED = {"admin": [401, 403, 403, 403, 403], "read": [401, 403, 403, 403, None]}
+BODIES: dict[str, object] = {
+    "create": {"survey": json.loads(one_cell_each(2048).to_json())},
+    "add_token": {"kind": "read"},
+    "estimate_post": {"candidates": ["a", "b"]},
+    "difference_post": {"candidates": ["a", "b"], "against_to": "2020-01-01", "from": "2020-01-01"},
+}
+
+
+def test_the_table_of_roles_covers_every_route() -> None:
+    assert {route.role for route in ROUTES} == {"public", "upload", *REFUSED}
+
+
+def test_every_route_with_no_a_wrong_and_a_lesser_token(store: SQLiteStore) -> None:
+    async def scene() -> None:
+        async with Caller(store, decode_seconds=30) as call:
+            await call.create(SURVEY, uploads="token", minimum=1)
+            other = one_cell_each(1024, "another")
+            await call.create(other)
+
+            async def token(survey: dn.Survey, kind: str) -> str:
+                made = await call.admin("POST", f"/v1/surveys/{survey.digest}/tokens", {"kind": kind})
+                return str(made.json()["token"])
+
+            secrets = [None, "nonsense", await token(other, "read"), await token(SURVEY, "upload")]
+            secrets.append(await token(SURVEY, "read"))
+            for route in ROUTES:
+                path = route.path.replace("{digest}", SURVEY.digest).replace("{token}", "0" * 16)
+                for who, secret in enumerate(secrets):
+                    body = records(SURVEY, [who]) if route.role == "upload" else BODIES.get(route.name, b"")
+                    kind = "application/octet-stream" if route.role == "upload" else None
+                    answer = await call(route.method, path, body, token=secret, kind=kind)
+                    where = (route.name, who, answer)
+                    if route.role == "public":
+                        assert answer.status == 200, where
+                    elif route.role == "upload":
+                        assert answer.status == [401, 403, 403, 200, 403][who], where
+                    elif (expected := REFUSED[route.role][who]) is not None:
+                        assert answer.status == expected, where
+                        assert set(answer.json()) == {"type", "title", "status", "detail"}, where
+                        assert ("www-authenticate" in answer.headers) == (expected == 401), where
+                    else:
+                        assert answer.status not in (401, 403), where
+                if route.role not in ("upload", "public") and route.name != "close":
+                    answer = await call(route.method, path, BODIES.get(route.name, b""), token=ADMIN)
+                    assert answer.status in (200, 201, 204, 400, 404, 409, 422), (route.name, answer)
+            assert [entry.closed for entry in store.entries()] == [False] * 3, "no lesser token closed a survey"
+            assert len(store.tokens(store.entries()[0])) == 3, "and none made one: the third is the administrator's"
+
+    run(scene())
+
+
+def test_who_may_not_read_does_not_learn_whether_a_survey_exists(store: SQLiteStore) -> None:
+    async def scene() -> None:
+        async with Caller(store) as call:
+            await call.create(SURVEY)
+            for digest in (SURVEY.digest, "0" * 64):
+                assert (await call("POST", f"/v1/surveys/{digest}/close")).status == 401
+
+    run(scene())
+
+
+def test_public_results_need_no_token(store: SQLiteStore) -> None:
+    async def scene() -> None:
+        async with Caller(store) as call:
+            path = await call.create(SURVEY, results="public", minimum=2)
+            few = await call("GET", f"{path}/tally")
+            assert few.status == 409
+            assert few.json()["detail"] == "results are shown from 2 reports on; this range has fewer"
+            await call.upload(SURVEY, records(SURVEY, range(2)))
+            assert (await call("GET", f"{path}/tally")).status == 200
+            assert (await call("GET", f"{path}/windows")).status == 200
+            assert (await call("GET", f"{path}/counters")).status == 401, "how many were refused is not a result"
+            assert name_of(1) not in (await call("GET", f"{path}/tally")).body
+
+    run(scene())
+
+
+def test_health_and_readiness(store: SQLiteStore) -> None:
+    async def scene() -> None:
+        async with Caller(store) as call:
+            assert (await call("GET", "/healthz")).json() == {"status": "alive"}
+            assert (await call("GET", "/readyz")).json() == {"status": "ready", "clock": "trusted"}
+            head = await call("HEAD", "/readyz")
+            assert (head.status, head.body) == (200, b"")
+            store.broken = "the database failed: disk I/O error; check the disk, then restart"
+            broken = await call("GET", "/readyz")
+            assert broken.status == 503
+            assert broken.json()["detail"] == store.broken
+            assert (await call("GET", "/healthz")).status == 200, "a process that cannot write is alive all the same"
+            store.broken = None
+            call.app.stopping = True
+            stopping = await call("GET", "/readyz")
+            assert stopping.json()["detail"] == "the collector is stopping"
+            assert stopping.headers["retry-after"] == "5"
+
+    run(scene())

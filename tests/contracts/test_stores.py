@@ -192,6 +192,21 @@ def test_old_ids_are_refused_and_not_counted_again(reopen: Open) -> None:
     assert store.tally(entry).n == 4
 
 
+def test_a_purge_forgets_one_day_at_a_time(reopen: Open) -> None:
+    store = reopen()
+    entry, _ = store.create(SURVEY, Rules(horizon=7))
+    for day in range(3):
+        store.write([upload(entry, [day], day=TODAY + day)], hours=NOW + 24 * day)
+    floors = []
+    for _ in range(4):  # on a clock that is a year ahead
+        store.purge(today=TODAY + 365)
+        floors.append(store.entries()[0].floor - TODAY)
+    assert floors == [1, 2, 3, 3]
+    outcomes = store.write([upload(entry, [2], day=TODAY + 2), upload(entry, [9], day=TODAY + 3)], hours=NOW + 72)
+    assert outcomes == [Outcome(0, 0, ((0, REASONS.index("too_old")),)), Outcome(1, 0)]
+    assert counted(store.tally(entry)).max() == 1
+
+
 def test_retention_deletes_old_windows(reopen: Open) -> None:
     store = reopen()
     entry, _ = store.create(SURVEY, Rules(retention=3))

@@ -40,6 +40,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--connections", metavar="N", type=whole(1), default=4096, help="more are answered with 503 (default 4096)"
     )
+    parser.add_argument(
+        "--patience", metavar="SECONDS", type=whole(1, 3600), default=10, help="for a request to arrive (default 10)"
+    )
     parser.set_defaults(run=_run)
 
 
@@ -55,5 +58,6 @@ def _run(args: argparse.Namespace) -> None:
             origins=None if args.cors == "none" else args.cors,
             body_limit=args.body_limit,
             connections=args.connections,
+            patience=float(args.patience),
         )
     )

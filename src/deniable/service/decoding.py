@@ -13,6 +13,7 @@ import math
 import os
 import struct
 import sys
+import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -27,6 +28,7 @@ DECODERS = ("inversion", "least-squares", "likelihood")
 CONSTRAINTS = ("none", "normalized", "projected")
 FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8", "arrow": "application/vnd.apache.arrow.stream"}
 _HEAD = struct.Struct("<BQ")
+_DONE, _REFUSED, _FAILED = range(3)
 
 
 class DecodingFailed(Exception):
@@ -79,14 +81,16 @@ class Decoding:
         assert process.stdin is not None
         assert process.stdout is not None
         fields = {name: getattr(question, name) for name in Question.__slots__}
-        process.stdin.write(_frame(0, json.dumps(fields | {"tallies": len(tallies)}).encode()))
+        process.stdin.write(_frame(_DONE, json.dumps(fields | {"tallies": len(tallies)}).encode()))
         for tally in tallies:
-            process.stdin.write(_frame(0, tally))
+            process.stdin.write(_frame(_DONE, tally))
         await process.stdin.drain()
         status, size = _HEAD.unpack(await process.stdout.readexactly(_HEAD.size))
         body = await process.stdout.readexactly(size)
-        if status:
+        if status == _REFUSED:
             raise DeniableError(body.decode())
+        if status == _FAILED:
+            raise RuntimeError(f"decoding failed:\n{body.decode()}")
         return body
 
     async def stop(self) -> None:
@@ -261,11 +265,13 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
         fields = json.loads(question)
         tallies = [_receive(source) or b"" for _ in range(fields["tallies"])]
         try:
-            reply = _frame(0, answer(fields, tallies))
+            reply = _frame(_DONE, answer(fields, tallies))
         except DeniableError as problem:
-            reply = _frame(1, str(problem).encode())
+            reply = _frame(_REFUSED, str(problem).encode())
         except MemoryError:
-            reply = _frame(1, b"candidates must fit into memory; name fewer")
+            reply = _frame(_REFUSED, b"candidates must fit into memory; name fewer")
+        except Exception:
+            reply = _frame(_FAILED, traceback.format_exc().encode())
         sink.write(reply)
         sink.flush()
 

@@ -23,8 +23,6 @@ from deniable.survey import write_atomically
 
 __all__ = ["Options", "open_store", "read_store", "serve"]
 
-_HEADERS_WITHIN = 10.0  # seconds from the connection to the end of the first request's head
-
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -37,6 +35,7 @@ class Options:
     origins: str | None = "*"
     body_limit: int = 1 << 20
     connections: int = 4096
+    patience: float = 10.0
 
 
 def open_store(where: str) -> Store:
@@ -100,11 +99,11 @@ def serve(options: Options) -> None:
         raise StoreError("the collector must be installed first: pip install 'deniable[serve]'") from None
 
     class Protocol(HttpToolsProtocol):
-        """A connection that does not finish the head of a request in time is closed."""
+        """A connection that does not finish the head of its first request in time is closed."""
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            self._begun = self.loop.call_later(_HEADERS_WITHIN, self._give_up)
+            self._begun = self.loop.call_later(options.patience, self._give_up)
 
         def _give_up(self) -> None:
             if self.cycle is None and not self.transport.is_closing():
@@ -117,7 +116,13 @@ def serve(options: Options) -> None:
     _logging()
     store = open_store(options.store)
     token = admin_token(options)
-    app = App(store, admin_token=token, origins=options.origins, body_limit=options.body_limit)
+    app = App(
+        store,
+        admin_token=token,
+        origins=options.origins,
+        body_limit=options.body_limit,
+        body_seconds=options.patience,
+    )
     config = uvicorn.Config(
         app, host=options.host, port=options.port, loop="uvloop", http=Protocol, ws="none", lifespan="on",
         access_log=False, log_config=None, server_header=False, proxy_headers=False, timeout_keep_alive=75,

@@ -389,12 +389,15 @@ class Store(ABC):
     def purge(self, *, today: int) -> None:
         """Forget what may be forgotten: ids past their survey's horizon, and windows past its retention.
 
-        From then on reports of those days are refused, whatever a clock says later, so none is counted twice.
+        From then on reports of those days are refused, whatever a clock says later, so none is counted twice. One call
+        forgets at most one day of ids of a survey: a clock that was wrong for an hour costs a day, and not a year.
         """
         for entry in self.entries():
-            floor = today - entry.rules.horizon
             with self.writing() as session:
-                if floor > entry.floor:
+                sql = "SELECT MIN(day) FROM ids WHERE survey = ? AND day > 0"
+                (oldest,) = session.run(sql, [entry.key]).fetchone()
+                if oldest is not None and oldest < today - entry.rules.horizon:
+                    floor = max(entry.floor, oldest + 1)
                     session.run("UPDATE survey SET floor = ? WHERE key = ?", [floor, entry.key])
                     self._drop_ids(session, entry, floor)
                 if entry.rules.retention is not None:

@@ -119,7 +119,7 @@ def _result_of(work: Callable[[], Any]) -> Any:
     try:
         return work()
     except Unavailable as problem:
-        _log.warning("store", extra={"fields": {"event": "unavailable", "why": str(problem)}})
+        _log.warning("the store cannot be written", extra={"fields": {"event": "unavailable", "why": str(problem)}})
         return problem
     except Exception as problem:
         if not isinstance(problem, ValueError):

@@ -1,0 +1,144 @@
+"""The collector under load from `wrk` on this machine: durable acknowledgements, memory, and the time to the first one."""
+
+import os
+import re
+import secrets
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import deniable as dn
+from benchmarks.measure import Line
+from tests.cluster import Cluster
+from tests.collector import Server, records, serving
+
+SURVEY = dn.orr(epsilon=2, cells=8, cohorts=64, seed=bytes(16))
+PATH = f"/v1/surveys/{SURVEY.digest}/reports"
+REPORT = dn.Report(SURVEY, 3, b"\x05").pack()
+OPEN, MANY = 10**6, 10**7
+SECONDS = 5
+LUA = str(Path(__file__).with_name("upload.lua"))
+
+
+class Burst:
+    """What one run of wrk measured."""
+
+    def __init__(self, port: int, *, connections: int, per: int = 1, batch: bool = False, seconds: int = SECONDS) -> None:
+        if shutil.which("wrk") is None:
+            raise SystemExit("benchmarks: wrk must be installed for the load: apt-get install wrk")
+        names = {"BENCH_PATH": PATH, "BENCH_PER": str(per), "BENCH_REPORT": REPORT.hex()}
+        names["BENCH_BATCH"] = "yes" if batch else "no"
+        command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}", "--timeout", "10", "-s", LUA]
+        command.append(f"http://127.0.0.1:{port}")
+        done = subprocess.run(command, env=os.environ | names, capture_output=True, text=True, check=True)
+        found = re.search(r"RESULT (\d+) (\d+) ([\d.]+) (\d+)", done.stdout)
+        assert found is not None, done.stdout + done.stderr
+        self.requests, duration, p99, self.errors = int(found[1]), int(found[2]), float(found[3]), int(found[4])
+        assert self.errors == 0, f"{self.errors} requests were refused"
+        self.each = duration / 1e6 / (self.requests * per)
+        self.p99 = p99 / 1e6
+
+
+@contextmanager
+def collector(store: str | None = None) -> Iterator[tuple[Server, Path]]:
+    with tempfile.TemporaryDirectory(prefix="deniable-bench-") as folder:
+        home = Path(folder)
+        with serving(store or str(home / "store"), home) as server:
+            server.create(SURVEY, minimum=0)
+            yield server, home
+
+
+@contextmanager
+def empty() -> Iterator[int]:
+    command = [sys.executable, "-m", "benchmarks.empty_server"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+        time.sleep(0.5)
+        yield port
+        process.terminate()
+
+
+def appended(rows: int) -> float:
+    """Seconds a row of `executemany` into a table without an index, all in one transaction: the least that SQLite takes."""
+    with tempfile.TemporaryDirectory(prefix="deniable-bench-") as folder:
+        database = sqlite3.connect(Path(folder) / "plain.sqlite", isolation_level=None)
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = FULL")
+        database.execute("CREATE TABLE report (id BLOB, report BLOB)")
+        best = float("inf")
+        for _ in range(3):
+            values = [(secrets.token_bytes(16), REPORT) for _ in range(rows)]
+            start = time.perf_counter()
+            database.execute("BEGIN")
+            database.executemany("INSERT INTO report VALUES (?, ?)", values)
+            database.execute("COMMIT")
+            best = min(best, (time.perf_counter() - start) / rows)
+        database.close()
+        return best
+
+
+def counted(server: Server) -> int:
+    answer = server.ask("GET", f"/v1/surveys/{SURVEY.digest}/counters").json()["counters"]
+    return int(answer["accepted"])
+
+
+def fill(server: Server, target: int) -> None:
+    """Bring the collector to at least so many reports with open ids of their own."""
+    while counted(server) < target:
+        Burst(server.port, connections=8, per=5000, seconds=2)
+
+
+def cold_start() -> float:
+    """From nothing to the first acknowledged report, the survey's creation included."""
+    start = time.perf_counter()
+    with collector() as (server, _):
+        answer = server.ask("POST", PATH, records(SURVEY, [1]), kind="application/octet-stream")
+        assert answer.json()["accepted"] == 1
+        return time.perf_counter() - start
+
+
+def lines() -> Iterator[Line]:
+    yield Line("deniable serve, to the first report", "1.5 s", min(cold_start() for _ in range(3)), 1.5, 1)
+
+    with empty() as port, collector() as (server, _):
+        Burst(server.port, connections=256, seconds=2)
+        pairs = [(Burst(port, connections=256), Burst(server.port, connections=256)) for _ in range(3)]
+    theirs, ours = min(pair[0].each for pair in pairs), min(pair[1].each for pair in pairs)
+    yield Line("one report a request, SQLite", "an empty ASGI handler", ours, theirs, 1 / 0.4)
+    yield Line("the same, 99th percentile", "100 ms", min(pair[1].p99 for pair in pairs), 0.1, 1)
+
+    with collector() as (server, home):
+        fill(server, OPEN)
+        best = min(Burst(server.port, connections=16, per=1000).each for _ in range(3))
+        reference = appended(300_000)
+        yield Line("1000 a request, an id each, SQLite", "executemany, one transaction", best, reference, 4)
+        fill(server, MANY)
+        yield Line("memory, 10^7 reports with open ids", "300 MiB", server.memory() / 2**20, 300, 1, unit="MiB")
+
+    with collector() as (server, home):
+        best = min(Burst(server.port, connections=16, per=1000, batch=True).each for _ in range(3))
+        yield Line("1000 a request, one id, SQLite", "1 us a report", best, 1e-6, 1)
+        while counted(server) < MANY:
+            Burst(server.port, connections=16, per=1000, batch=True)
+        reports, ids = counted(server), counted(server) // 1000
+        server.stop()
+        size = sum(file.stat().st_size for file in (home / "store").iterdir())
+        allowed = 64 * ids + 32 * 8 * SURVEY.cohorts * SURVEY.columns + 2**20
+        yield Line(f"store after {reports / 1e6:.0f} M reports", "64 bytes an open id, counters", size / 2**20,
+                   allowed / 2**20, 1, unit="MiB")  # fmt: skip
+
+    cluster = Cluster()
+    try:
+        with collector(cluster.fresh()) as (server, _):
+            fill_postgres = [Burst(server.port, connections=16, per=1000) for _ in range(3)]
+            best = min(burst.each for burst in fill_postgres)
+        yield Line("1000 a request, an id each, PostgreSQL", "25 us a report", best, 25e-6, 1)
+    finally:
+        cluster.remove()

@@ -5,7 +5,7 @@ PINS := $(shell $(PYTHON) -c 'import sys; print("-c constraints.txt" if sys.vers
 
 JS := clients/js
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench soak services clean
 
 .venv/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "deniable needs Python 3.11 or newer; try make PYTHON=python3.12")'
@@ -16,7 +16,7 @@ JS := clients/js
 demo: .venv/ready
 	$(BIN)/deniable demo
 
-test: check $(JS)/node_modules/.package-lock.json
+test: check services $(JS)/node_modules/.package-lock.json
 	$(BIN)/python -m pytest
 
 # The JavaScript client's tests need Node 18 or newer; on a Debian machine where we may, we install it.
@@ -27,13 +27,22 @@ $(JS)/node_modules/.package-lock.json: $(JS)/package.json $(JS)/package-lock.jso
 	cd $(JS) && npm ci --no-audit --no-fund
 	@touch $@
 
+# What the tests of the collector need and pip cannot give: PostgreSQL, for a private cluster in a temporary folder.
+services:
+	@$(PYTHON) tests/services.py postgresql
+
 check: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 bench: .venv/ready
+	@$(PYTHON) tests/services.py postgresql wrk
 	$(BIN)/python -m benchmarks
+
+# Every fault of tests/faults.py in its long form; fails if a report was lost or counted twice.
+soak: .venv/ready services
+	$(BIN)/python -m tests.soak
 
 clean:
 	rm -rf .venv out build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis $(JS)/node_modules

@@ -131,7 +131,7 @@ class Load:
                 self.send(connection, self.open.pop())
             assert not self.open, f"not acknowledged after a minute: {self.refused}"
             assert len(self.acknowledged) == self.sent
-            again = sorted(self.acknowledged)[:: 10]
+            again = sorted(self.acknowledged)[::10]
             for start in range(0, len(again), 1000):
                 answer = ask(connection, "POST", PATH, records(SURVEY, again[start : start + 1000])).json()
                 assert answer["duplicate"] == len(again[start : start + 1000])
@@ -237,7 +237,9 @@ def graceful_stop(rounds: int, cluster: Cluster) -> Verdict:
         return judge("stopped under load", _tally(str(home / "store")), load.acknowledged, load.sent, f"{rounds} stops")
 
 
-def _in_process(name: str, home: Path, trouble: "Callable[[SQLiteStore], contextlib.AbstractContextManager[str]]") -> Verdict:
+def _in_process(
+    name: str, home: Path, trouble: "Callable[[SQLiteStore], contextlib.AbstractContextManager[str]]"
+) -> Verdict:
     """A store that cannot be written for a while: every upload then is refused with 503, and taken afterwards."""
     store = SQLiteStore(home / "store")
     acknowledged: set[int] = set()
@@ -264,7 +266,9 @@ def _in_process(name: str, home: Path, trouble: "Callable[[SQLiteStore], context
                                 told.append(answer.json()["detail"])
                                 assert answer.status == 503
                                 assert answer.headers["retry-after"] == "2"
-                        refused = await asyncio.gather(*[call.upload(SURVEY, records(SURVEY, numbers)) for _ in range(5)])
+                        refused = await asyncio.gather(
+                            *[call.upload(SURVEY, records(SURVEY, numbers)) for _ in range(5)]
+                        )
                         if any(answer.status == 200 for answer in refused):
                             acknowledged.update(numbers)
                         assert (await call("GET", "/healthz")).status == 200
@@ -323,7 +327,9 @@ def _small_disk(megabytes: int) -> Iterator[Path | None]:
     """A real file system of a few megabytes, or None where mounting is not allowed."""
     with folder() as home:
         options = ["-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(home)]
-        mounted = subprocess.run(["mount", *options], capture_output=True).returncode == 0 if shutil.which("mount") else False
+        mounted = (
+            subprocess.run(["mount", *options], capture_output=True).returncode == 0 if shutil.which("mount") else False
+        )
         try:
             yield home if mounted else None
         finally:

@@ -12,7 +12,9 @@ from tests.faults import FAULTS
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="soak", description="Break the collector and count what that does to reports.")
+    parser = argparse.ArgumentParser(
+        prog="soak", description="Break the collector and count what that does to reports."
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(FAULTS)} (default: all)")
     parser.add_argument("--short", action="store_true", help="the forms that the tests run")
     options = parser.parse_args()
@@ -37,7 +39,9 @@ def main() -> int:
             print(f"{verdict}  {time.monotonic() - start:.0f} s{word}", flush=True)
     finally:
         cluster.remove()
-    print(f"\n{failed} of {len(options.names or FAULTS)} faults lost or doubled reports; {left_out} could not be run here")
+    print(
+        f"\n{failed} of {len(options.names or FAULTS)} faults lost or doubled reports; {left_out} could not be run here"
+    )
     return 1 if failed else 0
 
 

@@ -12,7 +12,15 @@ import numpy as np
 import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
 
 from deniable.service.entries import Entry, Outcome, Rules, Upload
 from deniable.service.records import REASONS
@@ -161,7 +169,7 @@ class Protocol(RuleBasedStateMachine):
 def test_the_upload_protocol() -> None:
     run_state_machine_as_test(
         Protocol, settings=settings(max_examples=40, stateful_step_count=25, deadline=None, derandomize=True)
-    )  # type: ignore[no-untyped-call]
+    )
 
 
 class _Forgetful(SQLiteStore):
@@ -189,4 +197,4 @@ def test_the_state_machine_catches_stores_that_lose_or_double(monkeypatch: pytes
                 settings=settings(
                     max_examples=200, stateful_step_count=30, deadline=None, derandomize=True, phases=[Phase.generate]
                 ),
-            )  # type: ignore[no-untyped-call]
+            )

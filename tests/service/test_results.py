@@ -16,6 +16,7 @@ from deniable.errors import StoreError
 from deniable.service.clock import Clock, hour_of, label, window_of
 from deniable.service.decoding import Decoding, DecodingFailed, Question
 from deniable.service.sqlite import SQLiteStore
+from deniable.service.store import Unavailable
 from tests.collector import Caller, Ticking, run
 
 BROWSERS = ["chrome", "firefox", "lynx"]
@@ -92,7 +93,10 @@ def test_an_open_survey_is_decoded_with_candidates(store: SQLiteStore) -> None:
             assert by_query["estimates"][0]["probability"] > 0.4
             without = await call.admin("GET", f"{path}/estimate")
             assert without.status == 422
+            assert without.json()["type"] == "urn:deniable:problem:undecodable"
             assert "candidates must be given" in without.json()["detail"]
+            mixed = await call.admin("POST", f"{path}/estimate", {"candidates": [["ash"]]})
+            assert mixed.status == 422, "a symbol that is none is the caller's mistake"
             assert by_query["estimates"][2]["symbol"] == "oak"
 
     run(scene())
@@ -168,6 +172,39 @@ def test_a_failed_decode_is_a_problem_and_not_a_bug(store: SQLiteStore) -> None:
             answer = await call.admin("GET", f"{path}/estimate")
             assert answer.status == 503
             assert answer.json()["detail"] == "decoding must take at most 0.01 seconds; name fewer candidates"
+
+    run(scene())
+
+
+def test_a_bug_in_decoding_is_a_bug(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene() -> None:
+        async with Caller(store) as call:
+            path = await call.create(SURVEY, minimum=0)
+            await answers(call, SURVEY, 0, ["lynx"] * 5)
+            broken = Question(form="an unknown form")
+            with pytest.raises(RuntimeError, match="decoding failed:\nTraceback"):
+                await call.app.decoding.ask(broken, [store.tally(store.entries()[0]).to_bytes()])
+            assert (await call.admin("GET", f"{path}/estimate")).status == 200, "the process lives on"
+
+    run(scene())
+
+
+def test_a_store_that_does_not_answer_is_told(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene() -> None:
+        async with Caller(store) as call:
+            path = await call.create(SURVEY)
+
+            def gone() -> None:
+                raise Unavailable("PostgreSQL does not answer: connection refused")
+
+            monkeypatch.setattr(store, "reading", gone)
+            for where in ("/readyz", path, f"{path}/counters", "/v1/surveys"):
+                answer = await call.admin("GET", where)
+                assert answer.status == 503
+                sentence = "the store does not answer: PostgreSQL does not answer: connection refused"
+                assert answer.json()["detail"] == sentence
+                assert answer.headers["retry-after"] == "2"
+            monkeypatch.undo()
 
     run(scene())
 

@@ -48,6 +48,7 @@ def test_a_survey_from_creation_to_its_end(store: SQLiteStore) -> None:
     run(scene())
 
 
+QUOTA = "quota must be a positive number of reports, for upload tokens only"
 WRONG = [
     ("/v1/surveys", b"[]", 400, "body must be an object with survey and at most rules, survey"),
     ("/v1/surveys", b"{", 400, "body must be JSON in UTF-8, with whole numbers"),
@@ -55,8 +56,8 @@ WRONG = [
     ("/v1/surveys", {"survey": {"format": "x"}}, 422, "survey must have the field"),
     ("/v1/surveys", {"survey": 1}, 422, "survey must be an object, got int"),
     (f"{PATH}/tokens", {"kind": "admin"}, 422, "kind must be upload or read"),
-    (f"{PATH}/tokens", {"kind": "read", "quota": 4}, 422, "quota must be a positive number of reports"),
-    (f"{PATH}/tokens", {"kind": "upload", "quota": True}, 422, "quota must be a positive number of reports"),
+    (f"{PATH}/tokens", {"kind": "read", "quota": 4}, 422, QUOTA),
+    (f"{PATH}/tokens", {"kind": "upload", "quota": True}, 422, QUOTA),
     (f"{PATH}/tokens", {"kind": "upload", "name": "x" * 201}, 422, "name must be text of at most 200 characters"),
     (f"{PATH}/tokens", {}, 400, "body must be an object with kind"),
 ]
@@ -113,7 +114,7 @@ def test_an_administrators_secret_is_not_short() -> None:
 
 # What each route answers to whom: nobody, a wrong token, a token of another survey, an upload token, a read token.
 NOBODY, WRONG_TOKEN, ELSEWHERE, UPLOAD, READ = range(5)
-REFUSED = {"admin": [401, 403, 403, 403, 403], "read": [401, 403, 403, 403, None]}
+REFUSED: dict[str, list[int | None]] = {"admin": [401, 403, 403, 403, 403], "read": [401, 403, 403, 403, None]}
 BODIES: dict[str, object] = {
     "create": {"survey": json.loads(one_cell_each(2048).to_json())},
     "add_token": {"kind": "read"},
@@ -154,6 +155,13 @@ def test_every_route_with_no_a_wrong_and_a_lesser_token(store: SQLiteStore) -> N
                         assert answer.status == expected, where
                         assert set(answer.json()) == {"type", "title", "status", "detail"}, where
                         assert ("www-authenticate" in answer.headers) == (expected == 401), where
+                        needed = {"admin": "the administrator's token", "read": "a read token of this survey"}[
+                            route.role
+                        ]
+                        told = f"this must carry {needed} as Authorization: Bearer"
+                        if expected == 403:
+                            told = f"the token must be {needed}"
+                        assert answer.json()["detail"] == told
                     else:
                         assert answer.status not in (401, 403), where
                 if route.role not in ("upload", "public") and route.name != "close":

@@ -9,11 +9,25 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.service.problems import RequestError
+from deniable.service.requests import read_body
 from deniable.service.sqlite import SQLiteStore
 from deniable.service.store import Store
 from deniable.service.uploads import Bucket
 from tests.cluster import Cluster
-from tests.collector import ADMIN, Answer, Caller, Ticking, counted, envelope, name_of, one_cell_each, records, run, wire
+from tests.collector import (
+    ADMIN,
+    Answer,
+    Caller,
+    Ticking,
+    counted,
+    envelope,
+    name_of,
+    one_cell_each,
+    records,
+    run,
+    wire,
+)
 
 SURVEY = one_cell_each(4096)
 PATH = f"/v1/surveys/{SURVEY.digest}"
@@ -41,8 +55,8 @@ def test_reports_come_as_bytes_or_as_json_and_are_counted_once(store: Store) -> 
             body = envelope(SURVEY, range(3, 8))
             assert taken(await call.upload(SURVEY, body, kind="application/json; charset=utf-8")) == (3, 2, [])
             batch = b"".join(wire(SURVEY, n) for n in range(100, 110))
-            for expected in ((10, 0, []), (0, 10, [])):
-                assert taken(await call.upload(SURVEY, batch, f"?batch={name_of(999).hex()}")) == expected
+            for fresh, again in ((10, 0), (0, 10)):
+                assert taken(await call.upload(SURVEY, batch, f"?batch={name_of(999).hex()}")) == (fresh, again, [])
             tally = store.tally(call.app._entries[SURVEY.digest])
             assert np.flatnonzero(counted(tally)).tolist() == [*range(8), *range(100, 110)]
             assert counted(tally).max() == 1
@@ -89,7 +103,12 @@ def test_a_json_batch_names_what_it_refuses_and_takes_the_rest(store: Store) -> 
             assert 'deniable_requests_total{route="upload",status="200"} 1' in text
             assert "deniable_open_ids 1" in text
             kept = (await call.admin("GET", f"{PATH}/counters")).json()["counters"]
-            assert kept == {"accepted": 1, "too_old": 1, "too_early": 1, "version": 1}
+            early = {"id": 1, "report": 4, "length": 1, "day": 1}
+            assert kept == {"accepted": 1, "too_old": 1, "too_early": 1, "version": 1, **early}
+            hopeless = await call.upload(SURVEY, b'{"reports": [1, 2]}', kind="application/json")
+            assert taken(hopeless) == (0, 0, [(0, None, "report"), (1, None, "report")])
+            kept = (await call.admin("GET", f"{PATH}/counters")).json()["counters"]
+            assert kept["report"] == 6, "what never became a record is counted all the same"
 
     run(scene())
 
@@ -100,6 +119,7 @@ def _as_json(data: bytes) -> str:
     return json.dumps(base64.b64encode(data).decode())
 
 
+CONTENT = "content type must be application/json or application/octet-stream; see /openapi.json"
 REQUESTS = [
     (b"", "", None, 400, "malformed", "body must be one or more records of 27 bytes for this survey, got 0 bytes"),
     (b"123", "", None, 400, "malformed", "body must be one or more records of 27 bytes for this survey, got 3 bytes"),
@@ -114,7 +134,7 @@ REQUESTS = [
     (b"", "?day=-4", None, 400, "malformed", "day must be a number of days since 1970-01-01"),
     (b"", "?day=99999999999", None, 400, "malformed", "day must be a number of days since 1970-01-01"),
     (b"", "?answer=firefox", None, 400, "malformed", "query must have no parameters but day and batch"),
-    (b"x", "", "text/plain", 415, "content-type", "content type must be application/json or application/octet-stream"),
+    (b"x", "", "text/plain", 415, "content-type", CONTENT),
     (bytes(2 << 20), "", None, 413, "too-large", "body must be at most 1048576 bytes; split it"),
     (b'{"reports": [' + b"1," * 70000 + b"1]}", "", "application/json", 413, "too-many", "got 70001; split it"),
 ]
@@ -301,6 +321,38 @@ def test_the_writer_passes_on_what_it_cannot_explain(store: Store, monkeypatch: 
             assert "ZeroDivisionError" not in answer.body.decode()
 
     run(scene())
+
+
+def test_a_body_that_comes_in_parts_is_whole_or_refused() -> None:
+    parts = [{"type": "http.request", "body": b"ab", "more_body": True}] * 3
+
+    async def read(messages: list[dict[str, object]], headers: object = (), *, hang: bool = False) -> bytes:
+        waiting = list(messages)
+
+        async def receive() -> dict[str, object]:
+            if not waiting and hang:
+                await asyncio.sleep(60)
+            return waiting.pop(0)
+
+        return await read_body({"headers": headers}, receive, limit=10, seconds=0.05)
+
+    last = {"type": "http.request", "body": b"c", "more_body": False}
+    assert run(read([*parts, last])) == b"abababc"
+    for work, status, sentence in (
+        (read(parts, hang=True), 408, "the body must arrive sooner; nothing was taken, send it again"),
+        (
+            read([*parts, {"type": "http.disconnect"}]),
+            400,
+            "the body must arrive whole; nothing was taken, send it again",
+        ),
+        (read([{"type": "http.disconnect"}]), 400, "the body must arrive whole; nothing was taken, send it again"),
+        (read([*parts, *parts]), 413, "body must be at most 10 bytes; split it"),
+        (read(parts, [(b"content-length", b"11")]), 413, "body must be at most 10 bytes; split it"),
+        (read([{"type": "http.request", "body": bytes(11)}]), 413, "body must be at most 10 bytes; split it"),
+    ):
+        with pytest.raises(RequestError) as refused:
+            run(work)
+        assert (refused.value.status, refused.value.sentence) == (status, sentence)
 
 
 def test_a_client_and_a_collector_understand_each_other(store: Store) -> None:

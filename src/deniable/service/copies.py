@@ -21,7 +21,10 @@ def backup(folder: str, target: str) -> int:
         raise StoreError(f"{target} must not exist yet; name another file for the backup")
     part = f"{target}.part"
     Path(part).unlink(missing_ok=True)
-    with sqlite3.connect(f"{store.path.absolute().as_uri()}?mode=ro", uri=True) as source, sqlite3.connect(part) as copy:
+    with (
+        sqlite3.connect(f"{store.path.absolute().as_uri()}?mode=ro", uri=True) as source,
+        sqlite3.connect(part) as copy,
+    ):
         source.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")
         sound(copy, part)
@@ -41,6 +44,7 @@ def sound(database: sqlite3.Connection, name: str) -> None:
     except sqlite3.DatabaseError as problem:
         found = str(problem)
     if found != "ok":
+        found = " ".join(found.split())
         raise StoreError(f"{name} must be a sound database: {found}; use an earlier backup")
 
 
@@ -56,7 +60,10 @@ def restore(source: str, folder: str) -> None:
         raise StoreError(f"{folder} must not be a store yet; restore into a new directory, then move it")
     target.mkdir(parents=True, exist_ok=True, mode=0o700)
     part = target / f"{FILE}.part"
-    with sqlite3.connect(f"{Path(source).absolute().as_uri()}?mode=ro", uri=True) as given, sqlite3.connect(part) as copy:
+    with (
+        sqlite3.connect(f"{Path(source).absolute().as_uri()}?mode=ro", uri=True) as given,
+        sqlite3.connect(part) as copy,
+    ):
         try:
             given.backup(copy)
         except sqlite3.DatabaseError as problem:
@@ -69,7 +76,7 @@ def restore(source: str, folder: str) -> None:
 
 
 def merge(into: Store, others: list[str]) -> int:
-    """Take over the counts of other embedded stores, each once however often it is taken; how many reports those hold."""
+    """Take over the counts of other embedded stores, each once however often it is taken; how many reports."""
     total = 0
     for folder in others:
         store = SQLiteStore(folder, write=False)

@@ -89,13 +89,15 @@ class Token:
 @dataclass(slots=True)
 class Upload:
     """Reports of one request for one survey: records of 16 bytes id and a packed report, or under one `batch` id
-    packed reports alone. `day` is when the ids were made, 0 where the client does not say."""
+    packed reports alone. `day` is when the ids were made, 0 where the client does not say. `noted` counts what of the
+    same request was refused before it became a record."""
 
     entry: Entry
     records: bytes
     day: int = 0
     batch: bytes | None = None
     token: str | None = None
+    noted: dict[str, int] = field(default_factory=dict)
 
     @property
     def count(self) -> int:

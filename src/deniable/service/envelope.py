@@ -10,6 +10,7 @@ written; a malformed report among others is refused by its place.
 
 import binascii
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
@@ -106,7 +107,10 @@ def _open_json(entry: Entry, default: int, body: bytes, token: str | None) -> En
         records, places = by_day.setdefault(day, ([], []))
         records.append(record)
         places.append(place)
+    if not by_day:
+        by_day[default] = [], []
     uploads = [Upload(entry, b"".join(records), day, None, token) for day, (records, _) in by_day.items()]
+    uploads[0].noted = dict(Counter(REASONS[code] for _, _, code in refused))
     return Envelope(uploads, [places for _, places in by_day.values()], refused)
 
 

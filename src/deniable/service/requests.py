@@ -31,16 +31,20 @@ def bearer(scope: Scope) -> str | None:
 
 
 async def read_body(scope: Scope, receive: Receive, *, limit: int, seconds: float) -> bytes:
-    """The body, if it is no longer than `limit` and all of it comes within `seconds`."""
-    length = header(scope, b"content-length")
-    if length.isdigit() and int(length) > limit:
-        raise _too_large(limit)
-    message = await _next(receive, seconds)
+    """The body, if it is no longer than `limit` and all of it comes within `seconds`.
+
+    Nearly every body is there with its head, and a timer for each would cost more than the rest of this function; so
+    the server watches for the first part of a body (see `server`), and here only the others are timed.
+    """
+    message = _connected(await receive())
     body: bytes = message.get("body", b"")
     if not message.get("more_body"):
         if len(body) > limit:
             raise _too_large(limit)
         return body
+    length = header(scope, b"content-length")
+    if length.isdigit() and int(length) > limit:
+        raise _too_large(limit)
     parts, size = [body], len(body)
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds
@@ -56,9 +60,12 @@ async def read_body(scope: Scope, receive: Receive, *, limit: int, seconds: floa
 async def _next(receive: Receive, seconds: float) -> Message:
     try:
         async with asyncio.timeout(seconds):
-            message = await receive()
+            return _connected(await receive())
     except TimeoutError:
         raise RequestError(408, "slow", "the body must arrive sooner; nothing was taken, send it again") from None
+
+
+def _connected(message: Message) -> Message:
     if message["type"] == "http.disconnect":
         raise RequestError(400, "disconnected", "the body must arrive whole; nothing was taken, send it again")
     return message

@@ -99,18 +99,27 @@ def serve(options: Options) -> None:
         raise StoreError("the collector must be installed first: pip install 'deniable[serve]'") from None
 
     class Protocol(HttpToolsProtocol):
-        """A connection that does not finish the head of its first request in time is closed."""
+        """A connection on which a request has begun and does not go on is closed. One timer a connection looks."""
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            self._begun = self.loop.call_later(options.patience, self._give_up)
+            self._heard = self.loop.time()
+            self._watch = self.loop.call_later(options.patience, self._look)
 
-        def _give_up(self) -> None:
-            if self.cycle is None and not self.transport.is_closing():
+        def data_received(self, data: bytes) -> None:
+            self._heard = self.loop.time()
+            super().data_received(data)
+
+        def _look(self) -> None:
+            waiting = self.cycle is None or (self.cycle.more_body and not self.cycle.response_complete)
+            silent = self.loop.time() - self._heard >= options.patience
+            if waiting and silent and not self.transport.is_closing():
                 self.transport.close()
+                return
+            self._watch = self.loop.call_later(options.patience, self._look)
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self._begun.cancel()
+            self._watch.cancel()
             super().connection_lost(exc)
 
     _logging()
@@ -128,6 +137,8 @@ def serve(options: Options) -> None:
         access_log=False, log_config=None, server_header=False, proxy_headers=False, timeout_keep_alive=75,
         timeout_graceful_shutdown=20, limit_concurrency=options.connections, backlog=4096,
     )  # fmt: skip
+    # The writer gives the interpreter up for each statement; on a busy loop it would wait 5 ms to get it back.
+    sys.setswitchinterval(0.0005)
     listening = _listen(options)
     address = listening.getsockname()
     log = logging.getLogger("deniable.service")

@@ -28,6 +28,7 @@ __all__ = ["Store", "Unavailable"]
 
 SCHEMA = 1
 _CODE = {reason: code for code, reason in enumerate(REASONS)}
+_ONE = Outcome(1, 0)
 _FOLD_BYTES, _FOLD_ROWS = 1 << 18, 512
 
 Bools = npt.NDArray[np.bool_]
@@ -185,16 +186,15 @@ class Store(ABC):
         shape, today = entry.shape, hours // 24
         rows, ids, codes, owners = _gather(uploads)
         codes[:] = shape.check(rows)
+        oldest = max(floor, today - entry.rules.horizon)
         for upload, owner in zip(uploads, owners, strict=True):
-            if upload.day and upload.day < max(floor, today - entry.rules.horizon):
-                codes[owner.rows] = _CODE["too_old"]
-            elif upload.day > today + 1:
-                codes[owner.rows] = _CODE["too_early"]
+            if upload.day and not oldest <= upload.day <= today + 1:
+                codes[owner.rows] = _CODE["too_old" if upload.day < oldest else "too_early"]
         # An id is asked about only if at least one report under it is good.
         alone = all(upload.batch is None for upload in uploads)
         good = codes == 0
         asked = good if alone else np.concatenate([_any(good[o.rows], o.ids) for o in owners])
-        days = np.concatenate([np.full(o.ids.stop - o.ids.start, u.day) for u, o in zip(uploads, owners, strict=True)])
+        days = np.repeat([upload.day for upload in uploads], [owner.ids.stop - owner.ids.start for owner in owners])
         new = np.zeros(len(ids), bool)
         if asked.all():
             new[:] = self._admit(session, entry, ids, days)
@@ -206,6 +206,9 @@ class Store(ABC):
         codes[good & ~spread & (codes == 0)] = _CODE["duplicate"]
         counters = Counters()
         counters.add_codes(codes)
+        for upload in uploads:
+            if upload.noted:
+                counters.add(upload.noted)
         accepted = codes == 0
         taken = rows if accepted.all() else rows[accepted]
         packed = pack_counts(shape.size, *shape.count(taken)) if len(taken) else None
@@ -217,6 +220,10 @@ class Store(ABC):
         waiting = self._pending.setdefault(entry.key, _Waiting(entry))
         waiting.rows += 1
         waiting.size += len(packed or b"")
+        if not codes.any():
+            return [
+                _ONE if owner.rows.stop - owner.rows.start == 1 else _outcome(codes[owner.rows]) for owner in owners
+            ]
         return [_outcome(codes[owner.rows]) for owner in owners]
 
     def _charge(

@@ -1,0 +1,50 @@
+"""Programs that the tests and benchmarks need and pip cannot install: found, installed where that is allowed, or named.
+
+python tests/services.py postgresql wrk
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+
+def missing(name: str) -> bool:
+    """Whether a program is not there; PostgreSQL's are not on the path on Debian."""
+    if name == "postgresql":
+        return shutil.which("initdb") is None and not any(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return shutil.which(name) is None
+
+
+def install(names: list[str]) -> str:
+    """Try to install packages with apt; the reason if that did not work."""
+    apt = shutil.which("apt-get")
+    if apt is None:
+        return "there is no apt-get here"
+    rights = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    if rights and shutil.which("sudo") is None:
+        return "only root may install packages"
+    command = [*rights, apt, "install", "-y", "-q", "--no-install-recommends"]
+    quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    done = subprocess.run([*command, *names], capture_output=True, text=True, env=quiet)
+    if done.returncode:  # a machine that has never fetched its lists of packages
+        subprocess.run([*rights, apt, "update", "-q"], capture_output=True, env=quiet)
+        done = subprocess.run([*command, *names], capture_output=True, text=True, env=quiet)
+    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["apt-get failed"])[-1]
+
+
+def main(wanted: list[str]) -> int:
+    absent = [name for name in wanted if missing(name)]
+    if not absent:
+        return 0
+    print(f"installing {' and '.join(absent)} with apt-get", flush=True)
+    reason = install(absent)
+    still = [name for name in absent if missing(name)]
+    for name in still:
+        print(f"{name} must be installed by hand: {reason}; tests that need it fail and say so", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

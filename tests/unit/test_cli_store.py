@@ -1,0 +1,186 @@
+"""`deniable serve` and `deniable store` on the command line: what they do, and how they refuse."""
+
+import json
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import deniable as dn
+from deniable.cli import main
+from deniable.errors import StoreError
+from deniable.service.copies import backup, restore
+from deniable.service.entries import Rules, Upload
+from deniable.service.server import Options, admin_token, open_store, serve
+from deniable.service.sqlite import FILE, SQLiteStore
+from tests.cluster import Cluster
+from tests.collector import ADMIN, counted, one_cell_each, records, serving
+
+SURVEY = one_cell_each(1024)
+NOW = 480_000
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A store with twenty reports in two windows."""
+    store = SQLiteStore(tmp_path / "store")
+    entry, _ = store.create(SURVEY, Rules())
+    for day in range(2):
+        numbers = range(10 * day, 10 * day + 10)
+        store.write([Upload(entry, records(SURVEY, numbers))], hours=NOW + 24 * day)
+    store.close()
+    return tmp_path
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(list(arguments)) == 2
+    return capsys.readouterr().err
+
+
+def test_a_backup_of_a_running_store_is_one_state_and_can_be_restored(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running = SQLiteStore(folder / "store")
+    entry = running.entries()[0]
+    running.write([Upload(entry, records(SURVEY, range(20, 25)))], hours=NOW)
+    assert main(["store", "backup", str(folder / "store"), str(folder / "copy")]) == 0
+    running.write([Upload(entry, records(SURVEY, range(25, 30)))], hours=NOW)
+    running.close()
+    assert stat.S_IMODE(os.stat(folder / "copy").st_mode) == 0o600
+    assert main(["store", "restore", str(folder / "copy"), str(folder / "again")]) == 0
+    assert "restored" in capsys.readouterr().out
+    again = SQLiteStore(folder / "again")
+    assert counted(again.tally(entry)).tolist()[:30] == [1] * 25 + [0] * 5
+    (outcome,) = again.write([Upload(entry, records(SURVEY, range(30)))], hours=NOW)
+    assert outcome is not None
+    assert (outcome.accepted, outcome.duplicate) == (5, 25), "clients that send again are counted once"
+    again.close()
+
+
+def test_backup_and_restore_refuse_what_would_destroy_something(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, copy = str(folder / "store"), str(folder / "copy")
+    backup(store, copy)
+    assert "copy must not exist yet; name another file for the backup" in refused(
+        capsys, "store", "backup", store, copy
+    )
+    assert "must not be a store yet; restore into a new directory, then move it" in refused(
+        capsys, "store", "restore", copy, store
+    )
+    assert "must be a backup file, got nothing there" in refused(capsys, "store", "restore", copy + "x", store)
+    Path(copy).write_bytes(b"rubbish" * 1000)
+    with pytest.raises(StoreError, match="must be a sound database: file is not a database; use an earlier backup"):
+        restore(copy, str(folder / "new"))
+    assert "must be a store, got no collector.sqlite in it" in refused(capsys, "store", "check", str(folder))
+
+
+def test_a_damaged_copy_is_refused(folder: Path) -> None:
+    backup(str(folder / "store"), str(folder / "copy"))
+    data = bytearray((folder / "copy").read_bytes())
+    for place in range(4096, len(data), 4096):
+        data[place : place + 8] = os.urandom(8)
+    (folder / "copy").write_bytes(data)
+    with pytest.raises(StoreError, match=r"must be a sound database: .*; use an earlier backup"):
+        restore(str(folder / "copy"), str(folder / "new"))
+
+
+def test_check_says_what_is_wrong(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = str(folder / "store")
+    assert main(["store", "check", store]) == 0
+    assert "is sound: 1 surveys" in capsys.readouterr().out
+    with sqlite3.connect(folder / "store" / FILE) as database:
+        database.execute("UPDATE tally SET counters = '{\"accepted\": 9}'")
+    database.close()
+    said = refused(capsys, "store", "check", store)
+    assert "counts must hold the 18 reports that were accepted, got 20" in said
+    assert "must be sound, got 1 faults; restore a backup" in said
+
+
+def test_export_writes_a_tally_that_decode_reads(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store, out = str(folder / "store"), str(folder / "day.tally")
+    assert main(["store", "export", store, SURVEY.digest[:10], "-o", out]) == 0
+    assert dn.Tally.load(out).n == 20
+    assert main(["store", "export", store, SURVEY.digest, "-o", out, "--from", "2024-10-05"]) == 0
+    assert dn.Tally.load(out).n == 10
+    assert main(["store", "export", store, SURVEY.digest, "-o", out, "--to", "2024-10-05"]) == 0
+    assert dn.Tally.load(out).n == 10
+    capsys.readouterr()
+    assert "DIGEST must name one survey of" in refused(capsys, "store", "export", store, "xyz", "-o", out)
+    assert "a time must be like 2026-11-15" in refused(
+        capsys, "store", "export", store, SURVEY.digest, "-o", out, "--from", "soon"
+    )
+
+
+def test_merge_adds_shards_once(folder: Path, cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    other = SQLiteStore(folder / "other")
+    entry, _ = other.create(SURVEY, Rules())
+    other.write([Upload(entry, records(SURVEY, range(100, 107)))], hours=NOW)
+    other.close()
+    address = cluster.fresh()
+    for into, total in ((str(folder / "store"), 27), (address, 7)):
+        for _ in range(2):
+            assert main(["store", "merge", into, str(folder / "other")]) == 0
+            assert "holds 7 reports of other stores" in capsys.readouterr().out
+        found = open_store(into)
+        assert found.tally(found.entries()[0]).n == total
+        assert counted(found.tally(found.entries()[0])).max() == 1
+        found.close()
+    assert main(["store", "check", address]) == 0
+
+
+def test_the_administrators_secret_is_made_once_and_kept_from_others(tmp_path: Path) -> None:
+    options = Options(str(tmp_path))
+    secret = admin_token(options)
+    assert len(secret) == 64
+    assert admin_token(options) == secret
+    assert stat.S_IMODE(os.stat(tmp_path / "admin-token").st_mode) == 0o600
+    with pytest.raises(
+        StoreError, match="--admin-token-file must be given with PostgreSQL: a file that holds the secret"
+    ):
+        admin_token(Options("postgres://localhost/x"))
+    (tmp_path / "short").write_text("abc\n")
+    with pytest.raises(StoreError, match="admin token must have at least 16 characters, got 3"):
+        admin_token(Options("postgres://localhost/x", admin_token_file=str(tmp_path / "short")))
+
+
+def test_a_port_that_is_taken_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(str(tmp_path / "one"), tmp_path) as server:
+        command = [sys.executable, "-m", "deniable", "serve", "--store", str(tmp_path / "two")]
+        done = subprocess.run([*command, "--port", str(server.port)], capture_output=True, text=True)
+        assert done.returncode == 2
+        assert f"port must be free on 127.0.0.1, got {server.port}: address already in use" in done.stderr
+        again = subprocess.run(server._command, capture_output=True, text=True)
+        assert again.returncode == 2
+        wanted = "must have one writing process, got a second; for several use PostgreSQL or a store each"
+        assert wanted in again.stderr
+
+
+def test_the_log_is_json_and_says_nothing_about_requests(tmp_path: Path) -> None:
+    with serving(str(tmp_path / "store"), tmp_path) as server:
+        server.create(SURVEY)
+        path = f"/v1/surveys/{SURVEY.digest}/reports"
+        for _ in range(3):
+            server.ask("POST", path, records(SURVEY, [1]), kind="application/octet-stream", token=None)
+            server.ask("GET", "/nowhere-in-particular")
+        server.ask("POST", path, b"rubbish", kind="application/octet-stream")
+        assert server.stop() == 0
+        lines = [json.loads(line) for line in server.log().splitlines()]
+    assert [line["event"] for line in lines] == ["listening", "created", "stopped"]
+    assert ADMIN not in server.log()
+    assert "nowhere" not in server.log()
+
+
+def test_what_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(StoreError, match=r"the collector must be installed first: pip install 'deniable\[serve\]'"):
+        serve(Options(str(tmp_path)))
+    monkeypatch.setitem(sys.modules, "deniable.service.postgres", None)
+    with pytest.raises(
+        StoreError, match=r"PostgreSQL must be installed for Python first: pip install 'deniable\[serve\]'"
+    ):
+        open_store("postgres://localhost/x")

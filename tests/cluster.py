@@ -45,6 +45,7 @@ class Cluster:
 
     def start(self) -> None:
         options = f"-c listen_addresses='' -c unix_socket_directories='{self.folder}' -c max_connections=200"
+        options += " -c recovery_init_sync_method=syncfs"  # after a crash, without a walk through every file
         log = str(self.folder / "log")
         self._run("pg_ctl", "-w", "-D", str(self.folder / "data"), "-l", log, "-o", options, "start")
 

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -141,10 +141,10 @@ class Caller:
 class Server:
     """`deniable serve` as a process of its own, on a port of its own choice."""
 
-    def __init__(self, store: str, folder: Path, *options: str) -> None:
+    def __init__(self, store: str, folder: Path, *options: str, program: Sequence[str] = ("-m", "deniable")) -> None:
         self._token = folder / "token"
         self._token.write_text(ADMIN)
-        self._command = [sys.executable, "-m", "deniable", "serve", "--store", store, "--port", "0"]
+        self._command = [sys.executable, *program, "serve", "--store", store, "--port", "0"]
         self._command += ["--admin-token-file", str(self._token), *options]
         self._log = folder / "log"
         self.process: subprocess.Popen[bytes] | None = None

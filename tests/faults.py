@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -156,28 +156,38 @@ def _tally(store: str) -> dn.Tally:
     return found
 
 
-def _kill(name: str, store: str, home: Path, rounds: int, between: Callable[[], None] | None = None) -> Verdict:
+def _kill(
+    name: str,
+    store: str,
+    home: Path,
+    rounds: int,
+    between: Callable[[], None] | None = None,
+    program: Sequence[str] = ("-m", "deniable"),
+) -> Verdict:
     """Kill the process at random moments, again and again; acknowledgements are checked after every round."""
     chance = random.Random(f"{name} {rounds}")
-    server = Server(store, home).start()
+    server = Server(store, home, program=program).start()
     server.create(SURVEY)
     load, worst = Load(lambda: server, seed=rounds), Verdict(name, 0, 0, 0, 0)
-    with load:
-        for _ in range(rounds):
-            time.sleep(chance.uniform(0.02, 0.5))
-            server.kill()
-            with load._lock:
-                known = set(load.acknowledged)
-            if between is not None:
-                between()
-            found = judge(name, _tally(store), known, load.sent)
-            worst = found if found.lost + found.doubled > worst.lost + worst.doubled else worst
-            server.start()
-        time.sleep(0.2)
-    load.settle()
-    server.kill()
-    last = judge(name, _tally(store), load.acknowledged, load.sent, f"{rounds} rounds")
-    return last if worst.sound or not worst.acknowledged else worst
+    try:
+        with load:
+            for _ in range(rounds):
+                time.sleep(chance.uniform(0.02, 0.5))
+                server.kill()
+                with load._lock:
+                    known = set(load.acknowledged)
+                if between is not None:
+                    between()
+                found = judge(name, _tally(store), known, load.sent)
+                worst = found if found.lost + found.doubled > worst.lost + worst.doubled else worst
+                server.start()
+            time.sleep(0.2)
+        if worst.lost or worst.doubled:
+            return worst
+        load.settle()
+    finally:
+        server.kill()
+    return judge(name, _tally(store), load.acknowledged, load.sent, f"{rounds} rounds")
 
 
 def kill_sqlite(rounds: int, cluster: Cluster) -> Verdict:

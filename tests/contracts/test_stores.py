@@ -14,7 +14,7 @@ from deniable.service.entries import Entry, Outcome, Rules, Token, Upload
 from deniable.service.postgres import PostgresStore
 from deniable.service.records import REASONS
 from deniable.service.sqlite import SQLiteStore
-from deniable.service.store import Store
+from deniable.service.store import Store, Unavailable
 from tests.cluster import Cluster
 from tests.collector import counted, name_of, one_cell_each, records, wire
 from tests.surveys import SMALL, kinds
@@ -314,6 +314,27 @@ def test_a_second_process_is_refused_by_the_embedded_store(tmp_path: Path) -> No
     (tmp_path / "garbage" / "collector.sqlite").write_bytes(b"not a database" * 100)
     with pytest.raises(StoreError, match=r"must be a sound store: .*; restore a backup"):
         SQLiteStore(tmp_path / "garbage")
+
+
+def test_ids_that_are_on_disk_but_not_in_memory_stop_the_writing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SQLiteStore(tmp_path)
+    entry, _ = store.create(SURVEY, Rules())
+
+    def full(prints: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(store._seen, "add", full)
+    with pytest.raises(MemoryError):
+        store.write([upload(entry, [1])], hours=NOW)
+    with pytest.raises(Unavailable, match="do not fit into memory; restart with more of it"):
+        store.write([upload(entry, [1])], hours=NOW)
+    store.close()
+    again = SQLiteStore(tmp_path)
+    assert again.write([upload(entry, [1])], hours=NOW) == [Outcome(0, 1)]
+    assert again.tally(entry).n == 1
+    again.close()
 
 
 def test_an_address_that_does_not_answer_is_refused(tmp_path: Path) -> None:

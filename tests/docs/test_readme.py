@@ -10,6 +10,7 @@ import pytest
 
 import deniable as dn
 from deniable.cli import main
+from deniable.service.server import Options, open_store
 from tests.docs.blocks import ROOT, blocks, run
 
 PAGES = ["README.md", "docs/data-flow.md", "docs/privacy-guarantee.md"]
@@ -80,19 +81,18 @@ def test_the_public_surface_runs_as_written() -> None:
 def test_commands_in_the_readme_run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [line for block in blocks(ROOT / "README.md") if block.language == "sh" for line in block.code.splitlines()]
     commands = [shlex.split(line, comments=True) for line in lines if line.startswith("deniable ")]
-    assert {command[1] for command in commands} == {
-        "audit",
-        "demo",
-        "plan",
-        "survey",
-        "decode",
-        "simulate",
-        "reproduce",
-    }
+    known = {"audit", "demo", "plan", "survey", "decode", "simulate", "reproduce", "serve", "store"}
+    assert {command[1] for command in commands} == known
     # What takes minutes is run without its experiments; figures and claims draw and judge empty tables.
     monkeypatch.setattr("deniable.reproduce.experiments.tables", lambda settings, results: {})
+    monkeypatch.setattr("deniable.service.server.serve", _serve_at_once)
     for command in commands:
         assert main(command[1:]) == 0, f"{command}: {capsys.readouterr().err}"
+
+
+def _serve_at_once(options: Options) -> None:
+    """What `deniable serve` leaves behind when it is stopped at once."""
+    open_store(options.store).close()
 
 
 def test_make_targets_that_pages_name_exist() -> None:

@@ -23,7 +23,7 @@ from deniable.survey import Survey
 from tests.collector import one_cell_each
 from tests.properties.strategies import reports, surveys
 
-BUDGET = int(os.environ.get("DENIABLE_FUZZ", "150"))
+BUDGET = int(os.environ.get("DENIABLE_FUZZ", "100"))
 long = settings(max_examples=BUDGET)
 ENTRY = Entry(1, one_cell_each(1024), Rules(), False, 0)
 KINDS = st.sampled_from([b"application/json", b"application/octet-stream", b"", b"text/plain", b"application/json;a=b"])

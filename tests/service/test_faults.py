@@ -2,10 +2,12 @@
 
 import pytest
 
-from deniable.service import store as store_module
+import deniable as dn
+from deniable.service.entries import Rules, Upload
 from deniable.service.sqlite import SQLiteStore
 from tests import faults
 from tests.cluster import Cluster
+from tests.collector import records
 
 
 @pytest.mark.parametrize("name", faults.FAULTS)
@@ -21,13 +23,8 @@ def test_nothing_acknowledged_is_lost_or_doubled(name: str, cluster: Cluster) ->
 
 def test_a_store_that_forgets_ids_is_found_out(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutant: a commit that keeps counts and not ids doubles whatever is sent again after a restart."""
-    original = SQLiteStore._append_ids
     monkeypatch.setattr(SQLiteStore, "_append_ids", lambda self: None)
-    assert store_module.SCHEMA == 1
     with faults.folder() as home:
-        from deniable.service.entries import Rules, Upload
-        from tests.collector import records
-
         for _ in range(2):
             store = SQLiteStore(home / "store")
             entry, _ = store.create(faults.SURVEY, Rules())
@@ -35,12 +32,36 @@ def test_a_store_that_forgets_ids_is_found_out(cluster: Cluster, monkeypatch: py
             store.close()
         found = faults.judge("mutant", faults._tally(str(home / "store")), set(range(10)), 10)
     assert (found.lost, found.doubled, found.sound) == (0, 10, False)
-    assert original is not SQLiteStore._append_ids
+
+
+HASTY = """
+import sys, time
+from deniable.cli import main
+from deniable.service.entries import Outcome
+from deniable.service.writer import Writer
+
+write = Writer._write
+
+def hasty(self, uploads, futures):
+    told = [(future, Outcome(upload.count, 0)) for upload, future in zip(uploads, futures)]
+    self._loop.call_soon_threadsafe(self._resolve, told, 0)
+    time.sleep(0.02)
+    return write(self, uploads, futures)
+
+Writer._write = hasty
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_collector_that_answers_before_it_commits_is_found_out() -> None:
+    """Mutant: the same kill loop, on a process that acknowledges first and writes a moment later."""
+    with faults.folder() as home:
+        verdict = faults._kill("hasty", str(home / "store"), home, 4, program=("-c", HASTY))
+    assert verdict.lost > 0
+    assert not verdict.sound
 
 
 def test_the_judge_sees_losses() -> None:
-    import deniable as dn
-
     empty = dn.Tally(faults.SURVEY)
     assert faults.judge("nothing there", empty, {1, 2, 3}, 10).lost == 3
     assert not faults.judge("nothing sent", empty, set(), 0).sound

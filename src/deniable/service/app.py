@@ -215,7 +215,7 @@ class App:
             "close": lambda: self._close(known),
             "tokens": lambda: self._read(lambda: admin.list_tokens(store, known, request)),
             "add_token": lambda: self.writer.call(lambda: admin.add_token(store, known, request)),
-            "drop_token": lambda: self.writer.call(lambda: admin.drop_token(store, known, request)),
+            "drop_token": lambda: self._drop_token(known, request),
             "counters": lambda: self._read(lambda: results.counters(store, known, request)),
             "windows": lambda: self._read(lambda: results.windows(store, known, request)),
             "tally": lambda: self._read(lambda: results.tally(store, known, request)),
@@ -261,6 +261,11 @@ class App:
         _log.info("survey", extra={"fields": {"event": "closed", "survey": entry.survey.digest}})
         return Answer.json(admin.shown(closed))
 
+    async def _drop_token(self, entry: Entry, request: Request) -> Answer:
+        answer = await self.writer.call(lambda: admin.drop_token(self.store, entry, request))
+        self._uploads.forget_tokens()
+        return answer
+
     async def _estimate(self, entry: Entry, request: Request) -> Answer:
         question, ranges = results.question_of(request)
         found = await self._read(lambda: results.read_range(self.store, entry, ranges["from"], ranges["to"]))
@@ -269,7 +274,8 @@ class App:
     async def _difference(self, entry: Entry, request: Request) -> Answer:
         question, ranges = results.question_of(request)
         first, last = ranges["against_from"], ranges["against_to"]
-        if last is None or ranges["from"] is None or last > ranges["from"]:
+        ends, starts = results.hours_of(last, ranges["from"])
+        if ends is None or starts is None or ends > starts:
             raise RequestError(
                 400, "malformed", "against_to and from must be given, and the earlier range must end before the later"
             )

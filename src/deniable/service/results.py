@@ -13,7 +13,7 @@ from deniable.service.store import Store
 from deniable.survey import strict_json
 from deniable.tally import Tally
 
-__all__ = ["PARAMETERS", "RANGE", "SECOND", "counters", "estimate", "tally", "windows"]
+__all__ = ["PARAMETERS", "RANGE", "SECOND", "counters", "estimate", "hours_of", "tally", "windows"]
 
 RANGE = frozenset({"from", "to"})
 SECOND = frozenset({"against_from", "against_to"})
@@ -48,7 +48,7 @@ def tally(store: Store, entry: Entry, request: Request) -> Answer:
 
 def read_range(store: Store, entry: Entry, first: str | None, last: str | None) -> Tally:
     """The tally of a range, if enough reports are in it."""
-    found = store.tally(entry, *_hours(first, last))
+    found = store.tally(entry, *hours_of(first, last))
     if found.n < max(entry.rules.minimum, 1):
         raise RequestError(
             409, "too-few", f"results are shown from {max(entry.rules.minimum, 1)} reports on; this range has fewer"
@@ -56,7 +56,8 @@ def read_range(store: Store, entry: Entry, first: str | None, last: str | None) 
     return found
 
 
-def _hours(first: str | None, last: str | None) -> tuple[int | None, int | None]:
+def hours_of(first: str | None, last: str | None) -> tuple[int | None, int | None]:
+    """The hours that two texts of a request name."""
     try:
         return None if first is None else hour_of(first), None if last is None else hour_of(last)
     except DeniableError as problem:

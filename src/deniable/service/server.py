@@ -87,6 +87,8 @@ def admin_token(options: Options) -> str:
         path = str(Path(options.store) / "admin-token")
         if not os.path.exists(path):
             write_atomically(path, new_secret().encode() + b"\n", mode=0o600)
+            fields = {"event": "made", "file": path}
+            logging.getLogger("deniable.service").info("the administrator's token", extra={"fields": fields})
     return check_admin(Path(path).read_text(encoding="utf-8").strip())
 
 

@@ -164,9 +164,15 @@ class SQLiteStore(Store):
         except BaseException:
             self._undo()
             raise
-        for _, _, _, prints in self._fresh:
-            self._seen.add(prints)
-        self._fresh.clear()
+        try:
+            for _, _, _, prints in self._fresh:
+                self._seen.add(prints)
+        except BaseException:
+            # Committed, but not known in memory: a report sent again would be counted again, so none is taken.
+            self.broken = "the ids of the last commit do not fit into memory; restart with more of it"
+            raise
+        finally:
+            self._fresh.clear()
 
     def _undo(self) -> None:
         self._fresh.clear()

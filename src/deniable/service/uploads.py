@@ -47,6 +47,7 @@ class Uploads:
     def __init__(self, writer: Writer, metrics: Metrics, *, limit: int, seconds: float) -> None:
         self._writer, self._metrics, self._limit, self._seconds = writer, metrics, limit, seconds
         self._buckets: dict[int, Bucket] = {}
+        self._good: set[tuple[int, str]] = set()
 
     async def take(self, entry: Entry, scope: Scope, receive: Receive) -> bytes:
         """The body of the answer to an upload, after everything in it that is good is durable."""
@@ -87,9 +88,16 @@ class Uploads:
     async def _check_token(self, entry: Entry, token: str | None) -> None:
         if token is None:
             raise RequestError(401, "token-missing", "uploads to this survey must carry an upload token")
+        if (entry.key, token) in self._good:  # one that another collector revoked since then has no quota left
+            return
         known = await asyncio.to_thread(self._writer.store.tokens, entry)
         if not any(found.hash == token and found.kind == "upload" for found in known):
             raise RequestError(403, "token-refused", "the token must be an upload token of this survey")
+        self._good.add((entry.key, token))
+
+    def forget_tokens(self) -> None:
+        """Look every token up again: one was revoked."""
+        self._good.clear()
 
     def _throttle(self, entry: Entry, count: int) -> None:
         assert entry.rules.rate is not None

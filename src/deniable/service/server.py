@@ -140,7 +140,7 @@ def serve(options: Options) -> None:
         timeout_graceful_shutdown=20, limit_concurrency=options.connections, backlog=4096,
     )  # fmt: skip
     # The writer gives the interpreter up for each statement; on a busy loop it would wait 5 ms to get it back.
-    sys.setswitchinterval(0.0005)
+    sys.setswitchinterval(0.0002)
     listening = _listen(options)
     address = listening.getsockname()
     log = logging.getLogger("deniable.service")

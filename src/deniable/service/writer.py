@@ -8,7 +8,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from deniable.service.clock import Clock
@@ -20,17 +20,24 @@ __all__ = ["Writer"]
 _MOST = 1 << 16  # reports in one transaction
 _T = TypeVar("_T")
 _Future = asyncio.Future[Any]
-_Item = tuple[Upload | Callable[[], Any], _Future]
+_Group = list[tuple[Upload, _Future]]
+_Work = tuple[Callable[[], Any], _Future]
 _log = logging.getLogger("deniable.service")
 
 
 class Writer:
-    """The thread that writes. `backlog` bounds the reports that wait for it."""
+    """The thread that writes. `backlog` bounds the reports that wait for it.
+
+    Uploads gather in the event loop while a group is being written, and go to the thread as one: it is woken once a
+    group, not once an upload.
+    """
 
     def __init__(self, store: Store, clock: Clock, *, backlog: int = 1 << 19) -> None:
         self.store, self.clock, self.backlog = store, clock, backlog
         self.waiting = 0
-        self._queue: SimpleQueue[_Item | None] = SimpleQueue()
+        self._gathered: _Group = []
+        self._busy = self._called = False
+        self._queue: SimpleQueue[_Group | _Work | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -48,7 +55,11 @@ class Writer:
             raise Unavailable("too many reports are waiting to be written")
         self.waiting += count
         future: asyncio.Future[Outcome | None] = self._loop.create_future()
-        self._queue.put((upload, future))
+        self._gathered.append((upload, future))
+        if not self._busy and not self._called:
+            # After what else is ready in the loop: requests that arrived together are written together.
+            self._called = True
+            self._loop.call_soon(self._hand_over)
         return future
 
     async def call(self, work: Callable[[], _T]) -> _T:
@@ -60,59 +71,56 @@ class Writer:
 
     async def stop(self) -> None:
         """Write what waits, then end the thread."""
-        if self._thread is not None:
-            self._queue.put(None)
-            await asyncio.to_thread(self._thread.join)
-            self._thread = None
+        if self._thread is None:
+            return
+        while self._gathered or self._busy:
+            self._hand_over()
+            await asyncio.sleep(0.001)
+        self._queue.put(None)
+        await asyncio.to_thread(self._thread.join)
+        self._thread = None
+
+    def _hand_over(self) -> None:
+        """Give the thread what has gathered, up to the size of one transaction."""
+        self._called = False
+        if self._busy or not self._gathered:
+            return
+        size = end = 0
+        while end < len(self._gathered) and size < _MOST:
+            size += self._gathered[end][0].count
+            end += 1
+        group, self._gathered = self._gathered[:end], self._gathered[end:]
+        self._busy = True
+        self._queue.put(group)
 
     def _run(self) -> None:
         assert self._loop is not None
-        more = True
-        while more:
-            items, more = self._next()
-            uploads = [(work, future) for work, future in items if isinstance(work, Upload)]
-            done: list[tuple[_Future, Any]] = []
-            if uploads:
-                done += self._write([upload for upload, _ in uploads], [future for _, future in uploads])
-            for work, future in items:
-                if not isinstance(work, Upload):
-                    done.append((future, _result_of(work)))
-            taken = sum(upload.count for upload, _ in uploads)
-            self._loop.call_soon_threadsafe(self._resolve, done, taken)
-            if uploads:
-                self.store.tidy()
-
-    def _next(self) -> tuple[list[_Item], bool]:
-        """Everything that waits, up to the size of one transaction; False once the end was asked for."""
-        items: list[_Item] = []
-        size = 0
-        item = self._queue.get()
-        while item is not None:
-            items.append(item)
-            size += item[0].count if isinstance(item[0], Upload) else 0
-            if size >= _MOST:
-                return items, True
-            try:
-                item = self._queue.get_nowait()
-            except Empty:
-                return items, True
-        return items, False
-
-    def _write(self, uploads: list[Upload], futures: list[_Future]) -> list[tuple[_Future, Any]]:
-        found = _result_of(lambda: self.store.write(uploads, hours=self.clock.hours()))
-        if isinstance(found, Exception):
-            return [(future, found) for future in futures]
-        return list(zip(futures, found, strict=True))
-
-    def _resolve(self, done: list[tuple[_Future, Any]], taken: int) -> None:
-        self.waiting -= taken
-        for future, result in done:
-            if future.done():  # whoever waited is gone; what was written stays written
+        while (item := self._queue.get()) is not None:
+            if isinstance(item, tuple):
+                work, future = item
+                self._loop.call_soon_threadsafe(_settle, future, _result_of(work))
                 continue
-            if isinstance(result, Exception):
-                future.set_exception(result)
-            else:
-                future.set_result(result)
+            uploads = [upload for upload, _ in item]
+            found = _result_of(lambda: self.store.write(uploads, hours=self.clock.hours()))  # noqa: B023
+            self._loop.call_soon_threadsafe(self._resolve, item, found)
+            self.store.tidy()
+
+    def _resolve(self, group: _Group, found: Any) -> None:
+        self._busy = False
+        failed = isinstance(found, Exception)
+        for place, (upload, future) in enumerate(group):
+            self.waiting -= upload.count
+            _settle(future, found if failed else found[place])
+        self._hand_over()
+
+
+def _settle(future: _Future, result: Any) -> None:
+    if future.done():  # whoever waited is gone; what was written stays written
+        return
+    if isinstance(result, Exception):
+        future.set_exception(result)
+    else:
+        future.set_result(result)
 
 
 def _result_of(work: Callable[[], Any]) -> Any:

@@ -19,6 +19,6 @@ def cluster() -> Iterator[Cluster]:
     """A PostgreSQL of our own. Without one the tests that need it fail: skipping would hide half of the stores."""
     if find_binaries() is None:
         pytest.fail(MISSING)
-    made = Cluster()
+    made = Cluster(memory=True)
     yield made
     made.remove()

@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +72,7 @@ class Load:
         self.acknowledged: set[int] = set()
         self.open: list[list[int]] = []
         self.refused: set[str] = set()
+        self.missing = 0
         self._threads = [threading.Thread(target=self._client, daemon=True) for _ in range(clients)]
 
     def __enter__(self) -> "Load":
@@ -134,7 +135,12 @@ class Load:
             again = sorted(self.acknowledged)[::10]
             for start in range(0, len(again), 1000):
                 answer = ask(connection, "POST", PATH, records(SURVEY, again[start : start + 1000])).json()
-                assert answer["duplicate"] == len(again[start : start + 1000])
+                self.missing += answer["accepted"]  # acknowledged, and new all the same: it had been lost
+
+    def judge(self, fault: str, store: str, note: str = "") -> Verdict:
+        """What became of all that was acknowledged."""
+        found = judge(fault, _tally(store), self.acknowledged, self.sent, note)
+        return replace(found, lost=found.lost + self.missing)
 
 
 @contextlib.contextmanager
@@ -174,6 +180,7 @@ def _kill(
             for _ in range(rounds):
                 time.sleep(chance.uniform(0.02, 0.5))
                 server.kill()
+                time.sleep(0.05)  # answers that were on their way are read
                 with load._lock:
                     known = set(load.acknowledged)
                 if between is not None:
@@ -187,7 +194,7 @@ def _kill(
         load.settle()
     finally:
         server.kill()
-    return judge(name, _tally(store), load.acknowledged, load.sent, f"{rounds} rounds")
+    return load.judge(name, store, f"{rounds} rounds")
 
 
 def kill_sqlite(rounds: int, cluster: Cluster) -> Verdict:
@@ -227,7 +234,7 @@ def kill_a_database_server(rounds: int, cluster: Cluster) -> Verdict:
             time.sleep(0.5)
         load.settle()
         note = f"{rounds} restarts, 2 collectors"
-        return judge("PostgreSQL restarted", _tally(address), load.acknowledged, load.sent, note)
+        return load.judge("PostgreSQL restarted", address, note)
 
 
 def graceful_stop(rounds: int, cluster: Cluster) -> Verdict:
@@ -244,7 +251,7 @@ def graceful_stop(rounds: int, cluster: Cluster) -> Verdict:
                 server.start()
         load.settle()
         assert server.stop() == 0
-        return judge("stopped under load", _tally(str(home / "store")), load.acknowledged, load.sent, f"{rounds} stops")
+        return load.judge("stopped under load", str(home / "store"), f"{rounds} stops")
 
 
 def _in_process(
@@ -388,7 +395,7 @@ def real_read_only(rounds: int, cluster: Cluster) -> Verdict | None:
             load.settle()
             server.kill()
             note = " ".join(refused.stderr.split())[10:80]
-            return judge("read-only (tmpfs)", _tally(str(disk / "store")), load.acknowledged, load.sent, note)
+            return load.judge("read-only (tmpfs)", str(disk / "store"), note)
 
 
 def clock_jumps(rounds: int, cluster: Cluster) -> Verdict:
@@ -454,7 +461,7 @@ def slow_connections(rounds: int, cluster: Cluster) -> Verdict:
         load.settle()
         server.stop()
         note = f"{ended} of 200 ended by the collector"
-        return judge("slow and half-open connections", _tally(str(home / "store")), load.acknowledged, load.sent, note)
+        return load.judge("slow and half-open connections", str(home / "store"), note)
 
 
 def several_clients_one_id(rounds: int, cluster: Cluster) -> Verdict:

@@ -35,20 +35,20 @@ def test_a_store_that_forgets_ids_is_found_out(cluster: Cluster, monkeypatch: py
 
 
 HASTY = """
-import sys, time
+import sys
 from deniable.cli import main
 from deniable.service.entries import Outcome
 from deniable.service.writer import Writer
 
-write = Writer._write
+hand_over = Writer._hand_over
 
-def hasty(self, uploads, futures):
-    told = [(future, Outcome(upload.count, 0)) for upload, future in zip(uploads, futures)]
-    self._loop.call_soon_threadsafe(self._resolve, told, 0)
-    time.sleep(0.02)
-    return write(self, uploads, futures)
+def hasty(self):
+    for place, (upload, future) in enumerate(self._gathered):
+        if not future.done():
+            future.set_result(Outcome(upload.count, 0))
+    hand_over(self)
 
-Writer._write = hasty
+Writer._hand_over = hasty
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -115,7 +115,7 @@ def test_constraints_make_least_squares_and_inversion_one(survey: Survey) -> Non
     p = dn.lab.zipf(design.symbols, 1)
     tally = dn.simulate(survey, p, 10**5, np.random.default_rng(3))
     solved = dn.decode(tally, decoder=dn.LeastSquares())
-    inverted = dn.decode(tally)
+    inverted = dn.decode(tally, constraint=dn.Projected())
     assert inverted.decoder == dn.Inversion()
     assert solved.rank == inverted.rank == design.symbols
     if design.blocks == 1:

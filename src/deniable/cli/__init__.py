@@ -18,7 +18,7 @@ __all__ = ["build_parser", "main"]
 
 IMPOSSIBLE, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
 
-COMMANDS = (demo, plan, survey, decode, simulate, serve, store, audit, reproduce)
+COMMANDS = (demo, plan, survey, decode, simulate, reproduce, audit, serve, store)
 
 
 def build_parser() -> Parser:

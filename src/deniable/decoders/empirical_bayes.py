@@ -87,7 +87,8 @@ class EmpiricalBayes(Decoder):
             within = 1 - design.shared / design.occupied
             slope = within**2 * design.occupied / (r * design.distance**2)
             columns = np.maximum(tally.counts / tally.n, 0.5 / tally.n)
-            variances = inversion_variances(design, mechanism, columns, 1)
+            # Where all reports are alike the plug-in variance can vanish.
+            variances = np.maximum(inversion_variances(design, mechanism, columns, 1), 1e-3 * slope)
             base = np.maximum(variances - slope * np.maximum(raw, 0.0), 0.3 * variances)
         return Solution(shrink(Observations(raw, base / tally.n, slope / tally.n), self.loss), raw)
 

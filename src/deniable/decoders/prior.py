@@ -190,24 +190,23 @@ def learned(seen: Observations, *, fitted: int = _FITTED, orders: int = _ORDERS)
     >>> float(np.exp(prior.logs[np.argmax(prior.trust @ prior.densities)]).round(3))
     0.025
     """
-    places, likelihood, at_zero = seen.likelihood
-    size = len(at_zero)
-    order = np.argsort(seen.values, kind="stable")
-    if size > fitted:
-        order = order[np.linspace(0, size - 1, fitted).astype(np.intp)]
     bumps = _families(seen)
+    order = np.argsort(seen.values, kind="stable")
+    if len(order) > fitted:
+        order = order[np.linspace(0, len(order) - 1, fitted).astype(np.intp)]
+    places, likelihood, at_zero = Observations(seen.values[order], seen.base[order], seen.slope).likelihood
     logs = np.linspace(bumps[0][0][0] - 5, bumps[0][0][-1] + 5, 2048)
-    spread = _on_grid(np.log(places[order]), likelihood[order], logs)
+    spread = _on_grid(np.log(places), likelihood, logs)
     evidences, zeros, densities = [], [], []
     for centres, taus in bumps:
         shape = _bumps(logs, centres, taus)
-        table = np.concatenate([at_zero[order, None], spread @ shape], axis=1) + 1e-300
+        table = np.concatenate([at_zero[:, None], spread @ shape], axis=1) + 1e-300
         for weights, evidence in _fitted(table, taus, orders):
             evidences.append(evidence)
             zeros.append(weights[0])
             densities.append(shape @ weights[1:])
     trust = np.exp(np.array(evidences) - max(evidences))
-    trust[trust < 1e-6 * trust.sum()] = 0.0
+    trust[trust < 1e-4 * trust.sum()] = 0.0
     return Prior(logs, trust / trust.sum(), np.array(zeros), np.array(densities))
 
 

@@ -15,7 +15,7 @@ from deniable.survey import Projective, Survey, Symbol
 
 __all__ = ["measured", "repeats_for"]
 
-_BUDGET = 500.0  # milliseconds of one measurement, roughly; a count and not a clock, so that answers repeat
+_BUDGET = 350.0  # milliseconds of one measurement, roughly; a count and not a clock, so that answers repeat
 _REPEATS = (2, 3000)
 _TOO_LONG = 2500.0  # milliseconds of one repeat past which the prediction has to do
 _BATCH = 50

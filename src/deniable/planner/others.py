@@ -17,7 +17,7 @@ from deniable.planner.solve import Outside
 
 __all__ = ["alternatives", "curves", "infeasible", "nothing_fits", "paper_needs"]
 
-_CLOSE = 3  # alternatives that are solved for by draws; the others have the same noise, in closed form
+_CLOSE = 1  # alternatives that are solved for by draws; the others have the same noise, in closed form
 _POINTS = 25
 _DIRECT = (("O-RR", "k-RR"), ("O-RAPPOR", "k-RAPPOR"))  # what the first is with a cell for every symbol
 

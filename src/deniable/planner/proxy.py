@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.empirical_bayes import ENOUGH, FEW
-from deniable.decoders.prior import Observations, learned
+from deniable.decoders.prior import Observations, Posterior, learned
 from deniable.lab.streams import stream_of
 from deniable.planner.options import Moments
 from deniable.planner.shapes import Shape
@@ -27,10 +27,10 @@ METRICS = ("l1", "l2", "max")
 POWERS = {"l1": 1.0, "l2": 2.0, "max": 8.0}  # the norm of the noise that ranks options for a loss
 
 # Numbers drawn for one loss, and rows of them. A plan takes about a hundred losses: what `decoded` costs decides these.
-_NUMBERS = 80_000
-_ROWS = (24, 4000)
-_FITTED, _ORDERS = 192, 2  # observations that the prior is learned from, and orders they are visited in
-_TABLE = 384  # estimates for which the posterior is tabulated
+_NUMBERS = 60_000
+_ROWS = (16, 2000)
+_FITTED, _ORDERS = 96, 2  # observations that the prior is learned from, and orders they are visited in
+_TABLE = 256  # estimates for which the posterior is tabulated
 _EMPIRICAL = 400  # rows from which the quantile is read off rather than taken as normal
 # (quantile - mean) / sd of a maximum of many is a little more than a sum's; Gumbel's law, at 90 % 1.30 for 1.28.
 _EULER = 0.5772156649
@@ -45,26 +45,34 @@ def decoded(observed: Floats, base: float, slope: float) -> Floats:
     >>> decoded(np.array([[0.9, 0.3, -0.2]]), 0.01, 0.0).round(3)
     array([[0.8, 0.2, 0. ]])
     """
-    projected = projected_rows(observed)
-    trust = min(max((observed.shape[1] - FEW) / (ENOUGH - FEW), 0.0), 1.0)
+    size = observed.shape[1]
+    trust = min(max((size - FEW) / (ENOUGH - FEW), 0.0), 1.0)
     if trust == 0:
-        return projected
-    first = Observations(observed[0], np.full(observed.shape[1], base), slope)
-    prior = learned(first, fitted=_FITTED, orders=_ORDERS)
-    level = prior.posterior(first).level(1.0)
-    # Where estimates are, and, over all of their range, no coarser than the noise near zero.
-    ordered = np.sort(observed, axis=None)
-    low, high = float(ordered[0]), float(ordered[-1])
-    near = np.linspace(low, min(high, 8 * base**0.5), _TABLE // 2)
-    grid = np.union1d(near, np.append(ordered[:: max(1, len(ordered) // (_TABLE // 2))], high))
+        return projected_rows(observed)
+    prior = learned(Observations(observed[0], np.full(size, base), slope), fitted=_FITTED, orders=_ORDERS)
+    # Where estimates are, and, near zero, no coarser than the noise.
+    ordered = np.sort(observed[0])
+    near = np.linspace(float(observed.min()), min(float(ordered[-1]), 8 * base**0.5), _TABLE // 2)
+    grid = np.union1d(near, np.append(ordered[:: max(1, 2 * size // _TABLE)], observed.max()))
     known = prior.posterior(Observations(grid, np.full(len(grid), base), slope))
-    means, quantiles = np.interp(observed, grid, known.means), np.interp(observed, grid, known.at(level))
+    quantiles = np.interp(observed, grid, known.at(_common_level(known, grid, ordered)))
     total = quantiles.sum(axis=1, keepdims=True)
-    quantiles = np.where(total > 0, quantiles / np.maximum(total, 1e-300), 1 / observed.shape[1])
-    sparse = max(0.5, float(np.interp(observed, grid, known.zero).mean()))
-    found = projected_rows(means)
+    quantiles = np.where(total > 0, quantiles / np.maximum(total, 1e-300), 1 / size)
+    sparse = max(0.5, float(np.interp(ordered, grid, known.zero).mean()))
+    found = projected_rows(np.interp(observed, grid, known.means))
     found += sparse * (quantiles - found)
-    return np.asarray((1 - trust) * projected + trust * found)
+    if trust < 1:
+        found = (1 - trust) * projected_rows(observed) + trust * found
+    return np.asarray(found)
+
+
+def _common_level(known: Posterior, grid: Floats, values: Floats) -> float:
+    """The level at which the quantiles of these values add up to one."""
+    low, high = 0.0, 1.0
+    for _ in range(20):
+        level = (low + high) / 2
+        low, high = (level, high) if np.interp(values, grid, known.at(level)).sum() < 1 else (low, level)
+    return (low + high) / 2
 
 
 def projected_rows(rows: Floats) -> Floats:

@@ -22,7 +22,7 @@ def crossing(
     high: float,
     start: float,
     power: float = 1.0,
-    tolerance: float = 2e-3,
+    tolerance: float = 4e-3,
     most: int = 40,
 ) -> float:
     """The x in [low, high] at which a falling loss(x) reaches the target, to `tolerance` of itself, from above.

@@ -195,7 +195,7 @@ def learned(seen: Observations, *, fitted: int = _FITTED, orders: int = _ORDERS)
     if len(order) > fitted:
         order = order[np.linspace(0, len(order) - 1, fitted).astype(np.intp)]
     places, likelihood, at_zero = Observations(seen.values[order], seen.base[order], seen.slope).likelihood
-    logs = np.linspace(bumps[0][0][0] - 5, bumps[0][0][-1] + 5, 2048)
+    logs = np.linspace(bumps[0][0][0] - 5, bumps[0][0][-1] + 5, 2048 if fitted == _FITTED else 1024)
     spread = _on_grid(np.log(places), likelihood, logs)
     evidences, zeros, densities = [], [], []
     for centres, taus in bumps:

@@ -13,7 +13,7 @@ from deniable.survey import Survey
 
 __all__ = ["Point", "weighed"]
 
-_TRUST, _TRUST_COHORTS = 0.01, 0.03  # how far the normal draws are off, as a standard deviation
+_TRUST, _TRUST_COHORTS = 0.04, 0.06  # how far the normal draws are off, as a standard deviation
 _PRIOR = 10
 _READ_OFF = 400  # repeats from which a quantile is read off
 

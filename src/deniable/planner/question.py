@@ -19,7 +19,7 @@ __all__ = ["EPSILONS", "PEOPLE", "Question", "ask"]
 EPSILONS = (1e-3, 12.0)  # what a plan looks at: below, nothing is learnt from any crowd; above, nothing is private
 PEOPLE = (2.0, 1e15)
 _MOST_SYMBOLS = 1 << 16
-_AIM = 0.9
+_AIM = 0.7
 # What an error may be at most: the largest that two distributions can have.
 _ERRORS = {"max_l1": ("l1", 2.0), "max_l2": ("l2", 2**0.5), "max_error": ("max", 1.0), "visible": ("visible", 1.0)}
 
@@ -47,7 +47,7 @@ class Question:
 
     @property
     def level(self) -> float:
-        """What is aimed at: a tenth fewer misses than allowed, so that a few hundred repeats show no more than that."""
+        """What is aimed at: three tenths fewer misses than allowed, for what prediction and simulation may be off."""
         return self.confidence if self.target is None else 1 - _AIM * (1 - self.confidence)
 
     @property

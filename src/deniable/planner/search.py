@@ -21,6 +21,7 @@ _MUCH_SHORTER = 8  # a report this many times shorter is worth a little loss
 _LITTLE = 1.03
 _ACTIVE = 0.93  # shapes this near to the worst are followed along the curve
 _SCREEN = 16  # draws at which all shapes are looked at
+_FOLLOWED = 6  # the worst of them, which are looked at again where the search has moved to
 
 
 @dataclass
@@ -34,6 +35,7 @@ class Search:
     families: Sequence[Family]
     paper: bool = False
     active: list[Shape] = field(default_factory=list)
+    _worst: list[Shape] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.proxy = Proxy(self.question.size, self.question.seed, self.paper)
@@ -84,12 +86,13 @@ class Search:
         if question.metric == "visible" or len(question.shapes) == 1:
             return False
         rows = max(_SCREEN, self.proxy.rows // 8)
+        shapes = self._worst or question.shapes
         values = [
-            self.losses(option, epsilon, n, shape, rows).quantile(question.metric, question.level)
-            for shape in question.shapes
+            self.losses(option, epsilon, n, shape, rows).quantile(question.metric, question.level) for shape in shapes
         ]
         order = np.argsort(values)[::-1]
-        near = [question.shapes[i] for i in order[:2] if values[i] >= _ACTIVE * values[order[0]]]
+        self._worst = [shapes[i] for i in order[:_FOLLOWED]]
+        near = [shapes[i] for i in order[:2] if values[i] >= _ACTIVE * values[order[0]]]
         new = near[0].name not in {shape.name for shape in self.active}
         self.active = near
         return new

@@ -1,0 +1,55 @@
+"""docs/results/decoders.md is what its tables say, and the tables are what the study measures."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from studies.decoders import DECODERS, POPULATIONS, REFERENCE, SWEEP, Cell, Row, measure, read
+from studies.decoders_page import above, page
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+
+
+@pytest.fixture(scope="module")
+def tables() -> tuple[list[Row], list[Row]]:
+    return read(RESULTS / "decoders-reference.csv"), read(RESULTS / "decoders-sweep.csv")
+
+
+def test_the_page_is_made_from_the_tables(tables: tuple[list[Row], list[Row]]) -> None:
+    assert (RESULTS / "decoders.md").read_text() == page(*tables)
+
+
+def test_the_tables_are_whole(tables: tuple[list[Row], list[Row]]) -> None:
+    for rows, cells in zip(tables, (REFERENCE, SWEEP), strict=True):
+        assert [(row.cell, row.decoder) for row in rows] == [(cell, name) for cell in cells for name in DECODERS]
+    assert {cell.population for cell in SWEEP} == set(POPULATIONS)
+    assert {min(c.symbols for c in SWEEP), max(c.symbols for c in SWEEP)} == {2, 4096}
+    assert {min(c.n for c in SWEEP), max(c.n for c in SWEEP)} == {10**3, 10**8}
+
+
+@pytest.mark.parametrize("place", [3, 12])
+def test_cells_are_measured_again(tables: tuple[list[Row], list[Row]], place: int) -> None:
+    cheap = [cell for cell in SWEEP if cell.symbols in (32, 64) and not cell.mechanism.startswith("O-")]
+    cell = cheap[place]
+    written = {row.decoder: row for row in tables[1] if row.cell == cell}
+    for row in measure(cell):
+        assert row.paper == pytest.approx(written[row.decoder].paper, rel=1e-4)
+        assert row.relative == pytest.approx(written[row.decoder].relative, abs=2e-3)
+
+
+def test_the_default_meets_the_bar_on_the_reference_table(tables: tuple[list[Row], list[Row]]) -> None:
+    """At or below the best that was known in every cell, within three standard errors; and never above the paper's."""
+    assert " * |" not in page(*tables).partition("## The sweep")[0]
+    assert above(tables[0]) == []
+
+
+def test_a_decoder_that_is_worse_would_be_listed() -> None:
+    cell = Cell("k-RR", "uniform", 32, 1.0, 1000, 0, 0, 4)
+    rows = [Row(cell, name, 0.5, 1.0, 0.001) for name in DECODERS]
+    assert above(rows) == []
+    worse = [dataclasses.replace(r, relative=1.02) if r.decoder == "empirical Bayes" else r for r in rows]
+    assert [round(more, 3) for _, more, _ in above(worse)] == [0.02]
+    better = [dataclasses.replace(r, relative=0.9) if r.decoder == "weighted, projected" else r for r in rows]
+    assert np.isclose(above(better)[0][1], 0.1)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from studies.decoders import DECODERS, REFERENCE, Row, read
+from studies.decoders import DECODERS, REFERENCE, SWEPT, Row, read
 
 __all__ = ["above", "page", "write_page"]
 
@@ -71,9 +71,9 @@ the former by more than three standard errors of both.
         + f"""
 ## The sweep
 
-{len(ours)} cells over ten mechanisms, seven populations, 2 to 4096 symbols (1024 over cohorts and for HR and PGR),
-10^3 to 10^8 reports, epsilon .25 to 8, drawn by one seed; candidates of open alphabets are complete and said to be.
-The default's loss is {middle:.2f} of the paper's in the geometric mean, {low:.2f} to {high:.2f} in the middle 80 % of
+{len(ours)} cells over ten mechanisms, seven populations, 2 to 4096 symbols (512 over cohorts, 1024 for HR and
+PGR), 10^3 to 10^8 reports, epsilon .25 to 8, drawn by one seed; candidates of open alphabets are complete and said to
+be. The default's loss is {middle:.2f} of the paper's in the geometric mean, {low:.2f} to {high:.2f} in the middle 80 % of
 cells.
 
 {_grouped(sweep, "mechanism", lambda row: row.cell.mechanism)}
@@ -113,10 +113,10 @@ def _grouped(rows: list[Row], title: str, key: Callable[[Row], object]) -> str:
     groups: dict[object, dict[str, list[float]]] = {}
     for row in rows:
         groups.setdefault(key(row), {}).setdefault(row.decoder, []).append(max(row.relative, 1e-3))
-    lines = [f"| {title} | cells | " + " | ".join(DECODERS) + " |", "|---" * (len(DECODERS) + 2) + "|"]
+    lines = [f"| {title} | cells | " + " | ".join(SWEPT) + " |", "|---" * (len(SWEPT) + 2) + "|"]
     for group in sorted(groups, key=lambda g: (isinstance(g, str), g)):
         named = groups[group]
-        means = [f"{np.exp(np.mean(np.log(named[name]))):.2f}" for name in DECODERS]
+        means = [f"{np.exp(np.mean(np.log(named[name]))):.2f}" for name in SWEPT]
         shown = (
             f"10^{len(str(group)) - 1}" if title == "reports" else f"{group:g}" if title == "epsilon" else str(group)
         )

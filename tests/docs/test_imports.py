@@ -136,7 +136,7 @@ def test_taking_a_report_loads_neither_a_client_nor_a_decoder(tmp_path: Path) ->
     code = """
 import sys, types
 sys.modules["deniable.client"] = stand_in = types.ModuleType("deniable.client")
-stand_in.Client = None
+stand_in.Client = stand_in.Ledger = None
 import deniable as dn
 from deniable.service.entries import Rules, Upload
 from deniable.service.sqlite import SQLiteStore

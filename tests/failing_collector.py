@@ -23,6 +23,7 @@ class Collector:
         self.survey, self.faults = survey, faults
         self.counted: dict[str, bytes] = {}
         self.seen: list[tuple[str, bytes]] = []  # every id and report that ever arrived, resends included
+        self.days: dict[str, set[str]] = {}  # the days that an id came with
         self.by_path: dict[str, list[tuple[str, bytes]]] = {}
         self.requests: list[tuple[str, dict[str, str], int]] = []
         self.url = ""
@@ -48,6 +49,7 @@ class Collector:
         for name, report in self.seen:
             reports.setdefault(name, set()).add(report)
         assert all(len(found) == 1 for found in reports.values()), "an id was sent with two different reports"
+        assert all(len(found) == 1 for found in self.days.values()), "an id was sent with two different days"
 
 
 @contextmanager
@@ -69,9 +71,12 @@ def collecting(survey: Survey, *faults: Fault) -> Iterator[Collector]:
                 step = 16 + size
                 assert len(body) % step == 0, "records of one length"
                 records = [(body[i : i + 16].hex(), body[i + 16 : i + step]) for i in range(0, len(body), step)]
-            collector.requests.append((self.path, dict(self.headers), len(records)))
+            path, _, query = self.path.partition("?")
+            collector.requests.append((path, dict(self.headers), len(records)))
             collector.seen += records
-            collector.by_path.setdefault(self.path, []).extend(records)
+            for name, _ in records:
+                collector.days.setdefault(name, set()).add(query)
+            collector.by_path.setdefault(path, []).extend(records)
             if fault == "deaf":
                 self.close_connection = True
                 return

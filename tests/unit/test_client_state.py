@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import traceback
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import pytest
 import deniable as dn
 from deniable.client import Account, Waiting
 from deniable.client import state as room
-from deniable.client.state import Contents, StateFile
+from deniable.client.state import Contents, StateFile, _checksum
 from tests.exact.scripted import ScriptedEntropy
 from tests.unit.test_reproduce_store import nobody
 
@@ -321,6 +322,28 @@ def test_the_outbox_is_bounded_and_shows_no_order(tmp_path: Path, monkeypatch: p
     with pytest.raises(dn.StateError, match=r"^the outbox must hold at most 20 reports; send them first$"):
         client.queue("one more")
     assert client.ledger[OPEN].memoised == 20
+
+
+def test_a_state_whose_reports_have_no_day_is_read_and_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "me.json"
+    client = dn.Client(OPEN, state=path)
+    client.queue("a")
+    with StateFile(path).change(OPEN) as kept:
+        kept.outbox = {name: replace(waiting, day=None) for name, waiting in kept.outbox.items()}
+    old = path.read_bytes()
+    assert [len(row) for row in json.loads(old)["outbox"]] == [3]
+    again = dn.Client(OPEN, state=path)
+    assert path.read_bytes() == old
+    assert [w.day for w in again.outbox] == [None]
+    again.queue("b")
+    assert sorted(len(row) for row in json.loads(path.read_bytes())["outbox"]) == [3, 4]
+    for wrong in (-1, "20800", 1.5, True):
+        fields = json.loads(old)
+        fields["outbox"][0].append(wrong)
+        del fields["check"]
+        path.write_text(json.dumps(fields | {"check": _checksum(fields)}))
+        with pytest.raises(dn.StateError, match="is damaged or not a client's state"):
+            dn.Client(OPEN, state=path)
 
 
 def test_report_ids_are_two_words() -> None:

@@ -195,6 +195,51 @@ def test_a_refusal_of_the_wrong_report_acknowledges_nothing(client: dn.Client) -
             assert client.send(collector.url, attempts=1).waiting == 2
 
 
+def test_the_day_is_fixed_when_a_report_is_queued(client: dn.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch is of one day; a retry on a later day says the old one, and a report of an older version says none."""
+    if client._file is not None:
+        old = Waiting(SURVEY.digest, "ee" * 16, client.report("x").pack())
+        with client._file.change(SURVEY) as kept:
+            kept.outbox[old.id] = old
+    days: dict[str, int | None] = {}
+    for day, answers in ((20_800, 3), (20_799, 2)):
+        monkeypatch.setattr("time.time", lambda day=day: day * 86_400 + 86_399.9)
+        filled(client, answers)
+        days |= {w.id: w.day for w in client.outbox if w.id not in days}
+    monkeypatch.setattr("time.time", lambda: 20_900 * 86_400.0)
+    assert sorted(str(day) for day in days.values())[:5] == ["20799"] * 2 + ["20800"] * 3
+    with collecting(SURVEY, "lost", "ok", "deaf") as collector:
+        found = client.send(collector.url, batch=2, wait=Clock())
+        collector.check()
+    assert found.accepted + found.duplicate == len(days)
+    assert collector.days == {name: {"" if day is None else f"day={day}"} for name, day in days.items()}
+
+
+@pytest.mark.parametrize("seconds", [0.0, 20_454 * 86_400 - 1.0, (1 << 20) * 86_400.0, -5.0])
+def test_a_clock_that_cannot_be_right_gives_no_day(
+    client: dn.Client, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    monkeypatch.setattr("time.time", lambda: seconds)
+    client.queue("x")
+    assert [w.day for w in client.outbox] == [None]
+
+
+def test_reports_of_a_day_that_has_not_come_wait_for_it(client: dn.Client) -> None:
+    filled(client, 3)
+    early, late, _ = client.outbox
+    refused = [
+        {"index": 0, "id": early.id, "reason": "too_early"},
+        {"index": 1, "id": late.id, "reason": "too_old"},
+    ]
+    answer = json.dumps({"accepted": 1, "duplicate": 0, "refused": refused}).encode()
+    with collecting(SURVEY, (200, {}, answer)) as collector:
+        found = client.send(collector.url)
+        assert found.problem == "1 reports were made on a day that the collector has not reached; set the clock"
+        assert (found.accepted, found.refused, found.waiting) == (1, (Refusal(late.id, "too_old"),), 1)
+        assert client.outbox == (early,)
+        assert client.send(collector.url) == Delivery(1, 0, (), 0)
+
+
 def test_no_collector_at_all(client: dn.Client) -> None:
     filled(client, 2)
     with socket.create_server(("127.0.0.1", 0)) as free:

@@ -26,6 +26,7 @@ from deniable.survey import Survey
 __all__ = ["Client"]
 
 MAX_WAITING = 10_000
+_DAYS = range(20_454, 1 << 20)  # from 2026-01-01: a clock that shows less has stopped or was never set
 
 
 class Client:
@@ -144,8 +145,9 @@ class Client:
     def queue(self, value: object) -> Report:
         """Randomise one answer and write it to the outbox, where it waits for `send`; no network is needed.
 
-        The report and its id are on disk before this returns (with a state), so whatever happens to the process or the
-        network, the same bytes are sent under the same id until a collector acknowledges them.
+        The report, its id and the day are on disk before this returns (with a state), so whatever happens to the
+        process or the network, the same bytes are sent under the same id until a collector acknowledges them. The day,
+        in UTC, is sent along and is all that is said about the time: a collector forgets ids by it.
 
         >>> import deniable as dn
         >>> client = dn.Client(dn.warner(epsilon=1.0))
@@ -157,7 +159,7 @@ class Client:
         if isinstance(report, str):
             raise AlphabetError(report)
         name = struct.pack("<2Q", *self._entropy.words(2)).hex()
-        self._enter(Waiting(self._survey.digest, name, report.pack()))
+        self._enter(Waiting(self._survey.digest, name, report.pack(), _today()))
         return report
 
     def send(
@@ -174,7 +176,8 @@ class Client:
 
         After no answer, or one of 408, 425, 429 and 5xx, it waits (longer each time, at random, and as long as the
         collector asks for) and sends the same bytes again, `attempts` times in all; then it returns with the rest still
-        waiting. Other answers raise `DeliveryError`, and nothing leaves the outbox. `token` is an upload token.
+        waiting. Other answers raise `DeliveryError`, and nothing leaves the outbox. `token` is an upload token. A batch
+        holds reports of one day; those made on a day that the collector has not reached wait for it.
 
         >>> import deniable as dn
         >>> dn.Client(dn.warner(epsilon=1.0)).send("http://127.0.0.1:9")
@@ -291,6 +294,12 @@ class Client:
             kept += " in memory only"
         whose = f"survey {self._survey.digest[:8]}, cohort {self._cohort} of {self._survey.cohorts}"
         return f"<Client of {whose}, {kept}>"
+
+
+def _today() -> int | None:
+    """The UTC day, counted from 1970; None where the clock cannot be right: a wrong day would have reports refused."""
+    day = int(time.time() // 86_400)
+    return day if day in _DAYS else None
 
 
 def _cap(name: str, value: object) -> Fraction | None:

@@ -1,14 +1,15 @@
 """Reports on their way: batches over HTTP, the same bytes under the same ids until a collector acknowledges them.
 
-    POST {url}/v1/surveys/{digest}/reports        application/octet-stream: 16 bytes of id, then the packed report, ...
+    POST {url}/v1/surveys/{digest}/reports?day=n  application/octet-stream: 16 bytes of id, then the packed report, ...
     200 {"accepted": n, "duplicate": n, "refused": [{"index": i, "id": "...", "reason": "..."}]}
 
 Only such an answer, with numbers that add up, counts as an acknowledgement: a login page that says 200 does not. What
-was refused leaves the outbox too (the same bytes would be refused again) and is told to the caller.
+was refused leaves the outbox too (the same bytes would be refused again) and is told to the caller, but for reports
+made `too_early` by the collector's calendar: their day will come. `day` is left out where none is known.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ __all__ = ["Delivery", "Refusal", "deliver"]
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
 _LONGEST_ANSWER = 1 << 22
 _LATER = {408, 425, 429}  # request timeout, too early, too many requests
+_TOO_EARLY = "too_early"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +95,8 @@ def deliver(
     place = f"{url.rstrip('/')}/v1/surveys/{digest}/reports"
     accepted = duplicate = 0
     refused: tuple[Refusal, ...] = ()
-    left = len(waiting)
-    for start in range(0, len(waiting), batch):
-        part = waiting[start : start + batch]
+    left, early = len(waiting), 0
+    for part in _batches(waiting, batch):
         outcome: _Answer | _Later = _Later("no attempt was made")
         for attempt in range(attempts):
             outcome = _post(place, part, token, timeout)
@@ -109,10 +110,22 @@ def deliver(
                 break
         if isinstance(outcome, _Later):
             return Delivery(accepted, duplicate, refused, left, outcome.problem, outcome.seconds)
-        left = acknowledge(tuple(w.id for w in part))
+        kept = {refusal.id for refusal in outcome.refused if refusal.reason == _TOO_EARLY}
+        left, early = acknowledge(tuple(w.id for w in part if w.id not in kept)), early + len(kept)
         accepted, duplicate = accepted + outcome.accepted, duplicate + outcome.duplicate
-        refused += outcome.refused
-    return Delivery(accepted, duplicate, refused, left)
+        refused += tuple(refusal for refusal in outcome.refused if refusal.id not in kept)
+    problem = f"{early} reports were made on a day that the collector has not reached; set the clock" if early else None
+    return Delivery(accepted, duplicate, refused, left, problem)
+
+
+def _batches(waiting: Sequence[Waiting], size: int) -> Iterator[Sequence[Waiting]]:
+    """Reports of one day each, because a request has one day; in the order that they wait in, days in order."""
+    days: dict[int | None, list[Waiting]] = {}
+    for report in waiting:
+        days.setdefault(report.day, []).append(report)
+    for day in sorted(days, key=lambda day: day or 0):
+        for start in range(0, len(days[day]), size):
+            yield days[day][start : start + size]
 
 
 def _post(place: str, part: Sequence[Waiting], token: str | None, timeout: float) -> _Answer | _Later:
@@ -132,7 +145,9 @@ def _post(place: str, part: Sequence[Waiting], token: str | None, timeout: float
     headers = {"Content-Type": "application/octet-stream", "Accept": "application/json", "User-Agent": "deniable"}
     if token is not None:
         headers["Authorization"] = f"Bearer {token}"
-    request = urllib.request.Request(place, data=body, headers=headers, method="POST")
+    day = part[0].day
+    target = place if day is None else f"{place}?day={day}"
+    request = urllib.request.Request(target, data=body, headers=headers, method="POST")
     try:
         with urllib.request.build_opener(Stay).open(request, timeout=timeout) as response:
             status, text, later = response.status, response.read(_LONGEST_ANSWER + 1), None

@@ -7,7 +7,7 @@ so. A state that is gone while its lock says that there was one was lost, and is
 would give old answers new noise.
 
 The outbox is kept in the order of the reports' random ids, so neither the file nor a batch shows in which order
-answers were given; nothing in it has a time.
+answers were given; the only time in it is the day that a report was made on.
 """
 
 import contextlib
@@ -36,15 +36,24 @@ _MARK = b"A device's state was created beside this file. Without it, it was lost
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """One report in the outbox: the survey's digest, the id that it is sent under, and the packed bytes.
+    """One report in the outbox: the survey's digest, the id that it is sent under, the packed bytes, and the day.
 
-    >>> Waiting("18ca4d86", id="00" * 16, report=b"...")
-    Waiting(survey='18ca4d86', id='00000000000000000000000000000000', report=b'...')
+    `day` counts UTC days from 1970. It is fixed when the report is made: a collector forgets ids by it, so a day that
+    changed between two sendings could have the report counted twice. None: the device did not know it, and says none.
+
+    >>> Waiting("18ca4d86", id="00" * 16, report=b"...", day=20772)
+    Waiting(survey='18ca4d86', id='00000000000000000000000000000000', report=b'...', day=20772)
     """
 
     survey: str
     id: str
     report: bytes
+    day: int | None = None
+
+    def row(self) -> list[object]:
+        """The report as the state file holds it."""
+        known = [] if self.day is None else [self.day]
+        return [self.survey, self.id, self.report.hex(), *known]
 
 
 @dataclass(slots=True)
@@ -71,7 +80,7 @@ class Contents:
                 }
                 for digest, account in sorted(self.accounts.items())
             },
-            "outbox": [[w.survey, w.id, w.report.hex()] for w in sorted(self.outbox.values(), key=lambda w: w.id)],
+            "outbox": [waiting.row() for waiting in sorted(self.outbox.values(), key=lambda waiting: waiting.id)],
         }
         # The check catches damage, not forgery: whoever can write this file is the device.
         fields["check"] = _checksum(fields)
@@ -100,8 +109,8 @@ class Contents:
                     _count(entry["memoised"]),
                     _count(entry["fresh"]),
                 )
-            for digest, name, report in fields["outbox"]:
-                found.outbox[name] = Waiting(digest, name, bytes.fromhex(report))
+            for digest, name, report, *day in fields["outbox"]:  # no day: queued before reports had one
+                found.outbox[name] = Waiting(digest, name, bytes.fromhex(report), *map(_count, day))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ZeroDivisionError):
             return None
         return found if len(found.secret) == 32 else None

@@ -3,16 +3,20 @@
 import asyncio
 import csv
 import io
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
 import deniable as dn
+from deniable.cli import decode as command
+from deniable.decoders import strategies
+from deniable.decoders.rows import DifferenceRows, EstimateRows
 from deniable.errors import StoreError
+from deniable.service import decoding as room
 from deniable.service.clock import Clock, hour_of, label, window_of
 from deniable.service.decoding import Decoding, DecodingFailed, Question
 from deniable.service.sqlite import SQLiteStore
@@ -47,37 +51,105 @@ def test_estimates_in_every_form_and_their_difference(store: SQLiteStore) -> Non
             await answers(call, SURVEY, 600, ["firefox"] * 100 + ["chrome"] * 300)
             listed = (await call.admin("GET", f"{path}/windows")).json()
             assert listed["windows"] == [
-                {"start": "2026-11-01T00", "reports": 600},
-                {"start": "2026-11-02T00", "reports": 400},
+                {"start": "2026-11-01T00", "end": "2026-11-02T00", "reports": 600},
+                {"start": "2026-11-02T00", "end": "2026-11-03T00", "reports": 400},
             ]
             whole = (await call.admin("GET", f"{path}/estimate")).json()
             expected = dn.decode(store.tally(store.entries()[0]))
-            assert whole["n"] == 1000
-            assert [row["symbol"] for row in whole["estimates"]] == BROWSERS
-            assert [row["probability"] for row in whole["estimates"]] == pytest.approx(expected.probabilities)
-            assert [row["standard_error"] for row in whole["estimates"]] == pytest.approx(expected.standard_errors)
+            assert whole == EstimateRows(expected).to_json() | {"from": None, "to": None}
+            assert (whole["n"], whole["decoder"], whole["intervals"]) == (1000, "EmpiricalBayes", "exact")
+            assert whole["diagnostics"]["rank"] == 3
+            assert [row["significant"] for row in whole["estimates"]] == [True, True, False]
 
             options = "decoder=inversion&constraint=none&level=0.9"
             day = await call.admin("GET", f"{path}/estimate?from=2026-11-02&{options}&format=csv")
             assert day.headers["content-type"] == "text/csv; charset=utf-8"
             rows = list(csv.DictReader(io.StringIO(day.body.decode())))
             second = dn.decode(store.tally(store.entries()[0], hour_of("2026-11-02"), None))
+            assert [row["symbol"] for row in rows] == ["chrome", "firefox", "lynx"]
             assert [float(row["raw"]) for row in rows] == pytest.approx(second.raw)
+            assert [float(row["probability"]) for row in rows] == pytest.approx(second.raw)
             assert [float(row["low"]) for row in rows] == pytest.approx(second.intervals(0.9)[:, 0])
+            assert [row["significant"] for row in rows] == ["True", "True", "False"]
 
             arrow = await call.admin("GET", f"{path}/estimate?to=2026-11-02&format=arrow")
             table = pa.ipc.open_stream(arrow.body).read_all()
             first = dn.decode(store.tally(store.entries()[0], None, hour_of("2026-11-02")))
-            assert table.column("probability").to_pylist() == pytest.approx(first.probabilities)
-            assert json.loads(table.schema.metadata[b"deniable"])["n"] == 600
+            assert table.column("probability").to_pylist() == pytest.approx(sorted(first.probabilities)[::-1])
+            about = json.loads(table.schema.metadata[b"deniable"])
+            assert (about["n"], about["from"], about["to"]) == (600, None, "2026-11-02T00")
+            assert about["diagnostics"]["influence"] == first.diagnostics.influence
 
             change = await call.admin("GET", f"{path}/difference?against_to=2026-11-02&from=2026-11-02")
-            assert change.json()["n"] == [600, 400]
-            found = change.json()["estimates"]
-            assert [row["change"] for row in found] == pytest.approx(second.raw - first.raw)
-            spread = np.hypot(first.standard_errors, second.standard_errors)
-            assert [row["standard_error"] for row in found] == pytest.approx(spread)
-            assert [row["high"] - row["change"] for row in found] == pytest.approx(1.959964 * spread, rel=1e-5)
+            bounds = {"against_from": None, "against_to": "2026-11-02T00", "from": "2026-11-02T00", "to": None}
+            assert change.json() == DifferenceRows(dn.difference(second, first)).to_json() | bounds
+            assert (change.json()["before"]["n"], change.json()["after"]["n"]) == (600, 400)
+            options = "top=1&simultaneous=true&level=0.9&format=csv"
+            shortest = await call.admin("GET", f"{path}/difference?against_to=2026-11-02&from=2026-11-02&{options}")
+            (row,) = csv.DictReader(io.StringIO(shortest.body.decode()))
+            limits = dn.difference(second, first).intervals(0.9, simultaneous=True)
+            assert float(row["low"]) == pytest.approx(limits[BROWSERS.index(row["symbol"])][0])
+
+    run(scene())
+
+
+def test_both_doors_know_the_same_names() -> None:
+    assert room.DECODERS == command.DECODERS == tuple(strategies.DECODERS)
+    assert room.CONSTRAINTS == command.CONSTRAINTS == tuple(strategies.CONSTRAINTS)
+    assert {type(decoder) for decoder in strategies.DECODERS.values()} == {
+        dn.EmpiricalBayes, dn.Inversion, dn.LeastSquares, dn.WeightedLeastSquares, dn.Likelihood,
+    }  # fmt: skip
+
+
+def test_readers_cannot_take_results_apart(store: SQLiteStore) -> None:
+    """Windows of 60, 30, 80 and 200 reports and one that goes on, at a minimum of 50: what someone with a read token
+    can get are unions of parts of at least 50 reports each, however often they ask and whatever they subtract."""
+
+    async def scene() -> None:
+        clock = Ticking(hour_of("2026-11-01"))
+        async with Caller(store, clock=clock) as call:
+            path = await call.create(OPEN, minimum=50, window="hour", results="public")
+            sent = 0
+            for count in (60, 30, 80, 200):
+                early = await call("GET", f"{path}/tally?from={label(clock.hours())}")
+                await answers(call, OPEN, sent, ["ash"] * count)
+                sent += count
+                late = await call("GET", f"{path}/tally?from={label(clock.hours())}")
+                assert early.body == late.body, "a window that goes on shows nothing of what comes in"
+                assert early.status == 409
+                clock.pass_hours(1)
+            assert late.json()["detail"] == (
+                "results are shown from 50 reports on, of windows that have ended; this range has fewer"
+            )
+            await answers(call, OPEN, sent, ["ash"] * 70)
+            listed = (await call("GET", f"{path}/windows")).json()["windows"]
+            assert listed == [
+                {"start": "2026-11-01T00", "end": "2026-11-01T01", "reports": 60},
+                {"start": "2026-11-01T01", "end": "2026-11-01T03", "reports": 110},
+                {"start": "2026-11-01T03", "end": "2026-11-01T04", "reports": 200},
+            ]
+            sizes = {}
+            hours = [None, *(f"2026-11-01T{hour:02}" for hour in range(7))]
+            for first, last in itertools.product(hours, hours):
+                query = "&".join(f"{name}={text}" for name, text in (("from", first), ("to", last)) if text)
+                answer = await call("GET", f"{path}/tally?{query}")
+                if answer.status == 200:
+                    sizes[first, last] = dn.Tally.from_bytes(answer.body).n
+                else:
+                    assert answer.status == 409
+            assert set(sizes.values()) == {60, 110, 200, 170, 310, 370}
+            assert sizes[None, None] == 370
+            cut = await call("GET", f"{path}/tally?from=2026-11-01T02")
+            assert cut.json()["detail"] == (
+                "a range must begin and end where a window in /windows does, got one that cuts 2026-11-01T01 to "
+                "2026-11-01T03; windows below 50 reports are joined"
+            )
+            whole = (await call("GET", f"{path}/estimate?candidates=ash")).json()
+            assert (whole["n"], whole["from"], whole["to"]) == (370, "2026-11-01T00", "2026-11-01T04")
+            assert dn.Tally.from_bytes((await call.admin("GET", f"{path}/tally")).body).n == 440
+            assert len((await call.admin("GET", f"{path}/windows")).json()["windows"]) == 5
+            await call.admin("POST", f"{path}/close")
+            assert dn.Tally.from_bytes((await call("GET", f"{path}/tally")).body).n == 440, "nothing more can come"
 
     run(scene())
 
@@ -91,6 +163,18 @@ def test_an_open_survey_is_decoded_with_candidates(store: SQLiteStore) -> None:
             by_body = await call.admin("POST", f"{path}/estimate", {"candidates": ["ash", "birch", "oak"]})
             assert by_body.json() == by_query
             assert by_query["estimates"][0]["probability"] > 0.4
+            expected = dn.decode(store.tally(store.entries()[0]), candidates=["ash", "birch", "oak"])
+            assert expected.unallocated is not None
+            low, high = expected.unallocated.interval(0.95)
+            assert (by_query["unallocated"]["low"], by_query["unallocated"]["high"]) == (low, high)
+            assert by_query["intervals"] == "approximate"
+            assert by_query["diagnostics"]["fit"]["p_value"] == expected.diagnostics.fit.p_value  # type: ignore[union-attr]
+            options = "complete=true&decoder=weighted-least-squares&constraint=projected"
+            whole = (await call.admin("GET", f"{path}/estimate?candidates=ash,birch,oak&{options}")).json()
+            assert (whole["unallocated"], whole["decoder"]) == (None, "WeightedLeastSquares")
+            posted = {"candidates": ["ash", "birch", "oak"], "complete": True, "decoder": "weighted-least-squares"}
+            posted["constraint"] = "projected"
+            assert (await call.admin("POST", f"{path}/estimate", posted)).json() == whole
             without = await call.admin("GET", f"{path}/estimate")
             assert without.status == 422
             assert without.json()["type"] == "urn:deniable:problem:undecodable"
@@ -98,12 +182,24 @@ def test_an_open_survey_is_decoded_with_candidates(store: SQLiteStore) -> None:
             mixed = await call.admin("POST", f"{path}/estimate", {"candidates": [["ash"]]})
             assert mixed.status == 422, "a symbol that is none is the caller's mistake"
             assert by_query["estimates"][2]["symbol"] == "oak"
+            arrow = await call.admin("GET", f"{path}/estimate?candidates=ash,birch&format=arrow")
+            assert pa.ipc.open_stream(arrow.body).read_all().column("symbol").to_pylist() == ["ash", "birch", None]
+            lines = (await call.admin("GET", f"{path}/estimate?candidates=ash,birch&format=csv")).body.decode()
+            assert lines.splitlines()[-1].startswith(","), "what no candidate explains has no symbol"
 
     run(scene())
 
 
 WRONG = [
-    ("estimate?decoder=magic", "decoder must be one of inversion, least-squares, likelihood"),
+    (
+        "estimate?decoder=magic",
+        "decoder must be one of empirical-bayes, inversion, least-squares, weighted-least-squares, likelihood",
+    ),
+    ("estimate?complete=yes", "complete must be true or false"),
+    ("estimate?simultaneous=1", "simultaneous must be true or false"),
+    ("estimate?top=0", "top must be a positive number of symbols"),
+    ("estimate?top=-1", "top must be a positive number of symbols"),
+    ("estimate?top=999999999999", "top must be a positive number of symbols"),
     ("estimate?constraint=x", "constraint must be one of none, normalized, projected"),
     ("estimate?format=xml", "format must be one of json, csv, arrow"),
     ("estimate?level=2", "level must be a number between 0 and 1, for instance 0.95"),
@@ -121,6 +217,8 @@ WRONG_BODIES = [
     ({"candidates": "ash"}, "candidates must be a list of 1 to 1048576 symbols"),
     ({"candidates": []}, "candidates must be a list of 1 to 1048576 symbols"),
     ({"from": 3}, "from must be text like 2026-11-15"),
+    ({"complete": 1}, "complete must be true or false"),
+    ({"top": True}, "top must be a positive number of symbols"),
 ]
 
 

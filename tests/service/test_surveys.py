@@ -12,7 +12,7 @@ from deniable.service.app import ROUTES
 from deniable.service.entries import Rules
 from deniable.service.sqlite import SQLiteStore
 from deniable.service.tokens import check_admin
-from tests.collector import ADMIN, Caller, name_of, one_cell_each, records, run
+from tests.collector import ADMIN, Caller, Ticking, name_of, one_cell_each, records, run
 
 SURVEY = one_cell_each(1024)
 PATH = f"/v1/surveys/{SURVEY.digest}"
@@ -185,12 +185,15 @@ def test_who_may_not_read_does_not_learn_whether_a_survey_exists(store: SQLiteSt
 
 def test_public_results_need_no_token(store: SQLiteStore) -> None:
     async def scene() -> None:
-        async with Caller(store) as call:
+        clock = Ticking()
+        async with Caller(store, clock=clock) as call:
             path = await call.create(SURVEY, results="public", minimum=2)
-            few = await call("GET", f"{path}/tally")
+            few = await call.admin("GET", f"{path}/tally")
             assert few.status == 409
             assert few.json()["detail"] == "results are shown from 2 reports on; this range has fewer"
             await call.upload(SURVEY, records(SURVEY, range(2)))
+            assert (await call("GET", f"{path}/tally")).status == 409, "the day is not over"
+            clock.pass_hours(24)
             assert (await call("GET", f"{path}/tally")).status == 200
             assert (await call("GET", f"{path}/windows")).status == 200
             assert (await call("GET", f"{path}/counters")).status == 401, "how many were refused is not a result"

@@ -10,10 +10,11 @@ from deniable.cli.parser import Commands, chart_path, one_of, share, whole
 from deniable.cli.progress import busy
 
 if TYPE_CHECKING:
-    from deniable.decoders import Constraint, Decoder, Estimate
+    from deniable.decoders import Estimate
 
-__all__ = ["CONSTRAINTS", "DECODERS", "add", "constraint_of", "decoder_of"]
+__all__ = ["CONSTRAINTS", "DECODERS", "add"]
 
+# The names of `decoders.strategies`, which would load NumPy for the help.
 DECODERS = ("empirical-bayes", "inversion", "least-squares", "weighted-least-squares", "likelihood")
 CONSTRAINTS = ("none", "normalized", "projected")
 _ROWS = 40
@@ -61,22 +62,6 @@ def add(commands: Commands) -> None:
     parser.set_defaults(run=_run)
 
 
-def decoder_of(name: str | None) -> "Decoder | None":
-    """The strategy value that a name on the command line stands for; None leaves the choice to `decode`."""
-    from deniable.decoders import EmpiricalBayes, Inversion, LeastSquares, Likelihood, WeightedLeastSquares
-
-    known = (EmpiricalBayes(), Inversion(), LeastSquares(), WeightedLeastSquares(), Likelihood())
-    return None if name is None else dict(zip(DECODERS, known, strict=True))[name]
-
-
-def constraint_of(name: str | None) -> "Constraint | None":
-    """The constraint that a name on the command line stands for; None leaves the choice to `decode`."""
-    from deniable.decoders import Normalized, Projected, Unconstrained
-
-    known: dict[str, Constraint] = {"none": Unconstrained(), "normalized": Normalized(), "projected": Projected()}
-    return None if name is None else known[name]
-
-
 def _run(args: argparse.Namespace) -> None:
     from deniable.errors import DecodeError
 
@@ -91,6 +76,7 @@ def _run(args: argparse.Namespace) -> None:
 
 def _decoded(args: argparse.Namespace, paths: list[str]) -> "Estimate":
     from deniable.decoders import decode
+    from deniable.decoders.strategies import constraint_of, decoder_of
 
     candidates = symbols_from("candidates", args.candidates, args.candidates_file)
     with busy("decoding"):
@@ -105,20 +91,17 @@ def _decoded(args: argparse.Namespace, paths: list[str]) -> "Estimate":
 
 def _show(args: argparse.Namespace, estimate: "Estimate") -> None:
     from deniable.cli.result import Result
-    from deniable.errors import DecodeError
 
-    try:
-        with busy(f"error bars of {len(estimate.symbols)} symbols"):
-            result = Result(estimate, level=args.level, simultaneous=args.simultaneous, top=_rows(args))
-    except DecodeError as problem:  # too many candidates for error bars: the estimate itself is still good
-        print(f"deniable: no error bars: {problem}", file=sys.stderr)
-        result = Result(estimate, level=args.level, simultaneous=args.simultaneous, top=_rows(args), errors=False)
+    with busy(f"error bars of {len(estimate.symbols)} symbols"):
+        result = Result(estimate, level=args.level, simultaneous=args.simultaneous, top=_rows(args))
+    if result.problem is not None:  # too many candidates for error bars: the estimate itself is still good
+        print(f"deniable: no error bars: {result.problem}", file=sys.stderr)
     if args.chart:
         result.save_chart(args.chart, most=_ROWS)
     if args.json:
         print(json.dumps(result.to_json(), indent=2, allow_nan=False))
     elif args.csv:
-        result.print_csv()
+        result.write_csv(sys.stdout)
     else:
         result.print_table()
         if args.chart:
@@ -135,7 +118,7 @@ def _compare(args: argparse.Namespace, first: "Estimate") -> None:
     if args.json:
         print(json.dumps(change.to_json(), indent=2, allow_nan=False))
     elif args.csv:
-        change.print_csv()
+        change.write_csv(sys.stdout)
     else:
         change.print_table()
 

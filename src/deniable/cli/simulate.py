@@ -6,7 +6,6 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from deniable.cli.decode import CONSTRAINTS, constraint_of, decoder_of
 from deniable.cli.files import load_survey, symbols_from, writing
 from deniable.cli.parser import Commands, one_of, whole
 from deniable.cli.progress import progress
@@ -149,13 +148,13 @@ def _losses(
     """l1 and squared l2 loss of each simulated run, by the name of the estimate."""
     import numpy as np
 
-    from deniable.decoders import Unconstrained, decode_all
+    from deniable.decoders import Unconstrained, decode_all, strategies
     from deniable.simulation import simulate
 
-    linear = {name: constraint_of(name) or Unconstrained() for name in CONSTRAINTS}
+    linear = strategies.CONSTRAINTS
     named = {decoder: Unconstrained()} if decoder in _OTHERS else linear
     losses: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in named}
-    strategy = decoder_of(decoder) if decoder in _OTHERS else None
+    strategy = strategies.DECODERS[decoder] if decoder in _OTHERS else None
     for start in progress(range(0, repeats, _BATCH), "simulating", after=2.0):
         tallies = [simulate(survey, p, n, rng, symbols=symbols) for _ in range(min(_BATCH, repeats - start))]
         found = decode_all(tallies, candidates=symbols, decoder=strategy, constraint=Unconstrained(), complete=True)

@@ -149,12 +149,12 @@ class App:
                 return
             route, parts = self._route(scope["method"], scope["path"])
             name = route.name
-            entry = await self._allow(route, parts, bearer(scope))
+            entry, is_admin = await self._allow(route, parts, bearer(scope))
             query = Request.parameters(scope["query_string"], route.parameters)
             body = b""
             if route.method == "POST":
                 body = await read_body(scope, receive, limit=self._limit, seconds=self._seconds)
-            request = Request(route.method, parts, query, body, route.role)
+            request = Request(route.method, parts, query, body, is_admin)
             answer = await self._handle(route, entry, request)
         except RequestError as error:
             answer = problem(error)
@@ -176,8 +176,9 @@ class App:
             raise RequestError(405, "method", f"method must be one of {', '.join(sorted(allowed))} here")
         raise RequestError(404, "unknown-path", "there is nothing here; see /openapi.json")
 
-    async def _allow(self, route: Route, parts: dict[str, str], secret: str | None) -> Entry | None:
-        """The survey of the path, if whoever asks may use the route. Who may not learns nothing else."""
+    async def _allow(self, route: Route, parts: dict[str, str], secret: str | None) -> tuple[Entry | None, bool]:
+        """The survey of the path, if whoever asks may use the route, and whether it is the administrator. Who may not
+        learns nothing else."""
         is_admin = secret is not None and same(self._admin, secret)
         if route.role == "admin" and not is_admin:
             raise _refusal(secret, "the administrator's token")
@@ -186,7 +187,7 @@ class App:
             assert entry is not None
             if entry.rules.results != "public" and not await self._may_read(entry, secret):
                 raise _refusal(secret, "a read token of this survey")
-        return entry
+        return entry, is_admin
 
     async def _may_read(self, entry: Entry, secret: str | None) -> bool:
         if secret is None:
@@ -217,8 +218,8 @@ class App:
             "add_token": lambda: self.writer.call(lambda: admin.add_token(store, known, request)),
             "drop_token": lambda: self._drop_token(known, request),
             "counters": lambda: self._read(lambda: results.counters(store, known, request)),
-            "windows": lambda: self._read(lambda: results.windows(store, known, request)),
-            "tally": lambda: self._read(lambda: results.tally(store, known, request)),
+            "windows": lambda: self._read(lambda: results.windows(store, known, request, self.clock.hours())),
+            "tally": lambda: self._read(lambda: results.tally(store, known, request, self.clock.hours())),
             "estimate": lambda: self._estimate(known, request),
             "difference": lambda: self._difference(known, request),
         }
@@ -268,7 +269,7 @@ class App:
 
     async def _estimate(self, entry: Entry, request: Request) -> Answer:
         question, ranges = results.question_of(request)
-        found = await self._read(lambda: results.read_range(self.store, entry, ranges["from"], ranges["to"]))
+        found = await self._range(entry, request, ranges["from"], ranges["to"])
         return await results.estimate(self.decoding, question, [found])
 
     async def _difference(self, entry: Entry, request: Request) -> Answer:
@@ -279,9 +280,13 @@ class App:
             raise RequestError(
                 400, "malformed", "against_to and from must be given, and the earlier range must end before the later"
             )
-        earlier = await self._read(lambda: results.read_range(self.store, entry, first, last))
-        later = await self._read(lambda: results.read_range(self.store, entry, ranges["from"], ranges["to"]))
+        earlier = await self._range(entry, request, first, last)
+        later = await self._range(entry, request, ranges["from"], ranges["to"])
         return await results.estimate(self.decoding, question, [earlier, later])
+
+    async def _range(self, entry: Entry, request: Request, first: str | None, last: str | None) -> results.Part:
+        now = self.clock.hours()
+        return await self._read(lambda: results.read_range(self.store, entry, first, last, request.admin, now))
 
     # What every answer shares.
     def _preflight(self, path: str) -> Answer:

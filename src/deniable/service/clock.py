@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from deniable.errors import StoreError
 
-__all__ = ["WINDOWS", "Clock", "hour_of", "label", "window_of"]
+__all__ = ["WINDOWS", "Clock", "hour_of", "label", "window_end", "window_of"]
 
 WINDOWS = ("hour", "day", "week")
 _HOURS = {"hour": 1, "day": 24, "week": 168}
@@ -50,6 +50,15 @@ def window_of(kind: str, hours: int) -> int:
     size = _HOURS[kind]
     start = _MONDAY if kind == "week" else 0
     return (hours - start) // size * size + start
+
+
+def window_end(kind: str, start: int) -> int:
+    """The first hour after the window that starts at an hour.
+
+    >>> window_end("day", 48)
+    72
+    """
+    return start + _HOURS[kind]
 
 
 def label(hours: int) -> str:

@@ -6,25 +6,24 @@ decode that takes too long is killed with its process; the next one starts anoth
 
 import asyncio
 import contextlib
-import csv
 import io
 import json
-import math
 import os
 import struct
 import sys
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
-    from deniable.decoders import Constraint, Decoder, Estimate
+    from deniable.decoders.rows import Rows
 
 __all__ = ["CONSTRAINTS", "DECODERS", "FORMATS", "Decoding", "DecodingFailed", "Question"]
 
-DECODERS = ("inversion", "least-squares", "likelihood")
+# The names of `decoders.strategies`, which this process must not load.
+DECODERS = ("empirical-bayes", "inversion", "least-squares", "weighted-least-squares", "likelihood")
 CONSTRAINTS = ("none", "normalized", "projected")
 FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8", "arrow": "application/vnd.apache.arrow.stream"}
 _HEAD = struct.Struct("<BQ")
@@ -37,13 +36,17 @@ class DecodingFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """How to decode, and in which form to answer."""
+    """How to decode, and in which form to answer; None leaves the choice to `decode`. `about` is said along with it."""
 
     decoder: str | None = None
-    constraint: str = "projected"
+    constraint: str | None = None
     candidates: tuple[object, ...] | None = None
+    complete: bool = False
     level: float = 0.95
+    simultaneous: bool = False
+    top: int | None = None
     form: str = "json"
+    about: dict[str, Any] = field(default_factory=dict)
 
 
 class Decoding:
@@ -110,139 +113,47 @@ def _frame(status: int, body: bytes) -> bytes:
 
 
 def answer(fields: dict[str, Any], tallies: list[bytes]) -> bytes:
-    """Decode what was asked."""
-    from deniable.decoders import decode
+    """Decode what was asked: one tally, or how the second differs from the first."""
+    from deniable.decoders import decode, difference
+    from deniable.decoders.rows import DifferenceRows, EstimateRows
+    from deniable.decoders.strategies import constraint_of, decoder_of
     from deniable.survey.alphabet import symbol_from_json
     from deniable.tally import Tally
 
     candidates = fields["candidates"]
     names = None if candidates is None else [symbol_from_json(symbol) for symbol in candidates]
-    decoder, constraint = _decoder(fields["decoder"]), _constraint(fields["constraint"])
     estimates = [
-        decode(Tally.from_bytes(tally), candidates=names, decoder=decoder, constraint=constraint) for tally in tallies
-    ]
-    level = fields["level"]
-    rows = _rows(estimates[0], level) if len(estimates) == 1 else _changes(estimates[0], estimates[1], level)
-    head = _head(estimates, fields)
-    return _WRITERS[fields["form"]](head, rows)
-
-
-def _decoder(name: str | None) -> "Decoder | None":
-    from deniable.decoders import Inversion, LeastSquares, Likelihood
-
-    known: dict[str | None, Decoder] = {"inversion": Inversion(), "least-squares": LeastSquares()}
-    return (known | {"likelihood": Likelihood()}).get(name)
-
-
-def _constraint(name: str) -> "Constraint":
-    from deniable.decoders import Normalized, Projected, Unconstrained
-
-    known: dict[str, Constraint] = {"none": Unconstrained(), "normalized": Normalized(), "projected": Projected()}
-    return known[name]
-
-
-def _head(estimates: "list[Estimate]", fields: dict[str, Any]) -> dict[str, Any]:
-    survey = estimates[-1].tally.survey
-    head: dict[str, Any] = {
-        "survey": survey.digest,
-        "name": survey.name,
-        "mechanism": survey.title,
-        "epsilon_spent": survey.epsilon_spent,
-        "n": estimates[0].n if len(estimates) == 1 else [estimate.n for estimate in estimates],
-        "decoder": type(estimates[-1].decoder).__name__,
-        "constraint": type(estimates[-1].constraint).__name__,
-        "level": fields["level"],
-    }
-    # What the decoders know about the fit is passed on as it is.
-    diagnostics = getattr(estimates[-1], "diagnostics", None)
-    return head | ({} if diagnostics is None else {"diagnostics": _plain(diagnostics)})
-
-
-def _plain(value: Any) -> Any:
-    """JSON values of a diagnostics object: its fields, numbers that are not finite as null."""
-    if hasattr(value, "to_json"):
-        return _plain(value.to_json())
-    if isinstance(value, dict):
-        return {str(name): _plain(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if hasattr(value, "__slots__") and not isinstance(value, (int, float, str)):
-        return {name: _plain(getattr(value, name)) for name in value.__slots__}
-    if isinstance(value, (bool, str)) or value is None:
-        return value
-    return int(value) if isinstance(value, int) else _finite(float(value))
-
-
-def _rows(estimate: "Estimate", level: float) -> list[dict[str, Any]]:
-    from deniable.errors import DecodeError
-
-    count = len(estimate.symbols)
-    try:
-        errors, bounds = estimate.standard_errors.tolist(), estimate.intervals(level).tolist()
-    except DecodeError:  # too many candidates for error bars: the estimate itself is still good
-        errors, bounds = [math.nan] * count, [(math.nan, math.nan)] * count
-    columns = (estimate.symbols, estimate.probabilities.tolist(), estimate.raw.tolist(), errors, bounds)
-    return [
-        {"symbol": symbol, "probability": p, "raw": raw, "standard_error": error, "low": low, "high": high}
-        for symbol, p, raw, error, (low, high) in zip(*columns, strict=True)
-    ]
-
-
-def _changes(first: "Estimate", second: "Estimate", level: float) -> list[dict[str, Any]]:
-    """How much each share rose from the first range to the second: unconstrained estimates of disjoint reports, so
-    their variances add."""
-    import numpy as np
-    from scipy.special import ndtri
-
-    change = second.raw - first.raw
-    error = np.hypot(first.standard_errors, second.standard_errors)
-    reach = -float(ndtri((1 - level) / 2)) * error
-    columns = (second.symbols, change.tolist(), error.tolist(), (change - reach).tolist(), (change + reach).tolist())
-    return [
-        {"symbol": symbol, "change": rise, "standard_error": spread, "low": low, "high": high}
-        for symbol, rise, spread, low, high in zip(*columns, strict=True)
-    ]
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _json(head: dict[str, Any], rows: list[dict[str, Any]]) -> bytes:
-    from deniable.survey.alphabet import symbol_to_json
-
-    shown = [
-        {name: _finite(value) for name, value in row.items()} | {"symbol": symbol_to_json(row["symbol"])}
-        for row in rows
-    ]
-    return json.dumps(head | {"estimates": shown}, ensure_ascii=False, allow_nan=False).encode()
-
-
-def _csv(head: dict[str, Any], rows: list[dict[str, Any]]) -> bytes:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(rows[0])
-    for row in rows:
-        symbol = row["symbol"]
-        writer.writerow(
-            [symbol.hex() if isinstance(symbol, bytes) else symbol, *(_finite(row[n]) for n in list(row)[1:])]
+        decode(
+            Tally.from_bytes(tally),
+            candidates=names,
+            decoder=decoder_of(fields["decoder"]),
+            constraint=constraint_of(fields["constraint"]),
+            complete=fields["complete"],
         )
+        for tally in tallies
+    ]
+    options = {name: fields[name] for name in ("level", "simultaneous", "top")}
+    if len(estimates) == 1:
+        return _WRITERS[fields["form"]](EstimateRows(estimates[0], **options), fields["about"])
+    return _WRITERS[fields["form"]](DifferenceRows(difference(estimates[1], estimates[0]), **options), fields["about"])
+
+
+def _json(rows: "Rows", about: dict[str, Any]) -> bytes:
+    return json.dumps(rows.to_json() | about, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _csv(rows: "Rows", about: dict[str, Any]) -> bytes:
+    out = io.StringIO()
+    rows.write_csv(out)
     return out.getvalue().encode()
 
 
-def _arrow(head: dict[str, Any], rows: list[dict[str, Any]]) -> bytes:
+def _arrow(rows: "Rows", about: dict[str, Any]) -> bytes:
     import pyarrow as pa
 
-    from deniable.survey.alphabet import symbol_to_json
-
-    kinds = {type(row["symbol"]) for row in rows}
-    names = [
-        row["symbol"] if kinds == {str} else json.dumps(symbol_to_json(row["symbol"]), ensure_ascii=False)
-        for row in rows
-    ]
-    numbers = {name: pa.array([row[name] for row in rows], pa.float64()) for name in list(rows[0])[1:]}
-    table = pa.table({"symbol": pa.array(names, pa.string()), **numbers})
-    table = table.replace_schema_metadata({"deniable": json.dumps(head, allow_nan=False)})
+    table = rows.to_arrow()
+    known = json.loads(table.schema.metadata[b"deniable"])
+    table = table.replace_schema_metadata({"deniable": json.dumps(known | about, allow_nan=False)})
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from deniable.service.clock import WINDOWS
+from deniable.service.decoding import CONSTRAINTS, DECODERS, FORMATS
+
 __all__ = ["document"]
 
 _Json = dict[str, Any]
@@ -13,9 +16,12 @@ _LEVEL = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "defau
 _ID = {"type": "string", "pattern": "^[0-9a-fA-F]{32}$"}
 _DAY = {"type": "integer", "minimum": 1, "maximum": 1048575, "description": "UTC days since 1970-01-01"}
 _NAMES: _Json = {
-    "decoder": {"type": "string", "enum": ["inversion", "least-squares", "likelihood"]},
-    "constraint": {"type": "string", "enum": ["none", "normalized", "projected"], "default": "projected"},
-    "format": {"type": "string", "enum": ["json", "csv", "arrow"], "default": "json"},
+    "decoder": {"type": "string", "enum": list(DECODERS), "description": "the best known, unless given"},
+    "constraint": {"type": "string", "enum": list(CONSTRAINTS)},
+    "complete": {"type": "boolean", "default": False, "description": "the candidates are all there is"},
+    "simultaneous": {"type": "boolean", "default": False, "description": "all intervals hold at once"},
+    "top": {"type": "integer", "minimum": 1, "maximum": 2**31 - 1, "description": "only so many symbols, the largest"},
+    "format": {"type": "string", "enum": list(FORMATS), "default": "json"},
     "level": _LEVEL,
 }
 _RANGE: _Json = {"from": _TIME, "to": _TIME}
@@ -26,7 +32,7 @@ _RULES: _Json = {
     "type": "object",
     "additionalProperties": False,
     "properties": {
-        "window": {"type": "string", "enum": ["hour", "day", "week"], "default": "day"},
+        "window": {"type": "string", "enum": list(WINDOWS), "default": "day"},
         "minimum": {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 100},
         "results": {"type": "string", "enum": ["private", "public"], "default": "private"},
         "uploads": {"type": "string", "enum": ["open", "token"], "default": "open"},
@@ -146,6 +152,85 @@ _SCHEMAS: _Json = {
 }  # fmt: skip
 
 
+def _record(properties: _Json, *, nullable: bool = False) -> _Json:
+    """An object that has all of these and nothing else."""
+    kind = ["object", "null"] if nullable else "object"
+    return {"type": kind, "required": list(properties), "additionalProperties": False, "properties": properties}
+
+
+_NUMBER: _Json = {"type": ["number", "null"], "description": "null: the reports do not determine it"}
+_MARKED: _Json = {"type": ["boolean", "null"]}
+_TEST = _record(
+    {"statistic": {"type": "number"}, "degrees": {"type": "integer"}, "p_value": {"type": "number"}}, nullable=True
+)
+_ESTIMATED: _Json = dict.fromkeys(("probability", "raw", "standard_error", "low", "high"), _NUMBER)
+_CHANGED: _Json = dict.fromkeys(("before", "after", "raw", "standard_error", "low", "high"), _NUMBER)
+_BOUND: _Json = {"type": ["string", "null"], "description": "an hour, in UTC; null: no bound"}
+_SHARED: _Json = {
+    "survey": {"type": "string"},
+    "level": {"type": "number"},
+    "simultaneous": {"type": "boolean"},
+    "intervals": {"enum": ["exact", "approximate", None], "description": "null: too many candidates for error bars"},
+    "from": _BOUND,
+    "to": _BOUND,
+}
+_SIDE = _record({"survey": {"type": "string"}, "n": {"type": "integer"}})
+_SCHEMAS["Estimate"] = _record({
+    **_SHARED,
+    "name": {"type": "string"},
+    "mechanism": {"type": "string"},
+    "epsilon_spent": {"type": "number"},
+    "n": {"type": "integer"},
+    "decoder": {"type": "string"},
+    "constraint": {"type": "string"},
+    "estimates": {
+        "type": "array",
+        "description": "largest first; significant: above zero beyond doubt, all marks together at that level",
+        "items": _record({"symbol": {}, **_ESTIMATED, "significant": _MARKED}),
+    },
+    "unallocated": _record(_ESTIMATED, nullable=True) | {"description": "what no candidate explains"},
+    "groups": {
+        "type": "array",
+        "description": "candidates that no report can tell apart, and their sum",
+        "items": _record({"symbols": _SYMBOLS, "probability": _NUMBER, "standard_error": _NUMBER}),
+    },
+    "diagnostics": _record({
+        "rank": {"type": "integer"},
+        "condition": _NUMBER,
+        "twins": {"type": "array", "items": _SYMBOLS},
+        "fit": _TEST,
+        "cohorts": _TEST,
+        "influence": {"type": "number", "description": "what 1 % planted reports can add to one symbol, at most"},
+        "alarms": {"type": "array", "items": {"type": "string"}},
+    }, nullable=True),
+})  # fmt: skip
+_SCHEMAS["Difference"] = _record({
+    **_SHARED,
+    "against_from": _BOUND,
+    "against_to": _BOUND,
+    "before": _SIDE,
+    "after": _SIDE,
+    "changes": {
+        "type": "array",
+        "description": "largest first; changed: beyond doubt, all marks together at that level",
+        "items": _record({"symbol": {}, **_CHANGED, "changed": _MARKED}),
+    },
+    "unallocated": _record(_CHANGED, nullable=True) | {"description": "what no candidate explains"},
+})  # fmt: skip
+_SCHEMAS["Windows"] = _record({
+    "window": {"type": "string", "enum": list(WINDOWS)},
+    "minimum": {"type": "integer"},
+    "windows": {
+        "type": "array",
+        "items": _record({
+            "start": {"type": "string"},
+            "end": {"type": "string"},
+            "reports": {"type": ["integer", "null"], "description": "null: below the minimum"},
+        }),
+    },
+})  # fmt: skip
+
+
 def _ref(name: str) -> _Json:
     return {"$ref": f"#/components/schemas/{name}"}
 
@@ -191,9 +276,9 @@ def _operation(
     return made
 
 
-def _estimate(name: str, summary: str, *, query: _Json | None = None, body: _Json | None = None) -> _Json:
+def _estimate(name: str, summary: str, schema: str, *, query: _Json | None = None, body: _Json | None = None) -> _Json:
     content: _Json = {
-        "application/json": {"schema": {"type": "object", "required": ["survey", "n", "estimates"]}},
+        "application/json": {"schema": _ref(schema)},
         "text/csv": {"schema": {"type": "string"}},
         "application/vnd.apache.arrow.stream": {"schema": {"type": "string", "format": "binary"}},
     }
@@ -288,8 +373,7 @@ def document() -> _Json:
         "/v1/surveys/{digest}/windows": {
             "parameters": [_DIGEST],
             "get": _operation(
-                "windows", "windows and their reports", _json("windows", _list("windows", {"type": "object"})) | lost,
-                role="read",
+                "windows", "windows and their reports", _json("windows", _ref("Windows")) | lost, role="read"
             ),
         },
         "/v1/surveys/{digest}/tally": {
@@ -304,13 +388,13 @@ def document() -> _Json:
         },
         "/v1/surveys/{digest}/estimate": {
             "parameters": [_DIGEST],
-            "get": _estimate("estimate", "the decoded distribution of a range", query=once),
-            "post": _estimate("estimate_post", "the same, for long lists of candidates", body=_as_json("Question")),
+            "get": _estimate("estimate", "the decoded distribution of a range", "Estimate", query=once),
+            "post": _estimate("estimate_post", "the same, for long lists", "Estimate", body=_as_json("Question")),
         },
         "/v1/surveys/{digest}/difference": {
             "parameters": [_DIGEST],
-            "get": _estimate("difference", "how shares changed from an earlier range to a later", query=twice),
-            "post": _estimate("difference_post", "the same", body=_as_json("Comparison")),
+            "get": _estimate("difference", "how shares changed from a range to a later one", "Difference", query=twice),
+            "post": _estimate("difference_post", "the same", "Difference", body=_as_json("Comparison")),
         },
     }  # fmt: skip
     return {

@@ -83,7 +83,7 @@ class Request:
     parts: dict[str, str]
     query: dict[str, str]
     body: bytes
-    role: str
+    admin: bool
 
     @classmethod
     def parameters(cls, raw: bytes, known: frozenset[str]) -> dict[str, str]:

@@ -1,10 +1,16 @@
-"""Results: windows, tallies, estimates and differences, for whoever may read them."""
+"""Results: windows, tallies, estimates and differences, for whoever may read them.
+
+Everyone but the administrator, who holds the store anyway, sees windows that have ended, joined until each has the
+survey's minimum of reports; ranges begin and end between those. So any two results that such a reader can get differ by
+the minimum or more: neither asking again and again nor taking one range from another shows single reports.
+"""
 
 import json
+from dataclasses import dataclass, replace
 from typing import Any
 
 from deniable.errors import DeniableError
-from deniable.service.clock import hour_of, label
+from deniable.service.clock import hour_of, label, window_end
 from deniable.service.decoding import CONSTRAINTS, DECODERS, FORMATS, Decoding, DecodingFailed, Question
 from deniable.service.entries import Entry
 from deniable.service.problems import Answer, RequestError
@@ -13,21 +19,68 @@ from deniable.service.store import Store
 from deniable.survey import strict_json
 from deniable.tally import Tally
 
-__all__ = ["PARAMETERS", "RANGE", "SECOND", "counters", "estimate", "hours_of", "tally", "windows"]
+__all__ = ["PARAMETERS", "RANGE", "SECOND", "Part", "counters", "estimate", "hours_of", "tally", "windows"]
 
 RANGE = frozenset({"from", "to"})
 SECOND = frozenset({"against_from", "against_to"})
-PARAMETERS = RANGE | {"decoder", "constraint", "candidates", "level", "format"}
+PARAMETERS = RANGE | {
+    "decoder", "constraint", "candidates", "complete", "level", "simultaneous", "top", "format",
+}  # fmt: skip
 _MOST_CANDIDATES = 1 << 20
 
 
-def windows(store: Store, entry: Entry, request: Request) -> Answer:
-    """Every window with its reports; a window below the minimum says only that it is."""
-    listed = []
-    for window, counts in store.windows(entry).items():
-        accepted = counts.get("accepted", 0)
-        listed.append({"start": label(window), "reports": accepted if accepted >= entry.rules.minimum else None})
-    return Answer.json({"window": entry.rules.window, "minimum": entry.rules.minimum, "windows": listed})
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The tally of a range, and the hours that it begins at and ends before, where they are bounded."""
+
+    tally: Tally
+    first: int | None
+    last: int | None
+
+    def about(self, prefix: str = "") -> dict[str, str | None]:
+        """The range in words, by the names of the parameters."""
+        bounds = {"from": self.first, "to": self.last}
+        return {prefix + name: None if hours is None else label(hours) for name, hours in bounds.items()}
+
+
+@dataclass(slots=True)
+class _Block:
+    """Windows that are shown together."""
+
+    starts: list[int]
+    last: int
+    reports: int
+
+
+def _blocks(store: Store, entry: Entry, now: int) -> list[_Block]:
+    """Windows that have ended (all of a closed survey have), joined until each block has the minimum of reports."""
+    least, found = max(entry.rules.minimum, 1), []
+    block = _Block([], 0, 0)
+    for start, counts in store.windows(entry).items():
+        end = window_end(entry.rules.window, start)
+        if end > now and not entry.closed:
+            break
+        block.starts.append(start)
+        block.last, block.reports = end, block.reports + counts.get("accepted", 0)
+        if block.reports >= least:
+            found.append(block)
+            block = _Block([], 0, 0)
+    return found
+
+
+def windows(store: Store, entry: Entry, request: Request, now: int) -> Answer:
+    """The windows that a range can name, with their reports; to the administrator, who may name any, every window: one
+    below the minimum says only that it is."""
+    listed: list[dict[str, Any]] = []
+    if request.admin:
+        for start, counts in store.windows(entry).items():
+            accepted = counts.get("accepted", 0)
+            shown = accepted if accepted >= entry.rules.minimum else None
+            listed.append({"start": start, "end": window_end(entry.rules.window, start), "reports": shown})
+    else:
+        listed = [{"start": b.starts[0], "end": b.last, "reports": b.reports} for b in _blocks(store, entry, now)]
+    named = [row | {"start": label(row["start"]), "end": label(row["end"])} for row in listed]
+    return Answer.json({"window": entry.rules.window, "minimum": entry.rules.minimum, "windows": named})
 
 
 def counters(store: Store, entry: Entry, request: Request) -> Answer:
@@ -39,21 +92,41 @@ def counters(store: Store, entry: Entry, request: Request) -> Answer:
     return Answer.json({"counters": total})
 
 
-def tally(store: Store, entry: Entry, request: Request) -> Answer:
+def tally(store: Store, entry: Entry, request: Request, now: int) -> Answer:
     """The tally of a range, as the file that `Tally.load` and `deniable decode` read."""
-    found = read_range(store, entry, request.query.get("from"), request.query.get("to"))
+    found = read_range(store, entry, request.query.get("from"), request.query.get("to"), request.admin, now)
     name = f'attachment; filename="{entry.survey.digest[:8]}.tally"'.encode()
-    return Answer(200, found.to_bytes(), b"application/octet-stream", [(b"content-disposition", name)])
+    return Answer(200, found.tally.to_bytes(), b"application/octet-stream", [(b"content-disposition", name)])
 
 
-def read_range(store: Store, entry: Entry, first: str | None, last: str | None) -> Tally:
-    """The tally of a range, if enough reports are in it."""
-    found = store.tally(entry, *hours_of(first, last))
-    if found.n < max(entry.rules.minimum, 1):
-        raise RequestError(
-            409, "too-few", f"results are shown from {max(entry.rules.minimum, 1)} reports on; this range has fewer"
-        )
-    return found
+def read_range(store: Store, entry: Entry, first: str | None, last: str | None, admin: bool, now: int) -> Part:
+    """The tally of a range, if enough reports are in it and, but for the administrator, in whatever it cuts off."""
+    least = max(entry.rules.minimum, 1)
+    begin, end = hours_of(first, last)
+    if not admin:
+        begin, end = _between_blocks(_blocks(store, entry, now), begin, end, least)
+    found = store.tally(entry, begin, end)
+    if found.n < least:
+        raise RequestError(409, "too-few", f"results are shown from {least} reports on; this range has fewer")
+    return Part(found, begin, end)
+
+
+def _between_blocks(blocks: list[_Block], first: int | None, last: int | None, least: int) -> tuple[int, int]:
+    """Where a range begins and ends that holds whole blocks."""
+    chosen = []
+    for block in blocks:
+        inside = [(first is None or first <= start) and (last is None or start < last) for start in block.starts]
+        if all(inside):
+            chosen.append(block)
+        elif any(inside):
+            raise RequestError(
+                409, "too-few", f"a range must begin and end where a window in /windows does, got one that cuts "
+                f"{label(block.starts[0])} to {label(block.last)}; windows below {least} reports are joined"
+            )  # fmt: skip
+    if not chosen:
+        shown = f"results are shown from {least} reports on, of windows that have ended"
+        raise RequestError(409, "too-few", f"{shown}; this range has fewer")
+    return chosen[0].starts[0], chosen[-1].last
 
 
 def hours_of(first: str | None, last: str | None) -> tuple[int | None, int | None]:
@@ -66,17 +139,7 @@ def hours_of(first: str | None, last: str | None) -> tuple[int | None, int | Non
 
 def question_of(request: Request) -> tuple[Question, dict[str, str | None]]:
     """How to decode, from the query or from a JSON body, which has the same names; and the texts of the ranges."""
-    given: dict[str, Any] = dict(request.query)
-    if request.method == "POST":
-        given = _body(request.body)
-    else:
-        if "candidates" in given:
-            given["candidates"] = given["candidates"].split(",")
-        if "level" in given:
-            try:
-                given["level"] = float(given["level"])
-            except ValueError:
-                given["level"] = None
+    given = _body(request.body) if request.method == "POST" else _from_query(request.query)
     ranges: dict[str, str | None] = {}
     for name in sorted(RANGE | SECOND):
         ranges[name] = given.get(name)
@@ -88,14 +151,43 @@ def question_of(request: Request) -> tuple[Question, dict[str, str | None]]:
     level = given.get("level", 0.95)
     if not isinstance(level, float) or not 0.0 < level < 1.0:
         raise RequestError(400, "malformed", "level must be a number between 0 and 1, for instance 0.95")
+    for name in ("complete", "simultaneous"):
+        if type(given.get(name, False)) is not bool:
+            raise RequestError(400, "malformed", f"{name} must be true or false")
+    top = given.get("top")
+    if top is not None and (type(top) is not int or not 0 < top < 2**31):
+        raise RequestError(400, "malformed", "top must be a positive number of symbols")
     candidates = given.get("candidates")
     if candidates is not None and (not isinstance(candidates, list) or not 0 < len(candidates) <= _MOST_CANDIDATES):
         raise RequestError(400, "malformed", f"candidates must be a list of 1 to {_MOST_CANDIDATES} symbols")
-    chosen = None if candidates is None else tuple(candidates)
     question = Question(
-        given.get("decoder"), given.get("constraint", "projected"), chosen, level, given.get("format", "json")
+        decoder=given.get("decoder"),
+        constraint=given.get("constraint"),
+        candidates=None if candidates is None else tuple(candidates),
+        complete=given.get("complete", False),
+        level=level,
+        simultaneous=given.get("simultaneous", False),
+        top=top,
+        form=given.get("format", "json"),
     )
     return question, ranges
+
+
+def _from_query(query: dict[str, str]) -> dict[str, Any]:
+    """The values that texts stand for; a text that stands for none stays, and is refused as such."""
+    given: dict[str, Any] = dict(query)
+    if "candidates" in given:
+        given["candidates"] = given["candidates"].split(",")
+    for name in given.keys() & {"complete", "simultaneous"}:
+        given[name] = {"true": True, "false": False}.get(given[name], given[name])
+    if "top" in given and given["top"].isascii() and given["top"].isdecimal() and len(given["top"]) < 12:
+        given["top"] = int(given["top"])
+    if "level" in given:
+        try:
+            given["level"] = float(given["level"])
+        except ValueError:
+            given["level"] = None
+    return given
 
 
 def _body(body: bytes) -> dict[str, Any]:
@@ -113,10 +205,11 @@ def _body(body: bytes) -> dict[str, Any]:
     return dict(given)
 
 
-async def estimate(decoding: Decoding, question: Question, tallies: list[Tally]) -> Answer:
-    """A decoded answer in the form that was asked for."""
+async def estimate(decoding: Decoding, question: Question, parts: list[Part]) -> Answer:
+    """A decoded answer in the form that was asked for: of one part, or how the second differs from the first."""
+    about = parts[-1].about() if len(parts) == 1 else {**parts[0].about("against_"), **parts[1].about()}
     try:
-        body = await decoding.ask(question, [found.to_bytes() for found in tallies])
+        body = await decoding.ask(replace(question, about=about), [part.tally.to_bytes() for part in parts])
     except DeniableError as problem:
         raise RequestError(422, "undecodable", str(problem)) from None
     except DecodingFailed as problem:

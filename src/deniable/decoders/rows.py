@@ -1,0 +1,229 @@
+"""Estimates and differences as rows of plain values: the JSON, CSV and Arrow of the command line and the collector.
+
+One place, so that both doors say the same. Not to be confused with `Estimate.to_arrow`, which is for whoever holds the
+estimate itself. In JSON and CSV what is infinite (not determined) or unknown is null or empty; in Arrow only what is
+unknown.
+"""
+
+import csv
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import IO, TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from deniable.decoders.comparison import Difference
+from deniable.decoders.diagnostics import Diagnostics
+from deniable.decoders.estimate import Estimate, Group
+from deniable.decoders.limits import check_level
+from deniable.errors import DecodeError
+from deniable.survey import Symbol
+from deniable.survey.alphabet import symbol_to_json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["DifferenceRows", "EstimateRows", "Rows", "finite"]
+
+
+def finite(value: float) -> float | None:
+    """The value, or None where there is none: JSON and CSV have no infinity.
+
+    >>> finite(0.5), finite(math.inf)
+    (0.5, None)
+    """
+    return value if math.isfinite(value) else None
+
+
+class Rows(ABC):
+    """Symbols in the order they are shown, each with its numbers and a mark; last, what no candidate explains."""
+
+    FIELDS: ClassVar[tuple[str, ...]]
+    MARK: ClassVar[str]
+    KEY: ClassVar[str]  # what JSON calls the rows
+
+    def __init__(self, symbols: tuple[Symbol, ...], names: list[Symbol], order: list[int]) -> None:
+        self.symbols, self.names, self.order = symbols, names, order
+        self.numbers: list[list[float]] = []  # by place in `symbols`
+        self.marks: list[bool | None] = []
+        self.rest: list[float] | None = None
+
+    @abstractmethod
+    def head(self) -> dict[str, Any]:
+        """What holds for all rows."""
+
+    def more(self) -> dict[str, Any]:
+        """What JSON says after the rows."""
+        return {}
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as JSON values."""
+        rows = [
+            {"symbol": symbol_to_json(self.symbols[i]), **self._named(self.numbers[i]), self.MARK: self.marks[i]}
+            for i in self.order
+        ]
+        rest = None if self.rest is None else self._named(self.rest)
+        return {**self.head(), self.KEY: rows, "unallocated": rest, **self.more()}
+
+    def write_csv(self, file: IO[str]) -> None:
+        """The same numbers as CSV; bytes are hexadecimal, the row without a symbol is what no candidate explains."""
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["symbol", *self.FIELDS, self.MARK])
+        for i in self.order:
+            symbol = self.symbols[i]
+            name = symbol.hex() if isinstance(symbol, bytes) else symbol
+            writer.writerow([name, *map(finite, self.numbers[i]), self.marks[i]])
+        if self.rest is not None:
+            writer.writerow([None, *map(finite, self.rest), None])
+
+    def to_arrow(self) -> "pa.Table":
+        """The same as an Arrow table; everything that JSON has besides the rows is in the metadata `deniable`."""
+        import pyarrow as pa
+
+        rows = list(self._arrow_rows())
+        columns: dict[str, Any] = {"symbol": [row[0] for row in rows]}
+        for place, name in enumerate(self.FIELDS, start=1):
+            columns[name] = pa.array([row[place] for row in rows], pa.float64())
+        columns[self.MARK] = pa.array([row[-1] for row in rows], pa.bool_())
+        about = {name: value for name, value in self.to_json().items() if name != self.KEY}
+        return pa.table(columns).replace_schema_metadata({"deniable": json.dumps(about, allow_nan=False)})
+
+    def _arrow_rows(self) -> Iterator[list[Any]]:
+        for i in self.order:
+            yield [self.names[i], *map(_known, self.numbers[i]), self.marks[i]]
+        if self.rest is not None:
+            yield [None, *map(_known, self.rest), None]
+
+    def _named(self, numbers: list[float]) -> dict[str, float | None]:
+        return dict(zip(self.FIELDS, map(finite, numbers), strict=True))
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+class EstimateRows(Rows):
+    """An estimate with its error bars: the `top` symbols, largest first (all with None).
+
+    With too many candidates for error bars the estimate is still good: `problem` says so, and they are NaN. They are
+    infinite where the reports do not determine a symbol.
+
+    >>> import deniable as dn
+    >>> rows = EstimateRows(dn.decode(dn.Tally(dn.krr(symbols=["no", "yes"], epsilon=2), [[100, 400]])))
+    >>> rows.to_json()["estimates"][0]["symbol"], rows.to_json()["intervals"], rows.to_json()["unallocated"]
+    ('yes', 'exact', None)
+    """
+
+    FIELDS = ("probability", "raw", "standard_error", "low", "high")
+    MARK = "significant"
+    KEY = "estimates"
+
+    def __init__(
+        self, estimate: Estimate, *, level: float = 0.95, simultaneous: bool = False, top: int | None = None
+    ) -> None:
+        check_level(level)
+        order = np.argsort(-estimate.probabilities, kind="stable")[:top].tolist()
+        super().__init__(estimate.symbols, estimate.names, order)
+        self.estimate, self.level, self.simultaneous = estimate, level, simultaneous
+        size = len(self.symbols)
+        self.problem: str | None = None
+        self.diagnostics: Diagnostics | None = None
+        self.groups: tuple[Group, ...] = ()
+        errors, bounds = [math.nan] * size, [[math.nan, math.nan]] * size
+        self.marks = [None] * size
+        self.rest = None if estimate.rest is None else [*estimate.rest, math.nan, math.nan, math.nan]
+        try:
+            errors = estimate.standard_errors.tolist()
+            bounds = estimate.intervals(level, simultaneous=simultaneous).tolist()
+            self.marks = estimate.significant(level).tolist()
+            self.diagnostics, self.groups = estimate.diagnostics, estimate.groups
+            if rest := estimate.unallocated:
+                self.rest = [rest.value, rest.raw, rest.standard_error, *rest.interval(level)]
+        except DecodeError as problem:
+            self.problem = str(problem)
+        values = zip(estimate.probabilities.tolist(), estimate.raw.tolist(), errors, bounds, strict=True)
+        self.numbers = [[p, raw, error, *between] for p, raw, error, between in values]
+
+    def head(self) -> dict[str, Any]:
+        estimate, survey = self.estimate, self.estimate.tally.survey
+        return {
+            "survey": survey.digest,
+            "name": survey.name,
+            "mechanism": survey.title,
+            "epsilon_spent": survey.epsilon_spent,
+            "n": estimate.n,
+            "decoder": type(estimate.decoder).__name__,
+            "constraint": type(estimate.constraint).__name__,
+            "level": self.level,
+            "simultaneous": self.simultaneous,
+            "intervals": None if self.problem else estimate.interval_kind,
+        }
+
+    def more(self) -> dict[str, Any]:
+        groups = [
+            {
+                "symbols": [symbol_to_json(symbol) for symbol in group.symbols],
+                "probability": group.probability,
+                "standard_error": finite(group.standard_error),
+            }
+            for group in self.groups
+        ]
+        return {"groups": groups, "diagnostics": self._diagnostics()}
+
+    def _diagnostics(self) -> dict[str, Any] | None:
+        found = self.diagnostics
+        if found is None:
+            return None
+        return {
+            "rank": found.rank,
+            "condition": finite(found.condition),
+            "twins": [[symbol_to_json(symbol) for symbol in twins] for twins in found.twins],
+            "fit": None if found.fit is None else asdict(found.fit),
+            "cohorts": None if found.cohorts is None else asdict(found.cohorts),
+            "influence": found.influence,
+            "alarms": list(found.alarms),
+        }
+
+
+class DifferenceRows(Rows):
+    """A difference with its error bars: the `top` symbols, largest change first (all with None).
+
+    >>> import deniable as dn
+    >>> survey = dn.krr(symbols=["no", "yes"], epsilon=2)
+    >>> monday, friday = (dn.decode(dn.Tally(survey, [counts])) for counts in ([700, 300], [500, 500]))
+    >>> [row["changed"] for row in DifferenceRows(dn.difference(friday, monday)).to_json()["changes"]]
+    [True, True]
+    """
+
+    FIELDS = ("before", "after", "raw", "standard_error", "low", "high")
+    MARK = "changed"
+    KEY = "changes"
+
+    def __init__(
+        self, difference: Difference, *, level: float = 0.95, simultaneous: bool = False, top: int | None = None
+    ) -> None:
+        order = np.argsort(-np.abs(difference.raw), kind="stable")[:top].tolist()
+        super().__init__(difference.symbols, difference.first.names, order)
+        self.difference, self.level, self.simultaneous = difference, level, simultaneous
+        before, after = difference.second.probabilities, difference.first.probabilities
+        low, high = difference.intervals(level, simultaneous=simultaneous).T
+        columns = (before, after, difference.raw, difference.standard_errors, low, high)
+        self.numbers = np.stack(columns, axis=1).tolist()
+        self.marks = difference.changed(level).tolist()
+        a, b, rest = difference.first.unallocated, difference.second.unallocated, difference.unallocated
+        if a is not None and b is not None and rest is not None:
+            self.rest = [b.value, a.value, rest.raw, rest.standard_error, *rest.interval(level)]
+
+    def head(self) -> dict[str, Any]:
+        first, second = self.difference.first, self.difference.second
+        return {
+            "survey": first.tally.survey.digest,
+            "before": {"survey": second.tally.survey.digest, "n": second.n},
+            "after": {"survey": first.tally.survey.digest, "n": first.n},
+            "level": self.level,
+            "simultaneous": self.simultaneous,
+            "intervals": "approximate",
+        }

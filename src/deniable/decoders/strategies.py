@@ -1,0 +1,38 @@
+"""Decoders and constraints by name, for the doors: the library itself takes values, not names."""
+
+from deniable.decoders.base import Decoder
+from deniable.decoders.constraints import Constraint, Normalized, Projected, Unconstrained
+from deniable.decoders.empirical_bayes import EmpiricalBayes
+from deniable.decoders.inversion import Inversion
+from deniable.decoders.least_squares import LeastSquares
+from deniable.decoders.likelihood import Likelihood
+from deniable.decoders.weighted import WeightedLeastSquares
+
+__all__ = ["CONSTRAINTS", "DECODERS", "constraint_of", "decoder_of"]
+
+DECODERS: dict[str, Decoder] = {
+    "empirical-bayes": EmpiricalBayes(),
+    "inversion": Inversion(),
+    "least-squares": LeastSquares(),
+    "weighted-least-squares": WeightedLeastSquares(),
+    "likelihood": Likelihood(),
+}
+CONSTRAINTS: dict[str, Constraint] = {"none": Unconstrained(), "normalized": Normalized(), "projected": Projected()}
+
+
+def decoder_of(name: str | None) -> Decoder | None:
+    """The decoder that a name stands for; None leaves the choice to `decode`.
+
+    >>> decoder_of("inversion"), decoder_of(None)
+    (Inversion(), None)
+    """
+    return None if name is None else DECODERS[name]
+
+
+def constraint_of(name: str | None) -> Constraint | None:
+    """The constraint that a name stands for; None leaves the choice to `decode`.
+
+    >>> constraint_of("projected")
+    Projected()
+    """
+    return None if name is None else CONSTRAINTS[name]

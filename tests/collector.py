@@ -144,6 +144,7 @@ class Server:
     def __init__(self, store: str, folder: Path, *options: str, program: Sequence[str] = ("-m", "deniable")) -> None:
         self._token = folder / "token"
         self._token.write_text(ADMIN)
+        self._token.chmod(0o600)
         self._command = [sys.executable, *program, "serve", "--store", store, "--port", "0"]
         self._command += ["--admin-token-file", str(self._token), *options]
         self._log = folder / "log"

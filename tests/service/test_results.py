@@ -5,6 +5,7 @@ import csv
 import io
 import itertools
 import json
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -213,6 +214,8 @@ WRONG_BODIES = [
     (b"[]", "body must be a JSON object of parameters"),
     (b"{", "body must be a JSON object of parameters"),
     (b'{"a": NaN}', "body must be a JSON object of parameters"),
+    (b'{"top": 1, "top": 2}', "body must be a JSON object of parameters"),
+    (b"[" * 99999, "body must be a JSON object of parameters"),
     ({"day": 1}, "body must not have the field 'day'; see /openapi.json"),
     ({"candidates": "ash"}, "candidates must be a list of 1 to 1048576 symbols"),
     ({"candidates": []}, "candidates must be a list of 1 to 1048576 symbols"),
@@ -257,6 +260,12 @@ def test_a_decode_that_takes_too_long_or_dies_is_told_and_the_next_one_works() -
         with pytest.raises(DecodingFailed, match="decoding ran out of memory"):
             await asked
         assert json.loads(await decoding.ask(Question(), [tally]))["n"] == 15
+        found = await asyncio.gather(*(decoding.ask(Question(), [tally]) for _ in range(40)), return_exceptions=True)
+        refused = [str(problem) for problem in found if isinstance(problem, DecodingFailed)]
+        assert refused == ["at most 32 questions must wait to be decoded; ask again later"] * 8
+        assert decoding._process is not None
+        adjusted = Path(f"/proc/{decoding._process.pid}/oom_score_adj")
+        assert not adjusted.exists() or adjusted.read_text().strip() == "1000"
         await decoding.stop()
 
     run(scene())
@@ -287,24 +296,38 @@ def test_a_bug_in_decoding_is_a_bug(store: SQLiteStore, monkeypatch: pytest.Monk
     run(scene())
 
 
-def test_a_store_that_does_not_answer_is_told(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_does_not_answer_is_told(
+    store: SQLiteStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="deniable.service")
+
     async def scene() -> None:
         async with Caller(store) as call:
             path = await call.create(SURVEY)
 
             def gone() -> None:
-                raise Unavailable("PostgreSQL does not answer: connection refused")
+                raise Unavailable("PostgreSQL does not answer", "connection to db.internal refused, user collector")
 
             monkeypatch.setattr(store, "reading", gone)
-            for where in ("/readyz", path, f"{path}/counters", "/v1/surveys"):
-                answer = await call.admin("GET", where)
+            call.app._entries.clear()
+            for method, where in (
+                ("GET", "/readyz"), ("GET", path), ("GET", f"{path}/counters"), ("GET", "/v1/surveys"),
+                ("POST", f"{path}/reports"),
+            ):  # fmt: skip
+                answer = await call.admin(method, where)
                 assert answer.status == 503
-                sentence = "the store does not answer: PostgreSQL does not answer: connection refused"
-                assert answer.json()["detail"] == sentence
+                assert answer.json()["detail"] == "the store does not answer: PostgreSQL does not answer"
                 assert answer.headers["retry-after"] == "2"
             monkeypatch.undo()
+            assert (await call.admin("GET", path)).status == 200
 
     run(scene())
+    told = [(record.message, record.fields) for record in caplog.records]  # type: ignore[attr-defined]
+    why = "connection to db.internal refused, user collector"
+    assert told[-2:] == [
+        ("the store cannot be read", {"event": "unavailable", "why": why}),
+        ("the store can be read again", {"event": "available"}),
+    ], "one line for five requests, and one when it was over"
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-02-30", "2026-11-15T25", "99999-01-01"])

@@ -10,7 +10,7 @@ import pytest
 
 import deniable as dn
 from deniable.service.problems import RequestError
-from deniable.service.requests import read_body
+from deniable.service.requests import Room, read_body
 from deniable.service.sqlite import SQLiteStore
 from deniable.service.store import Store
 from deniable.service.uploads import Bucket
@@ -120,13 +120,20 @@ def _as_json(data: bytes) -> str:
 
 
 CONTENT = "content type must be application/json or application/octet-stream; see /openapi.json"
+NO_JSON = "body must be JSON in UTF-8, in which no field repeats"
 REQUESTS = [
     (b"", "", None, 400, "malformed", "body must be one or more records of 27 bytes for this survey, got 0 bytes"),
     (b"123", "", None, 400, "malformed", "body must be one or more records of 27 bytes for this survey, got 3 bytes"),
     (b"123", "?batch=" + "0" * 32, None, 400, "malformed", "records of 11 bytes for this survey, got 3 bytes"),
     (b"{}", "", "application/json", 400, "malformed", 'body must be {"reports": [...]} and nothing else'),
-    (b"[" * 99999, "", "application/json", 400, "malformed", "body must be JSON in UTF-8"),
-    (b"\xff\xfe{}", "", "application/json", 400, "malformed", "body must be JSON in UTF-8"),
+    (b"[" * 99999, "", "application/json", 400, "malformed", NO_JSON),
+    (b'{"reports": [' + b'{"id":' * 99999, "", "application/json", 400, "malformed", NO_JSON),
+    (b"\xff\xfe{}", "", "application/json", 400, "malformed", NO_JSON),
+    ('{"reports": [1]}'.encode("utf-16"), "", "application/json", 400, "malformed", NO_JSON),
+    (b'{"reports": [1], "reports": [2]}', "", "application/json", 400, "malformed", NO_JSON),
+    (b'{"reports": [{"id": "firefox", "id": ""}]}', "", "application/json", 400, "malformed", NO_JSON),
+    (b'{"reports": [' + b"9" * 5000 + b"]}", "", "application/json", 400, "malformed", NO_JSON),
+    (b"", "?day=20000&day=20001", None, 400, "malformed", "query must not repeat a parameter"),
     (b'{"reports": []}', "", "application/json", 400, "malformed", "reports must hold at least one report"),
     (b'{"reports": [1], "x": 2}', "", "application/json", 400, "malformed", "and nothing else"),
     (b"{}", "?batch=" + "0" * 32, "application/json", 400, "malformed", "JSON reports have ids of their own"),
@@ -334,7 +341,7 @@ def test_a_body_that_comes_in_parts_is_whole_or_refused() -> None:
                 await asyncio.sleep(60)
             return waiting.pop(0)
 
-        return await read_body({"headers": headers}, receive, limit=10, seconds=0.05)
+        return await read_body({"headers": headers}, receive, limit=10, seconds=0.05, room=Room(100))
 
     last = {"type": "http.request", "body": b"c", "more_body": False}
     assert run(read([*parts, last])) == b"abababc"

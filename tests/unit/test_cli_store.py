@@ -144,6 +144,7 @@ def test_the_administrators_secret_is_made_once_and_kept_from_others(tmp_path: P
     ):
         admin_token(Options("postgres://localhost/x"))
     (tmp_path / "short").write_text("abc\n")
+    (tmp_path / "short").chmod(0o600)
     with pytest.raises(StoreError, match="admin token must have at least 16 characters, got 3"):
         admin_token(Options("postgres://localhost/x", admin_token_file=str(tmp_path / "short")))
 

@@ -17,12 +17,13 @@ from deniable.service import admin, results
 from deniable.service.clock import Clock
 from deniable.service.decoding import Decoding
 from deniable.service.entries import Entry
+from deniable.service.health import Health
 from deniable.service.metrics import Metrics
 from deniable.service.openapi import document
-from deniable.service.problems import Answer, Headers, RequestError, problem
-from deniable.service.requests import Receive, Request, Scope, Send, bearer, read_body
-from deniable.service.store import Store, Unavailable
-from deniable.service.tokens import hash_of, same
+from deniable.service.problems import Answer, Headers, RequestError, Unavailable, problem
+from deniable.service.requests import Receive, Request, Room, Scope, Send, bearer, read_body
+from deniable.service.store import Store
+from deniable.service.tokens import hash_of, one_of, same
 from deniable.service.uploads import Uploads
 from deniable.service.writer import Writer
 
@@ -32,6 +33,8 @@ _log = logging.getLogger("deniable.service")
 _UPLOAD = re.compile(r"/v1/surveys/([0-9a-f]{64})/reports")
 _SURVEY = "/v1/surveys/{digest}"
 _PURGE_EVERY = 3600.0
+# Nobody on the way keeps a copy of results or tokens, and no browser takes a symbol for a page.
+_PLAIN: Headers = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
 _R = TypeVar("_R")
 
 
@@ -97,7 +100,8 @@ class App:
         self.stopping = False
         self._admin = hash_of(admin_token)
         self._limit, self._seconds = body_limit, body_seconds
-        self._uploads = Uploads(self.writer, self.metrics, limit=body_limit, seconds=body_seconds)
+        self._room, self._reading = Room(), Health("read")
+        self._uploads = Uploads(self.writer, self.metrics, limit=body_limit, seconds=body_seconds, room=self._room)
         self._entries: dict[str, Entry] = {}
         self._common: Headers = [] if origins is None else [(b"access-control-allow-origin", origins.encode())]
         self._upload_headers: Headers = [(b"content-type", b"application/json"), *self._common]
@@ -121,6 +125,9 @@ class App:
             if error.word == "closed":
                 self._entries.pop(digest, None)
             await self._send(send, "upload", problem(error))
+            return
+        except Unavailable as error:
+            await self._send(send, "upload", problem(_unavailable(error)))
             return
         except Exception:
             await self._send(send, "upload", self._bug())
@@ -153,13 +160,13 @@ class App:
             query = Request.parameters(scope["query_string"], route.parameters)
             body = b""
             if route.method == "POST":
-                body = await read_body(scope, receive, limit=self._limit, seconds=self._seconds)
+                body = await read_body(scope, receive, limit=self._limit, seconds=self._seconds, room=self._room)
             request = Request(route.method, parts, query, body, is_admin)
             answer = await self._handle(route, entry, request)
         except RequestError as error:
             answer = problem(error)
         except Unavailable as error:
-            answer = problem(RequestError(503, "unavailable", f"the store does not answer: {error}", retry=2))
+            answer = problem(_unavailable(error))
         except Exception:
             answer = self._bug()
         await self._send(send, name, answer, body=scope["method"] != "HEAD")
@@ -193,10 +200,16 @@ class App:
         if secret is None:
             return False
         tokens, hashed = await self._read(lambda: self.store.tokens(entry)), hash_of(secret)
-        return any(token.hash == hashed and token.kind == "read" for token in tokens)
+        return one_of((token.hash for token in tokens if token.kind == "read"), hashed)
 
     async def _read(self, work: Callable[[], _R]) -> _R:
-        return await asyncio.to_thread(work)
+        try:
+            found = await asyncio.to_thread(work)
+        except Unavailable as problem:
+            self._reading.bad(problem)
+            raise
+        self._reading.good()
+        return found
 
     async def _handle(self, route: Route, entry: Entry | None, request: Request) -> Answer:
         store = self.store
@@ -306,7 +319,7 @@ class App:
 
     async def _send(self, send: Send, route: str, answer: Answer, *, body: bool = True) -> None:
         self.metrics.requests[route, answer.status] += 1
-        headers = [*self._common, *answer.headers]
+        headers = [*self._common, *_PLAIN, *answer.headers]
         if answer.status != 204:
             headers += [(b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body))]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
@@ -343,6 +356,10 @@ class App:
                 with contextlib.suppress(Unavailable, DeniableError):
                     await self.writer.call(lambda: self.store.purge(today=day))  # noqa: B023
             await asyncio.sleep(_PURGE_EVERY)
+
+
+def _unavailable(error: Unavailable) -> RequestError:
+    return RequestError(503, "unavailable", f"the store does not answer: {error}", retry=2)
 
 
 def _refusal(secret: str | None, wanted: str) -> RequestError:

@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 
 from deniable.errors import StoreError
-from deniable.service.sqlite import FILE, SQLiteStore
+from deniable.service.sqlite import FILE, SQLiteStore, private
 from deniable.service.store import Store
 
 __all__ = ["backup", "merge", "restore"]
@@ -21,6 +21,7 @@ def backup(folder: str, target: str) -> int:
         raise StoreError(f"{target} must not exist yet; name another file for the backup")
     part = f"{target}.part"
     Path(part).unlink(missing_ok=True)
+    private(part)
     with (
         sqlite3.connect(f"{store.path.absolute().as_uri()}?mode=ro", uri=True) as source,
         sqlite3.connect(part) as copy,
@@ -30,7 +31,6 @@ def backup(folder: str, target: str) -> int:
         sound(copy, part)
     source.close()
     copy.close()
-    os.chmod(part, 0o600)
     with open(part, "rb") as file:
         os.fsync(file.fileno())
     os.replace(part, target)
@@ -60,6 +60,7 @@ def restore(source: str, folder: str) -> None:
         raise StoreError(f"{folder} must not be a store yet; restore into a new directory, then move it")
     target.mkdir(parents=True, exist_ok=True, mode=0o700)
     part = target / f"{FILE}.part"
+    private(part)
     with (
         sqlite3.connect(f"{Path(source).absolute().as_uri()}?mode=ro", uri=True) as given,
         sqlite3.connect(part) as copy,

@@ -13,6 +13,7 @@ import struct
 import sys
 import traceback
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from deniable.errors import DeniableError
@@ -28,10 +29,11 @@ CONSTRAINTS = ("none", "normalized", "projected")
 FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8", "arrow": "application/vnd.apache.arrow.stream"}
 _HEAD = struct.Struct("<BQ")
 _DONE, _REFUSED, _FAILED = range(3)
+_MOST_WAITING = 32
 
 
 class DecodingFailed(Exception):
-    """The process was killed: out of time or memory."""
+    """No answer: out of time or memory, or too many wait for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +58,32 @@ class Decoding:
         self._seconds = seconds
         self._process: asyncio.subprocess.Process | None = None
         self._turn: asyncio.Lock | None = None
+        self._waiting = 0
 
     async def ask(self, question: Question, tallies: list[bytes]) -> bytes:
         """The answer to a question about one tally, or about the difference of two."""
         self._turn = self._turn or asyncio.Lock()
-        async with self._turn:
+        if self._waiting >= _MOST_WAITING:
+            raise DecodingFailed(f"at most {_MOST_WAITING} questions must wait to be decoded; ask again later")
+        self._waiting += 1
+        try:
+            return await self._in_turn(self._turn, question, tallies)
+        finally:
+            self._waiting -= 1
+
+    async def _in_turn(self, turn: asyncio.Lock, question: Question, tallies: list[bytes]) -> bytes:
+        async with turn:
             try:
                 async with asyncio.timeout(self._seconds):
                     return await self._ask(question, tallies)
             except TimeoutError:
                 await self.stop()
-                raise DecodingFailed(f"decoding must take at most {self._seconds:g} seconds") from None
+                raise DecodingFailed(
+                    f"decoding must take at most {self._seconds:g} seconds; name fewer candidates"
+                ) from None
             except (asyncio.IncompleteReadError, ConnectionError):
                 await self.stop()
-                raise DecodingFailed("decoding ran out of memory") from None
+                raise DecodingFailed("decoding ran out of memory; name fewer candidates") from None
             except asyncio.CancelledError:
                 await self.stop()
                 raise
@@ -79,7 +93,7 @@ class Decoding:
         if process is None or process.returncode is not None:
             pipe = asyncio.subprocess.PIPE
             process = self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "deniable.service.decoding", stdin=pipe, stdout=pipe, limit=1 << 26
+                sys.executable, *_program(), stdin=pipe, stdout=pipe, limit=1 << 26
             )
         assert process.stdin is not None
         assert process.stdout is not None
@@ -103,6 +117,11 @@ class Decoding:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
+
+
+def _program() -> list[str]:
+    """Not from the directory that the collector happens to run in (-P)."""
+    return ["-P", "-m", "deniable.service.decoding"]
 
 
 def _frame(status: int, body: bytes) -> bytes:
@@ -190,4 +209,6 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
 if __name__ == "__main__":
     os.nice(10)  # uploads come first
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    with contextlib.suppress(OSError):  # where memory runs out, this is what goes, and not the collector
+        Path("/proc/self/oom_score_adj").write_text("1000")
     serve(sys.stdin.buffer, sys.stdout.buffer)

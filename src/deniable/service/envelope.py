@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl
 from deniable.service.entries import Entry, Upload
 from deniable.service.problems import RequestError
 from deniable.service.records import REASONS
+from deniable.service.requests import once
 
 __all__ = ["MOST_REPORTS", "Envelope", "open_envelope"]
 
@@ -58,7 +59,10 @@ def open_envelope(entry: Entry, kind: bytes, query: bytes, body: bytes, token: s
 
 def _parameters(query: bytes) -> tuple[int, bytes | None]:
     day, batch = 0, None
-    for name, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
+    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    if len({name for name, _ in pairs}) != len(pairs):
+        raise _malformed("query must not repeat a parameter")
+    for name, value in pairs:
         if name == "day":
             if not (value.isascii() and value.isdecimal() and len(value) < 8 and 0 < int(value) < _LAST_DAY):
                 raise _malformed("day must be a number of days since 1970-01-01")
@@ -84,9 +88,10 @@ def _id(text: object) -> bytes | None:
 
 def _open_json(entry: Entry, default: int, body: bytes, token: str | None) -> Envelope:
     try:
-        given = json.loads(body)
+        # Decoded here: json.loads would guess UTF-16 and UTF-32 too. A field that came twice could hold anything.
+        given = json.loads(body.decode("utf-8"), object_pairs_hook=once)
     except (ValueError, RecursionError):
-        raise _malformed("body must be JSON in UTF-8") from None
+        raise _malformed("body must be JSON in UTF-8, in which no field repeats") from None
     if not isinstance(given, dict) or set(given) != {"reports"} or not isinstance(given["reports"], list):
         raise _malformed('body must be {"reports": [...]} and nothing else')
     items = given["reports"]

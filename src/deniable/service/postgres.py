@@ -17,7 +17,8 @@ from psycopg.adapt import Dumper
 
 from deniable.errors import StoreError
 from deniable.service.entries import Entry
-from deniable.service.store import Bools, Cursor, Ids, Session, Store, Unavailable
+from deniable.service.problems import Unavailable
+from deniable.service.store import Bools, Cursor, Ids, Session, Store
 
 __all__ = ["PostgresStore"]
 
@@ -85,7 +86,7 @@ class PostgresStore(Store):
                 session.run("SELECT pg_advisory_xact_lock(7220119)")
                 self._prepare(session)
         except Unavailable as problem:
-            raise StoreError(f"store must be a PostgreSQL address that answers: {problem}") from None
+            raise StoreError(f"store must be a PostgreSQL address that answers: {problem.detail}") from None
         except StoreError:
             self.close()
             raise
@@ -107,7 +108,7 @@ class PostgresStore(Store):
             # A lost connection during COMMIT leaves the outcome open; the ids make asking again safe.
             if self._raw is not None and isinstance(problem, psycopg.OperationalError):
                 self._raw.close()
-            raise Unavailable(f"PostgreSQL does not answer: {_first_line(problem)}") from None
+            raise _unavailable(problem) from None
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -117,7 +118,7 @@ class PostgresStore(Store):
                 with raw.transaction():
                     yield _Connection(raw)
         except psycopg.Error as problem:
-            raise Unavailable(f"PostgreSQL does not answer: {_first_line(problem)}") from None
+            raise _unavailable(problem) from None
 
     def _admit(self, session: Session, entry: Entry, ids: Ids, days: npt.NDArray[np.int64]) -> Bools:
         new = np.zeros(len(ids), bool)
@@ -164,5 +165,7 @@ class PostgresStore(Store):
             self._raw.close()
 
 
-def _first_line(problem: Exception) -> str:
-    return str(problem).strip().partition("\n")[0]
+def _unavailable(problem: Exception) -> Unavailable:
+    # The driver's text names the host and the user, which whoever sends a report need not know.
+    first = str(problem).strip().partition("\n")[0]
+    return Unavailable("PostgreSQL does not answer", f"PostgreSQL does not answer: {first}")

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-__all__ = ["Answer", "RequestError", "problem"]
+__all__ = ["Answer", "RequestError", "Unavailable", "problem"]
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -21,6 +21,17 @@ class Answer:
     @classmethod
     def json(cls, value: object, status: int = 200) -> "Answer":
         return cls(status, json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
+
+
+class Unavailable(Exception):
+    """The store cannot take this now; nothing was written, and the same request may be sent again.
+
+    The sentence is for whoever asked; `detail`, which may name hosts and users, is for the log.
+    """
+
+    def __init__(self, sentence: str, detail: str | None = None) -> None:
+        super().__init__(sentence)
+        self.detail = detail
 
 
 class RequestError(Exception):

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from deniable.service.problems import RequestError
 
-__all__ = ["Receive", "Request", "Scope", "Send", "bearer", "header", "read_body"]
+__all__ = ["Receive", "Request", "Room", "Scope", "Send", "bearer", "header", "once", "read_body"]
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -27,11 +27,36 @@ def header(scope: Scope, name: bytes) -> bytes:
 def bearer(scope: Scope) -> str | None:
     """The token of `Authorization: Bearer ...`, or None."""
     scheme, _, secret = header(scope, b"authorization").partition(b" ")
-    return secret.strip().decode("latin-1") if scheme.lower() == b"bearer" and secret.strip() else None
+    if scheme.lower() != b"bearer" or not secret.strip():
+        return None
+    return secret.strip().decode("utf-8", "surrogateescape")
 
 
-async def read_body(scope: Scope, receive: Receive, *, limit: int, seconds: float) -> bytes:
-    """The body, if it is no longer than `limit` and all of it comes within `seconds`.
+class Room:
+    """Bytes that unfinished bodies may hold, all of them together: many slow ones must not fill the memory."""
+
+    def __init__(self, size: int = 1 << 26) -> None:
+        self.left = size
+
+    def take(self, size: int) -> None:
+        if size > self.left:
+            raise RequestError(503, "busy", "too many bodies are on their way; send the same bytes again", retry=2)
+        self.left -= size
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, for `object_pairs_hook`; a field that comes twice is read differently by different readers.
+
+    >>> once([("day", 1)])
+    {'day': 1}
+    """
+    if len(found := dict(pairs)) != len(pairs):
+        raise ValueError("fields must not repeat")
+    return found
+
+
+async def read_body(scope: Scope, receive: Receive, *, limit: int, seconds: float, room: Room) -> bytes:
+    """The body, if it is no longer than `limit` and all of it comes within `seconds`, while there is `room`.
 
     Nearly every body is there with its head, and a timer for each would cost more than the rest of this function; so
     the server watches for the first part of a body (see `server`), and here only the others are timed.
@@ -45,16 +70,21 @@ async def read_body(scope: Scope, receive: Receive, *, limit: int, seconds: floa
     length = header(scope, b"content-length")
     if length.isdigit() and int(length) > limit:
         raise _too_large(limit)
-    parts, size = [body], len(body)
+    whole, held = bytearray(body), 0
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds
-    while message.get("more_body"):
-        message = await _next(receive, end - loop.time())
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        if size > limit:
-            raise _too_large(limit)
-    return b"".join(parts)
+    try:
+        while True:
+            if len(whole) > limit:
+                raise _too_large(limit)
+            room.take(len(whole) - held)
+            held = len(whole)
+            if not message.get("more_body"):
+                return bytes(whole)
+            message = await _next(receive, end - loop.time())
+            whole += message.get("body", b"")
+    finally:
+        room.left += held
 
 
 async def _next(receive: Receive, seconds: float) -> Message:

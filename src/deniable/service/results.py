@@ -14,7 +14,7 @@ from deniable.service.clock import hour_of, label, window_end
 from deniable.service.decoding import CONSTRAINTS, DECODERS, FORMATS, Decoding, DecodingFailed, Question
 from deniable.service.entries import Entry
 from deniable.service.problems import Answer, RequestError
-from deniable.service.requests import Request
+from deniable.service.requests import Request, once
 from deniable.service.store import Store
 from deniable.survey import strict_json
 from deniable.tally import Tally
@@ -193,7 +193,7 @@ def _from_query(query: dict[str, str]) -> dict[str, Any]:
 def _body(body: bytes) -> dict[str, Any]:
     try:
         # The one number that may have a fraction is read apart; everything else is as strict as a survey.
-        given = json.loads(body.decode())
+        given = json.loads(body.decode(), object_pairs_hook=once)
         plain = {name: value for name, value in given.items() if name != "level"} if isinstance(given, dict) else None
         strict_json(json.dumps(plain))
     except (ValueError, RecursionError):
@@ -213,5 +213,5 @@ async def estimate(decoding: Decoding, question: Question, parts: list[Part]) ->
     except DeniableError as problem:
         raise RequestError(422, "undecodable", str(problem)) from None
     except DecodingFailed as problem:
-        raise RequestError(503, "decoding", f"{problem}; name fewer candidates", retry=60) from None
+        raise RequestError(503, "decoding", str(problem), retry=60) from None
     return Answer(200, body, FORMATS[question.form].encode())

@@ -4,10 +4,10 @@ The log is one JSON object a line: what happened to the store, to surveys and to
 neither is an address, an agent or a time of arrival.
 """
 
-import asyncio
 import json
 import logging
 import os
+import resource
 import signal
 import socket
 import sys
@@ -72,7 +72,8 @@ class _Lines(logging.Formatter):
 def _logging() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Lines())
-    for name, level in (("deniable.service", logging.INFO), ("uvicorn", logging.WARNING)):
+    # A warning of the server is a line about a request: not here, and not as many as somebody likes to send.
+    for name, level in (("deniable.service", logging.INFO), ("uvicorn", logging.ERROR), ("asyncio", logging.ERROR)):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level)
@@ -89,40 +90,43 @@ def admin_token(options: Options) -> str:
             write_atomically(path, new_secret().encode() + b"\n", mode=0o600)
             fields = {"event": "made", "file": path}
             logging.getLogger("deniable.service").info("the administrator's token", extra={"fields": fields})
-    return check_admin(Path(path).read_text(encoding="utf-8").strip())
+    return check_admin(_secret(path))
+
+
+def _secret(path: str) -> str:
+    """What a file of one secret holds, if nobody else can read it."""
+    try:
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_mode & 0o007:
+                raise StoreError(f"admin token file {path} must not be open to all users; run chmod 600 on it")
+            return file.read(1 << 16).decode().strip()
+    except OSError as problem:
+        why = (problem.strerror or str(problem)).lower()
+        raise StoreError(f"admin token file {path} must be readable: {why}") from None
+    except UnicodeDecodeError:
+        raise StoreError(f"admin token file {path} must hold text in UTF-8") from None
+
+
+def _allow_files(connections: int) -> None:
+    """Let the process have as many connections as it was told: the usual limit is 1024 files."""
+    wanted = connections + 256
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    if most < wanted:
+        fields = {"event": "limit", "files": most, "connections": connections}
+        logging.getLogger("deniable.service").warning("fewer files than connections", extra={"fields": fields})
 
 
 def serve(options: Options) -> None:
     """Serve until SIGTERM or SIGINT: then take no new connection, finish what is there, write it, and return."""
     try:
         import uvicorn
-        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+        from deniable.service.connections import guarded
     except ImportError:
         raise StoreError("the collector must be installed first: pip install 'deniable[serve]'") from None
-
-    class Protocol(HttpToolsProtocol):
-        """A connection on which a request has begun and does not go on is closed. One timer a connection looks."""
-
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            self._heard = self.loop.time()
-            self._watch = self.loop.call_later(options.patience, self._look)
-
-        def data_received(self, data: bytes) -> None:
-            self._heard = self.loop.time()
-            super().data_received(data)
-
-        def _look(self) -> None:
-            waiting = self.cycle is None or (self.cycle.more_body and not self.cycle.response_complete)
-            silent = self.loop.time() - self._heard >= options.patience
-            if waiting and silent and not self.transport.is_closing():
-                self.transport.close()
-                return
-            self._watch = self.loop.call_later(options.patience, self._look)
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._watch.cancel()
-            super().connection_lost(exc)
 
     _logging()
     store = open_store(options.store)
@@ -134,13 +138,15 @@ def serve(options: Options) -> None:
         body_limit=options.body_limit,
         body_seconds=options.patience,
     )
+    protocol = guarded(patience=options.patience, body_limit=options.body_limit)
     config = uvicorn.Config(
-        app, host=options.host, port=options.port, loop="uvloop", http=Protocol, ws="none", lifespan="on",
+        app, host=options.host, port=options.port, loop="uvloop", http=protocol, ws="none", lifespan="on",
         access_log=False, log_config=None, server_header=False, proxy_headers=False, timeout_keep_alive=75,
         timeout_graceful_shutdown=20, limit_concurrency=options.connections, backlog=4096,
     )  # fmt: skip
     # The writer gives the interpreter up for each statement; on a busy loop it would wait 5 ms to get it back.
     sys.setswitchinterval(0.0002)
+    _allow_files(options.connections)
     listening = _listen(options)
     address = listening.getsockname()
     log = logging.getLogger("deniable.service")

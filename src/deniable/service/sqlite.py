@@ -18,10 +18,11 @@ import numpy.typing as npt
 
 from deniable.errors import StoreError
 from deniable.service.entries import Entry
+from deniable.service.problems import Unavailable
 from deniable.service.seen import Prints, Seen
-from deniable.service.store import Bools, Cursor, Ids, Session, Store, Unavailable
+from deniable.service.store import Bools, Cursor, Ids, Session, Store
 
-__all__ = ["FILE", "SQLiteStore"]
+__all__ = ["FILE", "SQLiteStore", "private"]
 
 FILE = "collector.sqlite"
 _WAIT = 2.0  # seconds for another process that holds the database
@@ -33,6 +34,15 @@ _PASSING = {
     sqlite3.SQLITE_LOCKED: "the database is locked by another process",
     sqlite3.SQLITE_READONLY: "the disk can only be read",
 }
+
+
+def private(path: str | os.PathLike[str]) -> None:
+    """A file for its owner alone, from the moment that it is there."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        os.fchmod(handle, 0o600)
+    finally:
+        os.close(handle)
 
 
 class _Connection(Session):
@@ -116,12 +126,12 @@ class SQLiteStore(Store):
             self._lock = None
 
     def _connect(self) -> _Connection:
+        private(self.path)  # the database's other files get its mode
         raw = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
         raw.execute("PRAGMA journal_mode = WAL")
         raw.execute("PRAGMA synchronous = FULL")  # a commit is on disk, not only handed to the system
         raw.execute("PRAGMA secure_delete = FAST")
         raw.execute("PRAGMA journal_size_limit = 67108864")
-        os.chmod(self.path, 0o600)
         return _Connection(raw)
 
     def _load(self) -> None:
@@ -160,7 +170,7 @@ class SQLiteStore(Store):
             if code not in _PASSING:
                 # Whether the last commit reached the disk is not known: only a restart may trust the file again.
                 self.broken = f"the database failed: {problem}; check the disk, then restart"
-            raise Unavailable(_PASSING.get(code, self.broken)) from None
+            raise Unavailable(_PASSING.get(code) or self.broken or "the database failed") from None
         except BaseException:
             self._undo()
             raise

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from deniable.errors import StoreError
 from deniable.service.clock import window_of
 from deniable.service.entries import Counters, Entry, Outcome, Rules, Token, Upload
+from deniable.service.problems import Unavailable
 from deniable.service.records import REASONS, add_packed, pack_counts
 from deniable.survey import Survey
 from deniable.tally import Tally
@@ -33,10 +34,6 @@ _FOLD_BYTES, _FOLD_ROWS = 1 << 18, 512
 
 Bools = npt.NDArray[np.bool_]
 Ids = npt.NDArray[np.uint8]
-
-
-class Unavailable(Exception):
-    """The store cannot take this now; nothing was written, and the same request may be sent again."""
 
 
 class Cursor(Protocol):

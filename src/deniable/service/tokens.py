@@ -3,10 +3,11 @@
 import hashlib
 import hmac
 import secrets
+from collections.abc import Iterable
 
 from deniable.errors import StoreError
 
-__all__ = ["hash_of", "new_secret", "same"]
+__all__ = ["check_admin", "hash_of", "new_secret", "one_of", "same"]
 
 _LEAST = 16
 
@@ -24,6 +25,15 @@ def hash_of(secret: str) -> str:
 def same(hashed: str, secret: str) -> bool:
     """Whether a secret is the one behind a hash, in a time that does not depend on how much of it is right."""
     return hmac.compare_digest(hashed, hash_of(secret))
+
+
+def one_of(hashes: Iterable[str], hashed: str) -> bool:
+    """Whether a hash is among others, in a time that depends on how many there are and on nothing else.
+
+    >>> one_of([hash_of("a"), hash_of("b")], hash_of("b")), one_of([], hash_of("b"))
+    (True, False)
+    """
+    return sum([hmac.compare_digest(known, hashed) for known in hashes]) > 0
 
 
 def check_admin(secret: str) -> str:

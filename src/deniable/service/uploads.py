@@ -11,11 +11,10 @@ from collections.abc import Callable
 from deniable.service.entries import Entry, Outcome
 from deniable.service.envelope import Envelope, open_envelope
 from deniable.service.metrics import Metrics
-from deniable.service.problems import RequestError
+from deniable.service.problems import RequestError, Unavailable
 from deniable.service.records import REASONS
-from deniable.service.requests import Receive, Scope, bearer, header, read_body
-from deniable.service.store import Unavailable
-from deniable.service.tokens import hash_of
+from deniable.service.requests import Receive, Room, Scope, bearer, header, read_body
+from deniable.service.tokens import hash_of, one_of
 from deniable.service.writer import Writer
 
 __all__ = ["Bucket", "Uploads", "upload_body"]
@@ -44,8 +43,8 @@ class Bucket:
 class Uploads:
     """Takes requests with reports to the writer and says what became of them."""
 
-    def __init__(self, writer: Writer, metrics: Metrics, *, limit: int, seconds: float) -> None:
-        self._writer, self._metrics, self._limit, self._seconds = writer, metrics, limit, seconds
+    def __init__(self, writer: Writer, metrics: Metrics, *, limit: int, seconds: float, room: Room) -> None:
+        self._writer, self._metrics, self._limit, self._seconds, self._room = writer, metrics, limit, seconds, room
         self._buckets: dict[int, Bucket] = {}
         self._good: set[tuple[int, str]] = set()
 
@@ -58,7 +57,9 @@ class Uploads:
             await self._check_token(entry, token)
         if entry.closed:
             raise closed(entry)
-        body = await read_body(scope, receive, limit=self._limit, seconds=self._seconds)
+        if header(scope, b"content-encoding").lower() not in (b"", b"identity"):
+            raise RequestError(415, "content-encoding", "body must not be compressed; send the reports as they are")
+        body = await read_body(scope, receive, limit=self._limit, seconds=self._seconds, room=self._room)
         envelope = open_envelope(entry, header(scope, b"content-type"), scope["query_string"], body, token)
         if entry.rules.rate is not None:
             self._throttle(entry, sum(upload.count for upload in envelope.uploads))
@@ -91,7 +92,7 @@ class Uploads:
         if (entry.key, token) in self._good:  # one that another collector revoked since then has no quota left
             return
         known = await asyncio.to_thread(self._writer.store.tokens, entry)
-        if not any(found.hash == token and found.kind == "upload" for found in known):
+        if not one_of((found.hash for found in known if found.kind == "upload"), token):
             raise RequestError(403, "token-refused", "the token must be an upload token of this survey")
         self._good.add((entry.key, token))
 

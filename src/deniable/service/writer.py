@@ -13,11 +13,14 @@ from typing import Any, TypeVar
 
 from deniable.service.clock import Clock
 from deniable.service.entries import Outcome, Upload
-from deniable.service.store import Store, Unavailable
+from deniable.service.health import Health
+from deniable.service.problems import Unavailable
+from deniable.service.store import Store
 
 __all__ = ["Writer"]
 
 _MOST = 1 << 16  # reports in one transaction
+_MOST_BYTES = 1 << 26  # of reports that wait
 _T = TypeVar("_T")
 _Future = asyncio.Future[Any]
 _Group = list[tuple[Upload, _Future]]
@@ -26,7 +29,7 @@ _log = logging.getLogger("deniable.service")
 
 
 class Writer:
-    """The thread that writes. `backlog` bounds the reports that wait for it.
+    """The thread that writes. `backlog` bounds the reports that wait for it, and they have 64 MiB.
 
     Uploads gather in the event loop while a group is being written, and go to the thread as one: it is woken once a
     group, not once an upload.
@@ -34,7 +37,8 @@ class Writer:
 
     def __init__(self, store: Store, clock: Clock, *, backlog: int = 1 << 19) -> None:
         self.store, self.clock, self.backlog = store, clock, backlog
-        self.waiting = 0
+        self.waiting = self._held = 0
+        self._health = Health("written")
         self._gathered: _Group = []
         self._busy = self._called = False
         self._queue: SimpleQueue[_Group | _Work | None] = SimpleQueue()
@@ -51,9 +55,10 @@ class Writer:
         """Have an upload written; the future is resolved once it is durable."""
         assert self._loop is not None
         count = upload.count
-        if self.waiting + count > self.backlog:
+        if self.waiting + count > self.backlog or (self._held and self._held + len(upload.records) > _MOST_BYTES):
             raise Unavailable("too many reports are waiting to be written")
         self.waiting += count
+        self._held += len(upload.records)
         future: asyncio.Future[Outcome | None] = self._loop.create_future()
         self._gathered.append((upload, future))
         if not self._busy and not self._called:
@@ -98,18 +103,32 @@ class Writer:
         while (item := self._queue.get()) is not None:
             if isinstance(item, tuple):
                 work, future = item
-                self._loop.call_soon_threadsafe(_settle, future, _result_of(work))
+                self._loop.call_soon_threadsafe(_settle, future, self._result_of(work))
                 continue
             uploads = [upload for upload, _ in item]
-            found = _result_of(lambda: self.store.write(uploads, hours=self.clock.hours()))  # noqa: B023
+            found = self._result_of(lambda: self.store.write(uploads, hours=self.clock.hours()))  # noqa: B023
             self._loop.call_soon_threadsafe(self._resolve, item, found)
             self.store.tidy()
+
+    def _result_of(self, work: Callable[[], Any]) -> Any:
+        try:
+            found = work()
+        except Unavailable as problem:
+            self._health.bad(problem)
+            return problem
+        except Exception as problem:
+            if not isinstance(problem, ValueError):
+                _log.exception("writing failed")
+            return problem
+        self._health.good()
+        return found
 
     def _resolve(self, group: _Group, found: Any) -> None:
         self._busy = False
         failed = isinstance(found, Exception)
         for place, (upload, future) in enumerate(group):
             self.waiting -= upload.count
+            self._held -= len(upload.records)
             _settle(future, found if failed else found[place])
         self._hand_over()
 
@@ -121,15 +140,3 @@ def _settle(future: _Future, result: Any) -> None:
         future.set_exception(result)
     else:
         future.set_result(result)
-
-
-def _result_of(work: Callable[[], Any]) -> Any:
-    try:
-        return work()
-    except Unavailable as problem:
-        _log.warning("the store cannot be written", extra={"fields": {"event": "unavailable", "why": str(problem)}})
-        return problem
-    except Exception as problem:
-        if not isinstance(problem, ValueError):
-            _log.exception("writing failed")
-        return problem

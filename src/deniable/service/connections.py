@@ -1,0 +1,94 @@
+"""One HTTP connection: what uvicorn's parser takes for granted about the other side, and we do not.
+
+A request that does not go on, a head or a trailer without an end, a connection that only blinks, an answer that nobody
+reads: each holds memory or a place, so each is ended. One timer a connection looks, every `patience` seconds.
+"""
+
+import asyncio
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+__all__ = ["LARGEST_HEAD", "MOST_FIELDS", "guarded"]
+
+LARGEST_HEAD = 1 << 16
+MOST_FIELDS = 200
+_SLOWEST = 1024  # bytes of an answer that must be read between two looks
+_TOO_LARGE = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+)  # fmt: skip
+
+
+def guarded(*, patience: float, body_limit: int, idle: float = 75.0) -> type[HttpToolsProtocol]:
+    """The protocol of a connection whose requests have `patience` seconds to arrive, and `idle` between two of them."""
+    # A body of one-byte chunks is six times its size; what goes on after that is no request.
+    largest = 8 * body_limit + 2 * LARGEST_HEAD
+
+    class Protocol(HttpToolsProtocol):
+        """See the module."""
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._heard = self._began = self.loop.time()
+            self._in_head = self._in_message = self._has_body = False
+            self._size = self._unread = 0
+            self._watch = self.loop.call_later(patience, self._look)
+
+        def data_received(self, data: bytes) -> None:
+            self._heard = self.loop.time()
+            begun = self._in_message
+            super().data_received(data)
+            if not self._in_message or self.transport.is_closing():
+                return
+            self._size = self._size + len(data) if begun else 0
+            if self._in_head and (self._size > LARGEST_HEAD or len(self.headers) > MOST_FIELDS):
+                self.transport.write(_TOO_LARGE)
+                self.transport.close()
+            elif self._size > largest or len(self.headers) > MOST_FIELDS:
+                self.transport.close()
+
+        def on_message_begin(self) -> None:
+            super().on_message_begin()
+            self._in_head = self._in_message = True
+            self._has_body = False
+            self._began = self.loop.time()
+
+        def on_headers_complete(self) -> None:
+            self._in_head = False
+            super().on_headers_complete()
+
+        def on_body(self, body: bytes) -> None:
+            self._has_body = True
+            super().on_body(body)
+
+        def on_message_complete(self) -> None:
+            self._in_message = False
+            super().on_message_complete()
+
+        def _look(self) -> None:
+            if self.transport.is_closing():
+                return
+            if self._over(self.loop.time()):
+                self.transport.abort()
+                return
+            self._unread = self.transport.get_write_buffer_size()
+            self._watch = self.loop.call_later(patience, self._look)
+
+        def _over(self, now: float) -> bool:
+            silent, since = now - self._heard, now - self._began
+            answering = self.cycle is not None and not self.cycle.response_complete
+            if self._in_message:
+                if self._in_head or (answering and not self._has_body):
+                    return since >= patience
+                if not answering:  # answered before it ended: time to read that, and no more
+                    return since >= 3 * patience
+                # The rest of a body is timed by whoever reads it, but only while something comes.
+                return silent >= patience
+            if self._unread and self.transport.get_write_buffer_size() > self._unread - _SLOWEST:
+                return True
+            return not answering and silent >= (patience if self.cycle is None else max(patience, idle))
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._watch.cancel()
+            super().connection_lost(exc)
+
+    return Protocol

@@ -1,0 +1,477 @@
+"""What an attacker or a careless operator may try: it ends in a refusal or a closed connection, never in a trace."""
+
+import asyncio
+import gzip
+import hmac
+import os
+import socket
+import stat
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from deniable.errors import StoreError
+from deniable.service import copies, tokens
+from deniable.service.connections import LARGEST_HEAD, MOST_FIELDS, guarded
+from deniable.service.entries import Rules
+from deniable.service.problems import RequestError, Unavailable
+from deniable.service.requests import Room, bearer, read_body
+from deniable.service.server import Options, _allow_files, admin_token
+from deniable.service.sqlite import SQLiteStore
+from tests.collector import ADMIN, Caller, one_cell_each, records, run, serving
+
+SURVEY = one_cell_each(1024)
+PATH = f"/v1/surveys/{SURVEY.digest}"
+REQUEST = b"POST / HTTP/1.1\r\nhost: x\r\n"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SQLiteStore]:
+    made = SQLiteStore(tmp_path)
+    yield made
+    made.close()
+
+
+# Connections.
+class Line:
+    """A connection to a server that answers with so many bytes once the body is there."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def say(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def ends(self, within: float) -> tuple[bytes, float]:
+        """All that was answered before the other side closed, and after how long it did."""
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        answer = bytearray()
+        async with asyncio.timeout(within):
+            try:
+                while part := await self.reader.read(1 << 16):
+                    answer += part
+            except ConnectionError:
+                pass
+        return bytes(answer), loop.time() - start
+
+
+@asynccontextmanager
+async def listening(answer: bytes = b"ok", **options: Any) -> Any:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        try:
+            await read_body(scope, receive, limit=1000, seconds=0.3, room=Room())
+            status = 200
+        except RequestError as error:
+            status = error.status
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": answer})
+
+    config = uvicorn.Config(app, lifespan="off", ws="none", log_config=None, access_log=False)
+    config.load()
+    protocol = guarded(patience=0.2, body_limit=1000, **options)
+    server = await asyncio.get_running_loop().create_server(lambda: protocol(config, ServerState(), {}), "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    opened: list[Line] = []
+
+    async def connect() -> Line:
+        opened.append(Line(*await asyncio.open_connection("127.0.0.1", port)))
+        return opened[-1]
+
+    try:
+        yield connect
+    finally:
+        for line in opened:
+            line.writer.transport.abort()
+        server.close()
+
+
+async def drip(line: Line, data: bytes, every: float) -> None:
+    while True:
+        await line.say(data)
+        await asyncio.sleep(every)
+
+
+async def nothing(line: Line) -> None:
+    await asyncio.sleep(60)
+
+
+async def half_a_head(line: Line) -> None:
+    await line.say(REQUEST)
+    await asyncio.sleep(60)
+
+
+async def a_head_a_byte_at_a_time(line: Line) -> None:
+    await line.say(REQUEST + b"x: ")
+    await drip(line, b"a", 0.01)
+
+
+async def no_body(line: Line) -> None:
+    await line.say(REQUEST + b"content-length: 10\r\n\r\n")
+    await asyncio.sleep(60)
+
+
+async def a_chunk_that_never_begins(line: Line) -> None:
+    await line.say(REQUEST + b"transfer-encoding: chunked\r\n\r\n5;")
+    await drip(line, b"a", 0.01)
+
+
+async def a_body_a_byte_at_a_time(line: Line) -> None:
+    await line.say(REQUEST + b"content-length: 900\r\n\r\n")
+    await drip(line, b"a", 0.01)
+
+
+async def trailers_without_an_end(line: Line) -> None:
+    await line.say(REQUEST + b"transfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n")
+    await drip(line, b"x: " + b"a" * 100 + b"\r\n", 0.0001)
+
+
+async def a_body_that_goes_on_after_its_answer(line: Line) -> None:
+    await line.say(REQUEST + b"content-length: 1000000000\r\n\r\n" + bytes(2000))
+    await drip(line, b"a", 0.01)
+
+
+async def blank_lines_after_a_request(line: Line) -> None:
+    await line.say(REQUEST + b"content-length: 0\r\n\r\n")
+    await asyncio.sleep(0.05)
+    await line.say(b"\r\n")  # which ends the server's own timer
+    await asyncio.sleep(60)
+
+
+async def an_upgrade(line: Line) -> None:
+    await line.say(REQUEST + b"connection: upgrade\r\nupgrade: h2c\r\ncontent-length: 5\r\n\r\n")
+    await drip(line, b"a", 0.01)
+
+
+SLOW = [
+    (nothing, b""),
+    (half_a_head, b""),
+    (a_head_a_byte_at_a_time, b""),
+    (no_body, b""),
+    (a_chunk_that_never_begins, b""),
+    (a_body_a_byte_at_a_time, b" 408 "),
+    (trailers_without_an_end, b""),
+    (a_body_that_goes_on_after_its_answer, b" 413 "),
+    (blank_lines_after_a_request, b" 200 "),
+    (an_upgrade, b""),
+]
+
+
+@pytest.mark.parametrize(("attack", "status"), SLOW, ids=lambda part: getattr(part, "__name__", ""))
+def test_a_connection_that_only_holds_a_place_is_closed(
+    attack: Callable[[Line], Awaitable[None]], status: bytes
+) -> None:
+    async def scene() -> None:
+        async with listening(idle=0.4) as connect:
+            line = await connect()
+            attacking = asyncio.ensure_future(attack(line))
+            answer, seconds = await line.ends(within=10)
+            attacking.cancel()
+            assert status in answer
+            assert seconds < 3
+
+    run(scene())
+
+
+def test_the_connection_tests_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutant: the same server without the guard, as uvicorn has it, holds all of them but one."""
+    monkeypatch.setitem(globals(), "guarded", lambda **_: HttpToolsProtocol)
+
+    async def scene() -> None:
+        async with listening() as connect:
+
+            async def holds(attack: Callable[[Line], Awaitable[None]]) -> bool:
+                line = await connect()
+                attacking = asyncio.ensure_future(attack(line))
+                try:
+                    await line.ends(within=1)
+                except TimeoutError:
+                    return True
+                finally:
+                    attacking.cancel()
+                return False
+
+            assert sum(await asyncio.gather(*(holds(attack) for attack, _ in SLOW))) >= 8
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    "part",
+    [b"x: " + b"a" * 50_000 + b"\r\n", b"a" * 50_000, b"x: a\r\n" * 50],
+    ids=["long fields", "one field without an end", "many fields"],
+)
+def test_a_head_without_an_end_is_refused(part: bytes) -> None:
+    async def scene() -> None:
+        async with listening() as connect:
+            line = await connect()
+            await line.say(REQUEST + b"x: ")
+            asking = asyncio.ensure_future(drip(line, part, 0.001))
+            answer, seconds = await line.ends(within=5)
+            asking.cancel()
+            assert answer.startswith(b"HTTP/1.1 431 ") or answer == b"", "a reset may overtake it"
+            assert seconds < 1
+            usual = await connect()
+            await usual.say(
+                REQUEST + b"y: a\r\n" * (MOST_FIELDS - 5) + b"z: " + b"a" * (LARGEST_HEAD // 2) + b"\r\n\r\n"
+            )
+            assert (await usual.reader.readline()).startswith(b"HTTP/1.1 200"), "a large head that ends is none"
+
+    run(scene())
+
+
+def test_an_answer_that_nobody_reads_is_given_up() -> None:
+    async def scene() -> None:
+        async with listening(bytes(1 << 26)) as connect:
+            line = await connect()
+            line.writer.transport.pause_reading()
+            await line.say(REQUEST + b"content-length: 0\r\n\r\n")
+            await asyncio.sleep(1.0)
+            line.writer.transport.resume_reading()
+            answer, _ = await line.ends(within=5)
+            assert len(answer) < 1 << 26
+            slow = await connect()
+            await slow.say(REQUEST + b"connection: close\r\n\r\n")
+            answer, _ = await slow.ends(within=10)
+            assert len(answer) > 1 << 26, "who reads it gets it whole"
+
+    run(scene())
+
+
+def test_neither_a_request_nor_a_sender_is_in_the_log(tmp_path: Path) -> None:
+    with serving(str(tmp_path / "store"), tmp_path, "--patience", "1") as server:
+        server.create(SURVEY)
+        before = server.log()
+        rubbish = (
+            b"\x16\x03\x01\x02",
+            b"GET \xff HTTP/1.1\r\n\r\n",
+            b"GET / HTTP/9.9\r\n\r\n",
+            REQUEST + b"upgrade: h2c\r\nconnection: upgrade\r\n\r\n",
+            REQUEST + b"content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
+        )
+        for data in rubbish:
+            with socket.create_connection(("127.0.0.1", server.port), timeout=5) as line:
+                line.sendall(data)
+                line.settimeout(5)
+                line.recv(1000)
+        answer = server.ask("POST", f"{PATH}/reports", b"firefox", kind="text/plain; agent=sender@example.org")
+        assert answer.status == 415
+        assert server.log() == before
+        assert server.stop() == 0
+
+
+# Bodies.
+def test_unfinished_bodies_share_what_room_there_is() -> None:
+    room = Room(25)
+
+    async def scene() -> None:
+        go = asyncio.Event()
+
+        async def upload(size: int) -> int:
+            parts = [{"type": "http.request", "body": bytes(size), "more_body": True}]
+            parts.append({"type": "http.request", "body": b"", "more_body": False})
+
+            async def receive() -> Any:
+                if len(parts) == 1:
+                    await go.wait()
+                return parts.pop(0)
+
+            return len(await read_body({"headers": []}, receive, limit=20, seconds=5, room=room))
+
+        held = [asyncio.ensure_future(upload(10)) for _ in range(2)]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        with pytest.raises(RequestError, match="too many bodies are on their way; send the same bytes again") as busy:
+            await upload(10)
+        assert (busy.value.status, busy.value.retry) == (503, 2)
+        assert room.left == 5
+        go.set()
+        assert await asyncio.gather(*held) == [10, 10]
+        assert await upload(20) == 20
+        assert room.left == 25
+
+    run(scene())
+
+
+def test_what_waits_is_bounded_in_bytes_too(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniable.service.writer._MOST_BYTES", 27 * 10)
+
+    async def scene() -> None:
+        async with Caller(store) as call:
+            await call.create(SURVEY)
+            many = [call.upload(SURVEY, records(SURVEY, [n, n + 500])) for n in range(20)]
+            found = [answer.status for answer in await asyncio.gather(*many)]
+            assert found.count(200) >= 5
+            assert set(found) == {200, 503}
+            assert call.app.writer._held == call.app.writer.waiting == 0
+            alone = await call.upload(SURVEY, records(SURVEY, range(20)))
+            assert alone.status == 200, "one that is larger than all the room gets through by itself"
+
+    run(scene())
+
+
+def test_a_compressed_body_is_refused_and_never_unpacked(store: SQLiteStore) -> None:
+    async def scene() -> None:
+        async with Caller(store) as call:
+            await call.create(SURVEY)
+            bomb = gzip.compress(bytes(1 << 26))
+            sent: list[Any] = []
+
+            async def receive() -> Any:
+                return {"type": "http.request", "body": bomb, "more_body": False}
+
+            async def send(message: Any) -> None:
+                sent.append(message)
+
+            headers = [(b"content-type", b"application/octet-stream"), (b"content-encoding", b"GZIP")]
+            scope = {
+                "type": "http",
+                "method": "POST",
+                "path": f"{PATH}/reports",
+                "query_string": b"",
+                "headers": headers,
+            }
+            await call.app(scope, receive, send)
+            assert sent[0]["status"] == 415
+            assert "body must not be compressed; send the reports as they are" in sent[1]["body"].decode()
+
+    run(scene())
+
+
+# Tokens and files.
+def test_every_token_is_compared_and_in_constant_time(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, compared = hmac.compare_digest, []
+
+    def compare(a: Any, b: Any) -> bool:
+        compared.append((a, b))
+        return real(a, b)
+
+    async def scene() -> None:
+        async with Caller(store) as call:
+            await call.create(SURVEY, uploads="token")
+            made = [
+                (kind, (await call.admin("POST", f"{PATH}/tokens", {"kind": kind})).json()["token"])
+                for kind in ("read", "upload") * 4
+            ]
+            monkeypatch.setattr("deniable.service.tokens.hmac.compare_digest", compare)
+            for kind, secret in [*made, ("upload", "0" * 64), ("read", ADMIN[:-1])]:
+                compared.clear()
+                if kind == "upload":
+                    await call.upload(SURVEY, records(SURVEY, [1]), token=secret)
+                    assert len(compared) == 4
+                else:
+                    await call("GET", f"{PATH}/windows", token=secret)
+                    assert len(compared) == 5, "the administrator's, and every read token's"
+
+    run(scene())
+
+
+def test_a_secret_need_not_be_ascii() -> None:
+    for secret in ("sésame öffne dich 芝麻", "plain"):
+        scope = {"headers": [(b"authorization", b"Bearer " + secret.encode())]}
+        found = bearer(scope)
+        assert found is not None
+        assert tokens.same(tokens.hash_of(secret), found)
+    assert bearer({"headers": [(b"authorization", b"bearer \xff\xfe")]}) is not None
+    for header in (b"Bearer", b"Bearer ", b"Basic abc", b"", b"Bearerabc"):
+        assert bearer({"headers": [(b"authorization", header)]}) is None
+
+
+def test_a_token_file_is_for_few(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text(ADMIN + "\n")
+    options = Options("store", admin_token_file=str(path))
+    for mode in (0o644, 0o604, 0o602):
+        path.chmod(mode)
+        with pytest.raises(StoreError) as refused:
+            admin_token(options)
+        assert str(refused.value) == f"admin token file {path} must not be open to all users; run chmod 600 on it"
+    for mode in (0o600, 0o640, 0o400):
+        path.chmod(mode)
+        assert admin_token(options) == ADMIN
+    path.write_bytes(b"\xff" * 20)
+    with pytest.raises(StoreError, match=r"admin token file .* must hold text in UTF-8"):
+        admin_token(options)
+    path.unlink()
+    with pytest.raises(StoreError, match=r"admin token file .* must be readable: no such file or directory"):
+        admin_token(options)
+
+
+def test_what_is_stored_is_for_its_owner(tmp_path: Path) -> None:
+    """Also in a directory that is open to all, and with a umask that hides nothing."""
+    folder = tmp_path / "open"
+    folder.mkdir()
+    before = os.umask(0)
+    try:
+        store = SQLiteStore(folder)
+        admin_token(Options(str(folder)))
+        store.create(SURVEY, Rules())
+        copies.backup(str(folder), str(tmp_path / "copy"))
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [*folder.iterdir(), tmp_path / "copy"]}
+        store.close()
+        copies.restore(str(tmp_path / "copy"), str(tmp_path / "again"))
+        modes["again"] = stat.S_IMODE((tmp_path / "again" / "collector.sqlite").stat().st_mode)
+    finally:
+        os.umask(before)
+    assert set(modes.values()) == {0o600}, modes
+    assert {"collector.sqlite", "collector.sqlite-wal", "lock", "admin-token", "copy"} <= set(modes)
+
+
+def test_answers_are_not_kept_or_guessed_at(store: SQLiteStore) -> None:
+    async def scene() -> None:
+        async with Caller(store) as call:
+            await call.create(SURVEY)
+            for answer in (await call.admin("GET", PATH), await call("GET", "/nowhere")):
+                assert answer.headers["cache-control"] == "no-store"
+                assert answer.headers["x-content-type-options"] == "nosniff"
+
+    run(scene())
+
+
+def test_the_log_says_once_that_the_store_is_gone(
+    store: SQLiteStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="deniable.service")
+
+    def full(*_: object, **__: object) -> None:
+        raise Unavailable("the disk is full")
+
+    async def scene() -> None:
+        async with Caller(store) as call:
+            await call.create(SURVEY)
+            monkeypatch.setattr(store, "write", full)
+            for number in range(5):
+                assert (await call.upload(SURVEY, records(SURVEY, [number]))).status == 503
+            monkeypatch.undo()
+            assert (await call.upload(SURVEY, records(SURVEY, [1]))).status == 200
+
+    run(scene())
+    told = [record.message for record in caplog.records if record.message.startswith("the store")]
+    assert told == ["the store cannot be written", "the store can be written again"]
+
+
+def test_the_process_may_have_the_connections_it_was_told(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    import resource
+
+    limits: list[tuple[int, int]] = [(1024, 4096)]
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits[-1])
+    monkeypatch.setattr(resource, "setrlimit", lambda _, pair: limits.append(pair))
+    _allow_files(1000)
+    assert limits[1:] == [(1256, 4096)]
+    assert caplog.messages == []
+    _allow_files(5000)
+    assert limits[2:] == [(4096, 4096)]
+    assert caplog.messages == ["fewer files than connections"]
+    _allow_files(100)
+    assert limits[3:] == []

@@ -224,20 +224,24 @@ def test_a_clock_that_cannot_be_right_gives_no_day(
     assert [w.day for w in client.outbox] == [None]
 
 
-def test_reports_of_a_day_that_has_not_come_wait_for_it(client: dn.Client) -> None:
+def test_reports_of_a_day_that_has_not_come_go_again_without_one(client: dn.Client) -> None:
     filled(client, 3)
-    early, late, _ = client.outbox
+    early, late, good = client.outbox
     refused = [
         {"index": 0, "id": early.id, "reason": "too_early"},
         {"index": 1, "id": late.id, "reason": "too_old"},
     ]
-    answer = json.dumps({"accepted": 1, "duplicate": 0, "refused": refused}).encode()
-    with collecting(SURVEY, (200, {}, answer)) as collector:
+    answer: Fault = (200, {}, json.dumps({"accepted": 1, "duplicate": 0, "refused": refused}).encode())
+    with collecting(SURVEY, answer, "lost", *[503] * 4) as collector:
+        found = client.send(collector.url, wait=Clock())
+    assert (found.accepted, found.refused, found.waiting) == (1, (Refusal(late.id, "too_old"),), 1)
+    assert client.outbox == (early,), "it waits as it was, until it is acknowledged"
+    assert list(collector.counted) == [early.id]
+    assert collector.days == {early.id: {f"day={early.day}", ""}} | {w.id: {f"day={w.day}"} for w in (late, good)}
+    dayless = json.dumps({"accepted": 0, "duplicate": 0, "refused": refused[:1]}).encode()
+    with collecting(SURVEY, (200, {}, dayless), (200, {}, dayless)) as collector:
         found = client.send(collector.url)
-        assert found.problem == "1 reports were made on a day that the collector has not reached; set the clock"
-        assert (found.accepted, found.refused, found.waiting) == (1, (Refusal(late.id, "too_old"),), 1)
-        assert client.outbox == (early,)
-        assert client.send(collector.url) == Delivery(1, 0, (), 0)
+    assert found == Delivery(0, 0, (Refusal(early.id, "too_early"),), 0), "said of a report without a day, it is final"
 
 
 def test_no_collector_at_all(client: dn.Client) -> None:

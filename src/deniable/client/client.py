@@ -177,7 +177,7 @@ class Client:
         After no answer, or one of 408, 425, 429 and 5xx, it waits (longer each time, at random, and as long as the
         collector asks for) and sends the same bytes again, `attempts` times in all; then it returns with the rest still
         waiting. Other answers raise `DeliveryError`, and nothing leaves the outbox. `token` is an upload token. A batch
-        holds reports of one day; those made on a day that the collector has not reached wait for it.
+        holds reports of one day; to a collector that has not reached that day they are sent again without one.
 
         >>> import deniable as dn
         >>> dn.Client(dn.warner(epsilon=1.0)).send("http://127.0.0.1:9")

@@ -4,13 +4,15 @@
     200 {"accepted": n, "duplicate": n, "refused": [{"index": i, "id": "...", "reason": "..."}]}
 
 Only such an answer, with numbers that add up, counts as an acknowledgement: a login page that says 200 does not. What
-was refused leaves the outbox too (the same bytes would be refused again) and is told to the caller, but for reports
-made `too_early` by the collector's calendar: their day will come. `day` is left out where none is known.
+was refused leaves the outbox too (the same bytes would be refused again) and is told to the caller. `day` is left out
+where none is known, and where the collector says `too_early`: then our clock is ahead. That is safe: such a report was
+not counted, or its id is still known, and an id without a day is kept as long as the survey is open.
 """
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from deniable.client.state import Waiting
@@ -95,8 +97,10 @@ def deliver(
     place = f"{url.rstrip('/')}/v1/surveys/{digest}/reports"
     accepted = duplicate = 0
     refused: tuple[Refusal, ...] = ()
-    left, early = len(waiting), 0
-    for part in _batches(waiting, batch):
+    left = len(waiting)
+    parts = deque(_batches(waiting, batch))
+    while parts:
+        part = parts.popleft()
         outcome: _Answer | _Later = _Later("no attempt was made")
         for attempt in range(attempts):
             outcome = _post(place, part, token, timeout)
@@ -110,12 +114,13 @@ def deliver(
                 break
         if isinstance(outcome, _Later):
             return Delivery(accepted, duplicate, refused, left, outcome.problem, outcome.seconds)
-        kept = {refusal.id for refusal in outcome.refused if refusal.reason == _TOO_EARLY}
-        left, early = acknowledge(tuple(w.id for w in part if w.id not in kept)), early + len(kept)
+        early = {refusal.id for refusal in outcome.refused if refusal.reason == _TOO_EARLY and part[0].day is not None}
+        if early:
+            parts.append([replace(w, day=None) for w in part if w.id in early])
+        left = acknowledge(tuple(w.id for w in part if w.id not in early))
         accepted, duplicate = accepted + outcome.accepted, duplicate + outcome.duplicate
-        refused += tuple(refusal for refusal in outcome.refused if refusal.id not in kept)
-    problem = f"{early} reports were made on a day that the collector has not reached; set the clock" if early else None
-    return Delivery(accepted, duplicate, refused, left, problem)
+        refused += tuple(refusal for refusal in outcome.refused if refusal.id not in early)
+    return Delivery(accepted, duplicate, refused, left)
 
 
 def _batches(waiting: Sequence[Waiting], size: int) -> Iterator[Sequence[Waiting]]:

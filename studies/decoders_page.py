@@ -73,8 +73,8 @@ the former by more than three standard errors of both.
 
 {len(ours)} cells over ten mechanisms, seven populations, 2 to 4096 symbols (512 over cohorts, 1024 for HR and
 PGR), 10^3 to 10^8 reports, epsilon .25 to 8, drawn by one seed; candidates of open alphabets are complete and said to
-be. The default's loss is {middle:.2f} of the paper's in the geometric mean, {low:.2f} to {high:.2f} in the middle 80 % of
-cells.
+be. The default's loss is {middle:.2f} of the paper's in the geometric mean, {low:.2f} to {high:.2f} in the middle 80 %
+of cells.
 
 {_grouped(sweep, "mechanism", lambda row: row.cell.mechanism)}
 {_grouped(sweep, "population", lambda row: row.cell.population)}

@@ -20,9 +20,9 @@ export async function bundle() {
   const { code } = await minify(outputFiles[0].text, {
     module: true,
     ecma: 2020,
-    compress: { passes: 4, unsafe_arrows: true, pure_getters: true, keep_fargs: false },
+    compress: { passes: 4, unsafe_arrows: true, pure_getters: true, keep_fargs: false, hoist_funs: true, unsafe_methods: true },
     // Names that stand in no file and no answer of a collector.
-    mangle: { properties: { regex: /^(thresholds|randomize|block|bits)$/ } },
+    mangle: { properties: { builtins: true, regex: /^(thresholds|randomize|refresh|block|bits|occupy|stated|find)$/ } },
   });
   return `${code}\n`;
 }

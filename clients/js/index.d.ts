@@ -8,8 +8,10 @@ export interface Survey {
   readonly name: string;
   /** SHA-256 of the canonical text, in hexadecimal. */
   readonly digest: string;
-  /** The epsilon that each answer spends at most, as the survey spells it. */
+  /** The epsilon that all memoised reports of an answer spend together at most, as the survey spells it. */
   readonly epsilon: string;
+  /** What one report spends at most: the same, unless the survey has a second stage. */
+  readonly epsilonReport: string;
   /** How many symbols a closed alphabet has; 0 for an open one. */
   readonly symbols: number;
   readonly encoding: object;
@@ -41,8 +43,11 @@ export interface Status {
   cohort: number;
   /** How many reports wait for a collector's acknowledgement. */
   pending: number;
-  /** The epsilon that this survey has spent at most, however often answers changed, and all surveys in this storage. */
+  /** The epsilon that this survey has spent if its answer stayed the same, and at most, however often it changed. */
+  spent: number;
   worst: number;
+  /** The same for all surveys in this storage: `totalSpent` if answers stayed the same, `total` at most. */
+  totalSpent: number;
   total: number;
 }
 
@@ -51,7 +56,9 @@ export interface Options {
   storage?: { getItem(key: string): string | null | undefined; setItem(key: string, value: string): unknown };
   /** Whether the same answer gives the same bytes; true unless said otherwise. */
   memoize?: boolean;
-  /** The epsilon that all surveys in this storage may spend together; no limit unless said otherwise. */
+  /** The epsilon that all surveys in this storage may spend together, if answers stay the same; no limit by default. */
+  cap?: number;
+  /** The same, however often answers change. */
   hardCap?: number;
   /** The collector, without a slash at its end. Without it reports stay in the outbox. */
   url?: string;

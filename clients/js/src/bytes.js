@@ -7,7 +7,7 @@ export const utf8 = (text) => new TextEncoder().encode(text);
 export const hex = (bytes) => [...bytes].map((byte) => (byte + 256).toString(16).slice(1)).join("");
 
 /** The bytes that hexadecimal text spells. */
-export const unhex = (text) => Bytes.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+export const unhex = (text) => Bytes.from(text.match(/../g) ?? [], (pair) => "0x" + pair);
 
 /** Arrays of bytes, one after the other. */
 export const join = (...parts) => Bytes.from(parts.flatMap((part) => [...part]));
@@ -18,12 +18,22 @@ export const little = (number, size) => new Bytes(size).map((_, i) => num((big(n
 /** Eight bytes from `at` on, little-endian, as a BigInt. */
 export const word64 = (bytes, at) => new DataView(bytes.buffer).getBigUint64(at, true);
 
+/** The integers below `count`. */
+export const upTo = (count) => [...Array(count).keys()];
+
 /** How many bytes the integers below `count` need; none if there is only one. */
 export const bytesFor = (count, size = 0) => (256 ** size < count ? bytesFor(count, size + 1) : size);
+
+/** JSON in its one spelling: sorted keys, no blanks, BigInts as text. */
+export const canonical = (fields) =>
+  spell(fields, (_, value) =>
+    typeof value == "bigint" ? `${value}` : value?.constructor == Obj ? Obj.fromEntries(Obj.entries(value).sort()) : value,
+  );
 
 // Under names that a minifier may shorten.
 export const Bytes = Uint8Array;
 export const big = BigInt;
 export const num = Number;
-export const spell = JSON.stringify;
+export const Obj = Object;
+export const { parse, stringify: spell } = JSON;
 export const { ceil, max, min } = Math;

@@ -1,29 +1,29 @@
 /**
  * Pure maps from (cohort, symbol) to sorted, distinct cells. Each maker takes the encoding's fields and the alphabet
  * (`size` is 0 for an open one) and gives the `cells` and `cohorts` there are (no cells where the two do not fit), how
- * many cells an answer fills at most (`hashes`), `encode`, and what else a survey must say of it (`json`): `x | 0` is not x
+ * many cells an answer fills at most (`hashes`), `occupy`, and what else a survey must say of it (`stated`): `x | 0` is not x
  * for what is not an integer.
  */
 
 import { symbolBytes } from "./alphabet.js";
-import { ceil, hex, unhex, utf8 } from "./bytes.js";
+import { ceil, hex, min, unhex, upTo, utf8 } from "./bytes.js";
 import { fingerprint, permute, scaled, stream } from "./hashing.js";
 
 /** Each symbol is its own cell. */
-export const direct = (fields, { size, find }) => ({ cells: size, hashes: 1, encode: (cohort, value) => [find(value)] });
+export const direct = (fields, size, find) => ({ cells: size, hashes: 1, occupy: (cohort, value) => [find(value)] });
 
 /** Hash functions over an open alphabet, or permutations of a closed one: `hashes` of them for each cohort. */
-export function seeded({ kind, cells, cohorts, hashes, seed }, { size, find }) {
+export function seeded({ kind, cells, cohorts, hashes, seed }, size, find) {
   const key = unhex(seed);
-  const json = { cohorts: cohorts | 0, hashes: hashes | 0, seed: hex(key) };
+  const stated = { cohorts: cohorts | 0, hashes: hashes | 0, seed: hex(key) };
   // "p" is not a type byte, so no symbol's fingerprint is the root of the permutations.
   const root = fingerprint(key, utf8("permutations"));
   return {
     // A hashed encoding has an open alphabet, and a permuted one a closed one.
     cells: (kind == "hashed") == !size && key.length > 7 && key.length < 65 ? cells | 0 : 0,
-    ...json,
-    json,
-    encode(cohort, value) {
+    ...stated,
+    stated,
+    occupy(cohort, value) {
       const place = size ? find(value) : fingerprint(key, symbolBytes(value));
       const found = new Set();
       for (let i = cohort * hashes; i < (cohort + 1) * hashes; i++)
@@ -41,21 +41,21 @@ function orthogonal(x, y, order) {
 }
 
 /** A block design: every answer fills the same number of cells, those where `fills(answer, cell)`. */
-const design = (cells, hashes, find, json, fills) => ({
+const design = (cells, hashes, find, stated, fills) => ({
   cells,
   hashes,
   block: 1,
-  json,
-  encode(cohort, value) {
+  stated,
+  occupy(cohort, value) {
     const place = find(value);
-    return [...Array(cells).keys()].filter((cell) => fills(place, cell));
+    return upTo(cells).filter((cell) => fills(place, cell));
   },
 });
 
 /** Rows of a Hadamard matrix: symbol x has block x mod B, row x div B + 1, and the columns where that row is +1. */
-export function hadamard({ blocks }, { size, find }) {
+export function hadamard({ blocks }, size, find) {
   let rows = 2;
-  while (rows <= ceil(size / blocks) && rows <= size) rows *= 2;
+  while (rows <= min(size, ceil(size / blocks))) rows *= 2;
   return design(
     blocks <= 2 * size ? blocks * rows : 0,
     rows / 2,
@@ -66,7 +66,7 @@ export function hadamard({ blocks }, { size, find }) {
 }
 
 /** Points of a projective space over the integers mod a prime; symbol x has the points orthogonal to point x. */
-export function projective({ order, dimension }, { size, find }) {
+export function projective({ order, dimension }, size, find) {
   const points = (digits) => (order ** digits - 1) / (order - 1);
   // Point i is the number that its digits spell: a leading 1, then any digits, in order of size.
   const spelled = (point, digits = 0) =>

@@ -5,19 +5,16 @@
  *     SurveyError        a survey that is malformed, out of range, or not what it claims to be
  *     AlphabetError      a value that this survey cannot encode (never shows the value)
  *     StateError         a state that is lost, foreign or damaged, or that the storage does not keep
- *     BudgetError        a report that would spend more than the cap
+ *     BudgetError        a report that would spend more than a cap
  *     DeliveryError      a collector that cannot be reached or refuses; the reports stay in the outbox
  *     WireError          bytes that are no report of this survey (only `unpack` raises it)
  */
 
-export class DeniableError extends Error {
-  constructor(name, message) {
-    super(message);
-    this.name = name;
-  }
-}
+import { Obj } from "./bytes.js";
+
+export class DeniableError extends Error {}
 
 /** Refuse with a sentence unless `ok`. */
-export function need(ok, message, name = "SurveyError") {
-  if (!ok) throw new DeniableError(name, message);
+export function need(ok, message, kind = "Survey") {
+  if (!ok) throw Obj.assign(new DeniableError(message), { name: kind + "Error" });
 }

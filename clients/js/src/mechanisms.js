@@ -1,82 +1,109 @@
 /**
  * The randomisers. Each takes the cells of one answer and an entropy, and gives the cells that the report names: cells
- * in, cells out, so that a second randomiser could follow the first. Thresholds are BigInts over 2**width.
+ * in, cells out, so that `refresh`, the second stage of surveys that have one, follows `randomize`. Thresholds are BigInts
+ * over `span`, 2**width; those of no channel at all are left out, and then no survey states them. All makers take the same arguments:
+ * the two epsilons (the second may be missing), 2**width, and what surveys may say.
  *
  * Claim: for every mechanism the law of the cells is the channel that the survey states, and no two answers differ in it
- *     by more than e**epsilon.
+ *     by more than e**epsilon, nor in one report by more than e**epsilon_report.
  * Proof: test/law.test.js, which plays every word to this code; test/mutants.test.js has what it must catch.
  */
 
-import { big, num } from "./bytes.js";
+import { big, min, num, upTo } from "./bytes.js";
 import { uniformBelow } from "./noise.js";
-import { otherWeight } from "./odds.js";
+import { leastWeight } from "./odds.js";
+
+/** One cell: `keep` words name each of the given cells, `other` each of the others. */
+const name = (keep, other) => (given, entropy) => {
+  const word = entropy.word();
+  const inside = big(given.length) * keep;
+  if (word < inside) return [given[num(word / keep)]];
+  // The block number counts the cells that were not given; it steps over each of those on the way.
+  let cell = num((word - inside) / other);
+  for (const one of given) if (one <= cell) cell++;
+  return [cell];
+};
+
+/** A bit for each cell: an empty one is set by a word below `set`, a full one is cleared by a word below `clear`. */
+const flips = (cells, set, clear) => (given, entropy) => {
+  const full = new Set(given);
+  return upTo(cells).filter((cell) => entropy.word() < (full.has(cell) ? clear : set) != full.has(cell));
+};
+
+/** `size` of the cells below `count`: a shuffle that stops after so many steps. */
+function draw(entropy, count, size) {
+  const cells = upTo(count);
+  for (let step = 0; step < size; step++) {
+    const place = step + uniformBelow(entropy, count - step);
+    [cells[step], cells[place]] = [cells[place], cells[step]];
+  }
+  return cells.slice(0, size);
+}
 
 /** k-ary randomised response: of 2**width words, `keep` name each true cell and `other` each of the others. */
-export function krr(epsilon, cells, occupied = 1, width = 64) {
+export function krr(epsilon, report, span, cells, occupied) {
+  const b = big(cells);
   const s = big(occupied);
-  const rest = big(cells) - s;
-  const span = 1n << big(width);
-  let other = otherWeight(epsilon, cells, width, occupied);
+  const rest = b - s;
+  let other = leastWeight(epsilon, span, b, s);
   // s A + (b - s) B = 2**width: the first B from the least one on that leaves a whole A.
   for (let i = s; i && (span - rest * other) % s; i--) other++;
   const keep = (span - rest * other) / s;
+  const again = report && leastWeight(report, span, b, span, keep, other);
+  const kept = report && span - (b - 1n) * again;
   return {
-    width,
-    // Where words are too coarse for so many cells there is no such channel, and no survey states these.
-    thresholds: keep >= other && s * keep + rest * other == span ? { keep, other } : {},
-    randomize(truth, entropy) {
-      const word = entropy.word();
-      if (word < s * keep) return [truth[num(word / keep)]];
-      // The block number counts the cells that are not true; it steps over each true cell on the way.
-      let cell = num((word - s * keep) / other);
-      for (const true_ of truth) if (true_ <= cell) cell++;
-      return [cell];
-    },
+    // Where words are too coarse for so many cells there is no such channel.
+    thresholds:
+      keep < other || s * keep + rest * other != span  ? {} : { keep, other, report_keep: kept, report_other: again },
+    randomize: name(keep, other),
+    refresh: report && name(kept, again),
   };
 }
 
 /** Independent bit flips: an empty bit is set by a word below `flip`, a set one is cleared by a word below `clear`. */
-export function bitflip([n, d], cells, distance, optimized, width = 64) {
-  // One bit is k-RR on two cells. Two answers differ in up to `distance` bits, which share epsilon; where a set bit is
-  // cleared half of the time it says nothing, and the empty bits have all of epsilon.
-  const flip = otherWeight([n, optimized ? d : d * big(distance)], 2, width);
-  const clear = optimized ? 1n << big(width - 1) : flip;
+export function bitflip(epsilon, report, span, cells, hashes, size, optimized) {
+  // One bit is k-RR on two cells. Two answers differ in up to twice `hashes` bits, which share epsilon; where a set bit
+  // is cleared half of the time it says nothing, and the empty bits have all of epsilon.
+  const shares = big(optimized ? 1 : min(2 * hashes, cells));
+  const weight = ([n, d], ...rest) => leastWeight([n, d * shares], span, 2n, ...rest);
+  const flip = weight(epsilon, 1n);
+  const clear = optimized ? span / 2n : undefined;
+  const again = report && weight(report, span, span - flip, flip);
   return {
     bits: 1,
-    width,
-    thresholds: optimized ? { flip, clear } : { flip },
-    randomize(truth, entropy) {
-      const set = [];
-      const occupied = new Set(truth);
-      for (let cell = 0; cell < cells; cell++)
-        if (entropy.word() < (occupied.has(cell) ? clear : flip) !== occupied.has(cell)) set.push(cell);
-      return set;
-    },
+    thresholds: { flip, clear, report_flip: again },
+    randomize: flips(cells, flip, clear ?? flip),
+    refresh: report && flips(cells, again, again),
   };
 }
 
 /** Subset selection: a set of `size` cells, which holds the true one for words below `inside`. */
-export function subset(epsilon, cells, size, width = 64) {
-  const inside = (1n << big(width)) - otherWeight(epsilon, cells, width, size, cells - size);
+export function subset(epsilon, report, span, cells, hashes, size) {
+  const k = big(cells);
+  const w = big(size);
+  const rest = k - w;
+  const outside = leastWeight(epsilon, rest * span, k, w);
+  const inside = span - outside;
+  const again = report && leastWeight(report, k * span, k, span * w * rest, inside * rest, outside * w);
+  const kept = report && span - again;
   return {
     bits: 1,
-    width,
     size,
-    thresholds: { inside },
+    thresholds: { inside, report_keep: kept },
+    // All are drawn, and the last gives way to the true cell, so that the work does not depend on the answer.
     randomize([truth], entropy) {
-      const keep = entropy.word() < inside;
-      // A shuffle of the other cells that stops after `size` steps; `moved` holds the places that it has touched. All
-      // are drawn, and the last gives way to the true cell, so that the work does not depend on the answer.
-      const moved = [];
-      const drawn = [];
-      for (let step = 0; step < size; step++) {
-        const place = step + uniformBelow(entropy, cells - 1 - step);
-        const other = moved[place] ?? place;
-        moved[place] = moved[step] ?? step;
-        drawn.push(other + (other >= truth));
-      }
-      if (keep) drawn[size - 1] = truth;
-      return drawn;
+      const holds = entropy.word() < inside;
+      const others = draw(entropy, cells - 1, size).map((cell) => cell + (cell >= truth));
+      if (holds) others[size - 1] = truth;
+      return others;
     },
+    // A set of all cells is drawn, whether or not it takes the place of the given one.
+    refresh:
+      report &&
+      ((given, entropy) => {
+        const stays = entropy.word() < kept;
+        const others = draw(entropy, cells, size);
+        return stays ? given : others;
+      }),
   };
 }

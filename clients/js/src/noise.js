@@ -15,10 +15,11 @@ export const osEntropy = { width: 64, word: () => word64(randomBytes(8), 0) };
 /** An integer uniform on [0, bound), a Number: words past the last whole multiple of `bound` are drawn again. */
 export function uniformBelow(entropy, bound) {
   const span = 1n << big(entropy.width);
-  for (;;) {
-    const word = entropy.word();
-    if (word < span - (span % big(bound))) return num(word % big(bound));
-  }
+  const n = big(bound);
+  let word;
+  do word = entropy.word();
+  while (word >= span - (span % n));
+  return num(word % n);
 }
 
 /** Permanent words: HMAC-SHA-256(secret, length of label, label, block number), four little-endian words a block. */

@@ -1,7 +1,7 @@
 /**
  * Epsilon as an exact rational, and the integer thresholds that follow from it: BigInts throughout, no float.
  *
- * e**x is irrational for every rational x > 0, so ceil(2**width / (e**x + k - 1)) is one well-defined integer. It is
+ * e**x is irrational for every rational x > 0, so the least integer past a fraction in it is one well-defined integer. It is
  * found by bracketing e**x and narrowing the bracket until both ends agree; so every client gets the same integer.
  */
 
@@ -12,15 +12,13 @@ const gcd = (a, b) => (b ? gcd(b, a % b) : a);
 
 /** [numerator, denominator] of epsilon from its one spelling: plain decimal text where exact, else a fraction. */
 export function readEpsilon(text) {
-  const [, whole, part = "", above, below] =
-    /^(?:(0|[1-9]\d*)(?:\.(\d*[1-9]))?|([1-9]\d*)\/([1-9]\d*))$/.exec(text) ?? [];
-  const top = big(above ?? (whole ?? 0) + part);
+  const [, whole, part = "", below] = /^(0|[1-9]\d*)(?:\.(\d*[1-9])|\/([1-9]\d*))?$/.exec(text) ?? [0, 0];
+  const top = big(whole + part);
   const bottom = below ? big(below) : 10n ** big(part.length);
   const common = gcd(top, bottom);
   need(
-    text.length < 200 &&
-      // A fraction is in lowest terms, and none that decimal text could spell: its denominator divides no power of ten.
-      !(below && (common > 1n || !(10n ** 256n % bottom))) &&
+    // A fraction is in lowest terms, and none that decimal text could spell: its denominator divides no power of ten.
+    (!below || (common < 2n && 10n ** 256n % bottom)) &&
       top <= 64n * bottom &&
       top * 10n ** 9n >= bottom &&
       !(((top | bottom) / common) >> 256n),
@@ -29,22 +27,32 @@ export function readEpsilon(text) {
   return [top / common, bottom / common];
 }
 
-const ceil = (a, b) => (a + b - 1n) / b;
+/** a / b, rounded up. */
+export const ceiling = (a, b) => (a + b - 1n) / b;
 
-/** ceil(times * 2**width / (s e**epsilon + b - s)), with s of b cells true: the least weight of `times` other cells. */
-export function otherWeight([n, d], cells, width, occupied = 1, times = 1) {
-  const s = big(occupied);
-  for (let bits = 2n * big(width) + 64n; ; bits *= 2n) {
-    // Taylor's series in fixed point, each term rounded down (up); once i > 2x what is left is at most the last term.
-    let low = 1n << bits;
-    let high = low;
-    let lowTerm = low;
-    let highTerm = low;
-    for (let i = 1n; lowTerm || highTerm > 1n || (i - 1n) * d <= 2n * n; i++) {
-      low += lowTerm = (lowTerm * n) / (d * i);
-      high += highTerm = ceil(highTerm * n, d * i);
+/**
+ * The least weight of replacements that keeps every ratio at most E = e**epsilon:
+ *
+ *     ceil(words (high - low E) / (cells high - unit + (unit - cells low) E))
+ *
+ * Before the replacement a cell has weight `high` if it is true and `low` if it is not, and all of them have `unit` in sum, in any
+ * one unit. Each gets the weight that is asked for, of `words` words; twice as many words count the weight of two of them. A
+ * first stage replaces the truth itself: `high` is 1, `low` 0, and `unit` is the number of true cells.
+ */
+export function leastWeight([n, d], words, cells, unit, high = 1n, low = 0n) {
+  for (let bits = 256n; ; bits *= 2n) {
+    const one = 1n << bits;
+    let exp = one;
+    // Taylor's series in fixed point, rounded down. Fewer than 2**12 terms are each less than 1 too small, which grows by at
+    // most e**64 < 2**93 further on; once a term is 0 what is left of the series is less than that.
+    for (let i = 1n, term = one; term; i++) exp += term = (term * n) / (d * i);
+    const weight = (e) =>
+      ceiling(words * (high * one - low * e), (cells * high - unit) * one + (unit - cells * low) * e);
+    const found = weight(exp);
+    if (found == weight(exp + (1n << 105n))) {
+      // No replacement at all, or more than would say nothing.
+      need(found > 0n && found * cells <= words, "epsilon must fit its words, and epsilon_report be less");
+      return found;
     }
-    const weight = (exp) => ceil(big(times) << (big(width) + bits), s * exp + ((big(cells) - s) << bits));
-    if (weight(low) === weight(high + highTerm)) return weight(low);
   }
 }

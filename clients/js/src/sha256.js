@@ -3,19 +3,15 @@
  * asynchronous everywhere. Checked against Node's in `test/hashing.test.js`.
  */
 
-import { big, Bytes, join, num } from "./bytes.js";
-
-/** The first 32 bits of the fraction of a prime's square or cube root, by exact integers: no table to mistype. */
-function rootBits(prime, degree) {
-  let root = 0n;
-  for (let bit = 1n << 34n; bit; bit >>= 1n) if ((root | bit) ** degree <= big(prime) << (32n * degree)) root |= bit;
-  return num(big.asIntN(32, root));
-}
+import { big, Bytes, join } from "./bytes.js";
 
 const primes = [];
 for (let n = 2; primes.length < 64; n++) if (primes.every((p) => n % p)) primes.push(n);
-const rounds = primes.map((p) => rootBits(p, 3n));
-const start = primes.slice(0, 8).map((p) => rootBits(p, 2n));
+
+// The first 32 bits of the fractions of cube and square roots: no table to mistype. Of the 53 bits of a root at most 3 are
+// before the point, and none of these fractions is within 2**-8 of an integer, so a platform's last bits do not matter.
+const rounds = primes.map((p) => (p ** (1 / 3) * 2 ** 32) | 0);
+const start = primes.slice(0, 8).map((p) => (p ** 0.5 * 2 ** 32) | 0);
 
 const turn = (x, n) => (x >>> n) | (x << (32 - n));
 
@@ -32,14 +28,13 @@ export function sha256(message) {
   for (let at = 0; at < size; at += 64) {
     let [a, b, c, d, e, f, g, h] = state;
     for (let i = 0; i < 64; i++) {
-      // The last sixteen words of the schedule, in a ring.
-      const x = w[(i + 1) & 15];
-      const y = w[(i + 14) & 15];
-      w[i & 15] =
+      const x = w[i - 15];
+      const y = w[i - 2];
+      w[i] =
         i < 16
           ? view.getInt32(at + 4 * i)
-          : (w[i & 15] + (turn(x, 7) ^ turn(x, 18) ^ (x >>> 3)) + w[(i + 9) & 15] + (turn(y, 17) ^ turn(y, 19) ^ (y >>> 10))) | 0;
-      const first = h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + rounds[i] + w[i & 15];
+          : (w[i - 16] + (turn(x, 7) ^ turn(x, 18) ^ (x >>> 3)) + w[i - 7] + (turn(y, 17) ^ turn(y, 19) ^ (y >>> 10))) | 0;
+      const first = h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + rounds[i] + w[i];
       const second = first + (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
       // Plain assignments: a pattern of eight would make an array in each round.
       h = g;

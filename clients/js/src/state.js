@@ -1,12 +1,13 @@
 /**
- * What a device keeps, in anything that has `getItem` and `setItem`, such as `localStorage`: its secret, and for each survey
- * the cohort, what it has spent at most, and the packed reports that no collector has acknowledged yet. No answer, and nothing
- * that an answer could be read from without the secret.
+ * What a device keeps, in anything that has `getItem` and `setItem`, such as `localStorage`: its secret, and by the digest of each survey
+ * the cohort, how many reports it made and what they spent, and the packed reports that no collector has acknowledged yet, in
+ * the order of their random ids, with the day that they were made on. No answer, no time but that day, and nothing that an
+ * answer could be read from without the secret.
  *
  * Every change reads the state anew, so tabs that share a storage share one state.
  */
 
-import { hex, spell, utf8 } from "./bytes.js";
+import { canonical, hex, parse, utf8 } from "./bytes.js";
 import { need } from "./errors.js";
 import { sha256 } from "./sha256.js";
 
@@ -20,24 +21,27 @@ export function memory() {
 
 // It catches damage, not forgery: whoever can write the storage is the device.
 const sealed = (fields) => {
-  const text = spell(fields);
+  const text = canonical(fields);
   return hex(sha256(utf8(text))) + text;
 };
 
-/** The state in `storage`, which must hold this survey; without one, an empty state where there is none yet. */
-export function read(storage, digest) {
+/**
+ * The state in `storage`, which must hold this survey, and the secret that it had, if any; or, to start with, an empty one where
+ * there is none yet.
+ */
+export function read(storage, digest, secret) {
   const text = storage.getItem(KEY);
-  if (!digest && text == null) return { worst: 0, surveys: {} };
+  if (!digest && text == null) return {};
   let state;
   try {
-    state = JSON.parse(text.slice(64));
+    state = parse(text.slice(64));
   } catch {
     // Nothing of it is shown: the parser's error holds the text, and so the device's secret.
   }
   need(
-    state && sealed(state) == text && (!digest || state.surveys[digest]),
-    "client state is gone, damaged or foreign; restore it, or clear it and accept that reports add up",
-    "StateError",
+    state && sealed(state) == text && (!digest || (state[digest] && (!secret || state.secret == secret))),
+    "client state must be whole and its own; restore it, or clear it and accept that reports add up",
+    "State",
   );
   return state;
 }
@@ -50,5 +54,5 @@ export function write(storage, state) {
   } catch {
     // A full or forbidden storage: what it holds is compared next.
   }
-  need(storage.getItem(KEY) == text, "client state must be kept, and the storage did not take it", "StateError");
+  need(storage.getItem(KEY) == text, "storage must keep the client state", "State");
 }

@@ -5,71 +5,76 @@
  */
 
 import { closed } from "./alphabet.js";
-import { hex, min, spell, utf8 } from "./bytes.js";
+import { canonical, hex, parse, spell, utf8 } from "./bytes.js";
 import { direct, hadamard, projective, seeded } from "./encodings.js";
-import { need } from "./errors.js";
+import { DeniableError, need } from "./errors.js";
 import { bitflip, krr, subset } from "./mechanisms.js";
 import { readEpsilon } from "./odds.js";
 import { sha256 } from "./sha256.js";
 
-const MAKERS = { __proto__: null, direct, hashed: seeded, permuted: seeded, hadamard, projective };
-
-/** Sorted keys, no blanks, thresholds as text: what the digest is taken of. */
-const canonical = (fields) =>
-  spell(fields, (_, value) =>
-    typeof value == "bigint" ? `${value}` : value?.constructor == Object ? Object.fromEntries(Object.entries(value).sort()) : value,
-  );
-
-function make(text) {
-  const { digest, ...given } = JSON.parse(text);
-  const { name } = given;
-  const { kind, epsilon, size, clear } = given.mechanism;
-  const alphabet = given.alphabet.symbols ? closed(given.alphabet) : { size: 0 };
-  const encoding = { cohorts: 1, ...MAKERS[given.encoding.kind](given.encoding, alphabet) };
-  const { block, cells, cohorts, hashes } = encoding;
-  need(
-    cells > 1 &&
-      cells <= 2 ** (kind == "krr" && !block ? 24 : 16) &&
-      cohorts > 0 &&
-      cohorts <= 2 ** 20 &&
-      cohorts * cells <= 2 ** 27 &&
-      hashes > 0 &&
-      (block ? kind == "krr" : hashes <= (kind == "krr" ? 1 : 64)) &&
-      (kind != "subset" || (given.encoding.kind == "direct" && size > 0 && size < cells)) &&
-      // By code points, as in Python: a character outside the basic plane counts once.
-      [...name].length <= 500 &&
-      !/\p{Cs}/u.test(name),
-    `survey parts must fit their limits and each other, got ${spell(given.encoding)} for ${kind}`,
-  );
-  const ratio = readEpsilon(epsilon);
-  const mechanism = {
-    __proto__: null,
-    krr: () => krr(ratio, cells, hashes),
-    bitflip: () => bitflip(ratio, cells, min(2 * hashes, cells), clear),
-    subset: () => subset(ratio, cells, size | 0),
-  }[kind]();
-  const right = canonical({
-    format: "deniable-survey/1",
-    name: `${name}`,
-    alphabet: { kind: alphabet.size ? "closed" : "open", ...alphabet.json },
-    encoding: { kind: `${given.encoding.kind}`, cells, ...encoding.json },
-    mechanism: { kind: `${kind}`, epsilon: `${epsilon}`, width: 64, size: mechanism.size, ...mechanism.thresholds },
-  });
-  const said = canonical(given);
-  let at = 0;
-  while (at < said.length && said[at] == right[at]) at++;
-  need(said == right, `survey must say ${right.slice(at)} there, got ${said.slice(at)}`);
-  const found = hex(sha256(utf8(said)));
-  need(digest === found, `digest must be ${found}, got ${digest}; the survey was altered`);
-  return { name, digest, epsilon, encoding, mechanism, symbols: alphabet.size };
-}
+const ENCODINGS = { __proto__: null, direct, hashed: seeded, permuted: seeded, hadamard, projective };
+const MECHANISMS = { __proto__: null, krr, bitflip, subset };
 
 /** The survey in JSON text, or in the object that such a text holds. */
 export function readSurvey(source) {
   try {
-    return make(typeof source == "string" ? source : spell(source));
+    const given = parse(source.trim ? source : spell(source));
+    const { name, digest, encoding: cellsBy } = given;
+    const { kind, epsilon, epsilon_report, size, clear } = given.mechanism;
+    const alphabet = given.alphabet.symbols ? closed(given.alphabet) : { size: 0, stated: { kind: "open" } };
+    const encoding = { cohorts: 1, ...ENCODINGS[cellsBy.kind](cellsBy, alphabet.size, alphabet.find) };
+    const { block, cells, cohorts, hashes } = encoding;
+    const one = kind == "krr";
+    need(
+      cells > 1 &&
+        cells <= 2 ** (one && !block ? 24 : 16) &&
+        cohorts > 0 &&
+        cohorts <= 2 ** 20 &&
+        cohorts * cells <= 2 ** 27 &&
+        hashes > 0 &&
+        // Optimised flips of a bit give it all of epsilon, so an answer may have but one.
+        (block ? one : hashes <= (one || clear ? 1 : 64)) &&
+        (kind != "subset" || (cellsBy.kind == "direct" && size > 0 && size < cells)) &&
+        // By code points, as in Python: a character outside the basic plane counts once.
+        /^\P{Cs}{0,500}$/u.test(name),
+      `survey parts must fit their limits and each other, got ${spell(cellsBy)} for ${kind}`,
+    );
+    const mechanism = {
+      width: 64,
+      ...MECHANISMS[kind](
+        readEpsilon(epsilon),
+        epsilon_report && readEpsilon(epsilon_report),
+        1n << 64n,
+        cells,
+        hashes,
+        size | 0,
+        clear,
+      ),
+    };
+    const stated = {
+      format: "deniable-survey/1",
+      name: `${name}`,
+      alphabet: alphabet.stated,
+      encoding: { kind: `${cellsBy.kind}`, cells, ...encoding.stated },
+      mechanism: {
+        kind: `${kind}`,
+        epsilon: `${epsilon}`,
+        epsilon_report: epsilon_report ? `${epsilon_report}` : undefined,
+        width: 64,
+        size: mechanism.size,
+        ...mechanism.thresholds,
+      },
+    };
+    const right = canonical({ ...stated, digest: hex(sha256(utf8(canonical(stated)))) });
+    const said = canonical(given);
+    if (said != right) {
+      let at = 0;
+      while (said[at] == right[at]) at++;
+      need(0, `survey must say ${right.slice(at)} there, got ${said.slice(at)}`);
+    }
+    return { name, digest, epsilon, epsilonReport: epsilon_report ?? epsilon, encoding, mechanism, symbols: alphabet.size };
   } catch (problem) {
-    need(problem.name == "SurveyError", `survey must be JSON of a survey: ${problem.message}`);
+    need(problem instanceof DeniableError, `survey must be JSON of a survey: ${problem.message}`);
     throw problem;
   }
 }

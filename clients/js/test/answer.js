@@ -1,6 +1,7 @@
 /**
- * For `tests/contracts/test_js_client.py`: answers JSON lines {survey, symbol, words} or {survey, symbol, secret, cohort} with the
- * packed report in hexadecimal, or with the name of the error.
+ * For `tests/contracts/test_js_client.py`: answers JSON lines {survey, symbol, words} (fresh noise) or {survey, symbol, words, secret,
+ * cohort} (memoised; the words are for the second stage, if there is one) with the packed report in hexadecimal, or with the name of
+ * the error.
  */
 
 import { createInterface } from "node:readline";
@@ -13,10 +14,10 @@ for await (const line of createInterface({ input: process.stdin })) {
   let said;
   try {
     const read = readSurvey(survey);
-    const entropy = words && scripted(words);
-    const options = words ? { memoize: false, entropy } : { storage: device(read, secret, cohort) };
-    const wire = hex(new Client(read, options).report(symbolOf(symbol)).pack());
-    said = { report: wire, left: entropy?.left() ?? 0, digest: read.digest };
+    const entropy = scripted(words);
+    const options = secret ? { storage: device(read, secret, cohort) } : { memoize: false };
+    const wire = hex(new Client(read, { entropy, ...options }).report(symbolOf(symbol)).pack());
+    said = { report: wire, left: entropy.left(), digest: read.digest };
   } catch (problem) {
     said = { error: problem.name, message: problem.message };
   }

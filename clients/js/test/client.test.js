@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { inspect } from "node:util";
 
 import { Client, DeniableError, readSurvey } from "../src/node.js";
+import { smallKrr } from "./small.js";
 import { hex, scripted, storage, surveys, texts } from "./vectors.js";
 
 const BLOOM = texts["orappor, open"];
@@ -39,13 +40,17 @@ test("secret and cohort are drawn as in Python: the cohort first, then four word
 });
 
 test("a client in memory says so, and one with a storage too", () => {
-  assert.equal(String(new Client(texts.warner)), "<Client of survey 18ca4d86, memoised, state in memory only>");
+  assert.equal(String(new Client(texts.warner)), "<Client of survey 18ca4d86, memoised, in memory only>");
   const kept = new Client(texts.warner, { storage: storage(), memoize: false });
-  assert.equal(inspect(kept), "<Client of survey 18ca4d86, not memoised, state in its storage>");
+  assert.equal(inspect(kept), "<Client of survey 18ca4d86, not memoised, in its storage>");
 });
 
 test("no answer is kept or shown anywhere", () => {
   const answers = ["rosebud", 123456789, new TextEncoder().encode("rosebud")];
+  // An answer that throws itself when it is looked at, and one whose bytes throw.
+  const proxy = new Proxy({}, { getPrototypeOf() { throw new Error("rosebud"); } });
+  const bytes = Object.assign(new Uint8Array(2), { [Symbol.iterator]() { throw new Error("rosebud"); } });
+  answers.push(proxy, bytes);
   for (const text of Object.values(texts)) {
     const kept = storage();
     const client = new Client(text, { storage: kept });
@@ -69,17 +74,15 @@ test("what is no symbol is refused without being shown, unless there is a catch-
   const wrong = [null, undefined, true, 1.5, NaN, 2 ** 53, 10n ** 80n, "\ud800", "a\udc00b", {}, [], Symbol("x"), () => 1];
   const open = new Client(BLOOM);
   const caught = new Client(texts["krr, catch-all"]);
+  const sentence = {
+    name: "AlphabetError",
+    message: "symbol must be well-formed text, an exact integer or bytes, and one of the survey's if it has a list",
+  };
   for (const value of wrong) {
-    assert.throws(() => open.report(value), {
-      name: "AlphabetError",
-      message: "symbol must be well-formed text, an exact integer or a Uint8Array",
-    });
+    assert.throws(() => open.report(value), sentence);
     assert.equal(caught.report(value).payload.length, 1);
   }
-  assert.throws(() => new Client(texts.krr).report("kiwi"), {
-    name: "AlphabetError",
-    message: "symbol must be one of this survey's 5",
-  });
+  assert.throws(() => new Client(texts.krr).report("kiwi"), sentence);
   assert.ok(new Client(texts.krr).report(2n ** 60n));
   assert.ok(new Client(texts.krr).report("cafe\u0301"));
 });
@@ -87,7 +90,7 @@ test("what is no symbol is refused without being shown, unless there is a catch-
 test("a damaged, foreign or lost state stops the client and shows nothing of it", () => {
   const sentence = {
     name: "StateError",
-    message: "client state is gone, damaged or foreign; restore it, or clear it and accept that reports add up",
+    message: "client state must be whole and its own; restore it, or clear it and accept that reports add up",
   };
   const kept = storage();
   const client = new Client(BLOOM, { storage: kept });
@@ -111,12 +114,15 @@ test("a damaged, foreign or lost state stops the client and shows nothing of it"
   assert.throws(() => client.report("a"), sentence);
   new Client(texts.warner, { storage: kept });
   assert.throws(() => client.report("a"), sentence);
+  kept.items.clear();
+  new Client(BLOOM, { storage: kept });
+  assert.throws(() => client.report("a"), sentence, "another device of the same survey");
   kept.setItem(KEY, good);
   assert.ok(client.report("a"));
 });
 
 test("a storage that does not keep the state makes no report", () => {
-  const sentence = { name: "StateError", message: "client state must be kept, and the storage did not take it" };
+  const sentence = { name: "StateError", message: "storage must keep the client state" };
   const full = { getItem: () => null, setItem() { throw new Error("quota"); } };
   assert.throws(() => new Client(BLOOM, { storage: full }), sentence);
   const kept = storage();
@@ -130,6 +136,10 @@ test("words of another width are refused", () => {
   assert.throws(() => client.report("yes"), { name: "StateError", message: "entropy must give 64-bit words, got 8" });
   const small = { ...surveys.warner, mechanism: { ...surveys.warner.mechanism, width: 8 } };
   assert.throws(() => new Client(small).report("yes"), { message: "entropy must give 8-bit words, got 64" });
+  const entropy = { width: 8, word: () => 0n };
+  assert.throws(() => new Client(smallKrr(2, "1", 8), { entropy }).report(1), { message: "entropy must give 8-bit words, got 64" });
+  const again = new Client(texts["warner, again"], { entropy });
+  assert.throws(() => again.report("yes"), { message: "entropy must give 64-bit words, got 8" }, "of the second stage");
 });
 
 test("the ledger adds up every report, and what a memoised survey can say at most", () => {
@@ -145,7 +155,7 @@ test("the ledger adds up every report, and what a memoised survey can say at mos
     memoised.report("yes");
     assert.equal(memoised.status().worst, expected);
   }
-  assert.deepEqual(memoised.status(), { cohort: 0, pending: 0, worst: 2, total: 3 });
+  assert.deepEqual(memoised.status(), { cohort: 0, pending: 0, spent: 1, worst: 2, totalSpent: 2, total: 3 });
   const open = new Client(texts["orr, open"], { storage: kept });
   for (let i = 0; i < 20; i++) open.report("a");
   assert.equal(open.status().worst, 16, "eight cells at epsilon 2");
@@ -156,17 +166,53 @@ test("the ledger adds up every report, and what a memoised survey can say at mos
   third.report("ja");
   assert.equal(third.status().worst, 0.333333334, "rounded up");
   assert.equal(third.status().total, 59.333333334);
+  assert.equal(third.status().totalSpent, 1 + 1 + 2 + 2 + 0.333333334);
+});
+
+test("the ledger of two stages is Python's: each report its own epsilon, up to the lifetime's", () => {
+  // Python's: Account(epsilon=2, epsilon_report=1/2, answers=5).
+  const client = new Client(texts["krr, again"]);
+  const seen = Array.from({ length: 25 }, () => (client.report(7), client.status())).map(({ spent, worst }) => [spent, worst]);
+  assert.deepEqual(seen.slice(0, 5), [[0.5, 0.5], [1, 1], [1.5, 1.5], [2, 2], [2, 2.5]]);
+  assert.deepEqual(seen.slice(18), [[2, 9.5], ...Array(6).fill([2, 10])]);
+  const kept = storage();
+  new Client(texts["krr, again"], { storage: kept }).report(7);
+  const fresh = new Client(texts["krr, again"], { storage: kept, memoize: false });
+  for (let i = 0; i < 8; i++) fresh.report(7);
+  assert.deepEqual(fresh.status(), { cohort: 0, pending: 0, spent: 4.5, worst: 4.5, totalSpent: 4.5, total: 4.5 });
+});
+
+test("reports of a chained survey differ, and come from one permanent response", () => {
+  const client = new Client(texts["oue, again"]);
+  const sent = Array.from({ length: 300 }, () => client.report(7).payload);
+  assert.ok(new Set(sent.map(hex)).size > 200);
+  // A permanent bit is flipped with one chance q, about 0.2: 300 reports are within 8 standard errors of q, or of 1 - q. Drawn anew
+  // for each report, the bit of the answer would be set half of the time.
+  const q = Number(surveys["oue, again"].mechanism.thresholds.report_flip) / 2 ** 64;
+  for (let cell = 0; cell < 20; cell++) {
+    const share = sent.filter((payload) => (payload[cell >> 3] >> (cell & 7)) & 1).length / 300;
+    assert.ok(Math.min(Math.abs(share - q), Math.abs(share - 1 + q)) < 0.19, `${share} at ${cell}`);
+  }
 });
 
 test("a cap refuses before it looks at the answer, and a refused report costs nothing", () => {
   const client = new Client(texts.krr, { memoize: false, hardCap: 0.3 });
   for (let i = 0; i < 3; i++) client.report(7);
-  const sentence = { name: "BudgetError", message: "reports must spend at most 0.3 in all, got 0.4" };
+  const sentence = { name: "BudgetError", message: "reports must spend at most Infinity in all, and 0.3 at worst, got 0.4 and 0.4" };
   for (const value of [7, "kiwi", null]) assert.throws(() => client.report(value), sentence);
   assert.equal(client.status().worst, 0.3);
   const unsent = new Client(texts.krr, { hardCap: 0.1 });
   assert.throws(() => unsent.report("kiwi"), { name: "AlphabetError" });
   assert.equal(unsent.status().worst, 0);
+  const same = new Client(texts.krr, { cap: 0.1, hardCap: 0.3 });
+  for (let i = 0; i < 3; i++) same.report(7);
+  assert.throws(() => same.report(7), { message: "reports must spend at most 0.1 in all, and 0.3 at worst, got 0.1 and 0.4" });
+  const kept = storage();
+  new Client(texts.warner, { storage: kept }).report("yes");
+  assert.throws(() => new Client(texts.krr, { storage: kept, cap: 1 }).report(7), {
+    message: "reports must spend at most 1 in all, and Infinity at worst, got 1.1 and 1.1",
+  });
+  for (const cap of [NaN, -1, "x"]) assert.throws(() => new Client(texts.krr, { cap }).report(7), { name: "BudgetError" });
   for (const hardCap of [NaN, -1, "x"]) assert.throws(() => new Client(texts.krr, { hardCap }).report(7), { name: "BudgetError" });
 });
 

@@ -56,7 +56,10 @@ test("a report goes to its survey's place as id and packed bytes, with the token
   const one = client({ token: "let me in" });
   assert.deepEqual(await one.send(5), { accepted: 1, duplicate: 0, refused: [], pending: 0 });
   const [{ path, method, headers, records }] = requests;
-  assert.equal(`${method} ${path}`, `POST /v1/surveys/${survey.digest}/reports`);
+  const day = Math.floor(Date.now() / 864e5);
+  const place = `POST /v1/surveys/${survey.digest}/reports?day=`;
+  // Nothing finer than a day says when; at midnight the clock may be one on.
+  assert.ok([`${place}${day}`, `${place}${day - 1}`].includes(`${method} ${path}`), path);
   assert.equal(headers["content-type"], "application/octet-stream");
   assert.equal(headers.authorization, "Bearer let me in");
   assert.equal(headers.cookie ?? headers.referer, undefined);
@@ -135,7 +138,72 @@ test("no connection is tried again and keeps the outbox", async () => {
 test("a redirect is not followed", async () => {
   answers = [fail(307, { Location: "/elsewhere" }), fail(307, { Location: "/elsewhere" })];
   await assert.rejects(client({ attempts: 2 }).send(5), { name: "DeliveryError" });
-  assert.ok(requests.every(({ path }) => path.endsWith("/reports")));
+  assert.ok(requests.every(({ path }) => path.includes("/reports?day=")));
+});
+
+test("a day is stated once: reports of two days go in two uploads, and a retry states the same day", async () => {
+  const kept = storage();
+  const one = client({ storage: kept, offline: true });
+  const now = Date.now;
+  try {
+    for (const days of [0, 0, 1, 1, 1]) {
+      Date.now = () => (20_000 + days) * 864e5 + 7;
+      await one.send(5);
+    }
+    Date.now = () => 20_005 * 864e5;
+    answers = [fail(503)];
+    one.offline = false;
+    assert.equal((await one.flush()).accepted, 5);
+  } finally {
+    Date.now = now;
+  }
+  const days = requests.map(({ path, records }) => [path.slice(-10), records.length]);
+  const [first, second, third] = days;
+  assert.deepEqual(first, second);
+  assert.deepEqual([first, third].sort(), [["?day=20000", 2], ["?day=20001", 3]]);
+});
+
+test("a report that is too early for the collector goes again without a day, once", async () => {
+  const early = (records) => ({
+    status: 200,
+    body: {
+      accepted: records.length - 1,
+      duplicate: 0,
+      refused: [{ index: 0, id: hex(records[0].subarray(0, 16)), reason: "too_early" }],
+    },
+  });
+  answers = [early];
+  const one = client({ offline: true });
+  for (const value of [1, 2]) await one.send(value);
+  one.offline = false;
+  assert.deepEqual(await one.flush(), { accepted: 2, duplicate: 0, refused: [], pending: 0 });
+  assert.deepEqual(requests[1].records, requests[0].records.slice(0, 1));
+  assert.ok(requests[0].path.includes("?day=") && requests[1].path.endsWith("/reports"));
+  // Who says so again, of a report without a day, or of one that was not sent, is told on and not obeyed.
+  requests = [];
+  answers = [early, early];
+  assert.equal((await one.send(3)).refused[0].reason, "too_early");
+  assert.equal(requests.length, 2);
+  answers = [() => ({ status: 200, body: { accepted: 0, duplicate: 0, refused: [{ index: 9, id: "", reason: "too_early" }] } })];
+  assert.deepEqual(await one.send(3), { accepted: 0, duplicate: 0, refused: [{ index: 9, id: "", reason: "too_early" }], pending: 0 });
+});
+
+test("the outbox is in the order of random ids, and does not show in which order answers were given", async () => {
+  const kept = storage();
+  const one = client({ storage: kept, offline: true });
+  for (let i = 0; i < 30; i++) await one.send(i % 17);
+  const { outbox } = JSON.parse(kept.getItem("deniable-client/1").slice(64))[survey.digest];
+  const records = Object.keys(outbox);
+  assert.equal(records.length, 30);
+  assert.deepEqual(records, [...records].sort());
+  assert.deepEqual(Object.values(outbox).filter((day) => !(Number.isInteger(day) && day > 20_000)), []);
+});
+
+test("a collector that asks for more than a minute is the caller's business", async () => {
+  answers = [fail(503, { "Retry-After": "3600" })];
+  const one = client();
+  await assert.rejects(one.send(5), { message: "collector must take reports, got status 503; 1 stay in the outbox" });
+  assert.equal(requests.length, 1);
 });
 
 test("Retry-After is waited for", async () => {
@@ -204,6 +272,17 @@ test("many reports go in batches, and two flushes at once are one", async () => 
   assert.equal(first.accepted, 10);
   assert.deepEqual(requests.map(({ records }) => records.length), [4, 4, 2]);
   assert.equal(new Set(requests.flatMap(({ records }) => records.map(hex))).size, 10);
+});
+
+test("a report that is made just as a delivery ends is delivered by its own", async () => {
+  const one = client();
+  const first = one.send(1);
+  // As soon as the promise is settled, before anything else that waits for it.
+  const second = first.then(() => one.send(2));
+  const [a, b] = await Promise.all([first, second, one.flush()]);
+  assert.equal(a.accepted, 1);
+  assert.equal(b.accepted, 1);
+  assert.equal(one.status().pending, 0);
 });
 
 test("a report that is queued while others are sent is not lost", async () => {

@@ -9,8 +9,11 @@ import { readEpsilon } from "../src/odds.js";
 import { reportOf } from "../src/report.js";
 import { hex } from "./vectors.js";
 
-/** Rationals [top, bottom]. */
-const times = ([a, b], [c, d]) => [a * c, b * d];
+/** Rationals [top, bottom], in lowest terms. */
+const gcd = (a, b) => (b ? gcd(b, a % b) : a);
+const reduced = (a, b) => [a / gcd(a, b), b / gcd(a, b)];
+const times = ([a, b], [c, d]) => reduced(a * c, b * d);
+const plus = ([a, b], [c, d]) => reduced(a * d + c * b, b * d);
 const same = ([a, b], [c, d]) => a * d === c * b;
 
 /** Whether a / b <= e**epsilon, decided exactly: Taylor sums below and above in fixed point. */
@@ -64,14 +67,22 @@ export function lawOf(survey, value, cohort, count, make = realClient) {
   return { law, total, drawn };
 }
 
-/** The line of the client that makes a report, without the state around it: where there are 2**15 tuples of words. */
-export const lineOf = (cohort) => (survey, entropy) => {
+/**
+ * The lines of the client that make reports, without the state around them: where there are 2**15 tuples of words. Several
+ * reports of one answer share their permanent response, which here is drawn from the same words.
+ */
+export const lineOf = (cohort, reports = 1) => (survey, entropy) => {
+  const { encoding, mechanism } = survey;
   const cells = new Map();
   return {
     report(value) {
       // The cells are a pure map, so they are looked up once.
-      if (!cells.has(value)) cells.set(value, survey.encoding.encode(cohort, value));
-      return reportOf(survey, cohort, survey.mechanism.randomize(cells.get(value), entropy));
+      if (!cells.has(value)) cells.set(value, encoding.occupy(cohort, value));
+      const permanent = mechanism.randomize(cells.get(value), entropy);
+      const sent = Array.from({ length: reports }, () =>
+        reportOf(survey, cohort, mechanism.refresh ? mechanism.refresh(permanent, entropy) : permanent).pack(),
+      );
+      return { pack: () => Buffer.concat(sent) };
     },
   };
 };
@@ -80,44 +91,79 @@ export const realClient = (survey, entropy) => new Client(survey, { memoize: fal
 
 const choose = (n, k) => (k < 0 || k > n ? 0n : k === 0 ? 1n : (choose(n - 1, k - 1) * BigInt(n)) / BigInt(k));
 
-/** What the law must be, written a second time: from the stated thresholds and the cells of `encode`. */
-export function published(survey, value, cohort) {
+/** All responses of a survey, each as the cells that it names. */
+export function responsesOf({ encoding, mechanism }) {
+  const cells = [...Array(encoding.cells).keys()];
+  if (!mechanism.bits) return cells.map((cell) => [cell]);
+  const sets = Array.from({ length: 2 ** cells.length }, (_, bits) => cells.filter((cell) => (bits >> cell) & 1));
+  return sets.filter((set) => !mechanism.size || set.length === mechanism.size);
+}
+
+/** P(the permanent response names these cells | an answer that occupies those), from the stated thresholds. */
+function first({ encoding, mechanism }, named, occupied) {
+  const { keep, other, flip, clear, inside } = mechanism.thresholds;
+  const span = 2n ** BigInt(mechanism.width);
+  if (keep) return [occupied.includes(named[0]) ? keep : other, span];
+  if (flip) return bits(encoding.cells, named, occupied, flip, clear ?? flip, span);
+  const holds = named.includes(occupied[0]);
+  return [holds ? inside : span - inside, span * choose(encoding.cells - 1, mechanism.size - (holds ? 1 : 0))];
+}
+
+/** P(a report names these cells | the permanent response names those). */
+export function second({ encoding, mechanism }, named, given) {
+  const { report_keep: keep, report_other: other, report_flip: flip } = mechanism.thresholds;
+  const span = 2n ** BigInt(mechanism.width);
+  const equal = String(named) === String(given);
+  if (!mechanism.refresh) return [equal ? 1n : 0n, 1n];
+  if (other) return [equal ? keep : other, span];
+  if (flip) return bits(encoding.cells, named, given, flip, flip, span);
+  const sets = choose(encoding.cells, mechanism.size);
+  return [(equal ? keep * sets : 0n) + span - keep, span * sets];
+}
+
+function bits(cells, named, occupied, flip, clear, span) {
+  let chance = [1n, 1n];
+  for (let cell = 0; cell < cells; cell++) {
+    const wrong = occupied.includes(cell) ? clear : flip;
+    chance = times(chance, [named.includes(cell) === occupied.includes(cell) ? span - wrong : wrong, span]);
+  }
+  return chance;
+}
+
+/** What the law of so many reports of an answer must be, written a second time: over all paths, from `first` and `second`. */
+export function published(survey, value, cohort, reports = 1) {
   const { encoding, mechanism, digest } = survey;
   const { cells, cohorts } = encoding;
-  const { keep, other, flip, clear = flip, inside } = mechanism.thresholds;
-  const span = 2n ** BigInt(mechanism.width);
-  const occupied = encoding.encode(cohort, value);
+  const occupied = encoding.occupy(cohort, value);
   const bytes = (number, size) => Array.from({ length: size }, (_, i) => Math.floor(number / 256 ** i) % 256);
   const size = (count) => [0, 1, 2, 3].find((n) => count <= 256 ** n);
+  const responses = responsesOf(survey);
+  const wires = responses.map((named) => {
+    const number = mechanism.bits ? named.reduce((sum, cell) => sum + 2 ** cell, 0) : named[0];
+    const payload = bytes(number, mechanism.bits ? Math.ceil(cells / 8) : size(cells));
+    return `01${digest.slice(0, 16)}${hex([...bytes(cohort, size(cohorts)), ...payload])}`;
+  });
   const law = new Map();
-  for (let response = 0; response < (keep ? cells : 2 ** cells); response++) {
-    const named = [...Array(cells).keys()].filter((cell) => (response >> cell) & 1);
-    let chance = [1n, 1n];
-    if (keep) chance = [occupied.includes(response) ? keep : other, span];
-    else if (inside) {
-      if (named.length !== mechanism.size) continue;
-      const holds = named.includes(occupied[0]);
-      chance = [holds ? inside : span - inside, span * choose(cells - 1, mechanism.size - (holds ? 1 : 0))];
-    } else
-      for (let cell = 0; cell < cells; cell++) {
-        const wrong = occupied.includes(cell) ? clear : flip;
-        chance = times(chance, [named.includes(cell) === occupied.includes(cell) ? span - wrong : wrong, span]);
-      }
-    const payload = bytes(response, keep ? size(cells) : Math.ceil(cells / 8));
-    law.set(`01${digest.slice(0, 16)}${hex([...bytes(cohort, size(cohorts)), ...payload])}`, chance);
+  for (const permanent of responses) {
+    let paths = [["", first(survey, permanent, occupied)]];
+    const steps = responses.map((named) => second(survey, named, permanent));
+    for (let i = 0; i < reports; i++)
+      paths = paths.flatMap(([sent, p]) => wires.map((wire, j) => [sent + wire, times(p, steps[j])]));
+    for (const [sent, p] of paths) if (p[0]) law.set(sent, plus(law.get(sent) ?? [0n, 1n], p));
   }
   return law;
 }
 
 /** Which promises a client breaks: length, words, law, support, ratio. */
-export function violations(survey, values, count, make = realClient, cohort = 0) {
+export function violations(survey, values, count, make = realClient, cohort = 0, reports = 1) {
+  const bound = reports === 1 ? survey.epsilonReport : survey.epsilon;
   const found = new Set();
   const laws = values.map((value) => lawOf(survey, value, cohort, count, make));
   const wires = new Set(laws.flatMap(({ law }) => [...law.keys()]));
   if (new Set([...wires].map((wire) => wire.length)).size !== 1) found.add("length");
   if (new Set(laws.flatMap(({ drawn }) => [...drawn])).size !== 1) found.add("words");
   laws.forEach(({ law, total }, i) => {
-    const stated = published(survey, values[i], cohort);
+    const stated = published(survey, values[i], cohort, reports);
     if (law.size !== stated.size || [...law].some(([wire, n]) => !stated.has(wire) || !same([n, total], stated.get(wire))))
       found.add("law");
   });
@@ -126,7 +172,7 @@ export function violations(survey, values, count, make = realClient, cohort = 0)
       for (const two of laws) {
         const [n, m] = [one.law.get(wire) ?? 0n, two.law.get(wire) ?? 0n];
         if (n && !m) found.add("support");
-        else if (n && !atMostExp([n * two.total, m * one.total], survey.epsilon)) found.add("ratio");
+        else if (n && !atMostExp([n * two.total, m * one.total], bound)) found.add("ratio");
       }
   return found;
 }

@@ -1,11 +1,11 @@
-/** The law of the bytes: every word of 5 to 12 bits is played, and at 64 bits every threshold is walked. */
+/** The law of the bytes: every word of 2 to 12 bits is played, and at 64 bits every threshold is walked. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Client } from "../src/node.js";
 import { readEpsilon } from "../src/odds.js";
-import { atMostExp, lineOf, published, realClient, violations } from "./law.js";
+import { atMostExp, lawOf, lineOf, published, realClient, responsesOf, second, violations } from "./law.js";
 import { smallBits, smallHadamard, smallHashed, smallKrr, smallPermuted, smallPlane, smallSets } from "./small.js";
 import { hex, scripted, surveys, unhex } from "./vectors.js";
 
@@ -25,6 +25,10 @@ const CASES = {
   "subset 1 of 3, 6 bits": [smallSets(3, 1, "1", 6), upTo(3), 2],
   "krappor of 2, 6 bits": [smallBits(2, "1", 6, false), upTo(2), 2],
   "oue of 2, 6 bits": [smallBits(2, "1", 6, true), upTo(2), 2],
+  "warner again, 6 bits": [smallKrr(2, ["2", "1"], 6), upTo(2), 2],
+  "krr of 3 again, 5 bits": [smallKrr(3, ["2", "1"], 5), upTo(3), 2],
+  "hadamard again, 5 bits": [smallHadamard(2, 1, ["2", "1"], 5), upTo(2), 2],
+  "orr, open again, cohort 1 of 3, 5 bits": [smallHashed(3, 3, 1, ["2", "0.5"], 5), ["a", "b", 7], 2, 1],
 };
 
 for (const [title, [survey, values, count, cohort = 0]] of Object.entries(CASES))
@@ -41,6 +45,37 @@ for (const [title, survey, values, cohort] of [
   test(`the law of the bytes is the published channel: ${title}`, () => {
     assert.deepEqual(violations(survey, values, 3, lineOf(cohort), cohort), new Set());
   });
+
+// [survey, answers, words of one report, and of two that share their permanent response]
+const AGAIN = {
+  "warner, 5 bits": [smallKrr(2, ["2", "1"], 5), upTo(2), 2, 3],
+  "krr of 3, 5 bits": [smallKrr(3, ["2", "1"], 5), upTo(3), 2, 3],
+  "hadamard, 5 bits": [smallHadamard(2, 1, ["2", "1"], 5), upTo(2), 2, 3],
+  "fano plane, 5 bits": [smallPlane(7, 2, 3, ["2", "1"], 5), [0, 3, 6], 2, 3],
+  "krappor of 2, 2 bits": [smallBits(2, ["3", "2"], 2, false), upTo(2), 4, 6],
+  "oue of 2, 2 bits": [smallBits(2, ["3", "1"], 2, true), upTo(2), 4, 6],
+  "subset 1 of 3, 2 bits": [smallSets(3, 1, ["2", "1"], 2), upTo(3), 4, 6],
+};
+
+for (const [title, [survey, values, one, two]] of Object.entries(AGAIN))
+  test(`two stages: one report is the composed channel, two of an answer keep the lifetime's promise: ${title}`, () => {
+    assert.ok(survey.mechanism.refresh);
+    assert.deepEqual(violations(survey, values, one, lineOf(0)), new Set());
+    assert.deepEqual(violations(survey, values, two, lineOf(0, 2), 0, 2), new Set());
+  });
+
+test("the second stage of sets, from every set to every set", () => {
+  const survey = smallSets(4, 2, ["2", "1"], 5);
+  for (const given of responsesOf(survey)) {
+    const make = (_, entropy) => ({ report: () => ({ pack: () => survey.mechanism.refresh(given, entropy).sort() }) });
+    const { law, total } = lawOf(survey, 0, 0, 3, make);
+    assert.equal(law.size, 6);
+    for (const named of responsesOf(survey)) {
+      const [n, m] = second(survey, named, given);
+      assert.equal(law.get(hex(named)) * m, n * total);
+    }
+  }
+});
 
 test("the published law is a law, and the cells of the golden surveys have it too", () => {
   for (const [survey, values] of Object.values(CASES))
@@ -65,7 +100,7 @@ for (const title of ["warner", "krr", "krr, counted", "orr, open", "orr, closed"
     const survey = surveys[title];
     const { keep, other } = survey.mechanism.thresholds;
     const value = { warner: "yes", krr: "apple", "orr, open": "a", hadamard: "c", projective: "b" }[title] ?? 5;
-    const truth = survey.encoding.encode(0, value);
+    const truth = survey.encoding.occupy(0, value);
     const others = upTo(survey.encoding.cells).filter((cell) => !truth.includes(cell));
     let word = 0n;
     for (const [cells, weight] of [[truth, keep], [others, other]])
@@ -88,7 +123,7 @@ for (const title of ["krappor", "oue", "orappor, open"])
     const survey = surveys[title];
     const { flip, clear = flip } = survey.mechanism.thresholds;
     const { cells } = survey.encoding;
-    const truth = survey.encoding.encode(0, "a");
+    const truth = survey.encoding.occupy(0, "a");
     const bit = (payload, cell) => (payload[cell >> 3] >> (cell & 7)) & 1;
     for (let cell = 0; cell < cells; cell++) {
       const threshold = truth.includes(cell) ? clear : flip;
@@ -106,6 +141,100 @@ for (const title of ["krappor", "oue", "orappor, open"])
     if (title === "oue") assert.ok(atMostExp([(span - clear) * (span - flip), clear * flip], survey.epsilon));
     else assert.ok(atMostExp([(span - flip) ** b, flip ** b], survey.epsilon));
   });
+
+/** The weights of one report's true and other cells through both stages, over 2**128. */
+const composed = (high, low, span, parts, again) =>
+  [high, low].map((weight) => weight * (span - BigInt(parts) * again) + span * again);
+
+for (const title of ["warner, again", "krr, again", "krr, counted again", "orr, open again", "hadamard, again", "projective, again"])
+  test(`at 64 bits a memoised answer keeps its permanent cell, and fresh words move it: ${title}`, () => {
+    const survey = surveys[title];
+    const { keep, other, report_keep: kept, report_other: again } = survey.mechanism.thresholds;
+    const { cells } = survey.encoding;
+    const value = { "warner, again": "yes", "krr, again": "apple", "orr, open again": "a", "hadamard, again": "c" }[title] ?? 5;
+    let word = 0n;
+    const entropy = { width: 64, word: () => word };
+    const client = new Client(survey, { entropy });
+    const send = (next) => {
+      word = next;
+      return number(client.report(value).payload);
+    };
+    const permanent = send(0n);
+    for (const stays of [0n, 1n, kept / 2n, kept - 1n]) assert.equal(send(stays), permanent);
+    let at = kept;
+    for (const cell of upTo(cells).filter((other) => other !== permanent)) {
+      for (const inside of [at, at + again / 2n, at + again - 1n]) assert.equal(send(inside), cell);
+      at += again;
+    }
+    const span = 2n ** 64n;
+    assert.equal(at, span);
+    assert.ok(atMostExp(composed(keep, other, span, cells, again), survey.epsilonReport));
+    assert.ok(!atMostExp(composed(keep, other, span, cells, again - 1n), survey.epsilonReport));
+  });
+
+for (const title of ["krappor, again", "oue, again", "orappor, closed again"])
+  test(`at 64 bits every permanent bit has its own fresh word: ${title}`, () => {
+    const survey = surveys[title];
+    const { flip, clear, report_flip: again } = survey.mechanism.thresholds;
+    const { cells, hashes } = survey.encoding;
+    let words = [];
+    const entropy = { width: 64, word: () => words.shift() ?? 0n };
+    const client = new Client(survey, { entropy });
+    const send = (next) => {
+      words = next;
+      const { payload } = client.report(title === "krappor, again" ? "b" : 5);
+      assert.equal(words.length, 0);
+      return upTo(cells).map((cell) => (payload[cell >> 3] >> (cell & 7)) & 1);
+    };
+    const last = 2n ** 64n - 1n;
+    const permanent = send(Array(cells).fill(last));
+    for (let cell = 0; cell < cells; cell++)
+      for (const [word, flipped] of [[0n, 1], [again - 1n, 1], [again, 0], [last, 0]])
+        for (const rest of [0n, last])
+          assert.deepEqual(
+            send(upTo(cells).map((place) => (place === cell ? word : rest))),
+            permanent.map((bit, place) => bit ^ (place === cell ? flipped : rest ? 0 : 1)),
+          );
+    const span = 2n ** 64n;
+    const ratio = (weight) => {
+      const [high, low] = composed(span - flip, flip, span, 2, weight);
+      const shared = clear ? 1n : BigInt(Math.min(2 * hashes, cells));
+      return [high ** shared, low ** shared];
+    };
+    assert.ok(atMostExp(ratio(again), survey.epsilonReport));
+    assert.ok(!atMostExp(ratio(again - 1n), survey.epsilonReport));
+  });
+
+test("at 64 bits a permanent set is sent below its threshold, and any set from there on", () => {
+  const survey = surveys["subset, again"];
+  const { inside, report_keep: kept } = survey.mechanism.thresholds;
+  const script = [];
+  const client = new Client(survey, { entropy: { width: 64, word: () => script.shift() ?? 0n } });
+  const send = (...words) => {
+    script.push(...words);
+    const [payload] = client.report("c").payload;
+    assert.equal(script.length, 0);
+    return payload;
+  };
+  const permanent = send(0n, 0n, 0n);
+  const drawn = new Set();
+  for (const [word, stays] of [[0n, true], [kept - 1n, true], [kept, false], [2n ** 64n - 1n, false]])
+    for (const one of upTo(5))
+      for (const two of upTo(4)) {
+        const sent = send(word, BigInt(one), BigInt(two));
+        if (stays) assert.equal(sent, permanent);
+        else drawn.add(sent);
+      }
+  assert.equal(drawn.size, 10, "every pair of five");
+  // P(a set holds the true cell) is 2/5 + (inside - 2/5) kept, all over 2**64.
+  const span = 2n ** 64n;
+  const odds = (stays) => {
+    const holds = 2n * span * span + stays * (5n * inside - 2n * span);
+    return [holds * 3n, (5n * span * span - holds) * 2n];
+  };
+  assert.ok(atMostExp(odds(kept), survey.epsilonReport));
+  assert.ok(!atMostExp(odds(kept + 1n), survey.epsilonReport));
+});
 
 test("at 64 bits a set holds the true cell below its threshold and not from there on", () => {
   const survey = surveys.subset;

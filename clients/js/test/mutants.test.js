@@ -6,10 +6,9 @@ import { test } from "node:test";
 import { Client } from "../src/node.js";
 import { bitflip, krr, subset } from "../src/mechanisms.js";
 import { uniformBelow } from "../src/noise.js";
-import { readEpsilon } from "../src/odds.js";
 import { reportOf } from "../src/report.js";
 import { lineOf, realClient, violations } from "./law.js";
-import { smallBits, smallHadamard, smallHashed, smallKrr, smallPlane, smallSets } from "./small.js";
+import { smallBits, smallHadamard, smallHashed, smallKrr, smallPlane, smallSets, stages } from "./small.js";
 
 /** The real client on the same survey with another randomiser behind it; for sets, its line that makes the report. */
 const with_ = (change) => (survey, entropy) =>
@@ -36,8 +35,8 @@ const ROWS = smallHadamard(5, 2, "2", 10);
 const OPEN = smallHashed(4, 3, 1, "1", 8);
 
 const wrongCohort = (survey, entropy) => {
-  const { encode, cohorts } = survey.encoding;
-  return realClient({ ...survey, encoding: { ...survey.encoding, encode: (c, v) => encode((c + 1) % cohorts, v) } }, entropy);
+  const { occupy, cohorts } = survey.encoding;
+  return realClient({ ...survey, encoding: { ...survey.encoding, occupy: (c, v) => occupy((c + 1) % cohorts, v) } }, entropy);
 };
 
 const shortPayload = (survey, entropy) => {
@@ -67,7 +66,7 @@ const MUTANTS = {
     randomizing((truth, entropy, { flip, cells }) => bits(draw(entropy, cells).map((word) => word < flip), truth)),
     ["law", "ratio"],
   ],
-  "epsilon for each bit": [BITS, [0, 1], 2, with_(() => bitflip(readEpsilon("1"), 2, 1, false, 5)), ["law", "ratio"]],
+  "epsilon for each bit": [BITS, [0, 1], 2, with_(() => stages(bitflip, "2", 5, 2, 1)), ["law", "ratio"]],
   "off-by-one cell": [
     KRR, upTo(4), 1,
     randomizing(([truth], entropy, { keep, other }) => {
@@ -109,7 +108,7 @@ const MUTANTS = {
     },
     ["words"],
   ],
-  "twice the budget": [KRR, upTo(4), 1, with_(() => krr(readEpsilon("2"), 4, 1, 8)), ["law", "ratio"]],
+  "twice the budget": [KRR, upTo(4), 1, with_(() => stages(krr, "2", 8, 4, 1)), ["law", "ratio"]],
   "a design that steps over one true cell": [
     PLANE, upTo(7), 1,
     randomizing((truth, entropy, { keep, other }) => {
@@ -149,10 +148,84 @@ const MUTANTS = {
     }),
     ["law", "support"],
   ],
-  "a set at more budget": [SETS, [0, 4], 3, with_(() => subset(readEpsilon("1.5"), 5, 2, 5)), ["law", "ratio"]],
+  "a set at more budget": [SETS, [0, 4], 3, with_(() => stages(subset, "1.5", 5, 5, 1, 2)), ["law", "ratio"]],
   "wrong cohort": [OPEN, [..."abcdefgh"], 1, wrongCohort, ["law"]],
   "length depends on the response": [KRR, upTo(4), 1, shortPayload, ["law", "length"]],
 };
+
+const TWICE = smallKrr(3, ["2", "1"], 5);
+const BITS_TWICE = smallBits(2, ["3", "1"], 3, false);
+const SETS_TWICE = smallSets(3, 1, ["2", "1"], 3);
+const PAIR = smallKrr(3, ["1.5", "1"], 4);
+
+/** The lines that make reports, with other stages. */
+const lines = (change, reports = 1) => (survey, entropy) =>
+  lineOf(0, reports)({ ...survey, mechanism: { ...survey.mechanism, ...change(survey.mechanism, survey) } }, entropy);
+
+/** Two reports of an answer, each by itself. */
+const alone = (survey, entropy) => {
+  const line = lineOf(0)(survey, entropy);
+  return { report: (value) => ({ pack: () => Buffer.concat([line.report(value).pack(), line.report(value).pack()]) }) };
+};
+
+// [survey, answers, words, client, how many reports of an answer, what it breaks]
+const AGAIN = {
+  "second stage forgotten": [TWICE, upTo(3), 1, with_(() => ({ refresh: undefined })), 1, ["law", "ratio"]],
+  "thresholds of the first stage in the second": [
+    TWICE, upTo(3), 2,
+    lines(({ randomize }) => ({ refresh: randomize })),
+    1, ["law", "ratio"],
+  ],
+  "second stage of the truth": [
+    TWICE, upTo(3), 2,
+    lines(({ randomize, refresh }) => ({ randomize: (truth, entropy) => (randomize(truth, entropy), truth), refresh })),
+    1, ["law", "ratio"],
+  ],
+  "more noise than the survey says": [
+    TWICE, upTo(3), 2,
+    lines(() => ({ refresh: stages(krr, ["2", "0.8"], 5, 3, 1).refresh })),
+    1, ["law"],
+  ],
+  "one fresh word for all bits": [
+    BITS_TWICE, upTo(2), 3,
+    lines(({ thresholds }, { encoding }) => ({
+      refresh: (given, entropy) => bits(Array(encoding.cells).fill(entropy.word() < thresholds.report_flip), given),
+    })),
+    1, ["law"],
+  ],
+  "a set that is replaced by another one only": [
+    SETS_TWICE, upTo(3), 4,
+    lines(({ thresholds }, { encoding }) => ({
+      refresh([given], entropy) {
+        const stays = entropy.word() < thresholds.report_keep;
+        const other = uniformBelow(entropy, encoding.cells - 1);
+        return [stays ? given : other + (other >= given)];
+      },
+    })),
+    1, ["law"],
+  ],
+  "permanent response redrawn": [PAIR, upTo(3), 4, alone, 2, ["law", "ratio"]],
+  "second stage drawn once": [
+    PAIR, upTo(3), 2,
+    (survey, entropy) => {
+      const line = lineOf(0)(survey, entropy);
+      return {
+        report(value) {
+          const sent = line.report(value).pack();
+          return { pack: () => Buffer.concat([sent, sent]) };
+        },
+      };
+    },
+    2, ["law"],
+  ],
+};
+
+for (const [title, [survey, values, count, make, reports, broken]] of Object.entries(AGAIN))
+  test(`caught: ${title}`, () => {
+    const found = violations(survey, values, count, make, 0, reports);
+    found.delete("support");
+    assert.deepEqual([...found].sort(), broken);
+  });
 
 for (const [title, [survey, values, count, make, broken]] of Object.entries(MUTANTS))
   test(`caught: ${title}`, () => {

@@ -29,8 +29,9 @@ test("the minified client gives the golden reports too", () => {
     const client = new minified.Client(texts[survey], { memoize: false, entropy: scripted(words) });
     assert.equal(hex(client.report(symbolOf(symbol)).pack()), report);
   }
-  for (const { survey, secret, cohort, symbol, report } of rows("permanent")) {
-    const client = new minified.Client(texts[survey], { storage: device(surveys[survey], secret, cohort) });
+  for (const { survey, secret, cohort, symbol, report, words = [] } of rows("permanent")) {
+    const options = { storage: device(surveys[survey], secret, cohort), entropy: scripted(words) };
+    const client = new minified.Client(texts[survey], options);
     assert.equal(hex(client.report(symbolOf(symbol)).pack()), report);
   }
   assert.throws(() => new minified.Client("{}"), { name: "SurveyError" });
@@ -90,12 +91,12 @@ test("the types accept how it is used, and refuse how it is not", () => {
   const shown = blocks.map(([, , code]) => `{\n${code.replace(/^import.*$/m, "")}\n}`);
   const head = 'import { Client, DeniableError, readSurvey } from "deniable-client";\nimport { unpack } from "deniable-client/unpack";\n';
   const use = `const survey = readSurvey("{}");\n${shown.join("\n")}
-    const client = new Client(survey, { hardCap: 3, memoize: false });
+    const client = new Client(survey, { cap: 2, hardCap: 3, memoize: false });
     const { cells } = unpack(survey, client.report(new Uint8Array(2)).pack());
-    const told: number = (await client.send(7n)).refused.length + cells.length + client.status().total;
+    const told: number = (await client.send(7n)).refused.length + cells.length + client.status().total + client.status().spent + Number(survey.epsilonReport);
     try { client.report("x"); } catch (problem) { if (problem instanceof DeniableError && problem.name === "BudgetError") throw told; }`;
   assert.deepEqual(complaints(head + use), []);
-  for (const wrong of ["new Client()", "new Client('x', { memoise: true })", "new Client('x').report(null)", "new Client('x').status().spent"])
+  for (const wrong of ["new Client()", "new Client('x', { memoise: true })", "new Client('x').report(null)", "new Client('x').status().left"])
     assert.equal(complaints(`${head}${wrong}; unpack; DeniableError; readSurvey;`).length, 1, wrong);
 });
 

@@ -1,53 +1,58 @@
 /** Surveys of a few cells with words of a few bits, which no survey file may have: for enumeration. */
 
 import { closed } from "../src/alphabet.js";
+import { upTo } from "../src/bytes.js";
 import { direct, hadamard, projective, seeded } from "../src/encodings.js";
 import { bitflip, krr, subset } from "../src/mechanisms.js";
 import { readEpsilon } from "../src/odds.js";
 
-const listed = (size) => closed({ symbols: [...Array(size).keys()] });
 const SEED = "000102030405060708090a0b0c0d0e0f";
+
+/** The randomiser alone; `epsilon` is one epsilon, or a list of those of the lifetime and of one report. */
+export function stages(make, epsilon, width, ...rest) {
+  const [whole, one] = [epsilon].flat();
+  return { width, ...make(readEpsilon(whole), one && readEpsilon(one), 2n ** BigInt(width), ...rest) };
+}
 
 const whole = (encoding, mechanism, epsilon, symbols) => ({
   name: "",
   digest: "ab".repeat(32),
-  epsilon,
+  epsilon: [epsilon].flat()[0],
+  epsilonReport: [epsilon].flat().at(-1),
   encoding: { cohorts: 1, ...encoding },
   mechanism,
   symbols,
 });
 
+/** The maker of an encoding on a closed alphabet of so many symbols. */
+const listed = (maker, size, fields = {}) => maker(fields, size, closed({ symbols: upTo(size) }).find);
+
 export const smallKrr = (size, epsilon, width) =>
-  whole(direct({}, listed(size)), krr(readEpsilon(epsilon), size, 1, width), epsilon, size);
+  whole(listed(direct, size), stages(krr, epsilon, width, size, 1), epsilon, size);
 
 export const smallBits = (size, epsilon, width, optimized) =>
-  whole(direct({}, listed(size)), bitflip(readEpsilon(epsilon), size, 2, optimized, width), epsilon, size);
+  whole(listed(direct, size), stages(bitflip, epsilon, width, size, 1, 0, optimized), epsilon, size);
 
 export const smallSets = (size, w, epsilon, width) =>
-  whole(direct({}, listed(size)), subset(readEpsilon(epsilon), size, w, width), epsilon, size);
+  whole(listed(direct, size), stages(subset, epsilon, width, size, 1, w), epsilon, size);
 
-export const smallHadamard = (size, blocks, epsilon, width) => {
-  const encoding = hadamard({ blocks }, listed(size));
-  return whole(encoding, krr(readEpsilon(epsilon), encoding.cells, encoding.hashes, width), epsilon, size);
-};
+const smallDesign = (encoding, epsilon, width, size) =>
+  whole(encoding, stages(krr, epsilon, width, encoding.cells, encoding.hashes), epsilon, size);
 
-export const smallPlane = (size, order, dimension, epsilon, width) => {
-  const encoding = projective({ order, dimension }, listed(size));
-  return whole(encoding, krr(readEpsilon(epsilon), encoding.cells, encoding.hashes, width), epsilon, size);
-};
+export const smallHadamard = (size, blocks, epsilon, width) =>
+  smallDesign(listed(hadamard, size, { blocks }), epsilon, width, size);
 
-export const smallHashed = (cells, cohorts, hashes, epsilon, width) => {
-  const encoding = seeded({ kind: "hashed", cells, cohorts, hashes, seed: SEED }, { size: 0 });
-  return whole(encoding, channel(cells, hashes, epsilon, width), epsilon, 0);
-};
+export const smallPlane = (size, order, dimension, epsilon, width) =>
+  smallDesign(listed(projective, size, { order, dimension }), epsilon, width, size);
+
+export const smallHashed = (cells, cohorts, hashes, epsilon, width) =>
+  whole(seeded({ kind: "hashed", cells, cohorts, hashes, seed: SEED }, 0), channel(cells, hashes, epsilon, width), epsilon, 0);
 
 export const smallPermuted = (size, cells, cohorts, hashes, epsilon, width) => {
-  const encoding = seeded({ kind: "permuted", cells, cohorts, hashes, seed: SEED }, listed(size));
+  const encoding = listed(seeded, size, { kind: "permuted", cells, cohorts, hashes, seed: SEED });
   return whole(encoding, channel(cells, hashes, epsilon, width), epsilon, size);
 };
 
 /** O-RR with one hash; with more, bits that share epsilon. */
 const channel = (cells, hashes, epsilon, width) =>
-  hashes === 1
-    ? krr(readEpsilon(epsilon), cells, 1, width)
-    : bitflip(readEpsilon(epsilon), cells, Math.min(2 * hashes, cells), false, width);
+  stages(hashes === 1 ? krr : bitflip, epsilon, width, cells, hashes);

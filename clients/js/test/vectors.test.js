@@ -9,9 +9,9 @@ import { seeded } from "../src/encodings.js";
 import { fingerprint, permute } from "../src/hashing.js";
 import { Client, readSurvey } from "../src/node.js";
 import { bitflip, krr } from "../src/mechanisms.js";
-import { readEpsilon } from "../src/odds.js";
 import { unpack } from "../src/unpack.js";
-import { chained, device, hex, rows, scripted, surveys, symbolOf, texts, unhex } from "./vectors.js";
+import { stages } from "./small.js";
+import { device, hex, rows, scripted, surveys, symbolOf, texts, unhex } from "./vectors.js";
 
 test("symbols", () => {
   for (const { given, canonical, bytes } of rows("symbols")) {
@@ -27,15 +27,16 @@ test("fingerprints", () => {
 
 test("hashed cells", () => {
   for (const { occupied, symbol, ...fields } of rows("hashed_cells")) {
-    const { encode } = seeded({ kind: "hashed", ...fields }, { size: 0 });
-    occupied.forEach((cells, cohort) => assert.deepEqual(encode(cohort, symbolOf(symbol)), cells));
+    const { occupy } = seeded({ kind: "hashed", ...fields }, 0);
+    occupied.forEach((cells, cohort) => assert.deepEqual(occupy(cohort, symbolOf(symbol)), cells));
   }
 });
 
 test("permuted cells", () => {
   for (const { occupied, symbols, ...fields } of rows("permuted_cells")) {
-    const { encode } = seeded({ kind: "permuted", ...fields }, closed({ symbols: [...Array(symbols).keys()] }));
-    occupied.forEach((answers, cohort) => answers.forEach((cells, x) => assert.deepEqual(encode(cohort, x), cells)));
+    const { find } = closed({ symbols: [...Array(symbols).keys()] });
+    const { occupy } = seeded({ kind: "permuted", ...fields }, symbols, find);
+    occupied.forEach((answers, cohort) => answers.forEach((cells, x) => assert.deepEqual(occupy(cohort, x), cells)));
   }
 });
 
@@ -49,9 +50,10 @@ test("permutations", () => {
 
 test("thresholds", () => {
   for (const { kind, epsilon, cells, distance, ...expected } of rows("thresholds")) {
-    const ratio = readEpsilon(epsilon);
-    const { thresholds } = kind === "krr" ? krr(ratio, cells) : bitflip(ratio, cells, distance);
-    assert.deepEqual(Object.fromEntries(Object.entries(thresholds).map(([name, n]) => [name, String(n)])), expected);
+    // Half of the bits that two answers may differ in: three hashes differ in all five.
+    const hashes = { 2: 1, 4: 2, 5: 3 }[distance ?? 2];
+    const { thresholds } = stages(kind === "krr" ? krr : bitflip, epsilon, 64, cells, hashes);
+    assert.deepEqual(Object.fromEntries(Object.entries(thresholds).flatMap(([name, n]) => (n === undefined ? [] : [[name, String(n)]]))), expected);
   }
 });
 
@@ -63,11 +65,10 @@ test("surveys, as text and as the object in it", () => {
   }
 });
 
-test("surveys with a second stage are refused, and never answered with the first alone", () => {
-  const { mechanism, ...fields } = JSON.parse(texts.krr);
-  const twice = { ...fields, mechanism: { ...mechanism, epsilon_report: "0.05", report_keep: "1", report_other: "1" } };
-  for (const text of [JSON.stringify(twice), ...chained.map((row) => row.text)])
-    assert.throws(() => readSurvey(text), /^SurveyError: survey must say /);
+test("both epsilons of a survey, and its second stage or none", () => {
+  assert.deepEqual([surveys.krr.epsilon, surveys.krr.epsilonReport, surveys.krr.mechanism.refresh], ["0.1", "0.1", undefined]);
+  const twice = surveys["krappor, again"];
+  assert.deepEqual([twice.epsilon, twice.epsilonReport, typeof twice.mechanism.refresh], ["2.5", "1/3", "function"]);
 });
 
 test("reports from given words", () => {
@@ -83,10 +84,13 @@ test("reports from given words", () => {
 });
 
 test("permanent reports", () => {
-  for (const { survey, secret, cohort, symbol, report } of rows("permanent")) {
-    const client = new Client(texts[survey], { storage: device(surveys[survey], secret, cohort) });
+  for (const { survey, secret, cohort, symbol, report, words = [] } of rows("permanent")) {
+    // Each report of a chain draws fresh words for its second stage, and those alone.
+    const entropy = scripted([...words, ...words]);
+    const client = new Client(texts[survey], { storage: device(surveys[survey], secret, cohort), entropy });
     assert.equal(hex(client.report(symbolOf(symbol)).pack()), report);
     assert.equal(hex(client.report(symbolOf(symbol)).pack()), report);
+    assert.equal(entropy.left(), 0);
   }
 });
 
@@ -112,11 +116,14 @@ test("bad reports", () => {
 // sentences than Python's; those that matter most are its own.
 const SENTENCES = [
   [/^survey must be JSON text: |got 'NaN'/, /^survey must be JSON of a survey: /],
-  [/^symbols must number|^symbols must be distinct|^other must be/, /^symbols must be 2 to 2\*\*24 distinct ones and hold other, got \d+$/],
+  [/^symbols must number|^symbols must be distinct/, /^symbols must be 2 to 2\*\*24 distinct ones, got \d+$/],
+  [/^symbols must be text, integers or tagged bytes/, /^symbol must be well-formed text, an exact integer or bytes$|^survey must /],
+  [/^epsilon_report must be below/, /^epsilon must fit its words, and epsilon_report be less$/],
+  [/^epsilon_report must be spelled/, /^epsilon must be 1e-9 to 64 in canonical text, got 0.50$/],
   [/^epsilon must be (?!realisable)|carries no information/, /^epsilon must be 1e-9 to 64 in canonical text, got /],
   [/^threshold '(flip|clear)'/, /^survey (must say|parts must fit) /],
   [/^threshold|realisable|must not have the field '(colour|delta|seed)'|^format|^width|'1e999'/, /^survey must say .* there, got /],
-  [/altered after it was made|must have the field 'digest'/, /^digest must be [\da-f]{64}, got .*; the survey was altered$/],
+  [/altered after it was made|must have the field 'digest'|^other must be/, /^survey must say .* there, got /],
   [/at least|at most \d|prime|encoding of|encoding must|block design|subset sel|seed must/, /^survey (parts must fit their limits and each other, got|must say) /],
 ];
 
@@ -197,6 +204,24 @@ test("a survey whose digest was made anew still needs the right thresholds, and 
   const open = JSON.parse(texts["orappor, open"]);
   for (const change of [{ cohorts: 1.5 }, { hashes: 1.5 }, { hashes: 65 }, { cohorts: "8" }, { seed: "00" }])
     assert.throws(() => readSurvey(forge({ ...open, encoding: { ...open.encoding, ...change } })), { name: "SurveyError" });
+  // Optimised flips of one hash spend epsilon; of two, twice as much, whatever the thresholds say.
+  const { flip } = stages(bitflip, "2", 64, 12, 1, 0, true).thresholds;
+  const optimised = { ...open.mechanism, flip: String(flip), clear: String(2n ** 63n) };
+  assert.throws(() => readSurvey(forge({ ...open, mechanism: optimised })), /^SurveyError: survey parts must fit/);
+  const once = { ...open, encoding: { ...open.encoding, hashes: 1 }, mechanism: optimised };
+  assert.equal(readSurvey(forge(once)).mechanism.thresholds.flip, flip);
+  // A second stage that is none, or that is stated without being one.
+  for (const epsilon_report of ["", 0, null, false, "0.1", "0.2", ["0.05"]])
+    assert.throws(() => readSurvey(edited("mechanism", { epsilon_report })), { name: "SurveyError" });
+  const again = JSON.parse(texts["krr, again"]);
+  const { report_keep, report_other } = again.mechanism;
+  for (const change of [
+    { report_keep: String(BigInt(report_keep) + 4n), report_other: String(BigInt(report_other) - 1n) },
+    { report_keep: "18446744073709551616", report_other: "0" },
+    { epsilon_report: "2" },
+    { epsilon_report: undefined },
+  ])
+    assert.throws(() => readSurvey(forge({ ...again, mechanism: { ...again.mechanism, ...change } })), { name: "SurveyError" });
   const plane = JSON.parse(texts.projective);
   for (const change of [{ order: 4, cells: 21 }, { order: 9, cells: 91 }])
     assert.throws(() => readSurvey(forge({ ...plane, encoding: { ...plane.encoding, ...change } })), /^SurveyError: survey parts must fit/);

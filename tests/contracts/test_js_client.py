@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import deniable as dn
+from deniable.audit import Certificate, Command, audit
 from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, BitFlip, Chain, Subset
 from deniable.noise import Entropy
@@ -187,3 +188,48 @@ def test_a_survey_that_python_refuses_is_refused(field: str) -> None:
         dn.Survey.from_fields(fields)
     (answer,) = answers([{"survey": json.dumps(fields), "symbol": 0, "words": ["0", "0"]}])
     assert answer["error"] == "SurveyError"
+
+
+AUDITED = {
+    "krr": dn.krr(symbols=10, epsilon=1),
+    "krr, again": dn.krr(symbols=["no", "yes", 7], epsilon=2, epsilon_report=1),
+    "krappor": dn.krappor(symbols=16, epsilon="2.2"),
+    "oue, again": dn.oue(symbols=8, epsilon=3, epsilon_report=1),
+    "subset, again": dn.subset(symbols=6, epsilon=3, epsilon_report=1, size=2),
+    "orappor, again": dn.orappor(epsilon=3, epsilon_report=1, cells=6, cohorts=3, hashes=2, seed=bytes(16)),
+    "almost once": dn.warner(epsilon=2, epsilon_report="1.9"),
+}
+
+
+def audited(name: str, tmp_path: Path, *form: str, trials: int) -> Certificate:
+    """From outside, as anyone's client. An honest one is accused with probability 1e-7 at most."""
+    path = tmp_path / "survey.json"
+    AUDITED[name].save(path)
+    command = Command([node(), str(JS / "test" / "audit.js"), str(path), *form])
+    return audit(AUDITED[name], command, trials=trials, alpha=1e-7)
+
+
+@pytest.mark.parametrize("name", AUDITED)
+def test_the_minified_client_passes_the_audit(name: str, tmp_path: Path) -> None:
+    certificate = audited(name, tmp_path, "min", trials=2000)
+    assert certificate.findings == ()
+    assert certificate.verdict == "PASSED"
+
+
+@pytest.mark.parametrize(
+    ("name", "fault", "kinds"),
+    [
+        ("krr", "redraws", {"memory"}),
+        ("almost once", "redraws", {"law"}),
+        ("oue, again", "forgets", {"law"}),
+        ("krappor", "clear", {"law"}),
+    ],
+)
+def test_a_client_with_a_fault_does_not(name: str, fault: str, kinds: set[str], tmp_path: Path) -> None:
+    certificate = audited(name, tmp_path, fault, trials=4000)
+    assert certificate.verdict == "VIOLATED"
+    assert {finding.kind for finding in certificate.findings} >= kinds
+
+
+def test_the_sources_pass_as_the_minified_file_does(tmp_path: Path) -> None:
+    assert audited("krr, again", tmp_path, trials=2000).verdict == "PASSED"

@@ -167,8 +167,24 @@ class _Regression:
             found, belief = self._round(values, variances, belief, 1.0 if turn == 0 else _STEP)
             answers.append(found)
         if crowding >= 1:  # beliefs may circle where equations are short: take their middle
-            found = np.mean(answers[rounds // 2 :], axis=0)
+            found = self._or_level(np.mean(answers[rounds // 2 :], axis=0))
         return found
+
+    def _or_level(self, found: Floats) -> Floats:
+        """All candidates alike, where the reports do not prefer what was found to that.
+
+        Where equations are short a level population leaves beliefs with nothing to hold on to. One symbol apart from
+        the others would have to improve the fit by about 2 log S to be more than the largest of S accidents.
+        """
+        level = np.full(self.design.symbols, 1 / self.size)
+        if self.open:
+            level[-1] = 0.0
+        weights = cell_weights(self.tally, self.design, level)
+
+        def distance(p: Floats) -> float:
+            return float((weights * (self.u - self.design.forward(p)) ** 2).sum())
+
+        return level if distance(level) - distance(found) < 2 * float(np.log(self.size)) + 6 else found
 
     def _system(self, weights: Floats) -> "_System":
         right = self.design.adjoint(weights * self.u)

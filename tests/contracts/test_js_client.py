@@ -6,6 +6,7 @@ Node is not a Python package: `make test` sees to it, and to `npm ci` in `client
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -188,6 +189,58 @@ def test_a_survey_that_python_refuses_is_refused(field: str) -> None:
         dn.Survey.from_fields(fields)
     (answer,) = answers([{"survey": json.dumps(fields), "symbol": 0, "words": ["0", "0"]}])
     assert answer["error"] == "SurveyError"
+
+
+SIZES = [-1, 0, 1, 2, 3, 4, 5, 7, 8, 13, 16, 64, 65, 255, 2**16, 2**16 + 1, 2**20, 2**24, 2**24 + 1]
+EPSILONS = ["0.000000001", "0.5", "1/3", "1", "2", "7/3", "10", "64"]
+
+
+def forged(random: Random, good: list[dict[str, Any]]) -> str:
+    """Parts of two good surveys, with up to three fields changed: what one who wants more than epsilon would write."""
+    first, second = random.sample(good, 2)
+    fields: dict[str, Any] = first | {
+        part: dict(random.choice([first, second])[part]) for part in ("encoding", "mechanism")
+    }
+    encoding, mechanism = fields["encoding"], fields["mechanism"]
+    for _ in range(random.randrange(1, 4)):
+        change = random.randrange(6)
+        if change < 2:
+            encoding[random.choice([name for name, value in encoding.items() if isinstance(value, int)])] = (
+                random.choice(SIZES)
+            )
+        elif change == 2:
+            mechanism[random.choice(["epsilon", "epsilon_report"])] = random.choice(EPSILONS)
+        elif change == 3:
+            mechanism.pop(random.choice(["epsilon_report", "clear"]), None)
+        elif change == 4:
+            mechanism |= random.choice([{"clear": str(2**63)}, {"clear": str(2**63)}, {"size": random.choice(SIZES)}])
+        else:
+            encoding["kind"] = random.choice(["direct", "hashed", "permuted", "hadamard", "projective"])
+            mechanism["kind"] = random.choice(["krr", "bitflip", "subset"])
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def test_no_forged_survey_is_taken_that_python_refuses() -> None:
+    """The reader says what a survey must say; whoever forges one does that, digest included, and must get nowhere.
+
+    Python refuses more only where 64-bit words cannot spend 99 % of epsilon: such a survey keeps its promise.
+    """
+    random = Random("forged surveys")
+    good = [json.loads(survey(random).to_json()) for _ in range(60)]
+    texts, taken = [forged(random, good) for _ in range(1500)], []
+    for _ in range(8):
+        told = answers([{"survey": text, "symbol": 0, "words": []} for text in texts])
+        taken += [text for text, answer in zip(texts, told, strict=True) if answer["error"] != "SurveyError"]
+        hints = [re.fullmatch(r"survey must say (.*) there, got (.*)", answer["message"], re.DOTALL) for answer in told]
+        texts = [text.removesuffix(hint[2]) + hint[1] for text, hint in zip(texts, hints, strict=True) if hint]
+    refusals = []
+    for text in taken:
+        try:
+            dn.Survey.from_json(text)
+        except SurveyError as problem:
+            refusals.append(str(problem))
+    assert len(taken) - len(refusals) > 30
+    assert [text for text in refusals if " must be realisable in 64-bit words" not in text] == []
 
 
 AUDITED = {

@@ -49,9 +49,9 @@ for (const [title, survey, values, cohort] of [
 // [survey, answers, words of one report, and of two that share their permanent response]
 const AGAIN = {
   "warner, 5 bits": [smallKrr(2, ["2", "1"], 5), upTo(2), 2, 3],
-  "krr of 3, 5 bits": [smallKrr(3, ["2", "1"], 5), upTo(3), 2, 3],
-  "hadamard, 5 bits": [smallHadamard(2, 1, ["2", "1"], 5), upTo(2), 2, 3],
-  "fano plane, 5 bits": [smallPlane(7, 2, 3, ["2", "1"], 5), [0, 3, 6], 2, 3],
+  "krr of 3, 4 bits": [smallKrr(3, ["2", "1"], 4), upTo(3), 2, 3],
+  "hadamard, 4 bits": [smallHadamard(2, 1, ["2", "1"], 4), upTo(2), 2, 3],
+  "fano plane, 4 bits": [smallPlane(7, 2, 3, ["2", "1"], 4), [0, 3, 6], 2, 3],
   "krappor of 2, 2 bits": [smallBits(2, ["3", "2"], 2, false), upTo(2), 4, 6],
   "oue of 2, 2 bits": [smallBits(2, ["3", "1"], 2, true), upTo(2), 4, 6],
   "subset 1 of 3, 2 bits": [smallSets(3, 1, ["2", "1"], 2), upTo(3), 4, 6],

@@ -156,7 +156,7 @@ const MUTANTS = {
 const TWICE = smallKrr(3, ["2", "1"], 5);
 const BITS_TWICE = smallBits(2, ["3", "1"], 3, false);
 const SETS_TWICE = smallSets(3, 1, ["2", "1"], 3);
-const PAIR = smallKrr(3, ["1.5", "1"], 4);
+const PAIR = smallKrr(2, ["1.5", "1"], 3);
 
 /** The lines that make reports, with other stages. */
 const lines = (change, reports = 1) => (survey, entropy) =>
@@ -204,9 +204,9 @@ const AGAIN = {
     })),
     1, ["law"],
   ],
-  "permanent response redrawn": [PAIR, upTo(3), 4, alone, 2, ["law", "ratio"]],
+  "permanent response redrawn": [PAIR, upTo(2), 4, alone, 2, ["law", "ratio"]],
   "second stage drawn once": [
-    PAIR, upTo(3), 2,
+    PAIR, upTo(2), 2,
     (survey, entropy) => {
       const line = lineOf(0)(survey, entropy);
       return {

@@ -1,0 +1,198 @@
+"""Clients and the collector as one: what was queued is in the tally exactly once, whoever dies meanwhile.
+
+The survey's epsilon is so large that every report names its own answer, and every answer is given once: a tally shows
+each single report, 1 if it was counted, 0 if it was lost, 2 if it was counted twice.
+"""
+
+import contextlib
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.client import Refusal
+from deniable.service.sqlite import SQLiteStore
+from tests.collector import Server, serving
+from tests.contracts.test_js_client import JS, node
+
+EACH = 48
+DEVICES = 2
+SURVEY = dn.krr(symbols=[f"answer {i}" for i in range(EACH * DEVICES)], epsilon=40)
+PATH = f"/v1/surveys/{SURVEY.digest}"
+HERE = Path(__file__).parents[1]
+
+
+def answers(device: int) -> list[str]:
+    return [f"answer {i}" for i in range(EACH * device, EACH * (device + 1))]
+
+
+@contextlib.contextmanager
+def home() -> Iterator[Path]:
+    """In memory where there is such a folder: hundreds of fsyncs are not what is tested."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as made:
+        SURVEY.save(Path(made) / "survey.json")
+        yield Path(made)
+
+
+def counts(server: Server) -> list[int]:
+    tally = dn.Tally.from_bytes(server.ask("GET", f"{PATH}/tally").body)
+    return [int(count) for count in tally.counts.ravel()]
+
+
+def stay(server: Server) -> None:
+    """Start at the same port from now on, as a collector with an address does."""
+    server._command += ["--port", str(server.port)]
+
+
+def disturb(server: Server, chance: random.Random) -> None:
+    """Kill the collector, or stop it, and start it again."""
+    time.sleep(chance.uniform(0.05, 0.4))
+    if chance.random() < 0.7:
+        server.kill()
+    else:
+        assert server.stop() == 0
+    time.sleep(chance.uniform(0.0, 0.2))
+    server.start()
+
+
+def sent_by_python(place: Path, mutant: str = "") -> tuple[list[int], int, dict[str, int]]:
+    """How often each answer was counted, how many lives the devices had, and the collector's counters."""
+    for device in range(DEVICES):
+        client = dn.Client(SURVEY, state=place / f"{device}.json")
+        for answer in answers(device):
+            client.queue(answer)
+        assert len(client.outbox) == EACH
+    with serving(str(place / "store"), place) as server:
+        stay(server)
+        server.create(SURVEY, minimum=0)
+        url = f"http://127.0.0.1:{server.port}"
+        command = [sys.executable, "-m", "tests.sending", str(place / "survey.json")]
+        running = [
+            subprocess.Popen(
+                [*command, str(place / f"{device}.json"), url, str(device), *([mutant] if mutant else [])],
+                stdout=subprocess.PIPE, text=True,
+            )
+            for device in range(DEVICES)
+        ]  # fmt: skip
+        chance, restarts = random.Random("together"), 0
+        while any(device.poll() is None for device in running) and restarts < 4:
+            disturb(server, chance)
+            restarts += 1
+        told = [device.communicate(timeout=120)[0] for device in running]
+        assert [device.returncode for device in running] == [0] * DEVICES
+        assert restarts >= 2
+        counters = server.ask("GET", f"{PATH}/counters").json()["counters"]
+        return counts(server), sum(json.loads(text)["lives"] for text in told), counters
+
+
+def test_python_devices_and_the_collector_die_and_every_report_is_counted_once() -> None:
+    with home() as place:
+        found, lives, counters = sent_by_python(place)
+        assert found == [1] * (EACH * DEVICES)
+        assert lives > 5 * DEVICES
+        assert counters["accepted"] == EACH * DEVICES
+        assert counters["duplicate"] > 0, "some died after the collector had counted and before they knew"
+        for device in range(DEVICES):
+            client = dn.Client(SURVEY, state=place / f"{device}.json")
+            assert client.outbox == ()
+            assert client.ledger[SURVEY].memoised == EACH
+        store = SQLiteStore(place / "store", write=False)
+        with store.reading() as session:
+            days = {day for (day,) in session.run("SELECT day FROM ids").fetchall()}
+        today = int(time.time() // 86_400)
+        assert days <= {today - 1, today}, "ids are kept by the day that the clients said"
+        assert days
+
+
+def test_a_client_that_sends_anew_is_found_out() -> None:
+    """Mutant: the same devices, but what waits gets new ids after a restart."""
+    with home() as place:
+        found, _, _ = sent_by_python(place, "mutant")
+    assert max(found) > 1
+    assert min(found) == 1
+
+
+def test_a_javascript_device_and_the_collector_die_and_every_report_is_counted_once() -> None:
+    values, chance, deaths = answers(0), random.Random("javascript"), 0
+    arrived: set[int] = set()
+    with home() as place, serving(str(place / "store"), place) as server:
+        stay(server)
+        server.create(SURVEY, minimum=0)
+        command = [node(), str(HERE / "sending.mjs"), str(JS / "src" / "node.js"), str(place / "survey.json")]
+        command += [str(place / "state"), f"http://127.0.0.1:{server.port}"]
+        ran = subprocess.run([*command, *values], capture_output=True, text=True, check=True)
+        assert ran.stdout == f"{EACH}\n"
+        while True:
+            device = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            try:
+                # Longer each time, so that it ends on any machine.
+                told, _ = device.communicate(timeout=chance.uniform(0.08, 0.16) * (1 + deaths / 4))
+                break
+            except subprocess.TimeoutExpired:
+                device.kill()
+                device.communicate()
+                deaths += 1
+            arrived.add(server.ask("GET", f"{PATH}/counters").json()["counters"].get("accepted", 0))
+            if deaths in (2, 5, 9):
+                disturb(server, chance)
+        assert (device.returncode, told) == (0, "0\n")
+        assert len(arrived - {0, EACH}) >= 2, "it died on the way, and not only before and after"
+        assert counts(server) == [1] * EACH + [0] * (EACH * (DEVICES - 1))
+
+
+def test_what_is_not_taken_stays_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = dn.Client(SURVEY, state=tmp_path / "me.json")
+    for answer in answers(0)[:5]:
+        client.queue(answer)
+    waiting = client.outbox
+    with serving(str(tmp_path / "store"), tmp_path) as server:
+        url = f"http://127.0.0.1:{server.port}"
+
+        def refused(**options: str) -> str:
+            with pytest.raises(dn.DeliveryError) as caught:
+                client.send(url, **options)  # type: ignore[arg-type]
+            assert client.outbox == waiting
+            start, end = f"{url}{PATH}/reports must take reports, but answered ", "; the reports wait in the outbox"
+            assert str(caught.value).startswith(start)
+            assert str(caught.value).endswith(end)
+            return str(caught.value)[len(start) : -len(end)]
+
+        assert refused() == f"404 (survey {SURVEY.digest[:8]} is not known here)"
+        server.create(SURVEY, uploads="token", minimum=0)
+        made = {
+            kind: server.ask("POST", f"{PATH}/tokens", json.dumps({"kind": kind}).encode()).json()["token"]
+            for kind in ("upload", "read")
+        }
+        assert refused() == "401 (uploads to this survey must carry an upload token)"
+        for wrong in ("nonsense", made["read"]):
+            assert refused(token=wrong) == "403 (the token must be an upload token of this survey)"
+        assert client.send(url, token=made["upload"]).accepted == 5
+
+        # A device that was away for too long is told so; one whose clock is ahead is counted all the same.
+        now = time.time()
+        for days in (-40, 400):
+            monkeypatch.setattr("time.time", lambda days=days: now + days * 86_400)
+            client.queue(answers(0)[6 if days < 0 else 7])
+        monkeypatch.undo()
+        old, _ = sorted(client.outbox, key=lambda w: w.day or 0)
+        found = client.send(url, token=made["upload"])
+        assert (found.accepted, found.refused, found.waiting) == (1, (Refusal(old.id, "too_old"),), 0)
+
+        client.queue(answers(0)[8])
+        waiting = client.outbox
+        assert server.ask("POST", f"{PATH}/close").status == 200
+        assert refused(token=made["upload"]) == f"410 (survey {SURVEY.digest[:8]} is closed and takes no reports)"
+        expected = np.zeros(EACH * DEVICES, int)
+        expected[[0, 1, 2, 3, 4, 7]] = 1
+        assert counts(server) == expected.tolist()
+        assert server.stop() == 0

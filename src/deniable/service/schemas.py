@@ -1,0 +1,231 @@
+"""What requests and answers look like, as JSON Schema: the larger half of the OpenAPI document."""
+
+from typing import Any
+
+from deniable.service.clock import WINDOWS
+from deniable.service.decoding import CONSTRAINTS, DECODERS, FORMATS
+
+__all__ = ["DAY", "DIGEST", "ID", "NAMES", "RANGE", "SCHEMAS", "SECOND", "TOKEN"]
+
+_Json = dict[str, Any]
+
+DIGEST = {"name": "digest", "in": "path", "required": True, "schema": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}
+TOKEN = {"name": "token", "in": "path", "required": True, "schema": {"type": "string", "pattern": "^[0-9a-f]{16}$"}}
+_TIME = {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2})?$", "examples": ["2026-11-15"]}
+_LEVEL = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.95}
+ID = {"type": "string", "pattern": "^[0-9a-fA-F]{32}$"}
+DAY = {"type": "integer", "minimum": 1, "maximum": 1048575, "description": "UTC days since 1970-01-01"}
+NAMES: _Json = {
+    "decoder": {"type": "string", "enum": list(DECODERS), "description": "the best known, unless given"},
+    "constraint": {"type": "string", "enum": list(CONSTRAINTS)},
+    "complete": {"type": "boolean", "default": False, "description": "the candidates are all there is"},
+    "simultaneous": {"type": "boolean", "default": False, "description": "all intervals hold at once"},
+    "top": {"type": "integer", "minimum": 1, "maximum": 2**31 - 1, "description": "only so many symbols, the largest"},
+    "format": {"type": "string", "enum": list(FORMATS), "default": "json"},
+    "level": _LEVEL,
+}
+RANGE: _Json = {"from": _TIME, "to": _TIME}
+SECOND: _Json = {"against_from": _TIME, "against_to": _TIME}
+_SYMBOLS: _Json = {"type": "array", "minItems": 1, "items": {}, "description": "symbols as a survey writes them"}
+
+_RULES: _Json = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "window": {"type": "string", "enum": list(WINDOWS), "default": "day"},
+        "minimum": {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 100},
+        "results": {"type": "string", "enum": ["private", "public"], "default": "private"},
+        "uploads": {"type": "string", "enum": ["open", "token"], "default": "open"},
+        "horizon": {"type": "integer", "minimum": 1, "maximum": 36500, "default": 30},
+        "retention": {"type": ["integer", "null"], "minimum": 1, "maximum": 36500},
+        "rate": {"type": ["integer", "null"], "minimum": 1, "maximum": 2**31},
+    },
+}
+SCHEMAS: _Json = {
+    "Problem": {
+        "type": "object",
+        "required": ["type", "title", "status", "detail"],
+        "properties": {
+            "type": {"type": "string"},
+            "title": {"type": "string"},
+            "status": {"type": "integer"},
+            "detail": {"type": "string"},
+        },
+    },
+    "Rules": _RULES,
+    "Survey": {
+        "type": "object",
+        "required": ["digest", "state", "rules", "survey"],
+        "properties": {
+            "digest": {"type": "string"},
+            "state": {"type": "string", "enum": ["open", "closed"]},
+            "rules": {"$ref": "#/components/schemas/Rules"},
+            "survey": {"type": "object", "description": "the file that clients load"},
+        },
+    },
+    "NewSurvey": {
+        "type": "object",
+        "required": ["survey"],
+        "additionalProperties": False,
+        "properties": {"survey": {"type": "object"}, "rules": {"$ref": "#/components/schemas/Rules"}},
+    },
+    "Reports": {
+        "type": "object",
+        "required": ["reports"],
+        "additionalProperties": False,
+        "properties": {
+            "reports": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": 65536,
+                "items": {
+                    "type": "object",
+                    "required": ["id", "report"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "id": ID,
+                        "report": {"type": "string", "contentEncoding": "base64"},
+                        "day": DAY,
+                    },
+                },
+            }
+        },
+    },
+    "Taken": {
+        "type": "object",
+        "required": ["accepted", "duplicate", "refused"],
+        "properties": {
+            "accepted": {"type": "integer"},
+            "duplicate": {"type": "integer"},
+            "refused": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["index", "id", "reason"],
+                    "properties": {
+                        "index": {"type": "integer"},
+                        "id": {"type": ["string", "null"]},
+                        "reason": {
+                            "type": "string",
+                            "enum": [
+                                "version", "survey", "cohort", "response", "length", "id", "report", "day",
+                                "too_old", "too_early", "quota",
+                            ],
+                        },
+                    },
+                },
+            },
+        },
+    },
+    "NewToken": {
+        "type": "object",
+        "required": ["kind"],
+        "additionalProperties": False,
+        "properties": {
+            "kind": {"type": "string", "enum": ["upload", "read"]},
+            "quota": {"type": ["integer", "null"], "minimum": 1, "maximum": 2**53 - 1},
+            "name": {"type": "string", "maxLength": 200},
+        },
+    },
+    "Token": {
+        "type": "object",
+        "required": ["id", "kind", "quota", "used", "name"],
+        "properties": {
+            "token": {"type": "string", "description": "the secret, in the answer that creates it and never again"},
+            "id": {"type": "string"},
+            "kind": {"type": "string"},
+            "quota": {"type": ["integer", "null"]},
+            "used": {"type": "integer"},
+            "name": {"type": "string"},
+        },
+    },
+    "Question": {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {**NAMES, **RANGE, "candidates": _SYMBOLS},
+    },
+    "Comparison": {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {**NAMES, **RANGE, **SECOND, "candidates": _SYMBOLS},
+    },
+}  # fmt: skip
+
+
+def _record(properties: _Json, *, nullable: bool = False) -> _Json:
+    """An object that has all of these and nothing else."""
+    kind = ["object", "null"] if nullable else "object"
+    return {"type": kind, "required": list(properties), "additionalProperties": False, "properties": properties}
+
+
+_NUMBER: _Json = {"type": ["number", "null"], "description": "null: the reports do not determine it"}
+_MARKED: _Json = {"type": ["boolean", "null"]}
+_TEST = _record(
+    {"statistic": {"type": "number"}, "degrees": {"type": "integer"}, "p_value": {"type": "number"}}, nullable=True
+)
+_ESTIMATED: _Json = dict.fromkeys(("probability", "raw", "standard_error", "low", "high"), _NUMBER)
+_CHANGED: _Json = dict.fromkeys(("before", "after", "raw", "standard_error", "low", "high"), _NUMBER)
+_BOUND: _Json = {"type": ["string", "null"], "description": "an hour, in UTC; null: no bound"}
+_SHARED: _Json = {
+    "survey": {"type": "string"},
+    "level": {"type": "number"},
+    "simultaneous": {"type": "boolean"},
+    "intervals": {"enum": ["exact", "approximate", None], "description": "null: too many candidates for error bars"},
+    "from": _BOUND,
+    "to": _BOUND,
+}
+_SIDE = _record({"survey": {"type": "string"}, "n": {"type": "integer"}})
+SCHEMAS["Estimate"] = _record({
+    **_SHARED,
+    "name": {"type": "string"},
+    "mechanism": {"type": "string"},
+    "epsilon_spent": {"type": "number"},
+    "n": {"type": "integer"},
+    "decoder": {"type": "string"},
+    "constraint": {"type": "string"},
+    "estimates": {
+        "type": "array",
+        "description": "largest first; significant: above zero beyond doubt, all marks together at that level",
+        "items": _record({"symbol": {}, **_ESTIMATED, "significant": _MARKED}),
+    },
+    "unallocated": _record(_ESTIMATED, nullable=True) | {"description": "what no candidate explains"},
+    "groups": {
+        "type": "array",
+        "description": "candidates that no report can tell apart, and their sum",
+        "items": _record({"symbols": _SYMBOLS, "probability": _NUMBER, "standard_error": _NUMBER}),
+    },
+    "diagnostics": _record({
+        "rank": {"type": "integer"},
+        "condition": _NUMBER,
+        "twins": {"type": "array", "items": _SYMBOLS},
+        "fit": _TEST,
+        "cohorts": _TEST,
+        "influence": {"type": "number", "description": "what 1 % planted reports can add to one symbol, at most"},
+        "alarms": {"type": "array", "items": {"type": "string"}},
+    }, nullable=True),
+})  # fmt: skip
+SCHEMAS["Difference"] = _record({
+    **_SHARED,
+    "against_from": _BOUND,
+    "against_to": _BOUND,
+    "before": _SIDE,
+    "after": _SIDE,
+    "changes": {
+        "type": "array",
+        "description": "largest first; changed: beyond doubt, all marks together at that level",
+        "items": _record({"symbol": {}, **_CHANGED, "changed": _MARKED}),
+    },
+    "unallocated": _record(_CHANGED, nullable=True) | {"description": "what no candidate explains"},
+})  # fmt: skip
+SCHEMAS["Windows"] = _record({
+    "window": {"type": "string", "enum": list(WINDOWS)},
+    "minimum": {"type": "integer"},
+    "windows": {
+        "type": "array",
+        "items": _record({
+            "start": {"type": "string"},
+            "end": {"type": "string"},
+            "reports": {"type": ["integer", "null"], "description": "null: below the minimum"},
+        }),
+    },
+})  # fmt: skip

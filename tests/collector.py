@@ -86,6 +86,10 @@ class Ticking(Clock):
         self.now += hours * 3600
         self.up += hours * 3600
 
+    def pass_seconds(self, seconds: float) -> None:
+        self.now += seconds
+        self.up += seconds
+
     def jump(self, hours: int) -> None:
         self.now += hours * 3600
 

@@ -110,6 +110,7 @@ def test_readers_cannot_take_results_apart(store: SQLiteStore) -> None:
         clock = Ticking(hour_of("2026-11-01"))
         async with Caller(store, clock=clock) as call:
             path = await call.create(OPEN, minimum=50, window="hour", results="public")
+            clock.pass_seconds(299)
             sent = 0
             for count in (60, 30, 80, 200):
                 early = await call("GET", f"{path}/tally?from={label(clock.hours())}")
@@ -119,9 +120,14 @@ def test_readers_cannot_take_results_apart(store: SQLiteStore) -> None:
                 assert early.body == late.body, "a window that goes on shows nothing of what comes in"
                 assert early.status == 409
                 clock.pass_hours(1)
+                just = await call("GET", f"{path}/windows")
+                clock.pass_seconds(2)
+                assert (await call("GET", f"{path}/windows")).body != just.body or count == 30, "five minutes later"
+                clock.pass_seconds(-2)
             assert late.json()["detail"] == (
                 "results are shown from 50 reports on, of windows that have ended; this range has fewer"
             )
+            clock.pass_seconds(2)
             await answers(call, OPEN, sent, ["ash"] * 70)
             listed = (await call("GET", f"{path}/windows")).json()["windows"]
             assert listed == [

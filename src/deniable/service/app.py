@@ -100,7 +100,7 @@ class App:
         self.stopping = False
         self._admin = hash_of(admin_token)
         self._limit, self._seconds = body_limit, body_seconds
-        self._room, self._reading = Room(), Health("read")
+        self._room, self._reading = Room(max(1 << 26, body_limit)), Health("read")
         self._uploads = Uploads(self.writer, self.metrics, limit=body_limit, seconds=body_seconds, room=self._room)
         self._entries: dict[str, Entry] = {}
         self._common: Headers = [] if origins is None else [(b"access-control-allow-origin", origins.encode())]
@@ -231,8 +231,8 @@ class App:
             "add_token": lambda: self.writer.call(lambda: admin.add_token(store, known, request)),
             "drop_token": lambda: self._drop_token(known, request),
             "counters": lambda: self._read(lambda: results.counters(store, known, request)),
-            "windows": lambda: self._read(lambda: results.windows(store, known, request, self.clock.hours())),
-            "tally": lambda: self._read(lambda: results.tally(store, known, request, self.clock.hours())),
+            "windows": lambda: self._read(lambda: results.windows(store, known, request, self.clock.settled())),
+            "tally": lambda: self._read(lambda: results.tally(store, known, request, self.clock.settled())),
             "estimate": lambda: self._estimate(known, request),
             "difference": lambda: self._difference(known, request),
         }
@@ -298,7 +298,7 @@ class App:
         return await results.estimate(self.decoding, question, [earlier, later])
 
     async def _range(self, entry: Entry, request: Request, first: str | None, last: str | None) -> results.Part:
-        now = self.clock.hours()
+        now = self.clock.settled()
         return await self._read(lambda: results.read_range(self.store, entry, first, last, request.admin, now))
 
     # What every answer shares.

@@ -15,6 +15,7 @@ WINDOWS = ("hour", "day", "week")
 _HOURS = {"hour": 1, "day": 24, "week": 168}
 _MONDAY = 4 * 24  # 1970-01-05
 _STEP = 3600.0
+_SETTLING = 300.0
 
 
 class Clock:
@@ -35,6 +36,11 @@ class Clock:
         if abs(now - self._steady() - self._offset) >= _STEP:
             self.trusted = False
         return int(now // 3600)
+
+    def settled(self) -> int:
+        """The hour before which nothing is written any more: a commit may be on its way for a moment after its hour,
+        and the clock of another collector may be behind."""
+        return int((self._wall() - _SETTLING) // 3600)
 
     def day(self) -> int:
         """Whole days since 1970."""

@@ -87,10 +87,10 @@ It should never be measurably above the better of the paper's decoder and weight
 in {len(worse)} of {len(ours)} cells, by more than three standard errors and half a percent:
 
 {_worse_table(worse)}
-Three things make it lose. Symbols that share nearly all of the mass while each is no larger than the noise: no prior can
-be learned from estimates that are all noise (binomial populations at 10^3 reports lose up to 9 %; the losses there are
-near those of a guess). Fewer equations than symbols over a handful of symbols. And noise so small that there is nothing
-left to gain.
+Three things make it lose. Symbols that share nearly all of the mass while each is no larger than the noise: no prior
+can be learned from estimates that are all noise (binomial populations at 10^3 reports lose up to 9 %; the losses there
+are near those of a guess). Fewer equations than symbols over a handful of symbols. And noise so small that there is
+nothing left to gain.
 """
     )
 

@@ -17,7 +17,7 @@ __all__ = ["measured", "repeats_for"]
 
 # Milliseconds of one measurement, roughly; a count and not a clock, so that answers repeat. Large alphabets average by
 # themselves, and take longer to search.
-_BUDGET, _LARGE_BUDGET, _LARGE = 1000.0, 350.0, 512
+_BUDGET, _LARGE_BUDGET, _LARGE = 500.0, 350.0, 512
 _REPEATS = (2, 3000)
 _TOO_LONG = 2500.0  # milliseconds of one repeat past which the prediction has to do
 _BATCH = 50
@@ -28,7 +28,7 @@ def repeats_for(survey: Survey, size: int) -> int:
 
     >>> import deniable as dn
     >>> repeats_for(dn.krr(symbols=8, epsilon=1), 8), repeats_for(dn.subset(symbols=4096, epsilon=1), 4096)
-    (3000, 2)
+    (1937, 2)
     """
     if isinstance(survey.mechanism, Subset):
         each = size * (0.042 + 6.5e-5 * survey.mechanism.size)

@@ -15,6 +15,7 @@ from deniable.survey import Survey
 from tests.statistical.harness import accept, generator, reject
 
 SIZE, REPEATS = 32, 700
+PLAIN = dn.Projected()  # what is tested belongs to the unbiased estimate, whatever stands beside it
 P = np.concatenate([[0.5, 0.2, 0.1, 0.05], np.full(12, 0.15 / 12), np.zeros(16)])
 NAMES = tuple(range(SIZE))
 # (a survey for a seed, reports, candidates that are listed)
@@ -40,7 +41,7 @@ def decoded(name: str, repeats: int) -> list[tuple[dn.Estimate, int, float, floa
         survey = make(rng.bytes(16))
         closed = survey.symbols is not None
         tally = dn.simulate(survey, P, n, rng, symbols=None if closed else NAMES)
-        estimate = dn.decode(tally, candidates=None if closed else NAMES[SIZE - listed :])
+        estimate = dn.decode(tally, candidates=None if closed else NAMES[SIZE - listed :], constraint=PLAIN)
         place = int(rng.integers(listed))
         found.append((estimate, place, float(P[SIZE - listed + place]), float(P[: SIZE - listed].sum())))
     return found
@@ -80,7 +81,7 @@ def test_intervals_around_the_projected_estimate_do_not() -> None:
     rng, survey, inside = generator("bootstrap"), dn.krr(symbols=SIZE, epsilon=2), []
     hit, miss = float(survey.mechanism.hit), float(survey.mechanism.miss)
     for _ in range(REPEATS):
-        estimate = dn.decode(dn.simulate(survey, P, 2000, rng))
+        estimate = dn.decode(dn.simulate(survey, P, 2000, rng), constraint=PLAIN)
         again = rng.multinomial(2000, estimate.tally.counts[0] / 2000, size=40)
         spread = np.std([project((counts / 2000 - miss) / (hit - miss)) for counts in again], axis=0)
         place = int(rng.integers(16))  # one that has mass
@@ -98,7 +99,7 @@ def test_normal_intervals_of_rare_symbols_do_not() -> None:
 def test_without_the_background_an_incomplete_list_is_not_covered() -> None:
     inside = []
     for estimate, place, mass, _ in decoded("orr-incomplete", 200):
-        leaky = dn.decode(estimate.tally, candidates=estimate.symbols, complete=True)
+        leaky = dn.decode(estimate.tally, candidates=estimate.symbols, complete=True, constraint=PLAIN)
         low, high = leaky.intervals(0.95)[place]
         inside.append(bool(low <= mass <= high))
     reject("coverage", short(inside, 0.95))
@@ -129,7 +130,10 @@ def test_differences_cover(name: str) -> None:
     named = None if survey.symbols is not None else NAMES
     for _ in range(REPEATS):
         both = ((P, n), (other, n // 4))
-        pair = [dn.decode(dn.simulate(survey, p, m, rng, symbols=named), candidates=named) for p, m in both]
+        pair = [
+            dn.decode(dn.simulate(survey, p, m, rng, symbols=named), candidates=named, constraint=PLAIN)
+            for p, m in both
+        ]
         place = int(rng.integers(SIZE))
         truth = P[place] - other[place]
         low, high = dn.difference(*pair).intervals(0.95)[place]

@@ -104,7 +104,7 @@ def test_an_error_below_that_of_the_sample_says_what_it_would_take() -> None:
     with pytest.raises(PlanError) as refused:
         dn.plan(n=1000, symbols=256, max_l1=0.05)
     said = str(refused.value)
-    assert said.startswith("max_l1 must be at least 0.4")
+    assert said.startswith("max_l1 must be at least 0.3")
     assert " for 1,000 people, even at epsilon 12, got 0.05; it takes about " in said
     assert set(refused.value.people) == {4.0, 1.0}
     assert refused.value.least is not None

@@ -5,6 +5,7 @@ from math import sqrt
 
 import numpy as np
 
+from deniable.decoders.empirical_bayes import FEW
 from deniable.planner.options import Option
 from deniable.planner.proxy import Losses
 from deniable.planner.result import Expected
@@ -14,6 +15,7 @@ from deniable.survey import Survey
 __all__ = ["Point", "weighed"]
 
 _TRUST, _TRUST_COHORTS = 0.04, 0.06  # how far the normal draws are off, as a standard deviation
+_TRUST_FEW, _TRUST_FEW_COHORTS = 0.01, 0.03  # the same where the default only projects
 _PRIOR = 10
 _READ_OFF = 400  # repeats from which a quantile is read off
 
@@ -48,7 +50,8 @@ class Point:
         old, new = self.predicted, self.simulated
         repeats = new.rows.shape[1]
         guess = old.quantile(metric, level)
-        trust = _TRUST_COHORTS if self.option.cohorts > 1 else _TRUST
+        alone, shared = (_TRUST, _TRUST_COHORTS) if len(self.shape.p) > FEW else (_TRUST_FEW, _TRUST_FEW_COHORTS)
+        trust = shared if self.option.cohorts > 1 else alone
         if repeats == 0:
             return Expected(old.mean(metric), trust * old.mean(metric), guess, trust * guess)
         # A spread is known to 1 / sqrt(2 repeats) of itself; the predicted one stands for `_PRIOR` more repeats.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
 
+from deniable.decoders.empirical_bayes import FEW
 from deniable.errors import DeniableError
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.options import Limits
@@ -19,7 +20,7 @@ __all__ = ["EPSILONS", "PEOPLE", "Question", "ask"]
 EPSILONS = (1e-3, 12.0)  # what a plan looks at: below, nothing is learnt from any crowd; above, nothing is private
 PEOPLE = (2.0, 1e15)
 _MOST_SYMBOLS = 1 << 16
-_AIM = 0.7
+_AIM, _AIM_FEW = 0.7, 0.9  # of the misses that are allowed; where the default only projects, predictions are better
 # What an error may be at most: the largest that two distributions can have.
 _ERRORS = {"max_l1": ("l1", 2.0), "max_l2": ("l2", 2**0.5), "max_error": ("max", 1.0), "visible": ("visible", 1.0)}
 
@@ -47,8 +48,9 @@ class Question:
 
     @property
     def level(self) -> float:
-        """What is aimed at: three tenths fewer misses than allowed, for what prediction and simulation may be off."""
-        return self.confidence if self.target is None else 1 - _AIM * (1 - self.confidence)
+        """What is aimed at: a little fewer misses than allowed, for what prediction and simulation may be off."""
+        aim = _AIM if self.size > FEW else _AIM_FEW
+        return self.confidence if self.target is None else 1 - aim * (1 - self.confidence)
 
     @property
     def is_open(self) -> bool:

@@ -64,9 +64,9 @@ def test_the_summary_says_what_was_done_and_where_it_is(capsys: pytest.CaptureFi
     first, second = (run(capsys).splitlines() for _ in range(2))
     assert first[0] == second[0] == f"3 figures in {Path('reproduction', 'index.html')}"
     assert first[1] == "4 claims: 2 hold, 1 holds except in places, 1 does not hold"
-    assert first[2].startswith("3 results computed in this run, 0 in earlier ones; 0 s on 1 process; ")
+    assert re.match(r"3 results computed in this run, 0 in earlier ones; \d s on 1 process; ", first[2])
     assert second[2].startswith("0 results computed in this run, 3 in earlier ones; ")
-    assert second[2].endswith("; CPU time 0 s for all results")
+    assert re.search(r"; CPU time \d s for all results$", second[2])
     assert first[3] == "This was a quick run: --full repeats everything as often as the paper."
     assert sorted(path.name for path in Path("reproduction").iterdir()) == ["cells.sqlite", "index.html"]
 

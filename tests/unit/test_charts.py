@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 
 import deniable as dn
-from deniable.charts import chart_format, estimate_chart, save_chart
+from deniable.charts import (
+    chart_format,
+    curves_chart,
+    difference_chart,
+    estimate_chart,
+    save_chart,
+    templates,
+    trend_chart,
+)
+from deniable.errors import DeniableError
 
 NAMES = ["no", "maybe", "yes"]
 SHARES = [0.6, 0.3, 0.1]
@@ -107,3 +116,49 @@ def test_any_number_of_bars_renders(tmp_path: Path, size: int) -> None:
     save_chart(estimate_chart(names, [1 / size] * size, [[0.0, 2 / size]] * size), tmp_path / "chart.svg")
     drawn = (tmp_path / "chart.svg").read_text()
     assert drawn.count('aria-roledescription="bar"') == size
+
+
+def test_dots_stand_for_the_unbiased_estimates() -> None:
+    tally = dn.Tally(dn.krr(symbols=NAMES, epsilon=1), [[500, 300, 100]])
+    estimate = dn.decode(tally)
+    spec = estimate.plot(raw=True).to_dict()
+    assert spec["layer"][0]["encoding"]["color"]["scale"]["domain"][-1] == "unbiased"
+    assert sorted(row["raw"] for row in rows(estimate.plot(raw=True))) == sorted(estimate.raw.tolist())
+    assert [row["raw"] for row in rows(estimate.plot())] == [None] * 3
+
+
+def test_a_difference_is_drawn_with_what_is_beyond_doubt() -> None:
+    survey = dn.krr(symbols=NAMES, epsilon=2)
+    first, second = (dn.decode(dn.Tally(survey, [counts])) for counts in ([5000, 3000, 1000], [3000, 5000, 1000]))
+    spec = dn.difference(first, second).plot().to_dict()
+    (shown,) = [data for data in spec["datasets"].values() if "name" in data[0]]
+    assert {row["name"]: row["clear"] for row in shown} == {"no": True, "maybe": True, "yes": False}
+    assert spec["layer"][2]["encoding"]["x"]["title"] == "change of the share, with 95 % intervals"
+
+
+def test_charts_refuse_what_they_cannot_draw() -> None:
+    with pytest.raises(
+        DeniableError,
+        match=re.escape("a chart of differences must have one name, change and interval for each of its bars"),
+    ):
+        difference_chart(["a"], [], [])
+    day = {"window": "2026-11-15", "estimate": 0.5, "low": 0.4, "high": 0.6, "changed": False}
+    with pytest.raises(DeniableError, match=re.escape("a chart over time must have 1 to 6 names, got 7; choose some")):
+        trend_chart([day | {"name": name} for name in "abcdefg"])
+    with pytest.raises(DeniableError, match=re.escape("a chart of curves must have lines named")):
+        curves_chart([{"mechanism": "magic", "epsilon": 1.0, "error": 0.0}])
+
+
+@pytest.mark.parametrize("name", ["estimate", "raw", "difference", "trend", "plan", "curves"])
+def test_a_template_with_data_is_the_chart(name: str) -> None:
+    made = templates()
+    day = {"window": "2026-11-15", "name": "a", "estimate": 0.5, "low": 0.4, "high": 0.6, "changed": False}
+    text = json.dumps(made[name])
+    assert "data-" not in text.replace(json.dumps(made[name]["datasets"]), "") or name == "difference"
+    data = {"rows": [day], "more": [], "last": []}
+    spec = made[name] | {"datasets": made[name]["datasets"] | data}
+    import vl_convert
+
+    assert vl_convert.vegalite_to_vega(spec)["marks"], "Vega-Lite compiles it"
+    used = set(re.findall(r"#[0-9A-Fa-f]{6}", text))
+    assert used <= set(made["dark"]), "every colour has a dark one"

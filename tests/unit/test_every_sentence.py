@@ -10,14 +10,14 @@ SOURCE = Path(deniable.__file__).parent
 TESTS = Path(__file__).parents[1]
 ROOMS = ["noise.py", "reports.py", "client", "mechanisms", "survey"]
 ROOMS += ["tally.py", "columns", "design", "theory", "simulation.py", "decoders", "lab"]
-ROOMS += ["planner", "audit", "reproduce", "service"]
+ROOMS += ["charts", "planner", "audit", "reproduce", "service"]
 
 
 def sentences() -> Iterator[tuple[str, list[str]]]:
     """Where each error is made, and the constant parts of its sentence."""
     for room in ROOMS:
         path = SOURCE / room
-        for file in [path] if path.is_file() else sorted(path.glob("*.py")):
+        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.endswith("Error"):
                     texts = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]

@@ -14,6 +14,7 @@ from deniable.errors import DecodeError
 from deniable.survey import Symbol
 
 if TYPE_CHECKING:
+    import altair as alt
     import pyarrow as pa
 
 __all__ = ["Difference", "difference"]
@@ -118,6 +119,14 @@ class Difference:
                 "changed": self.changed(level),
             }
         )
+
+    def plot(self, *, level: float = 0.95, top: int = 40) -> "alt.LayerChart":
+        """A dot and an interval a symbol, largest change first: what the pages of a collector show."""
+        from deniable.charts import difference_chart
+
+        order = np.argsort(-np.abs(self.raw), kind="stable")[:top]
+        names = [self.first.labels[i] for i in order]
+        return difference_chart(names, self.raw[order], self.intervals(level)[order], level=level)
 
     def __repr__(self) -> str:
         order = np.argsort(-np.abs(self.raw), kind="stable")[:3]

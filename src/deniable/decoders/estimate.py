@@ -361,14 +361,18 @@ class Estimate:
                 column.append(value)
         return pa.table(columns)
 
-    def plot(self, *, level: float = 0.95, top: int = 40) -> "alt.LayerChart":
-        """Bars with intervals, largest first: an Altair chart for notebooks; `deniable.charts.save_chart` writes it."""
+    def plot(self, *, level: float = 0.95, top: int = 40, raw: bool = False) -> "alt.LayerChart":
+        """Bars with intervals, largest first: an Altair chart for notebooks; `deniable.charts.save_chart` writes it.
+
+        `raw` adds a dot for each unbiased estimate, which the intervals belong to.
+        """
         from deniable.charts import estimate_chart
 
         order = np.argsort(-self.probabilities, kind="stable")[:top]
         intervals = self.intervals(level)[order]
         names = [self.labels[i] for i in order]
-        return estimate_chart(names, self.probabilities[order], intervals, level=level)
+        dots = self.raw[order] if raw else None
+        return estimate_chart(names, self.probabilities[order], intervals, level=level, raw=dots)
 
     def __repr__(self) -> str:
         order = np.argsort(-self.probabilities, kind="stable")[:3]

@@ -1,0 +1,129 @@
+"""Bars with intervals: the chart of an estimate."""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from deniable.charts.base import BAR, LABEL_WIDTH, QUIET, RULE, TRUTH, WIDTH, styled
+from deniable.errors import DeniableError
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["estimate_chart", "printable"]
+
+# An upright bar: the truth crosses the bar it belongs to, so a narrow interval never hides behind it.
+_UPRIGHT = "M-0.09,-1H0.09V1H-0.09Z"
+
+
+def estimate_chart(
+    names: Sequence[str],
+    probabilities: Iterable[float],
+    intervals: Iterable[Sequence[float]],
+    *,
+    level: float = 0.95,
+    truth: Iterable[float] | None = None,
+    raw: Iterable[float] | None = None,
+    title: str | None = None,
+) -> "alt.LayerChart":
+    """Horizontal bars in the order given, an interval on each, and the truth beside them where it is known.
+
+    Intervals are cut at 0 and 1, which loses no coverage. An infinite one is replaced by the words "not determined":
+    the reports say nothing about that symbol alone. One of NaNs was not computed, and is left out. `raw` adds a dot for
+    the unbiased estimate of each symbol, which the intervals belong to; it may be negative.
+
+    >>> chart = estimate_chart(["no", "yes"], [0.7, 0.3], [[0.6, 0.8], [0.2, 0.4]], truth=[0.75, 0.25])
+    >>> [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
+    ['bar', 'rule', 'point', 'point', 'text']
+    """
+    import altair as alt
+
+    rows = _rows(names, probabilities, intervals, truth, raw)
+    band = f"{100 * level:g} % interval"
+    looks = {"estimate": (BAR, "square"), band: (RULE, "stroke")}
+    looks |= {} if truth is None else {"truth": (TRUTH, _UPRIGHT)}
+    looks |= {} if raw is None else {"unbiased": (QUIET, "circle")}
+    kinds = list(looks)
+    step = 30 if len(rows) <= 16 else 22
+    legend = alt.Legend(title=None, orient="top", symbolSize=140, symbolStrokeWidth=3)
+    colours = alt.Scale(domain=kinds, range=[look[0] for look in looks.values()])
+    shapes = alt.Scale(domain=kinds, range=[look[1] for look in looks.values()])
+    tooltip = [alt.Tooltip("name:N", title="symbol"), alt.Tooltip("estimate:Q", format=".2%")]
+    tooltip += [alt.Tooltip("low:Q", format=".2%", title="from"), alt.Tooltip("high:Q", format=".2%", title="to")]
+    tooltip += [] if truth is None else [alt.Tooltip("truth:Q", format=".2%")]
+
+    def layer(kind: str, shown: str) -> "alt.Chart":
+        shade = alt.Color("kind:N", scale=colours, legend=legend)
+        data = base.transform_filter(f"isValid(datum.{shown})").transform_calculate(kind=json.dumps(kind))
+        return data.encode(color=shade, tooltip=tooltip)
+
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=LABEL_WIDTH, domain=False, ticks=False))
+    )
+    share = alt.X(
+        "estimate:Q",
+        title="share of respondents, estimated from randomised reports",
+        axis=alt.Axis(format="%", tickCount=8, domain=False, ticks=False, labelFlush=False),
+    )
+    bars = layer("estimate", "estimate").mark_bar(height={"band": 0.72}).encode(x=share)
+    rules = layer(band, "low").mark_rule(strokeWidth=3).encode(x="low:Q", x2="high:Q")
+    marks = layer("truth", "truth").mark_point(filled=True, opacity=1, strokeWidth=0, size=0.8 * step**2)
+    crosses = marks.encode(x="truth:Q", shape=alt.Shape("kind:N", scale=shapes, legend=legend))
+    dots = layer("unbiased", "raw").mark_point(filled=True, opacity=1, size=90, stroke="white", strokeWidth=1.5)
+    circles = dots.encode(x="raw:Q", shape=alt.Shape("kind:N", scale=shapes, legend=legend))
+    words = base.transform_filter("datum.unknown").mark_text(align="left", dx=8, fontStyle="italic", color=QUIET)
+    unknown = words.encode(x="estimate:Q", text=alt.value("not determined"), tooltip=tooltip)
+    described = f"Estimated shares of {len(rows)} symbols with {band}s" + ("" if truth is None else ", and the truth")
+    settings: dict[str, Any] = {"width": WIDTH, "height": {"step": step}, "description": described}
+    settings |= {} if title is None else {"title": title}
+    return styled(alt.layer(bars, rules, crosses, circles, unknown).properties(**settings))
+
+
+def _rows(
+    names: Sequence[str],
+    probabilities: Iterable[float],
+    intervals: Iterable[Sequence[float]],
+    truth: Iterable[float] | None,
+    raw: Iterable[float] | None,
+) -> list[dict[str, Any]]:
+    """One record a bar."""
+    values, bounds = [float(p) for p in probabilities], [(float(a), float(b)) for a, b in intervals]
+    true: list[float | None] = [None] * len(values) if truth is None else [float(t) for t in truth]
+    dots: list[float | None] = [None] * len(values) if raw is None else [float(r) for r in raw]
+    if not len(names) == len(values) == len(bounds) == len(true) == len(dots) or not names:
+        raise DeniableError(
+            f"a chart must have one name, probability and interval for each of its bars, "
+            f"got {len(names)}, {len(values)} and {len(bounds)}"
+        )
+    rows = []
+    for label, value, (low, high), exact, dot in zip(printable(names), values, bounds, true, dots, strict=True):
+        known = math.isfinite(low) and math.isfinite(high)
+        floor, ceiling = min(0.0, value), max(1.0, value)  # an unconstrained estimate may lie outside [0, 1]
+        rows.append(
+            {
+                "name": label,
+                "estimate": value,
+                "low": min(max(low, floor), ceiling) if known else None,
+                "high": min(max(high, floor), ceiling) if known else None,
+                "truth": exact,
+                "raw": dot,
+                "unknown": math.isinf(low) or math.isinf(high),
+            }
+        )
+    return rows
+
+
+def printable(names: Iterable[str]) -> list[str]:
+    """Names as labels: printable, and distinct, as two equal labels would share a bar.
+
+    >>> printable(["a", "a", "tab\\t", ""])
+    ['a', 'a (2)', 'tab\\\\t', '""']
+    """
+    seen: dict[str, int] = {}
+    labels = []
+    for name in names:
+        label = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name) or '""'
+        seen[label] = seen.get(label, 0) + 1
+        labels.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
+    return labels

@@ -1,0 +1,121 @@
+"""What all charts share: colours, the look, and how a chart becomes a file."""
+
+import html
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deniable.errors import DeniableError
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["DARK", "FORMATS", "chart_format", "save_chart", "styled"]
+
+FORMATS = ("svg", "png", "html", "json")
+
+BAR, RULE, TRUTH, INK, QUIET, GRID = "#8CC8EE", "#123B57", "#D55E00", "#222222", "#6B6B6B", "#E4E4E4"
+FONT = "Liberation Sans, Arial, Helvetica, Noto Sans, DejaVu Sans, sans-serif"
+WIDTH, HEIGHT, LABEL_WIDTH = 560, 360, 260
+
+# What a colour becomes on a dark page: the same hues, light where they were dark.
+DARK = {
+    "white": "transparent",
+    BAR: "#2F6F9E",
+    RULE: "#D6ECFA",
+    TRUTH: "#FF9A4D",
+    INK: "#ECEEF0",
+    QUIET: "#A7ADB4",
+    GRID: "#3A4048",
+    "#0072B2": "#5DB4F0",
+    "#009E73": "#3CCFA2",
+    "#CC79A7": "#E9A3CB",
+    "#B07A00": "#F0C04D",
+    "#56608A": "#A9B3E2",
+    "#8F3B1B": "#E58F6E",
+}
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="UTF-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; \
+style-src 'unsafe-inline'; img-src data: blob:">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+</head>
+<body style="margin: 2rem; font-family: sans-serif">
+<div id="chart"></div>
+<script>{library}</script>
+<script>{draw}</script>
+</body>
+</html>
+"""
+
+
+def styled(chart: Any) -> "alt.LayerChart":
+    """The look that every chart of the project shares: light, quiet, readable in print."""
+    styled: alt.LayerChart = chart.configure(
+        background="white",
+        font=FONT,
+        padding=16,
+        axis={"labelFontSize": 13, "labelColor": INK, "titleFontSize": 13, "titleFontWeight": "normal"}
+        | {"titleColor": INK, "titlePadding": 12, "gridColor": GRID, "labelPadding": 6},
+        view={"stroke": None},
+        legend={"labelFontSize": 13, "labelColor": INK, "columnPadding": 18, "offset": 10},
+        title={"anchor": "start", "fontSize": 17, "fontWeight": "bold", "color": INK, "offset": 14},
+        text={"fontSize": 12},
+    )
+    return styled
+
+
+def chart_format(path: str | os.PathLike[str]) -> str:
+    """The format that a file name asks for, or a sentence; worth asking before the work is done.
+
+    >>> chart_format("out/demo.SVG")
+    'svg'
+    """
+    suffix = Path(path).suffix.lower().removeprefix(".")
+    if suffix not in FORMATS:
+        shown = f"{'.' + suffix!r}" if suffix else "none"
+        raise DeniableError(
+            f"a chart must end in .svg, .png, .html or .json, got {shown}; name the file for its format"
+        )
+    return suffix
+
+
+def save_chart(chart: "alt.LayerChart", path: str | os.PathLike[str]) -> None:
+    """Write a chart as its file name asks: .svg, .png (twice the pixels), .html (one file, no network) or .json.
+
+    >>> import tempfile
+    >>> from deniable.charts import estimate_chart
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_chart(estimate_chart(["no"], [1.0], [[0.9, 1.0]]), f"{folder}/chart.json")
+    """
+    kind = chart_format(path)
+    if kind == "json":
+        data = chart.to_json().encode()
+    elif kind == "html":
+        data = _page(chart).encode()
+    else:
+        import vl_convert
+
+        spec = chart.to_dict()
+        data = vl_convert.vegalite_to_png(spec, scale=2) if kind == "png" else vl_convert.vegalite_to_svg(spec).encode()
+    Path(path).write_bytes(data)
+
+
+def _page(chart: "alt.LayerChart") -> str:
+    """One HTML file with the chart, its data and all of its JavaScript; its policy forbids every request."""
+    import vl_convert
+
+    spec = chart.to_dict()
+    options = {"renderer": "svg", "actions": {"export": True, "source": False, "compiled": False, "editor": False}}
+    # A symbol may hold "</script>": inside a script, "<" is written as an escape.
+    told, how = (json.dumps(value).replace("<", "\\u003c") for value in (spec, options))
+    return _PAGE.format(
+        title=html.escape(str(spec.get("title", spec["description"]))),
+        library=vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"),
+        draw=f"vegaEmbed('#chart', {told}, {how});",
+    )

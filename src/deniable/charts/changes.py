@@ -1,0 +1,124 @@
+"""Charts of change: shares over time, and the difference between two times or groups."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from deniable.charts.bars import printable
+from deniable.charts.base import HEIGHT, LABEL_WIDTH, QUIET, RULE, TRUTH, WIDTH, styled
+from deniable.errors import DeniableError
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["SERIES", "difference_chart", "trend_chart"]
+
+# One colour and one shape a line.
+SERIES = (
+    ("#0072B2", "circle"),
+    ("#D55E00", "square"),
+    ("#009E73", "triangle-up"),
+    ("#CC79A7", "diamond"),
+    ("#B07A00", "triangle-down"),
+    ("#56608A", "cross"),
+)
+
+
+def difference_chart(
+    names: Sequence[str],
+    changes: Iterable[float],
+    intervals: Iterable[Sequence[float]],
+    *,
+    level: float = 0.95,
+    title: str | None = None,
+) -> "alt.LayerChart":
+    """How much each share rose: a dot and its interval, and a line at no change. Beyond doubt is drawn in full.
+
+    >>> chart = difference_chart(["no", "yes"], [-0.1, 0.1], [[-0.14, -0.06], [-0.01, 0.21]])
+    >>> [row["clear"] for row in chart.to_dict()["datasets"].popitem()[1]]
+    [True, False]
+    """
+    import altair as alt
+
+    values, bounds = [float(c) for c in changes], [(float(a), float(b)) for a, b in intervals]
+    if not len(names) == len(values) == len(bounds) or not names:
+        raise DeniableError(
+            f"a chart of differences must have one name, change and interval for each of its bars, "
+            f"got {len(names)}, {len(values)} and {len(bounds)}"
+        )
+    rows = [
+        {"name": name, "change": value, "low": low, "high": high, "clear": low > 0 or high < 0}
+        for name, value, (low, high) in zip(printable(names), values, bounds, strict=True)
+    ]
+    kinds = ["beyond doubt", "within chance"]
+    legend = alt.Legend(title=None, orient="top", symbolSize=140, symbolType="circle")
+    shade = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[TRUTH, QUIET]), legend=legend)
+    tooltip = [alt.Tooltip("name:N", title="symbol"), alt.Tooltip("change:Q", format="+.2%")]
+    tooltip += [alt.Tooltip("low:Q", format="+.2%", title="from"), alt.Tooltip("high:Q", format="+.2%", title="to")]
+    base = (
+        alt.Chart(alt.InlineData(values=rows))
+        .transform_calculate(kind=f"datum.clear ? '{kinds[0]}' : '{kinds[1]}'")
+        .encode(
+            y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=LABEL_WIDTH, domain=False, ticks=False)),
+            color=shade,
+            tooltip=tooltip,
+        )
+    )
+    axis = alt.Axis(format="+.0%", tickCount=8, domain=False, ticks=False, labelFlush=False)
+    across = alt.X("change:Q", title=f"change of the share, with {100 * level:g} % intervals", axis=axis)
+    zero = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(color=RULE, strokeWidth=1.5).encode(x="zero:Q")
+    spans = base.mark_rule(strokeWidth=3).encode(x="low:Q", x2="high:Q")
+    dots = base.mark_point(filled=True, opacity=1, size=110).encode(x=across)
+    settings: dict[str, Any] = {"width": WIDTH, "height": {"step": 30 if len(rows) <= 16 else 22}}
+    settings |= {"description": f"Change of {len(rows)} shares with {100 * level:g} % intervals"}
+    settings |= {} if title is None else {"title": title}
+    return styled(alt.layer(zero, spans, dots).properties(**settings))
+
+
+def trend_chart(
+    rows: Sequence[Mapping[str, Any]], *, level: float = 0.95, title: str | None = None
+) -> "alt.LayerChart":
+    """Shares over time: a line and a band a symbol, and a mark where a window differs from those before it.
+
+    A row has a window (a time as text), a name, an estimate, the low and high of its interval, and whether it is
+    `changed`. At most six names: more lines than that cannot be told apart.
+
+    >>> day = {"window": "2026-11-15", "name": "yes", "estimate": 0.3, "low": 0.2, "high": 0.4, "changed": False}
+    >>> chart = trend_chart([day, day | {"window": "2026-11-16", "changed": True}])
+    >>> [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
+    ['area', 'line', 'point', 'rule', 'point']
+    """
+    import altair as alt
+
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    if not 0 < len(names) <= len(SERIES):
+        raise DeniableError(f"a chart over time must have 1 to {len(SERIES)} names, got {len(names)}; choose some")
+    legend = alt.Legend(title=None, orient="top", symbolSize=120, columns=3, labelLimit=150)
+    colours = alt.Scale(domain=names, range=[SERIES[i][0] for i in range(len(names))])
+    shapes = alt.Scale(domain=names, range=[SERIES[i][1] for i in range(len(names))])
+    tooltip = [
+        alt.Tooltip("name:N", title="symbol"),
+        alt.Tooltip("window:T", title="window", format="%Y-%m-%d %H:%M"),
+        alt.Tooltip("estimate:Q", format=".2%"),
+        alt.Tooltip("low:Q", format=".2%", title="from"),
+        alt.Tooltip("high:Q", format=".2%", title="to"),
+    ]
+    across = alt.X("window:T", title=None, axis=alt.Axis(format="%d %b", domain=False, ticks=False, grid=False))
+    shade = alt.Color("name:N", scale=colours, legend=legend)
+    base = alt.Chart(alt.InlineData(values=[dict(row) for row in rows])).encode(x=across, color=shade, tooltip=tooltip)
+    up = alt.Y(
+        "estimate:Q",
+        title=f"share, with {100 * level:g} % intervals",
+        axis=alt.Axis(format="%", tickCount=6, domain=False, ticks=False),
+    )
+    bands = base.mark_area(opacity=0.18).encode(y=alt.Y("low:Q"), y2="high:Q")
+    lines = base.mark_line(strokeWidth=2.5).encode(y=up)
+    dots = base.mark_point(filled=True, opacity=1, size=45).encode(
+        y=up, shape=alt.Shape("name:N", scale=shapes, legend=legend)
+    )
+    marked = base.transform_filter("datum.changed")
+    fall = marked.mark_rule(strokeDash=[4, 3], strokeWidth=1.5, opacity=0.8)
+    rings = marked.mark_point(filled=False, opacity=1, size=320, strokeWidth=3).encode(y=up)
+    settings: dict[str, Any] = {"width": WIDTH, "height": HEIGHT - 60}
+    settings |= {"description": f"Shares of {len(names)} symbols over time with {100 * level:g} % intervals"}
+    settings |= {} if title is None else {"title": title}
+    return styled(alt.layer(bands, lines, dots, fall, rings).properties(**settings))

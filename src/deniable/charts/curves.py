@@ -1,0 +1,81 @@
+"""Error curves: what each mechanism loses, by epsilon."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from deniable.charts.base import HEIGHT, INK, WIDTH, styled
+from deniable.errors import DeniableError
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["CURVES", "curves_chart"]
+
+# The paper's mechanisms are drawn in full, newer ones dashed.
+CURVES: dict[str, tuple[str, list[int]]] = {
+    "k-RR": ("#009E73", [1, 0]),
+    "k-RAPPOR": ("#CC79A7", [1, 0]),
+    "O-RR": ("#0072B2", [1, 0]),
+    "O-RAPPOR": ("#D55E00", [1, 0]),
+    "OUE": ("#B07A00", [6, 3]),
+    "subset selection": ("#222222", [6, 3]),
+    "Hadamard": ("#56608A", [2, 3]),
+    "no privacy": ("#6B6B6B", [1, 3]),
+}
+
+_ERRORS = [float(f"{digit}e{power}") for power in range(-6, 4) for digit in (1, 3)]
+
+
+def curves_chart(
+    rows: Sequence[Mapping[str, Any]], *, epsilon: float | None = None, title: str | None = None
+) -> "alt.LayerChart":
+    """The error of each mechanism by epsilon, both axes logarithmic; a line at one epsilon.
+
+    A row has a mechanism (of `CURVES`), an epsilon and an error.
+
+    >>> rows = [{"mechanism": "k-RR", "epsilon": e, "error": x} for e, x in ((1.0, 0.2), (2.0, 0.1))]
+    >>> [layer["mark"]["type"] for layer in curves_chart(rows, epsilon=1.5).to_dict()["layer"]]
+    ['line', 'rule']
+    """
+    import altair as alt
+
+    if not rows or any(row["mechanism"] not in CURVES for row in rows):
+        raise DeniableError(f"a chart of curves must have lines named {', '.join(CURVES)}, got {len(rows)} rows")
+    kinds = list(CURVES)
+    legend = alt.Legend(title=None, orient="top", symbolSize=300, symbolStrokeWidth=3, columns=4)
+    across = alt.X(
+        "epsilon:Q",
+        scale=alt.Scale(type="log", nice=False),
+        axis=alt.Axis(values=[0.1, 0.2, 0.5, 1, 2, 4, 8], format="~g", domain=False, ticks=False),
+        title="epsilon (left is more private)",
+    )
+    up = alt.Y(
+        "error:Q",
+        scale=alt.Scale(type="log", nice=False),
+        axis=alt.Axis(values=_ERRORS, format="~r", domain=False, ticks=False),
+        title="expected error, summed over all answers",
+    )
+    tooltip = [
+        alt.Tooltip("mechanism:N"),
+        alt.Tooltip("epsilon:Q", format=".2f"),
+        alt.Tooltip("error:Q", format=".3~g"),
+    ]
+    lines = (
+        alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
+        .mark_line(strokeWidth=2.5, clip=True)
+        .encode(
+            x=across,
+            y=up,
+            color=alt.Color("mechanism:N", scale=alt.Scale(domain=kinds, range=[CURVES[k][0] for k in kinds]),
+                            legend=legend),
+            strokeDash=alt.StrokeDash("mechanism:N", scale=alt.Scale(domain=kinds, range=[CURVES[k][1] for k in kinds]),
+                                      legend=legend),
+            tooltip=tooltip,
+        )
+    )  # fmt: skip
+    here = alt.Chart(alt.InlineData(values=[] if epsilon is None else [{"epsilon": epsilon}]))
+    rule = here.mark_rule(color=INK, strokeWidth=1.5, strokeDash=[5, 4]).encode(x=across)
+    settings: dict[str, Any] = {"width": WIDTH, "height": HEIGHT}
+    settings |= {"description": "Expected error of each mechanism by epsilon"}
+    settings |= {} if title is None else {"title": title}
+    return styled(alt.layer(lines, rule).properties(**settings))

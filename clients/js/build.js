@@ -1,11 +1,16 @@
-/** Make `deniable.min.js` of the sources: `npm run build`. The result is in the repository, and a test makes it again. */
+/**
+ * Make `deniable.min.js` of the sources: `npm run build`. The result is in the repository, here and in the Python package, which
+ * serves it with its pages; a test makes it again.
+ */
 
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { minify } from "terser";
 
-export const target = fileURLToPath(new URL("deniable.min.js", import.meta.url));
+export const targets = ["deniable.min.js", "../../src/deniable/service/pages/deniable.min.js"].map((path) =>
+  fileURLToPath(new URL(path, import.meta.url)),
+);
 
 export async function bundle() {
   const entry = fileURLToPath(new URL("src/index.js", import.meta.url));
@@ -28,5 +33,6 @@ export async function bundle() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(target, await bundle());
+  const text = await bundle();
+  for (const target of targets) writeFileSync(target, text);
 }

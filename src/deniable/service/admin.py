@@ -48,9 +48,9 @@ def add_token(store: Store, entry: Entry, request: Request) -> Answer:
     """A new token; the answer is the only place where its secret is ever shown."""
     given = _object(request.body, {"kind", "quota", "name"}, {"kind"})
     kind, quota, name = given["kind"], given.get("quota"), given.get("name", "")
-    if kind not in ("upload", "read"):
-        raise RequestError(422, "token", "kind must be upload or read")
-    if quota is not None and (type(quota) is not int or not 0 < quota < 2**53 or kind == "read"):
+    if kind not in ("upload", "read", "owner"):
+        raise RequestError(422, "token", "kind must be upload, read or owner")
+    if quota is not None and (type(quota) is not int or not 0 < quota < 2**53 or kind != "upload"):
         raise RequestError(422, "token", "quota must be a positive number of reports, for upload tokens only")
     if not isinstance(name, str) or len(name) > 200 or not _storable(name):
         raise RequestError(422, "token", "name must be text of at most 200 characters")

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from deniable.errors import DeniableError
-from deniable.service import admin, results
+from deniable.service import admin, results, trend
 from deniable.service.clock import Clock
 from deniable.service.decoding import Decoding
 from deniable.service.entries import Entry
 from deniable.service.health import Health
 from deniable.service.metrics import Metrics
 from deniable.service.openapi import document
+from deniable.service.pages import Pages
+from deniable.service.planning import Planning
 from deniable.service.problems import Answer, Headers, RequestError, Unavailable, problem
 from deniable.service.requests import Receive, Request, Room, Scope, Send, bearer, read_body
 from deniable.service.store import Store
@@ -60,6 +62,7 @@ ROUTES = (
     Route("ready", "GET", "/readyz", "public"),
     Route("openapi", "GET", "/openapi.json", "public"),
     Route("metrics", "GET", "/metrics", "admin"),
+    Route("plan", "POST", "/v1/plan", "admin"),
     Route("list", "GET", "/v1/surveys", "admin"),
     Route("create", "POST", "/v1/surveys", "admin"),
     Route("survey", "GET", _SURVEY, "public"),
@@ -73,6 +76,8 @@ ROUTES = (
     Route("tally", "GET", _SURVEY + "/tally", "read", results.RANGE),
     Route("estimate", "GET", _SURVEY + "/estimate", "read", results.PARAMETERS),
     Route("estimate_post", "POST", _SURVEY + "/estimate", "read"),
+    Route("trend", "GET", _SURVEY + "/trend", "read", trend.PARAMETERS),
+    Route("trend_post", "POST", _SURVEY + "/trend", "read"),
     Route("difference", "GET", _SURVEY + "/difference", "read", results.PARAMETERS | results.SECOND),
     Route("difference_post", "POST", _SURVEY + "/difference", "read"),
 )
@@ -97,6 +102,7 @@ class App:
         self.store, self.clock, self.metrics = store, clock or Clock(), Metrics()
         self.writer = Writer(store, self.clock, backlog=backlog)
         self.decoding = Decoding(seconds=decode_seconds)
+        self.planning, self.pages = Planning(seconds=decode_seconds), Pages()
         self.stopping = False
         self._admin = hash_of(admin_token)
         self._limit, self._seconds = body_limit, body_seconds
@@ -154,6 +160,9 @@ class App:
             if scope["method"] == "OPTIONS":
                 await self._send(send, "preflight", self._preflight(scope["path"]))
                 return
+            if (page := await self.pages.answer(scope)) is not None:
+                await self._send(send, "page", page, body=scope["method"] != "HEAD")
+                return
             route, parts = self._route(scope["method"], scope["path"])
             name = route.name
             entry, is_admin = await self._allow(route, parts, bearer(scope))
@@ -192,15 +201,18 @@ class App:
         entry = await self._entry(parts["digest"]) if "digest" in parts else None
         if route.role == "read" and not is_admin:
             assert entry is not None
-            if entry.rules.results != "public" and not await self._may_read(entry, secret):
+            # Whoever asked the question reads as the administrator does, who could: windows as they grow.
+            if await self._holds(entry, secret, "owner"):
+                return entry, True
+            if entry.rules.results != "public" and not await self._holds(entry, secret, "read"):
                 raise _refusal(secret, "a read token of this survey")
         return entry, is_admin
 
-    async def _may_read(self, entry: Entry, secret: str | None) -> bool:
+    async def _holds(self, entry: Entry, secret: str | None, kind: str) -> bool:
         if secret is None:
             return False
         tokens, hashed = await self._read(lambda: self.store.tokens(entry)), hash_of(secret)
-        return one_of((token.hash for token in tokens if token.kind == "read"), hashed)
+        return one_of((token.hash for token in tokens if token.kind == kind), hashed)
 
     async def _read(self, work: Callable[[], _R]) -> _R:
         try:
@@ -219,6 +231,7 @@ class App:
                 "ready": self._ready,
                 "openapi": self._openapi,
                 "metrics": self._metrics,
+                "plan": lambda: self.planning.answer(request.body),
                 "list": lambda: self._read(lambda: admin.list_surveys(store, request)),
                 "create": lambda: self._create(request),
             }
@@ -234,6 +247,7 @@ class App:
             "windows": lambda: self._read(lambda: results.windows(store, known, request, self.clock.settled())),
             "tally": lambda: self._read(lambda: results.tally(store, known, request, self.clock.settled())),
             "estimate": lambda: self._estimate(known, request),
+            "trend": lambda: trend.trend(self.store, self.decoding, known, request, self.clock.settled()),
             "difference": lambda: self._difference(known, request),
         }
         return await handlers[route.name.removesuffix("_post")]()
@@ -320,7 +334,7 @@ class App:
     async def _send(self, send: Send, route: str, answer: Answer, *, body: bool = True) -> None:
         self.metrics.requests[route, answer.status] += 1
         headers = [*self._common, *_PLAIN, *answer.headers]
-        if answer.status != 204:
+        if answer.status not in (204, 304):
             headers += [(b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body))]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": answer.body if body else b""})
@@ -346,6 +360,8 @@ class App:
             self._purging.cancel()
         await self.writer.stop()
         await self.decoding.stop()
+        await self.planning.stop()
+        await self.pages.stop()
         await asyncio.to_thread(self.store.close)
 
     async def _purge(self) -> None:

@@ -65,6 +65,11 @@ def _estimate(name: str, summary: str, schema: str, *, query: _Json | None = Non
     return _operation(name, summary, responses, role="read", query=query, body=body)
 
 
+def _trend(name: str, summary: str, *, query: _Json | None = None, body: _Json | None = None) -> _Json:
+    responses = _json("windows", _list("windows", {"type": "object"})) | _problems(404, 408, 409, 413, 422)
+    return _operation(name, summary, responses, role="read", query=query, body=body)
+
+
 def _as_json(schema: str) -> _Json:
     return {"application/json": {"schema": _ref(schema)}}
 
@@ -76,6 +81,7 @@ def document() -> _Json:
     listed = {"type": "string", "description": "symbols, separated by commas"}
     once = {**NAMES, **RANGE, "candidates": listed}
     twice = {**once, **SECOND}
+    steady = {name: schema for name, schema in once.items() if name != "format"}
     lost = _problems(404)
     posted = _problems(404, 408, 413)
     survey, token = _ref("Survey"), _ref("Token")
@@ -90,6 +96,16 @@ def document() -> _Json:
                 "counters for Prometheus",
                 {"200": {"description": "text format", "content": {"text/plain": {"schema": {"type": "string"}}}}},
                 role="admin",
+            )
+        },
+        "/v1/plan": {
+            "post": _operation(
+                "plan",
+                "how much privacy for how many people and what error: a survey, and what to expect of it",
+                _json("the plan", {"type": "object", "required": ["survey", "epsilon", "n", "errors"]})
+                | _problems(408, 413, 422),
+                role="admin",
+                body=_as_json("Plan"),
             )
         },
         "/v1/surveys": {
@@ -168,6 +184,11 @@ def document() -> _Json:
             "parameters": [DIGEST],
             "get": _estimate("estimate", "the decoded distribution of a range", "Estimate", query=once),
             "post": _estimate("estimate_post", "the same, for long lists", "Estimate", body=_as_json("Question")),
+        },
+        "/v1/surveys/{digest}/trend": {
+            "parameters": [DIGEST],
+            "get": _trend("trend", "every window of a range, and which of them differ from those before", query=steady),
+            "post": _trend("trend_post", "the same, for long lists of candidates", body=_as_json("Trend")),
         },
         "/v1/surveys/{digest}/difference": {
             "parameters": [DIGEST],

@@ -19,7 +19,7 @@ from deniable.service.store import Store
 from deniable.survey import strict_json
 from deniable.tally import Tally
 
-__all__ = ["PARAMETERS", "RANGE", "SECOND", "Part", "counters", "estimate", "hours_of", "tally", "windows"]
+__all__ = ["PARAMETERS", "RANGE", "SECOND", "Part", "blocks", "counters", "estimate", "hours_of", "tally", "windows"]
 
 RANGE = frozenset({"from", "to"})
 SECOND = frozenset({"against_from", "against_to"})
@@ -52,7 +52,7 @@ class _Block:
     reports: int
 
 
-def _blocks(store: Store, entry: Entry, now: int) -> list[_Block]:
+def blocks(store: Store, entry: Entry, now: int) -> list[_Block]:
     """Windows that have ended (all of a closed survey have), joined until each block has the minimum of reports."""
     least, found = max(entry.rules.minimum, 1), []
     block = _Block([], 0, 0)
@@ -78,7 +78,7 @@ def windows(store: Store, entry: Entry, request: Request, now: int) -> Answer:
             shown = accepted if accepted >= entry.rules.minimum else None
             listed.append({"start": start, "end": window_end(entry.rules.window, start), "reports": shown})
     else:
-        listed = [{"start": b.starts[0], "end": b.last, "reports": b.reports} for b in _blocks(store, entry, now)]
+        listed = [{"start": b.starts[0], "end": b.last, "reports": b.reports} for b in blocks(store, entry, now)]
     named = [row | {"start": label(row["start"]), "end": label(row["end"])} for row in listed]
     return Answer.json({"window": entry.rules.window, "minimum": entry.rules.minimum, "windows": named})
 
@@ -104,17 +104,17 @@ def read_range(store: Store, entry: Entry, first: str | None, last: str | None, 
     least = max(entry.rules.minimum, 1)
     begin, end = hours_of(first, last)
     if not admin:
-        begin, end = _between_blocks(_blocks(store, entry, now), begin, end, least)
+        begin, end = _between_blocks(blocks(store, entry, now), begin, end, least)
     found = store.tally(entry, begin, end)
     if found.n < least:
         raise RequestError(409, "too-few", f"results are shown from {least} reports on; this range has fewer")
     return Part(found, begin, end)
 
 
-def _between_blocks(blocks: list[_Block], first: int | None, last: int | None, least: int) -> tuple[int, int]:
+def _between_blocks(found: list[_Block], first: int | None, last: int | None, least: int) -> tuple[int, int]:
     """Where a range begins and ends that holds whole blocks."""
     chosen = []
-    for block in blocks:
+    for block in found:
         inside = [(first is None or first <= start) and (last is None or start < last) for start in block.starts]
         if all(inside):
             chosen.append(block)

@@ -122,7 +122,7 @@ SCHEMAS: _Json = {
         "required": ["kind"],
         "additionalProperties": False,
         "properties": {
-            "kind": {"type": "string", "enum": ["upload", "read"]},
+            "kind": {"type": "string", "enum": ["upload", "read", "owner"]},
             "quota": {"type": ["integer", "null"], "minimum": 1, "maximum": 2**53 - 1},
             "name": {"type": "string", "maxLength": 200},
         },
@@ -143,6 +143,26 @@ SCHEMAS: _Json = {
         "type": "object",
         "additionalProperties": False,
         "properties": {**NAMES, **RANGE, "candidates": _SYMBOLS},
+    },
+    "Plan": {
+        "type": "object",
+        "additionalProperties": False,
+        "description": "the arguments of dn.plan: two of n, epsilon and one error, and symbols or candidates",
+        "properties": {
+            "n": {"type": "integer"},
+            "epsilon": {"type": ["number", "string"]},
+            **{name: {"type": "number"} for name in ("max_l1", "max_l2", "max_error", "visible", "confidence")},
+            **{name: {"type": ["array", "integer"]} for name in ("symbols", "candidates")},
+            "other": {"type": "string"},
+            "shape": {"type": ["string", "array"]},
+            **{name: {"type": "integer"} for name in ("max_bytes", "max_cohorts", "seed")},
+            "name": {"type": "string"},
+        },
+    },
+    "Trend": {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {**NAMES, **RANGE, "candidates": _SYMBOLS, "format": {"type": "string", "enum": ["json"]}},
     },
     "Comparison": {
         "type": "object",

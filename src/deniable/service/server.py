@@ -11,6 +11,7 @@ import resource
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,8 +120,11 @@ def _allow_files(connections: int) -> None:
         logging.getLogger("deniable.service").warning("fewer files than connections", extra={"fields": fields})
 
 
-def serve(options: Options) -> None:
-    """Serve until SIGTERM or SIGINT: then take no new connection, finish what is there, write it, and return."""
+def serve(options: Options, announce: Callable[[str, str], None] | None = None) -> None:
+    """Serve until SIGTERM or SIGINT: then take no new connection, finish what is there, write it, and return.
+
+    `announce` is told the address and the administrator's secret once the port is open.
+    """
     try:
         import uvicorn
 
@@ -152,6 +156,8 @@ def serve(options: Options) -> None:
     log = logging.getLogger("deniable.service")
     fields = {"event": "listening", "address": f"http://{options.host}:{address[1]}", "store": store.kind}
     log.info("start", extra={"fields": fields})
+    if announce is not None:
+        announce(fields["address"], token)
     # The server raises the signal that stopped it once more when it is done; by then there is nothing left to do.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)

@@ -1,0 +1,104 @@
+"""The web pages: ask, answer, results, explore. Static files of the package, and the charts' JavaScript.
+
+Pages are the same bytes for everyone: what they show they fetch from the routes under /v1, as any other client would.
+Their policy lets them load from this collector alone, and run no script but the files here.
+"""
+
+import gzip
+import hashlib
+import re
+from importlib.resources import files
+from pathlib import PurePosixPath
+
+from deniable.service.pages.library import Library
+from deniable.service.problems import Answer, Headers, RequestError
+from deniable.service.requests import Scope, header
+
+__all__ = ["POLICY", "Pages"]
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_KINDS = {
+    ".html": b"text/html; charset=utf-8",
+    ".css": b"text/css; charset=utf-8",
+    ".js": b"text/javascript; charset=utf-8",
+    ".json": b"application/json",
+    ".svg": b"image/svg+xml",
+}
+_PAGES = (
+    (re.compile(r"/"), "ask.html"),
+    (re.compile(r"/explore"), "explore.html"),
+    # Whatever is behind the slash: the page itself says that there is no such survey.
+    (re.compile(r"/answer/[^/]{1,200}"), "answer.html"),
+    (re.compile(r"/results/[^/]{1,200}"), "results.html"),
+)
+_FILE = re.compile(r"/pages/([a-z][a-z.]{0,40})")
+_SHARED: Headers = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    # The browser asks each time whether it still has the right bytes: after an upgrade no page meets an older script.
+    (b"cache-control", b"no-cache"),
+    (b"vary", b"accept-encoding"),
+]
+
+
+class Pages:
+    """The files, read once, each with a tag and a compressed copy."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, _File] = {}
+        self._library = Library()
+
+    async def answer(self, scope: Scope) -> Answer | None:
+        """The page or file at a path, or None where there is none."""
+        name = _name(scope["path"])
+        if name is None:
+            return None
+        if scope["method"] not in ("GET", "HEAD"):
+            raise RequestError(405, "method", "method must be GET here")
+        found = self._files.get(name)
+        if found is None:
+            body = await self._library.file(name) or _read(name)
+            if body is None:
+                return None
+            found = self._files[name] = _File(name, body)
+        return found.answer(header(scope, b"accept-encoding"), header(scope, b"if-none-match"))
+
+    async def stop(self) -> None:
+        """End what is still at work."""
+        await self._library.stop()
+
+
+def _name(path: str) -> str | None:
+    if found := _FILE.fullmatch(path):
+        return found[1]
+    return next((name for pattern, name in _PAGES if pattern.fullmatch(path)), None)
+
+
+def _read(name: str) -> bytes | None:
+    """A file of this folder that is meant for browsers."""
+    if PurePosixPath(name).suffix not in _KINDS:
+        return None
+    source = files("deniable.service.pages") / name
+    return source.read_bytes() if source.is_file() else None
+
+
+class _File:
+    def __init__(self, name: str, body: bytes) -> None:
+        self._packed = gzip.compress(body, 6, mtime=0)
+        self._body = body if len(body) <= 1 << 16 else None  # a large one is kept compressed only
+        self._kind = _KINDS[PurePosixPath(name).suffix]
+        self._tag = b'"' + hashlib.sha256(body).hexdigest()[:32].encode() + b'"'
+
+    def answer(self, encodings: bytes, known: bytes) -> Answer:
+        headers: Headers = [*_SHARED, (b"etag", self._tag)]
+        if known == self._tag:
+            return Answer(304, b"", self._kind, headers)
+        if b"gzip" in encodings:
+            return Answer(200, self._packed, self._kind, [*headers, (b"content-encoding", b"gzip")])
+        body = self._body if self._body is not None else gzip.decompress(self._packed)
+        return Answer(200, body, self._kind, headers)

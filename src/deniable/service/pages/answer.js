@@ -1,0 +1,262 @@
+/**
+ * The respondent's page. The answer goes from its field to the client's randomiser and nowhere else: it is in no request, no
+ * storage and no address, and the page has forgotten it once the die is rolled. What is rolled is kept and sent as it is,
+ * however often that takes; there is no second roll.
+ */
+
+import { $, ask, digestHere, el, fill, Problem, sentence, short, symbolText } from "./common.js";
+import { Client } from "./deniable.min.js";
+import { atMost, beliefs, chance, deniability, guarantee, numbers, whatHappens } from "./words.js";
+
+const STATE = "deniable-client/1"; // where the client keeps its outbox
+const MOST_DRAWN = 24;
+const LONGEST_PAUSE = 30_000;
+
+const digest = digestHere();
+const PAGE = `deniable-page/1/${digest}`; // what was rolled, and whether it is to be sent
+
+let survey, n, client;
+
+const read = () => JSON.parse(localStorage.getItem(PAGE) ?? "null");
+const keep = (fields) => localStorage.setItem(PAGE, JSON.stringify({ ...read(), ...fields }));
+const say = (text, kind = "") => fill($("status"), text && el("p", { class: `note ${kind}` }, text));
+
+/** The record in the client's outbox: 16 bytes of a random id, then the packed report, in hexadecimal. */
+const outbox = () => JSON.parse(localStorage.getItem(STATE).slice(64)).surveys[digest].outbox.at(-1);
+
+/** The symbol that a choice stands for, as the client takes it. */
+const valueOf = (symbol) =>
+  symbol?.int ? BigInt(symbol.int) : symbol?.bytes !== undefined ? Uint8Array.from(symbol.bytes.match(/../g) ?? [], (pair) => parseInt(pair, 16)) : symbol;
+
+async function start() {
+  let found;
+  try {
+    if (!/^[0-9a-f]{64}$/.test(digest)) throw new Problem(404, "");
+    found = await ask(`/v1/surveys/${digest}`);
+  } catch (problem) {
+    if (problem.status == 404) return stop("There is no such survey", "Is the link complete? Nothing was sent.");
+    say("The collector does not answer. Trying again…");
+    return setTimeout(start, 3000);
+  }
+  say("");
+  survey = found.survey;
+  // The client checks the survey against its own digest; here, that it is the one that was asked for.
+  if (survey.digest !== digest) return stop("This is another survey", "The collector gave a survey that is not the one in the link. Nothing was sent.");
+  fill($("question"), survey.name || "A question for you");
+  document.title = short(survey.name || "A question for you");
+  try {
+    n = numbers(survey);
+    client = new Client(survey, { storage: localStorage, url: location.origin, offline: true, attempts: 1 });
+  } catch (problem) {
+    return stop(survey.name || "A question for you", `This browser cannot take part: ${problem.message ?? "it keeps nothing for this page."} Nothing was sent.`);
+  }
+  explain();
+  const kept = read();
+  if (kept) return resume(kept, found.state);
+  if (found.state == "closed") return stop(survey.name || "A question for you", "This survey is closed. It takes no more answers, and nothing was sent.");
+  if (found.rules.uploads == "token") return stop(survey.name || "A question for you", "This survey takes answers from named devices only, not from this page.");
+  offer();
+}
+
+function stop(title, text) {
+  fill($("question"), title);
+  $("form").hidden = true;
+  $("lead").hidden = true;
+  say(text);
+}
+
+/** The choices of a closed survey, or a field to write into. */
+function offer() {
+  const { symbols } = survey.alphabet;
+  let chosen = () => undefined;
+  if (symbols) {
+    const list = symbols.map((symbol, i) =>
+      el("label", {}, el("input", { type: "radio", name: "answer", value: i, autocomplete: "off" }), el("span", { dir: "auto" }, symbolText(symbol))),
+    );
+    fill($("choices"), el("div", { class: symbols.length > 12 ? "choices long" : "choices" }, ...list));
+    chosen = () => {
+      const radio = $("choices").querySelector(":checked");
+      return radio ? valueOf(symbols[radio.value]) : undefined;
+    };
+  } else {
+    const field = el("input", { type: "text", id: "text", autocomplete: "off", spellcheck: "false", maxlength: "1000", "aria-labelledby": "legend" });
+    fill($("choices"), field);
+    chosen = () => field.value.trim() || undefined;
+  }
+  $("what").textContent = whatHappens(n);
+  $("form").hidden = false;
+  $("form").addEventListener("input", () => ($("roll").disabled = chosen() === undefined));
+  $("form").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const value = chosen();
+    if (value === undefined || $("roll").disabled) return;
+    $("roll").disabled = true;
+    try {
+      await client.send(value); // offline: into the outbox
+    } catch (problem) {
+      $("roll").disabled = false;
+      return say(`Nothing was sent: ${sentence(problem.message)}`, "bad");
+    }
+    const truth = n.named || survey.alphabet.symbols ? client.survey.encoding.encode(client.status().cohort, value) : [];
+    $("form").reset();
+    $("form").remove();
+    $("lead").hidden = true;
+    keep({ record: outbox(), sending: false });
+    show(read().record, truth);
+    $("rolled-title").focus();
+  });
+}
+
+/** After a reload: what was rolled is still what will be sent. */
+function resume({ record, sending, done }, state) {
+  $("lead").hidden = true;
+  show(record, null);
+  if (done) return finished(done);
+  if (state == "closed") return finished("closed");
+  if (sending) send();
+}
+
+/** The cells that a payload names. */
+function cellsOf(payload) {
+  if (n.shape == "one") return [payload.reduceRight((sum, byte) => sum * 256 + byte, 0)];
+  return [...Array(n.cells).keys()].filter((cell) => (payload[cell >> 3] >> (cell & 7)) & 1);
+}
+
+/** What leaves, as a picture, as words and as bytes. `truth` is known right after the roll and never again. */
+function show(record, truth) {
+  const hex = record.match(/../g);
+  const places = { id: 16, version: 1, survey: 8 };
+  const payloadBytes = n.shape == "one" ? Math.max(1, Math.ceil(Math.log2(n.cells) / 8)) : Math.ceil(n.cells / 8);
+  places.group = hex.length - 25 - payloadBytes;
+  places.payload = payloadBytes;
+  const parts = {};
+  let at = 0;
+  for (const [name, size] of Object.entries(places)) parts[name] = hex.slice(at, (at += size));
+  const cells = cellsOf(parts.payload.map((byte) => parseInt(byte, 16)));
+  fill($("die"), truth && n.shape == "one" ? die(truth, cells[0]) : null);
+  fill($("sent"), inWords(cells));
+  $("deny").textContent = `Nobody, including us, can tell whether that is your answer. ${deniability(n)}`;
+  $("rolled").hidden = false;
+  const told = {
+    id: "a random number, so that a repeated upload counts once",
+    version: "the format",
+    survey: "which survey",
+    group: places.group ? `your group, one of ${n.cohorts}, drawn at random before you answered` : null,
+    payload: "what the die gave: the only part that has anything to do with your answer",
+  };
+  const listed = Object.entries(told).filter(([name, text]) => text && parts[name].length);
+  fill(
+    $("bytes"),
+    el("p", {}, `${hex.length} bytes, as they are sent:`),
+    el("p", { class: "bytes" }, ...listed.map(([name]) => el("span", { class: name }, parts[name].join("")))),
+    el("dl", { class: "parts" }, ...listed.flatMap(([name, text]) => [el("dt", {}, parts[name].length > 6 ? `${parts[name].slice(0, 4).join("")}…` : parts[name].join("")), el("dd", {}, text)])),
+  );
+  $("wire").hidden = false;
+}
+
+/** All outcomes side by side, each as wide as it is likely, with a pointer that stops on the one that came. */
+function die(truth, cell) {
+  const svg = (name, attributes) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  };
+  const hit = truth.includes(cell);
+  const mine = truth.length * n.hit;
+  const others = n.cells - truth.length;
+  const drawn = Math.min(others, MOST_DRAWN);
+  const widths = [...truth.map(() => n.hit), ...Array(drawn).fill((1 - mine) / drawn)];
+  const starts = widths.map((_, i) => widths.slice(0, i).reduce((sum, width) => sum + width, 0));
+  // Which of the other outcomes: its place among them.
+  const rank = cell - truth.filter((one) => one < cell).length;
+  const place = hit ? truth.indexOf(cell) : truth.length + Math.floor((rank * drawn) / others);
+  const end = 1000 * (starts[place] + widths[place] / 2);
+  const picture = svg("svg", { viewBox: "0 0 1000 54", preserveAspectRatio: "none", "aria-hidden": "true" });
+  widths.forEach((width, i) =>
+    picture.append(svg("rect", { x: 1000 * starts[i], y: 0, width: 1000 * width, height: 54, class: i < truth.length ? "truth" : "other" })),
+  );
+  const pointer = svg("rect", { x: -5, y: 0, width: 10, height: 54, class: "pointer" });
+  picture.append(pointer);
+  requestAnimationFrame(() => requestAnimationFrame(() => pointer.setAttribute("transform", `translate(${end} 0)`)));
+  const what = n.named ? "your answer" : "your box";
+  return el(
+    "div",
+    { class: "die" },
+    picture,
+    el("div", { class: "marks" }, el("b", {}, `${what}: ${chance(mine)}`), el("span", {}, `${others == 1 ? "the other one" : `${others} others together`}: ${chance(1 - mine)}`)),
+    el("p", { class: "quiet small" }, `The die fell on ${hit ? what : "another one"}. Only you can see this line, and only now.`),
+  );
+}
+
+/** What a report names, as people read it. */
+function inWords(cells) {
+  const { symbols } = survey.alphabet;
+  const name = (cell) => symbolText(symbols[cell]);
+  if (n.named && n.shape == "one") return el("p", { class: "sent", dir: "auto" }, name(cells[0]));
+  if (n.named) {
+    const shown = cells.slice(0, 60).map((cell) => el("li", { dir: "auto" }, name(cell)));
+    const rest = cells.length > 60 ? [el("li", {}, `and ${cells.length - 60} more`)] : [];
+    return el("div", {}, el("p", {}, cells.length ? `A list of ${cells.length} of the ${n.cells} answers:` : "An empty list."), el("ul", { class: "sent" }, ...shown, ...rest));
+  }
+  const { cohort } = client.status();
+  const numbered = cells.map((cell) => cell + 1);
+  const boxes = n.shape == "one" ? `Box ${numbered[0]} of ${n.cells}` : `${cells.length} of ${n.cells} boxes marked`;
+  const group = n.cohorts > 1 ? `, sorted as in group ${cohort + 1} of ${n.cohorts}` : "";
+  const few = symbols && symbols.length <= 2000 && n.shape == "one";
+  const inside = few ? symbols.filter((symbol) => client.survey.encoding.encode(cohort, valueOf(symbol)).includes(cells[0])) : [];
+  return el(
+    "div",
+    {},
+    el("p", { class: "sent" }, boxes + group),
+    inside.length ? el("p", { dir: "auto" }, `It stands for ${inside.slice(0, 12).map(symbolText).join(", ")}${inside.length > 12 ? ` and ${inside.length - 12} more` : ""}.`) : null,
+    n.open ? el("p", {}, "It stands for every text that the public rule sorts there: endlessly many.") : null,
+  );
+}
+
+function explain() {
+  const rows = beliefs(n).map(([before, after]) => el("li", {}, `Someone who is ${before} sure that a certain answer is yours can be at most ${after} sure of it after seeing what you sent.`));
+  fill(
+    $("explained"),
+    el("p", {}, guarantee(n)),
+    el("ul", {}, ...rows),
+    el("p", {}, `That holds however much they know and compute, and for the collector too. ${deniability(n)}`),
+    el("p", {}, `Experts call this local differential privacy with epsilon ${Math.log(n.odds).toFixed(2)}: epsilon is the logarithm of that ${atMost(n.odds)}. Nothing sent at all would be epsilon 0.`),
+    el("p", {}, `What can be seen: that somebody took part and when, and the address the message came from, as with any message.${n.cohorts > 1 ? ` Your group number (one of ${n.cohorts}) is in the clear, too.` : ""} This page stores no address and no time.`),
+    el("p", {}, "From everyone's reports together the survey learns how frequent each answer is. It learns that whether or not you take part."),
+    el("p", { class: "quiet small break" }, `Survey ${digest}`),
+  );
+  $("meaning").hidden = false;
+}
+
+$("send").addEventListener("click", () => send());
+
+/** Deliver what was rolled, as often as it takes. The same bytes under the same id: it counts once. */
+async function send(pause = 1000) {
+  keep({ sending: true });
+  $("send").disabled = true;
+  say("Sending…");
+  client.offline = false;
+  try {
+    const { accepted, duplicate, refused } = await client.flush();
+    finished(accepted + duplicate || !refused.length ? "sent" : "refused");
+  } catch {
+    const state = await ask(`/v1/surveys/${digest}`).then(
+      (found) => found.state,
+      () => "away",
+    );
+    if (state == "closed") return finished("closed");
+    say("The collector does not answer. What was rolled is kept on this device and sent as soon as it does; you may leave this page open, or come back.");
+    setTimeout(() => send(Math.min(2 * pause, LONGEST_PAUSE)), pause);
+  }
+}
+
+function finished(how) {
+  keep({ done: how });
+  $("send").hidden = true;
+  $("rolled-title").textContent = how == "sent" ? "This left your device" : "This was rolled for you";
+  if (how == "sent") say("Thank you. Your answer is counted, and nobody knows it. This browser has answered; there is nothing more to do.", "good");
+  else if (how == "closed") say("The survey was closed before your answer arrived. It is not counted.");
+  else say("The collector refused what was sent. It is not counted.", "bad");
+}
+
+start();

@@ -1,8 +1,16 @@
 """`deniable serve`: the collector."""
 
 import argparse
+import contextlib
+import sys
+import tempfile
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from deniable.cli.parser import Commands, whole
+
+if TYPE_CHECKING:
+    from deniable.cli.demo_store import Told
 
 __all__ = ["add"]
 
@@ -10,19 +18,21 @@ __all__ = ["add"]
 def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "serve",
-        usage="deniable serve [--store DIR | --store postgres://...] [options]",
+        usage="deniable serve [--store DIR | --store postgres://...] [--demo] [options]",
         help="run the collector: take reports over HTTP, count them, answer with estimates",
         description=(
             "Take reports over HTTP and count them. A report is acknowledged once it is on disk, and counted once.\n"
-            "Nothing about who sent it is stored or logged.\n\n"
+            "Nothing about who sent it is stored or logged. The address is a page to ask, answer and see results.\n\n"
+            "  deniable serve --demo\n"
             "  deniable serve --store collector --port 8765\n"
             '  curl -H "Authorization: Bearer $(cat collector/admin-token)" \\\n'
             '       -d "{\\"survey\\": $(cat survey.json)}" http://127.0.0.1:8765/v1/surveys\n\n'
             "docs/operations.md says how to run it behind a proxy, back it up and scale it out."
         ),
     )
+    parser.add_argument("--store", metavar="WHERE", help="a directory, or postgres://... (default collector)")
     parser.add_argument(
-        "--store", metavar="WHERE", default="collector", help="a directory, or postgres://... (default collector)"
+        "--demo", action="store_true", help="with three weeks of simulated answers; in a store of its own unless told"
     )
     parser.add_argument("--host", metavar="HOST", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
     parser.add_argument(
@@ -47,11 +57,18 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> None:
-    from deniable.service.server import Options, serve
+    from deniable.service.server import Options, open_store, serve
 
-    serve(
-        Options(
-            store=args.store,
+    with contextlib.ExitStack() as stack:
+        store, told = args.store or "collector", []
+        if args.demo:
+            from deniable.cli.demo_store import fill
+
+            store = args.store or stack.enter_context(tempfile.TemporaryDirectory(prefix="deniable-demo-"))
+            with contextlib.closing(open_store(store)) as opened:
+                told = fill(opened)
+        options = Options(
+            store=store,
             host=args.host,
             port=args.port,
             admin_token_file=args.admin_token_file,
@@ -60,4 +77,18 @@ def _run(args: argparse.Namespace) -> None:
             connections=args.connections,
             patience=float(args.patience),
         )
+        # The administrator's link holds the secret: it goes to a person's terminal and into no log.
+        shown = args.demo or sys.stdout.isatty()
+        serve(options, (lambda address, secret: _announce(address, secret, told)) if shown else None)
+
+
+def _announce(address: str, secret: str, told: "list[Told]") -> None:
+    print(
+        f"Ask a question:  {address}/#{urlencode({'token': secret})}\n  (a private link: whoever has it may ask here)"
     )
+    for one in told:
+        named = [("token", one.token), *(("candidate", candidate) for candidate in one.candidates)]
+        print(f"\n{one.survey.name}")
+        print(f"  answer it:     {address}/answer/{one.survey.digest}")
+        print(f"  its results:   {address}/results/{one.survey.digest}#{urlencode(named)}")
+    print(f"\nCompare mechanisms: {address}/explore", flush=True)

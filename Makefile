@@ -5,7 +5,7 @@ PINS := $(shell $(PYTHON) -c 'import sys; print("-c constraints.txt" if sys.vers
 
 JS := clients/js
 
-.PHONY: demo test check bench soak services clean
+.PHONY: demo test e2e check bench soak services clean
 
 .venv/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "deniable needs Python 3.11 or newer; try make PYTHON=python3.12")'
@@ -27,9 +27,13 @@ $(JS)/node_modules/.package-lock.json: $(JS)/package.json $(JS)/package-lock.jso
 	cd $(JS) && npm ci --no-audit --no-fund
 	@touch $@
 
-# What the tests of the collector need and pip cannot give: PostgreSQL, for a private cluster in a temporary folder.
+# The pages in a real browser: part of `make test`, and alone.
+e2e: .venv/ready services $(JS)/node_modules/.package-lock.json
+	$(BIN)/python -m pytest tests/e2e
+
+# What the tests need and pip cannot give: PostgreSQL, for a private cluster in a temporary folder, and Chromium.
 services:
-	@$(PYTHON) tests/services.py postgresql
+	@$(PYTHON) tests/services.py postgresql chromium
 
 check: .venv/ready
 	$(BIN)/ruff check .

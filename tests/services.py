@@ -1,6 +1,6 @@
 """Programs that the tests and benchmarks need and pip cannot install: found, installed where that is allowed, or named.
 
-python tests/services.py postgresql wrk
+python tests/services.py postgresql chromium wrk
 """
 
 import os
@@ -14,6 +14,8 @@ def missing(name: str) -> bool:
     """Whether a program is not there; PostgreSQL's are not on the path on Debian."""
     if name == "postgresql":
         return shutil.which("initdb") is None and not any(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if name == "chromium":
+        return not any(shutil.which(known) for known in ("chromium", "chromium-browser", "google-chrome"))
     return shutil.which(name) is None
 
 

@@ -1,0 +1,64 @@
+"""What people do on the pages, as steps that tests share."""
+
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+from playwright.sync_api import Page
+
+import deniable as dn
+from tests.collector import ADMIN, Server
+
+QUESTION = "Have you ever lied to get a day off?"
+SYMBOLS = ["never", "once", "often"]
+
+
+def survey_of(name: str = QUESTION, symbols: list[str] | None = None, epsilon: float = 1.0) -> dn.Survey:
+    return dn.krr(symbols=symbols or SYMBOLS, epsilon=epsilon, name=name)
+
+
+def address(server: Server, path: str, **secret: str) -> str:
+    return f"http://127.0.0.1:{server.port}{path}" + (f"#{urlencode(secret)}" if secret else "")
+
+
+def answer_link(server: Server, survey: dn.Survey) -> str:
+    return address(server, f"/answer/{survey.digest}")
+
+
+def choose_and_roll(page: Page, answer: str) -> None:
+    page.get_by_label(answer, exact=True).check()
+    page.get_by_role("button", name="Roll the die").click()
+    page.get_by_role("button", name="Send this").wait_for()
+
+
+def thanked(page: Page) -> None:
+    page.get_by_text("Your answer is counted").wait_for()
+
+
+def counters(server: Server, survey: dn.Survey) -> dict[str, int]:
+    told: dict[str, int] = server.ask("GET", f"/v1/surveys/{survey.digest}/counters").json()["counters"]
+    return told
+
+
+def scripted(page: Page, survey: dn.Survey, answers: list[str]) -> None:
+    """Answers through the JavaScript client in this browser, each from a device of its own."""
+    code = """async ([survey, answers]) => {
+      const { Client } = await import("/pages/deniable.min.js");
+      for (const answer of answers) await new Client(survey, { url: location.origin }).send(answer);
+    }"""
+    page.evaluate(code, [json.loads(survey.to_json()), answers])
+
+
+def ask_for(page: Page, server: Server, question: str, answers: list[str], **fields: Any) -> tuple[str, str]:
+    """The Ask page from end to end: the link for respondents and the private one."""
+    page.goto(address(server, "/", token=ADMIN))
+    page.get_by_label("Your question").fill(question)
+    page.locator("#answers").fill("\n".join(answers))
+    page.get_by_text("Who sees what").click()
+    for name, value in fields.items():
+        page.locator(f"#{name}").fill(str(value))
+    page.locator("#plan .big").wait_for()
+    page.get_by_role("button", name="Create the survey").click()
+    page.locator("#made .qr").wait_for()
+    fields_of = page.locator("#made .link input")
+    return fields_of.nth(0).input_value(), fields_of.nth(1).input_value()

@@ -26,7 +26,7 @@ function filled(templates, { chart, data, level = 0.95, names, patch, descriptio
   const spec = JSON.parse(JSON.stringify(templates[chart]).replaceAll("95 % interval", `${Number((100 * level).toPrecision(6))} % interval`));
   Object.assign(spec.datasets, data);
   delete spec.title;
-  if (description) spec.description = description;
+  spec.description = description;
   if (patch) walk(spec, patch);
   if (spec.height?.step) spec.height.step = data.rows.length <= 16 ? 30 : 22;
   if (names)
@@ -95,6 +95,10 @@ export class Picture {
       const { view } = await window.vegaEmbed(target, fitted(templates, what, Math.max(this.place.clientWidth, 240)), OPTIONS);
       this.view?.finalize();
       this.view = view;
+      // One picture with one name; its numbers are in a table beside it.
+      for (const [name, value] of Object.entries({ role: "img", "aria-label": what.description })) target.setAttribute(name, value);
+      target.removeAttribute("aria-roledescription");
+      target.querySelector("svg").setAttribute("aria-hidden", "true");
       this.place.replaceChildren(target);
     }));
   }

@@ -12,7 +12,7 @@ export const MECHANISMS = ["k-RR", "k-RAPPOR", "O-RR", "O-RAPPOR", "OUE", "subse
 /** Shares of S answers: all alike, falling by a constant factor (mean S / 5), by a power of the rank, or half on one. */
 export const POPULATIONS = {
   uniform: (S) => Array(S).fill(1),
-  geometric: (S) => Array.from({ length: S }, (_, i) => (1 - 1 / Math.max(S / 5, 1.01)) ** i),
+  geometric: (S) => Array.from({ length: S }, (_, i) => (S / 5 / (1 + S / 5)) ** i),
   zipf: (S, power) => Array.from({ length: S }, (_, i) => (i + 1) ** -power),
   spike: (S) => Array.from({ length: S }, (_, i) => (i ? 1 / (S - 1) : 1)),
 };
@@ -60,11 +60,6 @@ export function rates(mechanism, e, S, k) {
       const q = together(S, k);
       return [hit, q * hit + (1 - q) * other];
     }
-    case "O-RAPPOR": {
-      const [hit, other] = [root / (root + 1), 1 / (root + 1)];
-      const q = together(S, k);
-      return [hit, q * hit + (1 - q) * other];
-    }
     default:
       return [1, 0];
   }
@@ -74,6 +69,7 @@ export function rates(mechanism, e, S, k) {
 export function error(mechanism, epsilon, p, n, cells = 0) {
   const S = p.length;
   if (mechanism.startsWith("O-") && !cells) return Math.min(...cellsToTry(S).map((k) => error(mechanism, epsilon, p, n, k)));
+  if (mechanism == "O-RAPPOR") return bloomless(epsilon, p, n, Math.min(cells, S));
   const [hit, miss] = rates(mechanism, Math.exp(epsilon), S, Math.min(cells, S));
   const gap = hit - miss;
   let sum = 0;
@@ -82,4 +78,28 @@ export function error(mechanism, epsilon, p, n, cells = 0) {
     sum += Math.sqrt(Math.max(m * (1 - m), 0));
   }
   return (Math.sqrt(2 / (Math.PI * n)) * sum) / gap;
+}
+
+/**
+ * O-RAPPOR with one hash. Least squares weighs the other bits of a report, too: with H' H = (1 - q) I + q J on average, the
+ * estimate is (u - a (sum of all u)) / (1 - q) for the answer's own cell u, a = q S / k / (1 - q + q S). Bits have the variance
+ * m (1 - m) / r^2, and two of one report the covariance -x x' of what they stand for.
+ */
+function bloomless(epsilon, p, n, k) {
+  const S = p.length;
+  const root = Math.exp(epsilon / 2);
+  const flip = 1 / (root + 1);
+  const r = 1 - 2 * flip;
+  const q = together(S, k);
+  const a = (q * S) / k / (1 - q + q * S);
+  const variance = (x) => ((flip + r * x) * (1 - flip - r * x)) / r ** 2;
+  let sum = 0;
+  for (const share of p) {
+    const own = share + (1 - share) * q;
+    const other = (1 - own) / (k - 1);
+    const apart = -own * other * (k - 1);
+    const among = -other * other * (k - 1) * (k - 2);
+    sum += Math.sqrt((1 - a) ** 2 * variance(own) + a * a * (k - 1) * variance(other) - 2 * a * (1 - a) * apart + a * a * among);
+  }
+  return (Math.sqrt(2 / (Math.PI * n)) * sum) / (1 - q);
 }

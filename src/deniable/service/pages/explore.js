@@ -43,7 +43,7 @@ function update() {
     table("Mechanisms at this epsilon", ["mechanism", "error in all", "people for the same error as the best"], ranked.map((one) => [one.mechanism, one.error.toPrecision(3), one.mechanism == "no privacy" ? whole(Math.max(1, (n * one.error ** 2) / best.error ** 2)) : whole((n * one.error ** 2) / best.error ** 2)])),
   );
   const rows = MECHANISMS.flatMap((mechanism) => EPSILONS.map((x) => ({ mechanism, epsilon: x, error: at(mechanism, x) })));
-  chart.draw({ chart: "curves", data: { rows, more: [{ epsilon }] } });
+  chart.draw({ chart: "curves", description: `Expected error of ${MECHANISMS.length} mechanisms by epsilon`, data: { rows, more: [{ epsilon }] } });
 }
 
 /** At most one redraw a frame, however fast a slider moves. */

@@ -1,0 +1,165 @@
+"""Pages, plans and trends over HTTP: what is served, to whom, and what is refused."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+import deniable as dn
+from deniable.service.sqlite import SQLiteStore
+from tests.collector import Caller, Ticking, run
+
+PAGES = Path(dn.__file__).parent / "service" / "pages"
+
+
+def test_pages_are_served_with_their_policy_and_a_tag(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Caller(SQLiteStore(tmp_path)) as call:
+            for path, name in (
+                ("/", "ask"),
+                ("/explore", "explore"),
+                ("/answer/x", "answer"),
+                ("/results/x", "results"),
+            ):
+                page = await call("GET", path)
+                assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+                assert page.body == (PAGES / f"{name}.html").read_bytes()
+                assert "unsafe" not in page.headers["content-security-policy"]
+            for name in sorted(path.name for path in PAGES.iterdir() if path.suffix in (".js", ".css", ".svg")):
+                assert (await call("GET", f"/pages/{name}")).body == (PAGES / name).read_bytes()
+            for path in ("/pages/library.py", "/pages/nothing.js", "/pages/../app.py", "/answer/", "/answer/a/b"):
+                assert (await call("GET", path)).status == 404, path
+            refused = await call("POST", "/")
+            assert (refused.status, refused.json()["detail"]) == (405, "method must be GET here")
+
+    run(story())
+
+
+def test_a_browser_that_has_a_file_is_told_so(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Caller(SQLiteStore(tmp_path)) as call:
+            sent: list[dict[str, object]] = []
+
+            async def send(message: dict[str, object]) -> None:
+                sent.append(message)
+
+            async def get(**headers: str) -> tuple[int, dict[bytes, bytes], bytes]:
+                sent.clear()
+                listed = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+                scope = {
+                    "type": "http",
+                    "method": "GET",
+                    "path": "/pages/style.css",
+                    "query_string": b"",
+                    "headers": listed,
+                }
+                await call.app(scope, None, send)  # type: ignore[arg-type]
+                return sent[0]["status"], dict(sent[0]["headers"]), sent[1]["body"]  # type: ignore[return-value, call-overload]
+
+            status, headers, body = await get()
+            assert (status, headers[b"cache-control"]) == (200, b"no-cache")
+            packed = await get(accept_encoding="gzip, br")
+            assert packed[1][b"content-encoding"] == b"gzip"
+            assert gzip.decompress(packed[2]) == body
+            again = await get(if_none_match=headers[b"etag"].decode())
+            assert (again[0], again[2]) == (304, b"")
+            assert b"content-length" not in again[1]
+
+    run(story())
+
+
+def test_the_charts_library_and_templates_are_made_once(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Caller(SQLiteStore(tmp_path)) as call:
+            library, charts = await call("GET", "/pages/vega.js"), await call("GET", "/pages/charts.json")
+            assert library.headers["content-type"] == "text/javascript; charset=utf-8"
+            assert b"vegaEmbed" in library.body
+            assert len(library.body) < 1_200_000
+            assert charts.json()["estimate"]["data"] == {"name": "rows"}
+
+    run(story())
+
+
+def test_a_plan_over_http(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Caller(SQLiteStore(tmp_path)) as call:
+            asked = {"n": 5000, "symbols": ["no", "yes"], "max_error": 0.05, "name": "ready"}
+            assert (await call("POST", "/v1/plan", asked)).status == 401
+            made = (await call.admin("POST", "/v1/plan", asked)).json()
+            survey = dn.Survey.from_json(json.dumps(made["survey"]))
+            assert (survey.name, made["found"], made["mechanism"]) == ("ready", "epsilon", "W-RR")
+            assert made["errors"]["max_error"]["bound"] <= 0.05
+            assert {"mechanism", "n", "epsilon"} == set(made["lines"][0])
+            created = await call.admin("POST", "/v1/surveys", {"survey": made["survey"]})
+            assert created.status == 201
+            for body, status, said in (
+                (b"[]", 400, "body must be a JSON object of the planner's arguments"),
+                (b'{"m": 1}', 400, "body must not have the field 'm'; see /openapi.json"),
+                (
+                    {"n": 10, "epsilon": "1", "symbols": 5000},
+                    422,
+                    "symbols must be at most 4096 here; deniable plan takes more",
+                ),
+                ({"n": 10, "symbols": 2, "max_error": 0.001}, 422, "max_error must be at least"),
+            ):  # fmt: skip
+                refused = await call.admin("POST", "/v1/plan", body)
+                assert refused.status == status
+                assert said in refused.json()["detail"]
+
+    run(story())
+
+
+def test_a_plan_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Caller(SQLiteStore(tmp_path), decode_seconds=0.01) as call:
+            refused = await call.admin("POST", "/v1/plan", {"n": 100, "symbols": 2, "epsilon": "1"})
+            assert (refused.status, refused.headers["retry-after"]) == (503, "60")
+            assert refused.json()["detail"] == "a plan must take at most 0.01 seconds; name fewer answers"
+
+    run(story())
+
+
+@pytest.mark.parametrize("shifted", [True, False])
+def test_a_trend_marks_the_window_that_differs(tmp_path: Path, shifted: bool) -> None:
+    async def story() -> None:
+        clock = Ticking()
+        survey = dn.krr(symbols=["no", "yes"], epsilon=3)
+        async with Caller(SQLiteStore(tmp_path), clock=clock) as call:
+            path = await call.create(survey, minimum=10, window="day")
+            assert (await call.admin("GET", path + "/trend")).json()["detail"] == (
+                "results are shown from 10 reports on; no window has as many"
+            )
+            for day in range(6):
+                yes = 700 if shifted and day >= 4 else 200
+                # The cells themselves, not random ones: a test of marks, not of noise.
+                cells = [0] * (1000 - yes) + [1] * yes
+                body = b"".join(
+                    (day * 1000 + i).to_bytes(16, "big") + dn.Report(survey, 0, bytes([cell])).pack()
+                    for i, cell in enumerate(cells)
+                )
+                assert (await call.upload(survey, body)).json()["accepted"] == 1000
+                clock.pass_hours(24)
+            assert (await call("GET", path + "/trend")).status == 401
+            told = (await call.admin("GET", path + "/trend?level=0.9")).json()
+            assert [one["n"] for one in told["windows"]] == [1000] * 6
+            marks = [one["changed"] for one in told["windows"]]
+            assert marks == [[], [], [], [], ["no", "yes"] if shifted else [], []]
+            assert (told["window"], told["level"]) == ("day", 0.9)
+            last = told["windows"][-1]["start"]
+            only = (await call.admin("POST", path + "/trend", {"from": last})).json()
+            assert [one["start"] for one in only["windows"]] == [last]
+            refused = await call.admin("POST", path + "/trend", {"format": "csv"})
+            assert refused.json()["detail"] == "format must be json for results over time"
+
+    run(story())
+
+
+def test_no_page_names_another_host() -> None:
+    for path in PAGES.iterdir():
+        if path.suffix in (".html", ".js", ".css") and path.name != "deniable.min.js":
+            text = path.read_text().replace("http://www.w3.org/2000/svg", "")
+            assert "http:" not in text, path.name
+            assert "https:" not in text, path.name
+            assert " style=" not in text, path.name
+            assert "innerHTML" not in text, path.name

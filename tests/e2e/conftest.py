@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, ViewportSize, sync_playwright
 
 from tests.collector import Server, serving
 
@@ -14,8 +14,8 @@ MISSING = (
     "the tests of the pages need Chromium: python tests/services.py chromium installs Debian's where it may, else "
     "install it by hand"
 )
-PHONE = {"width": 390, "height": 844}
-DESK = {"width": 1200, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+DESK: ViewportSize = {"width": 1200, "height": 900}
 
 Open = Callable[..., Page]
 
@@ -57,9 +57,13 @@ class Watch:
     def over(self, page: Page) -> Page:
         page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
         page.on("console", lambda message: self._console(message.type, message.text))
-        page.on("dialog", lambda dialog: (self.faults.append("a dialog"), dialog.dismiss()))
+        page.on("dialog", self._dialog)
         page.on("request", self._request)
         return page
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.faults.append(f"a dialog: {dialog.message}")
+        dialog.dismiss()
 
     def _console(self, kind: str, text: str) -> None:
         if "Content Security Policy" in text or (kind == "error" and "Failed to load resource" not in text):
@@ -83,7 +87,7 @@ def fresh(browser: Browser, watch: Watch) -> Iterator[Open]:
     """Pages in browsers that have never been here: `fresh(viewport=..., color_scheme=...)`."""
     contexts: list[BrowserContext] = []
 
-    def make(viewport: Any = None, **options: Any) -> Page:
+    def make(viewport: ViewportSize | None = None, **options: Any) -> Page:
         context = browser.new_context(viewport=viewport or DESK, reduced_motion="reduce", **options)
         context.set_default_timeout(20_000)
         contexts.append(context)

@@ -1,6 +1,7 @@
 """What people do on the pages, as steps that tests share."""
 
 import json
+import time
 from typing import Any
 from urllib.parse import urlencode
 
@@ -62,3 +63,11 @@ def ask_for(page: Page, server: Server, question: str, answers: list[str], **fie
     page.locator("#made .qr").wait_for()
     fields_of = page.locator("#made .link input")
     return fields_of.nth(0).input_value(), fields_of.nth(1).input_value()
+
+
+def until(page: Page, code: str, arg: Any = None, *, seconds: float = 20.0) -> None:
+    """Wait for an expression to hold. (Playwright's own way evaluates strings in the page; its policy forbids that.)"""
+    end = time.monotonic() + seconds
+    while not page.evaluate(code, arg):
+        assert time.monotonic() < end, f"waited in vain for {code}"
+        page.wait_for_timeout(50)

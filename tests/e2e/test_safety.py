@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Response, ViewportSize
 
 import deniable as dn
 from deniable.service.pages import POLICY
 from tests.collector import ADMIN, Server
 from tests.e2e.conftest import DESK, PHONE, Open, Watch
-from tests.e2e.steps import SYMBOLS, address, answer_link, choose_and_roll, scripted, survey_of, thanked
+from tests.e2e.steps import SYMBOLS, address, answer_link, choose_and_roll, scripted, survey_of, thanked, until
 
 AXE = Path(__file__).parents[2] / "clients" / "js" / "node_modules" / "axe-core" / "axe.min.js"
 
@@ -116,7 +116,7 @@ def test_the_policy_is_in_force(server: Server, fresh: Open, full: dn.Survey, wa
       document.body.append(script);
       try { new Function("window.evaluated = 1")(); } catch { window.tried = 1; }
     })""")
-    page.wait_for_function("window.tried")
+    until(page, "window.tried")
     assert page.evaluate("[window.inline ?? null, window.evaluated ?? null]") == [None, None]
     seen = [fault for fault in watch.faults if "Content Security Policy" in fault]
     assert seen, "the watch that fails every other test on a violation sees one"
@@ -139,7 +139,7 @@ def violations(page: Page) -> list[str]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [PHONE, DESK], ids=["phone", "desk"])
 def test_axe_finds_nothing_serious(
-    server: Server, fresh: Open, full: dn.Survey, scheme: str, viewport: dict[str, int]
+    server: Server, fresh: Open, full: dn.Survey, scheme: str, viewport: ViewportSize
 ) -> None:
     page = fresh(viewport=viewport, color_scheme=scheme)
     found: dict[str, list[str]] = {}
@@ -178,16 +178,22 @@ def test_axe_finds_what_is_there_to_find(server: Server, fresh: Open) -> None:
     assert any("label" in one for one in violations(page))
 
 
+def weights_of(page: Page, url: str, ready: str) -> dict[str, int]:
+    """Bytes of everything that a page loads until it is ready."""
+    answers: list[Response] = []
+    page.on("response", lambda response: answers.append(response))
+    page.goto(url)
+    page.locator(ready).wait_for()
+    return {response.url: len(response.body()) for response in answers}
+
+
 def test_first_paint_and_weight(server: Server, fresh: Open, full: dn.Survey) -> None:
     server.ask("GET", "/pages/vega.js")  # made once, when the first page asks for it
     pages = {"/": "#door", "/explore": "#chart svg", f"/results/{full.digest}": "#shares svg"}
     pages[f"/answer/{full.digest}"] = "#form"
     for path, ready in pages.items():
         page = fresh(viewport=PHONE)
-        weights: dict[str, int] = {}
-        page.on("response", lambda response, into=weights: into.__setitem__(response.url, len(response.body())))
-        page.goto(address(server, path))
-        page.locator(ready).wait_for()
+        weights = weights_of(page, address(server, path), ready)
         painted = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
         assert painted < 1000, path
         # Without compression: what is sent is a third of it.

@@ -21,6 +21,7 @@ from tests.e2e.steps import (
     scripted,
     survey_of,
     thanked,
+    until,
 )
 
 
@@ -46,6 +47,7 @@ def test_ask_then_answer_on_a_phone_then_a_hundred_more_then_results(server: Ser
         phone.get_by_role("button", name="Send this").click()
     assert sent.value.post_data_buffer == wire, "the page shows the very bytes that it sends"
     report = dn.Report.unpack(survey, wire[16:])
+    assert survey.alphabet.symbols is not None
     assert survey.alphabet.symbols[report.payload[0]] == said, "and says what they mean"
     thanked(phone)
 
@@ -200,7 +202,7 @@ def test_dark_pages_are_dark_and_their_charts_are_light(server: Server, fresh: O
     label = page.locator("#shares svg text").first.evaluate(light)
     assert label > 180
     page.emulate_media(color_scheme="light")
-    page.wait_for_function("getComputedStyle(document.querySelector('#shares svg text')).fill == 'rgb(34, 34, 34)'")
+    until(page, "getComputedStyle(document.querySelector('#shares svg text')).fill == 'rgb(34, 34, 34)'")
     assert page.locator("body").evaluate(light) > 240
 
 

@@ -235,6 +235,10 @@ function offerNames(order, told) {
 async function compare() {
   $("compare-part").hidden = windows.length < 2;
   if (windows.length < 2) return;
+  if ($("a-to").value >= $("b-from").value) {
+    $("changes-words").textContent = "The time before must end before the time after begins.";
+    return fill($("changes"));
+  }
   const body = question({ against_from: $("a-from").value, against_to: after($("a-to").value), from: $("b-from").value, to: after($("b-to").value) });
   let told;
   try {

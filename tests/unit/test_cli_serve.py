@@ -1,0 +1,62 @@
+"""`deniable serve`: what it prints, and to whom; the demonstration's store."""
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.cli import main
+from deniable.cli.demo_store import ANSWERS, CANDIDATES, DAYS, SHIFT, fill
+from deniable.service.server import Options, open_store
+
+
+def test_the_demo_has_three_weeks_with_a_shift(tmp_path: Path) -> None:
+    with contextlib.closing(open_store(str(tmp_path / "store"))) as store:
+        closed, written = fill(store, people=1000)
+        entry = store.entry(closed.survey.digest)
+        assert entry is not None
+        windows = sorted(store.windows(entry))
+        assert len(windows) == DAYS
+        assert np.diff(windows).tolist() == [24] * (DAYS - 1)
+        halves = [store.tally(entry, None, windows[SHIFT]), store.tally(entry, windows[SHIFT], None)]
+        before, after = (dn.decode(half) for half in halves)
+        for answer, (old, new) in ANSWERS.items():
+            # 7 to 14 thousand answers at epsilon 2: a standard error of a hundredth at most, and six of them.
+            assert abs(before[answer] - old / 1000) < 0.06
+            assert abs(after[answer] - new / 1000) < 0.06
+        assert dn.difference(after, before).changed().any()
+        assert written.candidates == CANDIDATES
+        assert written.survey.alphabet.is_open
+        again, _ = fill(store, people=1000)
+        assert again.survey.digest == closed.survey.digest
+        assert store.tally(entry).n == sum(half.n for half in halves), "a second start adds nothing"
+
+
+@pytest.mark.parametrize(("terminal", "demo"), [(True, False), (False, False), (False, True)])
+def test_the_private_link_goes_to_a_terminal_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], terminal: bool, demo: bool
+) -> None:
+    asked: list[Options] = []
+
+    def serve(options: Options, announce: Any = None) -> None:
+        asked.append(options)
+        if announce is not None:
+            announce("http://127.0.0.1:8765", "a secret & more")
+
+    monkeypatch.setattr("deniable.service.server.serve", serve)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr("deniable.cli.demo_store.DAYS", 2)
+    monkeypatch.chdir(tmp_path)
+    assert main(["serve", *(["--demo"] if demo else [])]) == 0
+    said = capsys.readouterr().out
+    if terminal or demo:
+        assert "http://127.0.0.1:8765/#token=a+secret+%26+more" in said
+    else:
+        assert said == ""
+    assert said.count("/results/") == (2 if demo else 0)
+    assert (asked[0].store == "collector") is not demo
+    if demo:
+        assert not Path(asked[0].store).exists(), "the demonstration leaves nothing behind"

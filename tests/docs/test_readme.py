@@ -90,7 +90,7 @@ def test_commands_in_the_readme_run(capsys: pytest.CaptureFixture[str], monkeypa
         assert main(command[1:]) == 0, f"{command}: {capsys.readouterr().err}"
 
 
-def _serve_at_once(options: Options) -> None:
+def _serve_at_once(options: Options, announce: object = None) -> None:
     """What `deniable serve` leaves behind when it is stopped at once."""
     open_store(options.store).close()
 

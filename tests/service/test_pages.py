@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import deniable as dn
+from deniable.service.pages.library import Library
+from deniable.service.planning import Planning
 from deniable.service.sqlite import SQLiteStore
 from tests.collector import Caller, Ticking, run
 
@@ -163,3 +165,25 @@ def test_no_page_names_another_host() -> None:
             assert "https:" not in text, path.name
             assert " style=" not in text, path.name
             assert "innerHTML" not in text, path.name
+
+
+def test_what_cannot_be_made_is_a_bug_that_is_logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/bin/false")
+
+    async def story() -> None:
+        with pytest.raises(RuntimeError, match="the charts' JavaScript could not be made; the lines above say why"):
+            await Library().file("vega.js")
+        async with Caller(SQLiteStore(tmp_path)) as call:
+            assert (await call("GET", "/pages/vega.js")).status == 500
+            assert (await call("GET", "/pages/style.css")).status == 200
+
+    run(story())
+
+
+def test_a_planner_that_fails_says_so_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def failed(self: Planning, question: object) -> dict[str, str]:
+        return {"failed": "a trace"}
+
+    monkeypatch.setattr(Planning, "_ask", failed)
+    with pytest.raises(RuntimeError, match="planning failed:\na trace"):
+        run(Planning().answer(b"{}"))

@@ -68,7 +68,9 @@ def test_names_are_made_printable_and_distinct() -> None:
 
 @pytest.mark.parametrize("names", [[], ["a"], ["a", "b", "c", "d"]])
 def test_lengths_must_agree(names: list[str]) -> None:
-    with pytest.raises(dn.DeniableError, match="a chart must have one name, probability and interval for each of its"):
+    with pytest.raises(
+        dn.DeniableError, match="a chart must have one name, probability and interval for each of its bars, got"
+    ):
         estimate_chart(names, SHARES if names else [], INTERVALS if names else [])
 
 
@@ -139,7 +141,9 @@ def test_a_difference_is_drawn_with_what_is_beyond_doubt() -> None:
 def test_charts_refuse_what_they_cannot_draw() -> None:
     with pytest.raises(
         DeniableError,
-        match=re.escape("a chart of differences must have one name, change and interval for each of its bars"),
+        match=re.escape(
+            "a chart of differences must have one name, change and interval for each of its bars, got 1, 0 and 0"
+        ),
     ):
         difference_chart(["a"], [], [])
     day = {"window": "2026-11-15", "estimate": 0.5, "low": 0.4, "high": 0.6, "changed": False}

@@ -92,7 +92,7 @@ def trend_chart(
     names = list(dict.fromkeys(row["name"] for row in rows))
     if not 0 < len(names) <= len(SERIES):
         raise DeniableError(f"a chart over time must have 1 to {len(SERIES)} names, got {len(names)}; choose some")
-    legend = alt.Legend(title=None, orient="top", symbolSize=120, columns=3, labelLimit=150)
+    legend = alt.Legend(title=None, orient="top", symbolSize=120, symbolOpacity=1, columns=3, labelLimit=150)
     colours = alt.Scale(domain=names, range=[SERIES[i][0] for i in range(len(names))])
     shapes = alt.Scale(domain=names, range=[SERIES[i][1] for i in range(len(names))])
     tooltip = [

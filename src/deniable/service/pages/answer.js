@@ -178,7 +178,7 @@ function die(truth, cell) {
   const pointer = svg("rect", { x: -5, y: 0, width: 10, height: 54, class: "pointer" });
   picture.append(pointer);
   requestAnimationFrame(() => requestAnimationFrame(() => pointer.setAttribute("transform", `translate(${end} 0)`)));
-  const what = n.named ? "your answer" : "your box";
+  const what = n.named ? "your answer" : n.block ? `your number${n.mine > 1 ? "s" : ""}` : "your box";
   return el(
     "div",
     { class: "die" },
@@ -200,7 +200,7 @@ function inWords(cells) {
   }
   const { cohort } = client.status();
   const numbered = cells.map((cell) => cell + 1);
-  const boxes = n.shape == "one" ? `Box ${numbered[0]} of ${n.cells}` : `${cells.length} of ${n.cells} boxes marked`;
+  const boxes = n.shape == "one" ? `${n.block ? "Number" : "Box"} ${numbered[0]} of ${n.cells}` : `${cells.length} of ${n.cells} boxes marked`;
   const group = n.cohorts > 1 ? `, sorted as in group ${cohort + 1} of ${n.cohorts}` : "";
   const few = symbols && symbols.length <= 2000 && n.shape == "one";
   const inside = few ? symbols.filter((symbol) => client.survey.encoding.encode(cohort, valueOf(symbol)).includes(cells[0])) : [];

@@ -40,7 +40,7 @@ function update() {
   );
   fill(
     $("ranking"),
-    table("Mechanisms at this epsilon", ["mechanism", "error in all", "people for the same error as the best"], ranked.map((one) => [one.mechanism, one.error.toPrecision(3), one.mechanism == "no privacy" ? whole(Math.max(1, (n * one.error ** 2) / best.error ** 2)) : whole((n * one.error ** 2) / best.error ** 2)])),
+    table("Mechanisms at this epsilon", ["mechanism", "error in all", "people for the best's error"], ranked.map((one) => [one.mechanism, one.error.toPrecision(3), one.mechanism == "no privacy" ? whole(Math.max(1, (n * one.error ** 2) / best.error ** 2)) : whole((n * one.error ** 2) / best.error ** 2)])),
   );
   const rows = MECHANISMS.flatMap((mechanism) => EPSILONS.map((x) => ({ mechanism, epsilon: x, error: at(mechanism, x) })));
   chart.draw({ chart: "curves", description: `Expected error of ${MECHANISMS.length} mechanisms by epsilon`, data: { rows, more: [{ epsilon }] } });

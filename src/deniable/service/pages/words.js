@@ -32,7 +32,8 @@ export const beliefAfter = (before, odds) => (before * odds) / (before * odds + 
 export function numbers({ alphabet, encoding, mechanism }) {
   const { cells } = encoding;
   const named = encoding.kind == "direct";
-  const common = { cells, named, cohorts: encoding.cohorts ?? 1, open: alphabet.kind == "open", mine: 1 };
+  const block = ["hadamard", "projective"].includes(encoding.kind);
+  const common = { cells, named, block, cohorts: encoding.cohorts ?? 1, open: alphabet.kind == "open", mine: 1 };
   if (mechanism.kind == "krr") {
     const [hit, miss] = [share(mechanism.keep), share(mechanism.other)];
     const mine = Math.round((1 - cells * miss) / (hit - miss)); // cells of one answer: more than one in a block design
@@ -63,8 +64,8 @@ export function whatHappens(n, { you, your, Your, yours } = YOU) {
   const sorted = n.named
     ? ""
     : `A public rule sorts all possible answers into ${n.cells} boxes${n.cohorts > 1 ? `, differently in each of ${n.cohorts} groups of devices` : ""}, so a box stands for many answers. `;
-  if (n.mine > 1)
-    return `A public rule gives every answer ${n.mine} of the numbers from 1 to ${n.cells}. ${watch}. With probability ${chance(n.mine * n.hit)} it sends one of the numbers of ${your} real answer, otherwise one of the others.`;
+  if (n.block)
+    return `A public rule gives every answer ${n.mine > 1 ? n.mine : "one"} of the numbers from 1 to ${n.cells}. ${watch}. With probability ${chance(n.mine * n.hit)} it sends ${n.mine > 1 ? "one of the numbers" : "the number"} of ${your} real answer, otherwise one of the others.`;
   if (n.shape == "one") {
     const others = n.cells == 2 ? "the other one" : "one of the others";
     return `${sorted}${watch}. With probability ${chance(n.hit)} it sends ${your} real ${box}, otherwise ${others}.`;

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, Response, ViewportSize
@@ -64,7 +65,7 @@ def test_hostile_texts_are_shown_as_text(server: Server, fresh: Open) -> None:
     scripted(phone, survey, SYMBOLS_OF_DEATH * 6)
     for viewport in (PHONE, DESK):
         page = fresh(viewport=viewport)
-        page.goto(address(server, f"/results/{survey.digest}"))
+        page.goto(address(server, f"/results/{survey.digest}", token=ADMIN))
         page.locator("#shares svg").wait_for()
         assert page.locator("h1").text_content() == HOSTILE
         page.locator("#shares-table summary").click()
@@ -107,7 +108,7 @@ def test_the_policy_allows_no_inline_script_and_no_eval(server: Server, path: st
 
 def test_the_policy_is_in_force(server: Server, fresh: Open, full: dn.Survey, watch: Watch) -> None:
     page = fresh()
-    page.goto(address(server, f"/results/{full.digest}"))
+    page.goto(address(server, f"/results/{full.digest}", token=ADMIN))
     page.locator("#shares svg").wait_for()  # drawn without eval
     # What the test's own tools evaluate is exempt, so the page is made to try later, by itself.
     page.evaluate("""() => setTimeout(() => {
@@ -161,7 +162,7 @@ def test_axe_finds_nothing_serious(
     page.get_by_role("button", name="Send this").click()
     thanked(page)
     found["sent"] = violations(page)
-    page.goto(address(server, f"/results/{full.digest}"))
+    page.goto(address(server, f"/results/{full.digest}", token=ADMIN))
     page.locator("#shares svg").wait_for()
     page.locator("#shares-table summary").click()
     found["results"] = violations(page)
@@ -189,7 +190,7 @@ def weights_of(page: Page, url: str, ready: str) -> dict[str, int]:
 
 def test_first_paint_and_weight(server: Server, fresh: Open, full: dn.Survey) -> None:
     server.ask("GET", "/pages/vega.js")  # made once, when the first page asks for it
-    pages = {"/": "#door", "/explore": "#chart svg", f"/results/{full.digest}": "#shares svg"}
+    pages = {"/": "#door", "/explore": "#chart svg", f"/results/{full.digest}#token={quote(ADMIN)}": "#shares svg"}
     pages[f"/answer/{full.digest}"] = "#form"
     for path, ready in pages.items():
         page = fresh(viewport=PHONE)
@@ -205,7 +206,7 @@ def test_first_paint_and_weight(server: Server, fresh: Open, full: dn.Survey) ->
 
 def test_downloads(server: Server, fresh: Open, full: dn.Survey) -> None:
     page = fresh(accept_downloads=True)
-    page.goto(address(server, f"/results/{full.digest}"))
+    page.goto(address(server, f"/results/{full.digest}", token=ADMIN))
     page.locator("#shares svg").wait_for()
     files: dict[str, bytes] = {}
     for name in ("CSV", "JSON", "PNG", "SVG", "the survey", "the tally"):

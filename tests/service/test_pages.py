@@ -187,3 +187,30 @@ def test_a_planner_that_fails_says_so_in_the_log(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Planning, "_ask", failed)
     with pytest.raises(RuntimeError, match="planning failed:\na trace"):
         run(Planning().answer(b"{}"))
+
+
+def test_who_asked_sees_windows_grow_and_readers_see_those_that_ended(tmp_path: Path) -> None:
+    async def story() -> None:
+        clock = Ticking()
+        survey = dn.krr(symbols=["no", "yes"], epsilon=3)
+        async with Caller(SQLiteStore(tmp_path), clock=clock) as call:
+            path = await call.create(survey, minimum=10, window="day")
+            secrets = {}
+            for kind in ("read", "owner"):
+                secrets[kind] = (await call.admin("POST", path + "/tokens", {"kind": kind})).json()["token"]
+            for day in range(3):
+                body = b"".join(
+                    (day * 100 + i).to_bytes(16, "big") + dn.Report(survey, 0, bytes([i % 2])).pack() for i in range(50)
+                )
+                assert (await call.upload(survey, body)).json()["accepted"] == 50
+                clock.pass_hours(24 if day < 2 else 1)
+            for kind, days in (("owner", 3), ("read", 2)):
+                windows = (await call("GET", path + "/windows", token=secrets[kind])).json()["windows"]
+                assert [one["reports"] for one in windows] == [50] * days, kind
+                told = (await call("GET", path + "/trend", token=secrets[kind])).json()["windows"]
+                assert [(one["start"], one["end"]) for one in told] == [(one["start"], one["end"]) for one in windows]
+                assert (await call("GET", path + "/estimate", token=secrets[kind])).json()["n"] == 50 * days
+            for route, status in (("/counters", 403), ("/tokens", 403)):
+                assert (await call("GET", path + route, token=secrets["owner"])).status == status, "no more than that"
+
+    run(story())

@@ -55,7 +55,7 @@ WRONG = [
     ("/v1/surveys", {"survey": {}, "more": 1}, 400, "body must be an object with survey"),
     ("/v1/surveys", {"survey": {"format": "x"}}, 422, "survey must have the field"),
     ("/v1/surveys", {"survey": 1}, 422, "survey must be an object, got int"),
-    (f"{PATH}/tokens", {"kind": "admin"}, 422, "kind must be upload or read"),
+    (f"{PATH}/tokens", {"kind": "admin"}, 422, "kind must be upload, read or owner"),
     (f"{PATH}/tokens", {"kind": "read", "quota": 4}, 422, QUOTA),
     (f"{PATH}/tokens", {"kind": "upload", "quota": True}, 422, QUOTA),
     (f"{PATH}/tokens", {"kind": "upload", "name": "x" * 201}, 422, "name must be text of at most 200 characters"),

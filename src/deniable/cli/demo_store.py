@@ -48,7 +48,7 @@ CANDIDATES = tuple(WRITTEN)
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A survey of the demo: its read token, and the candidates to look for if it is open."""
+    """A survey of the demo: its owner token, and the candidates to look for if it is open."""
 
     survey: Survey
     token: str
@@ -65,7 +65,7 @@ def fill(store: "Store", *, people: int = 2500) -> list[Told]:
     for survey, shares in _surveys():
         entry, new = store.create(survey, Rules(minimum=50, results="private"))
         secret = new_secret()
-        store.add_token(Token(hash_of(secret), entry.key, "read", None, 0, "demo"))
+        store.add_token(Token(hash_of(secret), entry.key, "owner", None, 0, "demo"))
         told.append(Told(survey, secret, CANDIDATES if survey.alphabet.is_open else ()))
         for hours, column in _days(shares, now, people, rare=survey.alphabet.is_open) if new else ():
             _answer(store, survey, column, hours)

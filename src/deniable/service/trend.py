@@ -46,10 +46,7 @@ async def trend(store: Store, decoding: Decoding, entry: Entry, request: Request
             told = await _ask(decoding, strict, [since, part])
             rows = told["changes"]
             changed = [row["symbol"] for row in rows if row["low"] is not None and (row["low"] > 0 or row["high"] < 0)]
-        if since is None or changed:
-            since = part
-        else:
-            since = results.Part(since.tally + part.tally, since.first, part.last)
+        since = part if since is None or changed else results.Part(since.tally + part.tally, since.first, part.last)
         row = {"start": found["from"], "end": found["to"], "n": found["n"], "estimates": found["estimates"]}
         windows.append(row | {"changed": changed})
     return Answer.json(

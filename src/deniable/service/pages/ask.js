@@ -172,7 +172,7 @@ async function create(event) {
     }
     const rules = { results: $("results").value, minimum: Math.max(1, Math.round(Number($("minimum").value) || 1)), window: $("window").value };
     await ask("/v1/surveys", { method: "POST", token, body: { survey, rules } });
-    const made = await ask(`/v1/surveys/${survey.digest}/tokens`, { method: "POST", token, body: { kind: "read", name: "private link" } });
+    const made = await ask(`/v1/surveys/${survey.digest}/tokens`, { method: "POST", token, body: { kind: "owner", name: "private link" } });
     celebrate(survey, made.token);
     await list();
   } catch (problem) {

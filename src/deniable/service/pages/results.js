@@ -100,13 +100,8 @@ function offerWindows() {
   }
 }
 
-/** The hour after a window: ranges end before it. */
-function after(start) {
-  if (!start) return undefined;
-  const time = new Date(`${start}:00:00Z`);
-  time.setUTCHours(time.getUTCHours() + 1);
-  return time.toISOString().slice(0, 13);
-}
+/** The end of a window, which ranges end before. */
+const after = (start) => windows.find((one) => one.start == start)?.end;
 
 /** How to decode, as the form says. */
 function question(more = {}) {
@@ -248,8 +243,8 @@ async function compare() {
     $("changes-words").textContent = sentence(problem.message);
     return fill($("changes"));
   }
-  const rows = (told.changes ?? told.estimates).map((row) => ({ ...row, change: row.raw ?? row.change }));
-  const sizes = told.n ?? [told.before.n, told.after.n];
+  const rows = told.changes.map((row) => ({ ...row, change: row.raw }));
+  const sizes = [told.before.n, told.after.n];
   const ordered = rows.sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
   const most = Number($("top").value);
   const known = ordered.filter((row) => row.low !== null);
@@ -265,13 +260,7 @@ async function compare() {
 function health() {
   const { diagnostics: found } = shares;
   if (!found) return fill($("health"), el("p", {}, "There are too many candidates to test the fit; name fewer."));
-  const bad = (check) => check && check.p_value < 1e-3;
-  const alarms =
-    found.alarms ??
-    [
-      bad(found.fit) && "The reports do not fit these candidates: heavy answers are missing from the list, or reports were planted or come from another survey.",
-      bad(found.cohorts) && "Groups differ in size more than chance allows: clients do not draw them alike, or reports were planted or lost.",
-    ].filter(Boolean);
+  const { alarms } = found;
   const odds = (p) => (p < 1e-4 ? "less than once in 10,000 times" : `in ${percent(p, p < 0.01 ? 2 : 0)} of surveys`);
   fill(
     $("health"),

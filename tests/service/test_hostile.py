@@ -69,7 +69,7 @@ async def listening(answer: bytes = b"ok", **options: Any) -> Any:
         if scope["type"] != "http":
             return
         try:
-            await read_body(scope, receive, limit=1000, seconds=0.3, room=Room())
+            await read_body(scope, receive, limit=1000, seconds=0.6, room=Room())
             status = 200
         except RequestError as error:
             status = error.status
@@ -78,7 +78,7 @@ async def listening(answer: bytes = b"ok", **options: Any) -> Any:
 
     config = uvicorn.Config(app, lifespan="off", ws="none", log_config=None, access_log=False)
     config.load()
-    protocol = guarded(patience=0.2, body_limit=1000, **options)
+    protocol = guarded(patience=0.4, body_limit=1000, **options)
     server = await asyncio.get_running_loop().create_server(lambda: protocol(config, ServerState(), {}), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     opened: list[Line] = []
@@ -171,7 +171,7 @@ def test_a_connection_that_only_holds_a_place_is_closed(
     attack: Callable[[Line], Awaitable[None]], status: bytes
 ) -> None:
     async def scene() -> None:
-        async with listening(idle=0.4) as connect:
+        async with listening(idle=0.8) as connect:
             line = await connect()
             attacking = asyncio.ensure_future(attack(line))
             answer, seconds = await line.ends(within=10)

@@ -32,6 +32,7 @@ CHECKS = (
     "chi-square-cohorts",
     "coverage",
     "decoder-gain",
+    "decoder-guard",
     "planner-honesty",
 )
 ALPHA = BUDGET / len(CHECKS)

@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.base import Decoder, Solution, unbias
+from deniable.decoders.guard import PLAUSIBLE, no_worse
 from deniable.decoders.least_squares import LeastSquares
-from deniable.decoders.prior import Observations, Posterior, posterior
+from deniable.decoders.prior import Observations, Posterior, Prior, learned
 from deniable.decoders.simplex import project
 from deniable.decoders.weighted import WeightedLeastSquares, cell_weights
 from deniable.design import BlockDesign, Design, OpenDesign
@@ -106,20 +107,36 @@ def shrink(seen: Observations, loss: str = "l1", total: float = 1.0) -> Floats:
     >>> shrink(Observations(noisy, np.full(40, 4e-4), 0.0)).round(2)[:4]
     array([0.03, 0.02, 0.03, 0.02])
     """
-    return _answer(seen, posterior(seen) if len(seen.values) > FEW else None, loss, total)
+    if len(seen.values) <= FEW:
+        return _projected(seen, total)
+    prior = learned(seen)
+    return _settled(seen, prior, _answer(prior.posterior(seen), loss, total), loss, total)
 
 
-def _answer(seen: Observations, known: Posterior | None, loss: str, total: float) -> Floats:
-    projected = total * project(seen.values / total) if total > 0 else np.zeros_like(seen.values)
-    if known is None or total <= 0:
-        return projected
-    trust = min((len(projected) - FEW) / (ENOUGH - FEW), 1.0)
+def _projected(seen: Observations, total: float) -> Floats:
+    return total * project(seen.values / total) if total > 0 else np.zeros_like(seen.values)
+
+
+def _answer(known: Posterior, loss: str, total: float) -> Floats:
+    """The shares that a posterior asks for."""
+    if total <= 0:
+        return np.zeros(len(known.zero))
     found = total * project(known.means / total)
     if loss == "l1":
         # Means forgive a prior that is a little off; the more shares are zero, the more they smear.
         sparse = max(0.5, float(known.zero.mean()))
         found += sparse * (known.quantiles(total) - found)
-    return np.asarray((1 - trust) * projected + trust * found)
+    return found
+
+
+def _settled(seen: Observations, prior: Prior, found: Floats, loss: str, total: float) -> Floats:
+    """The answer, made safe; that of few symbols is mixed with the projected one."""
+    projected = _projected(seen, total)
+    if total > 0:
+        beliefs = list(prior.posteriors(seen, PLAUSIBLE))
+        found = no_worse(found, projected, beliefs, lambda known: _answer(known, loss, total), loss)
+    trust = min((len(found) - FEW) / (ENOUGH - FEW), 1.0)
+    return (1 - trust) * projected + trust * found
 
 
 @dataclass(frozen=True)
@@ -164,7 +181,9 @@ class _Regression:
                 # The reports alone do not determine every symbol, so start from a wide belief.
                 belief = _Belief(wide, wide / self.size)
                 values, variances = system.cavities(belief)
-            found, belief = self._round(values, variances, belief, 1.0 if turn == 0 else _STEP)
+            # Where equations are short, the answer is an average of several rounds.
+            last = crowding >= 1 or turn == rounds - 1
+            found, belief = self._round(values, variances, belief, 1.0 if turn == 0 else _STEP, last)
             answers.append(found)
         if crowding >= 1:  # beliefs may circle where equations are short: take their middle
             found = self._or_level(np.mean(answers[rounds // 2 :], axis=0))
@@ -192,7 +211,9 @@ class _Regression:
             return _Dense(self.design.weighted_gram(weights), right)
         return _Random(self.design, weights, right, self.overlap, self.equations)
 
-    def _round(self, values: Floats, variances: Floats, belief: _Belief, step: float) -> tuple[Floats, _Belief]:
+    def _round(
+        self, values: Floats, variances: Floats, belief: _Belief, step: float, last: bool
+    ) -> tuple[Floats, _Belief]:
         """From cavities to an answer, and to the beliefs that the prior makes of them."""
         rest, rest_mean, rest_variance = 0.0, np.zeros(0), np.zeros(0)
         if self.open:
@@ -202,8 +223,11 @@ class _Regression:
         slope = self._slope(spread, listed)
         base = np.maximum(spread - slope * np.clip(listed, 0.0, 1.0), 0.3 * spread)
         seen = Observations(listed, base, slope)
-        known = posterior(seen)
-        answer = _answer(seen, known, self.loss, 1 - rest)
+        prior = learned(seen)
+        known = prior.posterior(seen)
+        answer = _answer(known, self.loss, 1 - rest)
+        if last:
+            answer = _settled(seen, prior, answer, self.loss, 1 - rest)
         means = np.concatenate([known.means, rest_mean])
         left = np.maximum(np.concatenate([known.variances, rest_variance]), 1e-4 * variances)
         precision = np.maximum(1 / left - 1 / variances, 1e-6 / variances)

@@ -16,6 +16,7 @@ many at zero, so many around each size. Several families are fitted and averaged
 Orders are fixed pseudo-random ones over the sorted observations: the answer depends on nothing but the data.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -26,7 +27,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import scipy.sparse
 
-__all__ = ["Observations", "Posterior", "Prior", "learned", "posterior"]
+__all__ = ["Observations", "Posterior", "Prior", "learned", "mixture", "posterior"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -109,6 +110,18 @@ class Posterior:
     def variances(self) -> Floats:
         return np.asarray((self.masses * self.places**2).sum(axis=1) - self.means**2)
 
+    def expected_loss(self, answer: Floats, loss: str) -> float:
+        """The l1 distance, or the squared l2 distance, that this posterior expects of an answer.
+
+        >>> known = Posterior(np.array([[0.4]]), np.array([[0.75]]), np.array([0.25]))
+        >>> round(known.expected_loss(np.array([0.2]), "l1"), 3), round(known.expected_loss(np.array([0.2]), "l2"), 3)
+        (0.2, 0.04)
+        """
+        away = np.abs(self.places - answer[:, None])
+        if loss == "l1":
+            return float(self.zero @ answer) + float((self.masses * away).sum())
+        return float(self.zero @ answer**2) + float((self.masses * away**2).sum())
+
     def quantiles(self, total: float) -> Floats:
         """The quantiles of one common level, the one at which they add up to `total`.
 
@@ -157,18 +170,33 @@ class Prior:
 
     def posterior(self, seen: Observations) -> Posterior:
         """What is known about shares that were observed so."""
+        return mixture(self.posteriors(seen))
+
+    def posteriors(self, seen: Observations, least: float = 0.0) -> Iterator[tuple[float, Posterior]]:
+        """What each family knows, with the trust in it, where that is at least so much of the most trusted one's."""
         places, likelihood, at_zero = seen.likelihood
         logs = np.log(places)
-        masses, zero = np.zeros_like(places), np.zeros(len(at_zero))
         for part, atom, density in zip(self.trust, self.zeros, self.densities, strict=True):
-            if part == 0:
+            if part == 0 or part < least * self.trust.max():
                 continue
             some = likelihood * np.interp(logs, self.logs, density)
             none = at_zero * atom
-            scale = part / np.maximum(some.sum(axis=1) + none, 1e-300)
-            masses += some * scale[:, None]
-            zero += none * scale
-        return Posterior(places, masses, zero)
+            scale = 1 / np.maximum(some.sum(axis=1) + none, 1e-300)
+            yield float(part), Posterior(places, some * scale[:, None], none * scale)
+
+
+def mixture(parts: Iterable[tuple[float, Posterior]]) -> Posterior:
+    """The average of posteriors on the same places, each with its weight.
+
+    >>> places = np.array([[0.4]])
+    >>> one, other = (Posterior(places, np.array([[m]]), np.array([1 - m])) for m in (1.0, 0.5))
+    >>> mixture([(0.5, one), (0.5, other)]).zero
+    array([0.25])
+    """
+    places, masses, zero = np.zeros((0, 0)), np.zeros(()), np.zeros(())
+    for weight, part in parts:
+        places, masses, zero = part.places, masses + weight * part.masses, zero + weight * part.zero
+    return Posterior(places, masses, zero)
 
 
 def posterior(seen: Observations) -> Posterior:

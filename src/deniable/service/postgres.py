@@ -17,8 +17,9 @@ from psycopg.adapt import Dumper
 
 from deniable.errors import StoreError
 from deniable.service.entries import Entry
+from deniable.service.gathering import Bools, Ids
 from deniable.service.problems import Unavailable
-from deniable.service.store import Bools, Cursor, Ids, Session, Store
+from deniable.service.store import Cursor, Session, Store
 
 __all__ = ["PostgresStore"]
 

@@ -18,9 +18,10 @@ import numpy.typing as npt
 
 from deniable.errors import StoreError
 from deniable.service.entries import Entry
+from deniable.service.gathering import Bools, Ids
 from deniable.service.problems import Unavailable
 from deniable.service.seen import Prints, Seen
-from deniable.service.store import Bools, Cursor, Ids, Session, Store
+from deniable.service.store import Cursor, Session, Store
 
 __all__ = ["FILE", "SQLiteStore", "private"]
 

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from deniable.errors import StoreError
 from deniable.service.clock import window_of
 from deniable.service.entries import Counters, Entry, Outcome, Rules, Token, Upload
+from deniable.service.gathering import Bools, Ids, Owner, any_of, gather, outcome_of, spread_over, steps
 from deniable.service.problems import Unavailable
 from deniable.service.records import REASONS, add_packed, pack_counts
 from deniable.survey import Survey
@@ -31,9 +32,6 @@ SCHEMA = 1
 _CODE = {reason: code for code, reason in enumerate(REASONS)}
 _ONE = Outcome(1, 0)
 _FOLD_BYTES, _FOLD_ROWS = 1 << 18, 512
-
-Bools = npt.NDArray[np.bool_]
-Ids = npt.NDArray[np.uint8]
 
 
 class Cursor(Protocol):
@@ -166,7 +164,7 @@ class Store(ABC):
             for key in sorted(by_survey):
                 closed, floor = state[key]
                 if not closed:
-                    for places in _steps(uploads, by_survey[key]):
+                    for places in steps(uploads, by_survey[key]):
                         found = self._write_one(session, [uploads[i] for i in places], hours=hours, floor=floor)
                         for place, outcome in zip(places, found, strict=True):
                             outcomes[place] = outcome
@@ -181,7 +179,7 @@ class Store(ABC):
     def _write_one(self, session: Session, uploads: list[Upload], *, hours: int, floor: int) -> list[Outcome]:
         entry = uploads[0].entry
         shape, today = entry.shape, hours // 24
-        rows, ids, codes, owners = _gather(uploads)
+        rows, ids, codes, owners = gather(uploads)
         codes[:] = shape.check(rows)
         oldest = max(floor, today - entry.rules.horizon)
         for upload, owner in zip(uploads, owners, strict=True):
@@ -190,7 +188,7 @@ class Store(ABC):
         # An id is asked about only if at least one report under it is good.
         alone = all(upload.batch is None for upload in uploads)
         good = codes == 0
-        asked = good if alone else np.concatenate([_any(good[o.rows], o.ids) for o in owners])
+        asked = good if alone else np.concatenate([any_of(good[o.rows], o.ids) for o in owners])
         days = np.repeat([upload.day for upload in uploads], [owner.ids.stop - owner.ids.start for owner in owners])
         new = np.zeros(len(ids), bool)
         if asked.all():
@@ -199,7 +197,7 @@ class Store(ABC):
             new[asked] = self._admit(session, entry, ids[asked], days[asked])
         if any(upload.token is not None for upload in uploads):
             self._charge(session, entry, uploads, owners, ids, new, good, codes)
-        spread = new if alone else np.concatenate([_spread(new[o.ids], o.rows) for o in owners])
+        spread = new if alone else np.concatenate([spread_over(new[o.ids], o.rows) for o in owners])
         codes[good & ~spread & (codes == 0)] = _CODE["duplicate"]
         counters = Counters()
         counters.add_codes(codes)
@@ -219,16 +217,16 @@ class Store(ABC):
         waiting.size += len(packed or b"")
         if not codes.any():
             return [
-                _ONE if owner.rows.stop - owner.rows.start == 1 else _outcome(codes[owner.rows]) for owner in owners
+                _ONE if owner.rows.stop - owner.rows.start == 1 else outcome_of(codes[owner.rows]) for owner in owners
             ]
-        return [_outcome(codes[owner.rows]) for owner in owners]
+        return [outcome_of(codes[owner.rows]) for owner in owners]
 
     def _charge(
         self,
         session: Session,
         entry: Entry,
         uploads: list[Upload],
-        owners: "list[_Owner]",
+        owners: list[Owner],
         ids: Ids,
         new: Bools,
         good: Bools,
@@ -245,7 +243,7 @@ class Store(ABC):
         for upload, owner in zip(uploads, owners, strict=True):
             if upload.token is None:
                 continue
-            fresh = good[owner.rows] & _spread(new[owner.ids], owner.rows)
+            fresh = good[owner.rows] & spread_over(new[owner.ids], owner.rows)
             wanted, room = int(fresh.sum()), left[upload.token]
             if room is not None and wanted > room - spent[upload.token]:
                 keep = 0 if upload.batch is not None else max(0, room - spent[upload.token])
@@ -432,61 +430,3 @@ class _Waiting:
 
     def __init__(self, entry: Entry) -> None:
         self.entry, self.rows, self.size = entry, 0, 0
-
-
-def _steps(uploads: Sequence[Upload], places: list[int]) -> list[list[int]]:
-    """Uploads that may be judged together. What a quota refuses must not make the same report of a later upload a
-    duplicate, so uploads that are charged to a token are judged one after the other."""
-    if all(uploads[place].token is None for place in places):
-        return [places]
-    return [[place] for place in places]
-
-
-class _Owner:
-    """The places of one upload among the rows and the ids of its group."""
-
-    __slots__ = ("ids", "rows")
-
-    def __init__(self, rows: slice, ids: slice) -> None:
-        self.rows, self.ids = rows, ids
-
-
-def _gather(uploads: list[Upload]) -> tuple[Ids, Ids, npt.NDArray[np.uint8], list[_Owner]]:
-    """All packed reports as rows, all ids as rows, a code for each report, and whose is what."""
-    length = uploads[0].entry.shape.length
-    owners: list[_Owner] = []
-    row = place = 0
-    for upload in uploads:
-        count = upload.count
-        held = count if upload.batch is None else 1
-        owners.append(_Owner(slice(row, row + count), slice(place, place + held)))
-        row, place = row + count, place + held
-    if all(upload.batch is None for upload in uploads):
-        whole = np.frombuffer(b"".join([upload.records for upload in uploads]), np.uint8).reshape(-1, 16 + length)
-        return whole[:, 16:], np.ascontiguousarray(whole[:, :16]), np.zeros(row, np.uint8), owners
-    rows, ids = np.empty((row, length), np.uint8), np.empty((place, 16), np.uint8)
-    for upload, owner in zip(uploads, owners, strict=True):
-        data = np.frombuffer(upload.records, np.uint8)
-        if upload.batch is not None:
-            rows[owner.rows], ids[owner.ids] = data.reshape(-1, length), np.frombuffer(upload.batch, np.uint8)
-        else:
-            pairs = data.reshape(-1, 16 + length)
-            rows[owner.rows], ids[owner.ids] = pairs[:, 16:], pairs[:, :16]
-    return rows, ids, np.zeros(row, np.uint8), owners
-
-
-def _any(good: Bools, ids: slice) -> Bools:
-    return good if ids.stop - ids.start == len(good) else np.array([good.any()])
-
-
-def _spread(new: Bools, rows: slice) -> Bools:
-    count = rows.stop - rows.start
-    return new if len(new) == count else np.repeat(new, count)
-
-
-def _outcome(codes: npt.NDArray[np.uint8]) -> Outcome:
-    if not codes.any():
-        return Outcome(len(codes), 0)
-    refused = np.flatnonzero(codes > 1)
-    pairs = tuple(zip(refused.tolist(), codes[refused].tolist(), strict=True))
-    return Outcome(int((codes == 0).sum()), int((codes == 1).sum()), pairs)

@@ -43,6 +43,7 @@ DECODERS: dict[str, Decoder] = {
     "likelihood": dn.Likelihood(),
     "empirical Bayes": EmpiricalBayes(),
     "empirical Bayes, l2": EmpiricalBayes("l2"),
+    "empirical Bayes, ordered": EmpiricalBayes(ordered=True),
 }
 
 

@@ -200,7 +200,8 @@ def test_an_open_survey_is_decoded_with_candidates(store: SQLiteStore) -> None:
 WRONG = [
     (
         "estimate?decoder=magic",
-        "decoder must be one of empirical-bayes, inversion, least-squares, weighted-least-squares, likelihood",
+        "decoder must be one of empirical-bayes, empirical-bayes-ordered, "
+        "inversion, least-squares, weighted-least-squares, likelihood",
     ),
     ("estimate?complete=yes", "complete must be true or false"),
     ("estimate?simultaneous=1", "simultaneous must be true or false"),

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 __all__ = ["CONSTRAINTS", "DECODERS", "add"]
 
 # The names of `decoders.strategies`, which would load NumPy for the help.
-DECODERS = ("empirical-bayes", "inversion", "least-squares", "weighted-least-squares", "likelihood")
+DECODERS = (
+    "empirical-bayes",
+    "empirical-bayes-ordered",
+    "inversion",
+    "least-squares",
+    "weighted-least-squares",
+    "likelihood",
+)
 CONSTRAINTS = ("none", "normalized", "projected")
 _ROWS = 40
 

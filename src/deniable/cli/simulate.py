@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 POPULATIONS = ("geometric", "zipf", "binomial", "uniform", "dirichlet")
-_OTHERS = ("likelihood", "empirical-bayes")  # decoders whose answer every constraint leaves as it is
+# Decoders whose answer every constraint leaves as it is.
+_OTHERS = ("likelihood", "empirical-bayes", "empirical-bayes-ordered")
 _BATCH = 20
 
 

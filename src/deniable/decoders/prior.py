@@ -80,6 +80,13 @@ class Observations:
         top = np.maximum(inside.max(axis=1), at_zero)
         return places, np.exp(inside - top[:, None]) * widths / places, np.exp(at_zero - top)
 
+    @cached_property
+    def falls(self) -> Floats:
+        """How far the largest likelihood of a share is below that of the estimate itself, which can be negative."""
+        up = np.maximum(self.values, 0.0)
+        falls = self.log_likelihood(up[:, None]) - self.log_likelihood(self.values[:, None])
+        return np.minimum(falls[:, 0], 0.0)
+
     def nodes(self) -> tuple[Floats, Floats]:
         """Where the posterior of each share can be, and the weights of the midpoint rule there."""
         t = (np.arange(_NODES) + 0.5) / _NODES
@@ -167,6 +174,7 @@ class Prior:
     trust: Floats
     zeros: Floats
     densities: Floats  # (families, len(logs))
+    evidence: float  # the logarithm of the probability of the observations, where that of the shares seen is one
 
     def posterior(self, seen: Observations) -> Posterior:
         """What is known about shares that were observed so."""
@@ -222,7 +230,8 @@ def learned(seen: Observations, *, fitted: int = _FITTED, orders: int = _ORDERS)
     order = np.argsort(seen.values, kind="stable")
     if len(order) > fitted:
         order = order[np.linspace(0, len(order) - 1, fitted).astype(np.intp)]
-    places, likelihood, at_zero = Observations(seen.values[order], seen.base[order], seen.slope).likelihood
+    some = Observations(seen.values[order], seen.base[order], seen.slope)
+    places, likelihood, at_zero = some.likelihood
     logs = np.linspace(bumps[0][0][0] - 5, bumps[0][0][-1] + 5, 2048 if fitted == _FITTED else 1024)
     spread = _on_grid(np.log(places), likelihood, logs)
     evidences, zeros, densities = [], [], []
@@ -234,8 +243,10 @@ def learned(seen: Observations, *, fitted: int = _FITTED, orders: int = _ORDERS)
             zeros.append(weights[0])
             densities.append(shape @ weights[1:])
     trust = np.exp(np.array(evidences) - max(evidences))
+    told = max(evidences) + float(np.log(trust.mean())) + float(some.falls.sum())
     trust[trust < 1e-4 * trust.sum()] = 0.0
-    return Prior(logs, trust / trust.sum(), np.array(zeros), np.array(densities))
+    told *= len(seen.values) / len(order)
+    return Prior(logs, trust / trust.sum(), np.array(zeros), np.array(densities), told)
 
 
 def _on_grid(logs: Floats, likelihood: Floats, grid: Floats) -> "scipy.sparse.csr_array":

@@ -12,6 +12,7 @@ __all__ = ["CONSTRAINTS", "DECODERS", "constraint_of", "decoder_of"]
 
 DECODERS: dict[str, Decoder] = {
     "empirical-bayes": EmpiricalBayes(),
+    "empirical-bayes-ordered": EmpiricalBayes(ordered=True),
     "inversion": Inversion(),
     "least-squares": LeastSquares(),
     "weighted-least-squares": WeightedLeastSquares(),

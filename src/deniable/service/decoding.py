@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["CONSTRAINTS", "DECODERS", "FORMATS", "Decoding", "DecodingFailed", "Question"]
 
 # The names of `decoders.strategies`, which this process must not load.
-DECODERS = ("empirical-bayes", "inversion", "least-squares", "weighted-least-squares", "likelihood")
+DECODERS = (
+    "empirical-bayes",
+    "empirical-bayes-ordered",
+    "inversion",
+    "least-squares",
+    "weighted-least-squares",
+    "likelihood",
+)
 CONSTRAINTS = ("none", "normalized", "projected")
 FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8", "arrow": "application/vnd.apache.arrow.stream"}
 _HEAD = struct.Struct("<BQ")

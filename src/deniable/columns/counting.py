@@ -7,14 +7,17 @@ import numpy.typing as npt
 
 from deniable.errors import WireError
 
-__all__ = ["count_bits", "count_cells"]
+__all__ = ["add_bits", "add_cells", "count_bits", "count_cells"]
 
-_BLOCK = 1 << 18
-
-# Row b of this table holds the eight bits of byte b, lowest first.
-_BITS_OF = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.int64)
+# Rows whose combined index is built and counted at once, and bytes of packed bits that are added up at once: both stay
+# in the second cache.
+_BLOCK = 1 << 19
+_BYTES = 1 << 21
+# Reports that one group of vertical counters adds up, at most; 2**p - 1 of them fill p counters exactly.
+_GROUP = 255
 
 Counts = npt.NDArray[np.int64]
+Bits = npt.NDArray[np.uint8]
 
 
 def _check_range(values: npt.NDArray[Any], name: str, bound: int) -> None:
@@ -34,24 +37,33 @@ def count_cells(
     """
     _check_range(responses, "response", columns)
     _check_range(cohorts, "cohort", cohort_count)
-    size = cohort_count * columns
-    totals = np.zeros(size, np.int64)
-    block = max(_BLOCK, size)
-    for start in range(0, len(cohorts), block):
-        # Combining in the narrowest type that holds the index moves half the memory or less.
-        narrow: np.dtype[Any] = np.dtype(np.uint16 if size <= 1 << 16 else np.uint32)
-        index = responses[start : start + block].astype(narrow)
-        if cohort_count > 1:
-            index += cohorts[start : start + block].astype(narrow) * narrow.type(columns)
-        totals += np.bincount(index, minlength=size)
-    counts = totals.reshape(cohort_count, columns)
+    counts = np.zeros((cohort_count, columns), np.int64)
+    add_cells(counts, cohorts, responses)
     return counts, counts.sum(axis=1)
 
 
+def add_cells(counts: Counts, cohorts: npt.NDArray[Any], responses: npt.NDArray[Any]) -> None:
+    """Add index reports, all of them in range, to counts of shape (C, k)."""
+    cohort_count, columns = counts.shape
+    size = counts.size
+    flat = counts.reshape(-1)
+    # Combining in the narrowest type that holds the index moves half the memory or less.
+    narrow: np.dtype[Any] = np.dtype(np.uint16 if size <= 1 << 16 else np.uint32)
+    block = max(_BLOCK, size)
+    for start in range(0, len(responses), block):
+        index = responses[start : start + block].astype(narrow)
+        if cohort_count > 1:
+            index += cohorts[start : start + block].astype(narrow) * narrow.type(columns)
+        if size > 4 * len(index):  # a histogram costs its size, however few rows there are
+            np.add.at(flat, index, 1)
+        else:
+            flat += np.bincount(index, minlength=size)
+
+
 def count_bits(
-    cohorts: npt.NDArray[Any], packed: npt.NDArray[np.uint8], cohort_count: int, columns: int
+    cohorts: npt.NDArray[Any], packed: Bits, cohort_count: int, columns: int
 ) -> tuple[Counts, Counts]:
-    """Counts (C, k) and reports (C,) of packed bit reports: a histogram of each byte, then its eight bits.
+    """Counts (C, k) and reports (C,) of packed bit reports.
 
     >>> import numpy as np
     >>> count_bits(np.array([0, 1]), np.array([[5], [1]], np.uint8), 2, 3)[0].tolist()
@@ -61,12 +73,79 @@ def count_bits(
     spare = 8 * packed.shape[1] - columns
     if spare and (packed[:, -1] >> np.uint8(8 - spare)).any():
         raise WireError("response padding bits must be zero in every report")
-    counts = np.zeros((cohort_count, packed.shape[1], 8), np.int64)
-    block = max(_BLOCK, 256 * cohort_count)
-    for start in range(0, len(cohorts), block):
-        base = cohorts[start : start + block].astype(np.int64) * 256
-        for place in range(packed.shape[1]):
-            histogram = np.bincount(base + packed[start : start + block, place], minlength=256 * cohort_count)
-            counts[:, place] += histogram.reshape(cohort_count, 256) @ _BITS_OF
-    reports = np.bincount(cohorts.astype(np.intp), minlength=cohort_count).astype(np.int64)
-    return counts.reshape(cohort_count, -1)[:, :columns].copy(), reports
+    counts = np.zeros((cohort_count, columns), np.int64)
+    add_bits(counts, cohorts, packed)
+    return counts, np.bincount(cohorts.astype(np.intp), minlength=cohort_count).astype(np.int64)
+
+
+def add_bits(counts: Counts, cohorts: npt.NDArray[Any], packed: Bits) -> None:
+    """Add packed bit reports, all of them possible, to counts of shape (C, k): a positional population count.
+
+    Reports of a cohort are laid out in groups of up to 255, and the same row of every group is one long line of bytes.
+    Lines are added by full adders: three lines of weight w become one of weight w and one of weight 2w, in five
+    operations on whole lines, so all groups are counted at once and only eight lines of counters are ever unpacked.
+    """
+    cohort_count, columns = counts.shape
+    width = packed.shape[1]
+    block = max(_BYTES // width, min(2 * _GROUP * cohort_count, _BLOCK), _GROUP)
+    for start in range(0, len(packed), block):
+        part = packed[start : start + block]
+        rows = len(part)
+        group = min(_GROUP, (1 << (rows // cohort_count).bit_length()) - 1 or 1)
+        if cohort_count == 1:
+            used, first, groups = np.zeros(1, np.intp), np.zeros(1, np.intp), -(-rows // group)
+            lines = np.zeros((groups * group, width), np.uint8)
+            lines[:rows] = part
+        else:
+            used, first, places = _in_groups(cohorts[start : start + block], cohort_count, group)
+            groups = places.shape[1]
+            padded = np.concatenate([part, np.zeros((1, width), np.uint8)])
+            lines = padded.view(np.dtype((np.void, width)))[:, 0].take(places.ravel()).view(np.uint8)
+        totals = np.zeros((groups, 8 * width), np.uint8)
+        for weight, line in enumerate(_vertical(lines.reshape(group, groups * width))):
+            bits = np.unpackbits(line.reshape(groups, width), axis=1, bitorder="little")
+            totals += np.left_shift(bits, np.uint8(weight), out=bits)
+        counts[used] += np.add.reduceat(totals, first, axis=0, dtype=np.int64)[:, :columns]
+
+
+def _in_groups(
+    cohorts: npt.NDArray[Any], cohort_count: int, group: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.int32]]:
+    """The cohorts that occur, the first group of each, and which report stands in row r of group g, shape (group, g).
+
+    The last group of a cohort is filled up with a row past the end, which is all zeros.
+    """
+    order = np.argsort(cohorts, kind="stable")
+    reports = np.bincount(cohorts, minlength=cohort_count)
+    used = np.flatnonzero(reports)
+    reports = reports[used]
+    groups = -(-reports // group)
+    first = np.cumsum(groups) - groups
+    shift = first * group - (np.cumsum(reports) - reports)
+    places = np.full(int(groups.sum()) * group, len(cohorts), np.int32)
+    places[np.arange(len(cohorts)) + np.repeat(shift, reports)] = order
+    return used, first, np.ascontiguousarray(places.reshape(-1, group).T)
+
+
+def _vertical(lines: Bits) -> list[Bits]:
+    """The sums of the bits of up to 2**p - 1 lines, place by place, as p lines: bit i of each sum is in line i."""
+    found = []
+    while len(lines):
+        carries = np.empty((len(lines) // 2, lines.shape[1]), np.uint8)
+        done = 0
+        while (third := len(lines) // 3) > 0:
+            a, b, c = lines[:third], lines[third : 2 * third], lines[2 * third : 3 * third]
+            sums = np.empty((len(lines) - 2 * third, lines.shape[1]), np.uint8)
+            either = a ^ b
+            carry = np.bitwise_and(a, b, out=carries[done : done + third])
+            np.bitwise_xor(either, c, out=sums[:third])
+            either &= c
+            carry |= either
+            sums[third:] = lines[3 * third :]
+            lines, done = sums, done + third
+        if len(lines) == 2:
+            np.bitwise_and(lines[0], lines[1], out=carries[done])
+            lines = lines[:1] ^ lines[1:]
+        found.append(lines[0])
+        lines = carries
+    return found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.columns.batches import check_digest, fixed_bytes, plain, report_columns
 from deniable.columns.counting import count_bits, count_cells
 from deniable.errors import WireError
 from deniable.reports import Report
@@ -16,7 +17,7 @@ from deniable.tally import Tally
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ReportTable"]
+__all__ = ["ReportTable", "survey_metadata"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +72,7 @@ class ReportTable:
         tally.add(*counter(self.cohorts, self.responses, self.survey.cohorts, self.survey.columns))
 
     def to_arrow(self) -> "pa.Table":
-        """An Arrow table with the columns `cohort` and `response`, and the survey's digest in its metadata."""
+        """An Arrow table with the columns `cohort` and `response`; its metadata holds the survey and its digest."""
         import pyarrow as pa
 
         if self.responses.ndim == 2:
@@ -81,50 +82,48 @@ class ReportTable:
         else:
             responses = pa.array(self.responses)
         table = pa.table({"cohort": pa.array(self.cohorts), "response": responses})
-        return table.replace_schema_metadata({"deniable.survey": self.survey.digest})
+        return table.replace_schema_metadata(survey_metadata(self.survey))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The Arrow C stream interface: what Polars, DuckDB, pandas and pyarrow read a table by.
+
+        >>> import deniable as dn, pyarrow as pa
+        >>> pa.table(dn.privatize(dn.warner(epsilon=1), ["no", "yes"])).num_rows
+        2
+        """
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     @classmethod
     def from_arrow(cls, survey: Survey, table: "pa.Table | pa.RecordBatch") -> "ReportTable":
         """The reports in an Arrow table or batch; the column `cohort` may be missing where there is one cohort."""
         import pyarrow as pa
 
-        digest = (table.schema.metadata or {}).get(b"deniable.survey", survey.digest.encode()).decode(errors="replace")
-        if digest != survey.digest:
-            raise WireError(f"report table must be for survey {survey.digest[:8]}, got {digest[:8]}")
-        names = table.schema.names
-        if max(names.count("cohort"), names.count("response")) > 1:
-            raise WireError(f"report table must have one column of each name, got {names}")
-        if "response" not in names or ("cohort" not in names and survey.cohorts > 1):
-            raise WireError(f"report table must have the columns 'cohort' and 'response', got {names}")
-        for name in ("cohort", "response"):
-            if name in names and table.column(name).null_count:
+        check_digest(survey, table.schema)
+        names = report_columns(survey, table.schema.names)
+        for name in names:
+            if table.column(name).null_count:
                 raise WireError(f"column {name!r} must not have nulls, got {table.column(name).null_count}")
-        response = _one_chunk(table.column("response"))
+        response = plain(table.column("response"))
         if not survey.mechanism.one_column:
             width = survey.mechanism.payload_bytes
             try:
-                kinds = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
-                if not any(kind(response.type) for kind in kinds):
+                if pa.types.is_string(response.type):
                     raise pa.ArrowInvalid
-                response = response.cast(pa.binary(width))
-            except pa.ArrowInvalid:
+                responses: npt.NDArray[Any] = fixed_bytes(response, width)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 raise WireError(f"column 'response' must be binary of {width} bytes, got {response.type}") from None
-            start = response.offset * width
-            raw = np.frombuffer(response.buffers()[1], np.uint8, len(response) * width, start)
-            responses: npt.NDArray[Any] = raw.reshape(len(response), width)
         else:
             responses = _integers(response, "response")
         if "cohort" in names:
-            cohorts = _integers(_one_chunk(table.column("cohort")), "cohort")
+            cohorts = _integers(plain(table.column("cohort")), "cohort")
         else:
             cohorts = np.zeros(len(response), np.uint8)
         return cls(survey, cohorts, responses)
 
 
-def _one_chunk(column: "pa.ChunkedArray | pa.Array") -> "pa.Array":
-    import pyarrow as pa
-
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+def survey_metadata(survey: Survey) -> dict[str, str]:
+    """What tables and files of reports say about themselves: the digest, and the survey for whoever lacks it."""
+    return {"deniable.survey": survey.digest, "deniable.survey.json": survey.to_json()}
 
 
 def _integers(column: "pa.Array", name: str) -> npt.NDArray[Any]:

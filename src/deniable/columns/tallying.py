@@ -1,8 +1,10 @@
-"""`count`: reports in any of our shapes, one at a time or by the column, into a tally."""
+"""`count`: reports in any of our shapes, one at a time, by the column or already grouped, into a tally."""
 
 from collections.abc import Iterable
 from typing import Any
 
+from deniable.columns.batches import BatchCounter, check_digest, refuse_rows
+from deniable.columns.grouped import add_grouped, is_grouped
 from deniable.columns.table import ReportTable
 from deniable.errors import WireError
 from deniable.reports import Report
@@ -12,8 +14,11 @@ from deniable.tally import Tally
 __all__ = ["count"]
 
 
-def count(survey: Survey, reports: Any) -> Tally:
-    """Add up reports: a `ReportTable`, an Arrow table or batch, or an iterable of these, of reports or packed bytes.
+def count(survey: Survey, reports: Any, *, refused: dict[str, int] | None = None) -> Tally:
+    """Add up reports: a `ReportTable`, whatever speaks Arrow's C interface (Arrow, pandas, Polars, DuckDB), the result
+    of `survey.sql()` in any of these or as a list of rows, or an iterable of these, of reports or of packed bytes.
+
+    A bad row stops the count, unless `refused` is a dictionary: then rows are counted in it by reason, and left out.
 
     >>> import deniable as dn
     >>> survey = dn.krr(symbols=["a", "b"], epsilon=1)
@@ -21,25 +26,53 @@ def count(survey: Survey, reports: Any) -> Tally:
     3
     """
     tally = Tally(survey)
-    _add(tally, reports)
+    _add(tally, reports, refused)
     return tally
 
 
-def _add(tally: Tally, reports: Any) -> None:
+def _add(tally: Tally, reports: Any, refused: dict[str, int] | None) -> None:
     if isinstance(reports, (ReportTable, Report, bytes)):
         tally.accumulate(reports)
-    elif hasattr(reports, "schema") and hasattr(reports, "column"):
-        ReportTable.from_arrow(tally.survey, reports).add_to(tally)
+    elif hasattr(reports, "__arrow_c_stream__") or hasattr(reports, "__arrow_c_array__"):
+        _add_arrow(tally, reports, refused)
     elif isinstance(reports, Iterable) and not isinstance(reports, (str, dict)):
         batch: list[Report | bytes] = []
+        rows: list[Any] = []
         for item in reports:
             if isinstance(item, (Report, bytes)):
                 batch.append(item)
                 if len(batch) == 4096:
                     tally.accumulate(batch)
                     batch = []
+            elif isinstance(item, (tuple, dict)):
+                rows.append(item)
             else:
-                _add(tally, item)
+                _add(tally, item, refused)
         tally.accumulate(batch)
+        if rows:
+            add_grouped(tally, rows, refused)
     else:
         raise WireError(f"reports must be a report table, an Arrow table, or reports, got {type(reports).__name__}")
+
+
+def _add_arrow(tally: Tally, reports: Any, refused: dict[str, int] | None) -> None:
+    import pyarrow as pa
+
+    if hasattr(reports, "__arrow_c_stream__"):
+        reader = pa.RecordBatchReader.from_stream(reports)
+    else:
+        one = pa.record_batch(reports)
+        reader = pa.RecordBatchReader.from_batches(one.schema, [one])
+    if is_grouped(reader.schema.names):
+        add_grouped(tally, reader.read_all().to_pylist(), refused)
+        return
+    check_digest(tally.survey, reader.schema)
+    if refused is None and isinstance(reports, (pa.Table, pa.RecordBatch)):
+        ReportTable.from_arrow(tally.survey, reports).add_to(tally)
+        return
+    counter = BatchCounter(tally.survey, refused)
+    for batch in reader:
+        counter.add(batch)
+        if refused is None:
+            refuse_rows(counter.refused)
+    tally.merge(counter.tally())

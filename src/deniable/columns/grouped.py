@@ -1,0 +1,75 @@
+"""The result of `survey.sql()`: rows that a database has already counted.
+
+    cohort | cell  | reports | reason      index reports: how often each cell was named in a cohort
+    cohort | cells | reports | reason      bit reports: how often each bit was set, as a list; and the reports
+
+A row with a reason counts rows that were refused; its cohort and cell are null.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from deniable.columns.batches import refuse_rows
+from deniable.errors import WireError
+from deniable.mechanisms.base import whole_number
+from deniable.tally import Tally
+
+__all__ = ["add_grouped", "is_grouped"]
+
+
+def is_grouped(names: Sequence[str]) -> bool:
+    """Whether columns of these names are a grouped result and not reports."""
+    return "reports" in names and ("cell" in names or "cells" in names)
+
+
+def add_grouped(tally: Tally, rows: Sequence[Any], refused: dict[str, int] | None) -> None:
+    """Add the rows of a grouped result: tuples in the order of the query, or dictionaries; all of them or none."""
+    survey = tally.survey
+    one_column = survey.mechanism.one_column
+    cell_name = "cell" if one_column else "cells"
+    counts = np.zeros((survey.cohorts, survey.columns), np.int64)
+    reports = np.zeros(survey.cohorts, np.int64)
+    bad: dict[str, int] = {}
+    for row in rows:
+        if isinstance(row, tuple):
+            if len(row) not in (3, 4):
+                raise WireError(
+                    f"a row must be (cohort, {cell_name}, reports) or end with a reason, got {len(row)} fields"
+                )
+            row = dict(zip(("cohort", cell_name, "reports", "reason"), row, strict=False))
+        if "reports" not in row or cell_name not in row:
+            raise WireError(
+                f"a row must have the fields cohort, {cell_name} and reports, got {sorted(map(str, row))}; "
+                "use the query that this survey's sql() prints"
+            )
+        number = _number("reports", row["reports"], 2**63 - 1)
+        reason = row.get("reason")
+        if reason is not None:
+            bad[str(reason)] = bad.get(str(reason), 0) + number
+            continue
+        cohort = _number("cohort", row.get("cohort", 0), survey.cohorts - 1)
+        if one_column:
+            counts[cohort, _number("cell", row["cell"], survey.columns - 1)] += number
+        else:
+            cells = row["cells"]
+            if not isinstance(cells, Sequence) or len(cells) != survey.columns:
+                raise WireError(f"cells must be a list of {survey.columns} numbers in every row")
+            counts[cohort] += [_number("cells", cell, 2**63 - 1) for cell in cells]
+        reports[cohort] += number
+    if refused is None:
+        refuse_rows(bad)
+    else:
+        for reason, number in bad.items():
+            refused[reason] = refused.get(reason, 0) + number
+    tally.add(counts, reports)
+
+
+def _number(name: str, value: object, most: int) -> int:
+    found = whole_number(value)
+    if found is None:
+        raise WireError(f"{name} must be a whole number in every row, got {type(value).__name__}")
+    if not 0 <= found <= most:
+        raise WireError(f"{name} must be from 0 to {most} in every row, got {found}")
+    return found

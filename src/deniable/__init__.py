@@ -19,6 +19,7 @@ from deniable.errors import (
     AlphabetError,
     AuditError,
     BudgetError,
+    DataError,
     DecodeError,
     DeliveryError,
     DeniableError,
@@ -35,7 +36,7 @@ from deniable.survey import Survey, hadamard, krappor, krr, olh, orappor, orr, o
 
 if TYPE_CHECKING:
     from deniable import lab, theory
-    from deniable.columns import ReportTable, count, privatize
+    from deniable.columns import ReportTable
     from deniable.decoders import (
         EmpiricalBayes,
         Estimate,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
         decode_all,
         difference,
     )
+    from deniable.engines import count, privatize
     from deniable.planner import Plan, plan
     from deniable.simulation import simulate
     from deniable.tally import Tally
@@ -70,13 +72,13 @@ _LAZY = {
     "Tally": "tally",
     "Unconstrained": "decoders",
     "WeightedLeastSquares": "decoders",
-    "count": "columns",
+    "count": "engines",
     "decode": "decoders",
     "decode_all": "decoders",
     "difference": "decoders",
     "lab": "",
     "plan": "planner",
-    "privatize": "columns",
+    "privatize": "engines",
     "simulate": "simulation",
     "theory": "",
 }
@@ -86,6 +88,7 @@ __all__ = [
     "AuditError",
     "BudgetError",
     "Client",
+    "DataError",
     "DecodeError",
     "DeliveryError",
     "DeniableError",

@@ -7,6 +7,7 @@
         WireError              report bytes that do not belong to this survey or are damaged
         TallyError             a tally file that is damaged, or counts that cannot be true
           TallyMismatch        two tallies, or a tally and a report, of different surveys
+        DataError              a file of answers or reports that is damaged, of no known format, or not there
         DecodeError            a tally that cannot be decoded as asked
         StateError             a client's state on disk that is foreign, damaged, lost or open to others
         BudgetError            a report past the epsilon that a device may spend
@@ -23,6 +24,7 @@ __all__ = [
     "AlphabetError",
     "AuditError",
     "BudgetError",
+    "DataError",
     "DecodeError",
     "DeliveryError",
     "DeniableError",
@@ -68,6 +70,10 @@ class TallyMismatch(TallyError):
         super().__init__(message)
         self.ours = ours
         self.theirs = theirs
+
+
+class DataError(DeniableError):
+    """A file of answers or reports is cut off, damaged, of no known format, or lacks a column. Never shows an answer."""
 
 
 class DecodeError(DeniableError):

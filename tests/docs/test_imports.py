@@ -20,6 +20,7 @@ ROOMS = (
     "client",
     "tally",
     "columns",
+    "engines",
     "design",
     "theory",
     "simulation",

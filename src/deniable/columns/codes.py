@@ -4,7 +4,8 @@ Nothing is done row by row in Python, except for columns that Arrow has no one t
 No message from here shows an answer, nor does one from Arrow: rows that cannot be encoded are counted, never quoted.
 """
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from deniable.survey import Survey
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Unencodable", "codes_of", "readable"]
+__all__ = ["Unencodable", "arrow_or_none", "codes_of", "encodable_rows", "readable", "without_views"]
 
 
 class Unencodable(AlphabetError):
@@ -42,17 +43,17 @@ def readable(column: Any) -> Any:
     import pyarrow as pa
 
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
-        return _without_views(column)
+        return without_views(column)
     if any(hasattr(column, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "__arrow_array__")):
-        array = _arrow_or_none(column)
+        array = arrow_or_none(column)
         if array is not None:
-            return _without_views(array)
+            return without_views(array)
     if not isinstance(column, Iterable):
         raise AlphabetError(f"column must be a column of answers, got {type(column).__name__}")
     return column if isinstance(column, list) else list(column)
 
 
-def _without_views(array: Any) -> Any:
+def without_views(array: Any) -> Any:
     """The same column in a layout that Arrow's lookups know: views (as Polars gives) and fixed sizes are cast."""
     import pyarrow as pa
 
@@ -63,7 +64,7 @@ def _without_views(array: Any) -> Any:
     return array
 
 
-def _arrow_or_none(column: Any) -> "pa.Array | pa.ChunkedArray | None":
+def arrow_or_none(column: Any) -> "pa.Array | pa.ChunkedArray | None":
     """The column in Arrow's form, or None where Arrow has no one type for it (mixed, very large, malformed text).
 
     Whatever Arrow, a codec or the column's own library says about it stays in here: their messages, and the exceptions
@@ -71,6 +72,8 @@ def _arrow_or_none(column: Any) -> "pa.Array | pa.ChunkedArray | None":
     """
     import pyarrow as pa
 
+    if isinstance(column, (pa.Array, pa.ChunkedArray)):
+        return column
     try:
         return pa.chunked_array(column) if hasattr(column, "__arrow_c_stream__") else pa.array(column)
     except Exception:
@@ -86,7 +89,7 @@ def codes_of(survey: Survey, column: Any) -> tuple[npt.NDArray[Any], Words]:
         return _integer_codes(survey, column)
     import pyarrow as pa
 
-    array = column if isinstance(column, (pa.Array, pa.ChunkedArray)) else _arrow_or_none(column)
+    array = arrow_or_none(column)
     if array is None:
         return _mixed_codes(survey, list(column))
     if array.null_count:
@@ -113,6 +116,22 @@ def codes_of(survey: Survey, column: Any) -> tuple[npt.NDArray[Any], Words]:
     if None in values:
         raise AlphabetError("column must not have missing answers in its dictionary; drop them or give them a symbol")
     return _looked_up(survey, indices, values)
+
+
+def encodable_rows(survey: Survey, column: "pa.Array", meaning: Mapping[Any, Any]) -> npt.NDArray[np.bool_]:
+    """Which rows of a column without nulls the survey can encode; each distinct symbol is looked up once.
+
+    `meaning` says which values stand for another.
+    """
+    import pyarrow as pa
+
+    codes = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    known = np.zeros(len(codes.dictionary), bool)
+    for place, value in enumerate(codes.dictionary.to_pylist()):
+        with contextlib.suppress(AlphabetError):
+            survey.key(meaning.get(value, value))
+            known[place] = True
+    return known[codes.indices.to_numpy(zero_copy_only=False)]
 
 
 def _known_text(survey: Survey, array: "pa.Array") -> tuple[npt.NDArray[Any], Words] | None:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import operator
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import Direct, Encoding
 from deniable.survey.files import write_atomically
 from deniable.survey.reading import read_alphabet, read_encoding, read_mechanism, record, strict_json
+from deniable.survey.sql import group_by
 
 __all__ = ["Survey"]
 
@@ -161,6 +163,39 @@ class Survey:
         if not 0 <= cohort < self.encoding.cohorts:
             raise SurveyError(f"cohort must be from 0 to {self.cohorts - 1}, got {cohort}")
         return self.encoding.encode(operator.index(cohort), self.encoding.key(self.alphabet, value))
+
+    def sql(
+        self,
+        *,
+        dialect: str = "duckdb",
+        table: str | Sequence[str] = "reports",
+        cohort: str | None = "cohort",
+        response: str = "response",
+    ) -> str:
+        """The query that counts a table of reports, for "duckdb", "postgresql", "bigquery" or "spark".
+
+        `table` is a name, or the parts of one with dots between them; `cohort` and `response` are its columns (None
+        where a survey of one cohort has no such column). `deniable.count(survey, result)` makes a tally of the result.
+
+        >>> import deniable as dn
+        >>> print(dn.krr(symbols=["a", "b", "c"], epsilon=1).sql(table="answers", cohort=None))
+        SELECT
+          CASE WHEN reason IS NULL THEN cohort END AS cohort,
+          CASE WHEN reason IS NULL THEN response END AS cell,
+          COUNT(*) AS reports,
+          reason
+        FROM (
+          SELECT 0 AS cohort, "response" AS response,
+            CASE
+              WHEN "response" IS NULL THEN 'no response'
+              WHEN "response" NOT BETWEEN 0 AND 2 THEN 'response out of range'
+            END AS reason
+          FROM "answers"
+        ) AS report
+        GROUP BY 1, 2, 4
+        <BLANKLINE>
+        """
+        return group_by(self, dialect, table, cohort, response)
 
     def _fields(self) -> dict[str, object]:
         channel = self.mechanism.permanent

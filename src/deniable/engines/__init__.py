@@ -1,0 +1,97 @@
+"""The same privatize and count on files and tables of any size: Parquet, Arrow, CSV, JSON lines, and what speaks Arrow.
+
+`count` and `privatize` are those of `columns` with more doors; `count_files`, and `privatize_files` in `privatizing`, are
+what the command line uses.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable import columns
+from deniable.columns import ReportTable
+from deniable.columns.batches import refuse_rows
+from deniable.engines.files import paths_of
+from deniable.engines.local import count_files
+from deniable.errors import AlphabetError
+from deniable.survey import Survey
+from deniable.tally import Tally
+
+__all__ = ["count", "count_files", "privatize"]
+
+
+def count(survey: Survey, reports: Any, *, refused: dict[str, int] | None = None) -> Tally:
+    """Add up reports: files, a `ReportTable`, whatever speaks Arrow's C interface (Arrow, pandas, Polars, DuckDB), the
+    result of `survey.sql()`, or an iterable of these, of reports or of packed bytes.
+
+    Files are named by one path or a list of them, folders and patterns among them, and read as a stream: CSV, JSON
+    lines, Parquet or Arrow IPC. A bad row stops the count, unless `refused` is a dictionary: then rows are counted in
+    it by reason, and left out.
+
+    >>> import deniable as dn, pyarrow as pa
+    >>> survey = dn.krr(symbols=["a", "b"], epsilon=1)
+    >>> dn.count(survey, dn.privatize(survey, ["a", "b", "b"])).n
+    3
+    >>> refused = {}
+    >>> dn.count(survey, pa.table({"response": [0, 1, 7]}), refused=refused).n, refused
+    (2, {'response out of range': 1})
+    """
+    paths = paths_of(reports)
+    if paths is None:
+        return columns.count(survey, reports, refused=refused)
+    tally, bad = count_files(survey, paths)
+    if refused is None:
+        refuse_rows(bad)
+    else:
+        for reason, rows in bad.items():
+            refused[reason] = refused.get(reason, 0) + rows
+    return tally
+
+
+def privatize(
+    survey: Survey,
+    data: Any,
+    *,
+    column: str | None = None,
+    cohorts: npt.ArrayLike | None = None,
+    refused: dict[str, int] | None = None,
+) -> ReportTable:
+    """Randomise a column of answers, one report a row, with the operating system's randomness.
+
+    `data` is a NumPy array, an Arrow array (dictionary-encoded is fastest), anything Arrow can read, or a list; or,
+    with `column` naming one of theirs, a table that speaks Arrow's C interface (Arrow, pandas, Polars, DuckDB), or
+    files, named by one path or a list of them. A closed survey over the symbols 0 .. S-1 takes integer codes as they
+    are. `cohorts` fixes each row's cohort where the respondents already have one; otherwise they are drawn.
+
+    Missing answers, and values outside a closed alphabet without a catch-all, are refused: counted, never shown. If
+    `refused` is a dictionary such rows are counted in it by reason, and left out.
+
+    >>> import deniable as dn, numpy as np, pyarrow as pa
+    >>> survey = dn.orr(symbols=256, epsilon=2.0, cells=8, cohorts=64)
+    >>> len(dn.privatize(survey, np.arange(1000) % 256))
+    1000
+    >>> table = pa.table({"browser": ["lynx", None, "firefox"]})
+    >>> refused = {}
+    >>> dn.privatize(dn.krr(symbols=["firefox", "lynx"], epsilon=1), table, column="browser", refused=refused)
+    <ReportTable of survey 5634a55a: 2 reports>
+    >>> refused
+    {'no answer': 1}
+    """
+    if column is None and refused is None:
+        return columns.privatize(survey, data, cohorts=cohorts)
+    if cohorts is not None:
+        raise AlphabetError("cohorts must not be given with column= or refused=; pass the column itself")
+    from deniable.engines.privatizing import privatized_tables, refuse_answers
+
+    bad: dict[str, int] = {}
+    tables = list(privatized_tables(survey, data, column, bad))
+    if refused is None:
+        refuse_answers(bad)
+    else:
+        for reason, rows in bad.items():
+            refused[reason] = refused.get(reason, 0) + rows
+    tables = tables or [columns.privatize(survey, [])]
+    return ReportTable(
+        survey, np.concatenate([t.cohorts for t in tables]), np.concatenate([t.responses for t in tables])
+    )

@@ -1,0 +1,176 @@
+"""The local engine: files in, a tally or a file of reports out, with Arrow and two threads and nothing else.
+
+One thread reads and decodes the next batches while the other counts or randomises, so that counting a file takes
+little longer than reading it. Memory does not grow with the number of rows.
+"""
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from deniable.columns.batches import BatchCounter, report_columns
+from deniable.engines.files import Paths, Reader, Source, open_reader, sound, sources
+from deniable.errors import AlphabetError, DataError, SurveyError, WireError
+from deniable.survey import Survey
+from deniable.tally import Tally
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Progress", "ahead", "column_batches", "count_files", "naming"]
+
+T = TypeVar("T")
+
+_BATCH = 1 << 23
+
+Watch = Callable[["Progress"], None]
+
+
+@dataclass
+class Progress:
+    """How far a run has come, for whoever watches: rows and bytes read, of how many bytes (0 if unknown)."""
+
+    total: int
+    done: int = 0
+    rows: int = 0
+
+
+def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
+    """The items, made by another thread up to `depth` ahead; what it raises is raised here.
+
+    >>> list(ahead(iter("abc")))
+    ['a', 'b', 'c']
+    """
+    made: queue.Queue[tuple[str, T | BaseException | None]] = queue.Queue(depth)
+    stopped = threading.Event()
+
+    def offer(kind: str, item: T | BaseException | None) -> bool:
+        while not stopped.is_set():
+            try:
+                made.put((kind, item), timeout=0.1)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def work() -> None:
+        try:
+            for item in items:
+                if not offer("item", item):
+                    return
+            offer("end", None)
+        except BaseException as problem:
+            offer("error", problem)
+
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+    try:
+        while True:
+            kind, item = made.get()
+            if kind == "end":
+                return
+            if kind == "error":
+                assert isinstance(item, BaseException)
+                raise item
+            yield item  # type: ignore[misc]
+    finally:
+        stopped.set()
+        worker.join()
+
+
+def count_files(
+    survey: Survey | None, paths: Paths, *, format: str | None = None, watch: Watch | None = None
+) -> tuple[Tally, dict[str, int]]:
+    """Count the reports in files; the tally, and the rows that were refused, by reason.
+
+    Without a survey the files must carry it, as Parquet and Arrow files from `privatize` do.
+
+    >>> import deniable as dn, pyarrow.parquet as pq, tempfile
+    >>> survey = dn.warner(epsilon=1)
+    >>> with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+    ...     pq.write_table(dn.privatize(survey, ["no", "yes", "no"]).to_arrow(), file.name)
+    ...     count_files(None, file.name)
+    (<Tally of survey 18ca4d86: 3 reports in 1 cohort>, {})
+    """
+    found = sources(paths, format=format)
+    progress = Progress(sum(source.size for source in found))
+    first = open_reader(found[0])
+    try:
+        agreed = survey_in(found[0], first) if survey is None else survey
+    except DataError:
+        first.close()
+        raise
+    counter = BatchCounter(agreed)
+    kinds = {"cohort": "number", "response": "number" if agreed.mechanism.one_column else "bytes"}
+    rows = min(max(_BATCH // (2 + agreed.mechanism.payload_bytes), 1 << 12), 1 << 19)
+
+    def wanted(source: Source, reader: Reader) -> dict[str, str]:
+        _check_survey(agreed, source, reader)
+        names = ["cohort", "response"] if reader.names is None else report_columns(agreed, reader.names)
+        return {name: kinds[name] for name in names}
+
+    with closing(ahead(column_batches(found, first, wanted, rows, counter.refused, progress))) as batches:
+        for source, batch in batches:
+            with naming(source):
+                counter.add(batch)
+            if watch is not None:
+                watch(progress)
+    return counter.tally(), counter.refused
+
+
+def column_batches(
+    found: list[Source],
+    first: Reader,
+    wanted: Callable[[Source, Reader], dict[str, str]],
+    rows: int,
+    refused: dict[str, int],
+    progress: Progress,
+) -> "Iterator[tuple[Source, pa.RecordBatch]]":
+    """The wanted columns of all sources, batch by batch; the first is open already."""
+    before = 0
+    for place, source in enumerate(found):
+        reader = open_reader(source) if place else first
+        with closing(reader), naming(source), sound(source):
+            columns = wanted(source, reader)
+            for batch in reader.batches(columns, rows, refused):
+                progress.done, progress.rows = before + reader.done, progress.rows + batch.num_rows
+                yield source, batch
+        before += source.size
+        progress.done = before
+
+
+class naming:
+    """A block that works on a source: the sentences it refuses with start with the file's name."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        if type(problem) in (AlphabetError, DataError, WireError) and not str(problem).startswith(self._source.name):
+            raise type(problem)(f"{self._source.name}: {problem}") from None
+
+
+def survey_in(source: Source, reader: Reader) -> Survey:
+    """The survey that a file of reports carries."""
+    text = reader.metadata.get(b"deniable.survey.json")
+    if text is None:
+        raise DataError(f"{source.name} must carry its survey, got none in it; name the survey with --survey")
+    try:
+        return Survey.from_json(text)
+    except SurveyError as problem:
+        raise DataError(f"{source.name} must carry a sound survey: {problem}") from None
+
+
+def _check_survey(survey: Survey, source: Source, reader: Reader) -> None:
+    digest = reader.metadata.get(b"deniable.survey", survey.digest.encode()).decode(errors="replace")
+    if digest != survey.digest:
+        raise WireError(
+            f"{source.name} must hold reports of survey {survey.digest[:8]}, got reports of {digest[:8]}; "
+            "count the reports of each survey apart"
+        )

@@ -1,0 +1,260 @@
+"""CSV and JSON lines as batches of typed columns: fast through Arrow, and row by row where Arrow would give up.
+
+A field that is not what its column should hold, a line with too few fields or that is no JSON object costs that row and
+nothing else. Which rows are refused must not depend on where a batch ends, so the slow path asks the same questions.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.json
+
+from deniable.engines.files import Source
+from deniable.errors import DataError
+
+__all__ = ["CsvReader", "JsonReader", "readable_rows"]
+
+_BLOCK = 1 << 22
+_LONGEST = 1 << 26
+_HEAD = 1 << 16
+
+FIELDS, NO_OBJECT = "wrong number of fields", "no JSON object"
+WRONG = {"number": "{} not a whole number", "bytes": "{} not hexadecimal", "answer": "answer not text or an integer"}
+
+# Text from a file as one column, by what the column holds. Each raises ArrowInvalid if a single value is wrong.
+CONVERT: dict[str, Callable[[pa.Array], pa.Array]] = {
+    "number": lambda array: array.cast(pa.string()).cast(pa.int64()),
+    "bytes": lambda array: _unhexed(array.cast(pa.string())),
+    "answer": lambda array: array.cast(pa.string()),
+}
+
+
+def _unhexed(array: pa.Array) -> pa.Array:
+    try:
+        return pa.array([None if value is None else bytes.fromhex(value) for value in array.to_pylist()], pa.binary())
+    except ValueError:
+        raise pa.ArrowInvalid from None
+
+
+def readable_rows(array: pa.Array, convert: Callable[[pa.Array], object]) -> list[bool]:
+    """Which rows of a column can be converted: halves are tried until what fails is one row."""
+    try:
+        convert(array)
+        return [True] * len(array)
+    except pa.ArrowInvalid:
+        if len(array) == 1:
+            return [False]
+    half = len(array) // 2
+    return readable_rows(array[:half], convert) + readable_rows(array[half:], convert)
+
+
+def converted(batch: pa.RecordBatch, wanted: dict[str, str], refused: dict[str, int]) -> pa.RecordBatch:
+    """A batch of text fields with the columns that are wanted, without the rows that are not what they should be."""
+    for name, kind in wanted.items():
+        try:
+            column = CONVERT[kind](batch.column(name))
+        except pa.ArrowInvalid:
+            good = pa.array(readable_rows(batch.column(name), CONVERT[kind]))
+            reason = WRONG[kind].format(name)
+            refused[reason] = refused.get(reason, 0) + len(good) - good.true_count
+            batch = batch.filter(good)
+            column = CONVERT[kind](batch.column(name))
+        batch = batch.set_column(batch.schema.get_field_index(name), name, column)
+    return batch
+
+
+class _Bytes:
+    """The unpacked bytes of a source, with the place that has been reached in the file and the quotes seen so far."""
+
+    def __init__(self, source: Source) -> None:
+        self._file = source.open()
+        packed = pa.PythonFile(self._file, mode="r")
+        self._inner = packed if source.codec is None else pa.CompressedInputStream(packed, source.codec)
+        self._counts = source.path != "-"
+        self._ahead = b""
+        self.quotes = 0
+        self.closed = False
+
+    def finish(self) -> None:
+        if self._counts:
+            self._file.close()
+
+    @property
+    def done(self) -> int:
+        return self._file.tell() if self._counts else 0
+
+    def head(self) -> bytes:
+        """The first bytes, which are then read once more."""
+        self._ahead = self._inner.read(_HEAD)
+        return self._ahead
+
+    def read(self, size: int) -> bytes:
+        found, self._ahead = self._ahead or self._inner.read(size), b""
+        self.quotes += found.count(b'"')
+        return found
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class CsvReader:
+    """Comma-separated (`.tsv`: tab-separated) UTF-8 text with a header; an empty field that is not quoted is missing."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._bytes = _Bytes(source)
+        self._delimiter = "\t" if ".tsv" in source.path.lower() else ","
+        head = self._bytes.head().decode("utf-8-sig", errors="replace")
+        self.names = next(csv.reader(io.StringIO(head, newline=""), delimiter=self._delimiter), [])
+        if not self.names:
+            raise DataError(f"{source.name} must start with a line that names its columns, got none")
+        self.metadata: dict[bytes, bytes] = {}
+
+    def close(self) -> None:
+        self._bytes.finish()
+
+    @property
+    def done(self) -> int:
+        return self._bytes.done
+
+    def batches(self, wanted: dict[str, str], rows: int, refused: dict[str, int]) -> Iterator[pa.RecordBatch]:
+        def refuse(row: object) -> str:
+            refused[FIELDS] = refused.get(FIELDS, 0) + 1
+            return "skip"
+
+        reader = pa.csv.open_csv(
+            pa.PythonFile(self._bytes, mode="r"),
+            read_options=pa.csv.ReadOptions(block_size=_BLOCK, use_threads=False),
+            parse_options=pa.csv.ParseOptions(
+                delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=refuse
+            ),
+            convert_options=pa.csv.ConvertOptions(
+                include_columns=list(wanted),
+                column_types=dict.fromkeys(wanted, pa.binary()),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+        for batch in reader:
+            yield converted(batch, wanted, refused)
+        if self._bytes.quotes % 2:
+            raise DataError(f"{self._source.name} must close every quote, got an odd number of them; it may be cut off")
+
+
+class JsonReader:
+    """One JSON object a line; a field that is not there is missing."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._bytes = _Bytes(source)
+        rows = [_object(line) for line in self._bytes.head().split(b"\n")]
+        found = dict.fromkeys(str(name) for row in rows if row is not None for name in row)
+        self.names = list(found) if any(row is not None for row in rows) else None
+        self.metadata: dict[bytes, bytes] = {}
+
+    def close(self) -> None:
+        self._bytes.finish()
+
+    @property
+    def done(self) -> int:
+        return self._bytes.done
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Whole lines, a few MiB at a time."""
+        kept: list[bytes] = []
+        size = 0
+        while found := self._bytes.read(_BLOCK):
+            end = found.rfind(b"\n") + 1
+            if end:
+                yield b"".join([*kept, found[:end]])
+                kept, size, found = [], 0, found[end:]
+            kept.append(found)
+            size += len(found)
+            if size > _LONGEST:
+                raise DataError(f"{self._source.name} must have lines of at most {_LONGEST >> 20} MiB, got a longer one")
+        if size:
+            yield b"".join(kept)
+
+    def batches(self, wanted: dict[str, str], rows: int, refused: dict[str, int]) -> Iterator[pa.RecordBatch]:
+        for block in self._blocks():
+            lines = [line for line in block.split(b"\n") if line.strip()]
+            batch = _parsed(block, len(lines), wanted) if lines else None
+            if batch is not None:
+                packed = {name: kind for name, kind in wanted.items() if kind == "bytes"}
+                yield converted(batch, packed, refused)
+            elif lines:
+                yield from _one_by_one(lines, wanted, refused)
+
+
+def _parsed(block: bytes, lines: int, wanted: dict[str, str]) -> pa.RecordBatch | None:
+    """A block of lines by Arrow's parser, or None if a row needs a closer look."""
+    for answers in (pa.string(), pa.int64()):
+        kinds = {"number": pa.int64(), "bytes": pa.string(), "answer": answers}
+        schema = pa.schema({name: kinds[kind] for name, kind in wanted.items()})
+        options = pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+        reading = pa.json.ReadOptions(use_threads=False, block_size=len(block) + 1)
+        try:
+            table = pa.json.read_json(io.BytesIO(block), read_options=reading, parse_options=options).combine_chunks()
+            table.validate(full=True)
+            if table.num_rows == lines:  # else there are two objects in a line, or one over several
+                return table.to_batches()[0]
+        except pa.ArrowException:
+            continue
+    return None
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line.decode(errors="surrogateescape"))
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _value(kind: str, value: object) -> object:
+    """A field as what its column holds; ValueError if it is something else."""
+    if value is None:
+        return None
+    if isinstance(value, str) and kind != "number":
+        value.encode()  # refuses bytes that are no UTF-8
+        return bytes.fromhex(value) if kind == "bytes" else value
+    if type(value) is int and kind != "bytes" and -(2**63) <= value < 2**63:
+        return value
+    raise ValueError
+
+
+def _one_by_one(
+    lines: list[bytes], wanted: dict[str, str], refused: dict[str, int]
+) -> Iterator[pa.RecordBatch]:
+    """What `_parsed` would not take, row by row; answers that are text and answers that are numbers apart."""
+    found: dict[bool, list[dict[str, object]]] = {False: [], True: []}
+    for line in lines:
+        fields = _object(line)
+        row: dict[str, object] = {}
+        reason = NO_OBJECT if fields is None else ""
+        for name, kind in wanted.items() if fields is not None else ():
+            try:
+                row[name] = _value(kind, fields.get(name) if fields else None)
+            except ValueError:
+                reason = WRONG[kind].format(name)
+                break
+        if reason:
+            refused[reason] = refused.get(reason, 0) + 1
+        else:
+            found["answer" in wanted.values() and type(next(iter(row.values()))) is int].append(row)
+    for numbers, rows in found.items():
+        if rows:
+            kinds = {"number": pa.int64(), "bytes": pa.binary(), "answer": pa.int64() if numbers else pa.string()}
+            yield pa.RecordBatch.from_pylist(rows, pa.schema({name: kinds[kind] for name, kind in wanted.items()}))

@@ -1,0 +1,124 @@
+"""Reports into one file that is whole or not there: Parquet, Arrow IPC, CSV or JSON lines, by its suffix."""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deniable.columns import ReportTable, privatize
+from deniable.engines.files import CODECS, SUFFIXES
+from deniable.errors import DataError
+from deniable.survey import Survey
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["output_format", "report_writer"]
+
+Write = Callable[[ReportTable], None]
+
+
+def output_format(path: str) -> tuple[str, str | None]:
+    """The format and the compression that a path's suffix asks for.
+
+    >>> output_format("reports.csv.gz"), output_format("reports.parquet")
+    (('csv', 'gzip'), ('parquet', None))
+    """
+    *_, last = os.path.basename(path).split(".")
+    codec = CODECS.get(last.lower())
+    inner = os.path.basename(path).removesuffix(f".{last}") if codec else os.path.basename(path)
+    found = SUFFIXES.get(inner.rpartition(".")[2].lower()) if "." in inner else None
+    if found is None or (codec and found in ("parquet", "arrow")) or inner.lower().endswith(".tsv"):
+        raise DataError(
+            f"{path} must end in .parquet, .arrow, .csv or .jsonl (the last two also with .gz or .zst), "
+            "so that the format is known"
+        )
+    return found, codec
+
+
+@contextmanager
+def report_writer(survey: Survey, path: str) -> Iterator[Write]:
+    """A block that writes tables of reports; the file gets its name when the block has ended without an error."""
+    kind, codec = output_format(path)
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        if os.name == "posix":
+            os.fchmod(handle, 0o644)
+        with _SINKS[kind](survey, temporary, codec) as write:
+            yield write
+        os.fsync(handle)
+        os.replace(temporary, target)
+    finally:
+        os.close(handle)
+        Path(temporary).unlink(missing_ok=True)
+
+
+@contextmanager
+def _closing(thing: Any) -> Iterator[Any]:
+    """Close at the end; after an error close as well, and let that error be the one that is seen."""
+    try:
+        yield thing
+    except BaseException:
+        with contextlib.suppress(Exception):
+            thing.close()
+        raise
+    thing.close()
+
+
+def _schema(survey: Survey) -> "pa.Schema":
+    return privatize(survey, []).to_arrow().schema
+
+
+@contextmanager
+def _parquet(survey: Survey, file: str, codec: str | None) -> Iterator[Write]:
+    import pyarrow.parquet as pq
+
+    schema = _schema(survey)
+    with _closing(pq.ParquetWriter(file, schema, compression="zstd", compression_level=1)) as writer:
+        yield lambda table: writer.write_table(table.to_arrow().replace_schema_metadata(schema.metadata))
+
+
+@contextmanager
+def _arrow(survey: Survey, file: str, codec: str | None) -> Iterator[Write]:
+    import pyarrow as pa
+
+    with _closing(pa.ipc.new_file(file, _schema(survey))) as writer:
+        yield lambda table: writer.write_table(table.to_arrow())
+
+
+@contextmanager
+def _text(survey: Survey, file: str, codec: str | None, line: str, header: str) -> Iterator[Write]:
+    import pyarrow as pa
+
+    with _closing(pa.OSFile(file, "wb") if codec is None else pa.output_stream(file, compression=codec)) as sink:
+        sink.write(header.encode())
+        width = survey.mechanism.payload_bytes
+
+        def write(table: ReportTable) -> None:
+            for start in range(0, len(table), 1 << 16):
+                cohorts = table.cohorts[start : start + (1 << 16)].tolist()
+                responses: list[Any] = table.responses[start : start + (1 << 16)].tolist()
+                if table.responses.ndim == 2:
+                    digits = np.ascontiguousarray(table.responses[start : start + (1 << 16)]).tobytes().hex()
+                    responses = [digits[i : i + 2 * width] for i in range(0, len(digits), 2 * width)]
+                sink.write("".join([line % pair for pair in zip(cohorts, responses, strict=True)]).encode())
+
+        yield write
+
+
+def _csv(survey: Survey, file: str, codec: str | None) -> "contextlib.AbstractContextManager[Write]":
+    return _text(survey, file, codec, "%s,%s\n", "cohort,response\n")
+
+
+def _jsonl(survey: Survey, file: str, codec: str | None) -> "contextlib.AbstractContextManager[Write]":
+    response = "%s" if survey.mechanism.one_column else '"%s"'
+    return _text(survey, file, codec, '{"cohort":%s,"response":' + response + "}\n", "")
+
+
+_SINKS = {"parquet": _parquet, "arrow": _arrow, "csv": _csv, "jsonl": _jsonl}

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from deniable.cli import audit, decode, demo, plan, reproduce, serve, simulate, store, survey
+from deniable.cli import audit, columns, decode, demo, plan, reproduce, serve, simulate, store, survey
 from deniable.cli.parser import Parser
 from deniable.errors import DeniableError, PlanError
 
@@ -18,7 +18,7 @@ __all__ = ["build_parser", "main"]
 
 IMPOSSIBLE, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
 
-COMMANDS = (demo, plan, survey, decode, simulate, reproduce, audit, serve, store)
+COMMANDS = (demo, plan, survey, columns, decode, simulate, reproduce, audit, serve, store)
 
 
 def build_parser() -> Parser:

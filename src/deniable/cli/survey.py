@@ -1,4 +1,4 @@
-"""`deniable survey new | show | notice`: the public agreement, and what it means for a respondent."""
+"""`deniable survey new | show | notice | sql`: the public agreement, and what it means for a respondent."""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ from deniable.cli.parser import Commands, Parser, one_of, whole
 from deniable.cli.text import fit, several, shown
 from deniable.cli.words import notice, odds_sentence, report_bytes, truth_sentence
 from deniable.errors import DeniableError
-from deniable.survey import Survey, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
+from deniable.survey import DIALECTS, Survey, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
 
 __all__ = ["add"]
 
@@ -31,7 +31,7 @@ PRESETS: dict[str, Callable[..., Survey]] = {"warner": warner, **CLOSED, "orr": 
 def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "survey",
-        usage="deniable survey new|show|notice ...",
+        usage="deniable survey new|show|notice|sql ...",
         help="make, show and explain the public agreement",
         description="The survey is what clients and analyst agree on in public: answers, mechanism, epsilon, seed.",
     )
@@ -55,6 +55,27 @@ def add(commands: Commands) -> None:
     )
     tell.add_argument("survey", metavar="SURVEY", help="a survey file (JSON)")
     tell.set_defaults(run=_notice)
+    sql = actions.add_parser(
+        "sql",
+        usage="deniable survey sql SURVEY [--dialect NAME] [--table NAME] [--cohort NAME] [--response NAME]",
+        help="print the query that counts a table of reports",
+        description=(
+            "Print the GROUP BY that counts the reports in a warehouse; `deniable.count(survey, result)` makes a tally of\n"
+            "its result."
+        ),
+    )
+    sql.add_argument("survey", metavar="SURVEY", help="a survey file (JSON)")
+    sql.add_argument(
+        "--dialect",
+        metavar="NAME",
+        type=one_of(*DIALECTS),
+        default="duckdb",
+        help=", ".join(DIALECTS) + " (default duckdb)",
+    )
+    sql.add_argument("--table", metavar="NAME", default="reports", help="the table (default reports)")
+    sql.add_argument("--cohort", metavar="NAME", default="cohort", help="its column of cohorts (default cohort)")
+    sql.add_argument("--response", metavar="NAME", default="response", help="of responses (default response)")
+    sql.set_defaults(run=_sql)
 
 
 def _add_new(actions: Commands) -> None:
@@ -187,6 +208,11 @@ def _show(args: argparse.Namespace) -> None:
         print(
             textwrap.fill(value, 100, initial_indent=f"{name:<14}", subsequent_indent=" " * 14, break_long_words=False)
         )
+
+
+def _sql(args: argparse.Namespace) -> None:
+    names = {"table": args.table, "cohort": args.cohort, "response": args.response}
+    sys.stdout.write(load_survey(args.survey).sql(dialect=args.dialect, **names))
 
 
 def _notice(args: argparse.Namespace) -> None:

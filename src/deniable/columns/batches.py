@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.counting import add_bits, add_cells
+from deniable.columns.counting import add_bits, add_cells, outside
 from deniable.errors import WireError
 from deniable.survey import Survey
 from deniable.tally import Tally
@@ -92,7 +92,7 @@ class BatchCounter:
         columns = self._without_nulls(columns)
         if self.survey.mechanism.one_column:
             responses = _numbers(columns["response"])
-            bad = _outside(responses, self.survey.columns)
+            bad = outside(responses, self.survey.columns)
             reason = FAR_RESPONSE
         else:
             columns = self._of_one_length(columns)
@@ -100,7 +100,7 @@ class BatchCounter:
             bad = impossible(self.survey, responses)
             reason = IMPOSSIBLE
         cohorts = _numbers(columns["cohort"]) if "cohort" in columns else np.zeros(len(responses), np.uint8)
-        far = _outside(cohorts, self.survey.cohorts)
+        far = outside(cohorts, self.survey.cohorts)
         if far is not None:
             self.refuse(FAR_COHORT, int(far.sum()))
         if bad is not None:
@@ -174,13 +174,6 @@ def fixed_bytes(column: "pa.Array", width: int) -> npt.NDArray[np.uint8]:
         return np.zeros((0, width), np.uint8)
     raw = np.frombuffer(column.buffers()[1], np.uint8, len(column) * width, column.offset * width)
     return raw.reshape(len(column), width)
-
-
-def _outside(values: npt.NDArray[Any], bound: int) -> npt.NDArray[np.bool_] | None:
-    """Which values are not in [0, bound), or None if all of them are."""
-    if not values.size or (int(values.min()) >= 0 and int(values.max()) < bound):
-        return None
-    return np.asarray((values < 0) | (values >= bound))
 
 
 def impossible(survey: Survey, packed: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_] | None:

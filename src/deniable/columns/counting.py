@@ -7,11 +7,11 @@ import numpy.typing as npt
 
 from deniable.errors import WireError
 
-__all__ = ["add_bits", "add_cells", "count_bits", "count_cells"]
+__all__ = ["add_bits", "add_cells", "count_bits", "count_cells", "outside"]
 
 # Rows whose combined index is built and counted at once, and bytes of packed bits that are added up at once: both stay
-# in the second cache.
-_BLOCK = 1 << 19
+# in cache.
+_BLOCK = 1 << 16
 _BYTES = 1 << 21
 # Reports that one group of vertical counters adds up, at most; 2**p - 1 of them fill p counters exactly.
 _GROUP = 255
@@ -20,10 +20,18 @@ Counts = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint8]
 
 
+def outside(values: npt.NDArray[Any], bound: int) -> npt.NDArray[np.bool_] | None:
+    """Which values are not in [0, bound), or None if all of them are."""
+    low = not values.size or values.dtype.kind == "u" or int(values.min()) >= 0
+    if low and (not values.size or int(values.max()) < bound):
+        return None
+    return np.asarray((values < 0) | (values >= bound))
+
+
 def _check_range(values: npt.NDArray[Any], name: str, bound: int) -> None:
-    if values.size and not (int(values.min()) >= 0 and int(values.max()) < bound):
-        wrong = int(((values < 0) | (values >= bound)).sum())
-        raise WireError(f"{name} must be from 0 to {bound - 1} in every report, got {wrong} outside")
+    wrong = outside(values, bound)
+    if wrong is not None:
+        raise WireError(f"{name} must be from 0 to {bound - 1} in every report, got {int(wrong.sum())} outside")
 
 
 def count_cells(
@@ -45,19 +53,25 @@ def count_cells(
 def add_cells(counts: Counts, cohorts: npt.NDArray[Any], responses: npt.NDArray[Any]) -> None:
     """Add index reports, all of them in range, to counts of shape (C, k)."""
     cohort_count, columns = counts.shape
-    size = counts.size
     flat = counts.reshape(-1)
+    small = counts.size <= _BLOCK
     # Combining in the narrowest type that holds the index moves half the memory or less.
-    narrow: np.dtype[Any] = np.dtype(np.uint16 if size <= 1 << 16 else np.uint32)
-    block = max(_BLOCK, size)
-    for start in range(0, len(responses), block):
-        index = responses[start : start + block].astype(narrow)
+    narrow: np.dtype[Any] = np.dtype(np.uint16 if counts.size <= 1 << 16 else np.uint32)
+    wide = np.empty(0 if small else min(_BLOCK, len(responses)), np.intp)
+    for start in range(0, len(responses), _BLOCK):
+        part = responses[start : start + _BLOCK]
         if cohort_count > 1:
-            index += cohorts[start : start + block].astype(narrow) * narrow.type(columns)
-        if size > 4 * len(index):  # a histogram costs its size, however few rows there are
-            np.add.at(flat, index, 1)
+            index = cohorts[start : start + _BLOCK].astype(narrow)
+            index *= narrow.type(columns)
+            np.add(index, part, out=index, casting="unsafe")
         else:
-            flat += np.bincount(index, minlength=size)
+            index = part.astype(narrow, copy=False)
+        # A histogram is quicker where it is small; where it is not, fresh memory for it would cost more than counting.
+        if small:
+            flat += np.bincount(index, minlength=counts.size)
+        else:
+            wide[: len(part)] = index
+            np.add.at(flat, wide[: len(part)], 1)
 
 
 def count_bits(
@@ -87,7 +101,7 @@ def add_bits(counts: Counts, cohorts: npt.NDArray[Any], packed: Bits) -> None:
     """
     cohort_count, columns = counts.shape
     width = packed.shape[1]
-    block = max(_BYTES // width, min(2 * _GROUP * cohort_count, _BLOCK), _GROUP)
+    block = max(_BYTES // width, min(2 * _GROUP * cohort_count, 1 << 19), _GROUP)
     for start in range(0, len(packed), block):
         part = packed[start : start + block]
         rows = len(part)

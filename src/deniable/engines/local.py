@@ -20,7 +20,7 @@ from deniable.tally import Tally
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Progress", "ahead", "column_batches", "count_files", "naming"]
+__all__ = ["Progress", "ahead", "column_batches", "count_files", "naming", "survey_in"]
 
 T = TypeVar("T")
 

@@ -46,17 +46,25 @@ def report_writer(survey: Survey, path: str) -> Iterator[Write]:
     """A block that writes tables of reports; the file gets its name when the block has ended without an error."""
     kind, codec = output_format(path)
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = None
     try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         if os.name == "posix":
             os.fchmod(handle, 0o644)
         with _SINKS[kind](survey, temporary, codec) as write:
             yield write
         os.fsync(handle)
         os.replace(temporary, target)
+    except OSError as problem:
+        # Arrow names no file, and a temporary name says nothing; an error that names another file is not about this one.
+        if temporary is not None and problem.filename not in (None, temporary):
+            raise
+        reason = str(problem) if problem.errno is None else os.strerror(problem.errno)
+        raise OSError(problem.errno, reason, path) from None
     finally:
-        os.close(handle)
-        Path(temporary).unlink(missing_ok=True)
+        if temporary is not None:
+            os.close(handle)
+            Path(temporary).unlink(missing_ok=True)
 
 
 @contextmanager

@@ -6,9 +6,11 @@ from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
 from deniable.survey.files import write_atomically
 from deniable.survey.presets import hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
 from deniable.survey.reading import strict_json
+from deniable.survey.sql import DIALECTS
 from deniable.survey.survey import Survey
 
 __all__ = [
+    "DIALECTS",
     "Alphabet",
     "Direct",
     "Encoding",

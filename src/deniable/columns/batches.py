@@ -127,10 +127,10 @@ class BatchCounter:
         import pyarrow.compute as pc
 
         width = self.survey.mechanism.payload_bytes
-        if columns["response"].type == pa.binary(width):
+        if columns["response"].type == pa.binary(width) or not len(columns["response"]):
             return columns
         fits = pc.equal(pc.binary_length(columns["response"]), width)
-        wrong = len(fits) - (fits.true_count if len(fits) else 0)
+        wrong = len(fits) - fits.true_count
         self.refuse(LENGTH, wrong)
         return {name: column.filter(fits) for name, column in columns.items()} if wrong else columns
 
@@ -168,10 +168,10 @@ def fixed_bytes(column: "pa.Array", width: int) -> npt.NDArray[np.uint8]:
     """A binary column without nulls, every value `width` bytes long, as rows of bytes."""
     import pyarrow as pa
 
-    if column.type != pa.binary(width):
-        column = column.cast(pa.binary(width))
     if not len(column):
         return np.zeros((0, width), np.uint8)
+    if column.type != pa.binary(width):
+        column = column.cast(pa.binary(width))
     raw = np.frombuffer(column.buffers()[1], np.uint8, len(column) * width, column.offset * width)
     return raw.reshape(len(column), width)
 

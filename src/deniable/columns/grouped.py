@@ -7,6 +7,7 @@ A row with a reason counts rows that were refused; its cohort and cell are null.
 """
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,8 @@ def add_grouped(tally: Tally, rows: Sequence[Any], refused: dict[str, int] | Non
 
 def _number(name: str, value: object, most: int) -> int:
     found = whole_number(value)
+    if found is None and isinstance(value, (float, Decimal)) and value == value // 1:
+        found = int(value)  # what pandas makes of a column with nulls in it, and drivers of a sum
     if found is None:
         raise WireError(f"{name} must be a whole number in every row, got {type(value).__name__}")
     if not 0 <= found <= most:

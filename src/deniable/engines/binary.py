@@ -1,9 +1,8 @@
 """Parquet and Arrow IPC as batches of the columns that are needed, in bounded memory."""
 
-import os
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.ipc
@@ -60,16 +59,14 @@ class ParquetReader:
 class IpcReader:
     """Both layouts of Arrow IPC: the stream, and the file, which is a stream between two marks and an index."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        plain = source.path != "-" and source.codec is None and os.path.isfile(source.path)
-        if plain and os.path.getsize(source.path):
+    def __init__(self, source: Source, file: BinaryIO | None) -> None:
+        self._source, self._packed = source, file
+        if file is None:
             # Mapped, so that one batch of a billion rows is paged in as it is counted.
             self._stream: Any = pa.memory_map(source.path)
             self._tail = None
         else:
-            self._packed = source.open()
-            packed = pa.PythonFile(self._packed, mode="r")
+            packed = pa.PythonFile(file, mode="r")
             inner = packed if source.codec is None else pa.CompressedInputStream(packed, source.codec)
             self._tail = _Tail(inner)
             self._stream = pa.PythonFile(self._tail, mode="r")
@@ -90,8 +87,8 @@ class IpcReader:
 
     def close(self) -> None:
         self._stream.close()
-        if self._tail is not None and self._source.path != "-":
-            self._packed.close()
+        if self._packed is not None:
+            self._source.close(self._packed)
 
     @property
     def done(self) -> int:

@@ -55,6 +55,11 @@ class Source:
         """Its bytes, as they are stored."""
         return sys.stdin.buffer if self.path == "-" else open(self.path, "rb")
 
+    def close(self, file: BinaryIO) -> None:
+        """Close what `open` gave; standard input is not ours to close."""
+        if self.path != "-":
+            file.close()
+
 
 class Reader(Protocol):
     """An opened file: the names of its columns (None if that cannot be said), its metadata, and its batches."""
@@ -153,12 +158,18 @@ def open_reader(source: Source) -> Reader:
     """A reader for a source, or a sentence that says what is wrong with the file."""
     from deniable.engines import binary, text
 
+    mapped = source.format == "arrow" and source.path != "-" and source.codec is None and source.size > 0
     with sound(source):
-        if source.format == "parquet":
-            return binary.ParquetReader(source)
-        if source.format == "arrow":
-            return binary.IpcReader(source)
-        return text.CsvReader(source) if source.format == "csv" else text.JsonReader(source)
+        if source.format == "parquet" or mapped:
+            return binary.ParquetReader(source) if source.format == "parquet" else binary.IpcReader(source, None)
+        file = source.open()
+        try:
+            if source.format == "arrow":
+                return binary.IpcReader(source, file)
+            return text.CsvReader(source, file) if source.format == "csv" else text.JsonReader(source, file)
+        except BaseException:
+            source.close(file)
+            raise
 
 
 @contextmanager
@@ -173,10 +184,8 @@ def sound(source: Source) -> Iterator[None]:
         return
     except DataError:
         raise
-    except pa.ArrowMemoryError:
-        raise MemoryError from None
-    except (pa.ArrowException, EOFError):
-        pass
+    except (pa.ArrowException, pa.ArrowMemoryError, EOFError, UnicodeDecodeError):
+        pass  # a damaged length may ask for more memory than there is
     except OSError as problem:
         # Arrow reports a stream that ends too early, and bytes that cannot be unpacked, as errors without a number.
         if problem.errno is not None:

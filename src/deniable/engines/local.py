@@ -6,7 +6,7 @@ little longer than reading it. Memory does not grow with the number of rows.
 
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -38,10 +38,10 @@ class Progress:
     rows: int = 0
 
 
-def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
+def ahead(items: Generator[T, None, None], depth: int = 2) -> Generator[T, None, None]:
     """The items, made by another thread up to `depth` ahead; what it raises is raised here.
 
-    >>> list(ahead(iter("abc")))
+    >>> list(ahead(letter for letter in "abc"))
     ['a', 'b', 'c']
     """
     made: queue.Queue[tuple[str, T | BaseException | None]] = queue.Queue(depth)
@@ -64,6 +64,8 @@ def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
             offer("end", None)
         except BaseException as problem:
             offer("error", problem)
+        finally:
+            items.close()
 
     worker = threading.Thread(target=work, daemon=True)
     worker.start()
@@ -128,7 +130,7 @@ def column_batches(
     rows: int,
     refused: dict[str, int],
     progress: Progress,
-) -> "Iterator[tuple[Source, pa.RecordBatch]]":
+) -> "Generator[tuple[Source, pa.RecordBatch], None, None]":
     """The wanted columns of all sources, batch by batch; the first is open already."""
     before = 0
     for place, source in enumerate(found):

@@ -4,11 +4,12 @@ A field that is not what its column should hold, a line with too few fields or t
 nothing else. Which rows are refused must not depend on where a batch ends, so the slow path asks the same questions.
 """
 
+import codecs
 import csv
 import io
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.csv
@@ -71,26 +72,26 @@ def converted(batch: pa.RecordBatch, wanted: dict[str, str], refused: dict[str, 
 class _Bytes:
     """The unpacked bytes of a source, with the place that has been reached in the file and the quotes seen so far."""
 
-    def __init__(self, source: Source) -> None:
-        self._file = source.open()
+    def __init__(self, source: Source, file: BinaryIO) -> None:
+        self._source, self._file = source, file
+        if source.codec is not None and source.path != "-" and not source.size:
+            raise EOFError  # something packed is never nothing
         packed = pa.PythonFile(self._file, mode="r")
         self._inner = packed if source.codec is None else pa.CompressedInputStream(packed, source.codec)
-        self._counts = source.path != "-"
         self._ahead = b""
         self.quotes = 0
         self.closed = False
 
     def finish(self) -> None:
-        if self._counts:
-            self._file.close()
+        self._source.close(self._file)
 
     @property
     def done(self) -> int:
-        return self._file.tell() if self._counts else 0
+        return self._file.tell() if self._source.size else 0
 
     def head(self) -> bytes:
-        """The first bytes, which are then read once more."""
-        self._ahead = self._inner.read(_HEAD)
+        """The first bytes, which are then read once more; a byte order mark is none of them."""
+        self._ahead = self._inner.read(_HEAD).removeprefix(codecs.BOM_UTF8)
         return self._ahead
 
     def read(self, size: int) -> bytes:
@@ -111,11 +112,11 @@ class _Bytes:
 class CsvReader:
     """Comma-separated (`.tsv`: tab-separated) UTF-8 text with a header; an empty field that is not quoted is missing."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, file: BinaryIO) -> None:
         self._source = source
-        self._bytes = _Bytes(source)
+        self._bytes = _Bytes(source, file)
         self._delimiter = "\t" if ".tsv" in source.path.lower() else ","
-        head = self._bytes.head().decode("utf-8-sig", errors="replace")
+        head = self._bytes.head().decode(errors="replace")
         self.names = next(csv.reader(io.StringIO(head, newline=""), delimiter=self._delimiter), [])
         if not self.names:
             raise DataError(f"{source.name} must start with a line that names its columns, got none")
@@ -156,9 +157,9 @@ class CsvReader:
 class JsonReader:
     """One JSON object a line; a field that is not there is missing."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, file: BinaryIO) -> None:
         self._source = source
-        self._bytes = _Bytes(source)
+        self._bytes = _Bytes(source, file)
         rows = [_object(line) for line in self._bytes.head().split(b"\n")]
         found = dict.fromkeys(str(name) for row in rows if row is not None for name in row)
         self.names = list(found) if any(row is not None for row in rows) else None

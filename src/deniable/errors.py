@@ -73,7 +73,7 @@ class TallyMismatch(TallyError):
 
 
 class DataError(DeniableError):
-    """A file of answers or reports is cut off, damaged, of no known format, or lacks a column. Never shows an answer."""
+    """A file of answers or reports is cut off, damaged, of no known format, or lacks a column."""
 
 
 class DecodeError(DeniableError):

@@ -138,7 +138,7 @@ def test_postgresql_counts_what_we_count(survey: Survey, cluster: Cluster) -> No
                 'INSERT INTO "reports ""of"" the; day" VALUES (%s, %s)',
                 list(zip(*(table.column(name).to_pylist() for name in ("cohort", "response")), strict=True)),
             )
-            rows = cursor.execute(survey.sql(dialect="postgresql", table=hostile)).fetchall()  # type: ignore[arg-type]
+            rows = cursor.execute(survey.sql(dialect="postgresql", table=hostile)).fetchall()
     refused: dict[str, int] = {}
     assert dn.count(survey, rows, refused=refused) == expected
     assert refused == reasons
@@ -146,7 +146,9 @@ def test_postgresql_counts_what_we_count(survey: Survey, cluster: Cluster) -> No
 
 def test_results_add_up_and_numbers_may_be_whole_floats() -> None:
     survey = SMALL["krr"]
-    rows = pd.DataFrame({"cohort": [0.0, None], "cell": [2.0, None], "reports": [5, 7], "reason": [None, "no response"]})
+    rows = pd.DataFrame(
+        {"cohort": [0.0, None], "cell": [2.0, None], "reports": [5, 7], "reason": [None, "no response"]}
+    )
     refused = {"no response": 1}
     assert dn.count(survey, rows, refused=refused).counts.tolist() == [[0, 0, 5, 0]]
     assert refused == {"no response": 8}

@@ -34,6 +34,8 @@ CHECKS = (
     "decoder-gain",
     "decoder-guard",
     "planner-honesty",
+    "file-law",
+    "file-batches",
 )
 ALPHA = BUDGET / len(CHECKS)
 

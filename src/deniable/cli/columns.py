@@ -76,7 +76,9 @@ def _add_count(commands: Commands) -> None:
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="files, folders, patterns, or - for standard input")
-    parser.add_argument("--format", metavar="NAME", type=one_of(*FORMATS), help=", ".join(FORMATS) + "; by suffix if left out")
+    parser.add_argument(
+        "--format", metavar="NAME", type=one_of(*FORMATS), help=", ".join(FORMATS) + "; by suffix if left out"
+    )
     parser.add_argument("--strict", action="store_true", help="write nothing and exit with 2 if a row is bad")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 
@@ -155,6 +157,7 @@ def _count_local(args: argparse.Namespace, survey: Survey | None) -> "tuple[Tall
 
 
 def _count_spark(args: argparse.Namespace, survey: Survey | None) -> "tuple[Tally, dict[str, int]]":
+    from importlib import import_module
     from importlib.util import find_spec
 
     if find_spec("pyspark") is None:
@@ -169,9 +172,8 @@ def _count_spark(args: argparse.Namespace, survey: Survey | None) -> "tuple[Tall
             survey = survey_in(first, reader)
         finally:
             reader.close()
-    from deniable.engines.spark import count_files
-
-    found: tuple[Tally, dict[str, int]] = count_files(survey, args.files, master=args.master, format=args.format)
+    spark = import_module("deniable.engines.spark")
+    found: tuple[Tally, dict[str, int]] = spark.count_files(survey, args.files, master=args.master, format=args.format)
     return found
 
 

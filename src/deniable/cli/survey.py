@@ -60,8 +60,8 @@ def add(commands: Commands) -> None:
         usage="deniable survey sql SURVEY [--dialect NAME] [--table NAME] [--cohort NAME] [--response NAME]",
         help="print the query that counts a table of reports",
         description=(
-            "Print the GROUP BY that counts the reports in a warehouse; `deniable.count(survey, result)` makes a tally of\n"
-            "its result."
+            "Print the GROUP BY that counts the reports in a warehouse. `deniable.count(survey, result)` makes\n"
+            "a tally of what it returns."
         ),
     )
     sql.add_argument("survey", metavar="SURVEY", help="a survey file (JSON)")

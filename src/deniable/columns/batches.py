@@ -17,7 +17,17 @@ from deniable.tally import Tally
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["BatchCounter", "check_digest", "fixed_bytes", "plain", "refuse_rows", "report_columns", "tell"]
+__all__ = [
+    "BatchCounter",
+    "check_digest",
+    "check_types",
+    "fixed_bytes",
+    "numbers",
+    "plain",
+    "refuse_rows",
+    "report_columns",
+    "tell",
+]
 
 NO_COHORT, NO_RESPONSE = "no cohort", "no response"
 FAR_COHORT, FAR_RESPONSE = "cohort out of range", "response out of range"
@@ -88,10 +98,10 @@ class BatchCounter:
         """Count the good rows of a batch, and note the others."""
         names = report_columns(self.survey, batch.schema.names)
         columns = {name: plain(batch.column(name)) for name in names}
-        _check_types(self.survey, columns)
+        check_types(self.survey, columns)
         columns = self._without_nulls(columns)
         if self.survey.mechanism.one_column:
-            responses = _numbers(columns["response"])
+            responses = numbers(columns["response"])
             bad = outside(responses, self.survey.columns)
             reason = FAR_RESPONSE
         else:
@@ -99,15 +109,15 @@ class BatchCounter:
             responses = fixed_bytes(columns["response"], self.survey.mechanism.payload_bytes)
             bad = impossible(self.survey, responses)
             reason = IMPOSSIBLE
-        cohorts = _numbers(columns["cohort"]) if "cohort" in columns else np.zeros(len(responses), np.uint8)
+        cohorts = numbers(columns["cohort"]) if "cohort" in columns else np.zeros(len(responses), np.uint8)
         far = outside(cohorts, self.survey.cohorts)
         if far is not None:
             self.refuse(FAR_COHORT, int(far.sum()))
+            cohorts, responses = cohorts[~far], responses[~far]
+            bad = None if bad is None else bad[~far]
         if bad is not None:
-            self.refuse(reason, int((bad if far is None else bad & ~far).sum()))
-        if far is not None or bad is not None:
-            good = ~(far if bad is None else bad if far is None else far | bad)
-            cohorts, responses = cohorts[good], responses[good]
+            self.refuse(reason, int(bad.sum()))
+            cohorts, responses = cohorts[~bad], responses[~bad]
         if responses.ndim == 1:
             add_cells(self._counts, cohorts, responses)
         else:
@@ -145,7 +155,8 @@ def plain(column: "pa.Array | pa.ChunkedArray") -> "pa.Array":
     return array.cast(pa.large_binary()) if pa.types.is_binary_view(array.type) else array
 
 
-def _check_types(survey: Survey, columns: dict[str, "pa.Array"]) -> None:
+def check_types(survey: Survey, columns: dict[str, "pa.Array"]) -> None:
+    """Refuse columns that hold something else than cohorts and responses."""
     import pyarrow.types as types
 
     for name, column in columns.items():
@@ -160,7 +171,8 @@ def _check_types(survey: Survey, columns: dict[str, "pa.Array"]) -> None:
             raise WireError(f"column {name!r} must hold integers, got {column.type}")
 
 
-def _numbers(column: "pa.Array") -> npt.NDArray[Any]:
+def numbers(column: "pa.Array") -> npt.NDArray[Any]:
+    """A column of integers without nulls as it is."""
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 

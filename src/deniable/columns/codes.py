@@ -131,7 +131,7 @@ def encodable_rows(survey: Survey, column: "pa.Array", meaning: Mapping[Any, Any
         with contextlib.suppress(AlphabetError):
             survey.key(meaning.get(value, value))
             known[place] = True
-    return known[codes.indices.to_numpy(zero_copy_only=False)]
+    return np.asarray(known[codes.indices.to_numpy(zero_copy_only=False)])
 
 
 def _known_text(survey: Survey, array: "pa.Array") -> tuple[npt.NDArray[Any], Words] | None:

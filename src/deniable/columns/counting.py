@@ -74,9 +74,7 @@ def add_cells(counts: Counts, cohorts: npt.NDArray[Any], responses: npt.NDArray[
             np.add.at(flat, wide[: len(part)], 1)
 
 
-def count_bits(
-    cohorts: npt.NDArray[Any], packed: Bits, cohort_count: int, columns: int
-) -> tuple[Counts, Counts]:
+def count_bits(cohorts: npt.NDArray[Any], packed: Bits, cohort_count: int, columns: int) -> tuple[Counts, Counts]:
     """Counts (C, k) and reports (C,) of packed bit reports.
 
     >>> import numpy as np

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.batches import check_digest, fixed_bytes, plain, report_columns
+from deniable.columns.batches import check_digest, check_types, fixed_bytes, numbers, plain, report_columns
 from deniable.columns.counting import count_bits, count_cells
 from deniable.errors import WireError
 from deniable.reports import Report
@@ -103,32 +103,21 @@ class ReportTable:
         for name in names:
             if table.column(name).null_count:
                 raise WireError(f"column {name!r} must not have nulls, got {table.column(name).null_count}")
-        response = plain(table.column("response"))
-        if not survey.mechanism.one_column:
+        columns = {name: plain(table.column(name)) for name in names}
+        check_types(survey, columns)
+        response = columns["response"]
+        if survey.mechanism.one_column:
+            responses: npt.NDArray[Any] = numbers(response)
+        else:
             width = survey.mechanism.payload_bytes
             try:
-                if pa.types.is_string(response.type):
-                    raise pa.ArrowInvalid
-                responses: npt.NDArray[Any] = fixed_bytes(response, width)
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                responses = fixed_bytes(response, width)
+            except pa.ArrowInvalid:
                 raise WireError(f"column 'response' must be binary of {width} bytes, got {response.type}") from None
-        else:
-            responses = _integers(response, "response")
-        if "cohort" in names:
-            cohorts = _integers(plain(table.column("cohort")), "cohort")
-        else:
-            cohorts = np.zeros(len(response), np.uint8)
+        cohorts = numbers(columns["cohort"]) if "cohort" in columns else np.zeros(len(response), np.uint8)
         return cls(survey, cohorts, responses)
 
 
 def survey_metadata(survey: Survey) -> dict[str, str]:
     """What tables and files of reports say about themselves: the digest, and the survey for whoever lacks it."""
     return {"deniable.survey": survey.digest, "deniable.survey.json": survey.to_json()}
-
-
-def _integers(column: "pa.Array", name: str) -> npt.NDArray[Any]:
-    import pyarrow as pa
-
-    if not pa.types.is_integer(column.type):
-        raise WireError(f"column {name!r} must hold integers, got {column.type}")
-    return np.asarray(column.to_numpy(zero_copy_only=False))

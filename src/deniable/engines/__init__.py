@@ -1,7 +1,7 @@
 """The same privatize and count on files and tables of any size: Parquet, Arrow, CSV, JSON lines, and what speaks Arrow.
 
-`count` and `privatize` are those of `columns` with more doors; `count_files`, and `privatize_files` in `privatizing`, are
-what the command line uses.
+`count` and `privatize` are those of `columns` with more doors; the command line uses `count_files`, and
+`privatize_files` in `privatizing`.
 """
 
 from typing import Any

@@ -43,7 +43,7 @@ class ParquetReader:
 
     @property
     def done(self) -> int:
-        return self._source.size * self._rows // max(self._file.metadata.num_rows, 1)
+        return self._source.size * self._rows // max(int(self._file.metadata.num_rows), 1)
 
     def batches(self, wanted: dict[str, str], rows: int, refused: dict[str, int]) -> Iterator[pa.RecordBatch]:
         schema = self._file.schema_arrow
@@ -143,7 +143,7 @@ class _Tail:
 
     def read(self, size: int) -> bytes:
         head, self._head = self._head[:size], self._head[size:]
-        found = head + self._inner.read(size - len(head))
+        found: bytes = head + self._inner.read(size - len(head))
         self.last = (self.last + found[-8:])[-8:]
         return found
 

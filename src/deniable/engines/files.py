@@ -17,7 +17,7 @@ from deniable.errors import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FORMATS", "Paths", "Reader", "Source", "open_reader", "paths_of", "sources", "sound"]
+__all__ = ["FORMATS", "Paths", "Reader", "Source", "open_reader", "paths_of", "sound", "sources"]
 
 FORMATS = ("parquet", "arrow", "csv", "jsonl")
 SUFFIXES = {
@@ -64,8 +64,11 @@ class Source:
 class Reader(Protocol):
     """An opened file: the names of its columns (None if that cannot be said), its metadata, and its batches."""
 
-    names: list[str] | None
-    metadata: dict[bytes, bytes]
+    @property
+    def names(self) -> list[str] | None: ...
+
+    @property
+    def metadata(self) -> dict[bytes, bytes]: ...
 
     @property
     def done(self) -> int:
@@ -150,7 +153,9 @@ def _source(path: str, format: str | None) -> Source:
         endings = ", ".join(f".{ending}" for ending in SUFFIXES)
         raise DataError(f"{path} must end in one of {endings}, or its format must be named, with --format or format=")
     if codec is not None and known == "parquet":
-        raise DataError(f"{path} must not be compressed as a whole: Parquet compresses its own columns; unpack it first")
+        raise DataError(
+            f"{path} must not be compressed as a whole: Parquet compresses its own columns; unpack it first"
+        )
     return Source(path, known, codec, 0 if path == "-" else os.path.getsize(path))
 
 
@@ -178,7 +183,9 @@ def sound(source: Source) -> Iterator[None]:
     import pyarrow as pa
 
     kind = {"parquet": "Parquet", "arrow": "Arrow IPC", "csv": "CSV", "jsonl": "JSON lines"}[source.format]
-    damage = DataError(f"{source.name} must be a whole {kind} file, got one that is cut off, damaged or of another format")
+    damage = DataError(
+        f"{source.name} must be a whole {kind} file, got one that is cut off, damaged or of another format"
+    )
     try:
         yield
         return

@@ -154,8 +154,9 @@ class naming:
         return None
 
     def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
-        if type(problem) in (AlphabetError, DataError, WireError) and not str(problem).startswith(self._source.name):
-            raise type(problem)(f"{self._source.name}: {problem}") from None
+        for error in (AlphabetError, DataError, WireError):
+            if type(problem) is error and not str(problem).startswith(self._source.name):
+                raise error(f"{self._source.name}: {problem}") from None
 
 
 def survey_in(source: Source, reader: Reader) -> Survey:

@@ -89,9 +89,7 @@ def privatized(
                 watch(progress)
 
 
-def privatized_tables(
-    survey: Survey, data: Any, column: str | None, refused: dict[str, int]
-) -> Iterator[ReportTable]:
+def privatized_tables(survey: Survey, data: Any, column: str | None, refused: dict[str, int]) -> Iterator[ReportTable]:
     """The reports on files, on a column of something that speaks Arrow, or on a column itself."""
     paths = paths_of(data)
     if column is not None and paths is not None:

@@ -95,7 +95,8 @@ class _Bytes:
         return self._ahead
 
     def read(self, size: int) -> bytes:
-        found, self._ahead = self._ahead or self._inner.read(size), b""
+        head, self._ahead = self._ahead[:size], self._ahead[size:]
+        found: bytes = head + self._inner.read(size - len(head)) if head else self._inner.read(size)
         self.quotes += found.count(b'"')
         return found
 
@@ -110,7 +111,7 @@ class _Bytes:
 
 
 class CsvReader:
-    """Comma-separated (`.tsv`: tab-separated) UTF-8 text with a header; an empty field that is not quoted is missing."""
+    """Comma-separated (`.tsv`: tab-separated) UTF-8 text with a header; an empty field without quotes is missing."""
 
     def __init__(self, source: Source, file: BinaryIO) -> None:
         self._source = source
@@ -184,7 +185,9 @@ class JsonReader:
             kept.append(found)
             size += len(found)
             if size > _LONGEST:
-                raise DataError(f"{self._source.name} must have lines of at most {_LONGEST >> 20} MiB, got a longer one")
+                raise DataError(
+                    f"{self._source.name} must have lines of at most {_LONGEST >> 20} MiB, got a longer one"
+                )
         if size:
             yield b"".join(kept)
 
@@ -236,9 +239,7 @@ def _value(kind: str, value: object) -> object:
     raise ValueError
 
 
-def _one_by_one(
-    lines: list[bytes], wanted: dict[str, str], refused: dict[str, int]
-) -> Iterator[pa.RecordBatch]:
+def _one_by_one(lines: list[bytes], wanted: dict[str, str], refused: dict[str, int]) -> Iterator[pa.RecordBatch]:
     """What `_parsed` would not take, row by row; answers that are text and answers that are numbers apart."""
     found: dict[bool, list[dict[str, object]]] = {False: [], True: []}
     for line in lines:

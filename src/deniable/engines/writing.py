@@ -56,7 +56,7 @@ def report_writer(survey: Survey, path: str) -> Iterator[Write]:
         os.fsync(handle)
         os.replace(temporary, target)
     except OSError as problem:
-        # Arrow names no file, and a temporary name says nothing; an error that names another file is not about this one.
+        # Arrow names no file, and a temporary name says nothing; an error that names another file is about that one.
         if temporary is not None and problem.filename not in (None, temporary):
             raise
         reason = str(problem) if problem.errno is None else os.strerror(problem.errno)

@@ -77,9 +77,7 @@ DIALECTS = {
 }
 
 
-def group_by(
-    survey: "Survey", dialect: str, table: str | Sequence[str], cohort: str | None, response: str
-) -> str:
+def group_by(survey: "Survey", dialect: str, table: str | Sequence[str], cohort: str | None, response: str) -> str:
     """The query; see `Survey.sql`."""
     if dialect not in DIALECTS:
         raise SurveyError(f"dialect must be one of {', '.join(DIALECTS)}, got {str(dialect)[:40]!r}")

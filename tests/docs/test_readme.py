@@ -6,6 +6,8 @@ import shlex
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import deniable as dn
@@ -13,7 +15,7 @@ from deniable.cli import main
 from deniable.service.server import Options, open_store
 from tests.docs.blocks import ROOT, blocks, run
 
-PAGES = ["README.md", "docs/data-flow.md", "docs/privacy-guarantee.md"]
+PAGES = ["README.md", "docs/columns.md", "docs/data-flow.md", "docs/privacy-guarantee.md"]
 
 # The lines that the design promises to run as written. Names may grow, not change.
 SURFACE = """
@@ -82,10 +84,12 @@ def test_commands_in_the_readme_run(capsys: pytest.CaptureFixture[str], monkeypa
     lines = [line for block in blocks(ROOT / "README.md") if block.language == "sh" for line in block.code.splitlines()]
     commands = [shlex.split(line, comments=True) for line in lines if line.startswith("deniable ")]
     known = {"audit", "demo", "plan", "survey", "decode", "simulate", "reproduce", "serve", "store"}
+    known |= {"privatize", "count"}
     assert {command[1] for command in commands} == known
     # What takes minutes is run without its experiments; figures and claims draw and judge empty tables.
     monkeypatch.setattr("deniable.reproduce.experiments.tables", lambda settings, results: {})
     monkeypatch.setattr("deniable.service.server.serve", _serve_at_once)
+    pq.write_table(pa.table({"browser": ["chrome", "lynx", "safari"] * 100}), "data.parquet")
     for command in commands:
         assert main(command[1:]) == 0, f"{command}: {capsys.readouterr().err}"
 

@@ -87,6 +87,48 @@ def test_answers_come_from_whatever_speaks_arrow(speaker: Callable[[pa.Table], A
     assert table.responses[:4].tolist() == [0, 2, 1, 0], "rows keep their order"
 
 
+@pytest.mark.parametrize("name", ["orr-open", "orappor-closed"])
+def test_files_that_other_tools_write(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Views, large offsets, other integers and quotes: what Polars, pandas and DuckDB make of the same reports."""
+    monkeypatch.chdir(tmp_path)
+    survey = SMALL[name]
+    table = some_reports(survey)
+    expected = dn.count(survey, table)
+    polars = pl.DataFrame(table)
+    polars.write_parquet("polars.parquet")
+    polars.write_ipc("polars.arrow")
+    polars.write_ipc_stream("polars.arrows")
+    polars.write_ipc("packed.arrow", compression="zstd")
+    duckdb.from_arrow(table.to_arrow()).write_parquet("duckdb.parquet")
+    table.to_arrow().to_pandas().to_parquet("pandas.parquet")
+    text = table.to_arrow().to_pandas()
+    if not survey.mechanism.one_column:
+        text["response"] = text["response"].map(bytes.hex)
+    text.to_csv("pandas.csv.gz", quoting=1)
+    text.to_json("pandas.jsonl", orient="records", lines=True)
+    for path in sorted(tmp_path.iterdir()):
+        assert count_files(survey, path) == (expected, {}), path.name
+
+
+def test_answers_that_other_tools_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    survey = dn.krr(symbols=["a", "b,c", "é", 'say "x"\n'], epsilon=40)  # at epsilon 40 nobody lies
+    answers = ["a", "b,c", "e\u0301", 'say "x"\n', None, "secret"] * 50
+    polars = pl.DataFrame({"answer": answers, "id": range(300)})
+    polars.write_parquet("polars.parquet")
+    polars.write_ipc("polars.arrow")
+    polars.with_columns(pl.col("answer").cast(pl.Categorical)).write_ipc("codes.arrow")
+    polars.write_csv("polars.csv")
+    polars.write_ndjson("polars.jsonl")
+    polars.to_pandas().to_csv("pandas.csv", index=False)
+    duckdb.from_arrow(polars.to_arrow()).write_parquet("duckdb.parquet")
+    for path in sorted(tmp_path.iterdir()):
+        refused: dict[str, int] = {}
+        table = dn.privatize(survey, path, column="answer", refused=refused)
+        assert dn.count(survey, table).counts.tolist() == [[50] * 4], path.name
+        assert refused == {"no answer": 50, "answer not in the alphabet": 50}, path.name
+
+
 @every_survey
 def test_duckdb_counts_what_we_count(survey: Survey) -> None:
     table, reasons = with_bad_rows(survey)

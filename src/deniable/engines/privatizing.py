@@ -112,7 +112,7 @@ def privatized_tables(survey: Survey, data: Any, column: str | None, refused: di
         )
     for chunk in chunks:
         for start in range(0, len(chunk), _ROWS):
-            yield reports_of(survey, without_views(chunk[start : start + _ROWS]), refused)
+            yield reports_of(survey, chunk[start : start + _ROWS], refused)
 
 
 def digits_of(survey: Survey) -> dict[str, int]:
@@ -140,6 +140,7 @@ def reports_of(
             refused[reason] = refused.get(reason, 0) + left
             answers = answers.filter(good)
 
+    answers = without_views(answers)
     if pa.types.is_dictionary(answers.type) and answers.dictionary.null_count:
         answers = answers.dictionary_decode()
     if answers.null_count:

@@ -8,6 +8,7 @@ import codecs
 import csv
 import io
 import json
+import os
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
@@ -74,7 +75,7 @@ class _Bytes:
 
     def __init__(self, source: Source, file: BinaryIO) -> None:
         self._source, self._file = source, file
-        if source.codec is not None and source.path != "-" and not source.size:
+        if source.codec is not None and not source.size and os.path.isfile(source.path):
             raise EOFError  # something packed is never nothing
         packed = pa.PythonFile(self._file, mode="r")
         self._inner = packed if source.codec is None else pa.CompressedInputStream(packed, source.codec)

@@ -106,7 +106,8 @@ def group_by(survey: "Survey", dialect: str, table: str | Sequence[str], cohort:
     lines = ["SELECT", "  CASE WHEN reason IS NULL THEN cohort END AS cohort,"]
     if bits:
         seen = "CASE WHEN reason IS NULL THEN response END"
-        sums = (f"CAST(SUM({speak.bit(seen, j)}) AS {speak.integer})" for j in range(survey.columns))
+        # Not null for refused rows either: an array of BigQuery's may not hold one.
+        sums = (f"CAST(COALESCE(SUM({speak.bit(seen, j)}), 0) AS {speak.integer})" for j in range(survey.columns))
         lines.append("  " + speak.array.format(",\n    ".join(sums)) + " AS cells,")
     else:
         lines.append("  CASE WHEN reason IS NULL THEN response END AS cell,")

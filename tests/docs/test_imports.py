@@ -39,7 +39,8 @@ PACKAGES = {"numpy", "scipy", "pyarrow", "cryptography", "altair", "vl_convert",
 
 # What a report passes on its way to the disk, and the rooms that it may see there.
 UPLOAD_PATH = (
-    "uploads envelope entries records seen store sqlite postgres writer requests problems health clock tokens metrics"
+    "uploads envelope entries records seen gathering store sqlite postgres writer requests problems "
+    "health clock tokens metrics"
 )
 UPLOAD_ROOMS = {"errors", "survey", "reports", "tally", "service"}
 

@@ -1,8 +1,9 @@
 """Which decoder is best, and by how much: `python -m studies.decoders` writes docs/results/decoders.md.
 
-Two parts. The reference table: closed O-RR with 256 symbols, 1024 cohorts and a million reports, five populations, five
-epsilons. The sweep: every mechanism, populations, numbers of symbols and reports and epsilons over the whole range,
-drawn at random by one seed. In both each tally is decoded by every decoder, so differences are paired.
+Three parts. The reference table: closed O-RR with 256 symbols, 1024 cohorts and a million reports, five populations,
+five epsilons. The sweep: every mechanism, populations, numbers of symbols and reports and epsilons over the whole
+range, drawn at random by one seed. The noise: populations of few large shares with few reports, where shrinking is
+most likely to do harm. In all of them each tally is decoded by every decoder, so differences are paired.
 """
 
 import csv
@@ -23,7 +24,20 @@ import deniable as dn
 from deniable.decoders import Decoder, EmpiricalBayes, Projected, WeightedLeastSquares
 from deniable.lab.streams import stream_of
 
-__all__ = ["DECODERS", "POPULATIONS", "REFERENCE", "SWEEP", "SWEPT", "Cell", "Row", "measure", "read"]
+__all__ = [
+    "DECODERS",
+    "NOISE",
+    "POPULATIONS",
+    "REFERENCE",
+    "SPARSE",
+    "SWEEP",
+    "SWEPT",
+    "TABLES",
+    "Cell",
+    "Row",
+    "measure",
+    "read",
+]
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 Floats = npt.NDArray[np.float64]
@@ -37,6 +51,19 @@ POPULATIONS: dict[str, Callable[[int, np.random.Generator], Floats]] = {
     "uniform": lambda size, _: dn.lab.uniform(size),
     "point and tail": lambda size, _: np.append(0.5, np.full(size - 1, 0.5 / (size - 1))),
 }
+# A few symbols have nearly everything.
+SPARSE: dict[str, Callable[[int, np.random.Generator], Floats]] = {
+    "binomial .3": POPULATIONS["binomial .3"],
+    "zipf 2": POPULATIONS["zipf 2"],
+    "a tenth, equal": lambda size, _: _first(np.full(max(size // 10, 1), 1 / max(size // 10, 1)), size),
+    "an eighth, zipf 1": lambda size, _: _first(dn.lab.zipf(max(size // 8, 2), 1), size),
+}
+
+
+def _first(shares: Floats, size: int) -> Floats:
+    return np.append(shares, np.zeros(size - len(shares)))
+
+
 # None is plain least squares, or inversion, and projection: the paper's decoder, to which the others are compared.
 DECODERS: dict[str, Decoder] = {
     "weighted, projected": WeightedLeastSquares(),
@@ -123,8 +150,26 @@ def _sweep(count: int = 210) -> tuple[Cell, ...]:
     return tuple(found)
 
 
-REFERENCE, SWEEP = _reference(), _sweep()
-SWEPT = ("weighted, projected", "empirical Bayes")  # decoders of the sweep; the others are in the reference table
+def _noise(count: int = 64) -> tuple[Cell, ...]:
+    """Few large shares, few reports: most of what is estimated is noise."""
+    rng = stream_of(0, "noise for decoders")
+    mechanisms = [name for name, _ in _DIRECT] + ["O-RR", "O-RR (open)"]
+    found = []
+    for place in range(count):
+        mechanism = mechanisms[place % len(mechanisms)]
+        population = list(SPARSE)[place // len(mechanisms) % len(SPARSE)]
+        symbols = int(rng.choice([16, 32, 64, 128, 256, 512]))
+        epsilon, n = float(rng.choice([0.25, 0.5, 1, 2, 3])), int(10 ** rng.choice([3, 4, 5]))
+        cells = round(math.exp(epsilon) + 1)
+        if mechanism in _COHORTS:
+            symbols = min(symbols, 256)
+        found.append(Cell(mechanism, population, symbols, epsilon, n, cells, 128, 24))
+    return tuple(found)
+
+
+REFERENCE, SWEEP, NOISE = _reference(), _sweep(), _noise()
+TABLES = {"reference": REFERENCE, "sweep": SWEEP, "noise": NOISE}
+SWEPT = ("weighted, projected", "empirical Bayes")  # decoders of the other tables; all are in the reference table
 
 
 @dataclass(frozen=True)
@@ -148,7 +193,7 @@ def measure(cell: Cell) -> list[Row]:
     losses: dict[str, list[float]] = {name: [] for name in ("paper", *names)}
     for repeat in range(cell.repeats):
         rng = stream_of(0, "decoders", cell, repeat)
-        p = POPULATIONS[cell.population](cell.symbols, rng)
+        p = (POPULATIONS | SPARSE)[cell.population](cell.symbols, rng)
         tally = dn.simulate(cell.survey(repeat), p, cell.n, rng, symbols=symbols)
         for name in losses:
             found = _decoded(tally, symbols, DECODERS.get(name))
@@ -216,7 +261,7 @@ def _run(cells: tuple[Cell, ...], name: str) -> list[Row]:
 def main() -> None:
     from studies.decoders_page import write_page
 
-    for cells, name in ((REFERENCE, "reference"), (SWEEP, "sweep")):
+    for name, cells in TABLES.items():
         _write(RESULTS / f"decoders-{name}.csv", _run(cells, name))
     write_page(RESULTS)
 

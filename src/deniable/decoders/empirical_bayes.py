@@ -35,6 +35,7 @@ Floats = npt.NDArray[np.float64]
 
 FEW, ENOUGH = 8, 24  # symbols up to which nothing can be learned from the others, and from which it can
 _DENSE_AT_MOST = 512  # unknowns up to which the regression is inverted; beyond, its diagonal is that of random hashing
+_WEIGHED_AT_MOST = 1024  # symbols of a block design up to which its cells are weighed
 _LOOSE = 0.03  # unknowns an equation below which symbols hardly disturb each other: one round is enough
 _ROUNDS = 6  # where equations are scarce, half as many where they are not, twice where they are too few
 _STEP = 0.4  # of each round towards the new beliefs
@@ -95,7 +96,14 @@ class EmpiricalBayes(Decoder):
             variances = np.maximum(inversion_variances(design, mechanism, columns, 1), 1e-3 * slope)
             base = np.maximum(variances - slope * np.maximum(raw, 0.0), 0.3 * variances)
         seen = Observations(raw, base / tally.n, slope / tally.n)
-        return Solution(shrink(seen, self.loss, ordered=self.ordered), raw)
+        found = shrink(seen, self.loss, ordered=self.ordered)
+        if design.occupied > 1 and FEW < len(raw) <= _WEIGHED_AT_MOST:
+            # More cells than symbols: once it is known which are heavy, the others can count for more.
+            weights = cell_weights(tally, design, found)
+            system = _Dense(design.weighted_gram(weights), design.adjoint(weights * unbias(tally)))
+            weighed = _observations(*system.alone(), seen.slope)
+            found = shrink(weighed, self.loss, ordered=self.ordered)
+        return Solution(found, raw)
 
     def _cohorts(self, tally: Tally, design: Design, raw: Floats) -> Floats:
         regression = _Regression(tally, design, self.loss, self.ordered)
@@ -116,6 +124,11 @@ def shrink(seen: Observations, loss: str = "l1", total: float = 1.0, *, ordered:
     prior = learned(seen)
     found = _settled(seen, prior, _answer(prior.posterior(seen), loss, total), loss, total)
     return _in_order(seen, prior, found, total) if ordered else found
+
+
+def _observations(values: Floats, variances: Floats, slope: float) -> Observations:
+    """Estimates with these variances, of which the share itself makes up so much."""
+    return Observations(values, np.maximum(variances - slope * np.clip(values, 0.0, 1.0), 0.3 * variances), slope)
 
 
 def _projected(seen: Observations, total: float) -> Floats:
@@ -235,8 +248,7 @@ class _Regression:
             rest = float(rest_mean[0])
         listed, spread = values[: self.size], variances[: self.size]
         slope = self._slope(spread, listed)
-        base = np.maximum(spread - slope * np.clip(listed, 0.0, 1.0), 0.3 * spread)
-        seen = Observations(listed, base, slope)
+        seen = _observations(listed, spread, slope)
         prior = learned(seen)
         known = prior.posterior(seen)
         answer = _answer(known, self.loss, 1 - rest)
@@ -285,6 +297,11 @@ class _Dense(_System):
     def __init__(self, gram: Floats, right: Floats) -> None:
         self.gram, self.right = gram, right
         self.ridge = 1e-12 * float(np.trace(gram)) / len(gram)
+
+    def alone(self) -> tuple[Floats, Floats]:
+        """What the reports say about each unknown, and nothing else does."""
+        nothing = np.zeros(len(self.gram))
+        return self._solved(_Belief(nothing, nothing))
 
     def _solved(self, belief: _Belief) -> tuple[Floats, Floats]:
         from scipy.linalg import cho_factor, cho_solve

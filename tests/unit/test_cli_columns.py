@@ -3,8 +3,10 @@
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +174,28 @@ def test_standard_input_and_a_full_disk() -> None:
     done = subprocess.run([*command, "r.csv"], input=data, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("wrote r.csv: 100,000 reports of ")
     assert done.stderr == ""
+
+
+def test_a_pipe_that_nobody_writes_to_can_be_left() -> None:
+    code = """
+import sys
+import deniable.engines.local, deniable.engines.text
+from deniable.cli import main
+print("ready", file=sys.stderr, flush=True)
+sys.exit(main("count - --format csv --survey s.json -o t".split()))
+"""
+    reading, writing = os.pipe()
+    os.write(writing, b"cohort,response\n")
+    with subprocess.Popen([sys.executable, "-c", code], stdin=reading, stderr=subprocess.PIPE, text=True) as reader:
+        assert reader.stderr is not None
+        assert reader.stderr.readline() == "ready\n"
+        time.sleep(1)
+        reader.send_signal(signal.SIGINT)
+        assert reader.communicate(timeout=60)[1] == "deniable: interrupted\n"
+        assert reader.returncode == 130
+    os.close(reading)
+    os.close(writing)
+    assert not Path("t").exists()
 
 
 def test_the_bar_appears_after_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """Parquet and Arrow IPC as batches of the columns that are needed, in bounded memory."""
 
-import sys
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -23,7 +22,7 @@ class ParquetReader:
     takes no more memory than one of many small ones."""
 
     def __init__(self, source: Source) -> None:
-        if source.path == "-" and not sys.stdin.buffer.seekable():
+        if source.path == "-" and not source.open().seekable():
             raise DataError(
                 f"{source.name} must be a file for Parquet, whose index is at its end; save it first, or use Arrow IPC"
             )
@@ -35,7 +34,7 @@ class ParquetReader:
         self._rows = 0
 
     def _opened(self, text: list[str] | None = None) -> pq.ParquetFile:
-        file = sys.stdin.buffer if self._source.path == "-" else self._source.path
+        file = self._source.open() if self._source.path == "-" else self._source.path
         return pq.ParquetFile(file, buffer_size=_BUFFER, pre_buffer=False, read_dictionary=text)
 
     def close(self) -> None:

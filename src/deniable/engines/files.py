@@ -53,7 +53,13 @@ class Source:
 
     def open(self) -> BinaryIO:
         """Its bytes, as they are stored."""
-        return sys.stdin.buffer if self.path == "-" else open(self.path, "rb")
+        if self.path != "-":
+            return open(self.path, "rb")
+        try:
+            # A reader of our own: a thread that waits in it when the process ends must not hold the system's lock.
+            return open(sys.stdin.fileno(), "rb", closefd=False)
+        except (AttributeError, OSError, ValueError):  # a stand-in without a descriptor
+            return sys.stdin.buffer
 
     def close(self, file: BinaryIO) -> None:
         """Close what `open` gave; standard input is not ours to close."""

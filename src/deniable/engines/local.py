@@ -25,6 +25,7 @@ __all__ = ["Progress", "ahead", "column_batches", "count_files", "naming", "surv
 T = TypeVar("T")
 
 _BATCH = 1 << 23
+_PATIENCE = 2.0
 
 Watch = Callable[["Progress"], None]
 
@@ -80,7 +81,7 @@ def ahead(items: Generator[T, None, None], depth: int = 2) -> Generator[T, None,
             yield item  # type: ignore[misc]
     finally:
         stopped.set()
-        worker.join()
+        worker.join(_PATIENCE)  # it may be waiting for a pipe that nobody writes to
 
 
 def count_files(

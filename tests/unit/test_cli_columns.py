@@ -227,6 +227,8 @@ def test_the_query_counts_the_reports(capsys: pytest.CaptureFixture[str]) -> Non
     survey = dn.Survey.load("s.json")
     assert query == survey.sql(table="r.parquet")
     assert dn.count(survey, duckdb.sql(query)).counts.tolist() == [[100, 100, 100]]
+    assert main(["survey", "sql", "s.json", "--table", "r.parquet", "--cohort", ""]) == 0
+    assert capsys.readouterr().out == survey.sql(table="r.parquet", cohort=None)
     assert "--dialect must be one of duckdb, postgresql, bigquery, spark, got 'x'" in refused(
         capsys, "survey", "sql", "s.json", "--dialect", "x"
     )

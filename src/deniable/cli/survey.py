@@ -73,7 +73,9 @@ def add(commands: Commands) -> None:
         help=", ".join(DIALECTS) + " (default duckdb)",
     )
     sql.add_argument("--table", metavar="NAME", default="reports", help="the table (default reports)")
-    sql.add_argument("--cohort", metavar="NAME", default="cohort", help="its column of cohorts (default cohort)")
+    sql.add_argument(
+        "--cohort", metavar="NAME", default="cohort", help="its column of cohorts (default cohort; '' for none)"
+    )
     sql.add_argument("--response", metavar="NAME", default="response", help="of responses (default response)")
     sql.set_defaults(run=_sql)
 
@@ -211,7 +213,7 @@ def _show(args: argparse.Namespace) -> None:
 
 
 def _sql(args: argparse.Namespace) -> None:
-    names = {"table": args.table, "cohort": args.cohort, "response": args.response}
+    names = {"table": args.table, "cohort": args.cohort or None, "response": args.response}
     sys.stdout.write(load_survey(args.survey).sql(dialect=args.dialect, **names))
 
 

@@ -86,13 +86,14 @@ def _decoded(args: argparse.Namespace, paths: list[str]) -> "Estimate":
     from deniable.decoders.strategies import constraint_of, decoder_of
 
     candidates = symbols_from("candidates", args.candidates, args.candidates_file)
-    with busy("decoding"):
+    with busy("decoding") as tell:
         return decode(
             load_tallies(paths),
             candidates=range(candidates) if isinstance(candidates, int) else candidates,
             decoder=decoder_of(args.decoder),
             constraint=constraint_of(args.constraint),
             complete=args.complete,
+            progress=tell,
         )
 
 

@@ -4,7 +4,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TextIO, TypeVar
@@ -45,22 +45,30 @@ def progress(items: Sequence[T], what: str, *, after: float = 0.0, stream: TextI
 
 
 @contextmanager
-def busy(what: str, *, after: float = 2.0, stream: TextIO | None = None) -> Iterator[None]:
+def busy(what: str, *, after: float = 2.0, stream: TextIO | None = None) -> Iterator[Callable[[int, int], None]]:
     """A block whose end cannot be foreseen: the seconds that have passed, shown once they are worth showing.
 
-    >>> with busy("thinking"):
-    ...     pass
+    A part of the block that knows how far it is says so (done, total), and that is shown as a bar.
+
+    >>> with busy("thinking") as tell:
+    ...     tell(1, 2)
     """
     out = sys.stderr if stream is None else stream
+    known: list[tuple[int, int]] = []
+
+    def tell(made: int, total: int) -> None:
+        known[:] = [(made, total)]
+
     if not out.isatty():
-        yield
+        yield tell
         return
     start, done = time.monotonic(), threading.Event()
 
     def watch() -> None:
         pause = after
         while not done.wait(pause):
-            out.write(f"\r\x1b[K{what} ... {time.monotonic() - start:.0f} s")
+            bar = "".join(f" [{_bar(made, total)}] {made:,} of {total:,}" for made, total in known)
+            out.write(f"\r\x1b[K{what}{bar} ... {time.monotonic() - start:.0f} s")
             out.flush()
             pause = 0.5
         if time.monotonic() - start >= after:
@@ -70,7 +78,7 @@ def busy(what: str, *, after: float = 2.0, stream: TextIO | None = None) -> Iter
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
-        yield
+        yield tell
     finally:
         done.set()
         watcher.join()
@@ -115,6 +123,10 @@ class Stages:
 
 
 def _line(what: str, done: int, total: int, spent: float) -> str:
-    filled = _WIDTH * done // total
     left = f", {spent / done * (total - done):.0f} s left" if done else ""
-    return f"\r\x1b[K{what} [{'#' * filled}{'.' * (_WIDTH - filled)}] {done} of {total}{left}"
+    return f"\r\x1b[K{what} [{_bar(done, total)}] {done} of {total}{left}"
+
+
+def _bar(done: int, total: int) -> str:
+    filled = _WIDTH * done // total
+    return "#" * filled + "." * (_WIDTH - filled)

@@ -5,11 +5,17 @@ import math
 from deniable.charts import estimate_chart, save_chart
 from deniable.cli.files import writing
 from deniable.cli.text import bar, percent, shown, table
+from deniable.decoders import ScreenedEstimate
 from deniable.decoders.rows import EstimateRows
 
 __all__ = ["Result", "between"]
 
 _UNLISTED = "(unlisted)"
+_KINDS = {
+    "exact": "exact: at least",
+    "approximate": "approximate: close to",
+    "conditional": "conditional, given that a symbol was kept or not: close to",
+}
 
 
 class Result(EstimateRows):
@@ -19,7 +25,7 @@ class Result(EstimateRows):
         estimate = self.estimate
         strategy = f"{type(estimate.decoder).__name__}, {type(estimate.constraint).__name__}"
         print(f"{estimate.tally.survey}\n{estimate.n:,} reports, decoded by {strategy}\n")
-        largest = max(numbers[0] for numbers in self.numbers)
+        largest = max(numbers[0] for numbers in self.numbers.values())
         rows = [self._row(i, largest) for i in self.order]
         if self.rest is not None:
             value, _, error, *interval = self.rest
@@ -44,8 +50,10 @@ class Result(EstimateRows):
         print()
         if any(self.marks):
             print(f"* above zero beyond doubt: all marks together are right with {level}.")
-        exact = self.estimate.interval_kind == "exact"
-        print(f"Intervals are {'exact: at least ' + level if exact else 'approximate: close to ' + level}.")
+        print(f"Intervals are {_KINDS[self.estimate.interval_kind]} {level}.")
+        if isinstance(self.estimate, ScreenedEstimate):
+            kept, size = len(self.estimate.kept), len(self.symbols)
+            print(f"Of {size:,} candidates {kept:,} were kept; the others are zero, with what they could still have.")
         if found.fit is not None and not found.alarms:
             print(f"The reports fit: {found.fit}.")
         print(f"1 % planted reports could raise one symbol by up to {100 * found.influence:.3g} points of mass.")

@@ -3,7 +3,7 @@
 `tests/contracts/test_columns.py` ties every function here to the one-at-a-time code, value by value.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from deniable.errors import AlphabetError
 from deniable.survey import Direct, Encoding, Hadamard, Hashed, Permuted, Projective, Survey
 from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides
 
-__all__ = ["cell_table", "cells_at", "keys_of", "projective_digits"]
+__all__ = ["cell_rows", "cell_table", "cells_at", "keys_of", "projective_digits"]
 
 Words = npt.NDArray[np.uint64]
 Cells = npt.NDArray[np.int32]
@@ -51,6 +51,8 @@ def stream(keys: Words, index: Words) -> Words:
 
 def scale(words: Words, bound: int) -> Words:
     """floor(word * bound / 2**64) for bound <= 2**32, in 64-bit arithmetic."""
+    if bound > 1 and bound & (bound - 1) == 0:  # a power of two: its leading bits
+        return words >> _U(65 - bound.bit_length())
     high, low = words >> _U(32), words & _U(0xFFFFFFFF)
     high *= _U(bound)
     low *= _U(bound)
@@ -196,3 +198,21 @@ def cell_table(encoding: Encoding, keys: Words, *, first: int = 0) -> Cells:
     if encoding.hashes > 1:
         shaped = np.moveaxis(_mark_repeats(np.moveaxis(shaped, 1, 2), encoding.cells), 2, 1)
     return np.ascontiguousarray(shaped)
+
+
+def cell_rows(encoding: Hashed, keys: Words) -> Iterator[npt.NDArray[np.intp]]:
+    """`cell_table` of hashed keys, one cohort at a time: shape (h, S), ready to index with, and nothing is kept.
+
+    >>> import deniable as dn
+    >>> encoding = dn.orr(epsilon=1, cells=4, cohorts=2, seed=bytes(16)).encoding
+    >>> keys = np.arange(3, dtype=np.uint64)
+    >>> np.array_equal(np.stack(list(cell_rows(encoding, keys))), cell_table(encoding, keys))
+    True
+    """
+    index = np.arange(encoding.cohorts * encoding.hashes, dtype=np.uint64).reshape(-1, encoding.hashes)
+    for numbers in index:
+        rows = [scale(stream(keys, number), encoding.cells).view(np.int64) for number in numbers]
+        for j, row in enumerate(rows[1:], start=1):
+            for earlier in rows[:j]:  # a Bloom filter sets a bit once
+                row[row == earlier] = encoding.cells
+        yield np.stack(rows) if len(rows) > 1 else rows[0][None]

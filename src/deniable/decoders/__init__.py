@@ -12,6 +12,8 @@ from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.raw_reports import likelihood_of_reports
+from deniable.decoders.screened import ScreenedEstimate
+from deniable.decoders.screening import Screening
 from deniable.decoders.weighted import WeightedLeastSquares
 
 __all__ = [
@@ -29,6 +31,8 @@ __all__ = [
     "Mass",
     "Normalized",
     "Projected",
+    "ScreenedEstimate",
+    "Screening",
     "Unconstrained",
     "WeightedLeastSquares",
     "decode",

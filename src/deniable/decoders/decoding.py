@@ -2,19 +2,26 @@
 
 from collections.abc import Iterable, Sequence
 
+from deniable.columns.encode import keys_of
 from deniable.decoders.base import Decoder
 from deniable.decoders.constraints import Constraint, Projected
 from deniable.decoders.empirical_bayes import EmpiricalBayes
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
-from deniable.design import BlockDesign, design_of
+from deniable.decoders.screened import ScreenedEstimate
+from deniable.decoders.screening import Progress, Screening
+from deniable.design import BlockDesign, Design, StreamedDesign, design_of
 from deniable.errors import DecodeError, TallyMismatch
-from deniable.survey import Survey, Symbol
+from deniable.survey import Hashed, Survey, Symbol
 from deniable.survey.alphabet import canonical_symbol
 from deniable.tally import Tally
 
 __all__ = ["decode", "decode_all"]
+
+_SCREENED_FROM = 20_000  # candidates beyond which they are screened, whatever the equations
+_SCREENED_SHORT = 4096  # and beyond which they are where there are fewer equations than candidates
+_MOST_CELLS = 1 << 28  # that a decoder which needs all of them at once can have
 
 
 def decode(
@@ -24,6 +31,7 @@ def decode(
     decoder: Decoder | None = None,
     constraint: Constraint | None = None,
     complete: bool = False,
+    progress: Progress | None = None,
 ) -> Estimate:
     """Turn counts into a distribution with error bars.
 
@@ -33,6 +41,11 @@ def decode(
     estimate. An open alphabet needs `candidates`: the symbols to look for. They need not be all that was answered: what
     they do not explain is `Estimate.unallocated`, unless `complete` says that there is nothing else.
 
+    Lists of candidates may be long: a million take seconds. Above 20,000, or 4,096 where the reports have fewer
+    equations than that, they are screened (`Screening`, unless another decoder is named): those that are above zero are
+    kept, the others are zero with an upper limit, and what the kept ones do not explain is unallocated, `complete` or
+    not. `progress` is then told, again and again, how many candidates of how many have been looked at.
+
     >>> import deniable as dn, numpy as np
     >>> survey = dn.orr(epsilon=4, cells=8, cohorts=16, seed=bytes(16))
     >>> tally = dn.count(survey, dn.privatize(survey, ["firefox"] * 9000 + ["lynx"] * 1000))
@@ -40,7 +53,9 @@ def decode(
     >>> bool(abs(estimate["firefox"] - 0.9) < 0.1)
     True
     """
-    found = decode_all([tally], candidates=candidates, decoder=decoder, constraint=constraint, complete=complete)
+    found = decode_all(
+        [tally], candidates=candidates, decoder=decoder, constraint=constraint, complete=complete, progress=progress
+    )
     return found[0]
 
 
@@ -51,6 +66,7 @@ def decode_all(
     decoder: Decoder | None = None,
     constraint: Constraint | None = None,
     complete: bool = False,
+    progress: Progress | None = None,
 ) -> list[Estimate]:
     """Decode many tallies that share an encoding (days, groups, repeats, epsilons): set up once, solved together.
 
@@ -73,7 +89,9 @@ def decode_all(
         if tally.n == 0:
             raise DecodeError("tally must hold at least one report, got none")
     symbols = _candidates(survey, candidates)
-    design = design_of(survey, symbols, background=survey.alphabet.is_open and not complete)
+    if decoder is None and _is_long(survey, len(symbols)):
+        decoder = Screening()
+    design = _design(survey, symbols, decoder, complete=complete)
     if decoder is None:
         plain = Inversion() if isinstance(design, BlockDesign) else LeastSquares()
         decoder = EmpiricalBayes() if constraint is None else plain
@@ -82,11 +100,35 @@ def decode_all(
         raise DecodeError(f"decoder must be a value such as LeastSquares(), got {decoder!r}")
     if not isinstance(limit, Constraint):
         raise DecodeError(f"constraint must be a value such as Projected(), got {limit!r}")
+    if isinstance(decoder, Screening):
+        screened = decoder.solve(tallies, design, progress)
+        return [
+            ScreenedEstimate.of(solution, symbols, decoder, limit, tally, design)
+            for solution, tally in zip(screened, tallies, strict=True)
+        ]
     solutions = decoder.solve(tallies, design)
     return [
         Estimate.of(solution, symbols, decoder, limit, tally, design)
         for solution, tally in zip(solutions, tallies, strict=True)
     ]
+
+
+def _is_long(survey: Survey, count: int) -> bool:
+    """Whether an open alphabet has so many candidates that they are screened."""
+    equations = survey.cohorts * (survey.cells - 1) + 1
+    return survey.alphabet.is_open and count > min(_SCREENED_FROM, max(equations, _SCREENED_SHORT))
+
+
+def _design(survey: Survey, symbols: tuple[Symbol, ...], decoder: Decoder | None, *, complete: bool) -> Design:
+    if isinstance(decoder, Screening) and isinstance(survey.encoding, Hashed):
+        return StreamedDesign(survey.encoding, keys_of(survey, symbols))
+    entries = len(symbols) * survey.cohorts * survey.hashes
+    if survey.alphabet.is_open and entries > _MOST_CELLS:
+        raise DecodeError(
+            f"candidates must have at most {_MOST_CELLS} cells over all cohorts for {type(decoder).__name__}, got "
+            f"{entries}; name no decoder: long lists are screened"
+        )
+    return design_of(survey, symbols, background=survey.alphabet.is_open and not complete)
 
 
 def _candidates(survey: Survey, candidates: Iterable[object] | None) -> tuple[Symbol, ...]:
@@ -101,6 +143,7 @@ def _candidates(survey: Survey, candidates: Iterable[object] | None) -> tuple[Sy
     found = tuple(canonical_symbol(value) for value in candidates)
     if not found:
         raise DecodeError("candidates must hold at least one symbol, got none")
-    if len(set(zip(map(type, found), found, strict=True))) != len(found):
+    alike = len(set(map(type, found))) == 1  # else the type keeps 1 and "1" apart from b"1"
+    if len(set(found) if alike else set(zip(map(type, found), found, strict=True))) != len(found):
         raise DecodeError("candidates must be distinct after NFC normalisation; remove the repeats")
     return found

@@ -47,7 +47,7 @@ class Rows(ABC):
 
     def __init__(self, symbols: tuple[Symbol, ...], names: list[Symbol], order: list[int]) -> None:
         self.symbols, self.names, self.order = symbols, names, order
-        self.numbers: list[list[float]] = []  # by place in `symbols`
+        self.numbers: dict[int, list[float]] = {}  # by place in `symbols`, of those that are shown
         self.marks: list[bool | None] = []
         self.rest: list[float] | None = None
 
@@ -132,20 +132,20 @@ class EstimateRows(Rows):
         self.problem: str | None = None
         self.diagnostics: Diagnostics | None = None
         self.groups: tuple[Group, ...] = ()
-        errors, bounds = [math.nan] * size, [[math.nan, math.nan]] * size
+        errors, bounds = np.full(size, math.nan), np.full((size, 2), math.nan)
         self.marks = [None] * size
         self.rest = None if estimate.rest is None else [*estimate.rest, math.nan, math.nan, math.nan]
         try:
-            errors = estimate.standard_errors.tolist()
-            bounds = estimate.intervals(level, simultaneous=simultaneous).tolist()
+            errors = estimate.standard_errors
+            bounds = estimate.intervals(level, simultaneous=simultaneous)
             self.marks = estimate.significant(level).tolist()
             self.diagnostics, self.groups = estimate.diagnostics, estimate.groups
             if rest := estimate.unallocated:
                 self.rest = [rest.value, rest.raw, rest.standard_error, *rest.interval(level)]
         except DecodeError as problem:
             self.problem = str(problem)
-        values = zip(estimate.probabilities.tolist(), estimate.raw.tolist(), errors, bounds, strict=True)
-        self.numbers = [[p, raw, error, *between] for p, raw, error, between in values]
+        columns = np.column_stack([estimate.probabilities, estimate.raw, errors, bounds])
+        self.numbers = dict(zip(order, columns[order].tolist(), strict=True))
 
     def head(self) -> dict[str, Any]:
         estimate, survey = self.estimate, self.estimate.tally.survey
@@ -211,7 +211,7 @@ class DifferenceRows(Rows):
         before, after = difference.second.probabilities, difference.first.probabilities
         low, high = difference.intervals(level, simultaneous=simultaneous).T
         columns = (before, after, difference.raw, difference.standard_errors, low, high)
-        self.numbers = np.stack(columns, axis=1).tolist()
+        self.numbers = dict(zip(order, np.stack(columns, axis=1)[order].tolist(), strict=True))
         self.marks = difference.changed(level).tolist()
         a, b, rest = difference.first.unallocated, difference.second.unallocated, difference.unallocated
         if a is not None and b is not None and rest is not None:

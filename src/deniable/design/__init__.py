@@ -5,5 +5,6 @@ from deniable.design.blocks import BlockDesign
 from deniable.design.factor import GramFactor
 from deniable.design.lookup import design_from_keys, design_of
 from deniable.design.matrix import Design
+from deniable.design.streamed import StreamedDesign
 
-__all__ = ["BlockDesign", "Design", "GramFactor", "OpenDesign", "design_from_keys", "design_of"]
+__all__ = ["BlockDesign", "Design", "GramFactor", "OpenDesign", "StreamedDesign", "design_from_keys", "design_of"]

@@ -72,7 +72,7 @@ class Design:
         from scipy import sparse
 
         m = self.cells + (self.hashes > 1)
-        rows = self.table.reshape(-1, self.symbols)
+        rows = self.table.reshape(self.cohorts * self.hashes, self.symbols)
         t = 1
         # A group's table costs m**t and its gather costs S: the table must not outgrow the gather, nor the cache.
         while t < len(rows) and m ** (t + 1) <= min(self.symbols, _FUSED_CELLS * (t + 1) // len(rows)):
@@ -136,6 +136,8 @@ class Design:
         Counts below 2**24 are exact in float32, so the unweighted product runs in single precision. With many cells
         few candidates share one, and a sparse product that visits only the pairs that do is cheaper.
         """
+        if not self.symbols:
+            return np.zeros((0, 0))
         if self.is_sparse:
             return self._sparse_gram(weights)
         from scipy.linalg import blas
@@ -238,7 +240,7 @@ class Design:
     def twins(self) -> list[npt.NDArray[np.intp]]:
         """Groups of two or more candidates whose columns of H are identical: no data can tell them apart."""
         # Sets of cells are compared, not their order: Bloom cells are sorted first.
-        columns = np.ascontiguousarray(np.sort(self.table, axis=1).reshape(-1, self.symbols).T)
+        columns = np.ascontiguousarray(np.sort(self.table, axis=1).reshape(self.cohorts * self.hashes, self.symbols).T)
         _, inverse, sizes = np.unique(
             columns.view([("", columns.dtype)] * columns.shape[1]).ravel()
             if columns.shape[1] <= 64

@@ -190,7 +190,10 @@ _SHARED: _Json = {
     "survey": {"type": "string"},
     "level": {"type": "number"},
     "simultaneous": {"type": "boolean"},
-    "intervals": {"enum": ["exact", "approximate", None], "description": "null: too many candidates for error bars"},
+    "intervals": {
+        "enum": ["exact", "approximate", "conditional", None],
+        "description": "conditional: given that a candidate was kept, or not; null: too many for error bars",
+    },
     "from": _BOUND,
     "to": _BOUND,
 }

@@ -1,0 +1,165 @@
+"""`ScreenedEstimate`: an estimate of very many candidates, of which the reports show a few."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.decoders.base import Decoder, Solution
+from deniable.decoders.constraints import Constraint, Unconstrained
+from deniable.decoders.diagnostics import Diagnostics
+from deniable.decoders.estimate import Estimate, Group
+from deniable.decoders.intervals import Mass, mass_of
+from deniable.decoders.limits import Limits, check_level
+from deniable.decoders.screening import Screened, Screening
+from deniable.decoders.selection import SelectedLimits, StackedLimits
+from deniable.design import Design
+from deniable.errors import DecodeError
+from deniable.survey import Symbol
+from deniable.tally import Tally
+
+__all__ = ["ScreenedEstimate"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScreenedEstimate(Estimate):
+    """What `Screening` found: `kept` candidates with their joint estimate, all others zero with an upper limit.
+
+    `raw` and `standard_errors` are there for every candidate: those of the joint problem where it was kept, its score
+    where not. `unallocated` is what no *kept* candidate explains: unlisted answers, and excluded candidates together.
+    `joint` is the joint problem itself, of the kept and of those that might have been.
+
+    >>> import deniable as dn
+    >>> survey = dn.orr(epsilon=3, cells=32, cohorts=64, seed=bytes(16))
+    >>> tally = dn.simulate(survey, [0.7, 0.3], 10**6, np.random.default_rng(0), symbols=["a17", "unlisted"])
+    >>> estimate = dn.decode(tally, candidates=[f"a{i}" for i in range(30_000)])
+    >>> estimate.symbols[estimate.kept[0]], estimate.interval_kind
+    ('a17', 'conditional')
+    >>> bool(estimate.intervals(simultaneous=True)[estimate.symbols.index("a18"), 1] < 0.05)
+    True
+    """
+
+    found: Screened | None = None
+    joint: Estimate | None = None
+
+    @classmethod
+    def of(
+        cls,
+        solution: Solution,
+        symbols: Sequence[Symbol],
+        decoder: Decoder,
+        constraint: Constraint,
+        tally: Tally,
+        design: Design,
+    ) -> "ScreenedEstimate":
+        assert isinstance(solution, Screened)
+        names = tuple(symbols[i] for i in solution.model)
+        joint = Estimate.of(solution.joint, names, decoder, Unconstrained(), tally, solution.design)
+        # What is in the model and was not kept is nobody's: it goes to the rest.
+        rest = [float(some[-1] + some[:-1][~solution.kept].sum()) for some in (solution.joint.values, joint._unknowns)]
+        shares = constraint.apply(np.append(joint.probabilities[solution.kept], rest[0]))
+        values = np.zeros(len(symbols))
+        values[solution.model[solution.kept]] = shares[:-1]
+        left = (float(shares[-1]), rest[1])
+        known = tuple(symbols)
+        return cls(known, values, solution.raw, decoder, constraint, joint.tally, design, True, left, solution, joint)
+
+    @property
+    def kept(self) -> npt.NDArray[np.intp]:
+        """The places of the candidates that were kept, in increasing order."""
+        return self._found.model[self._found.kept]
+
+    @property
+    def _found(self) -> Screened:
+        assert self.found is not None
+        return self.found
+
+    @property
+    def _together(self) -> Estimate:
+        assert self.joint is not None
+        return self.joint
+
+    @property
+    def rank(self) -> int:
+        return self._together.rank
+
+    @property
+    def condition(self) -> float:
+        return self._together.condition
+
+    @cached_property
+    def unallocated(self) -> Mass | None:
+        """The mass that no kept candidate explains: that of unlisted answers and of excluded candidates together."""
+        assert self.rest is not None
+        return mass_of(self._together, np.append(~self._found.kept, True).astype(np.float64), self.rest[0])
+
+    @property
+    def covariance(self) -> Floats:
+        """Refused: `joint` has that of the candidates in the joint problem."""
+        raise DecodeError(
+            f"covariance must be that of the {len(self._found.model)} candidates in the joint problem, not of all "
+            f"{len(self.symbols)}; use estimate.joint.covariance"
+        )
+
+    @property
+    def standard_errors(self) -> Floats:
+        return self._found.errors
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """Candidates of the joint problem that no report can tell apart."""
+        return self._together.groups
+
+    def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
+        """Confidence intervals for each symbol, shape (S, 2), that own up to the selection.
+
+        A kept candidate's holds given that it was kept (`decoders.selection`). An excluded one's goes from zero to
+        what its share could be given that it was not. With `simultaneous` all S of them hold at once with that level
+        (Bonferroni), whatever was selected. docs/results/candidates.md has what they cover.
+        """
+        alpha = 1 - check_level(level)
+        if simultaneous:
+            return self._limits.between(alpha / len(self.symbols))
+        return self._selected.between(alpha)
+
+    @cached_property
+    def _selected(self) -> Limits:
+        from scipy.special import ndtri
+
+        assert isinstance(self.decoder, Screening)
+        missed = 1 - self.decoder.level
+        chance = missed / len(self.symbols)
+        kept = SelectedLimits(self._together._limits, self._together.raw, chance)
+        return self._stacked(kept, -float(ndtri(chance)), missed)
+
+    def _stacked(self, model: Limits, reach: float = np.inf, most: float = 0.05) -> StackedLimits:
+        return StackedLimits(model, self._found.kept, self.kept, self.raw, self._found.errors, reach, most)
+
+    @cached_property
+    def _limits(self) -> Limits:
+        return self._stacked(self._together._limits)
+
+    @property
+    def interval_kind(self) -> str:
+        """ "conditional": those of kept candidates hold given that these were kept, approximately."""
+        return "conditional"
+
+    def total(self, symbols: Iterable[object]) -> Mass:
+        """The mass of several kept symbols together; one that was excluded is refused: only its limit is known."""
+        if isinstance(symbols, (str, bytes)) or not isinstance(symbols, Iterable):
+            raise DecodeError(f"symbols must be a collection of symbols, got one {type(symbols).__name__}")
+        named = list(symbols)
+        kept = set(self.kept.tolist())
+        outside = sum(self._place(symbol) not in kept for symbol in named)
+        if outside:
+            raise DecodeError(f"symbols must be candidates that were kept, got {outside} that were excluded")
+        return self._together.total(named)
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """Those of the joint problem."""
+        return self._together.diagnostics

@@ -1,0 +1,99 @@
+"""H of very many candidates of an open alphabet: only their keys are kept, cells are hashed when they are needed.
+
+A million candidates and 256 cohorts are 256 million cells. H' v for some v needs each of them once, so candidates come
+in blocks: hash a block for a cohort, gather v at its cells, forget it. What is left is one number a candidate. Not to
+be confused with `Design`, which keeps all cells because its products are needed many times.
+"""
+
+import os
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.columns.encode import Cells, Words, cell_rows, cell_table
+from deniable.design.background import OpenDesign
+from deniable.design.matrix import Design, _on_every_core
+from deniable.survey import Hashed
+
+__all__ = ["StreamedDesign"]
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[int, int], None]
+
+_BLOCK = 1 << 14  # candidates a block: its words, cells and sums stay in the second-level cache
+
+
+class StreamedDesign(Design):
+    """The matrix H of hashed candidates, by their keys alone.
+
+    >>> import deniable as dn
+    >>> from deniable.columns.encode import keys_of
+    >>> survey = dn.orr(epsilon=1, cells=4, cohorts=2, seed=bytes(16))
+    >>> design = StreamedDesign(survey.encoding, keys_of(survey, ["a", "b", "c"]))
+    >>> values = np.arange(8.0).reshape(2, 4)
+    >>> np.array_equal(design.adjoint(values), Design(design.table, 4).adjoint(values))
+    True
+    """
+
+    def __init__(self, encoding: Hashed, keys: Words) -> None:
+        put = object.__setattr__
+        put(self, "encoding", encoding)
+        put(self, "keys", keys)
+        put(self, "cells", encoding.cells)
+
+    encoding: Hashed
+    keys: Words
+
+    @property
+    def cohorts(self) -> int:
+        return self.encoding.cohorts
+
+    @property
+    def hashes(self) -> int:
+        return self.encoding.hashes
+
+    @property
+    def symbols(self) -> int:
+        return len(self.keys)
+
+    @cached_property
+    def table(self) -> Cells:
+        """All cells at once, as every design has them; only built where something asks for it."""
+        return cell_table(self.encoding, self.keys)
+
+    def part(self, places: npt.NDArray[np.intp]) -> OpenDesign:
+        """The design of a few of the candidates, and after them the background."""
+        return OpenDesign(Design(cell_table(self.encoding, self.keys[places]), self.cells), self.hashes)
+
+    def _adjoint(self, stack: Floats) -> Floats:
+        return self.scores(stack)
+
+    def scores(self, stack: Floats, progress: Progress | None = None) -> Floats:
+        """H' v for a stack of v's, shape (R, C, k) to (R, S); `progress` is told how many candidates are done.
+
+        Claim: the same as the products of `Design`, whose contract tests it shares.
+        Proof: tests/contracts/test_streamed.py::test_products_are_those_of_the_table
+        """
+        # A cell number k, a repeat within one answer, collects nothing.
+        tables = np.zeros((len(stack), self.cohorts, self.cells + 1))
+        tables[:, :, : self.cells] = stack
+        found = np.zeros((len(stack), self.symbols))
+        blocks = [slice(start, start + _BLOCK) for start in range(0, self.symbols, _BLOCK)]
+
+        def gather(block: slice) -> None:
+            keys, sums = self.keys[block], found[:, block]
+            taken = np.empty(len(keys))
+            for c, rows in enumerate(cell_rows(self.encoding, keys)):
+                for cells in rows:
+                    for values, total in zip(tables[:, c], sums, strict=True):
+                        np.take(values, cells, out=taken, mode="clip")
+                        total += taken
+
+        at_once = 4 * (os.cpu_count() or 1)
+        for start in range(0, len(blocks), at_once):
+            _on_every_core(gather, blocks[start : start + at_once])
+            if progress is not None:
+                progress(min((start + at_once) * _BLOCK, self.symbols), self.symbols)
+        return found

@@ -16,6 +16,7 @@ DECODERS = (
     dn.Likelihood(),
     dn.EmpiricalBayes(),
     dn.EmpiricalBayes("l2"),
+    dn.Screening(),
 )
 CONSTRAINTS = (dn.Unconstrained(), dn.Normalized(), dn.Projected())
 
@@ -36,6 +37,10 @@ def test_every_combination(survey: Survey, decoder: Decoder, constraint: Constra
         with pytest.raises(dn.DecodeError, match="use LeastSquares"):
             dn.decode(tally, candidates=candidates, decoder=decoder, constraint=constraint)
         return
+    if isinstance(decoder, dn.Screening) and survey.symbols is not None:
+        with pytest.raises(dn.DecodeError, match="leave the decoder to decode"):
+            dn.decode(tally, candidates=candidates, decoder=decoder, constraint=constraint)
+        return
     estimate = dn.decode(tally, candidates=candidates, decoder=decoder, constraint=constraint)
     assert estimate.probabilities.shape == estimate.raw.shape == estimate.standard_errors.shape == (40,)
     assert (estimate.decoder, estimate.constraint, estimate.n) == (decoder, constraint, 10**7)
@@ -47,6 +52,10 @@ def test_every_combination(survey: Survey, decoder: Decoder, constraint: Constra
     # Six standard errors on each of forty symbols: a false alarm is one in ten million.
     assert np.all(np.abs(estimate.raw - p) < 6 * estimate.standard_errors)
     assert (estimate.unallocated is None) == (survey.symbols is not None)
+    if isinstance(decoder, dn.Screening):  # excluded candidates are in the rest, and in no covariance
+        low, high = estimate.intervals(1 - 1e-9).T
+        assert np.all((low <= p) & (p < high))
+        return
     if estimate.unallocated:
         assert abs(estimate.unallocated.raw) < 6 * estimate.unallocated.standard_error
     low, high = estimate.intervals(1 - 1e-9).T

@@ -22,6 +22,7 @@ DECODERS = (
     "least-squares",
     "weighted-least-squares",
     "likelihood",
+    "screening",
 )
 CONSTRAINTS = ("none", "normalized", "projected")
 _ROWS = 40

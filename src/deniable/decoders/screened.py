@@ -12,9 +12,9 @@ from deniable.decoders.constraints import Constraint, Unconstrained
 from deniable.decoders.diagnostics import Diagnostics
 from deniable.decoders.estimate import Estimate, Group
 from deniable.decoders.intervals import Mass, mass_of
-from deniable.decoders.limits import Limits, check_level
+from deniable.decoders.limits import Limits, SkewedLimits, check_level
 from deniable.decoders.screening import Screened, Screening
-from deniable.decoders.selection import SelectedLimits, StackedLimits
+from deniable.decoders.selection import FarLimits, SelectedLimits, StackedLimits
 from deniable.design import Design
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
@@ -133,15 +133,20 @@ class ScreenedEstimate(Estimate):
         assert isinstance(self.decoder, Screening)
         missed = 1 - self.decoder.level
         chance = missed / len(self.symbols)
-        kept = SelectedLimits(self._together._limits, self._together.raw, chance)
-        return self._stacked(kept, -float(ndtri(chance)), missed)
+        return self._stacked(SelectedLimits(self._far, chance), -float(ndtri(chance)), missed)
 
     def _stacked(self, model: Limits, reach: float = np.inf, most: float = 0.05) -> StackedLimits:
         return StackedLimits(model, self._found.kept, self.kept, self.raw, self._found.errors, reach, most)
 
     @cached_property
+    def _far(self) -> FarLimits:
+        limits = self._together._limits
+        assert isinstance(limits, SkewedLimits)
+        return FarLimits(limits)
+
+    @cached_property
     def _limits(self) -> Limits:
-        return self._stacked(self._together._limits)
+        return self._stacked(self._far)
 
     @property
     def interval_kind(self) -> str:

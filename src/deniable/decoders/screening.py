@@ -29,7 +29,8 @@ from deniable.decoders.base import Decoder, Solution, unbias
 from deniable.decoders.constraints import Unconstrained
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.least_squares import LeastSquares
-from deniable.decoders.limits import check_level
+from deniable.decoders.limits import SkewedLimits, check_level
+from deniable.decoders.selection import FarLimits
 from deniable.decoders.weighted import WeightedLeastSquares
 from deniable.design import Design, OpenDesign, StreamedDesign
 from deniable.errors import DecodeError
@@ -137,7 +138,9 @@ class _Screen:
 
     def _solution(self, model: Places, joint: Estimate, scores: Floats, errors: Floats) -> Screened:
         # Candidates that no report tells apart have no errors of their own; `Estimate.groups` has their sum.
-        kept = (joint._p_values <= self.strict) | np.isinf(joint.standard_errors)
+        limits = joint._limits
+        assert isinstance(limits, SkewedLimits)
+        kept = (FarLimits(limits).above_zero() <= self.strict) | np.isinf(joint.standard_errors)
         refined = WeightedLeastSquares().solve([self.tally], joint.design)[0].values
         values = np.zeros(self.design.symbols)
         values[model[kept]] = refined[:-1][kept]

@@ -6,6 +6,7 @@ from deniable.decoders.empirical_bayes import EmpiricalBayes
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
+from deniable.decoders.screening import Screening
 from deniable.decoders.weighted import WeightedLeastSquares
 
 __all__ = ["CONSTRAINTS", "DECODERS", "constraint_of", "decoder_of"]
@@ -17,6 +18,7 @@ DECODERS: dict[str, Decoder] = {
     "least-squares": LeastSquares(),
     "weighted-least-squares": WeightedLeastSquares(),
     "likelihood": Likelihood(),
+    "screening": Screening(),
 }
 CONSTRAINTS: dict[str, Constraint] = {"none": Unconstrained(), "normalized": Normalized(), "projected": Projected()}
 

@@ -31,6 +31,7 @@ DECODERS = (
     "least-squares",
     "weighted-least-squares",
     "likelihood",
+    "screening",
 )
 CONSTRAINTS = ("none", "normalized", "projected")
 FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8", "arrow": "application/vnd.apache.arrow.stream"}

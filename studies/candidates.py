@@ -56,12 +56,12 @@ def _cells() -> tuple[Cell, ...]:
     found = []
     for unlisted in (0.0, 0.1):
         for epsilon in (1.0, 2.0, 4.0):
-            for n in (10**6, 10**7, 10**8):
+            for n in (10**6, 10**8):
                 found.append(Cell("O-RR", 10**5, 300, 1.0, unlisted, epsilon, n, 3))
-    found += [Cell("O-RAPPOR", 10**5, 300, 1.0, unlisted, 4.0, 10**7, 3) for unlisted in (0.0, 0.1)]
-    found += [Cell("O-RR", 10**5, 1000, 1.5, 0.1, epsilon, 10**7, 3) for epsilon in (1.0, 4.0)]
-    found += [Cell("O-RR", 10**6, 1000, 1.0, 0.0, 4.0, n, 1) for n in (10**6, 10**7, 10**8)]
-    found += [Cell("O-RR", 10**6, 100, 1.0, 0.1, 2.0, n, 1) for n in (10**6, 10**7, 10**8)]
+    found += [Cell("O-RAPPOR", 10**5, 300, 1.0, unlisted, 4.0, 10**7, 2) for unlisted in (0.0, 0.1)]
+    found += [Cell("O-RR", 10**5, 1000, 1.5, 0.1, epsilon, 10**7, 2) for epsilon in (1.0, 4.0)]
+    found += [Cell("O-RR", 10**6, 1000, 1.0, 0.0, 4.0, n, 1) for n in (10**6, 10**8)]
+    found += [Cell("O-RR", 10**6, 100, 1.0, 0.1, 2.0, n, 1) for n in (10**6, 10**8)]
     return tuple(found)
 
 
@@ -145,23 +145,17 @@ _COUNTS = ("found", "false", "covered", "missed", "below")
 def read(path: Path) -> list[Row]:
     """The rows of a table that a run wrote."""
     with path.open(newline="") as file:
-        return [
-            Row(
-                Cell(
-                    line["mechanism"],
-                    int(line["candidates"]),
-                    int(line["present"]),
-                    *(float(line[name]) for name in ("exponent", "unlisted", "epsilon")),
-                    int(line["n"]),
-                    int(line["repeats"]),
-                ),
-                line["method"],
-                *(int(line[name]) for name in _COUNTS),
-                float(line["l1"]),
-                float(line["seconds"]),
-            )
-            for line in csv.DictReader(file)
-        ]
+        return [_row(line) for line in csv.DictReader(file)]
+
+
+def _row(line: dict[str, str]) -> Row:
+    exponent, unlisted, epsilon, l1, seconds = (
+        float(line[name]) for name in ("exponent", "unlisted", "epsilon", "l1", "seconds")
+    )
+    candidates, present, n, repeats = (int(line[name]) for name in ("candidates", "present", "n", "repeats"))
+    found, false, covered, missed, below = (int(line[name]) for name in _COUNTS)
+    cell = Cell(line["mechanism"], candidates, present, exponent, unlisted, epsilon, n, repeats)
+    return Row(cell, line["method"], found, false, covered, missed, below, l1, seconds)
 
 
 def _write(path: Path, rows: Iterable[Row]) -> None:
@@ -181,9 +175,9 @@ def main() -> None:
     began, rows = time.monotonic(), []
     for done, cell in enumerate(CELLS, 1):
         rows += measure(cell)
+        _write(RESULTS / "candidates.csv", rows)
         print(f"\r{done} of {len(CELLS)}, {time.monotonic() - began:.0f} s", end="", file=sys.stderr)
     print(file=sys.stderr)
-    _write(RESULTS / "candidates.csv", rows)
     write_page(RESULTS)
 
 

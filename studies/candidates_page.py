@@ -34,12 +34,11 @@ and the recipe of RAPPOR: a lasso until 500 candidates are in, least squares on 
 intercept, which the original lacks: `studies/lasso.py`). Found are those above zero with 95 % for all together.
 
 * **False discoveries.** Of {ours[1]:,} found in {tallies} tallies {ours[0]} have no share at all; of the recipe's
-  {theirs[1]:,}, {theirs[0]}. Both aim at one tally in twenty with any; the recipe chooses its 500 by their noise and then
-  tests them as if it had not.
-* **Intervals.** {_share(covered)} of the 95 % intervals of what was found hold the true share (the recipe's: {_share(other)}).
-  Of those that are there and were not found, {_share(below)} are within their upper limit.
-* **Time.** At most {longest.seconds:.0f} s of processor time a tally ({longest.cell.candidates:,} candidates, two thirds
-  of it in hashing them).
+  {theirs[1]:,}, {theirs[0]}. Both aim at one tally in twenty with any; the recipe chooses its 500 by their noise and
+  then tests them as if it had not.
+* **Intervals.** {_share(covered)} of the 95 % intervals of what was found hold the true share; the recipe's:
+  {_share(other)}. Of those that are there and were not found, {_share(below)} are within their upper limit.
+* **Time.** At most {longest.seconds:.0f} s of processor time a tally ({longest.cell.candidates:,} candidates).
 
 Where few reports or heavy unlisted answers leave no more than a few dozen to be seen, both find about the same, and the
 recipe sometimes more, for the reason above. Where there are many, those that are found first hide the others less and

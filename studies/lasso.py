@@ -45,7 +45,7 @@ def recipe(tally: Tally, design: StreamedDesign, level: float = 0.95) -> Found:
     centred = u - u.mean()
     first = design.scores(centred[None])[0]
     near = np.sort(np.argpartition(-first, min(_NEAR, len(first)) - 1)[:_NEAR])
-    for _ in range(3):
+    while True:
         small = Design(cell_table(design.encoding, design.keys[near]), design.cells)
         chosen, values, penalty = _path(small, centred, base)
         fitted = small.forward(values) - base * values.sum()

@@ -36,6 +36,8 @@ CHECKS = (
     "planner-honesty",
     "file-law",
     "file-batches",
+    "screening-family",
+    "screening-coverage",
 )
 ALPHA = BUDGET / len(CHECKS)
 

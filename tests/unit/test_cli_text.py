@@ -132,13 +132,17 @@ def test_a_progress_bar_waits_before_it_appears() -> None:
 
 
 def test_a_long_step_shows_that_it_is_at_work_and_wipes_it() -> None:
-    watched, quick, unwatched = Terminal(), Terminal(), io.StringIO()
+    watched, measured, quick, unwatched = Terminal(), Terminal(), Terminal(), io.StringIO()
     with busy("thinking", after=0.05, stream=watched):
+        time.sleep(0.3)
+    with busy("thinking", after=0.05, stream=measured) as tell:
+        tell(500_000, 1_000_000)
         time.sleep(0.3)
     with busy("thinking", after=60, stream=quick):
         pass
     with busy("thinking", after=0, stream=unwatched):
         time.sleep(0.05)
     assert "thinking ... 0 s" in watched.getvalue()
+    assert f"thinking [{'#' * 15}{'.' * 15}] 500,000 of 1,000,000 ... 0 s" in measured.getvalue()
     assert watched.getvalue().endswith("\r\x1b[K")
     assert quick.getvalue() == unwatched.getvalue() == ""

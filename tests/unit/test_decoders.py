@@ -8,9 +8,11 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
+from deniable.decoders import least_squares
+from deniable.decoders.base import unbias
 from deniable.decoders.least_squares import conjugate_gradients
 from deniable.decoders.nonprivate import empirical, minimax
-from deniable.design import design_of
+from deniable.design import design_of, lookup
 from deniable.survey import Survey
 from tests.surveys import LARGE, SEED, named, symbols_of
 
@@ -250,7 +252,11 @@ def test_too_many_candidates_for_a_covariance(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(room, "_DENSE_AT_MOST", 3)
     survey = dn.orr(epsilon=1, cells=4, cohorts=2, seed=SEED)
     estimate = dn.decode(dn.Tally(survey, [[1, 1, 1, 1], [1, 1, 1, 1]]), candidates=range(4))
-    with pytest.raises(dn.DecodeError, match="standard errors must have at most 3 candidates, got 4"):
+    with pytest.raises(
+        dn.DecodeError,
+        match="standard errors must have at most 3 candidates, got 4; "
+        r"decode a shorter candidate list, or with Screening\(\)",
+    ):
         _ = estimate.standard_errors
 
 
@@ -320,3 +326,35 @@ def test_equal_gaps_share_a_factorisation(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(GramFactor, "of", counted)
     dn.decode_all([dn.Tally(survey, counts, reports)] * 5)
     assert made == [40]
+
+
+def test_long_lists_are_iterated_until_they_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where factoring is out of reach, nearly as many candidates as equations take more steps, or are refused."""
+    survey = dn.orr(epsilon=3, cells=16, cohorts=80, seed=bytes(16))  # 1201 equations
+    names = range(1150)
+    tally = dn.simulate(survey, dn.lab.zipf(1150, 1), 10**6, np.random.default_rng(0), symbols=names)
+    exact = dn.decode(tally, candidates=names, decoder=dn.LeastSquares()).raw
+    monkeypatch.setattr(least_squares, "_FACTOR_ALWAYS", 64)
+    monkeypatch.setattr(least_squares, "_FACTOR_AT_MOST", 128)
+    lookup._CACHE.clear()  # or the factor would be there already
+    found = dn.decode(tally, candidates=names, decoder=dn.LeastSquares())
+    assert not found.design.is_factored
+    np.testing.assert_allclose(found.raw, exact, rtol=0, atol=1e-8 * np.abs(exact).max())
+    monkeypatch.setattr(least_squares, "_MOST_STEPS_LARGE", 20)
+    with pytest.raises(
+        dn.DecodeError,
+        match="candidates must number at most 128 where they are so nearly as many as the reports have equations, got "
+        r"1151; decode with Screening\(\)",
+    ):
+        dn.decode(tally, candidates=names, decoder=dn.LeastSquares())
+
+
+def test_least_squares_of_20000_candidates_is_exact() -> None:
+    """The normal equations hold to the last digits: the residual has no part left in the range of H."""
+    survey = dn.orr(epsilon=3, cells=64, cohorts=512, seed=bytes(16))
+    names = range(20_000)
+    tally = dn.simulate(survey, dn.lab.zipf(20_000, 1), 10**7, np.random.default_rng(0), symbols=names)
+    found = dn.decode(tally, candidates=names, decoder=dn.LeastSquares())
+    u = unbias(tally)
+    left = found.design.adjoint(u - found.design.forward(found._unknowns))
+    assert np.abs(left).max() < 1e-10 * np.abs(found.design.adjoint(u)).max()

@@ -44,8 +44,8 @@ def kept_by(estimate: ScreenedEstimate) -> set[object]:
     [
         (32, 64, 4096, False),
         (32, 64, 4097, True),
-        (32, 256, 7937, False),
-        (32, 256, 7938, True),
+        (32, 256, 7143, False),
+        (32, 256, 7144, True),
         (64, 1024, 20_000, False),
         (64, 1024, 20_001, True),
     ],

@@ -20,7 +20,8 @@ from deniable.tally import Tally
 __all__ = ["decode", "decode_all"]
 
 _SCREENED_FROM = 20_000  # candidates beyond which they are screened, whatever the equations
-_SCREENED_SHORT = 4096  # and beyond which they are where there are fewer equations than candidates
+_SCREENED_SHORT = 4096  # and beyond which they are where equations are short
+_SHORT = 0.9  # candidates an equation from which they are: estimates of so many would be all noise
 _MOST_CELLS = 1 << 28  # that a decoder which needs all of them at once can have
 
 
@@ -41,10 +42,10 @@ def decode(
     estimate. An open alphabet needs `candidates`: the symbols to look for. They need not be all that was answered: what
     they do not explain is `Estimate.unallocated`, unless `complete` says that there is nothing else.
 
-    Lists of candidates may be long: a million take seconds. Above 20,000, or 4,096 where the reports have fewer
-    equations than that, they are screened (`Screening`, unless another decoder is named): those that are above zero are
-    kept, the others are zero with an upper limit, and what the kept ones do not explain is unallocated, `complete` or
-    not. `progress` is then told, again and again, how many candidates of how many have been looked at.
+    Lists of candidates may be long: a million take seconds. Above 20,000, or 4,096 where the reports have hardly more
+    equations than that, they are screened (`Screening`, unless another decoder is named): those that are above zero
+    are kept, the others are zero with an upper limit, and what the kept ones do not explain is unallocated, `complete`
+    or not. `progress` is then told, again and again, how many candidates of how many have been looked at.
 
     >>> import deniable as dn, numpy as np
     >>> survey = dn.orr(epsilon=4, cells=8, cohorts=16, seed=bytes(16))
@@ -116,7 +117,7 @@ def decode_all(
 def _is_long(survey: Survey, count: int) -> bool:
     """Whether an open alphabet has so many candidates that they are screened."""
     equations = survey.cohorts * (survey.cells - 1) + 1
-    return survey.alphabet.is_open and count > min(_SCREENED_FROM, max(equations, _SCREENED_SHORT))
+    return survey.alphabet.is_open and count > min(_SCREENED_FROM, max(_SHORT * equations, _SCREENED_SHORT))
 
 
 def _design(survey: Survey, symbols: tuple[Symbol, ...], decoder: Decoder | None, *, complete: bool) -> Design:

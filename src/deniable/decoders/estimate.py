@@ -196,7 +196,7 @@ class Estimate:
         if len(self.symbols) > _DENSE_AT_MOST:
             raise DecodeError(
                 f"standard errors must have at most {_DENSE_AT_MOST} candidates, got {len(self.symbols)}; "
-                "decode a shorter candidate list"
+                "decode a shorter candidate list, or with Screening()"
             )
         mechanism, tally = self.tally.survey.mechanism, self.tally
         if self._blocks:
@@ -275,6 +275,8 @@ class Estimate:
     @property
     def interval_kind(self) -> str:
         """ "exact" where intervals cover at least their level, always; "approximate" elsewhere.
+
+        A list of candidates that was screened has "conditional" ones: given that a candidate was kept, or was not.
 
         >>> import deniable as dn
         >>> dn.decode(dn.Tally(dn.krr(symbols=2, epsilon=1), [[6, 4]])).interval_kind

@@ -15,15 +15,18 @@ import numpy.typing as npt
 
 from deniable.decoders.base import Decoder, Solution, unbias
 from deniable.design import Design
+from deniable.errors import DecodeError
 from deniable.tally import Tally
 
-__all__ = ["LeastSquares", "conjugate_gradients"]
+__all__ = ["LeastSquares", "conjugate_gradients", "most_steps"]
 
 Floats = npt.NDArray[np.float64]
 
 _FACTOR_ALWAYS = 1024  # candidates up to which factoring costs less than it is worth thinking about
 _FACTOR_AT_MOST = 8192  # candidates up to which a dense Gram matrix is reasonable at all
 _WORTH_FACTORING = 12  # tallies of one large design that pay for a factorisation
+_MOST_STEPS = 500  # of an iteration, beyond which factoring is cheaper
+_MOST_STEPS_LARGE = 10_000  # and where a dense Gram matrix is out of reach: nearly as many unknowns as equations
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +71,24 @@ class LeastSquares(Decoder):
         many = len(right) >= _WORTH_FACTORING and design.symbols <= _FACTOR_AT_MOST
         if small or many or design.is_factored:
             return design.factor.solve(right.T).T
-        rows = [conjugate_gradients(design, row, self.tolerance) for row in right]
+        rows = [conjugate_gradients(design, row, self.tolerance, most_steps(design)) for row in right]
         if any(row is None for row in rows):  # too ill-conditioned to iterate
+            if design.symbols > _FACTOR_AT_MOST:
+                raise DecodeError(
+                    f"candidates must number at most {_FACTOR_AT_MOST} where they are so nearly as many as the reports "
+                    f"have equations, got {design.symbols}; decode with Screening()"
+                )
             return design.factor.solve(right.T).T
         return np.stack([row for row in rows if row is not None])
 
 
+def most_steps(design: Design) -> int:
+    """How long to iterate before factoring: as long as it takes where that is out of reach."""
+    return _MOST_STEPS_LARGE if design.symbols > _FACTOR_AT_MOST else _MOST_STEPS
+
+
 def conjugate_gradients(
-    design: Design, right: Floats, tolerance: float, most: int = 500, *, weights: Floats | None = None
+    design: Design, right: Floats, tolerance: float, most: int = _MOST_STEPS, *, weights: Floats | None = None
 ) -> Floats | None:
     """G^+ b by preconditioned conjugate gradients from zero, or None if that did not converge; G = H' diag(w) H.
 

@@ -69,7 +69,7 @@ class Screening(Decoder):
     With probability `level` no candidate is kept whose share is zero, and every candidate is whose share is at least
     twice what the test needs (`intervals(simultaneous=True)` says how much an excluded one could still have). Kept ones
     are estimated together, by weighted least squares beside the unbiased one; excluded ones are zero. It is what
-    `decode` uses above 20,000 candidates, and where there are thousands and fewer equations than that: see
+    `decode` uses above 20,000 candidates, and where there are thousands and hardly more equations than that: see
     docs/decisions/0020-million-candidates.md, and docs/results/candidates.md for what it finds.
 
     >>> import deniable as dn

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.base import Decoder, Solution, unbias
-from deniable.decoders.least_squares import LeastSquares, conjugate_gradients
+from deniable.decoders.least_squares import LeastSquares, conjugate_gradients, most_steps
 from deniable.decoders.simplex import project
 from deniable.design import BlockDesign, Design, GramFactor
 from deniable.tally import Tally
@@ -76,7 +76,7 @@ class WeightedLeastSquares(Decoder):
 
     def _solve(self, design: Design, weights: Floats, right: Floats) -> Floats:
         if design.symbols > _FACTOR_AT_MOST:
-            iterated = conjugate_gradients(design, right, self.tolerance, weights=weights)
+            iterated = conjugate_gradients(design, right, self.tolerance, most_steps(design), weights=weights)
             if iterated is not None:
                 return iterated
         return GramFactor.of(design.weighted_gram(weights)).solve(right)

@@ -24,7 +24,7 @@ _TRUE_ERROR = 0.01  # of the numbers from elsewhere
 
 def write_page(results: Path) -> None:
     """Write the page beside its tables."""
-    text = page(*(read(results / f"decoders-{name}.csv") for name in TABLES))
+    text = page(*(read(results / f"decoders-{name}.csv") for name in (*TABLES, "again")))
     (results / "decoders.md").write_text(text)
 
 
@@ -46,7 +46,7 @@ def above(rows: Iterable[Row]) -> list[tuple[Row, float, float]]:
     return sorted(found, key=lambda item: -item[1])
 
 
-def page(reference: list[Row], sweep: list[Row], noise: list[Row]) -> str:
+def page(reference: list[Row], sweep: list[Row], noise: list[Row], again: list[Row]) -> str:
     ours = [row for row in sweep if row.decoder == _OURS]
     sparse = [row for row in noise if row.decoder == _OURS]
     worse = above([*sweep, *noise])
@@ -93,10 +93,12 @@ cell. The largest loss of the default is {worst.relative:.3f} ± {worst.error:.3
 {_grouped(noise, "population", lambda row: row.cell.population)}
 ## Where the default is not the best
 
-It should never be measurably above the better of the paper's decoder and weighted least squares with projection. It is
-in {len(worse)} of the {len(ours) + len(sparse)} cells of both, by more than three standard errors and half a percent:
+It should never be measurably above the better of the paper's decoder and weighted least squares with projection, that
+is by more than three standard errors and half a percent. First measured, it is in {len(worse)} of the
+{len(ours) + len(sparse)} cells of both. Of so many some are so by accident, so each was measured again, on
+40 fresh tallies: it is in {len(above(again))} of them.
 
-{_worse_table(worse)}"""
+{_worse_table(worse, again)}"""
     )
 
 
@@ -130,13 +132,17 @@ def _grouped(rows: list[Row], title: str, key: Callable[[Row], object]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _worse_table(worse: list[tuple[Row, float, float]]) -> str:
-    lines = ["| mechanism | population | symbols | eps | reports | k, C | paper's loss | above by |", "|---" * 8 + "|"]
-    for row, more, error in worse:
+def _worse_table(worse: list[tuple[Row, float, float]], again: list[Row]) -> str:
+    if not worse:
+        return "None.\n"
+    titles = ["mechanism", "population", "symbols", "eps", "reports", "k, C", "paper's loss", "above by", "again: ours"]
+    lines = ["| " + " | ".join(titles) + " |", "|---" * len(titles) + "|"]
+    fresh = [row for row in again if row.decoder == _OURS]
+    for (row, more, error), second in zip(worse, fresh, strict=True):
         cell = row.cell
         shape = f"{cell.cells}, {cell.cohorts}" if cell.mechanism.startswith("O-") else ""
         lines.append(
             f"| {cell.mechanism} | {cell.population} | {cell.symbols} | {cell.epsilon:g} | {cell.n:,} | {shape} | "
-            f"{row.paper:.3f} | {100 * more:.1f} % ± {100 * error:.1f} |"
+            f"{row.paper:.3f} | {100 * more:.1f} % ± {100 * error:.1f} | {second.relative:.3f} ± {second.error:.3f} |"
         )
-    return "\n".join(lines) + "\n" if worse else "None.\n"
+    return "\n".join(lines) + "\n"

@@ -207,6 +207,7 @@ def test_closed_alphabets_are_not_screened() -> None:
 
 def test_a_decoder_that_needs_all_cells_at_once_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoding, "_MOST_CELLS", 100_000)
+    monkeypatch.setattr(decoding, "_SCREENED_FROM", 4999)
     with pytest.raises(
         dn.DecodeError,
         match="candidates must have at most 100000 cells over all cohorts for LeastSquares, got 320000; name no "

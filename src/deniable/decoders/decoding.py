@@ -22,7 +22,7 @@ __all__ = ["decode", "decode_all"]
 _SCREENED_FROM = 20_000  # candidates beyond which they are screened, whatever the equations
 _SCREENED_SHORT = 4096  # and beyond which they are where equations are short
 _SHORT = 0.9  # candidates an equation from which they are: estimates of so many would be all noise
-_MOST_CELLS = 1 << 28  # that a decoder which needs all of them at once can have
+_MOST_CELLS = 1 << 26  # of so long a list that a decoder which needs all of them at once can have: gigabytes
 
 
 def decode(
@@ -124,7 +124,7 @@ def _design(survey: Survey, symbols: tuple[Symbol, ...], decoder: Decoder | None
     if isinstance(decoder, Screening) and isinstance(survey.encoding, Hashed):
         return StreamedDesign(survey.encoding, keys_of(survey, symbols))
     entries = len(symbols) * survey.cohorts * survey.hashes
-    if survey.alphabet.is_open and entries > _MOST_CELLS:
+    if survey.alphabet.is_open and len(symbols) > _SCREENED_FROM and entries > _MOST_CELLS:
         raise DecodeError(
             f"candidates must have at most {_MOST_CELLS} cells over all cohorts for {type(decoder).__name__}, got "
             f"{entries}; name no decoder: long lists are screened"

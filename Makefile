@@ -31,9 +31,10 @@ $(JS)/node_modules/.package-lock.json: $(JS)/package.json $(JS)/package-lock.jso
 e2e: .venv/ready services $(JS)/node_modules/.package-lock.json
 	$(BIN)/python -m pytest tests/e2e
 
-# What the tests need and pip cannot give: PostgreSQL, for a private cluster in a temporary folder, and Chromium.
+# What the tests need and pip cannot give: PostgreSQL, for a private cluster in a temporary folder, Chromium for
+# the pages, and Java for Spark.
 services:
-	@$(PYTHON) tests/services.py postgresql chromium
+	@$(PYTHON) tests/services.py postgresql chromium java
 
 check: .venv/ready
 	$(BIN)/ruff check .
@@ -41,7 +42,7 @@ check: .venv/ready
 	$(BIN)/mypy
 
 bench: .venv/ready
-	@$(PYTHON) tests/services.py postgresql wrk
+	@$(PYTHON) tests/services.py postgresql wrk java
 	$(BIN)/python -m benchmarks
 
 # Every fault of tests/faults.py in its long form; fails if a report was lost or counted twice.

@@ -9,7 +9,7 @@ import platform
 import sys
 from pathlib import Path
 
-from benchmarks import clients, columns, decoding, planning, reproducing, serving, simulating
+from benchmarks import clients, columns, decoding, planning, reproducing, serving, simulating, spark
 from benchmarks.measure import Line
 
 ROOMS = {
@@ -18,6 +18,7 @@ ROOMS = {
     "simulating": simulating,
     "decoding": decoding,
     "planning": planning,
+    "spark": spark,
     "serving": serving,
     "reproducing": reproducing,
 }

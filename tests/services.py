@@ -1,6 +1,6 @@
 """Programs that the tests and benchmarks need and pip cannot install: found, installed where that is allowed, or named.
 
-python tests/services.py postgresql chromium wrk
+python tests/services.py postgresql chromium java wrk
 """
 
 import os
@@ -9,6 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+# What apt calls a program, where that is another name: the first of these that it knows.
+PACKAGES = {"java": ("openjdk-17-jre-headless", "default-jre-headless")}
+
 
 def missing(name: str) -> bool:
     """Whether a program is not there; PostgreSQL's are not on the path on Debian."""
@@ -16,6 +19,8 @@ def missing(name: str) -> bool:
         return shutil.which("initdb") is None and not any(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if name == "chromium":
         return not any(shutil.which(known) for known in ("chromium", "chromium-browser", "google-chrome"))
+    if name == "java" and "JAVA_HOME" in os.environ:
+        return False
     return shutil.which(name) is None
 
 
@@ -29,11 +34,18 @@ def install(names: list[str]) -> str:
         return "only root may install packages"
     command = [*rights, apt, "install", "-y", "-q", "--no-install-recommends"]
     quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    done = subprocess.run([*command, *names], capture_output=True, text=True, env=quiet)
-    if done.returncode:  # a machine that has never fetched its lists of packages
-        subprocess.run([*rights, apt, "update", "-q"], capture_output=True, env=quiet)
-        done = subprocess.run([*command, *names], capture_output=True, text=True, env=quiet)
-    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["apt-get failed"])[-1]
+    reasons = []
+    for name in names:
+        attempts = [*PACKAGES.get(name, (name,)), *PACKAGES.get(name, (name,))]
+        for place, package in enumerate(attempts):
+            if place == len(attempts) // 2:  # a machine that has never fetched its lists of packages
+                subprocess.run([*rights, apt, "update", "-q"], capture_output=True, env=quiet)
+            done = subprocess.run([*command, package], capture_output=True, text=True, env=quiet)
+            if done.returncode == 0:
+                break
+        else:
+            reasons.append((done.stderr.strip().splitlines() or ["apt-get failed"])[-1])
+    return "; ".join(reasons)
 
 
 def main(wanted: list[str]) -> int:

@@ -15,6 +15,7 @@
         AuditError             a client under audit that cannot be asked, or does not answer
         PlanError              a plan that no survey can keep; says what it would take
         StoreError             a collector's store that is foreign, damaged, in use, or cannot be written
+        EngineError            Spark that is not installed, does not start or fails, or is asked for what it cannot do
 
 Each is also a `ValueError`, so `except ValueError` catches them all. Messages read
 `<name> must <rule>, got <value>; <next step>`, and nothing that has seen a true answer is ever put in one.
@@ -28,6 +29,7 @@ __all__ = [
     "DecodeError",
     "DeliveryError",
     "DeniableError",
+    "EngineError",
     "PlanError",
     "StateError",
     "StoreError",
@@ -107,3 +109,7 @@ class PlanError(DeniableError):
 
 class StoreError(DeniableError):
     """A collector's store is foreign, damaged, in use by another process, or cannot be written."""
+
+
+class EngineError(DeniableError):
+    """Spark is not installed, does not start, fails, or is asked for what it cannot do."""

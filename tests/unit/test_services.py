@@ -1,5 +1,7 @@
 """What cannot be installed is named."""
 
+import subprocess
+
 import pytest
 
 from tests import services
@@ -8,6 +10,25 @@ from tests import services
 def test_what_is_there_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert services.main(["sh"]) == 0
     assert capsys.readouterr() == ("", "")
+
+
+def test_java_has_another_name_on_every_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first package that apt knows; its lists are fetched once if it knows none."""
+    calls: list[str] = []
+
+    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        calls.append(command[-1])
+        known = command[-1] == "default-jre-headless" and "-q" in calls
+        return subprocess.CompletedProcess(
+            command, 0 if known or command[1] == "update" else 100, "", "no such package"
+        )
+
+    monkeypatch.setattr("shutil.which", lambda name: "/bin/apt-get")
+    monkeypatch.setattr("subprocess.run", run)
+    assert services.install(["java"]) == ""
+    names = ["openjdk-17-jre-headless", "default-jre-headless"]
+    assert calls == [*names, "-q", *names]
+    assert services.install(["no-such-program"]) == "no such package"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,11 @@
+"""The same count on Spark: inside each partition on Arrow batches, then partial counts added up in a tree.
+
+Nothing but `privatize` ever sees an answer. Executors need this package, NumPy and Arrow; the core never imports Spark.
+"""
+
+from deniable.engines.spark.counting import count
+from deniable.engines.spark.files import count_files
+from deniable.engines.spark.privatizing import privatize
+from deniable.engines.spark.streaming import count_stream, read_windows
+
+__all__ = ["count", "count_files", "count_stream", "privatize", "read_windows"]

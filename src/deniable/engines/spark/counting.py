@@ -1,0 +1,162 @@
+"""A DataFrame of reports into a tally.
+
+Each task counts the Arrow batches of its partition with the code of `deniable.columns` and hands on one row: all of its
+counts, and the rows it refused by reason. Those rows are added up by up to 64 tasks, what these give by one, and the
+driver receives a single tally. Spark's own GROUP BY moves every group of every partition through a hash table instead.
+
+A partition's counts stay together in one row, and the row's way depends on the partition's number alone. So whatever
+Spark repeats (a lost executor, a speculative twin, rows that are not the same the second time), the result holds each
+partition once, as one attempt saw it. Counts never go through accumulators: those that a transformation updates are
+added to again whenever a task is repeated.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.columns.batches import BatchCounter, report_columns
+from deniable.engines.spark.text import converted
+from deniable.engines.spark.windows import NO_TIME, by_window
+from deniable.survey import Survey
+from deniable.tally import Tally
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+__all__ = ["MALFORMED", "count", "count_text", "count_windows"]
+
+Found = tuple[Tally, dict[str, int]]
+
+# What tasks hand on: where to, the window (null without windows), the counts, and the refused rows as JSON.
+_SCHEMA = "part int, window long, counts binary, refused string"
+_FAN = 64
+MALFORMED = {"csv": "wrong number of fields", "tsv": "wrong number of fields", "jsonl": "no JSON object"}
+# Spark sends batches of 10,000 rows; a histogram of 131,072 cells is worth its while from some 100,000 on.
+_ROWS = 1 << 18
+_BYTES = 1 << 25
+
+
+def count(survey: Survey, dataframe: "DataFrame") -> Found:
+    """Add up a DataFrame of reports (the columns of `ReportTable`): the tally, and the refused rows by reason.
+
+    Claim: the tally and the reasons are those of `dn.count(survey, table, refused={})`, whatever the partitions are and
+        whichever tasks Spark repeats.
+    Proof: tests/spark/test_count.py::test_the_same_as_the_local_count
+
+    >>> from deniable.engines import spark
+    >>> tally, refused = spark.count(survey, session.read.parquet("reports"))     # doctest: +SKIP
+    """
+    return count_windows(survey, dataframe).get(None, (Tally(survey), {}))
+
+
+def count_windows(
+    survey: Survey, dataframe: "DataFrame", *, time: str | None = None, window: str = "day"
+) -> dict[int | None, Found]:
+    """The same, apart by window where `time` names a column: by the first hour of the window, None for no time."""
+    names = report_columns(survey, dataframe.columns)
+    _check_types(survey, dataframe.select(*names))
+    wanted = dataframe.select(*names, *([] if time is None else [dataframe[time].alias("time")]))
+    return _merged(survey, wanted, partial(_counted, survey=survey, window=None if time is None else window))
+
+
+def count_text(survey: Survey, dataframe: "DataFrame", *, no_row: str) -> Found:
+    """The same where every column is text, and `_broken` holds the lines that are no rows, which `no_row` names."""
+    work = partial(_counted, survey=survey, window=None, no_row=no_row)
+    return _merged(survey, dataframe, work).get(None, (Tally(survey), {}))
+
+
+def _merged(survey: Survey, dataframe: "DataFrame", work: Any) -> dict[int | None, Found]:
+    tree = dataframe.mapInArrow(work, _SCHEMA)
+    # By the column alone, not into a number of partitions: then Spark joins small ones as it sees their sizes.
+    tree = tree.repartition("part").mapInArrow(partial(_added, survey=survey), _SCHEMA)
+    tree = tree.repartition(1).mapInArrow(partial(_added, survey=survey), _SCHEMA)
+    return {row.window: (_tally(survey, _unpacked(row.counts)), json.loads(row.refused)) for row in tree.collect()}
+
+
+def _check_types(survey: Survey, dataframe: "DataFrame") -> None:
+    """Refuse columns of another type with the sentences of `dn.count`: by counting a batch without rows."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    BatchCounter(survey).add(to_arrow_schema(dataframe.schema).empty_table())
+
+
+def _blocks(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.Table]":
+    """Batches joined until they are worth a histogram."""
+    import pyarrow as pa
+
+    kept: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        kept.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= _ROWS or size >= _BYTES:
+            yield pa.Table.from_batches(kept)
+            kept, rows, size = [], 0, 0
+    if rows:
+        yield pa.Table.from_batches(kept)
+
+
+def _counted(
+    batches: "Iterable[pa.RecordBatch]", *, survey: Survey, window: str | None, no_row: str | None = None
+) -> "Iterator[pa.RecordBatch]":
+    """The counts of one partition, by window."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    part = 0 if context is None else context.partitionId() % _FAN
+    counters: dict[int | None, BatchCounter] = {}
+    for block in _blocks(batches):
+        for start, piece in [(None, block)] if window is None else by_window(block, window):
+            counter = counters.setdefault(start, BatchCounter(survey))
+            if window is not None and start is None:
+                counter.refuse(NO_TIME, len(piece))
+            else:
+                counter.add(piece if no_row is None else converted(survey, piece, no_row, counter.refuse))
+    for start, counter in counters.items():
+        tally = counter.tally()
+        yield _row(part, start, np.concatenate([tally.reports, tally.counts.ravel()]), counter.refused)
+
+
+def _added(batches: "Iterable[pa.RecordBatch]", *, survey: Survey) -> "Iterator[pa.RecordBatch]":
+    """The sum of some partial counts, by window."""
+    vectors: dict[int | None, npt.NDArray[np.int64]] = {}
+    reasons: dict[int | None, dict[str, int]] = {}
+    for batch in batches:
+        for row in range(batch.num_rows):  # one at a time: a row may be a gigabyte
+            start = batch["window"][row].as_py()
+            vector = vectors.setdefault(start, np.zeros(survey.cohorts * (1 + survey.columns), np.int64))
+            vector += _unpacked(batch["counts"][row].as_buffer())
+            total = reasons.setdefault(start, {})
+            for reason, rows in json.loads(batch["refused"][row].as_py()).items():
+                total[reason] = total.get(reason, 0) + rows
+    for start, vector in vectors.items():
+        yield _row(0, start, vector, reasons[start])
+
+
+def _row(part: int, start: int | None, vector: npt.NDArray[np.int64], refused: dict[str, int]) -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    values = [[part], [start], [_packed(vector)], [json.dumps(refused)]]
+    types = [pa.int32(), pa.int64(), pa.binary(), pa.string()]
+    arrays = [pa.array(value, kind) for value, kind in zip(values, types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, ["part", "window", "counts", "refused"])
+
+
+def _packed(vector: npt.NDArray[np.int64]) -> bytes:
+    """Counts in the narrowest of 1, 2, 4 or 8 bytes that holds them all, after a byte that says which."""
+    kind = np.min_scalar_type(int(vector.max()))
+    return bytes([kind.itemsize]) + vector.astype(kind.newbyteorder("<")).tobytes()
+
+
+def _unpacked(data: Any) -> npt.NDArray[np.integer[Any]]:
+    raw = memoryview(data)
+    return np.frombuffer(raw[1:], np.dtype(f"<u{raw[0]}"))
+
+
+def _tally(survey: Survey, vector: npt.NDArray[np.integer[Any]]) -> Tally:
+    return Tally(survey, vector[survey.cohorts :].reshape(survey.cohorts, survey.columns), vector[: survey.cohorts])

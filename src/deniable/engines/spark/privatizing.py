@@ -1,0 +1,70 @@
+"""A column of answers into reports, on the machines that hold the answers.
+
+Spark computes a result again when it has lost it, and may compute it twice to begin with (a cached table that was
+evicted, the two sides of a self-join, a speculative twin). Each time, the answers get fresh noise: whoever sees both
+results sees two reports of a person, and learns twice epsilon. So write the reports out once, straight away, with no
+shuffle in between, and read them from there.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from deniable.columns import privatize as privatize_column
+from deniable.errors import EngineError
+from deniable.survey import Survey
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["privatize", "schema_of"]
+
+
+def schema_of(survey: Survey) -> str:
+    """The columns of a survey's reports, as Spark writes types.
+
+    >>> import deniable as dn
+    >>> schema_of(dn.warner(epsilon=1)), schema_of(dn.krappor(symbols=9, epsilon=1))
+    ('cohort int, response int', 'cohort int, response binary')
+    """
+    return f"cohort int, response {'int' if survey.mechanism.one_column else 'binary'}"
+
+
+def privatize(
+    survey: Survey, dataframe: "DataFrame", column: "str | Column", *, keep: Iterable[str] = ()
+) -> "DataFrame":
+    """The reports of a column of answers, one a row, beside the columns to `keep` (which are not randomised).
+
+    Each batch is randomised by `dn.privatize` under a key that the executor's operating system draws for it; nothing
+    random comes from the driver. Missing answers, and those outside a closed alphabet without a catch-all, fail the
+    job: counted, never shown. **Write the result once, and use what was written**; see the module.
+
+    >>> from deniable.engines import spark
+    >>> reports = spark.privatize(survey, people, "browser")                    # doctest: +SKIP
+    >>> reports.write.parquet("reports")                                        # doctest: +SKIP
+    """
+    from pyspark.sql import functions
+
+    kept = list(keep)
+    taken = [name for name in kept if name in ("cohort", "response", "_answer")]
+    if taken:
+        raise EngineError(f"keep must not name the columns of a report, got {taken[0]!r}; rename it first")
+    answer = functions.col(column) if isinstance(column, str) else column
+    wanted = dataframe.select(*kept, answer.alias("_answer"))
+    beside = "".join(
+        f"`{field.name}` {field.dataType.simpleString()}, " for field in wanted.schema if field.name in kept
+    )
+    return wanted.mapInArrow(partial(_privatized, survey=survey), beside + schema_of(survey))
+
+
+def _privatized(batches: "Iterable[pa.RecordBatch]", *, survey: Survey) -> "Iterator[pa.RecordBatch]":
+    import pyarrow as pa
+
+    response = pa.int32() if survey.mechanism.one_column else pa.binary()
+    for batch in batches:
+        table = privatize_column(survey, batch["_answer"]).to_arrow()
+        beside = [batch.column(place) for place in range(batch.num_columns - 1)]
+        reports = [table["cohort"].cast(pa.int32()), table["response"].cast(response)]
+        columns = beside + [column.combine_chunks() for column in reports]
+        yield pa.RecordBatch.from_arrays(columns, [*batch.schema.names[:-1], "cohort", "response"])

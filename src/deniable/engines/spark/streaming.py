@@ -1,0 +1,147 @@
+"""A stream of reports into windowed tallies, each report once, with checkpoint and restart.
+
+Spark repeats a micro-batch that it has not noted as done, with the same rows and the same number. So what a batch
+leaves behind bears its number, and replaces what an earlier attempt left:
+
+    FOLDER/stream.json                          which survey, windows and checkpoint this folder belongs to
+    FOLDER/2026-11-15T00/000000000041.tally     all reports of the window that starts then, up to batch 40
+    FOLDER/2026-11-15T00/000000000041.json      the rows refused so far, by reason
+    FOLDER/undated/...                          rows without a time
+
+A batch adds its counts to the newest file of a batch before it, never to its own, and every file is renamed into place.
+The last file of a window is the window; the one before is kept for a batch that is repeated, older ones go.
+
+Windows are those of a column of the rows (when a file or a message arrived), never of the clock that reads them: rows
+that are read again must fall into the window they fell into. No row is too late: it is added to its window, however
+old that is.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deniable.columns.batches import report_columns
+from deniable.engines.spark.counting import Found, count_windows
+from deniable.engines.spark.windows import check_window, label
+from deniable.errors import EngineError
+from deniable.survey import Survey, write_atomically
+from deniable.tally import Tally
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+__all__ = ["count_stream", "read_windows"]
+
+UNDATED = "undated"
+_NOTE = "stream.json"
+
+
+def count_stream(
+    survey: Survey,
+    reports: "DataFrame",
+    *,
+    folder: str | os.PathLike[str],
+    checkpoint: str,
+    time: str = "time",
+    window: str = "day",
+) -> "DataStreamWriter":
+    """Count a streaming DataFrame into `folder`, which is on the driver's disk; `time` names the column of arrival.
+
+    Gives a writer: `.start()` runs it for ever, `.trigger(availableNow=True).start()` until all that is there is
+    counted. Folder and checkpoint belong together: to begin again, delete both.
+
+    Claim: after any number of kills and restarts, the windows hold every row of the finished batches once.
+    Proof: tests/spark/test_streaming.py::test_killed_and_started_again
+
+    >>> from deniable.engines import spark
+    >>> writer = spark.count_stream(survey, reports, folder="windows", checkpoint="seen")     # doctest: +SKIP
+    >>> writer.trigger(processingTime="1 minute").start().awaitTermination()                  # doctest: +SKIP
+    """
+    check_window(window)
+    if not reports.isStreaming:
+        raise EngineError("reports must be a streaming DataFrame, got one that is not; use spark.count")
+    report_columns(survey, reports.columns)
+    kind = next((field.dataType.simpleString() for field in reports.schema if field.name == time), None)
+    if kind != "timestamp":
+        shown = "no such column" if kind is None else kind
+        raise EngineError(f"column {time!r} must hold timestamps, got {shown}; name the time of arrival with time=")
+    place = Path(folder)
+
+    def add(batch: "DataFrame", number: int) -> None:
+        stream = batch.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+        _claim(place, {"survey": survey.digest, "window": window, "stream": stream})
+        for start, found in count_windows(survey, batch, time=time, window=window).items():
+            _add(place / (UNDATED if start is None else label(start)), number, found)
+
+    return reports.writeStream.foreachBatch(add).option("checkpointLocation", checkpoint)
+
+
+def _claim(folder: Path, mine: dict[str, object]) -> None:
+    """Note whose folder this is, or refuse one that is another's: its batches have the same numbers as ours."""
+    folder.mkdir(parents=True, exist_ok=True)
+    note = folder / _NOTE
+    if not note.exists():
+        write_atomically(note, json.dumps(mine).encode() + b"\n")
+    theirs = json.loads(note.read_bytes())
+    for name, word in (("survey", "survey"), ("window", "window"), ("stream", "checkpoint")):
+        if theirs[name] != mine[name]:
+            raise EngineError(
+                f"{folder} must be counted with the {word} it was begun with, {str(theirs[name])[:8]}, got "
+                f"{str(mine[name])[:8]}; take another folder, with another checkpoint"
+            )
+
+
+def _add(folder: Path, number: int, found: Found) -> None:
+    """Add the counts of a batch to what the batches before it left."""
+    folder.mkdir(exist_ok=True)
+    batches = _batches(folder)
+    if batches and batches[-1] > number:
+        raise EngineError(
+            f"{folder} must not be ahead of its checkpoint, got batch {batches[-1]} there and batch {number} now; "
+            "the checkpoint is an old copy: count again with a new folder and a new checkpoint"
+        )
+    before = [batch for batch in batches if batch < number]
+    tally, refused = found
+    if before:
+        base, reasons = _read(folder, before[-1])
+        tally = base + tally
+        refused = {name: reasons.get(name, 0) + refused.get(name, 0) for name in reasons | refused}
+    # The reasons first: a reader goes by the tallies that are there.
+    write_atomically(folder / f"{number:012d}.json", json.dumps(refused, sort_keys=True).encode() + b"\n")
+    tally.save(folder / f"{number:012d}.tally")
+    for old in before[:-1]:
+        (folder / f"{old:012d}.tally").unlink()
+        (folder / f"{old:012d}.json").unlink(missing_ok=True)
+
+
+def _batches(folder: Path) -> list[int]:
+    return sorted(int(path.stem) for path in folder.glob("*.tally") if path.stem.isdigit())
+
+
+def _read(folder: Path, number: int) -> Found:
+    return Tally.load(folder / f"{number:012d}.tally"), json.loads((folder / f"{number:012d}.json").read_bytes())
+
+
+def read_windows(folder: str | os.PathLike[str]) -> dict[str, Found]:
+    """The tally of every window, and its refused rows by reason, by the hour it starts at; while a stream writes, too.
+
+    Windows are named as the collector names them, and rows without a time stand under 'undated'. Tallies add: a week
+    is the sum of its days.
+
+    >>> from deniable.engines import spark
+    >>> tally, refused = spark.read_windows("windows")["2026-11-15T00"]                       # doctest: +SKIP
+    """
+    place = Path(folder)
+    if not (place / _NOTE).exists():
+        raise EngineError(f"{place} must be a folder that count_stream has written, got none")
+    found: dict[str, Found] = {}
+    for window in sorted(path for path in place.iterdir() if path.is_dir()):
+        while batches := _batches(window):
+            try:
+                found[window.name] = _read(window, batches[-1])
+                break
+            except FileNotFoundError:  # two newer ones came meanwhile
+                continue
+    return found

@@ -1,0 +1,174 @@
+"""The same count on partitions, whatever they hold and whatever happens to the tasks."""
+
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark import TaskContext
+from pyspark.sql import SparkSession
+
+import deniable as dn
+from deniable.engines import spark
+from deniable.engines.spark.counting import _packed, _unpacked
+from tests.surveys import SMALL
+
+KINDS = ["krr", "krappor", "subset", "orr-open", "orappor-open", "hadamard-blocks"]
+
+
+def reports_of(survey: dn.Survey, rows: int, *, bad: bool = True) -> pa.Table:
+    """Reports of some answers; with `bad`, some rows without a value and some out of range among them."""
+    rng = np.random.default_rng(0)
+    answers = rng.choice(survey.symbols or ("ash", "birch"), rows).tolist()
+    table = dn.privatize(survey, answers).to_arrow().replace_schema_metadata(None)
+    cohorts, responses = table["cohort"].to_pylist(), table["response"].to_pylist()
+    if bad:
+        wrong: list[Any] = [None, 999, -1] if survey.mechanism.one_column else [None, b"", b"\xff" * len(responses[0])]
+        for place, value in enumerate(wrong):
+            responses[7 + place] = value
+        cohorts[3], cohorts[5], cohorts[8] = None, survey.cohorts, -7
+    kind = pa.int32() if survey.mechanism.one_column else pa.binary()
+    return pa.table({"cohort": pa.array(cohorts, pa.int32()), "response": pa.array(responses, kind)})
+
+
+def local(survey: dn.Survey, table: pa.Table) -> tuple[dn.Tally, dict[str, int]]:
+    refused: dict[str, int] = {}
+    return dn.count(survey, table, refused=refused), refused
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_as_the_local_count(session: SparkSession, kind: str) -> None:
+    survey = SMALL[kind]
+    table = reports_of(survey, 2000)
+    tally, refused = spark.count(survey, session.createDataFrame(table).repartition(3))
+    assert (tally, refused) == local(survey, table)
+    assert tally.n + sum(refused.values()) == 2000
+    assert len(refused) >= 4
+
+
+def test_skewed_and_empty_partitions(session: SparkSession) -> None:
+    """One partition holds nearly everything, most hold nothing, and there are more than the tree is wide."""
+    survey = SMALL["orr-closed"]
+    table = reports_of(survey, 30_000)
+    frame = session.createDataFrame(table)
+    few = (
+        session.range(0, 70, 1, 70).where("id < 9").selectExpr("cast(id % 3 as int) cohort", "cast(id as int) response")
+    )
+    mixed = frame.coalesce(1).union(few)
+    assert mixed.rdd.getNumPartitions() == 71
+    numbers = np.arange(9, dtype=np.int32)
+    both = pa.concat_tables([table, pa.table({"cohort": numbers % 3, "response": numbers})])
+    assert spark.count(survey, mixed) == local(survey, both)
+
+
+def test_nothing_to_count(session: SparkSession) -> None:
+    survey = SMALL["orr-closed"]
+    for rows in (
+        session.createDataFrame([], "cohort int, response int"),
+        session.range(0).selectExpr("0 cohort", "0 response"),
+    ):
+        assert spark.count(survey, rows) == (dn.Tally(survey), {})
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "sentence"),
+    [
+        ("orr-open", "cohort int, response double", "column 'response' must hold integers, got double"),
+        ("orr-open", "cohort boolean, response int", "column 'cohort' must hold integers, got bool"),
+        ("orr-open", "cohort int, response string", "column 'response' must hold integers, got string"),
+        ("orr-open", "cohort int, answer int", "report table must have the columns 'cohort' and 'response', got"),
+        ("orr-open", "response int", "report table must have the columns 'cohort' and 'response', got"),
+        ("krappor", "cohort int, response int", "column 'response' must be binary of 1 bytes, got int32"),
+    ],
+)
+def test_another_table_is_refused_before_anything_runs(
+    session: SparkSession, kind: str, columns: str, sentence: str
+) -> None:
+    with pytest.raises(dn.WireError) as caught:
+        spark.count(SMALL[kind], session.createDataFrame([], columns))
+    assert sentence in str(caught.value)
+
+
+def test_integers_of_every_width_and_one_cohort_without_a_column(session: SparkSession) -> None:
+    survey = SMALL["krr"]
+    for kind in ("tinyint", "smallint", "int", "bigint"):
+        rows = session.range(100).selectExpr(f"cast(id % 5 as {kind}) response", "id other")
+        tally, refused = spark.count(survey, rows)
+        assert tally.counts.tolist() == [[20] * 4]
+        assert refused == {"response out of range": 20}
+
+
+def once(marker: str) -> bool:
+    """Whether this is the first call with a marker, over all processes."""
+    try:
+        os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    return True
+
+
+def failing(batches: Iterable[pa.RecordBatch], *, marker: str, fault: Callable[[], None]) -> Iterator[pa.RecordBatch]:
+    """The rows as they are; but the first task that has read some of partition 1 meets a fault there."""
+    context = TaskContext.get()
+    assert context is not None
+    for place, batch in enumerate(batches):
+        yield batch
+        if context.partitionId() == 1 and place == 1 and once(marker):
+            fault()
+
+
+def raise_an_error() -> None:
+    raise RuntimeError("this task fails once")
+
+
+def kill_the_executor() -> None:
+    """SIGKILL for the Java process above this worker and the daemon that forked it."""
+    daemon = os.getppid()
+    status = Path(f"/proc/{daemon}/status").read_text()
+    executor = int(next(line for line in status.splitlines() if line.startswith("PPid:")).split()[1])
+    assert "CoarseGrainedExecutorBackend" in Path(f"/proc/{executor}/cmdline").read_text()
+    os.kill(executor, signal.SIGKILL)
+    signal.pause()
+
+
+@pytest.mark.parametrize("fault", [raise_an_error, kill_the_executor])
+def test_tasks_that_fail_or_die_with_their_executor_count_once(
+    session: SparkSession, tmp_path: Path, fault: Callable[[], None]
+) -> None:
+    survey = dn.orr(symbols=64, epsilon=1, cells=16, cohorts=32, seed=bytes(16))
+    rows = 200_000
+    frame = session.range(0, rows, 1, 4).selectExpr("cast(id % 33 as int) cohort", "cast(id % 17 as int) response")
+    marker = str(tmp_path / "met")
+    broken = frame.mapInArrow(partial(failing, marker=marker, fault=fault), "cohort int, response int")
+    tally, refused = spark.count(survey, broken)
+    assert os.path.exists(marker), "the fault was met"
+    numbers = np.arange(rows)
+    assert (tally, refused) == local(
+        survey, pa.table({"cohort": (numbers % 33).astype(np.int32), "response": (numbers % 17).astype(np.int32)})
+    )
+
+
+def test_rows_that_differ_when_a_task_is_repeated_stay_whole(session: SparkSession, tmp_path: Path) -> None:
+    """Counts of reports that were never written out: each attempt draws others, and the tally holds one draw each."""
+    survey = dn.orappor(epsilon=2, cells=16, cohorts=8, seed=bytes(16))
+    people = session.range(0, 40_000, 1, 4).selectExpr("concat('page ', id % 9) answer")
+    reports = spark.privatize(survey, people, "answer")
+    broken = reports.mapInArrow(
+        partial(failing, marker=str(tmp_path / "met"), fault=kill_the_executor), "cohort int, response binary"
+    )
+    tally, refused = spark.count(survey, broken)
+    assert tally.n == 40_000
+    assert refused == {}
+
+
+@pytest.mark.parametrize("most", [0, 255, 256, 2**16, 2**31, 2**62])
+def test_partial_counts_travel_in_the_narrowest_integers(most: int) -> None:
+    vector = np.array([0, most, 1], np.int64)
+    packed = _packed(vector)
+    assert len(packed) == 1 + 3 * np.min_scalar_type(most).itemsize
+    assert _unpacked(bytearray(packed)).tolist() == vector.tolist()

@@ -1,0 +1,137 @@
+"""Files on Spark, and the sentences where that is not possible."""
+
+import gzip
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+import deniable as dn
+from deniable.engines import spark
+from tests.spark.test_count import local, reports_of
+from tests.surveys import SMALL
+
+SURVEY = SMALL["orr-closed"]
+
+
+def test_parquet_in_folders_and_patterns(session: SparkSession, tmp_path: Path) -> None:
+    for kind in ("orr-closed", "subset"):
+        survey, folder = SMALL[kind], tmp_path / kind
+        table = reports_of(survey, 300)
+        (folder / "day 1").mkdir(parents=True)
+        pq.write_table(table.slice(0, 100), folder / "day 1" / "a.parquet")
+        pq.write_table(table.slice(100), folder / "b.parquet", row_group_size=50)
+        (folder / "_SUCCESS").touch()
+        for paths in ([str(folder)], [str(folder / "b.parq*"), "file://" + str(folder / "day 1")]):
+            assert spark.count_files(survey, paths) == local(survey, table)
+
+
+def test_parquet_that_privatize_gave(session: SparkSession, tmp_path: Path) -> None:
+    """Unsigned columns of one, two and four bytes, and bits of a fixed size."""
+    for cells, cohorts in ((8, 3), (300, 70_000), (70_000, 2)):
+        survey = dn.orr(epsilon=1, cells=cells, cohorts=cohorts, seed=bytes(16)) if cells * cohorts < 1 << 26 else None
+        survey = survey or dn.orappor(epsilon=1, cells=9, cohorts=2, seed=bytes(16))
+        table = dn.privatize(survey, ["a", "b", "c"] * 50)
+        file = tmp_path / f"{survey.digest}.parquet"
+        pq.write_table(table.to_arrow(), file)
+        assert spark.count_files(survey, [str(file)]) == (dn.count(survey, table), {})
+
+
+def test_text_with_bad_rows(session: SparkSession, tmp_path: Path) -> None:
+    plain, packed, lines = tmp_path / "a.csv", tmp_path / "b.tsv.gz", tmp_path / "c.jsonl"
+    rows = [
+        "note,response,cohort",
+        "x,2,1",
+        "x,two,1",
+        "x,2.0,1",
+        "x,,0",
+        'x,"",0',
+        "x,1",
+        "x,1,0,0",
+        '"a,b",0,0',
+        "x,3,0",
+    ]
+    plain.write_text("\n".join(rows) + "\n")
+    packed.write_bytes(gzip.compress(b"cohort\tresponse\n0\t2\n1\t-1\n7\t1\n"))
+    lines.write_text(
+        '{"cohort": 1, "response": 2}\n{"cohort": 1, "response": 2.5}\n{"cohort": 1}\nnonsense\n'
+        '{"cohort": null, "response": 0}\n{"cohort": [1], "response": 0}\n{"response": 1, "cohort": 0, "more": {}}\n'
+    )
+    tally, refused = spark.count_files(SURVEY, [str(plain), str(packed), str(lines)])
+    assert tally.counts.tolist() == [[1, 1, 1], [0, 0, 2]]
+    assert refused == {
+        "response not a whole number": 4,
+        "no response": 2,
+        "wrong number of fields": 2,
+        "response out of range": 2,
+        "cohort out of range": 1,
+        "no JSON object": 1,
+        "no cohort": 1,
+        "cohort not a whole number": 1,
+    }
+
+
+def test_bits_as_hexadecimal_text(session: SparkSession, tmp_path: Path) -> None:
+    survey = SMALL["krappor"]
+    (tmp_path / "a.csv").write_text("response\n05\n07\n0g\n0505\nff\n")
+    (tmp_path / "b.jsonl").write_text('{"response": "01"}\n')
+    tally, refused = spark.count_files(survey, [str(tmp_path)])
+    assert tally.counts.tolist() == [[3, 1, 2]]
+    assert refused == {
+        "response not hexadecimal": 1,
+        "response of another length": 1,
+        "response that the mechanism cannot produce": 1,
+    }
+
+
+def test_a_first_line_that_is_no_object_is_a_refused_row(session: SparkSession, tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text('[}\n{"cohort": 1, "response": 2}\n')
+    tally, refused = spark.count_files(SURVEY, [str(file)])
+    assert (tally.n, refused) == (1, {"no JSON object": 1})
+
+
+def test_files_that_spark_cannot_count(session: SparkSession, tmp_path: Path) -> None:
+    def refused(sentence: str, *names: str, error: type[Exception] = dn.EngineError, **options: Any) -> None:
+        with pytest.raises(error) as caught:
+            spark.count_files(SURVEY, [str(tmp_path / name) for name in names], **options)
+        assert sentence in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+    table = reports_of(SURVEY, 100)
+    pq.write_table(table, tmp_path / "whole.parquet")
+    (tmp_path / "half.parquet").write_bytes((tmp_path / "whole.parquet").read_bytes()[:300])
+    (tmp_path / "words.csv").write_text("cohort,answer\n0,1\n")
+    (tmp_path / "good.csv").write_text("cohort,response\n0,1\n")
+    (tmp_path / "other.csv").write_text("response,cohort\n0,1\n")
+    (tmp_path / "empty").mkdir()
+    for name in ("a.arrow", "a.zip", "_hidden.csv", "a.csv.zst"):
+        (tmp_path / name).touch()
+    pq.write_table(dn.privatize(SMALL["krr"], ["a"]).to_arrow(), tmp_path / "foreign.parquet")
+    refused("must be a whole Parquet file, got one that is cut off or damaged", "half.parquet")
+    refused("report table must be for survey", "foreign.parquet", error=dn.WireError)
+    refused("report table must have the columns 'cohort' and 'response'", "words.csv", error=dn.WireError)
+    refused("Spark must read and count every file, and failed: ", "good.csv", "other.csv")
+    refused("must be Parquet, CSV or JSON lines for Spark, got Arrow IPC; count it without Spark", "a.arrow")
+    refused("format must be parquet, csv or jsonl on Spark, got arrow; count Arrow IPC without Spark", format="arrow")
+    refused("format must be one of parquet, csv, jsonl, got 'orc'", "words.csv", format="orc")
+    refused("must end in .parquet, .csv, .tsv or .jsonl, or its format must be named", "a.zip")
+    refused("must be packed with gzip or bzip2 for Spark, got .zst; unpack it first", "a.csv.zst")
+    refused("must not start with a dot or an underscore: Spark would skip it; rename it", "_hidden.csv")
+    refused("must be named once, got it twice; each row counts once", "whole.parquet", "wh*.parquet")
+    refused("must name a file, a folder with files, or a pattern that matches some, got none", "no such file")
+    refused("must name a file, a folder with files, or a pattern that matches some, got none", "empty")
+    refused("at least one file must be named, got none")
+    refused("master must be that of the running session, local-cluster", "whole.parquet", master="local[7]")
+
+
+def test_without_pyspark_the_sentence_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pq.write_table(reports_of(SURVEY, 10), tmp_path / "a.parquet")
+    for name in [name for name in sys.modules if name.split(".")[0] == "pyspark"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(dn.EngineError, match=r"must be installed for Python first: pip install 'deniable\[spark\]'"):
+        spark.count_files(SURVEY, [str(tmp_path / "a.parquet")])

@@ -1,0 +1,81 @@
+"""Answers into reports on executors. Their law is that of `dn.privatize`; here it is the way there and back."""
+
+import datetime
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+import deniable as dn
+from deniable.engines import spark
+
+SECRET = "my secret answer"
+
+
+def test_reports_are_written_and_counted_here_as_there(session: SparkSession, tmp_path: Path) -> None:
+    """At epsilon 40 a lie is one in 10**17, so every answer can be seen in the tally."""
+    survey = dn.orr(symbols=["ash", "birch", "cedar"], epsilon=40, cells=3, cohorts=4, seed=bytes(16))
+    words = "element_at(array('ash', 'birch', 'cedar'), cast(id % 3 + 1 as int)) tree"
+    people = session.range(0, 9000, 1, 3).selectExpr(words, "id")
+    spark.privatize(survey, people, "tree", keep=["id"]).write.parquet(str(tmp_path / "reports"))
+    written = session.read.parquet(str(tmp_path / "reports"))
+    assert written.columns == ["id", "cohort", "response"]
+    rows = written.toArrow()
+    assert len(rows) == 9000
+    for person, cohort, response in zip(*(rows[name].to_pylist() for name in rows.column_names), strict=True):
+        assert survey.encode(cohort, ("ash", "birch", "cedar")[person % 3]) == (response,)
+    tally, refused = spark.count(survey, written)
+    assert refused == {}
+    assert tally == dn.count(survey, rows.select(["cohort", "response"]))
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_every_partition_and_every_evaluation_has_noise_of_its_own(session: SparkSession, again: bool) -> None:
+    """128 bits, each wrong with probability 1/(1+e**(1/2)): two equal reports are one in 2**120 even for one answer.
+
+    The second evaluation is why reports are written out once: it is a second report of every person.
+    """
+    survey = dn.krappor(symbols=128, epsilon=1)
+    people = session.range(0, 400, 1, 4).selectExpr("7 answer")
+    reports = spark.privatize(survey, people, F.col("answer"))
+    found = [bytes(row.response) for row in reports.collect()]
+    if again:
+        found += [bytes(row.response) for row in reports.collect()]
+    assert max(Counter(found).values()) == 1
+    bits = np.unpackbits(np.frombuffer(b"".join(found), np.uint8).reshape(len(found), 16), axis=1, bitorder="little")
+    assert bits.shape == (400 * (1 + again), 128)
+
+
+@pytest.mark.parametrize(
+    ("answers", "sentence"),
+    [
+        (["a", None], "column must not have missing answers, got 1"),
+        (["a", SECRET], "column must hold only symbols that the survey can encode, got 1 rows that it cannot"),
+    ],
+)
+def test_an_answer_that_cannot_be_encoded_fails_the_job_and_is_not_shown(
+    session: SparkSession, answers: list[str | None], sentence: str
+) -> None:
+    survey = dn.krr(symbols=["a", "b"], epsilon=1)
+    people = session.createDataFrame([(answer,) for answer in answers], "answer string").coalesce(1)
+    with pytest.raises(PySparkException) as caught:
+        spark.privatize(survey, people, "answer").collect()
+    assert sentence in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+def test_columns_beside_the_reports_keep_their_types(session: SparkSession) -> None:
+    survey = dn.warner(epsilon=1)
+    day = datetime.date(2026, 11, 15)
+    people = session.createDataFrame([("yes", day, [1.5])], "answer string, `a day` date, more array<double>")
+    row = spark.privatize(survey, people, "answer", keep=["a day", "more"]).first()
+    assert row is not None
+    assert (row["a day"], row["more"], row["cohort"]) == (day, [1.5], 0)
+    with pytest.raises(
+        dn.EngineError, match="keep must not name the columns of a report, got 'cohort'; rename it first"
+    ):
+        spark.privatize(survey, people, "answer", keep=["a day", "cohort"])

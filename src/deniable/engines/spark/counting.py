@@ -19,8 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.columns.batches import BatchCounter, report_columns
+from deniable.engines.spark.scans import Split, batches_of, splits_of
 from deniable.engines.spark.text import converted
 from deniable.engines.spark.windows import NO_TIME, by_window
+from deniable.errors import WireError
 from deniable.survey import Survey
 from deniable.tally import Tally
 
@@ -35,6 +37,8 @@ Found = tuple[Tally, dict[str, int]]
 # What tasks hand on: where to, the window (null without windows), the counts, and the refused rows as JSON.
 _SCHEMA = "part int, window long, counts binary, refused string"
 _FAN = 64
+_TASKS = 10_000
+_UNREAD = "file that Spark must read"
 MALFORMED = {"csv": "wrong number of fields", "tsv": "wrong number of fields", "jsonl": "no JSON object"}
 # Spark sends batches of 10,000 rows; a histogram of 131,072 cells is worth its while from some 100,000 on.
 _ROWS = 1 << 18
@@ -61,7 +65,20 @@ def count_windows(
     names = report_columns(survey, dataframe.columns)
     _check_types(survey, dataframe.select(*names))
     wanted = dataframe.select(*names, *([] if time is None else [dataframe[time].alias("time")]))
+    if time is None and (splits := splits_of(dataframe, names)) is not None:
+        found = _count_splits(survey, dataframe, names, splits)
+        if found is not None:
+            return found
     return _merged(survey, wanted, partial(_counted, survey=survey, window=None if time is None else window))
+
+
+def _count_splits(
+    survey: Survey, dataframe: "DataFrame", names: list[str], splits: list[Split]
+) -> dict[int | None, Found] | None:
+    """The same from files that the workers read, or None if one of them is not as expected."""
+    numbers = dataframe.sparkSession.range(0, len(splits), 1, min(len(splits), _TASKS))
+    found = _merged(survey, numbers, partial(_counted_splits, survey=survey, names=names, splits=splits))
+    return None if any(_UNREAD in refused for _, refused in found.values()) else found
 
 
 def count_text(survey: Survey, dataframe: "DataFrame", *, no_row: str) -> Found:
@@ -120,6 +137,26 @@ def _counted(
     for start, counter in counters.items():
         tally = counter.tally()
         yield _row(part, start, np.concatenate([tally.reports, tally.counts.ravel()]), counter.refused)
+
+
+def _counted_splits(
+    numbers: "Iterable[pa.RecordBatch]", *, survey: Survey, names: list[str], splits: list[Split]
+) -> "Iterator[pa.RecordBatch]":
+    """The counts of some parts of files, by their numbers."""
+    import pyarrow as pa
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    part = 0 if context is None else context.partitionId() % _FAN
+    counter = BatchCounter(survey)
+    try:
+        for number in (number for batch in numbers for number in batch["id"].to_pylist()):
+            for batch in batches_of(splits[number], names):
+                counter.add(batch)
+    except (pa.ArrowException, OSError, LookupError, WireError):
+        counter.refuse(_UNREAD, 1)
+    tally = counter.tally()
+    yield _row(part, None, np.concatenate([tally.reports, tally.counts.ravel()]), counter.refused)
 
 
 def _added(batches: "Iterable[pa.RecordBatch]", *, survey: Survey) -> "Iterator[pa.RecordBatch]":

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 import deniable as dn
 from deniable.engines import spark
+from deniable.engines.spark import scans
 from deniable.engines.spark.counting import _packed, _unpacked
 from tests.surveys import SMALL
 
@@ -101,6 +103,47 @@ def test_integers_of_every_width_and_one_cohort_without_a_column(session: SparkS
         tally, refused = spark.count(survey, rows)
         assert tally.counts.tolist() == [[20] * 4]
         assert refused == {"response out of range": 20}
+
+
+def test_parquet_that_workers_read_themselves(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same count whether Arrow or Spark reads a file; which of them does is seen in the plan."""
+    survey = SMALL["orr-closed"]
+    table = reports_of(survey, 3000).append_column("note", pa.array(["x"] * 3000))
+    pq.write_table(table, tmp_path / "a b.parquet", row_group_size=100)
+    pq.write_table(table.select(["response", "cohort"]).slice(0, 10), tmp_path / "b.parquet")
+    everything = pa.concat_tables(
+        [table.select(["cohort", "response"]), table.select(["cohort", "response"]).slice(0, 10)]
+    )
+    frame = session.read.schema("cohort int, response int, note string").parquet(str(tmp_path))
+    names = ["cohort", "response"]
+    monkeypatch.setattr(scans, "_PART", 2000)
+    splits = scans.splits_of(frame, names)
+    assert splits is not None
+    assert len(splits) > 3
+    assert spark.count(survey, frame) == local(survey, everything)
+    assert scans.splits_of(frame.select("note", "response", "cohort").drop("note"), names) is not None
+    for other in (
+        frame.where("note = 'x'"),
+        frame.selectExpr("response as cohort", "cohort as response"),
+        frame.limit(7),
+        frame.union(frame),
+        frame.distinct(),
+        frame.sample(0.5, 1),
+        session.read.json(session.sparkContext.emptyRDD(), "cohort int, response int"),
+    ):
+        assert scans.splits_of(other, names) is None
+    assert spark.count(survey, frame.where("note = 'x'")) == local(survey, table)
+    cached = frame.select(*names).cache()
+    assert scans.splits_of(cached, names) is None
+    cached.unpersist()
+    # A file that lacks a column is left to Spark, which knows what its reader wants then.
+    pq.write_table(table.select(["response"]), tmp_path / "c.parquet")
+    frame = session.read.schema("cohort int, response int").parquet(str(tmp_path))
+    assert scans.splits_of(frame, names) is not None
+    _, refused = spark.count(survey, frame)
+    assert refused["no cohort"] == 3000 + local(survey, everything)[1]["no cohort"]
 
 
 def once(marker: str) -> bool:

@@ -10,6 +10,7 @@ partition once, as one attempt saw it. Counts never go through accumulators: tho
 added to again whenever a task is repeated.
 """
 
+import io
 import json
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -20,7 +21,6 @@ import numpy.typing as npt
 
 from deniable.columns.batches import BatchCounter, report_columns
 from deniable.engines.spark.scans import Split, batches_of, splits_of
-from deniable.engines.spark.text import converted
 from deniable.engines.spark.windows import NO_TIME, by_window
 from deniable.errors import WireError
 from deniable.survey import Survey
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-__all__ = ["MALFORMED", "count", "count_text", "count_windows"]
+__all__ = ["count", "count_text", "count_windows"]
 
 Found = tuple[Tally, dict[str, int]]
 
@@ -39,7 +39,6 @@ _SCHEMA = "part int, window long, counts binary, refused string"
 _FAN = 64
 _TASKS = 10_000
 _UNREAD = "file that Spark must read"
-MALFORMED = {"csv": "wrong number of fields", "tsv": "wrong number of fields", "jsonl": "no JSON object"}
 # Spark sends batches of 10,000 rows; a histogram of 131,072 cells is worth its while from some 100,000 on.
 _ROWS = 1 << 18
 _BYTES = 1 << 25
@@ -81,9 +80,9 @@ def _count_splits(
     return None if any(_UNREAD in refused for _, refused in found.values()) else found
 
 
-def count_text(survey: Survey, dataframe: "DataFrame", *, no_row: str) -> Found:
-    """The same where every column is text, and `_broken` holds the lines that are no rows, which `no_row` names."""
-    work = partial(_counted, survey=survey, window=None, no_row=no_row)
+def count_text(survey: Survey, dataframe: "DataFrame", names: list[str]) -> Found:
+    """The same where the columns that are named are text beside `_broken`, or lines of JSON that name them."""
+    work = partial(_counted, survey=survey, window=None, text=names)
     return _merged(survey, dataframe, work).get(None, (Tally(survey), {}))
 
 
@@ -119,7 +118,7 @@ def _blocks(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.Table]":
 
 
 def _counted(
-    batches: "Iterable[pa.RecordBatch]", *, survey: Survey, window: str | None, no_row: str | None = None
+    batches: "Iterable[pa.RecordBatch]", *, survey: Survey, window: str | None, text: list[str] | None = None
 ) -> "Iterator[pa.RecordBatch]":
     """The counts of one partition, by window."""
     from pyspark import TaskContext
@@ -133,10 +132,29 @@ def _counted(
             if window is not None and start is None:
                 counter.refuse(NO_TIME, len(piece))
             else:
-                counter.add(piece if no_row is None else converted(survey, piece, no_row, counter.refuse))
+                for batch in [piece] if text is None else _typed(survey, piece, text, counter.refused):
+                    counter.add(batch)
     for start, counter in counters.items():
         tally = counter.tally()
         yield _row(part, start, np.concatenate([tally.reports, tally.counts.ravel()]), counter.refused)
+
+
+def _typed(survey: Survey, table: "pa.Table", names: list[str], refused: dict[str, int]) -> "Iterator[pa.RecordBatch]":
+    """Rows of text as reports, by the code of the local engine."""
+    from deniable.engines.files import Source
+    from deniable.engines.text import FIELDS, JsonReader, converted
+
+    bits = not survey.mechanism.one_column
+    wanted = {name: "bytes" if bits and name == "response" else "number" for name in names}
+    if "_broken" not in table.schema.names:
+        lines = "\n".join(value for value in table["value"].to_pylist() if value).encode()
+        yield from JsonReader(Source("-", "jsonl", None, 0), io.BytesIO(lines)).batches(wanted, _ROWS, refused)
+        return
+    whole = table["_broken"].is_null()
+    if broken := len(table) - whole.combine_chunks().true_count:
+        refused[FIELDS] = refused.get(FIELDS, 0) + broken
+    for batch in table.filter(whole).select(names).to_batches():
+        yield converted(batch, wanted, refused)
 
 
 def _counted_splits(

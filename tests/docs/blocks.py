@@ -33,9 +33,9 @@ def blocks(page: Path) -> list[Block]:
     return made
 
 
-def run(page: Path) -> int:
+def run(page: Path, **given: object) -> int:
     """Run the Python blocks of a page in one namespace, in the current folder; how many there were."""
-    names: dict[str, object] = {"__name__": "page"}
+    names: dict[str, object] = {"__name__": "page", **given}
     count = 0
     for block in blocks(page):
         if block.language != "python":

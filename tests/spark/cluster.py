@@ -59,7 +59,7 @@ def spark_session(master: str = "local-cluster[2,1,1024]", *, tuned: bool = True
         "spark.executor.memory": "1024m",
         "spark.task.maxFailures": "3",
         "spark.sql.session.timeZone": "Asia/Kathmandu",  # windows are in UTC, whatever a session shows
-        "spark.sql.shuffle.partitions": "8",
+        "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": tempfile.gettempdir(),
     }
     with environment() as names:

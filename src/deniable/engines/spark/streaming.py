@@ -99,7 +99,7 @@ def _add(folder: Path, number: int, found: Found) -> None:
     batches = _batches(folder)
     if batches and batches[-1] > number:
         raise EngineError(
-            f"{folder} must not be ahead of its checkpoint, got batch {batches[-1]} there and batch {number} now; "
+            f"{folder} must not be ahead of its checkpoint, got batch {batches[-1]} there and batch {number}; "
             "the checkpoint is an old copy: count again with a new folder and a new checkpoint"
         )
     before = [batch for batch in batches if batch < number]

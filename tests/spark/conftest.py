@@ -27,8 +27,8 @@ def _sockets_are_collected_here() -> Iterator[None]:
     gc.collect()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def session() -> "Iterator[SparkSession]":
-    """A Spark of our own. Without Java these tests fail: skipping would hide the whole engine."""
+    """A Spark of our own, for this folder only. Without Java these tests fail: skipping would hide the whole engine."""
     with spark_session() as made:
         yield made

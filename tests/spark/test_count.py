@@ -1,6 +1,7 @@
 """The same count on partitions, whatever they hold and whatever happens to the tasks."""
 
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -51,6 +52,16 @@ def test_the_same_as_the_local_count(session: SparkSession, kind: str) -> None:
     assert (tally, refused) == local(survey, table)
     assert tally.n + sum(refused.values()) == 2000
     assert len(refused) >= 4
+
+
+@pytest.mark.parametrize("kind", ["orr-open", "subset"])
+def test_the_query_for_spark_gives_the_same(session: SparkSession, kind: str) -> None:
+    survey = SMALL[kind]
+    table = reports_of(survey, 500)
+    session.createDataFrame(table).createOrReplaceTempView("reports")
+    refused: dict[str, int] = {}
+    tally = dn.count(survey, session.sql(survey.sql(dialect="spark")).toArrow(), refused=refused)
+    assert (tally, refused) == local(survey, table)
 
 
 def test_skewed_and_empty_partitions(session: SparkSession) -> None:
@@ -131,6 +142,14 @@ def test_parquet_that_workers_read_themselves(
     ):
         assert scans.splits_of(other, names) is None
     assert spark.count(survey, frame.where("note = 'x'")) == local(survey, table)
+    twice = session.read.parquet(*[str(tmp_path / "b.parquet")] * 2)
+    assert spark.count(survey, twice)[0].n == 2 * local(survey, everything.slice(3000))[0].n
+    days = tmp_path / "days"
+    frame.selectExpr("cohort", "response", "response as day").write.partitionBy("day").parquet(str(days))
+    assert scans.splits_of(session.read.parquet(str(days)), names) is not None
+    assert spark.count(survey, session.read.parquet(str(days))) == local(survey, everything)
+    assert scans.splits_of(session.read.parquet(str(days)).select("cohort", "day"), ["cohort", "day"]) is None
+    shutil.rmtree(days)
     cached = frame.select(*names).cache()
     assert scans.splits_of(cached, names) is None
     cached.unpersist()

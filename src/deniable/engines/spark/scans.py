@@ -20,7 +20,7 @@ __all__ = ["Split", "batches_of", "splits_of"]
 # A file, and which of so many parts of its row groups.
 Split = tuple[str, int, int]
 
-_LOGICAL = "org.apache.spark.sql.catalyst.plans.logical.Project"
+_PROJECT = "org.apache.spark.sql.catalyst.plans.logical.Project"
 _RELATION = "org.apache.spark.sql.execution.datasources.LogicalRelation"
 _ATTRIBUTE = "org.apache.spark.sql.catalyst.expressions.AttributeReference"
 _FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
@@ -32,37 +32,43 @@ _ROWS = 1 << 18
 
 def splits_of(dataframe: "DataFrame", names: list[str]) -> list[Split] | None:
     """The parts of the files that the DataFrame is, or None if it is anything else."""
+    from py4j.protocol import Py4JError
+
     jdf = getattr(dataframe, "_jdf", None)
-    if jdf is None or not _is_plain(jdf.queryExecution().optimizedPlan(), names):  # there is no plan to see on Connect
+    if jdf is None:  # on Connect there is no plan to see
         return None
-    files = [unquote(uri) for uri in dataframe.inputFiles()]
-    if not files or not all(file.startswith("file:/") for file in files):
+    try:
+        relation = _files_of(jdf.queryExecution().optimizedPlan(), names)
+        files = [] if relation is None else [unquote(uri) for uri in relation.inputFiles()]
+    except Py4JError:  # a Spark whose plans look different
         return None
-    paths = ["/" + file.removeprefix("file:").lstrip("/") for file in files]
     found: list[Split] = []
-    for path in paths:
-        try:
-            parts = -(-os.path.getsize(path) // _PART) or 1
-        except OSError:
+    for file in files:  # one that was named twice is read twice, as Spark does
+        path = "/" + file.removeprefix("file:").lstrip("/")
+        if not file.startswith("file:/") or not os.path.isfile(path):
             return None
+        parts = -(-os.path.getsize(path) // _PART) or 1
         found += [(path, part, parts) for part in range(parts)]
-    return found
+    return found or None
 
 
-def _is_plain(plan: Any, names: list[str]) -> bool:
-    """Whether a plan is a relation of Parquet files, or some of its columns as they are."""
-    while _class(plan) == _LOGICAL:
+def _files_of(plan: Any, names: list[str]) -> Any:
+    """The relation of a plan that is one of Parquet files, or some of its columns as they are; or None."""
+    while _class(plan) == _PROJECT:
         columns = plan.projectList()
         if any(_class(columns.apply(place)) != _ATTRIBUTE for place in range(columns.size())):
-            return False
+            return None
         plan = plan.child()
     if _class(plan) != _RELATION or plan.isStreaming() or _class(plan.relation()) != _FILES:
-        return False
+        return None
     relation = plan.relation()
     # Exactly these: what extends them may leave rows out, or keep some of them elsewhere.
     if _class(relation.fileFormat()) != _FORMAT or _class(relation.location()) != _LISTING:
-        return False
-    return not set(names) & {str(name).lower() for name in relation.partitionSchema().fieldNames()}
+        return None
+    folders = {str(name).lower() for name in relation.partitionSchema().fieldNames()}
+    if set(names) & folders or (folders and relation.location().rootPaths().size() > 1):
+        return None
+    return relation
 
 
 def _class(thing: Any) -> str:

@@ -176,7 +176,7 @@ class Server:
     def log(self) -> str:
         return self._log.read_text()
 
-    def connect(self, *, timeout: float = 10.0) -> http.client.HTTPConnection:
+    def connect(self, *, timeout: float = 60.0) -> http.client.HTTPConnection:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def ask(

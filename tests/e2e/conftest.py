@@ -16,6 +16,7 @@ MISSING = (
 )
 PHONE: ViewportSize = {"width": 390, "height": 844}
 DESK: ViewportSize = {"width": 1200, "height": 900}
+PATIENCE = 60_000  # milliseconds: what is waited for comes at once on a quiet machine, and a busy one is no failure
 
 Open = Callable[..., Page]
 
@@ -89,7 +90,7 @@ def fresh(browser: Browser, watch: Watch) -> Iterator[Open]:
 
     def make(viewport: ViewportSize | None = None, **options: Any) -> Page:
         context = browser.new_context(viewport=viewport or DESK, reduced_motion="reduce", **options)
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         return watch.over(context.new_page())
 

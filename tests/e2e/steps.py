@@ -9,6 +9,7 @@ from playwright.sync_api import Page
 
 import deniable as dn
 from tests.collector import ADMIN, Server
+from tests.e2e.conftest import PATIENCE
 
 QUESTION = "Have you ever lied to get a day off?"
 SYMBOLS = ["never", "once", "often"]
@@ -28,6 +29,10 @@ def answer_link(server: Server, survey: dn.Survey) -> str:
 
 def choose_and_roll(page: Page, answer: str) -> None:
     page.get_by_label(answer, exact=True).check()
+    roll(page)
+
+
+def roll(page: Page) -> None:
     page.get_by_role("button", name="Roll the die").click()
     page.get_by_role("button", name="Send this").wait_for()
 
@@ -65,7 +70,7 @@ def ask_for(page: Page, server: Server, question: str, answers: list[str], **fie
     return fields_of.nth(0).input_value(), fields_of.nth(1).input_value()
 
 
-def until(page: Page, code: str, arg: Any = None, *, seconds: float = 20.0) -> None:
+def until(page: Page, code: str, arg: Any = None, *, seconds: float = PATIENCE / 1000) -> None:
     """Wait for an expression to hold. (Playwright's own way evaluates strings in the page; its policy forbids that.)"""
     end = time.monotonic() + seconds
     while not page.evaluate(code, arg):

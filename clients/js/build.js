@@ -27,7 +27,7 @@ export async function bundle() {
     ecma: 2020,
     compress: { passes: 4, unsafe_arrows: true, pure_getters: true, keep_fargs: false, hoist_funs: true, unsafe_methods: true },
     // Names that stand in no file and no answer of a collector.
-    mangle: { properties: { builtins: true, regex: /^(thresholds|randomize|refresh|block|bits|occupy|stated|find)$/ } },
+    mangle: { properties: { builtins: true, regex: /^(thresholds|randomize|refresh|block|bits|stated|find)$/ } },
   });
   return `${code}\n`;
 }

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import subprocess
 from fractions import Fraction
 from pathlib import Path
@@ -13,6 +14,7 @@ import qrcode
 
 import deniable as dn
 from deniable.cli.words import at_most, belief_after, chance
+from deniable.mechanisms import BitFlip, Subset
 
 SCRIPT = Path(__file__).parents[1] / "e2e" / "pages.mjs"
 SYMBOLS = [f"answer {i}" for i in range(12)]
@@ -27,6 +29,14 @@ SURVEYS = {
     "orr": dn.orr(epsilon=2, cells=8, cohorts=64, seed=bytes(16)),
     "orr closed": dn.orr(symbols=SYMBOLS, epsilon=3, cells=6, cohorts=16, seed=bytes(16)),
     "orappor": dn.orappor(epsilon=2, cells=32, cohorts=8, hashes=2, seed=bytes(16)),
+    "warner twice": dn.warner(epsilon=2, epsilon_report=1),
+    "krr twice": dn.krr(symbols=SYMBOLS, epsilon=3, epsilon_report="0.5"),
+    "krappor twice": dn.krappor(symbols=SYMBOLS, epsilon=2, epsilon_report=1),
+    "oue twice": dn.oue(symbols=SYMBOLS, epsilon=2, epsilon_report=1),
+    "subset twice": dn.subset(symbols=SYMBOLS, epsilon=2, epsilon_report="0.5"),
+    "hadamard twice": dn.hadamard(symbols=SYMBOLS, epsilon=2, epsilon_report=1),
+    "orr twice": dn.orr(epsilon=3, epsilon_report=2, cells=8, cohorts=64, seed=bytes(16)),
+    "orappor twice": dn.orappor(epsilon=4, epsilon_report=2, cells=32, cohorts=8, hashes=2, seed=bytes(16)),
 }
 
 
@@ -46,18 +56,103 @@ def test_the_pages_read_a_survey_as_python_does(name: str) -> None:
     assert n["hit"] == pytest.approx(float(mechanism.hit), rel=1e-12)
     assert n["miss"] == pytest.approx(float(mechanism.miss), rel=1e-9)
     assert n["odds"] == pytest.approx(float(mechanism.odds), rel=1e-9)
-    said, after, happens = ask(
+    lifetime = mechanism.permanent.odds
+    assert n["lifetime"] == pytest.approx(float(lifetime), rel=1e-9)
+    assert n["twice"] == (lifetime != mechanism.odds)
+    said, beliefs, happens, promise, spent = ask(
         ("words.js", "atMost", [float(mechanism.odds)]),
-        ("words.js", "chance", [float(belief_after(Fraction(1, 10), mechanism.odds)), True]),
+        ("words.js", "beliefs", [n]),
         ("words.js", "whatHappens", [n]),
+        ("words.js", "guarantee", [n]),
+        ("words.js", "epsilons", [n]),
     )
     assert said == at_most(mechanism.odds)
-    assert after == chance(belief_after(Fraction(1, 10), mechanism.odds), up=True)
-    if n["mine"] > 1:
-        assert n["mine"] == survey.hashes
-        assert chance(survey.hashes * mechanism.hit) in happens
-    else:
-        assert chance(mechanism.hit) in happens or chance(mechanism.miss) in happens
+    for share, (_, one, ever) in zip((Fraction(1, 100), Fraction(1, 10), Fraction(1, 2)), beliefs, strict=True):
+        assert one == chance(belief_after(share, mechanism.odds), up=True)
+        assert ever == chance(belief_after(share, lifetime), up=True)
+    assert f"at most {at_most(mechanism.odds)} times" in promise
+    assert (f"at most {at_most(lifetime)} times" in promise.split(";")[-1]) == (n["twice"] or ";" not in promise)
+    assert f"{survey.epsilon_report:.2f}" in spent
+    assert f"{survey.epsilon_spent:.2f}" in spent
+    assert set(re.findall(r"[\d.]+ %", happens)) == set(shares_told(survey))
+
+
+def shares_told(survey: dn.Survey) -> list[str]:
+    """The probabilities that a page states before anything is chosen, by the survey's exact channel."""
+    hit, miss = survey.mechanism.hit, survey.mechanism.miss
+    channel = survey.mechanism.permanent
+    if isinstance(channel, BitFlip):
+        turned = not channel.optimized and channel is survey.mechanism  # one sentence for both kinds of marks
+        return [chance(miss)] if turned else [chance(hit), chance(miss)]
+    if isinstance(channel, Subset):
+        return [chance(hit), chance(miss)]
+    return [chance((survey.hashes if survey.encoding.shared is not None else 1) * hit)]
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_the_picture_of_the_dice_is_the_channel(name: str) -> None:
+    """Every share that is drawn or told is the survey's own, and what came is drawn where it belongs."""
+    survey = SURVEYS[name]
+    hit, miss, k = survey.mechanism.hit, survey.mechanism.miss, survey.cells
+    (n,) = ask(("words.js", "numbers", [json.loads(survey.to_json())]))
+    truth = sorted(survey.encode(3 % survey.cohorts, "answer 5" if survey.alphabet.symbols != ("no", "yes") else "yes"))
+    channel = survey.mechanism.permanent
+    reports = [[cell] for cell in range(k)]
+    if isinstance(channel, Subset):
+        reports = [sorted((start + step) % k for step in range(channel.size)) for start in range(k)]
+    elif isinstance(channel, BitFlip):
+        reports = [[], truth, [cell for cell in range(k) if cell not in truth], list(range(k)), [0, k - 1]]
+    for cells, drawn in zip(
+        reports, ask(*[("dice.js", "rolled", [n, truth, cells]) for cells in reports]), strict=True
+    ):
+        told = set(truth) & set(cells)
+        if isinstance(channel, BitFlip):
+            assert drawn["legend"] == [f"your yes stays: {chance(hit)}", f"a no turns into a yes: {chance(miss)}"]
+            squares = [{"mine": cell in truth, "sent": cell in cells} for cell in range(k)]
+            assert (drawn["squares"], drawn["hidden"]) == (squares, 0)
+            assert f"of {k - len(truth)} no marks {len(cells) - len(told)} turned into a yes" in drawn["said"]
+            continue
+        mine = hit if isinstance(channel, Subset) else len(truth) * hit
+        parts = drawn["parts"]
+        assert sum(part["share"] for part in parts if part["mine"]) == pytest.approx(float(mine), rel=1e-9)
+        assert sum(part["share"] for part in parts) == pytest.approx(1, rel=1e-12)
+        assert parts[drawn["place"]]["mine"] == bool(told)
+        assert [text.split(": ")[1] for text in drawn["legend"]] == [chance(mine), chance(1 - mine)]
+        if not isinstance(channel, Subset):
+            assert len(parts) == k, "one for each outcome, as these are few"
+            assert [part["share"] for part in parts] == pytest.approx(
+                [float(hit if part["mine"] else miss) for part in parts], rel=1e-9
+            )
+
+
+def test_long_lists_are_drawn_in_part_and_say_so() -> None:
+    survey = dn.oue(symbols=1000, epsilon=1)
+    (n,) = ask(("words.js", "numbers", [json.loads(survey.to_json())]))
+    marks, strip = ask(
+        ("dice.js", "rolled", [n, [900], [900, 901]]),
+        ("dice.js", "rolled", [n | {"shape": "one", "mine": 1, "hit": 0.1}, [900], [901]]),
+    )
+    assert (len(marks["squares"]), marks["hidden"]) == (240, 760)
+    assert marks["squares"].count({"mine": True, "sent": True}) == 1, "the answer's own mark is always there"
+    assert "Your yes stayed; of 999 no marks 1 turned into a yes." in marks["said"]
+    assert [part["mine"] for part in strip["parts"]] == [True] + 24 * [False]
+    assert strip["place"] == 1 + 900 * 24 // 999
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("krr", "Nobody, including us, can tell whether that is your answer."),
+        ("orr", "Nobody, including us, can tell whether that is the box of your answer."),
+        ("krappor", "Nobody, including us, can tell which of these marks were turned."),
+        ("subset", "Nobody, including us, can tell whether your answer is on this list."),
+        ("hadamard", "Nobody, including us, can tell whether that is a number of your answer."),
+        ("orr closed", "Nobody, including us, can be sure whether that is the box of your answer."),  # epsilon 3
+    ],
+)
+def test_what_nobody_can_know(name: str, words: str) -> None:
+    (n,) = ask(("words.js", "numbers", [json.loads(SURVEYS[name].to_json())]))
+    assert ask(("words.js", "unknowable", [n])) == [words]
 
 
 def test_numbers_in_words() -> None:

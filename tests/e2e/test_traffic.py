@@ -11,6 +11,7 @@ Together: beyond the channel's output nothing in the traffic depends on the answ
 """
 
 import json
+import re
 from typing import Any, NamedTuple
 
 import pytest
@@ -18,9 +19,11 @@ from playwright.sync_api import Browser, Route
 
 import deniable as dn
 from tests.collector import Server
+from tests.e2e.conftest import PATIENCE
 from tests.e2e.steps import SYMBOLS, answer_link, choose_and_roll, survey_of, thanked
 
 SEEDS = range(5)
+DAY = re.compile(r"day=\d+$")  # that of the roll, which may be midnight
 SURVEY: dn.Survey = survey_of("What was sent?", epsilon=0.5)
 
 # A small generator in place of the platform's: every page gets the same words from the same seed.
@@ -60,6 +63,7 @@ def run(browser: Browser, server: Server, seed: int, answer: str, mutant: tuple[
     """Answer once, in a browser that was never here."""
     context = browser.new_context(reduced_motion="reduce")
     try:
+        context.set_default_timeout(PATIENCE)
         context.add_init_script(SEEDED % (seed * 7919))
         page = context.new_page()
         sent: list[Any] = []
@@ -70,13 +74,18 @@ def run(browser: Browser, server: Server, seed: int, answer: str, mutant: tuple[
         choose_and_roll(page, answer)
         page.get_by_role("button", name="Send this").click()
         thanked(page)
-        page.wait_for_timeout(50)
+        page.evaluate("() => new Promise((idle) => requestIdleCallback(idle))")  # nothing is left to be done
         cookies = context.cookies()
         traffic = [
-            (one.method, one.url, sorted(one.all_headers().items()), (one.post_data_buffer or b"").hex())
+            (
+                one.method,
+                DAY.sub("day", one.url),
+                sorted(one.all_headers().items()),
+                (one.post_data_buffer or b"").hex(),
+            )
             for one in sent
         ]
-        (upload,) = [one for one in sent if one.url.endswith("/reports")]
+        (upload,) = [one for one in sent if "/reports" in one.url]
         return Run([traffic, cookies], (upload.post_data_buffer or b"")[-1:])
     finally:
         context.close()
@@ -93,6 +102,7 @@ def expected(browser: Browser, server: Server, seed: int) -> dict[str, bytes]:
     """What the client alone gives on the words of a seed, for every answer."""
     context = browser.new_context()
     try:
+        context.set_default_timeout(PATIENCE)
         context.add_init_script(SEEDED % (seed * 7919))
         page = context.new_page()
         page.goto(answer_link(server, SURVEY))

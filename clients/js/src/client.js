@@ -30,7 +30,7 @@ const totals = (state) =>
 
 export class Client {
   constructor(source, options = {}) {
-    const survey = source.encoding?.occupy ? source : readSurvey(source);
+    const survey = source.encoding?.of ? source : readSurvey(source);
     const { storage = memory(), memoize = true, entropy = osEntropy, cap = Infinity, hardCap = Infinity } = options;
     const { url, token, batch = 100, attempts = 5, pause = 1e3, fetch: request = fetch } = options;
     const { digest, encoding, mechanism, symbols } = survey;
@@ -65,7 +65,7 @@ export class Client {
       );
       let occupied;
       try {
-        occupied = encoding.occupy(cohort, value);
+        occupied = encoding.of(cohort, value);
       } catch {
         // Whatever it was, and a value's own methods may throw anything, nothing of it is shown.
       }

@@ -1,7 +1,7 @@
 /**
  * Pure maps from (cohort, symbol) to sorted, distinct cells. Each maker takes the encoding's fields and the alphabet
  * (`size` is 0 for an open one) and gives the `cells` and `cohorts` there are (no cells where the two do not fit), how
- * many cells an answer fills at most (`hashes`), `occupy`, and what else a survey must say of it (`stated`): `x | 0` is not x
+ * many cells an answer fills at most (`hashes`), `of`, and what else a survey must say of it (`stated`): `x | 0` is not x
  * for what is not an integer.
  */
 
@@ -10,7 +10,7 @@ import { ceil, hex, min, unhex, upTo, utf8 } from "./bytes.js";
 import { fingerprint, permute, scaled, stream } from "./hashing.js";
 
 /** Each symbol is its own cell. */
-export const direct = (fields, size, find) => ({ cells: size, hashes: 1, occupy: (cohort, value) => [find(value)] });
+export const direct = (fields, size, find) => ({ cells: size, hashes: 1, of: (cohort, value) => [find(value)] });
 
 /** Hash functions over an open alphabet, or permutations of a closed one: `hashes` of them for each cohort. */
 export function seeded({ kind, cells, cohorts, hashes, seed }, size, find) {
@@ -23,7 +23,7 @@ export function seeded({ kind, cells, cohorts, hashes, seed }, size, find) {
     cells: (kind == "hashed") == !size && key.length > 7 && key.length < 65 ? cells | 0 : 0,
     ...stated,
     stated,
-    occupy(cohort, value) {
+    of(cohort, value) {
       const place = size ? find(value) : fingerprint(key, symbolBytes(value));
       const found = new Set();
       for (let i = cohort * hashes; i < (cohort + 1) * hashes; i++)
@@ -46,7 +46,7 @@ const design = (cells, hashes, find, stated, fills) => ({
   hashes,
   block: 1,
   stated,
-  occupy(cohort, value) {
+  of(cohort, value) {
     const place = find(value);
     return upTo(cells).filter((cell) => fills(place, cell));
   },

@@ -77,7 +77,7 @@ export const lineOf = (cohort, reports = 1) => (survey, entropy) => {
   return {
     report(value) {
       // The cells are a pure map, so they are looked up once.
-      if (!cells.has(value)) cells.set(value, encoding.occupy(cohort, value));
+      if (!cells.has(value)) cells.set(value, encoding.of(cohort, value));
       const permanent = mechanism.randomize(cells.get(value), entropy);
       const sent = Array.from({ length: reports }, () =>
         reportOf(survey, cohort, mechanism.refresh ? mechanism.refresh(permanent, entropy) : permanent).pack(),
@@ -134,7 +134,7 @@ function bits(cells, named, occupied, flip, clear, span) {
 export function published(survey, value, cohort, reports = 1) {
   const { encoding, mechanism, digest } = survey;
   const { cells, cohorts } = encoding;
-  const occupied = encoding.occupy(cohort, value);
+  const occupied = encoding.of(cohort, value);
   const bytes = (number, size) => Array.from({ length: size }, (_, i) => Math.floor(number / 256 ** i) % 256);
   const size = (count) => [0, 1, 2, 3].find((n) => count <= 256 ** n);
   const responses = responsesOf(survey);

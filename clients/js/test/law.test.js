@@ -100,7 +100,7 @@ for (const title of ["warner", "krr", "krr, counted", "orr, open", "orr, closed"
     const survey = surveys[title];
     const { keep, other } = survey.mechanism.thresholds;
     const value = { warner: "yes", krr: "apple", "orr, open": "a", hadamard: "c", projective: "b" }[title] ?? 5;
-    const truth = survey.encoding.occupy(0, value);
+    const truth = survey.encoding.of(0, value);
     const others = upTo(survey.encoding.cells).filter((cell) => !truth.includes(cell));
     let word = 0n;
     for (const [cells, weight] of [[truth, keep], [others, other]])
@@ -123,7 +123,7 @@ for (const title of ["krappor", "oue", "orappor, open"])
     const survey = surveys[title];
     const { flip, clear = flip } = survey.mechanism.thresholds;
     const { cells } = survey.encoding;
-    const truth = survey.encoding.occupy(0, "a");
+    const truth = survey.encoding.of(0, "a");
     const bit = (payload, cell) => (payload[cell >> 3] >> (cell & 7)) & 1;
     for (let cell = 0; cell < cells; cell++) {
       const threshold = truth.includes(cell) ? clear : flip;

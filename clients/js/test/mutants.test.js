@@ -35,8 +35,8 @@ const ROWS = smallHadamard(5, 2, "2", 10);
 const OPEN = smallHashed(4, 3, 1, "1", 8);
 
 const wrongCohort = (survey, entropy) => {
-  const { occupy, cohorts } = survey.encoding;
-  return realClient({ ...survey, encoding: { ...survey.encoding, occupy: (c, v) => occupy((c + 1) % cohorts, v) } }, entropy);
+  const { of, cohorts } = survey.encoding;
+  return realClient({ ...survey, encoding: { ...survey.encoding, of: (c, v) => of((c + 1) % cohorts, v) } }, entropy);
 };
 
 const shortPayload = (survey, entropy) => {

@@ -27,16 +27,16 @@ test("fingerprints", () => {
 
 test("hashed cells", () => {
   for (const { occupied, symbol, ...fields } of rows("hashed_cells")) {
-    const { occupy } = seeded({ kind: "hashed", ...fields }, 0);
-    occupied.forEach((cells, cohort) => assert.deepEqual(occupy(cohort, symbolOf(symbol)), cells));
+    const { of } = seeded({ kind: "hashed", ...fields }, 0);
+    occupied.forEach((cells, cohort) => assert.deepEqual(of(cohort, symbolOf(symbol)), cells));
   }
 });
 
 test("permuted cells", () => {
   for (const { occupied, symbols, ...fields } of rows("permuted_cells")) {
     const { find } = closed({ symbols: [...Array(symbols).keys()] });
-    const { occupy } = seeded({ kind: "permuted", ...fields }, symbols, find);
-    occupied.forEach((answers, cohort) => answers.forEach((cells, x) => assert.deepEqual(occupy(cohort, x), cells)));
+    const { of } = seeded({ kind: "permuted", ...fields }, symbols, find);
+    occupied.forEach((answers, cohort) => answers.forEach((cells, x) => assert.deepEqual(of(cohort, x), cells)));
   }
 });
 

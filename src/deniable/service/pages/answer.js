@@ -6,23 +6,29 @@
 
 import { $, ask, digestHere, el, fill, Problem, sentence, short, symbolText } from "./common.js";
 import { Client } from "./deniable.min.js";
-import { atMost, beliefs, chance, deniability, guarantee, numbers, whatHappens } from "./words.js";
+import { marksSent, picture, rolled } from "./dice.js";
+import { atMost, beliefs, deniability, epsilons, guarantee, numbers, unknowable, whatHappens } from "./words.js";
 
 const STATE = "deniable-client/1"; // where the client keeps its outbox
-const MOST_DRAWN = 24;
 const LONGEST_PAUSE = 30_000;
 
 const digest = digestHere();
 const PAGE = `deniable-page/1/${digest}`; // what was rolled, and whether it is to be sent
 
-let survey, n, client;
+let survey, rules, n, client;
 
 const read = () => JSON.parse(localStorage.getItem(PAGE) ?? "null");
 const keep = (fields) => localStorage.setItem(PAGE, JSON.stringify({ ...read(), ...fields }));
 const say = (text, kind = "") => fill($("status"), text && el("p", { class: `note ${kind}` }, text));
 
-/** The record in the client's outbox: 16 bytes of a random id, then the packed report, in hexadecimal. */
-const outbox = () => JSON.parse(localStorage.getItem(STATE).slice(64)).surveys[digest].outbox.at(-1);
+/**
+ * What the client's outbox holds for this survey, if anything: 16 bytes of a random id, then the packed report, in hexadecimal;
+ * and the day of the roll, which the upload states.
+ */
+function outbox() {
+  const [found] = Object.entries(JSON.parse(localStorage.getItem(STATE).slice(64))[digest].outbox);
+  return found && { record: found[0], day: found[1], sending: false };
+}
 
 /** The symbol that a choice stands for, as the client takes it. */
 const valueOf = (symbol) =>
@@ -39,7 +45,7 @@ async function start() {
     return setTimeout(start, 3000);
   }
   say("");
-  survey = found.survey;
+  ({ survey, rules } = found);
   // The client checks the survey against its own digest; here, that it is the one that was asked for.
   if (survey.digest !== digest) return stop("This is another survey", "The collector gave a survey that is not the one in the link. Nothing was sent.");
   fill($("question"), survey.name || "A question for you");
@@ -51,10 +57,12 @@ async function start() {
     return stop(survey.name || "A question for you", `This browser cannot take part: ${problem.message ?? "it keeps nothing for this page."} Nothing was sent.`);
   }
   explain();
-  const kept = read();
-  if (kept) return resume(kept, found.state);
+  // A roll is in the outbox before it is anywhere else: one that was cut short there is the one to send.
+  if (!read() && outbox()) keep(outbox());
+  if (read()) return resume(read(), found.state);
+  if (client.status().spent) return stop(survey.name || "A question for you", "This browser has answered. There is nothing more to do.");
   if (found.state == "closed") return stop(survey.name || "A question for you", "This survey is closed. It takes no more answers, and nothing was sent.");
-  if (found.rules.uploads == "token") return stop(survey.name || "A question for you", "This survey takes answers from named devices only, not from this page.");
+  if (rules.uploads == "token") return stop(survey.name || "A question for you", "This survey takes answers from named devices only, not from this page.");
   offer();
 }
 
@@ -90,6 +98,7 @@ function offer() {
     event.preventDefault();
     const value = chosen();
     if (value === undefined || $("roll").disabled) return;
+    if (read()) return location.reload(); // another tab was faster
     $("roll").disabled = true;
     try {
       await client.send(value); // offline: into the outbox
@@ -97,20 +106,21 @@ function offer() {
       $("roll").disabled = false;
       return say(`Nothing was sent: ${sentence(problem.message)}`, "bad");
     }
-    const truth = n.named || survey.alphabet.symbols ? client.survey.encoding.encode(client.status().cohort, value) : [];
+    const truth = client.survey.encoding.of(client.status().cohort, value);
     $("form").reset();
     $("form").remove();
     $("lead").hidden = true;
-    keep({ record: outbox(), sending: false });
-    show(read().record, truth);
+    keep(outbox());
+    show(read(), truth);
     $("rolled-title").focus();
   });
 }
 
 /** After a reload: what was rolled is still what will be sent. */
-function resume({ record, sending, done }, state) {
+function resume(kept, state) {
+  const { sending, done } = kept;
   $("lead").hidden = true;
-  show(record, null);
+  show(kept, null);
   if (done) return finished(done);
   if (state == "closed") return finished("closed");
   if (sending) send();
@@ -123,7 +133,7 @@ function cellsOf(payload) {
 }
 
 /** What leaves, as a picture, as words and as bytes. `truth` is known right after the roll and never again. */
-function show(record, truth) {
+function show({ record, day }, truth) {
   const hex = record.match(/../g);
   const places = { id: 16, version: 1, survey: 8 };
   const payloadBytes = n.shape == "one" ? Math.max(1, Math.ceil(Math.log2(n.cells) / 8)) : Math.ceil(n.cells / 8);
@@ -133,9 +143,9 @@ function show(record, truth) {
   let at = 0;
   for (const [name, size] of Object.entries(places)) parts[name] = hex.slice(at, (at += size));
   const cells = cellsOf(parts.payload.map((byte) => parseInt(byte, 16)));
-  fill($("die"), truth && n.shape == "one" ? die(truth, cells[0]) : null);
+  fill($("die"), truth ? picture(rolled(n, truth, cells)) : n.shape == "marks" ? marksSent(n, cells) : null);
   fill($("sent"), inWords(cells));
-  $("deny").textContent = `Nobody, including us, can tell whether that is your answer. ${deniability(n)}`;
+  $("deny").textContent = `${unknowable(n)} ${deniability(n)}`;
   $("rolled").hidden = false;
   const told = {
     id: "a random number, so that a repeated upload counts once",
@@ -150,42 +160,9 @@ function show(record, truth) {
     el("p", {}, `${hex.length} bytes, as they are sent:`),
     el("p", { class: "bytes" }, ...listed.map(([name]) => el("span", { class: name }, parts[name].join("")))),
     el("dl", { class: "parts" }, ...listed.flatMap(([name, text]) => [el("dt", {}, parts[name].length > 6 ? `${parts[name].slice(0, 4).join("")}…` : parts[name].join("")), el("dd", {}, text)])),
+    el("p", { class: "quiet small break" }, `They go to ${location.origin}/v1/surveys/${digest.slice(0, 8)}…/reports${day ? `?day=${day}` : ""}${day ? `: the day, ${new Date(864e5 * day).toISOString().slice(0, 10)}, is the one on which the die was rolled` : ""}.`),
   );
   $("wire").hidden = false;
-}
-
-/** All outcomes side by side, each as wide as it is likely, with a pointer that stops on the one that came. */
-function die(truth, cell) {
-  const svg = (name, attributes) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    return made;
-  };
-  const hit = truth.includes(cell);
-  const mine = truth.length * n.hit;
-  const others = n.cells - truth.length;
-  const drawn = Math.min(others, MOST_DRAWN);
-  const widths = [...truth.map(() => n.hit), ...Array(drawn).fill((1 - mine) / drawn)];
-  const starts = widths.map((_, i) => widths.slice(0, i).reduce((sum, width) => sum + width, 0));
-  // Which of the other outcomes: its place among them.
-  const rank = cell - truth.filter((one) => one < cell).length;
-  const place = hit ? truth.indexOf(cell) : truth.length + Math.floor((rank * drawn) / others);
-  const end = 1000 * (starts[place] + widths[place] / 2);
-  const picture = svg("svg", { viewBox: "0 0 1000 54", preserveAspectRatio: "none", "aria-hidden": "true" });
-  widths.forEach((width, i) =>
-    picture.append(svg("rect", { x: 1000 * starts[i], y: 0, width: 1000 * width, height: 54, class: i < truth.length ? "truth" : "other" })),
-  );
-  const pointer = svg("rect", { x: -5, y: 0, width: 10, height: 54, class: "pointer" });
-  picture.append(pointer);
-  requestAnimationFrame(() => requestAnimationFrame(() => pointer.setAttribute("transform", `translate(${end} 0)`)));
-  const what = n.named ? "your answer" : n.block ? `your number${n.mine > 1 ? "s" : ""}` : "your box";
-  return el(
-    "div",
-    { class: "die" },
-    picture,
-    el("div", { class: "marks" }, el("b", {}, `${what}: ${chance(mine)}`), el("span", {}, `${others == 1 ? "the other one" : `${others} others together`}: ${chance(1 - mine)}`)),
-    el("p", { class: "quiet small" }, `The die fell on ${hit ? what : "another one"}. Only you can see this line, and only now.`),
-  );
 }
 
 /** What a report names, as people read it. */
@@ -196,14 +173,14 @@ function inWords(cells) {
   if (n.named) {
     const shown = cells.slice(0, 60).map((cell) => el("li", { dir: "auto" }, name(cell)));
     const rest = cells.length > 60 ? [el("li", {}, `and ${cells.length - 60} more`)] : [];
-    return el("div", {}, el("p", {}, cells.length ? `A list of ${cells.length} of the ${n.cells} answers:` : "An empty list."), el("ul", { class: "sent" }, ...shown, ...rest));
+    return el("div", {}, el("p", {}, cells.length ? `${n.shape == "marks" ? "Yes for" : "A list of"} ${cells.length} of the ${n.cells} answers:` : "Yes for none of the answers."), el("ul", { class: "sent" }, ...shown, ...rest));
   }
   const { cohort } = client.status();
   const numbered = cells.map((cell) => cell + 1);
-  const boxes = n.shape == "one" ? `${n.block ? "Number" : "Box"} ${numbered[0]} of ${n.cells}` : `${cells.length} of ${n.cells} boxes marked`;
+  const boxes = n.shape == "one" ? `${n.block ? "Number" : "Box"} ${numbered[0]} of ${n.cells}` : `Yes for ${cells.length} of ${n.cells} boxes`;
   const group = n.cohorts > 1 ? `, sorted as in group ${cohort + 1} of ${n.cohorts}` : "";
   const few = symbols && symbols.length <= 2000 && n.shape == "one";
-  const inside = few ? symbols.filter((symbol) => client.survey.encoding.encode(cohort, valueOf(symbol)).includes(cells[0])) : [];
+  const inside = few ? symbols.filter((symbol) => client.survey.encoding.of(cohort, valueOf(symbol)).includes(cells[0])) : [];
   return el(
     "div",
     {},
@@ -214,14 +191,15 @@ function inWords(cells) {
 }
 
 function explain() {
-  const rows = beliefs(n).map(([before, after]) => el("li", {}, `Someone who is ${before} sure that a certain answer is yours can be at most ${after} sure of it after seeing what you sent.`));
+  const ever = (after) => (n.twice ? ` (and at most ${after} after everything that this browser could ever send of that answer)` : "");
+  const rows = beliefs(n).map(([before, after, all]) => el("li", {}, `Someone who is ${before} sure that a certain answer is yours can be at most ${after} sure of it after seeing what you sent${ever(all)}.`));
   fill(
     $("explained"),
     el("p", {}, guarantee(n)),
     el("ul", {}, ...rows),
     el("p", {}, `That holds however much they know and compute, and for the collector too. ${deniability(n)}`),
-    el("p", {}, `Experts call this local differential privacy with epsilon ${Math.log(n.odds).toFixed(2)}: epsilon is the logarithm of that ${atMost(n.odds)}. Nothing sent at all would be epsilon 0.`),
-    el("p", {}, `What can be seen: that somebody took part and when, and the address the message came from, as with any message.${n.cohorts > 1 ? ` Your group number (one of ${n.cohorts}) is in the clear, too.` : ""} This page stores no address and no time.`),
+    el("p", {}, `Experts call this local differential privacy with ${epsilons(n)}: epsilon is the logarithm of ${n.twice ? `those ${atMost(n.odds)} and ${atMost(n.lifetime)}` : `that ${atMost(n.odds)}`}. This page sends one report. Nothing sent at all would be epsilon 0.`),
+    el("p", {}, `What can be seen: that somebody took part and when, and the address the message came from, as with any message.${n.cohorts > 1 ? ` Your group number (one of ${n.cohorts}) is in the clear, too.` : ""} The collector stores no address, and of the time only the ${rules.window}.`),
     el("p", {}, "From everyone's reports together the survey learns how frequent each answer is. It learns that whether or not you take part."),
     el("p", { class: "quiet small break" }, `Survey ${digest}`),
   );

@@ -27,30 +27,45 @@ export const beliefAfter = (before, odds) => (before * odds) / (before * odds + 
 
 /**
  * The channel in numbers: `shape` is "one" (a report names one cell), "some" (a set of a fixed size) or "marks" (one bit a
- * cell); `hit` and `miss` are how likely a true and another cell are in it; `odds` is the worst likelihood ratio.
+ * cell); `hit` and `miss` are how likely a true and another cell are in it; `odds` is the worst likelihood ratio of a report,
+ * and `lifetime` that of all reports of one answer, which differ where a survey has a second stage (`twice`).
  */
 export function numbers({ alphabet, encoding, mechanism }) {
   const { cells } = encoding;
-  const named = encoding.kind == "direct";
-  const block = ["hadamard", "projective"].includes(encoding.kind);
-  const common = { cells, named, block, cohorts: encoding.cohorts ?? 1, open: alphabet.kind == "open", mine: 1 };
-  if (mechanism.kind == "krr") {
+  const { kind, size } = mechanism;
+  const twice = mechanism.epsilon_report !== undefined;
+  const common = {
+    cells,
+    twice,
+    named: encoding.kind == "direct",
+    block: ["hadamard", "projective"].includes(encoding.kind),
+    cohorts: encoding.cohorts ?? 1,
+    hashes: encoding.hashes ?? 1,
+    open: alphabet.kind == "open",
+    mine: 1,
+  };
+  /** Both stages in one: the second moves each probability towards that of a report which says nothing. */
+  const channel = (shape, hit, miss, { blind, slope, oddsOf, ...more }) => {
+    const [h, m] = twice ? [hit, miss].map((p) => blind + slope() * (p - blind)) : [hit, miss];
+    return { ...common, ...more, shape, hit: h, miss: m, odds: oddsOf(h, m), lifetime: oddsOf(hit, miss) };
+  };
+  if (kind == "krr") {
     const [hit, miss] = [share(mechanism.keep), share(mechanism.other)];
     const mine = Math.round((1 - cells * miss) / (hit - miss)); // cells of one answer: more than one in a block design
-    return { ...common, shape: "one", hit, miss, odds: hit / miss, mine };
+    const slope = () => 1 - cells * share(mechanism.report_other);
+    return channel("one", hit, miss, { mine, blind: 1 / cells, slope, oddsOf: (h, m) => h / m });
   }
-  if (mechanism.kind == "subset") {
-    const { size } = mechanism;
+  if (kind == "subset") {
     const hit = share(mechanism.inside);
-    const miss = (size - hit) / (cells - 1);
-    return { ...common, shape: "some", hit, miss, size, odds: ((hit / (1 - hit)) * (cells - size)) / size };
+    const oddsOf = (h) => ((h / (1 - h)) * (cells - size)) / size;
+    return channel("some", hit, (size - hit) / (cells - 1), { size, blind: size / cells, slope: () => share(mechanism.report_keep), oddsOf });
   }
   const miss = share(mechanism.flip);
   const optimized = mechanism.clear !== undefined;
-  const hit = 1 - (optimized ? share(mechanism.clear) : miss);
-  const bits = Math.min(2 * (encoding.hashes ?? 1), cells);
-  const odds = ((1 - miss) / miss) ** (optimized ? 1 : bits);
-  return { ...common, shape: "marks", hit, miss, odds, optimized };
+  const bits = Math.min(2 * common.hashes, cells);
+  const slope = () => 1 - 2 * share(mechanism.report_flip);
+  const oddsOf = (h, m) => (optimized ? ((h / m) * (1 - m)) / (1 - h) : (h / m) ** bits);
+  return channel("marks", 1 - (optimized ? share(mechanism.clear) : miss), miss, { optimized, blind: 1 / 2, slope, oddsOf });
 }
 
 /** Whom a sentence is about: the reader, or the people who will be asked. */
@@ -60,41 +75,61 @@ export const THEY = { you: "they", your: "their", Your: "Their", yours: "theirs"
 /** What will happen to an answer, in a sentence or two, before anything is chosen. */
 export function whatHappens(n, { you, your, Your, yours } = YOU) {
   const box = n.named ? "answer" : "box";
-  const watch = `${Your} browser will roll a die ${you} can watch`;
+  // Two stages are one die here: these are the odds of what leaves.
+  const watch = n.twice
+    ? `${Your} browser will roll a die ${you} can watch, twice: once for ${your} answer, for good, and once more for what leaves`
+    : `${Your} browser will${your == "your" ? " now" : ""} roll a die ${you} can watch`;
+  const inAll = n.twice ? "In all, with" : "With";
   const sorted = n.named
     ? ""
     : `A public rule sorts all possible answers into ${n.cells} boxes${n.cohorts > 1 ? `, differently in each of ${n.cohorts} groups of devices` : ""}, so a box stands for many answers. `;
   if (n.block)
-    return `A public rule gives every answer ${n.mine > 1 ? n.mine : "one"} of the numbers from 1 to ${n.cells}. ${watch}. With probability ${chance(n.mine * n.hit)} it sends ${n.mine > 1 ? "one of the numbers" : "the number"} of ${your} real answer, otherwise one of the others.`;
+    return `A public rule gives every answer ${n.mine > 1 ? n.mine : "one"} of the numbers from 1 to ${n.cells}, and a number stands for many answers. ${watch}. ${inAll} probability ${chance(n.mine * n.hit)} it sends ${n.mine > 1 ? "one of the numbers" : "the number"} of ${your} real answer, otherwise one of the others.`;
   if (n.shape == "one") {
     const others = n.cells == 2 ? "the other one" : "one of the others";
-    return `${sorted}${watch}. With probability ${chance(n.hit)} it sends ${your} real ${box}, otherwise ${others}.`;
+    return `${sorted}${watch}. ${inAll} probability ${chance(n.hit)} it sends ${n.named ? `${your} real answer` : `the box of ${your} real answer`}, otherwise ${others}.`;
   }
   if (n.shape == "some")
-    return `${watch} and make a list of ${n.size} of the ${n.cells} answers. With probability ${chance(n.hit)} ${yours} is on it, and each other answer with ${chance(n.miss)}. Then it sends the list.`;
-  const marks = `${sorted}${Your} browser fills in ${n.cells} marks, one for each ${box}: yes for ${yours}, no for the others. `;
-  return n.optimized
-    ? `${marks}Then it rolls dice ${you} can watch: ${your} yes stays with probability ${chance(n.hit)}, and each no turns into a yes with ${chance(n.miss)}.`
-    : `${marks}Then it rolls dice ${you} can watch and turns each mark into its opposite with probability ${chance(n.miss)}.`;
+    return `${watch}, and make a list of ${n.size} of the ${n.cells} answers. ${inAll} probability ${chance(n.hit)} ${yours} is on it, and each other answer with ${chance(n.miss)}. Then it sends the list.`;
+  const several = n.hashes > 1 ? `${Your} answer has up to ${n.hashes} boxes. ` : "";
+  const truths = n.named ? yours : several ? `those of ${your} answer` : `the box of ${your} answer`;
+  const marks = `${sorted}${several}${Your} browser fills in ${n.cells} marks, one for each ${box}: yes for ${truths}, no for the others. `;
+  const dice = `Then it will roll dice ${you} can watch${n.twice ? ", twice: once for good, and once more for what leaves" : ""}`;
+  if (n.optimized || n.twice)
+    return `${marks}${dice}. ${n.twice ? `In all ${your}` : Your} yes ${several ? "marks stay" : "stays"} with probability ${chance(n.hit)}${several ? " each" : ""}, and each no turns into a yes with ${chance(n.miss)}.`;
+  return `${marks}${dice} and turn each mark into its opposite with probability ${chance(n.miss)}.`;
 }
 
 /** The guarantee. */
-export const guarantee = (n, { you } = YOU) =>
-  `Whatever ${you} answer, what is sent is at most ${atMost(n.odds)} times likelier than under another answer.`;
+export const guarantee = (n, { you, your } = YOU) =>
+  `Whatever ${you} answer, what is sent is at most ${atMost(n.odds)} times likelier than under another answer${n.twice ? `; all that ${your} browser could ever send of one answer, taken together, at most ${atMost(n.lifetime)} times` : ""}.`;
+
+/** Epsilon, exactly as it is spent. */
+export const epsilons = (n) =>
+  n.twice ? `epsilon ${Math.log(n.odds).toFixed(2)} for one report, and ${Math.log(n.lifetime).toFixed(2)} for all reports of one answer together` : `epsilon ${Math.log(n.odds).toFixed(2)}`;
 
 /** How strong that is, in a word or two, by what it does to a belief of one in ten. */
-export function strength(n) {
-  if (n.odds < 3.5) return "very strong privacy";
-  if (n.odds < 8) return "strong privacy";
-  if (n.odds < 20) return "moderate privacy";
-  return n.odds < 81 ? "weak privacy" : "hardly any privacy";
+export function strength({ odds, lifetime = odds }) {
+  if (lifetime < 3.5) return "very strong privacy";
+  if (lifetime < 8) return "strong privacy";
+  if (lifetime < 20) return "moderate privacy";
+  return lifetime < 81 ? "weak privacy" : "hardly any privacy";
 }
 
-/** Beliefs before, and the most they can be afterwards. */
-export const beliefs = (n) => [0.01, 0.1, 0.5].map((before) => [`${100 * before} %`, chance(beliefAfter(before, n.odds), true)]);
+/** Beliefs before, and the most they can be after one report, and after all of one answer. */
+export const beliefs = (n) => [0.01, 0.1, 0.5].map((before) => [`${100 * before} %`, ...[n.odds, n.lifetime].map((odds) => chance(beliefAfter(before, odds), true))]);
 
 export function deniability(n, { You, yours } = YOU) {
-  if (n.odds < 20) return `${You} can honestly deny any answer.`;
-  if (n.odds < 81) return `${You} can deny any answer, but what is sent makes ${yours} a good deal likelier.`;
+  if (n.lifetime < 20) return `${You} can honestly deny any answer.`;
+  if (n.lifetime < 81) return `${You} can deny any answer, but what is sent makes ${yours} a good deal likelier.`;
   return "That is weak protection: what is sent can make an answer nearly certain.";
+}
+
+/** What a reader of the report cannot know: whether it tells the truth. */
+export function unknowable(n) {
+  const nobody = `Nobody, including us, can ${n.lifetime < 20 ? "tell" : "be sure"}`;
+  if (n.shape == "marks") return `${nobody} which of these marks were turned.`;
+  if (n.shape == "some") return `${nobody} whether your answer is on this list.`;
+  if (n.block) return `${nobody} whether that is a number of your answer.`;
+  return `${nobody} whether that is ${n.named ? "your answer" : "the box of your answer"}.`;
 }

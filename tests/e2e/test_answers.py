@@ -1,0 +1,135 @@
+"""The answer page for every kind of report: it says and draws the survey's channel, and shows the bytes it sends."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page
+
+import deniable as dn
+from deniable.cli.words import at_most, chance
+from tests.collector import Server
+from tests.e2e.conftest import PHONE, Open
+from tests.e2e.steps import answer_link, counters, roll, thanked
+
+SYMBOLS = [f"answer {letter}" for letter in "abcdefghij"]
+SEED = bytes(range(16))
+SURVEYS = {
+    "subset": dn.subset(SYMBOLS, epsilon=1, name="Which, as a list?"),
+    "krappor": dn.krappor(SYMBOLS, epsilon=2, name="Which, in bits?"),
+    "oue": dn.oue(SYMBOLS, epsilon=2, name="Which, in better bits?"),
+    "hadamard": dn.hadamard(SYMBOLS, epsilon=2, name="Which, by a matrix?"),
+    "projective": dn.projective(SYMBOLS, epsilon=1, name="Which, in a plane?"),
+    "orr": dn.orr(symbols=SYMBOLS, epsilon=2, cells=4, cohorts=16, seed=SEED, name="Which, in boxes?"),
+    "orappor": dn.orappor(symbols=SYMBOLS, epsilon=2, cells=8, cohorts=4, hashes=2, seed=SEED, name="Which in Bloom?"),
+    "open": dn.orr(epsilon=2, cells=8, cohorts=300, seed=SEED, name="Which word?"),
+    "open bits": dn.orappor(epsilon=2, cells=32, cohorts=4, hashes=2, seed=SEED, name="Which word, in bits?"),
+    "krr twice": dn.krr(SYMBOLS, epsilon=3, epsilon_report=2, name="Which, twice?"),
+    "oue twice": dn.oue(SYMBOLS, epsilon=2, epsilon_report=1, name="Which, in bits and twice?"),
+    "open twice": dn.orr(epsilon=3, epsilon_report=2, cells=8, cohorts=8, seed=SEED, name="Which word, twice?"),
+}
+
+
+def sent_by(page: Page, survey: dn.Survey) -> dn.Report:
+    page.locator("#wire summary").click()
+    wire = bytes.fromhex(re.sub(r"\s", "", page.locator("#wire .bytes").inner_text()))
+    with page.expect_request(re.compile("/reports")) as sent:
+        page.get_by_role("button", name="Send this").click()
+    assert sent.value.post_data_buffer == wire, "the page shows the very bytes that it sends"
+    assert f"?day={sent.value.url.split('day=')[1]}" in page.locator("#wire").inner_text(), "and all else that it says"
+    return dn.Report.unpack(survey, wire[16:])
+
+
+@pytest.mark.parametrize("kind", SURVEYS)
+def test_every_kind_of_report(kind: str, server: Server, fresh: Open) -> None:
+    survey = SURVEYS[kind]
+    server.create(survey)
+    page = fresh(viewport=PHONE)
+    page.goto(answer_link(server, survey))
+    if survey.alphabet.is_open:
+        page.locator("#text").fill("  Grüße ")
+    else:
+        page.get_by_label("answer c", exact=True).check()
+    answer = "Grüße" if survey.alphabet.is_open else "answer c"
+    what = page.locator("#what").inner_text()
+    roll(page)
+    fell = page.locator("#fell").inner_text()
+    sent, listed = page.locator("#sent").inner_text(), page.locator("#sent li").all_inner_texts()
+    die = page.locator("#die").inner_text()
+    hit, miss = survey.mechanism.hit, survey.mechanism.miss
+    report = sent_by(page, survey)
+    thanked(page)
+    truth, cells = survey.encode(report.cohort, answer), sorted(survey.mechanism.columns_hit(report.response))
+    told = sorted(set(truth) & set(cells))
+    if page.locator("#die svg.list").count():
+        assert f"your yes stays: {chance(hit)}" in die
+        assert f"a no turns into a yes: {chance(miss)}" in die
+        assert f"of {survey.cells - len(truth)} no marks {len(cells) - len(told)} turned into a yes" in fell
+        assert page.locator("#die rect.mark").count() == survey.cells
+        assert page.locator("#die rect.mark.mine").count() == len(truth)
+        assert page.locator("#die rect.mark.yes").count() == len(cells)
+    elif kind == "subset":
+        assert f"your answer is on the list: {chance(hit)}" in die
+        assert ("the list with your answer" in fell) == bool(told)
+        assert chance(hit) in what
+    else:
+        mine = chance(len(truth) * hit)
+        assert f"your answer: {mine}" in die
+        assert f"With probability {mine}" in what or f"In all, with probability {mine}" in what
+        assert ("another one" in fell) != bool(told)
+    if kind in ("subset", "krappor", "oue", "oue twice"):
+        assert listed == [SYMBOLS[cell] for cell in cells]
+    elif "krr" not in kind:
+        assert re.search(r"\d+", sent)[0] == str(cells[0] + 1 if survey.mechanism.hits == 1 else len(cells))  # type: ignore[index]
+    if survey.cohorts > 1:
+        assert f"group {report.cohort + 1} of {survey.cohorts}" in sent
+    page.locator("#meaning summary").click()
+    explained = page.locator("#explained").inner_text()
+    assert f"at most {at_most(survey.mechanism.odds)} times" in explained
+    if "twice" in kind:
+        assert f"at most {at_most(survey.mechanism.permanent.odds)} times" in explained
+        assert f"epsilon {survey.epsilon_report:.2f} for one report, and {survey.epsilon_spent:.2f}" in explained
+    page.reload()
+    thanked(page)
+    assert page.locator("#sent").inner_text() == sent, "what was sent is still shown"
+    assert page.locator("#fell, .mine, .truth").count() == 0, "whether it was true is not"
+    assert counters(server, survey) == {"accepted": 1}
+
+
+def test_a_roll_that_was_cut_short_is_the_one_that_is_sent(server: Server, fresh: Open) -> None:
+    """The browser dies when the roll is in the outbox, and before the page has noted so."""
+    survey = dn.krr(SYMBOLS, epsilon=1, name="Cut short?")
+    server.create(survey)
+    page = fresh(viewport=PHONE)
+    page.goto(answer_link(server, survey))
+    page.get_by_label("answer c", exact=True).check()
+    roll(page)
+    said = page.locator("#sent").inner_text()
+    page.evaluate("(digest) => localStorage.removeItem(`deniable-page/1/${digest}`)", survey.digest)
+    page.reload()
+    page.get_by_role("button", name="Send this").wait_for()
+    assert page.locator("#sent").inner_text() == said
+    page.get_by_role("button", name="Send this").click()
+    thanked(page)
+    page.evaluate("(digest) => localStorage.removeItem(`deniable-page/1/${digest}`)", survey.digest)
+    page.reload()
+    page.get_by_text("This browser has answered").wait_for()
+    assert page.locator("#form").is_hidden()
+    assert counters(server, survey) == {"accepted": 1}
+
+
+def test_two_tabs_roll_once(server: Server, fresh: Open) -> None:
+    survey = dn.krr(SYMBOLS, epsilon=1, name="In two tabs?")
+    server.create(survey)
+    one = fresh(viewport=PHONE)
+    two = one.context.new_page()
+    for page in (one, two):
+        page.goto(answer_link(server, survey))
+        page.get_by_label("answer c" if page is one else "answer d", exact=True).check()
+    roll(one)
+    said = one.locator("#sent").inner_text()
+    two.get_by_role("button", name="Roll the die").click()
+    two.get_by_role("button", name="Send this").wait_for()
+    assert two.locator("#sent").inner_text() == said, "what the first tab rolled"
+    two.get_by_role("button", name="Send this").click()
+    thanked(two)
+    assert counters(server, survey) == {"accepted": 1}

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 
 from deniable.cli.demo_store import CANDIDATES, DAYS, SHIFT
 from tests.collector import ADMIN, Server
-from tests.e2e.conftest import DESK, Open, Watch
+from tests.e2e.conftest import DESK, PATIENCE, Open, Watch
 from tests.e2e.steps import SYMBOLS, address, scripted, survey_of, until
 
 
@@ -43,7 +43,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
 @pytest.fixture
 def page(browser: Browser, demo: list[str]) -> Iterator[Page]:
     context = browser.new_context(viewport=DESK, reduced_motion="reduce")
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(PATIENCE)
     made = context.new_page()
     faults: list[Any] = []
     made.on("pageerror", lambda error: faults.append(error))
@@ -58,9 +58,9 @@ def test_every_panel_of_the_demo_has_something_to_show(demo: list[str], page: Pa
     page.locator("#changes svg").wait_for()
     assert int(page.locator("#n").inner_text().replace(",", "")) > DAYS * 2000
     assert page.locator("#shares .mark-rect.role-mark path").count() == 6
-    words = page.locator("#trend-marks").inner_text()
-    assert "anxious" in words, "the shift is marked"
-    assert words.count("changed") == 1, "and nothing else is"
+    marks = page.locator("#trend-marks li").all_inner_texts()
+    # A mark where nothing changed is as rare as the level says, once in twenty: tests/statistical/test_trend.py.
+    assert any("anxious" in mark for mark in marks), "the shift is marked"
     assert f"One point a day, {DAYS} of them" in page.locator("#trend-words").inner_text()
     assert page.locator("#trend svg .mark-line path").count() == 4
     days = page.locator("#b-from option").all_inner_texts()
@@ -68,10 +68,9 @@ def test_every_panel_of_the_demo_has_something_to_show(demo: list[str], page: Pa
     page.locator("#a-to").select_option(index=SHIFT - 1)
     page.locator("#b-from").select_option(index=SHIFT)
     page.locator("#changes-table summary").click()
-    page.locator("#changes-table th[scope=row]", has_text="anxious").wait_for()
-    row = page.locator("#changes-table tr", has_text="anxious").inner_text().split()
-    assert 6 < float(row[1]) < 14, "from 9 to 19 points"
-    assert float(row[2]) > 0, "beyond doubt"
+    told = "[...document.querySelectorAll('#changes-table tr')].map((row) => row.innerText.split('\\t'))"
+    # From 9 to 19 points, and beyond doubt; with the ranges that are chosen at first it was 6.
+    until(page, f"{told}.some(([name, change, low]) => name == 'anxious' && change > 8 && change < 12 && low > 6)")
     health = page.locator("#health").inner_text()
     assert "If one answer in a hundred were planted" in health
     assert "No alarm" in health
@@ -132,6 +131,26 @@ def test_results_before_there_are_enough(server: Server, fresh: Open) -> None:
     scripted(page, survey, SYMBOLS * 10)
     page.locator("#shares svg").wait_for()
     assert page.locator("#n").inner_text() == "30"
+
+
+def test_readers_are_told_when_they_will_see_what(server: Server, fresh: Open) -> None:
+    """Public results are of windows that have ended: an empty page says so, and a closed survey shows everything."""
+    survey = survey_of("Who sees it when?")
+    server.create(survey, minimum=20, results="public")
+    page = fresh()
+    page.goto(address(server, f"/results/{survey.digest}"))
+    scripted(page, survey, SYMBOLS * 10)
+    page.get_by_text("There is nothing to show yet: to readers a day's answers are shown once it is over").wait_for()
+    assert page.locator("#all").is_hidden()
+    asker = fresh()
+    asker.goto(address(server, f"/results/{survey.digest}", token=ADMIN))
+    asker.get_by_text("You see answers as they arrive").wait_for()
+    assert server.ask("POST", f"/v1/surveys/{survey.digest}/close").status == 200
+    page.reload()
+    page.locator("#shares svg").wait_for()
+    assert page.locator("#n").inner_text() == "30"
+    assert page.locator("#closed").is_visible()
+    assert page.locator("#live").is_hidden()
 
 
 def test_explore_needs_no_data_of_the_server(server: Server, fresh: Open, watch: Watch) -> None:

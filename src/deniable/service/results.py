@@ -69,8 +69,8 @@ def blocks(store: Store, entry: Entry, now: int) -> list[_Block]:
 
 
 def windows(store: Store, entry: Entry, request: Request, now: int) -> Answer:
-    """The windows that a range can name, with their reports; to the administrator, who may name any, every window: one
-    below the minimum says only that it is."""
+    """The windows that a range can name, with their reports; to the administrator, who may name any, every window as it
+    grows (`live`): one below the minimum says only that it is."""
     listed: list[dict[str, Any]] = []
     if request.admin:
         for start, counts in store.windows(entry).items():
@@ -80,7 +80,8 @@ def windows(store: Store, entry: Entry, request: Request, now: int) -> Answer:
     else:
         listed = [{"start": b.starts[0], "end": b.last, "reports": b.reports} for b in blocks(store, entry, now)]
     named = [row | {"start": label(row["start"]), "end": label(row["end"])} for row in listed]
-    return Answer.json({"window": entry.rules.window, "minimum": entry.rules.minimum, "windows": named})
+    about = {"window": entry.rules.window, "minimum": entry.rules.minimum, "live": request.admin}
+    return Answer.json(about | {"windows": named})
 
 
 def counters(store: Store, entry: Entry, request: Request) -> Answer:

@@ -243,6 +243,7 @@ SCHEMAS["Difference"] = _record({
 SCHEMAS["Windows"] = _record({
     "window": {"type": "string", "enum": list(WINDOWS)},
     "minimum": {"type": "integer"},
+    "live": {"type": "boolean", "description": "whether windows that have not ended are here, too"},
     "windows": {
         "type": "array",
         "items": _record({

@@ -12,7 +12,7 @@ const digest = digestHere();
 const base = `/v1/surveys/${digest}`;
 const pictures = { shares: new Picture($("shares")), trend: new Picture($("trend")), changes: new Picture($("changes")) };
 
-let token, survey, rules, candidates, windows, shares, drawn, seen, looks = 0;
+let token, survey, rules, candidates, windows, live, shares, drawn, seen, compared, looks = 0, turn = 0;
 
 const say = (text, kind = "") => fill($("status"), text && el("p", { class: `note ${kind}` }, text));
 const label = (symbol) => short(symbolText(symbol), SHOWN);
@@ -31,6 +31,7 @@ async function start() {
   }
   ({ survey, rules } = found);
   fill($("question"), survey.name || "A survey without a name");
+  $("closed").hidden = found.state != "closed";
   document.title = `Results: ${short(survey.name || digest.slice(0, 8))}`;
   if (rules.results == "private" && !token) return locked("These results are private.");
   const { components } = await ask("/openapi.json");
@@ -40,12 +41,15 @@ async function start() {
     $("candidates").value = candidates.join("\n");
   }
   offerDownloads();
-  for (const id of ["from", "to", "level", "decoder"]) $(id).addEventListener("change", refresh);
-  for (const id of ["top", "raw"]) $(id).addEventListener("change", drawShares);
-  for (const id of ["a-from", "a-to", "b-from", "b-to"]) $(id).addEventListener("change", compare);
+  for (const id of ["from", "to", "level", "decoder"]) $(id).addEventListener("change", guarded(refresh));
+  for (const id of ["top", "raw"]) $(id).addEventListener("change", guarded(drawShares));
+  for (const id of ["a-from", "a-to", "b-from", "b-to"]) $(id).addEventListener("change", guarded(() => compare(turn)));
   addEventListener("hashchange", () => location.reload());
   tick();
 }
+
+/** Work whose failure is told. */
+const guarded = (work) => () => Promise.resolve(work()).catch((problem) => say(sentence(problem.message), "bad"));
 
 function locked(text) {
   say(text);
@@ -65,7 +69,7 @@ async function tick() {
       const now = JSON.stringify(told);
       if (now !== seen || ++looks >= SLOWEST) {
         looks = 0;
-        windows = told.windows;
+        ({ windows, live } = told);
         const grown = seen === undefined || JSON.parse(seen).windows.length != windows.length;
         seen = now;
         if (grown) offerWindows();
@@ -113,25 +117,41 @@ function question(more = {}) {
 
 const range = () => ({ from: $("from").value || undefined, to: after($("to").value) });
 
+/** Who sees what, and when. */
+const readers = () => `a ${rules.window}'s answers are shown once it is over (in UTC) and ${rules.minimum > 1 ? `${whole(rules.minimum)} of them are in` : "some are in"}, so that no single report can be read off`;
+
+/** Everything again. What was asked for meanwhile makes an older answer worthless. */
 async function refresh() {
+  const mine = ++turn;
+  $("live").hidden = !$("closed").hidden;
+  $("live").textContent = live ? "You see answers as they arrive; this page follows them by itself." : `To readers ${readers()}. Whoever asked sees them as they arrive.`;
   if (survey.alphabet.kind == "open" && !candidates.length) {
     $("all").hidden = false;
+    for (const part of ["facts", "about-shares", "health-part", "trend-part", "compare-part"]) $(part).hidden = true;
     say("Name the answers to look for, and their shares appear.");
     return;
   }
+  let found;
   try {
-    shares = await ask(`${base}/estimate`, { method: "POST", token, body: question(range()) });
+    found = await ask(`${base}/estimate`, { method: "POST", token, body: question(range()) });
   } catch (problem) {
+    if (mine != turn) return;
     if (problem.status != 409) throw problem;
-    return say(`${sentence(problem.message)} They appear here by themselves.`);
+    // What is on the page stays where only the range was too narrow.
+    if ($("from").value || $("to").value) return say(`${sentence(problem.message)} What is shown is of the range before.`);
+    $("all").hidden = true;
+    return say(live ? `${sentence(problem.message)} They appear here by themselves.` : `There is nothing to show yet: to readers ${readers()}. Results appear here by themselves.`);
   }
+  if (mine != turn) return;
+  shares = found;
   say("");
+  for (const part of ["facts", "about-shares", "health-part"]) $(part).hidden = false;
   $("all").hidden = false;
   head();
   await drawShares();
   health();
-  await over();
-  await compare();
+  await over(mine);
+  await compare(mine);
 }
 
 function head() {
@@ -175,17 +195,17 @@ async function drawShares() {
 }
 
 /** Every window, and where one differs from those before it. */
-async function over() {
-  $("trend-part").hidden = true;
-  if (windows.length < 2) return;
+async function over(mine) {
+  if (windows.length < 2) return ($("trend-part").hidden = true);
   let told;
   try {
     told = await ask(`${base}/trend`, { method: "POST", token, body: question() });
   } catch (problem) {
-    if (problem.status == 409) return;
-    throw problem;
+    if (problem.status != 409) throw problem;
+    told = { windows: [] };
   }
-  if (told.windows.length < 2) return;
+  if (mine != turn) return;
+  if (told.windows.length < 2) return ($("trend-part").hidden = true);
   const order = bySize(shares.estimates).map((row) => row.symbol);
   const changed = told.windows.flatMap((one) => one.changed.map(key));
   // Those that changed first, then the largest.
@@ -227,22 +247,25 @@ function offerNames(order, told) {
   fill($("trend-names"), ...boxes);
 }
 
-async function compare() {
+async function compare(mine) {
   $("compare-part").hidden = windows.length < 2;
   if (windows.length < 2) return;
-  if ($("a-to").value >= $("b-from").value) {
-    $("changes-words").textContent = "The time before must end before the time after begins.";
-    return fill($("changes"));
-  }
+  const instead = (text) => {
+    $("changes-words").textContent = text;
+    fill($("changes"));
+    fill($("changes-table").lastElementChild);
+  };
+  if ($("a-to").value >= $("b-from").value) return instead("The time before must end before the time after begins.");
   const body = question({ against_from: $("a-from").value, against_to: after($("a-to").value), from: $("b-from").value, to: after($("b-to").value) });
+  compared = body;
   let told;
   try {
     told = await ask(`${base}/difference`, { method: "POST", token, body });
   } catch (problem) {
     if (!problem.status) throw problem;
-    $("changes-words").textContent = sentence(problem.message);
-    return fill($("changes"));
+    return instead(sentence(problem.message));
   }
+  if (mine != turn || body !== compared) return;
   const rows = told.changes.map((row) => ({ ...row, change: row.raw }));
   const sizes = [told.before.n, told.after.n];
   const ordered = rows.sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
@@ -287,7 +310,6 @@ function offerDownloads() {
     "the survey": () => download(`${digest.slice(0, 8)}.survey.json`, new Blob([JSON.stringify(survey, null, 2)], { type: "application/json" })),
     "the tally": async () => download(`${digest.slice(0, 8)}.tally`, await ask(`${base}/tally?${span()}`, { token, raw: true })),
   };
-  const guarded = (work) => () => Promise.resolve(work()).catch((problem) => say(sentence(problem.message), "bad"));
   fill($("downloads"), el("span", { class: "quiet" }, "Download"), ...Object.entries(files).map(([title, work]) => el("button", { type: "button", class: "plain", onclick: guarded(work) }, title)));
 }
 

@@ -93,7 +93,11 @@ def test_the_page_needs_no_network_and_symbols_cannot_break_out_of_it(tmp_path: 
     page = path.read_text()
     assert page.count("</script>") == page.count("<script") == 2
     assert not re.search(r"""(src|href)=["']?http""", page)
-    assert "default-src 'none'" in page
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    scripts = dict(part.split(" ", 1) for part in policy[1].split("; "))["script-src"]
+    assert re.fullmatch(r"'sha256-[A-Za-z0-9+/]{43}=' 'sha256-[A-Za-z0-9+/]{43}='", scripts), "these two, and no eval"
+    assert policy[1].startswith("default-src 'none'")
     assert "<title>&lt;b&gt;&amp;</title>" in page
 
 
@@ -110,6 +114,22 @@ def test_an_estimate_plots_itself() -> None:
     survey = dn.krr(symbols=["a", "b", 3], epsilon=1)
     found = rows(dn.decode(dn.Tally(survey, [[100, 300, 200]])).plot(level=0.9, top=2))
     assert [row["name"] for row in found] == ['"b"', "3"]  # a mixed alphabet shows which is text
+
+
+def test_a_notebook_needs_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    estimate = dn.decode(dn.Tally(dn.krr(symbols=NAMES, epsilon=1), [[500, 300, 100]]))
+    for chart in (estimate.plot(), estimate.plot().properties(width=300), dn.difference(estimate, estimate).plot()):
+        bundle: Any = chart._repr_mimebundle_()
+        kind, picture, words = bundle
+        assert re.fullmatch(r"application/vnd\.vegalite\.v\d\+json", kind)
+        assert (picture, words) == ("image/svg+xml", "text/plain")
+        assert bundle[picture].startswith("<svg")
+        assert "maybe" in bundle[picture]
+        assert bundle[kind] == chart.to_dict()
+    import altair as alt
+
+    with alt.renderers.enable("json"):
+        assert "application/json" in str(estimate.plot()._repr_mimebundle_()), "a renderer of one's own is kept"
 
 
 @pytest.mark.parametrize("size", [1, 2, 40])
@@ -135,7 +155,20 @@ def test_a_difference_is_drawn_with_what_is_beyond_doubt() -> None:
     spec = dn.difference(first, second).plot().to_dict()
     (shown,) = [data for data in spec["datasets"].values() if "name" in data[0]]
     assert {row["name"]: row["clear"] for row in shown} == {"no": True, "maybe": True, "yes": False}
-    assert spec["layer"][2]["encoding"]["x"]["title"] == "change of the share, with 95 % intervals"
+    assert spec["layer"][2]["encoding"]["x"]["title"] == "change of the share in points, with 95 % intervals"
+
+
+def test_changes_that_are_not_determined_say_so(tmp_path: Path) -> None:
+    infinite = [-math.inf, math.inf]
+    chart = difference_chart(
+        ["a", "b", "c"], [0.1, 0.2, 0.3], [[0.05, 0.15], infinite, [0.2, 0.4]], changed=[True, True, False]
+    )
+    (shown,) = [data for data in chart.to_dict()["datasets"].values() if "name" in data[0]]
+    assert [(row["low"], row["clear"]) for row in shown] == [(0.05, True), (None, False), (0.2, False)]
+    save_chart(chart, tmp_path / "chart.svg")
+    drawn = (tmp_path / "chart.svg").read_text()
+    assert drawn.count("not determined") == 1
+    assert drawn.count('aria-roledescription="point"') == 2
 
 
 def test_charts_refuse_what_they_cannot_draw() -> None:

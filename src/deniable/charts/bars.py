@@ -25,13 +25,15 @@ def estimate_chart(
     level: float = 0.95,
     truth: Iterable[float] | None = None,
     raw: Iterable[float] | None = None,
+    band: str | None = None,
     title: str | None = None,
 ) -> "alt.LayerChart":
     """Horizontal bars in the order given, an interval on each, and the truth beside them where it is known.
 
     Intervals are cut at 0 and 1, which loses no coverage. An infinite one is replaced by the words "not determined":
     the reports say nothing about that symbol alone. One of NaNs was not computed, and is left out. `raw` adds a dot for
-    the unbiased estimate of each symbol, which the intervals belong to; it may be negative.
+    the unbiased estimate of each symbol, which the intervals belong to; it may be negative. `band` names the intervals
+    where they are no confidence intervals.
 
     >>> chart = estimate_chart(["no", "yes"], [0.7, 0.3], [[0.6, 0.8], [0.2, 0.4]], truth=[0.75, 0.25])
     >>> [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
@@ -40,7 +42,7 @@ def estimate_chart(
     import altair as alt
 
     rows = _rows(names, probabilities, intervals, truth, raw)
-    band = f"{100 * level:g} % interval"
+    band = band or f"{100 * level:g} % interval"
     looks = {"estimate": (BAR, "square"), band: (RULE, "stroke")}
     looks |= {} if truth is None else {"truth": (TRUTH, _UPRIGHT)}
     looks |= {} if raw is None else {"unbiased": (QUIET, "circle")}

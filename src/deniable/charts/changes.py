@@ -1,5 +1,6 @@
 """Charts of change: shares over time, and the difference between two times or groups."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,16 +23,22 @@ SERIES = (
     ("#56608A", "cross"),
 )
 
+_POINTS = {"points": "points", "least": "from", "most": "to"}
+
 
 def difference_chart(
     names: Sequence[str],
     changes: Iterable[float],
     intervals: Iterable[Sequence[float]],
     *,
+    changed: Iterable[bool | None] | None = None,
     level: float = 0.95,
     title: str | None = None,
 ) -> "alt.LayerChart":
     """How much each share rose: a dot and its interval, and a line at no change. Beyond doubt is drawn in full.
+
+    `changed` says which are beyond doubt (`Difference.changed`: all at once); without it, those whose interval leaves
+    out zero. An infinite interval is replaced by the words "not determined".
 
     >>> chart = difference_chart(["no", "yes"], [-0.1, 0.1], [[-0.14, -0.06], [-0.01, 0.21]])
     >>> [row["clear"] for row in chart.to_dict()["datasets"].popitem()[1]]
@@ -45,33 +52,50 @@ def difference_chart(
             f"a chart of differences must have one name, change and interval for each of its bars, "
             f"got {len(names)}, {len(values)} and {len(bounds)}"
         )
+    clear = [low > 0 or high < 0 for low, high in bounds] if changed is None else [bool(mark) for mark in changed]
     rows = [
-        {"name": name, "change": value, "low": low, "high": high, "clear": low > 0 or high < 0}
-        for name, value, (low, high) in zip(printable(names), values, bounds, strict=True)
+        _change(name, value, bound, mark)
+        for name, value, bound, mark in zip(printable(names), values, bounds, clear, strict=True)
     ]
     kinds = ["beyond doubt", "within chance"]
     legend = alt.Legend(title=None, orient="top", symbolSize=140, symbolType="circle")
     shade = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[TRUTH, QUIET]), legend=legend)
-    tooltip = [alt.Tooltip("name:N", title="symbol"), alt.Tooltip("change:Q", format="+.2%")]
-    tooltip += [alt.Tooltip("low:Q", format="+.2%", title="from"), alt.Tooltip("high:Q", format="+.2%", title="to")]
+    tooltip = [alt.Tooltip("name:N", title="symbol")]
+    tooltip += [alt.Tooltip(f"{name}:Q", format="+.2f", title=title) for name, title in _POINTS.items()]
     base = (
         alt.Chart(alt.InlineData(values=rows))
-        .transform_calculate(kind=f"datum.clear ? '{kinds[0]}' : '{kinds[1]}'")
+        .transform_calculate(
+            kind=f"datum.clear ? '{kinds[0]}' : '{kinds[1]}'",
+            points="100 * datum.change",
+            least="100 * datum.low",
+            most="100 * datum.high",
+        )
         .encode(
             y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=LABEL_WIDTH, domain=False, ticks=False)),
             color=shade,
             tooltip=tooltip,
         )
     )
-    axis = alt.Axis(format="+.0%", tickCount=8, domain=False, ticks=False, labelFlush=False)
-    across = alt.X("change:Q", title=f"change of the share, with {100 * level:g} % intervals", axis=axis)
+    # A share that rises from 10 to 15 % rises by 5 points, not by 5 %.
+    spelled = "datum.value == 0 ? '0' : format(100 * datum.value, '+.3~g')"
+    axis = alt.Axis(labelExpr=spelled, tickCount=8, domain=False, ticks=False, labelFlush=False)
+    across = alt.X("change:Q", title=f"change of the share in points, with {100 * level:g} % intervals", axis=axis)
     zero = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(color=RULE, strokeWidth=1.5).encode(x="zero:Q")
     spans = base.mark_rule(strokeWidth=3).encode(x="low:Q", x2="high:Q")
-    dots = base.mark_point(filled=True, opacity=1, size=110).encode(x=across)
+    known = base.transform_filter("isValid(datum.low)")
+    dots = known.mark_point(filled=True, opacity=1, size=110).encode(x=across)
+    words = base.transform_filter("!isValid(datum.low)").mark_text(align="left", dx=8, fontStyle="italic", color=QUIET)
+    unknown = words.encode(x=alt.datum(0), text=alt.value("not determined"), color=alt.value(QUIET))
     settings: dict[str, Any] = {"width": WIDTH, "height": {"step": 30 if len(rows) <= 16 else 22}}
     settings |= {"description": f"Change of {len(rows)} shares with {100 * level:g} % intervals"}
     settings |= {} if title is None else {"title": title}
-    return styled(alt.layer(zero, spans, dots).properties(**settings))
+    return styled(alt.layer(zero, spans, dots, unknown).properties(**settings))
+
+
+def _change(name: str, value: float, interval: tuple[float, float], clear: bool) -> dict[str, Any]:
+    known = all(math.isfinite(bound) for bound in interval)
+    low, high = interval if known else (None, None)
+    return {"name": name, "change": value if known else None, "low": low, "high": high, "clear": known and clear}
 
 
 def trend_chart(

@@ -10,6 +10,8 @@ from deniable.cli.parser import Commands, chart_path, one_of, share, whole
 from deniable.cli.progress import busy
 
 if TYPE_CHECKING:
+    from deniable.cli.change import Change
+    from deniable.cli.result import Result
     from deniable.decoders import Estimate
 
 __all__ = ["CONSTRAINTS", "DECODERS", "add"]
@@ -37,7 +39,7 @@ def add(commands: Commands) -> None:
             "Decode tallies of one survey; several are added up first.\n\n"
             "  deniable decode monday.tally tuesday.tally --chart week.svg\n"
             "  deniable decode homepages.tally --candidates-file homepages.txt --csv > homepages.csv\n"
-            "  deniable decode friday.tally --minus monday.tally\n\n"
+            "  deniable decode friday.tally --minus monday.tally --chart change.png\n\n"
             "Symbols marked * are above zero (with --minus: have changed) beyond doubt: all marks together are right\n"
             "with the level of the intervals. In CSV the row without a symbol is what no candidate explains."
         ),
@@ -71,10 +73,6 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> None:
-    from deniable.errors import DecodeError
-
-    if args.minus and args.chart:
-        raise DecodeError("--chart must not be given with --minus: there is no chart of differences")
     estimate = _decoded(args, args.tallies)
     if args.minus:
         _compare(args, estimate)
@@ -105,16 +103,7 @@ def _show(args: argparse.Namespace, estimate: "Estimate") -> None:
         result = Result(estimate, level=args.level, simultaneous=args.simultaneous, top=_rows(args))
     if result.problem is not None:  # too many candidates for error bars: the estimate itself is still good
         print(f"deniable: no error bars: {result.problem}", file=sys.stderr)
-    if args.chart:
-        result.save_chart(args.chart, most=_ROWS)
-    if args.json:
-        print(json.dumps(result.to_json(), indent=2, allow_nan=False))
-    elif args.csv:
-        result.write_csv(sys.stdout)
-    else:
-        result.print_table()
-        if args.chart:
-            print(f"\nwrote {args.chart}")
+    _write(args, result)
 
 
 def _compare(args: argparse.Namespace, first: "Estimate") -> None:
@@ -124,12 +113,21 @@ def _compare(args: argparse.Namespace, first: "Estimate") -> None:
     second = _decoded(args, args.minus)
     with busy(f"error bars of {len(first.symbols)} symbols"):
         change = Change(difference(first, second), level=args.level, simultaneous=args.simultaneous, top=_rows(args))
+    _write(args, change)
+
+
+def _write(args: argparse.Namespace, rows: "Result | Change") -> None:
+    """The chart, if one was asked for, and then JSON, CSV or the table."""
+    if args.chart:
+        rows.save_chart(args.chart, most=_ROWS)
     if args.json:
-        print(json.dumps(change.to_json(), indent=2, allow_nan=False))
+        print(json.dumps(rows.to_json(), indent=2, allow_nan=False))
     elif args.csv:
-        change.write_csv(sys.stdout)
+        rows.write_csv(sys.stdout)
     else:
-        change.print_table()
+        rows.print_table()
+        if args.chart:
+            print(f"\nwrote {args.chart}")
 
 
 def _rows(args: argparse.Namespace) -> int | None:

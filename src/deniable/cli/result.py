@@ -6,11 +6,11 @@ from deniable.charts import estimate_chart, save_chart
 from deniable.cli.files import writing
 from deniable.cli.text import bar, percent, shown, table
 from deniable.decoders import ScreenedEstimate
-from deniable.decoders.rows import EstimateRows
+from deniable.decoders.rows import EstimateRows, Rows
 
-__all__ = ["Result", "between"]
+__all__ = ["UNLISTED", "Result", "between", "names_of"]
 
-_UNLISTED = "(unlisted)"
+UNLISTED = "(unlisted)"
 _KINDS = {
     "exact": "exact: at least",
     "approximate": "approximate: close to",
@@ -29,7 +29,7 @@ class Result(EstimateRows):
         rows = [self._row(i, largest) for i in self.order]
         if self.rest is not None:
             value, _, error, *interval = self.rest
-            rows.append(_cells(_UNLISTED, value, error, interval, "", largest))
+            rows.append(_cells(UNLISTED, value, error, interval, "", largest))
         heading = f"{100 * self.level:g} % interval" + (", all at once" if self.simultaneous else "")
         print(table(["symbol", "estimate", "s. e.", heading, "", ""], rows, "lrrrll"))
         if hidden := len(self.symbols) - len(self.order):
@@ -69,19 +69,22 @@ class Result(EstimateRows):
 
     def save_chart(self, path: str, *, most: int) -> None:
         """The `most` first bars as a chart, and what is unlisted below them."""
-        order = self.order[:most]
-        names = [shown(self.symbols[i]) for i in order]
-        values = [self.numbers[i][0] for i in order]
-        intervals = [self.numbers[i][3:] for i in order]
-        if self.rest is not None:
-            # A candidate of that name keeps it: bars need names of their own.
-            names.append(_UNLISTED if _UNLISTED not in names else "(no candidate)")
-            values.append(self.rest[0])
-            intervals.append(self.rest[3:])
+        names, places = names_of(self, most)
+        numbers = [self.numbers[i] for i in places] + ([] if self.rest is None else [self.rest])
+        values, intervals = [row[0] for row in numbers], [row[3:] for row in numbers]
         title = self.estimate.tally.survey.name or None
         chart = estimate_chart(names, values, intervals, level=self.level, title=title)
         with writing(path):
             save_chart(chart, path)
+
+
+def names_of(rows: Rows, most: int) -> tuple[list[str], list[int]]:
+    """Labels of the `most` first rows and of what is unlisted, and the places of the former."""
+    places = rows.order[:most]
+    names = [shown(rows.symbols[i]) for i in places]
+    # A candidate of that name keeps it: bars need names of their own.
+    rest = [] if rows.rest is None else [UNLISTED if UNLISTED not in names else "(no candidate)"]
+    return names + rest, places
 
 
 def _cells(name: str, value: float, error: float, interval: list[float], mark: str, largest: float) -> list[str]:

@@ -7,9 +7,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import load_survey, symbols_from, writing
-from deniable.cli.parser import Commands, one_of, whole
+from deniable.cli.parser import Commands, chart_path, one_of, whole
 from deniable.cli.progress import progress
-from deniable.cli.text import table
+from deniable.cli.text import shown, table
 from deniable.errors import DeniableError
 from deniable.survey import Direct, Survey
 
@@ -23,6 +23,7 @@ POPULATIONS = ("geometric", "zipf", "binomial", "uniform", "dirichlet")
 # Decoders whose answer every constraint leaves as it is.
 _OTHERS = ("likelihood", "empirical-bayes", "empirical-bayes-ordered")
 _BATCH = 20
+_BARS = 40
 
 
 def add(commands: Commands) -> None:
@@ -33,7 +34,7 @@ def add(commands: Commands) -> None:
         description=(
             "Simulate a survey many times and measure the error of its estimates, or write one simulated tally.\n"
             "Simulation is seeded, fast and not private; it never touches an answer.\n\n"
-            "  deniable simulate survey.json --population zipf --n 100000 --repeats 100\n"
+            "  deniable simulate survey.json --population zipf --n 100000 --repeats 100 --chart spread.svg\n"
             "  deniable simulate survey.json --n 1e8 -o day.tally"
         ),
     )
@@ -66,6 +67,12 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write one simulated tally instead")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument(
+        "--chart",
+        metavar="PATH",
+        type=chart_path,
+        help="the truth and how far estimates spread: .svg, .png, .html, .json",
+    )
     parser.set_defaults(run=_run)
 
 
@@ -81,13 +88,16 @@ def _run(args: argparse.Namespace) -> None:
     if args.output is not None:
         if args.repeats is not None:
             raise DeniableError("--repeats must not be given with -o: one tally is written")
+        if args.chart is not None:
+            raise DeniableError("--chart must not be given with -o: deniable decode draws one tally")
         tally = simulate(survey, p, args.n, rng, symbols=symbols)
         with writing(args.output):
             tally.save(args.output)
         print(json.dumps({"wrote": args.output, "n": tally.n}) if args.json else f"wrote {args.output}: {tally}")
         return
     repeats = 100 if args.repeats is None else args.repeats
-    losses = _losses(survey, p, args.n, rng, repeats, symbols, args.decoder)
+    largest = (-p).argsort(kind="stable")[:_BARS]
+    losses, spread = _losses(survey, p, args.n, rng, repeats, symbols, args.decoder, largest)
     expected = None if args.decoder in _OTHERS else _expected(survey, p, args.n, symbols)
     result = {
         "survey": survey.digest,
@@ -101,10 +111,15 @@ def _run(args: argparse.Namespace) -> None:
         "losses": [{"estimate": name} | _summary(l1, l2) for name, (l1, l2) in losses.items()],
         "expected_without_constraint": expected,
     }
+    if args.chart is not None:
+        names = [shown((survey.symbols if symbols is None else symbols)[i]) for i in largest]  # type: ignore[index]
+        _draw(args.chart, names, p[largest], spread, f"{repeats} simulated surveys of {args.n:,} people")
     if args.json:
         print(json.dumps(result, indent=2))
     else:
         _print(survey, result)
+        if args.chart is not None:
+            print(f"\nwrote {args.chart}")
 
 
 def _symbols(survey: Survey, args: argparse.Namespace) -> list[Any] | None:
@@ -144,9 +159,9 @@ def _population(args: argparse.Namespace, size: int, rng: Any) -> "tuple[npt.NDA
 
 
 def _losses(
-    survey: Survey, p: Any, n: int, rng: Any, repeats: int, symbols: list[Any] | None, decoder: str
-) -> dict[str, tuple[list[float], list[float]]]:
-    """l1 and squared l2 loss of each simulated run, by the name of the estimate."""
+    survey: Survey, p: Any, n: int, rng: Any, repeats: int, symbols: list[Any] | None, decoder: str, kept: Any
+) -> "tuple[dict[str, tuple[list[float], list[float]]], npt.NDArray[np.float64]]":
+    """l1 and squared l2 loss of each simulated run, by the name of the estimate; and `kept` shares under the last."""
     import numpy as np
 
     from deniable.decoders import Unconstrained, decode_all, strategies
@@ -155,16 +170,33 @@ def _losses(
     linear = strategies.CONSTRAINTS
     named = {decoder: Unconstrained()} if decoder in _OTHERS else linear
     losses: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in named}
+    spread = []
     strategy = strategies.DECODERS[decoder] if decoder in _OTHERS else None
     for start in progress(range(0, repeats, _BATCH), "simulating", after=2.0):
         tallies = [simulate(survey, p, n, rng, symbols=symbols) for _ in range(min(_BATCH, repeats - start))]
         found = decode_all(tallies, candidates=symbols, decoder=strategy, constraint=Unconstrained(), complete=True)
         for estimate in found:
             for name, constraint in named.items():
-                error = constraint.apply(estimate.probabilities) - p
+                answer = constraint.apply(estimate.probabilities)
+                error = answer - p
                 losses[name][0].append(float(np.abs(error).sum()))
                 losses[name][1].append(float(error @ error))
-    return losses
+            spread.append(answer[kept])
+    return losses, np.array(spread)
+
+
+def _draw(path: str, names: list[str], truth: Any, spread: Any, title: str) -> None:
+    """The truth, and beside it the mean of the estimates and where 95 of 100 of them fall."""
+    import numpy as np
+
+    from deniable.charts import estimate_chart, save_chart
+
+    between = np.quantile(spread, [0.025, 0.975], axis=0).T
+    with writing(path):
+        chart = estimate_chart(
+            names, spread.mean(axis=0), between, truth=truth, band="95 % of the surveys", title=title
+        )
+        save_chart(chart, path)
 
 
 def _expected(survey: Survey, p: Any, n: int, symbols: list[Any] | None) -> dict[str, float] | None:

@@ -126,7 +126,8 @@ class Difference:
 
         order = np.argsort(-np.abs(self.raw), kind="stable")[:top]
         names = [self.first.labels[i] for i in order]
-        return difference_chart(names, self.raw[order], self.intervals(level)[order], level=level)
+        marks = self.changed(level)[order].tolist()
+        return difference_chart(names, self.raw[order], self.intervals(level)[order], changed=marks, level=level)
 
     def __repr__(self) -> str:
         order = np.argsort(-np.abs(self.raw), kind="stable")[:3]

@@ -271,12 +271,12 @@ async function compare(mine) {
   const ordered = rows.sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
   const most = Number($("top").value);
   const known = ordered.filter((row) => row.low !== null);
-  $("changes-words").textContent = `From ${whole(sizes[0])} answers before to ${whole(sizes[1])} after. A change whose ${percent(told.level, 0)} interval leaves out zero is drawn in full; of ${known.length} such intervals about ${points(1 - told.level, 0)} in 100 leave it out by chance.`;
+  $("changes-words").textContent = `From ${whole(sizes[0])} answers before to ${whole(sizes[1])} after. Lines are ${percent(told.level, 0)} intervals, each for itself. “Beyond doubt” holds for all marks of this chart together: in ${points(told.level, 0)} of 100 such charts none of them is wrong.`;
   fill(
     $("changes-table").lastElementChild,
     table("Changes", ["answer", "change in points", "from", "to"], ordered.slice(0, 2000).map((row) => [short(symbolText(row.symbol), 300), ...[row.change, row.low, row.high].map((value) => (value === null ? "not determined" : points(value, 2)))])),
   );
-  const data = labelled(known.slice(0, most), label).map(({ name, change, low, high }) => ({ name, change, low, high, clear: low > 0 || high < 0 }));
+  const data = labelled(known.slice(0, most), label).map(({ name, change, low, high, changed }) => ({ name, change, low, high, clear: changed }));
   await pictures.changes.draw({ chart: "difference", description: `Changes of ${data.length} shares with ${percent(told.level, 0)} intervals`, level: told.level, data: { rows: data } });
 }
 

@@ -38,6 +38,8 @@ CHECKS = (
     "file-batches",
     "screening-family",
     "screening-coverage",
+    "trend-false-alarms",
+    "trend-marks",
 )
 ALPHA = BUDGET / len(CHECKS)
 

@@ -3,6 +3,9 @@
 A window is compared with all reports since the last mark, taken together: they are more than one window's, so smaller
 changes show, and after a mark the comparison starts afresh. The level of a comparison is that of the request shared
 among all of them, so that a mark anywhere in a trend without any change is as rare as the level says.
+
+Claim: in a trend without a change there is a mark with probability 1 - level at most; after one, no mark but its own.
+Proof: tests/statistical/test_trend.py::test_marks_where_nothing_changes_are_as_rare_as_the_level_says
 """
 
 import asyncio
@@ -18,7 +21,7 @@ from deniable.service.problems import Answer, RequestError
 from deniable.service.requests import Request
 from deniable.service.store import Store
 
-__all__ = ["MOST", "PARAMETERS", "trend"]
+__all__ = ["MOST", "PARAMETERS", "gathered", "strict_level", "trend"]
 
 MOST = 62  # windows: two months of days
 PARAMETERS = results.PARAMETERS - {"format"}
@@ -34,24 +37,41 @@ async def trend(store: Store, decoding: Decoding, entry: Entry, request: Request
     if not parts:
         least = max(entry.rules.minimum, 1)
         raise RequestError(409, "too-few", f"results are shown from {least} reports on; no window has as many")
+    # Every symbol counts, whatever part of them is to be listed.
+    size = len(question.candidates or entry.survey.symbols or ())
+    level = strict_level(question.level, size * (len(parts) - 1))
+    strict = dataclasses.replace(question, level=level, simultaneous=False, top=None)
     windows: list[dict[str, Any]] = []
     since: results.Part | None = None
     for part in parts:
         found = await _ask(decoding, question, [part])
         changed: list[Any] = []
         if since is not None:
-            share = (1 - question.level) / (len(found["estimates"]) * (len(parts) - 1))
-            # Its interval must not be asked for at a level that floating point cannot tell from 1.
-            strict = dataclasses.replace(question, level=1 - max(share, 1e-12))
             told = await _ask(decoding, strict, [since, part])
             rows = told["changes"]
             changed = [row["symbol"] for row in rows if row["low"] is not None and (row["low"] > 0 or row["high"] < 0)]
-        since = part if since is None or changed else results.Part(since.tally + part.tally, since.first, part.last)
+        since = gathered(since, part, bool(changed))
         row = {"start": found["from"], "end": found["to"], "n": found["n"], "estimates": found["estimates"]}
         windows.append(row | {"changed": changed})
     return Answer.json(
         {"survey": entry.survey.digest, "window": entry.rules.window, "level": question.level, "windows": windows}
     )
+
+
+def strict_level(level: float, comparisons: int) -> float:
+    """The level of each of so many intervals that hold together at `level`; no nearer to 1 than floating point tells.
+
+    >>> round(strict_level(0.95, 10), 9), strict_level(0.95, 10**15) < 1
+    (0.995, True)
+    """
+    return 1 - max((1 - level) / max(comparisons, 1), 1e-12)
+
+
+def gathered(since: results.Part | None, part: results.Part, changed: bool) -> results.Part:
+    """What the next window is compared with: everything since the last mark."""
+    if since is None or changed:
+        return part
+    return results.Part(since.tally + part.tally, since.first, part.last)
 
 
 def _parts(

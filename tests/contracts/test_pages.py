@@ -14,7 +14,9 @@ import qrcode
 
 import deniable as dn
 from deniable.cli.words import at_most, belief_after, chance
+from deniable.lab.streams import stream_of
 from deniable.mechanisms import BitFlip, Subset
+from studies import explore
 
 SCRIPT = Path(__file__).parents[1] / "e2e" / "pages.mjs"
 SYMBOLS = [f"answer {i}" for i in range(12)]
@@ -167,7 +169,7 @@ PEOPLE = 10_000
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", "1", "3"])
-@pytest.mark.parametrize("size", [2, 5, 64])
+@pytest.mark.parametrize("size", [2, 5, 64, 300])
 def test_error_curves_are_those_of_theory(epsilon: str, size: int) -> None:
     (p,) = ask(("curves.js", "population", ["zipf", size, 1]))
     assert p == pytest.approx((np.arange(1, size + 1) ** -1.0 / (np.arange(1, size + 1) ** -1.0).sum()).tolist())
@@ -175,7 +177,8 @@ def test_error_curves_are_those_of_theory(epsilon: str, size: int) -> None:
         "k-RR": dn.krr(symbols=size, epsilon=epsilon),
         "k-RAPPOR": dn.krappor(symbols=size, epsilon=epsilon),
         "OUE": dn.oue(symbols=size, epsilon=epsilon),
-        "Hadamard": dn.hadamard(symbols=size, epsilon=epsilon, blocks=1),
+        "Hadamard": dn.hadamard(symbols=size, epsilon=epsilon),
+        "projective": dn.projective(symbols=size, epsilon=epsilon),
     } | ({"subset selection": dn.subset(symbols=size, epsilon=epsilon)} if size > 2 else {})
     found = ask(*[("curves.js", "error", [name, float(epsilon), p, PEOPLE]) for name in surveys])
     for (name, survey), value in zip(surveys.items(), found, strict=True):
@@ -192,6 +195,56 @@ def test_curves_of_cohorts_are_near_theory_with_many_of_them(epsilon: str, cells
         survey = make(symbols=64, epsilon=epsilon, cells=cells, cohorts=1024, seed=bytes(16))
         (value,) = ask(("curves.js", "error", [name, float(epsilon), p.tolist(), 10**6, cells]))
         assert value == pytest.approx(dn.theory.l1_risk(survey, p, 10**6), rel=0.1), name
+
+
+@pytest.fixture(scope="module")
+def table() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(explore.TABLE.read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.mark.parametrize("cell", [cell for cell in explore.CELLS if cell.symbols == 32][::29])
+def test_the_table_of_the_default_decoder_is_what_the_study_measures(cell: explore.Cell, table: dict[str, Any]) -> None:
+    """The same seeds give the same cells; a decoder that changes must be measured again."""
+    axes = [table[name].index(value) for name, value in zip(AXES, cell[1:], strict=True)]
+    stored = table["losses"][cell.population]
+    for place in axes:
+        stored = stored[place]
+    assert float(f"{explore.measure(cell)[0]:.4g}") == pytest.approx(stored, rel=1e-3)
+
+
+AXES = ("symbols", "epsilons", "noises")
+
+
+def test_the_page_reads_the_table_where_it_was_measured(table: dict[str, Any]) -> None:
+    size, noise = 128, 0.3
+    p = explore.population("zipf 1", size)
+    survey = dn.subset(size, epsilon=1)
+    people = round((dn.theory.l1_risk(survey, p, 1) / noise) ** 2)
+    (found,) = ask(("curves.js", "decoded", [table, "zipf", 1, 1.0, p.tolist(), people]))
+    assert found == pytest.approx(table["losses"]["zipf 1"][table["symbols"].index(size)][0][3], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "power", "size", "epsilon", "people"),
+    [
+        ("geometric", 1, 64, 2.0, 20_000),
+        ("zipf", 1.5, 48, 1.5, 100_000),
+        ("uniform", 1, 20, 3.0, 3_000),
+        ("spike", 1, 200, 1.0, 200_000),
+        ("geometric", 1, 5, 1.0, 2_000),
+    ],
+)
+def test_between_measured_cells_the_page_is_near_what_the_decoder_does(
+    name: str, power: float, size: int, epsilon: float, people: int, table: dict[str, Any]
+) -> None:
+    """To a fifth, at points that were not measured."""
+    p = explore.population(f"zipf {power}" if name == "zipf" else name, size)
+    (told,) = ask(("curves.js", "decoded", [table, name, power, epsilon, p.tolist(), people]))
+    rng = stream_of(0, "between", name, size)
+    survey = dn.subset(size, epsilon=epsilon)
+    losses = [np.abs(dn.decode(dn.simulate(survey, p, people, rng)).probabilities - p).sum() for _ in range(12)]
+    assert told == pytest.approx(np.mean(losses), rel=0.2)
 
 
 @pytest.mark.parametrize("name", ["uniform", "geometric", "zipf", "spike"])

@@ -157,7 +157,8 @@ def test_explore_needs_no_data_of_the_server(server: Server, fresh: Open, watch:
     page = fresh()
     page.goto(address(server, "/explore"))
     page.locator("#chart svg").wait_for()
-    assert page.locator("#ranking tbody tr").count() == 8
+    assert page.locator("#ranking tbody tr").count() == 10
+    assert "What deniable shows is better than that" in page.locator("#here").inner_text()
     before = page.locator("#ranking").inner_text()
     page.locator("#epsilon").focus()
     for _ in range(10):

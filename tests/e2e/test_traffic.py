@@ -74,7 +74,8 @@ def run(browser: Browser, server: Server, seed: int, answer: str, mutant: tuple[
         choose_and_roll(page, answer)
         page.get_by_role("button", name="Send this").click()
         thanked(page)
-        page.evaluate("() => new Promise((idle) => requestIdleCallback(idle))")  # nothing is left to be done
+        # Two frames later the page has done what it does after its thanks.
+        page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
         cookies = context.cookies()
         traffic = [
             (

@@ -20,8 +20,11 @@ CURVES: dict[str, tuple[str, list[int]]] = {
     "OUE": ("#B07A00", [6, 3]),
     "subset selection": ("#222222", [6, 3]),
     "Hadamard": ("#56608A", [2, 3]),
+    "projective": ("#8F3B1B", [8, 2, 2, 2]),
+    "default decoder": ("#123B57", [1, 0]),
     "no privacy": ("#6B6B6B", [1, 3]),
 }
+_THICK = "default decoder"  # the one that is measured
 
 _ERRORS = [float(f"{digit}e{power}") for power in range(-6, 4) for digit in (1, 3)]
 
@@ -62,7 +65,7 @@ def curves_chart(
     ]
     lines = (
         alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
-        .mark_line(strokeWidth=2.5, clip=True)
+        .mark_line(clip=True)
         .encode(
             x=across,
             y=up,
@@ -70,6 +73,9 @@ def curves_chart(
                             legend=legend),
             strokeDash=alt.StrokeDash("mechanism:N", scale=alt.Scale(domain=kinds, range=[CURVES[k][1] for k in kinds]),
                                       legend=legend),
+            strokeWidth=alt.StrokeWidth("mechanism:N", legend=None, scale=alt.Scale(
+                type="ordinal",
+                domain=kinds, range=[4.5 if kind == _THICK else 2.25 for kind in kinds])),
             tooltip=tooltip,
         )
     )  # fmt: skip

@@ -51,9 +51,11 @@ function fitted(templates, what, width) {
   spec.width = width;
   spec.autosize = { type: "fit-x", contains: "padding" };
   const narrow = width < 520;
+  if (narrow && spec.datasets.last) spec.datasets.last = []; // there is no room for words between the lines
   walk(spec, (part) => {
     if (part.labelLimit) part.labelLimit = narrow ? 120 : 240;
-    if (part.orient == "top" && part.symbolSize) part.columns = narrow ? 2 : 4;
+    // Names of kinds are longer than those of lines.
+    if (part.orient == "top" && part.symbolSize) part.columns = !narrow ? 4 : part.symbolType == "circle" ? 1 : 2;
     if (narrow && part.tickCount == 8) part.tickCount = 4;
     if (narrow && part.title?.length > 36) part.title = inTwo(part.title);
   });

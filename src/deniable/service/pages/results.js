@@ -225,7 +225,7 @@ async function drawTrend(told, order) {
     }),
   );
   const marks = told.windows.filter((one) => one.changed.length);
-  $("trend-words").textContent = `One point a ${told.window}, ${told.windows.length} of them. Rings mark a ${told.window} that differs from all before it, back to the last mark; in a survey where nothing changes, a ring appears once in ${Math.round(1 / (1 - told.level))} such charts.`;
+  $("trend-words").textContent = `One point a ${told.window}, ${told.windows.length} of them. Rings mark a ${told.window} that differs from all before it, back to the last mark; in a survey where nothing changes, a ring appears at most once in ${Math.round(1 / (1 - told.level))} such charts.`;
   const listed = marks.slice(-6).map((one) => el("li", { dir: "auto" }, `${day(one.start)}: ${one.changed.slice(0, 8).map((symbol) => short(symbolText(symbol), 60)).join(", ")} changed`));
   fill($("trend-marks"), ...(listed.length ? listed : [el("li", {}, "No change beyond chance.")]));
   await pictures.trend.draw({ chart: "trend", description: `Shares of ${chosen.length} answers over ${told.windows.length} windows`, level: told.level, names: chosen.map(({ name }) => name), data: { rows } });

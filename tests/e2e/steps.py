@@ -2,15 +2,18 @@
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import pytest
 from playwright.sync_api import Page
 
 import deniable as dn
 from tests.collector import ADMIN, Server
 from tests.e2e.conftest import PATIENCE
 
+AXE = Path(__file__).parents[2] / "clients" / "js" / "node_modules" / "axe-core" / "axe.min.js"
 QUESTION = "Have you ever lied to get a day off?"
 SYMBOLS = ["never", "once", "often"]
 
@@ -76,3 +79,21 @@ def until(page: Page, code: str, arg: Any = None, *, seconds: float = PATIENCE /
     while not page.evaluate(code, arg):
         assert time.monotonic() < end, f"waited in vain for {code}"
         page.wait_for_timeout(50)
+
+
+def fits(page: Page) -> None:
+    width = page.evaluate("[document.scrollingElement.scrollWidth, innerWidth]")
+    assert width[0] <= width[1], "nothing sticks out"
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds that is serious or critical."""
+    if not AXE.exists():
+        pytest.fail("axe-core must be installed: npm ci in clients/js, which make test runs")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found: dict[str, Any] = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    return [
+        f"{one['impact']}: {one['id']}: {one['nodes'][0]['html'][:160]}"
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]

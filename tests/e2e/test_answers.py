@@ -9,7 +9,7 @@ import deniable as dn
 from deniable.cli.words import at_most, chance
 from tests.collector import Server
 from tests.e2e.conftest import PHONE, Open
-from tests.e2e.steps import answer_link, counters, roll, thanked
+from tests.e2e.steps import answer_link, counters, fits, roll, thanked, violations
 
 SYMBOLS = [f"answer {letter}" for letter in "abcdefghij"]
 SEED = bytes(range(16))
@@ -52,6 +52,7 @@ def test_every_kind_of_report(kind: str, server: Server, fresh: Open) -> None:
     answer = "Grüße" if survey.alphabet.is_open else "answer c"
     what = page.locator("#what").inner_text()
     roll(page)
+    fits(page)
     fell = page.locator("#fell").inner_text()
     sent, listed = page.locator("#sent").inner_text(), page.locator("#sent li").all_inner_texts()
     die = page.locator("#die").inner_text()
@@ -88,6 +89,9 @@ def test_every_kind_of_report(kind: str, server: Server, fresh: Open) -> None:
     if "twice" in kind:
         assert f"at most {at_most(survey.mechanism.permanent.odds)} times" in explained
         assert f"epsilon {survey.epsilon_report:.2f} for one report, and {survey.epsilon_spent:.2f}" in explained
+    fits(page)
+    if kind in ("subset", "open bits", "oue twice"):
+        assert violations(page) == []
     page.reload()
     thanked(page)
     assert page.locator("#sent").inner_text() == sent, "what was sent is still shown"

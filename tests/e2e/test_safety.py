@@ -3,7 +3,6 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -13,9 +12,18 @@ import deniable as dn
 from deniable.service.pages import POLICY
 from tests.collector import ADMIN, Server
 from tests.e2e.conftest import DESK, PHONE, Open, Watch
-from tests.e2e.steps import SYMBOLS, address, answer_link, choose_and_roll, scripted, survey_of, thanked, until
-
-AXE = Path(__file__).parents[2] / "clients" / "js" / "node_modules" / "axe-core" / "axe.min.js"
+from tests.e2e.steps import (
+    SYMBOLS,
+    address,
+    answer_link,
+    choose_and_roll,
+    fits,
+    scripted,
+    survey_of,
+    thanked,
+    until,
+    violations,
+)
 
 HOSTILE = "<script>window.hacked=1</script><img src=x onerror=window.hacked=1> \u202eevitcaer 🦊 {{7*7}}"
 SYMBOL = "<b onmouseover=alert(1)>bold</b>"
@@ -40,11 +48,6 @@ def full(server: Server) -> dn.Survey:
     path = f"/v1/surveys/{survey.digest}/reports"
     assert server.ask("POST", path, reports, kind="application/octet-stream").json()["accepted"] == 120
     return survey
-
-
-def fits(page: Page) -> None:
-    width = page.evaluate("[document.scrollingElement.scrollWidth, innerWidth]")
-    assert width[0] <= width[1], "nothing sticks out"
 
 
 def test_hostile_texts_are_shown_as_text(server: Server, fresh: Open) -> None:
@@ -123,19 +126,6 @@ def test_the_policy_is_in_force(server: Server, fresh: Open, full: dn.Survey, wa
     seen = [fault for fault in watch.faults if "Content Security Policy" in fault]
     assert seen, "the watch that fails every other test on a violation sees one"
     watch.faults.clear()
-
-
-def violations(page: Page) -> list[str]:
-    """What axe finds that is serious or critical."""
-    if not AXE.exists():
-        pytest.fail("axe-core must be installed: npm ci in clients/js, which make test runs")
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found: dict[str, Any] = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-    return [
-        f"{one['impact']}: {one['id']}: {one['nodes'][0]['html'][:160]}"
-        for one in found["violations"]
-        if one["impact"] in ("serious", "critical")
-    ]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

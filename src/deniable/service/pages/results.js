@@ -2,7 +2,7 @@
 
 import { estimateRows, labelled, Picture } from "./charts.js";
 import { $, ask, digestHere, download, el, fill, percent, points, secretHere, sentence, short, symbolText, table, whole } from "./common.js";
-import { atMost, guarantee, numbers, strength } from "./words.js";
+import { atMost, numbers, strength } from "./words.js";
 
 const EVERY = 4000; // milliseconds between looks at the counts
 const SLOWEST = 8; // looks after which results are asked for although no count has changed
@@ -164,7 +164,8 @@ function head() {
     el("div", {}, el("b", {}, strength(n)), `at most ${atMost(n.odds)} times likelier`),
     el("div", {}, el("b", {}, Number.isNaN(reach) ? "no intervals" : `± ${points(reach)} points`), `a typical ${percent(shares.level, 0)} interval`),
   );
-  $("lead").textContent = guarantee(n).replace("Whatever you answer, what is sent is", "Nobody's answer is known here. Each report that arrived is");
+  const together = n.twice ? `, and all reports of one answer together at most ${atMost(n.lifetime)} times` : "";
+  $("lead").textContent = `Nobody's answer is known here. Each report that arrived is at most ${atMost(n.odds)} times likelier than under another answer${together}.`;
 }
 
 /** Rows by size. */

@@ -186,7 +186,7 @@ function inWords(cells) {
     {},
     el("p", { class: "sent" }, boxes + group),
     inside.length ? el("p", { dir: "auto" }, `It stands for ${inside.slice(0, 12).map(symbolText).join(", ")}${inside.length > 12 ? ` and ${inside.length - 12} more` : ""}.`) : null,
-    n.open ? el("p", {}, "It stands for every text that the public rule sorts there: endlessly many.") : null,
+    n.open ? el("p", {}, "A box stands for every text that the public rule sorts there: endlessly many.") : null,
   );
 }
 

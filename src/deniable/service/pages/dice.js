@@ -43,7 +43,7 @@ function list(n, [mine], cells) {
   const parts = [{ share: n.hit, mine: true }, { share: 1 - n.hit, mine: false }];
   const legend = [`your answer is on the list: ${chance(n.hit)}`, `it is not: ${chance(1 - n.hit)}`];
   const others = n.size - (hit ? 1 : 0);
-  const lots = others ? ` ${count(others, "The other one on it was", "The # others on it were")} drawn by lot, each of the other ${n.cells - 1} answers alike: ${chance(n.miss)} in all.` : "";
+  const lots = others ? ` ${hit ? count(others, "The other one", "The # others") : count(others, "The one", "The #")} on it ${others > 1 ? "were" : "was"} drawn by lot from the other ${n.cells - 1} answers.` : "";
   return { parts, place: hit ? 0 : 1, legend, said: `The die fell on ${hit ? "the list with your answer" : "a list without your answer"}.${lots}` };
 }
 
@@ -76,10 +76,16 @@ export function picture({ parts, place, squares, hidden, legend, said }) {
     parts ? drawStrip(parts, place) : drawMarks(squares),
     squares ? el("p", { class: "quiet small" }, `Filled is yes; ${squares.filter(({ mine }) => mine).length > 1 ? "those of your answer have" : "yours has"} a frame.`) : null,
     hidden ? el("p", { class: "quiet small" }, `and ${hidden.toLocaleString("en")} marks more, which are not drawn`) : null,
-    el("div", { class: "marks" }, el("b", {}, legend[0]), el("span", {}, legend[1])),
+    el("div", { class: "marks" }, el("b", {}, ...told(legend[0])), el("span", {}, ...told(legend[1]))),
     el("p", { class: "quiet small", id: "fell" }, `${said} Only you can see this line, and only now.`),
   );
 }
+
+/** A number and its unit stay on one line. */
+const told = (text) => {
+  const [what, share] = text.split(": ");
+  return [`${what}: `, el("span", { class: "whole" }, share)];
+};
 
 const soon = (work) => requestAnimationFrame(() => requestAnimationFrame(work));
 
@@ -95,9 +101,10 @@ function drawStrip(parts, place) {
 function drawMarks(squares) {
   const across = Math.min(squares.length, squares.length > 96 ? 24 : 12);
   const rows = Math.ceil(squares.length / across);
+  const moving = matchMedia("(prefers-reduced-motion: no-preference)").matches;
   const boxes = squares.map(({ mine, sent }, i) => {
     const box = svg("rect", { x: 20 * (i % across) + 2, y: 20 * Math.floor(i / across) + 2, width: 16, height: 16, rx: 3, class: mine ? "mark mine yes" : "mark" });
-    box.style.transitionDelay = `${Math.round((1200 * i) / squares.length)}ms`;
+    if (moving) box.style.transitionDelay = `${Math.round((1200 * i) / squares.length)}ms`;
     soon(() => box.classList.toggle("yes", sent));
     return box;
   });

@@ -82,9 +82,9 @@ export function whatHappens(n, { you, your, Your, yours } = YOU) {
   const inAll = n.twice ? "In all, with" : "With";
   const sorted = n.named
     ? ""
-    : `A public rule sorts all possible answers into ${n.cells} boxes${n.cohorts > 1 ? `, differently in each of ${n.cohorts} groups of devices` : ""}, so a box stands for many answers. `;
+    : `A public rule sorts all possible answers into ${n.cells} boxes${n.cohorts > 1 ? `, differently in each of ${n.cohorts} groups of devices` : ""}, so a box ${n.open ? "stands for many" : "can stand for several"} answers. `;
   if (n.block)
-    return `A public rule gives every answer ${n.mine > 1 ? n.mine : "one"} of the numbers from 1 to ${n.cells}, and a number stands for many answers. ${watch}. ${inAll} probability ${chance(n.mine * n.hit)} it sends ${n.mine > 1 ? "one of the numbers" : "the number"} of ${your} real answer, otherwise one of the others.`;
+    return `A public rule gives every answer ${n.mine > 1 ? n.mine : "one"} of the numbers from 1 to ${n.cells}, and a number can stand for several answers. ${watch}. ${inAll} probability ${chance(n.mine * n.hit)} it sends ${n.mine > 1 ? "one of the numbers" : "the number"} of ${your} real answer, otherwise one of the others.`;
   if (n.shape == "one") {
     const others = n.cells == 2 ? "the other one" : "one of the others";
     return `${sorted}${watch}. ${inAll} probability ${chance(n.hit)} it sends ${n.named ? `${your} real answer` : `the box of ${your} real answer`}, otherwise ${others}.`;

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pytest
 
 import deniable as dn
+from deniable.columns.designs import design_block
 from deniable.columns.encode import cell_table, cells_at, keys_of, scale
 from deniable.columns.randomizing import (
     bitflip_block,
     chain_block,
     chain_limits,
-    design_block,
     krr_block,
     subset_block,
     subset_limits,
@@ -73,9 +73,11 @@ def test_responses_are_the_clients_for_the_same_words(survey: Survey) -> None:
             blocks += [s * mechanism.keep + i * mechanism.other for i in range(mechanism.cells - s)]
             words = np.array(edges + blocks + [b - 1 for b in blocks], np.uint64)
             words = np.concatenate([words, rng.integers(0, 2**64, 200, np.uint64, endpoint=False)])
-            occupied = np.tile(np.array(cells, np.int32), (len(words), 1))
-            got = design_block(mechanism, occupied, words).tolist()
-            assert s > 1 or got == krr_block(mechanism, occupied[:, 0].astype(np.uint8), words).tolist()
+            if s > 1:
+                keys = np.full(len(words), survey.key(symbol), np.uint64)
+                got = design_block(mechanism, survey.encoding, keys, words).tolist()
+            else:
+                got = krr_block(mechanism, np.full(len(words), cells[0], np.uint8), words).tolist()
             assert got == [mechanism.randomize(cells, ScriptedEntropy(64, [int(w)])) for w in words]
         elif isinstance(mechanism, BitFlip):
             rows = rng.choice(np.array(edges, np.uint64), (100, mechanism.cells))
@@ -91,6 +93,34 @@ def test_responses_are_the_clients_for_the_same_words(survey: Survey) -> None:
             packed = subset_block(mechanism, np.full(len(rows), cells[0], np.int32), rows)
             got = [int.from_bytes(row.tobytes(), "little") for row in packed]
             assert got == [mechanism.randomize(cells, ScriptedEntropy(64, [int(w) for w in row])) for row in rows]
+
+
+DESIGNS = {
+    **{name: survey for name, survey in MORE.items() if name.startswith(("hadamard-", "projective-"))},
+    "projective-of-bits": dn.projective(symbols=300, epsilon="0.5", order=2, dimension=9),
+    "projective-cut-short": dn.projective(symbols=90, epsilon=1, order=5, dimension=4),
+}
+
+
+@pytest.mark.parametrize("survey", DESIGNS.values(), ids=DESIGNS.keys())
+def test_a_cell_that_is_worked_out_is_the_one_in_the_list(survey: Survey) -> None:
+    """Every answer, and of each a word inside every block: all places among its own cells and among the others."""
+    mechanism = survey.mechanism
+    assert isinstance(mechanism, KRR)
+    s, rest = mechanism.occupied, mechanism.cells - mechanism.occupied
+    words = np.array([i * mechanism.keep + 1 for i in range(s)], np.uint64)
+    words = np.append(words, np.array([s * mechanism.keep + i * mechanism.other for i in range(rest)], np.uint64))
+    for key in range(0, len(survey.alphabet), 7):
+        own = survey.encoding.encode(0, key)
+        others = sorted(set(range(mechanism.cells)) - set(own))
+        keys = np.full(len(words), key, np.uint64)
+        assert design_block(mechanism, survey.encoding, keys, words).tolist() == [*own, *others]
+
+
+def test_columns_know_no_other_designs() -> None:
+    survey, krr = dn.krr(symbols=4, epsilon=1), KRR(4, 1, occupied=2)
+    with pytest.raises(TypeError, match="no column code for Direct"):
+        design_block(krr, survey.encoding, np.zeros(1, np.uint64), np.zeros(1, np.uint64))
 
 
 AGAIN = {name: survey for name, survey in SMALL.items() if isinstance(survey.mechanism, Chain)}

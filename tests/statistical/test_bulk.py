@@ -8,9 +8,10 @@ import pytest
 
 import deniable as dn
 import deniable.columns.randomizing as room
+from deniable.columns.designs import design_block as room_design
 from deniable.columns.stream import WordStream
 from deniable.mechanisms import KRR, BitFlip, Chain, Subset
-from deniable.survey import Survey
+from deniable.survey import Encoding, Survey
 from tests.exact.laws import published
 from tests.statistical.harness import accept, binomial_p_value, law_p_value, reject
 from tests.surveys import SMALL, symbols_of
@@ -74,20 +75,17 @@ def _bit_mutants() -> dict[str, Any]:
     return {"last-bit-clear": last_bit_clear, "reused-word": reused_word, "epsilon-10%-too-large": larger_epsilon}
 
 
-def _no_steps(mechanism: KRR, occupied: Any, words: Any) -> Any:
+def _no_steps(mechanism: KRR, encoding: Encoding, keys: Any, words: Any) -> Any:
     """Other cells are counted without stepping over the true ones."""
-    found = room_design(mechanism, occupied, words)
+    found = room_design(mechanism, encoding, keys, words)
     inside = np.uint64(mechanism.occupied * mechanism.keep)
     block = ((words - inside) // np.uint64(mechanism.other)).astype(np.int64)
     return np.where(words < inside, found, block)
 
 
-def _louder_design(mechanism: KRR, occupied: Any, words: Any) -> Any:
+def _louder_design(mechanism: KRR, encoding: Encoding, keys: Any, words: Any) -> Any:
     louder = KRR(mechanism.cells, mechanism.epsilon * 11 / 10, occupied=mechanism.occupied)
-    return room_design(louder, occupied, words)
-
-
-room_design = room.design_block
+    return room_design(louder, encoding, keys, words)
 
 
 def _uneven(mechanism: BitFlip, occupied: Any, words: Any) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.columns.codes import Unencodable, codes_of, readable
+from deniable.columns.designs import design_block
 from deniable.columns.encode import Cells, Words, cell_table, cells_at
 from deniable.columns.stream import WordStream
 from deniable.columns.table import ReportTable
@@ -108,8 +109,9 @@ def _privatize(survey: Survey, column: Any, given: npt.NDArray[Any] | None) -> R
     elif survey.cohorts > 1:
         drawn = stream.uniform_below(survey.cohorts, len(codes))
     drawn = drawn.astype(np.min_scalar_type(survey.cohorts - 1), copy=False)
-    table = _cells(survey, keys, len(codes))
     mechanism = survey.mechanism.permanent
+    design = isinstance(mechanism, KRR) and mechanism.occupied > 1
+    table = None if design else _cells(survey, keys, len(codes))
     if isinstance(mechanism, KRR) and mechanism.occupied == 1:
         responses: npt.NDArray[Any] = np.empty(len(codes), np.min_scalar_type(mechanism.cells - 1))
         flat = None if table is None else table.ravel().astype(responses.dtype)
@@ -125,12 +127,11 @@ def _privatize(survey: Survey, column: Any, given: npt.NDArray[Any] | None) -> R
             responses[rows] = refreshed(survey.mechanism, named, stream)
     elif isinstance(mechanism, KRR):
         responses = np.empty(len(codes), np.min_scalar_type(mechanism.cells - 1))
-        step = max(1, _BITS // mechanism.occupied)
-        for start in range(0, len(codes), step):
-            rows = slice(start, start + step)
-            occupied = _occupied(survey, table, drawn[rows], keys, codes[rows])
-            named = design_block(mechanism, occupied, stream.words(len(occupied))).astype(responses.dtype)
-            responses[rows] = refreshed(survey.mechanism, named, stream)
+        for start in range(0, len(codes), _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            answers = keys[codes[rows]]
+            cells = design_block(mechanism, survey.encoding, answers, stream.words(len(answers)))
+            responses[rows] = refreshed(survey.mechanism, cells.astype(responses.dtype), stream)
     elif isinstance(mechanism, BitFlip):
         responses = np.empty((len(codes), mechanism.payload_bytes), np.uint8)
         step = max(1, _BITS // mechanism.cells)
@@ -141,7 +142,7 @@ def _privatize(survey: Survey, column: Any, given: npt.NDArray[Any] | None) -> R
             responses[rows] = refreshed(survey.mechanism, bitflip_block(mechanism, occupied, words), stream)
     elif isinstance(mechanism, Subset):
         responses = np.empty((len(codes), mechanism.payload_bytes), np.uint8)
-        step = max(1, _BITS // mechanism.cells)
+        step = max(1, 2 * _BITS // mechanism.cells)
         for start in range(0, len(codes), step):
             rows = slice(start, start + step)
             cells = _occupied(survey, table, drawn[rows], keys, codes[rows])[:, 0]
@@ -188,22 +189,36 @@ def chain_block(mechanism: Chain, responses: npt.NDArray[Any], words: Words) -> 
         return np.asarray(responses ^ np.packbits(flips, axis=1, bitorder="little"))
     words = words.reshape(n, -1)
     kept = words[:, 0] < np.uint64(thresholds["report_keep"])
-    drawn = _shuffled(mechanism.cells, words[:, 1:])
-    bits = np.zeros((n, mechanism.cells), bool)
-    np.put_along_axis(bits, drawn.astype(np.intp), True, axis=1)
-    return np.where(kept[:, None], responses, np.packbits(bits, axis=1, bitorder="little"))
+    return np.where(kept[:, None], responses, _packed_sets(mechanism.cells, _shuffled(mechanism.cells, words[:, 1:])))
 
 
-def _shuffled(size: int, words: Words) -> npt.NDArray[np.int32]:
-    """The first places of a shuffle of range(size), a row of words a row."""
-    rows = np.arange(len(words))
-    shuffled = np.tile(np.arange(size, dtype=np.int32), (len(words), 1))
-    for step in range(words.shape[1]):
-        place = step + (words[:, step] % np.uint64(size - step)).astype(np.intp)
-        drawn = shuffled[rows, place]
-        shuffled[rows, place] = shuffled[:, step]
-        shuffled[:, step] = drawn
-    return shuffled[:, : words.shape[1]]
+def _shuffled(size: int, words: Words) -> npt.NDArray[Any]:
+    """The first places of a shuffle of range(size) for each row of words, shape (places, rows).
+
+    A column a row: then what one step reads and writes for all rows lies together.
+    """
+    rows, steps = words.shape
+    shuffled = np.empty((size, rows), np.min_scalar_type(size))
+    shuffled[:] = np.arange(size)[:, None]
+    flat, lanes = shuffled.ravel(), np.arange(rows)
+    for step, drawing in enumerate(np.ascontiguousarray(words.T)):
+        bound = np.uint64(size - step)
+        place = (drawing - drawing // bound * bound).astype(np.intp)  # the remainder: NumPy divides faster
+        place += step
+        place *= rows
+        place += lanes
+        drawn = flat.take(place)
+        flat[place] = shuffled[step]
+        shuffled[step] = drawn
+    return shuffled[:steps]
+
+
+def _packed_sets(cells: int, chosen: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Sets of cells, shape (w, n), as packed bits."""
+    rows = chosen.shape[1]
+    bits = np.zeros((rows, cells), bool)
+    bits.reshape(-1)[chosen + np.arange(rows) * cells] = True
+    return np.packbits(bits, axis=1, bitorder="little")
 
 
 def _occupied(
@@ -211,17 +226,6 @@ def _occupied(
 ) -> Cells:
     """The cells of some rows' answers, shape (n, h)."""
     return cells_at(survey.encoding, cohorts, keys[codes]) if table is None else table[cohorts, :, codes]
-
-
-def design_block(mechanism: KRR, occupied: Cells, words: Words) -> npt.NDArray[Any]:
-    """`KRR.randomize` on arrays where an answer occupies several cells, shape (n, s) and in order: one word a row."""
-    inside = np.uint64(mechanism.occupied * mechanism.keep)
-    place = np.minimum(words // np.uint64(mechanism.keep), np.uint64(mechanism.occupied - 1)).astype(np.intp)
-    # Where a word is below `inside` the subtraction wraps and the block number is void; the last line discards it.
-    block = ((words - inside) // np.uint64(mechanism.other)).astype(np.int64)
-    steps = (occupied - np.arange(mechanism.occupied) <= block[:, None]).sum(axis=1)
-    true = np.take_along_axis(occupied, place[:, None], axis=1)[:, 0]
-    return np.where(words < inside, true, block + steps)
 
 
 def subset_limits(mechanism: Subset) -> Words:
@@ -238,11 +242,9 @@ def subset_limits(mechanism: Subset) -> Words:
 def subset_block(mechanism: Subset, cells: npt.NDArray[Any], words: Words) -> npt.NDArray[np.uint8]:
     """`Subset.randomize` on arrays: a word for the true cell, then one for each of the others, none to be rejected."""
     chosen = _shuffled(mechanism.cells - 1, words[:, 1:])
-    chosen += chosen >= cells[:, None]
-    chosen[:, -1] = np.where(words[:, 0] < np.uint64(mechanism.inside), cells, chosen[:, -1])
-    bits = np.zeros((len(cells), mechanism.cells), bool)
-    np.put_along_axis(bits, chosen.astype(np.intp), True, axis=1)
-    return np.packbits(bits, axis=1, bitorder="little")
+    chosen += chosen >= cells
+    chosen[-1] = np.where(words[:, 0] < np.uint64(mechanism.inside), cells, chosen[-1])
+    return _packed_sets(mechanism.cells, chosen)
 
 
 def krr_block(mechanism: KRR, cells: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
@@ -262,11 +264,9 @@ def bitflip_block(mechanism: BitFlip, occupied: npt.NDArray[Any], words: Words) 
     """`BitFlip.randomize` on arrays: one word a bit; a cell number equal to `cells` stands for no cell."""
     if words.shape != (len(occupied), mechanism.cells):
         raise RuntimeError(f"words must be one for each bit, got {words.shape}")
-    truth = np.zeros((len(occupied), mechanism.cells + 1), bool)
-    np.put_along_axis(truth, occupied.astype(np.intp), True, axis=1)
-    truth = truth[:, :-1]
-    if mechanism.flip == mechanism.clear:
-        bits = (words < np.uint64(mechanism.flip)) ^ truth
-    else:  # an empty bit rises below `flip`, a set one stays at or above `clear`
-        bits = np.where(truth, words >= np.uint64(mechanism.clear), words < np.uint64(mechanism.flip))
+    # An empty bit rises below `flip`, a set one stays at or above `clear`. Few are set, so they are done over.
+    bits = words < np.uint64(mechanism.flip)
+    for column in occupied.T:
+        row = np.flatnonzero(column < mechanism.cells)
+        bits[row, column[row]] = words[row, column[row]] >= np.uint64(mechanism.clear)
     return np.packbits(bits, axis=1, bitorder="little")

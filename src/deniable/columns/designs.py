@@ -1,0 +1,87 @@
+"""Reports of a block design on columns: which cell a word names is worked out, without listing the cells of an answer.
+
+An answer of a Hadamard design occupies half a block, one of a projective design a hyperplane: thousands of cells, of
+which a report needs one. In both, every digit of a cell is free but one, the last that counts, which the earlier ones
+decide. So the cells of an answer, and those that are not its own, can be counted through in order, and the one at any
+place be written down. `tests/contracts/test_bulk_words.py` holds this to `KRR.randomize`, word for word.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.columns.encode import Words, projective_digits
+from deniable.mechanisms import KRR
+from deniable.survey import Encoding, Hadamard, Projective
+
+__all__ = ["design_block"]
+
+Ints = npt.NDArray[np.int64]
+Truths = npt.NDArray[np.bool_]
+
+
+def design_block(mechanism: KRR, encoding: Encoding, keys: Words, words: Words) -> npt.NDArray[Any]:
+    """`KRR.randomize` on arrays for the answers `keys` to a block design: one word a row."""
+    true = words < np.uint64(mechanism.occupied * mechanism.keep)
+    last = np.uint64(mechanism.occupied - 1)
+    # Where a word is below the threshold the subtraction wraps and the second number is void; `true` discards it.
+    others = (words - np.uint64(mechanism.occupied * mechanism.keep)) // np.uint64(mechanism.other)
+    place = np.where(true, np.minimum(words // np.uint64(mechanism.keep), last), others).astype(np.int64)
+    answers = keys.astype(np.int64)
+    if isinstance(encoding, Hadamard):
+        return _hadamard(encoding, answers, place, true)
+    if isinstance(encoding, Projective):
+        return _projective(encoding, answers, place, true)
+    raise TypeError(f"no column code for {type(encoding).__name__}")
+
+
+def _hadamard(encoding: Hadamard, answers: Ints, place: Ints, true: Truths) -> Ints:
+    """The cell at `place` among the answer's own where `true`, among all the others elsewhere."""
+    half = encoding.hashes
+    row, start = answers + 1, np.zeros(1, np.int64)
+    if encoding.blocks > 1:
+        row, start = answers // encoding.blocks + 1, answers % encoding.blocks * (2 * half)
+    low = row & -row
+    free = np.where(true, place, place - start)  # among the cells of its own block
+    free &= half - 1  # void where the cell is of another block; the last lines know
+    under = free & (low - 1)
+    cell = ((free - under) << 1) | under
+    cell |= np.where((np.bitwise_count(row & cell) & 1).astype(bool) == true, low, 0)
+    if encoding.blocks == 1:
+        return np.asarray(cell)
+    # Cells of blocks before it are all others, and so are those after, whose places lack its own half.
+    elsewhere = ~true & ((place < start) | (place >= start + half))
+    return np.where(elsewhere, place + np.where(place < start, 0, half), start + cell)
+
+
+def _projective(encoding: Projective, answers: Ints, place: Ints, true: Truths) -> Ints:
+    """The same for hyperplanes. Let e be how many zeros the answer's digits end in.
+
+    Of the points with m digits after their leading 1, those with m < e are all its own and those with m = e are none
+    of them; with m > e the digit at e is decided by those before it, so one in r is its own.
+    """
+    r, t = encoding.order, encoding.dimension
+    powers = r ** np.arange(t + 1, dtype=np.int64)
+    points = (powers - 1) // (r - 1)
+    digits = projective_digits(encoding)[:, ::-1]  # the last digit first
+    zeros = (digits != 0).argmax(axis=1)[answers]
+    free = powers[zeros]  # how many points share what stands before the decided digit, and it
+    each = np.where(true, 1, r - 1)  # how many choices of the decided digit are on this side
+    rank = place - np.where(true, points[zeros], free)
+    level = points.searchsorted(rank // (free * each), side="right") - 1
+    level = np.clip(level, 0, t - 1)
+    rank -= points[level] * free * each
+    after = np.minimum(zeros + 1 + level, t - 1)  # m
+    high, rest = np.divmod(rank, free * each)
+    choice, under = np.divmod(rest, free)
+    value = high * (free * r)
+    product = digits[answers, after].copy()
+    for power in range(t - 1):
+        product += digits[answers, power] * (value // powers[power] % r)
+    inverse = np.array([0] + [pow(digit, -1, r) for digit in range(1, r)], np.int64)
+    decided = -product * inverse[digits[answers, zeros]] % r
+    digit = np.where(true, decided, choice + (choice >= decided))
+    cell = points[after] + value + digit * free + under
+    early = np.where(true, place, points[zeros] + place)  # where m <= e, whole ranges are its own or not
+    return np.where(place < np.where(true, points[zeros], free), early, cell)

@@ -5,7 +5,7 @@ PINS := $(shell $(PYTHON) -c 'import sys; print("-c constraints.txt" if sys.vers
 
 JS := clients/js
 
-.PHONY: demo test e2e check bench soak services clean
+.PHONY: demo test e2e check bench peers soak services clean
 
 .venv/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "deniable needs Python 3.11 or newer; try make PYTHON=python3.12")'
@@ -45,9 +45,13 @@ bench: .venv/ready
 	@$(PYTHON) tests/services.py postgresql wrk java
 	$(BIN)/python -m benchmarks
 
+# The environments of the libraries that `make bench` compares with, and what cannot be installed here.
+peers: .venv/ready
+	$(BIN)/python -m benchmarks.peers.environments
+
 # Every fault of tests/faults.py in its long form; fails if a report was lost or counted twice.
 soak: .venv/ready services
 	$(BIN)/python -m tests.soak
 
 clean:
-	rm -rf .venv out build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis $(JS)/node_modules
+	rm -rf .venv .bench out build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis $(JS)/node_modules

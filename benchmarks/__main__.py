@@ -5,12 +5,13 @@ python -m benchmarks [--json PATH] [--only WORD]
 
 import argparse
 import json
+import os
 import platform
 import sys
 from pathlib import Path
 
-from benchmarks import clients, columns, decoding, planning, reproducing, serving, simulating, spark
-from benchmarks.measure import Line
+from benchmarks import clients, columns, decoding, peers, planning, reproducing, serving, simulating, spark
+from benchmarks.measure import Line, shown
 
 ROOMS = {
     "clients": clients,
@@ -20,17 +21,9 @@ ROOMS = {
     "planning": planning,
     "spark": spark,
     "serving": serving,
+    "peers": peers,
     "reproducing": reproducing,
 }
-
-
-def shown(value: float, unit: str) -> str:
-    if unit != "s":
-        return f"{value:.3g} {unit}".strip()
-    for scale, name in ((1, "s"), (1e-3, "ms"), (1e-6, "us")):
-        if value >= scale:
-            return f"{value / scale:.3g} {name}"
-    return f"{value / 1e-9:.3g} ns"
 
 
 def row(line: Line) -> list[str]:
@@ -48,13 +41,20 @@ def main() -> int:
     widths = [38, 9, 12, 9, 9, 4, 0]
     print("  ".join(head.ljust(width) for head, width in zip(heads, widths, strict=True)))
     found: list[Line] = []
+    told: list[dict[str, object]] = []
     for name, room in ROOMS.items():
         if options.only in (None, name):
             for line in room.lines():
                 found.append(line)
+                told.append(line.as_json() | {"room": name})
                 print("  ".join(c.ljust(width) for c, width in zip(row(line), widths, strict=True)), flush=True)
     options.json.parent.mkdir(parents=True, exist_ok=True)
-    record = {"python": platform.python_version(), "lines": [line.as_json() for line in found]}
+    if options.only and options.json.exists():  # what other groups found before stays
+        before = json.loads(options.json.read_text())["lines"]
+        told = [line for line in before if line.get("room") != options.only] + told
+    load = round(sum(os.getloadavg()) / 3, 1)
+    machine = {"python": platform.python_version(), "cores": os.cpu_count(), "load": load}
+    record = machine | {"lines": told}
     options.json.write_text(json.dumps(record, indent=2) + "\n")
     missed = [line.what for line in found if not line.met]
     print(

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-__all__ = ["Line", "compare", "timed"]
+__all__ = ["Line", "compare", "shown", "timed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +53,13 @@ def compare(
         best_ours = min(best_ours, timed(ours))
         best_theirs = min(best_theirs, timed(theirs))
     return Line(what, reference, best_ours / per, best_theirs / per, target)
+
+
+def shown(value: float, unit: str) -> str:
+    """A value with its unit; seconds in the unit that suits them."""
+    if unit != "s":
+        return f"{value:.3g} {unit}".strip()
+    for scale, name in ((1, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if value >= scale:
+            return f"{value / scale:.3g} {name}"
+    return f"{value / 1e-9:.3g} ns"

@@ -6,6 +6,7 @@ decide. So the cells of an answer, and those that are not its own, can be counte
 place be written down. `tests/contracts/test_bulk_words.py` holds this to `KRR.randomize`, word for word.
 """
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,27 +18,43 @@ from deniable.survey import Encoding, Hadamard, Projective
 
 __all__ = ["design_block"]
 
+_LISTED, _SMALL = 1 << 20, 1 << 14
+
 Ints = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 
 
 def design_block(mechanism: KRR, encoding: Encoding, keys: Words, words: Words) -> npt.NDArray[Any]:
     """`KRR.randomize` on arrays for the answers `keys` to a block design: one word a row."""
-    true = words < np.uint64(mechanism.occupied * mechanism.keep)
-    last = np.uint64(mechanism.occupied - 1)
-    # Where a word is below the threshold the subtraction wraps and the second number is void; `true` discards it.
-    others = (words - np.uint64(mechanism.occupied * mechanism.keep)) // np.uint64(mechanism.other)
-    place = np.where(true, np.minimum(words // np.uint64(mechanism.keep), last), others).astype(np.int64)
-    answers = keys.astype(np.int64)
-    if isinstance(encoding, Hadamard):
-        return _hadamard(encoding, answers, place, true)
-    if isinstance(encoding, Projective):
-        return _projective(encoding, answers, place, true)
-    raise TypeError(f"no column code for {type(encoding).__name__}")
+    if not isinstance(encoding, (Hadamard, Projective)):
+        raise TypeError(f"no column code for {type(encoding).__name__}")
+    own, answers = mechanism.occupied, keys.astype(np.int64)
+    true = words < np.uint64(own * mechanism.keep)
+    # Where a word is below the threshold the subtraction wraps and this number is void; `true` discards it.
+    others = (words - np.uint64(own * mechanism.keep)) // np.uint64(mechanism.other)
+    place = np.where(true, words // np.uint64(mechanism.keep), others).astype(np.int64)
+    size = encoding.symbols * encoding.cells
+    if size <= min(_LISTED, max(4 * len(words), _SMALL)):
+        return _listed(encoding).take(answers * encoding.cells + place + np.where(true, 0, own))
+    return _cell(encoding, answers, place, true)
+
+
+def _cell(encoding: Hadamard | Projective, answers: Ints, place: Ints, true: Truths) -> Ints:
+    """The cell at `place` among the answer's own where `true`, among all the others elsewhere."""
+    return (_hadamard if isinstance(encoding, Hadamard) else _projective)(encoding, answers, place, true)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=4)
+def _listed(encoding: Hadamard | Projective) -> npt.NDArray[np.uint16]:
+    """Of every answer its own cells in order, then all the others: a small design is looked up faster."""
+    place = np.tile(np.arange(encoding.cells), encoding.symbols)
+    answers = np.repeat(np.arange(encoding.symbols), encoding.cells)
+    true = place < encoding.hashes
+    return _cell(encoding, answers, np.where(true, place, place - encoding.hashes), true).astype(np.uint16)
 
 
 def _hadamard(encoding: Hadamard, answers: Ints, place: Ints, true: Truths) -> Ints:
-    """The cell at `place` among the answer's own where `true`, among all the others elsewhere."""
+    """`_cell` for rows of a Hadamard matrix."""
     half = encoding.hashes
     row, start = answers + 1, np.zeros(1, np.int64)
     if encoding.blocks > 1:
@@ -56,7 +73,7 @@ def _hadamard(encoding: Hadamard, answers: Ints, place: Ints, true: Truths) -> I
 
 
 def _projective(encoding: Projective, answers: Ints, place: Ints, true: Truths) -> Ints:
-    """The same for hyperplanes. Let e be how many zeros the answer's digits end in.
+    """`_cell` for hyperplanes. Let e be how many zeros the answer's digits end in.
 
     Of the points with m digits after their leading 1, those with m < e are all its own and those with m = e are none
     of them; with m > e the digit at e is decided by those before it, so one in r is its own.

@@ -1,0 +1,59 @@
+"""A library in a process of its own, asked by lines of JSON."""
+
+import json
+import os
+import subprocess
+import threading
+from typing import Any
+
+from benchmarks.peers.environments import ROOT, python_of
+
+__all__ = ["Library"]
+
+LIMIT = 120.0  # seconds of wall time for one answer
+
+
+def environment() -> dict[str, str]:
+    """One core for everyone: neither BLAS nor joblib may start more threads or processes."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return kept | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "LOKY_MAX_CPU_COUNT": "1"}
+
+
+class Library:
+    """Start it with `with`; `ask` gives its answer, which says "absent" or "failed" where there is none."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.command = name, [str(python_of(name)), "-m", "benchmarks.peers.worker", name]
+        self._process = self._started()
+
+    def _started(self) -> "subprocess.Popen[str]":
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        return subprocess.Popen(self.command, cwd=ROOT, env=environment(), text=True, **pipes)  # type: ignore[call-overload, no-any-return]
+
+    def __enter__(self) -> "Library":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def ask(self, do: str, **request: Any) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        timer = threading.Timer(LIMIT, self._process.kill)
+        timer.start()
+        try:
+            self._process.stdin.write(json.dumps({"do": do, **request}) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except OSError:
+            line = ""
+        finally:
+            timer.cancel()
+        if line:
+            answer: dict[str, Any] = json.loads(line)
+            return answer
+        self._process.kill()
+        self._process.wait()
+        self._process = self._started()
+        return {"failed": f"no answer within {LIMIT:.0f} seconds, or the process died"}

@@ -42,8 +42,7 @@ def _hash(codes: Ints, seeds: Ints, g: int) -> Ints:
 
 def sets(codes: Ints, k: int, epsilon: float, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
     """The w smallest of k random keys; the true one's is put first or last by a coin."""
-    w = max(1, round(k / (math.exp(epsilon) + 1)))
-    inside = w * math.exp(epsilon) / (w * math.exp(epsilon) + k - w)
+    w, inside = _set_size(k, epsilon), _in_set(k, epsilon)
     keys = rng.random((len(codes), k), np.float32)
     keys[np.arange(len(codes)), codes] = np.where(rng.random(len(codes)) < inside, -1, 2)
     bits = np.zeros((len(codes), k), bool)
@@ -97,8 +96,17 @@ def _of_cells(reports: Any, k: int, epsilon: float, n: int) -> npt.NDArray[np.fl
     return _unbiased(np.bincount(reports, minlength=k), n, math.exp(epsilon) * miss, miss)
 
 
-def _of_bits(reports: Any, k: int, epsilon: float, n: int) -> npt.NDArray[np.float64]:
-    return _unbiased(count_bits(reports, k), n, 0.5, 1 / (math.exp(epsilon) + 1))  # the numbers cost the same
+def _of_bits(hit: Callable[[int, float], float], miss: Callable[[int, float], float]) -> Any:
+    return lambda reports, k, epsilon, n: _unbiased(count_bits(reports, k), n, hit(k, epsilon), miss(k, epsilon))
+
+
+def _set_size(k: int, epsilon: float) -> int:
+    return max(1, round(k / (math.exp(epsilon) + 1)))
+
+
+def _in_set(k: int, epsilon: float) -> float:
+    w = _set_size(k, epsilon)
+    return w * math.exp(epsilon) / (w * math.exp(epsilon) + k - w)
 
 
 def _of_hashes(reports: Any, k: int, epsilon: float, n: int) -> npt.NDArray[np.float64]:
@@ -127,9 +135,9 @@ def _of_rows(reports: Any, k: int, epsilon: float, n: int) -> npt.NDArray[np.flo
 # Reports as ENCODE makes them, symbols, epsilon, reports -> the unbiased estimate.
 ESTIMATE: dict[str, Callable[[Any, int, float, int], npt.NDArray[np.float64]]] = {
     "GRR": _of_cells,
-    "SUE": _of_bits,
-    "OUE": _of_bits,
+    "SUE": _of_bits(lambda k, e: 1 / (1 + math.exp(-e / 2)), lambda k, e: 1 / (1 + math.exp(e / 2))),
+    "OUE": _of_bits(lambda k, e: 0.5, lambda k, e: 1 / (1 + math.exp(e))),
     "OLH": _of_hashes,
-    "SS": _of_bits,
+    "SS": _of_bits(_in_set, lambda k, e: (_set_size(k, e) - _in_set(k, e)) / (k - 1)),
     "HR": _of_rows,
 }

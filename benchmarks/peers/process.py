@@ -1,5 +1,6 @@
 """A library in a process of its own, asked by lines of JSON."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -34,8 +35,15 @@ class Library:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
         self._process.kill()
         self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):  # what it never read is of no use now
+                    pipe.close()
 
     def ask(self, do: str, **request: Any) -> dict[str, Any]:
         assert self._process.stdin is not None
@@ -53,7 +61,6 @@ class Library:
         if line:
             answer: dict[str, Any] = json.loads(line)
             return answer
-        self._process.kill()
-        self._process.wait()
+        self._stop()
         self._process = self._started()
         return {"failed": f"no answer within {LIMIT:.0f} seconds, or the process died"}

@@ -33,6 +33,13 @@ __all__ = ["FIGURES", "PAGE", "RECORD", "page", "write_page"]
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 PAGE, FIGURES, RECORD = "benchmarks.md", "benchmarks-peers.csv", "benchmarks.json"
+TITLES = {
+    "estimate": "count and estimate",
+    "decode": "decode alone",
+    "install": "install size",
+    "same l1": "l1 of the same reports",
+    "same l2": "l2 squared of the same reports",
+}
 
 
 def write_page(results: Path) -> None:
@@ -54,7 +61,7 @@ def page(figures: list[Figure], record: dict[str, Any]) -> str:
         audits(tables.get("audit", {})),
         encode(tables.get("encode", {})),
         estimate(tables.get("estimate", {})),
-        accuracy(tables.get("l1", {}), tables.get("l2", {})),
+        accuracy(tables.get("l1", {}), tables.get("l2", {}), tables.get("same l1", {})),
         decode(tables.get("decode", {})),
         growth(figures),
         weight(tables.get("import", {}), tables.get("install", {})),
@@ -101,16 +108,13 @@ def _behind(figures: list[Figure]) -> str:
     text = "## Where we are not ahead, and why\n"
     if not groups:
         return text + "\nNowhere.\n"
-    named = {"estimate": "count and estimate", "decode": "decode alone", "import": "import", "install": "install size"}
     for (table, ours), pairs in groups.items():
         worst = max(pairs, key=lambda pair: pair.ratio)
         total = sum(1 for pair in compared(figures) if (pair.cell.table, pair.ours) == (table, ours))
         where = sorted({short(pair.cell, pair.peer) for pair in pairs})
-        text += (
-            f"\n**{named.get(table, table)}, {ours}**: {len(pairs)} of {total} rows, at most {worst.ratio:.3g} times "
-        )
-        text += f"as much ({short(worst.cell, worst.peer)}). {pairs[0].why or 'Not explained yet.'}\n"
-        text += f"Rows: {'; '.join(where)}.\n" if len(where) <= 12 else ""
+        said = f"**{TITLES.get(table, table)}, {ours}**: {len(pairs)} of {total} rows, at most {worst.ratio:.3g} times "
+        said += f"as much ({short(worst.cell, worst.peer)}). {pairs[0].why or 'Not explained.'}"
+        text += "\n" + prose(said, f"Rows: {'; '.join(where)}." if 1 < len(where) <= 16 else "")
     return text
 
 

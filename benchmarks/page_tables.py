@@ -56,7 +56,7 @@ def prose(*text: str) -> str:
 
 def short(cell: Cell, peer: str) -> str:
     sizes = [f"S = {cell.symbols}"] if cell.symbols else []
-    sizes += [f"epsilon {cell.epsilon:.3g}"] if cell.epsilon and cell.table in ("encode", "l1", "l2") else []
+    sizes += [f"epsilon {cell.epsilon:.3g}"] if cell.epsilon and cell.table.endswith(("encode", "l1", "l2")) else []
     sizes += [f"n = {power(cell.n)}"] if cell.n and cell.table == "estimate" else []
     return (
         f"{peer}{': ' if cell.mechanism else ''}{NAMES.get(cell.mechanism, cell.mechanism)} {', '.join(sizes)}".strip()
@@ -169,7 +169,7 @@ def estimate(table: Table) -> str:
     )
 
 
-def accuracy(l1: Table, l2: Table) -> str:
+def accuracy(l1: Table, l2: Table, same: Table) -> str:
     text = "## Errors at the same epsilon\n\n" + prose(
         _people(l1),
         "Errors are to the population, means of eight repeats with their standard errors; the same people are asked by "
@@ -185,14 +185,28 @@ def accuracy(l1: Table, l2: Table) -> str:
             rows.append([NAMES[cell.mechanism], epsilon, *row])
         heads = ["mechanism", "epsilon", "ours, default", "ours, unbiased", "the best peer", "default / best peer"]
         text += f"\n{name}:\n\n" + table_of(heads, rows)
-    text += "\nEvery decoder of every peer, l1 as a multiple of our default's:\n\n"
-    who = sorted({who for each in l1.values() for who in each} - {DEFAULT, UNBIASED})
-    who = [name for name in who if any(name in each and each[name].value for each in l1.values())]
+    text += "\n" + prose(
+        "The libraries draw their own noise, so the errors above differ by chance. Below, l1 of every decoder of every "
+        "peer as a multiple of our default's: on the very same reports where these name cells of the alphabet, which "
+        "is paired and much sharper; with a star on reports of our own, which is not."
+    )
+    who = sorted({who for each in l1.values() for who, found in each.items() if found.value} - {DEFAULT, UNBIASED})
     rows = []
     for cell, each in l1.items():
-        epsilon = "1" if cell.epsilon == 1 else "ln S"
-        rows.append([NAMES[cell.mechanism], epsilon, *(_ratio(each.get(w), _value(each[DEFAULT])) for w in who)])
-    return text + table_of(["mechanism", "epsilon", *who], rows) + _failures(l1)
+        paired = next((found for c, found in same.items() if _alike(c, cell)), {})
+        row = []
+        for name in who:
+            if name in paired:
+                row.append(f"{_value(paired[name]):.2f} ± {paired[name].error:.2f}")
+            else:
+                ratio = _ratio(each.get(name), _value(each[DEFAULT]))
+                row.append(ratio if ratio in (NONE, "fails") else f"{ratio.removesuffix('x')} *")
+        rows.append([NAMES[cell.mechanism], "1" if cell.epsilon == 1 else "ln S", *row])
+    return text + "\n" + table_of(["mechanism", "epsilon", *who], rows) + _failures(l1)
+
+
+def _alike(one: Cell, other: Cell) -> bool:
+    return (one.mechanism, one.epsilon) == (other.mechanism, other.epsilon)
 
 
 def _people(table: Table) -> str:
@@ -282,9 +296,9 @@ def weight(imports: Table, sizes: Table) -> str:
 
 
 def rest(lines: list[dict[str, Any]]) -> str:
-    text = (
-        "## Everything else that is measured\n\n"
-        "Wall time here, ours and the reference in turn. A target is the most that ours / reference may be.\n"
+    text = "## Everything else that is measured\n\n" + prose(
+        "Ours and the reference in turn, best of each; columns in CPU time, what has threads or a network in wall "
+        "time, which a busy machine disturbs. A target is the most that ours / reference may be."
     )
     rooms: dict[str, list[dict[str, Any]]] = {}
     for line in lines:

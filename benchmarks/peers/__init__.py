@@ -1,9 +1,8 @@
 """The same work done by other people's libraries, each in its own environment, in the same run as ours."""
 
-import itertools
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,8 +16,8 @@ FIGURES = Path("out/peers.csv")
 __all__ = ["FIGURES", "lines", "measured"]
 
 
-def measured() -> Iterator[Figure]:
-    """Every figure of the comparison; a library that cannot be installed has one that says why."""
+def measured(names: Collection[str] | None = None) -> Iterator[Figure]:
+    """Every figure of the comparison, or of some tables; a library that cannot be installed has one that says why."""
     from benchmarks.peers.audits import audits
     from benchmarks.peers.measuring import TABLES
     from benchmarks.peers.process import Library
@@ -32,7 +31,8 @@ def measured() -> Iterator[Figure]:
             except Unavailable as problem:
                 print(problem, flush=True)
                 yield Figure(Cell("missing"), name, None, note=str(problem))
-        for table in itertools.chain(TABLES.values(), (audits,)):
+        every = TABLES | {"audit": audits}
+        for table in [work for name, work in every.items() if names is None or name in names]:
             start = time.perf_counter()
             yield from table(libraries)
             print(f"peers: {table.__name__} took {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)

@@ -12,10 +12,10 @@ dp.enable_features("contrib")
 
 def make(
     mechanism: str, symbols: int, epsilon: float
-) -> tuple[Callable[[int], Any], Callable[[Any, str], list[float]]]:
+) -> tuple[Callable[[int], Any], Callable[[Any, str], list[float]] | None]:
     if mechanism == "GRR":
         keep = math.exp(epsilon) / (math.exp(epsilon) + symbols - 1)
-        return dp.m.make_randomized_response(list(range(symbols)), keep), _none
+        return dp.m.make_randomized_response(list(range(symbols)), keep), None
     if mechanism == "SUE":
         # Its f is twice the chance that a bit flips, and the loss of a one-hot vector 2 ln((2 - f) / f).
         f = 2 / (math.exp(epsilon / 2) + 1)
@@ -23,10 +23,6 @@ def make(
         flip = dp.m.make_randomized_response_bitvec(*space, f)
         hot = [(1 << value).to_bytes((symbols + 7) // 8, "little") for value in range(symbols)]
         return lambda value: flip(hot[value]), lambda reports, decoder: _mean(reports, f)
-    raise NotImplementedError
-
-
-def _none(reports: Any, decoder: str) -> list[float]:
     raise NotImplementedError
 
 

@@ -36,16 +36,13 @@ def client(mechanism: str, symbols: int, epsilon: float) -> tuple[Callable[[int]
         kw |= {"use_olh": True, "k": HASHES}
         return FastLHClient(**kw).privatise, lambda: FastLHServer(**kw)
     if mechanism == "HR":
-        first = HadamardResponseServer(**kw)
-        shared = first.get_hash_funcs()
+        first = HadamardResponseServer(**kw)  # it draws a permutation, which its clients must share
 
-        def server() -> Any:
-            made = HadamardResponseServer(**kw)
-            if shared is not None:
-                made.hr.permute = shared
-            return made
+        def emptied() -> Any:
+            first.reset()
+            return first
 
-        return HadamardResponseClient(hash_funcs=shared, **kw).privatise, server
+        return HadamardResponseClient(hash_funcs=first.get_hash_funcs(), **kw).privatise, emptied
     if mechanism == "RAPPOR":
         # One cohort, one hash function, and that the identity: RAPPOR without its Bloom filter.
         f = 1 / (0.5 * math.exp(epsilon / 2) + 0.5)

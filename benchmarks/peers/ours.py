@@ -90,10 +90,11 @@ def our_estimate(mechanism: str, symbols: int, epsilon: float, n: int) -> tuple[
     counted = process_time()
     estimated(tally, symbols, "unbiased")
     unbiased = process_time()
-    # Alone: not after another decoder has set up what both need.
-    again = dn.count(fresh := survey(mechanism, symbols, epsilon), dn.privatize(fresh, _codes(symbols, 1000)))
+    if asked.alphabet.is_open:  # hashed anew: the default must pay for that too
+        asked = survey(mechanism, symbols, epsilon)
+        tally = dn.count(asked, [dn.privatize(asked, _codes(symbols, len(pool)))] * len(tables))
     before = process_time()
-    estimated(again, symbols, "default")
+    estimated(tally, symbols, "default")
     return counted - start, unbiased - counted, process_time() - before
 
 

@@ -17,6 +17,11 @@ from typing import Any
 
 POOL = 0.3  # CPU seconds for the reports that an aggregation is timed on
 ANSWERS = 1000
+NAMING = ("GRR", "SUE", "OUE", "SS")  # mechanisms whose reports name cells of the alphabet itself
+
+
+def _none(reports: Any, decoder: str) -> list[float]:
+    raise NotImplementedError
 
 
 class Worker:
@@ -27,6 +32,8 @@ class Worker:
     def made(self, mechanism: str, symbols: int, epsilon: float) -> tuple[Callable[[int], Any], Any, list[int]]:
         """Encoder, estimator and some answers; warmed up, since some compile on their first call."""
         encode, estimate = self.peer.make(mechanism, symbols, epsilon)
+        if estimate is None:
+            estimate = _none
         draw = random.Random(1)
         answers = [draw.randrange(symbols) for _ in range(ANSWERS)]
         for value in answers[:3]:
@@ -77,10 +84,18 @@ class Worker:
         return {"found": found}
 
     def accuracy(self, mechanism: str, symbols: int, epsilon: float, answers: list[int]) -> dict[str, Any]:
-        """What each of its decoders says of these people."""
+        """What each of its decoders says of these people, and how often each cell was named, where reports do that."""
         encode, estimate, _ = self.made(mechanism, symbols, epsilon)
+        if estimate is _none:
+            raise NotImplementedError
         reports = [encode(value) for value in answers]
-        return {name: estimate(reports, name) for name in self.peer.DECODERS}
+        counts = None
+        if mechanism in NAMING:
+            counts = [0] * symbols
+            for report in reports:
+                for cell in self.peer.cells(mechanism, report):
+                    counts[cell] += 1
+        return {"counts": counts, "said": {name: estimate(reports, name) for name in self.peer.DECODERS}}
 
     def whole(self, mechanism: str, symbols: int, epsilon: float, n: int, decoder: str) -> dict[str, Any]:
         """Seconds from `n` answers to the estimate."""

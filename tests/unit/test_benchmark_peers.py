@@ -17,7 +17,7 @@ from benchmarks.page_tables import slopes
 from benchmarks.peers import environments, ours, process
 from benchmarks.peers.comparing import DEFAULT, UNBIASED, behind, compared
 from benchmarks.peers.figures import Cell, Figure, read, write
-from benchmarks.peers.measuring import MECHANISMS
+from benchmarks.peers.measuring import MECHANISMS, _at
 from benchmarks.peers.worker import Worker
 
 CELL = Cell("encode", "GRR", 256, 1.0)
@@ -73,7 +73,9 @@ def test_a_worker_times_its_library() -> None:
     one = found.encode("GRR", 4, 1.0, 0.002)
     assert one["n"] >= 8
     assert 0 < one["seconds"] < 0.001
-    assert found.accuracy("GRR", 4, 1.0, [0, 0, 1, 3]) == {"unbiased": [0.5, 0.25, 0.0, 0.25]}
+    said = {"unbiased": [0.5, 0.25, 0.0, 0.25]}
+    assert found.accuracy("GRR", 4, 1.0, [0, 0, 1, 3]) == {"counts": [2, 1, 0, 1], "said": said}
+    assert found.accuracy("OLH", 4, 1.0, [0, 0, 1, 3]) == {"counts": None, "said": said}
     assert found.whole("GRR", 4, 1.0, 50, "unbiased")["n"] == 50
 
 
@@ -145,6 +147,15 @@ def test_errors_are_compared_within_their_errors() -> None:
     assert list(compared(pairs(1.0, 1.0, 0.1, "l1", UNBIASED))) == []
 
 
+def test_errors_on_the_same_reports_count_instead_of_others() -> None:
+    same = Cell("same l1", "GRR", 256, 1.0)
+    figures = [*pairs(2.0, 1.0, 0.01, "l1"), Figure(same, DEFAULT, 1.0), Figure(same, "pure-ldp", 1.1, 0.01)]
+    (pair,) = compared(figures)
+    assert pair.cell == same
+    assert pair.ratio == pytest.approx(1 / 1.1)
+    assert behind(figures) == []
+
+
 def test_a_row_that_is_explained_has_a_ceiling() -> None:
     (pair,) = compared(pairs(5.0, 1.0, table="estimate"))
     assert not pair.ahead
@@ -159,3 +170,12 @@ def test_growth_is_fitted_over_the_last_decades() -> None:
     assert slope == pytest.approx(1.0)
     assert n == 10**7
     assert took == pytest.approx(10.0)
+
+
+def test_what_was_too_slow_is_on_the_line_through_what_was_not() -> None:
+    assert _at({100: 1.0, 1000: 1.9, 10_000: 5.0}, 10_000) == (5.0, 0.0, "")
+    took, _, note = _at({100: 1.0, 1000: 1.9}, 10_000)
+    assert took == pytest.approx(10.9)
+    assert note == "from 1,000 reports"
+    assert _at({100: 1.0}, 1000) == (10.0, 0.0, "from 100 reports")
+    assert _at({10**6: 7.0}, 10**5) == (7.0, 0.0, "from 1,000,000 reports")

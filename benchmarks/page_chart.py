@@ -29,7 +29,7 @@ def draw(figures: list[Figure], path: Path) -> None:
     who = [name for name in _LINES if any(row["library"] == name for row in rows)]
     colours = alt.Scale(domain=who, range=[_LINES[name][0] for name in who])
     dashes = alt.Scale(domain=who, range=[_LINES[name][1] for name in who])
-    legend = alt.Legend(title=None, orient="top", symbolStrokeWidth=2.5, symbolSize=300)
+    legend = alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=2.5, symbolSize=500)
     tens = [10.0**power for power in range(-4, 3)]
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X(

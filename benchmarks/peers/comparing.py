@@ -73,7 +73,7 @@ EXPLAINED = (
         DEFAULT,
         3.0,
         "Arrow, SciPy and the chart renderer come with the package: files, decoders and figures need nothing else. A "
-        "device needs the package alone, which is the row below, and the standard library.",
+        "device needs the package alone, a megabyte, and the standard library.",
     ),
 )
 

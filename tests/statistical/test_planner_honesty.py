@@ -13,7 +13,7 @@ from tests.statistical.harness import accept, generator, reject
 from tests.statistical.planner_study import Target, losses, rivals, targets
 
 PROMISED = 0.87
-REPEATS = 100
+REPEATS = 200
 
 
 @pytest.fixture(scope="module")
@@ -43,16 +43,16 @@ def test_a_planner_that_aims_at_the_middle_is_told(asked: list[Target]) -> None:
 def undercut(target: Target, epsilon: float, rng: np.random.Generator) -> bool:
     """Whether any mechanism of the brute-force grid meets the target at this epsilon."""
     for survey in rivals(target, epsilon):
-        if np.quantile(losses(survey, target, target.n, 12, rng), 0.9) > 1.08 * target.value:
+        if np.quantile(losses(survey, target, target.n, 20, rng), 0.9) > 1.06 * target.value:
             continue
-        if np.quantile(losses(survey, target, target.n, 100, rng), 0.9) <= target.value:
+        if np.quantile(losses(survey, target, target.n, 200, rng), 0.9) <= target.value:
             return True
     return False
 
 
 def test_brute_force_saves_less_than_fifteen_percent(asked: list[Target]) -> None:
     rng = generator("planner-honesty/brute")
-    for target in sorted(asked, key=lambda target: target.size)[:2]:
+    for target in asked[:3]:  # 11, 2 and 9 symbols: from nine on the default learns from the others
         epsilon = dn.plan(n=target.n, **target.question).epsilon
         assert not undercut(target, epsilon / 1.15, rng)
         assert undercut(target, 1.33 * epsilon / 1.15, rng), "a plan that spends a third more is told"

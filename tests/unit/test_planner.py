@@ -12,7 +12,7 @@ import deniable as dn
 from deniable.charts import plan_chart
 from deniable.errors import PlanError
 from deniable.planner import Plan
-from deniable.planner.measure import repeats_for
+from deniable.planner.measure import Effort, effort_for
 from deniable.reports import Report
 
 SMALL: dict[str, Any] = {"symbols": 16, "n": 100_000}
@@ -176,7 +176,7 @@ def test_a_plan_says_all_that_it_should(arguments: dict[str, Any]) -> None:
     for error in plan.errors.values():
         assert 0 < error.standard_error < error.mean < error.bound
     if plan.target is not None:
-        assert 0.85 * plan.target < plan.bound <= 1.02 * plan.target
+        assert 0.9 * plan.target < plan.bound <= 1.01 * plan.target
     assert plan.decoder
     told = json.loads(json.dumps(plan.to_json()))
     assert told["survey"] == plan.survey.digest
@@ -201,11 +201,11 @@ def test_the_three_questions_agree(metric: str) -> None:
     wanted: dict[str, Any] = {metric: value}
     plan = dn.plan(**SMALL, **wanted)
     people = dn.plan(symbols=16, epsilon=plan.epsilon, **wanted)
-    assert people.n == pytest.approx(SMALL["n"], rel=0.2)
+    assert people.n == pytest.approx(SMALL["n"], rel=0.1)
     error = dn.plan(**SMALL, epsilon=plan.epsilon)
     found = {"max_l1": "l1", "max_l2": "l2", "max_error": "max"}
     bound = error.smallest_visible if metric == "visible" else error.errors[found[metric]].bound
-    assert 0.88 * value < bound < 1.04 * value  # plans aim a little below the target
+    assert bound == pytest.approx(value, rel=0.06)
 
 
 def test_more_people_more_error_or_less_confidence_need_less_epsilon() -> None:
@@ -222,7 +222,7 @@ def test_the_worst_shape_is_no_better_than_any_it_names() -> None:
     assert worst.shape in worst.shapes
     assert worst.shapes[:3] == ("uniform", "even over 8", "even over 4")
     for shape in ("uniform", "zipf:2", "even:8"):
-        assert dn.plan(**SMALL, max_l1=0.08, shape=shape).epsilon <= 1.06 * worst.epsilon
+        assert dn.plan(**SMALL, max_l1=0.08, shape=shape).epsilon <= 1.04 * worst.epsilon
 
 
 def test_limits_are_kept_and_said() -> None:
@@ -251,14 +251,16 @@ def test_a_crowd_that_large_needs_no_more_than_the_least_epsilon() -> None:
 
 
 def test_what_takes_too_long_to_simulate_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert repeats_for(dn.subset(symbols=2**16, epsilon=3), 2**16) == 0
-    monkeypatch.setattr("deniable.planner.planning.repeats_for", lambda survey, size: 0)
+    assert effort_for(dn.subset(symbols=2**16, epsilon=3), 2**16).repeats == 0
+    monkeypatch.setattr("deniable.planner.planning.effort_for", lambda survey, size: Effort(0, 60, 0, 1e6))
     questions: list[dict[str, Any]] = [{"epsilon": 2.0}, {"max_l1": 0.08}]
     for wanted in questions:
         plan = dn.plan(**SMALL, **wanted)
         assert (plan.repeats, plan.decoder) == (0, "default")
         assert plan.expected_l1 < plan.bound
-        assert plan.errors["l1"].standard_error == pytest.approx(0.04 * plan.expected_l1)
+        # How far predictions alone are off, with one block and over cohorts.
+        off = 0.04 if plan.cohorts == 1 else 0.06
+        assert plan.errors["l1"].standard_error == pytest.approx(off * plan.expected_l1)
 
 
 def test_progress_is_told_in_order() -> None:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.planner.options import FAMILIES, Family, Law, Limits, Moments, Rates
+from deniable.planner.shapes import Shape
 from deniable.survey.blocks import MAX_CELLS, is_prime
 
 __all__ = ["PAPER", "families", "paper_families"]
@@ -33,6 +34,7 @@ _TABLE = 1 << 24  # cohorts times symbols that are still decoded in seconds
 _MOST_COHORTS = 1 << 16
 _MOST_BITS = 1 << 13  # bits of a report, unless max_bytes asks for more
 _EACH = 32  # reports a cohort should have on average
+_NODES = 16  # of the quadrature over what else a cell holds
 
 
 def _index_bytes(cells: Ints) -> Ints:
@@ -44,7 +46,7 @@ def _bit_bytes(cells: Ints) -> Ints:
 
 
 def _support(rates: Rates) -> Law:
-    def law(parameters: dict[str, Ints], epsilon: float, n: float, collision: float) -> Moments:
+    def law(parameters: dict[str, Ints], epsilon: float, n: float, shape: Shape | None, weighted: bool) -> Moments:
         hit, miss = rates(parameters, epsilon)
         r = hit - miss
         return Moments(np.atleast_1d(miss * (1 - miss) / r**2), np.atleast_1d((1 - 2 * miss) / r), np.ones(1))
@@ -166,7 +168,7 @@ def _design_family(name: str, size: int, settings: Ints) -> Family:
         places = [where[tuple(int(v) for v in row)] for row in rows]
         return {name: values[places] for name, values in constants.items()}
 
-    def law(kept: dict[str, Ints], epsilon: float, n: float, collision: float) -> Moments:
+    def law(kept: dict[str, Ints], epsilon: float, n: float, shape: Shape | None, weighted: bool) -> Moments:
         d = chosen(kept)
         miss = 1 / (d["s"] * exp(epsilon) + d["b"] - d["s"])
         r = (exp(epsilon) - 1) * miss
@@ -243,6 +245,27 @@ def _grown(growth: Floats, base: Floats, slope: Floats, curve: Floats) -> Moment
     return Moments(np.where(fit, times * np.where(fit, base, 0.0), np.inf), times * slope, times * curve)
 
 
+def _weighed(cells: Ints, miss: Floats, r: Floats, met: Floats, shape: Shape) -> tuple[Floats, Floats]:
+    """(none, share): the harmonic mean of a cell's probability m over cohorts is none + share p for a share p in it.
+
+    Cells weigh by 1 / m, so the information about a symbol is that of the mean of 1 / m over what else its cell holds:
+    every other symbol with probability `met`. With m = miss + r (p + X) it is the integral over t > 0 of
+    exp(-(miss + r p) t) E exp(-r t X), the last a product over symbols.
+    """
+    _, first = np.unique(cells, return_index=True)
+    back = np.searchsorted(cells[first], cells)
+    miss, r, met = (np.broadcast_to(a, cells.shape)[first][:, None] for a in (miss, r, met))
+    nodes, weights = np.polynomial.laguerre.laggauss(_NODES)
+    values, counts = shape.values, shape.counts
+    means = []
+    for own in (0.0, shape.collision):  # a symbol that nobody has, and one as large as a person's own on average
+        alone = miss + r * own
+        t = r * nodes / alone
+        law = np.log1p(met[..., None] * np.expm1(-t[..., None] * values)) @ counts
+        means.append(alone[:, 0] / (np.exp((1 - own) * law) @ weights))  # the others are what it leaves
+    return means[0][back], ((means[1] - means[0]) / shape.collision)[back]
+
+
 def _orr(size: int, is_open: bool, cohorts: Ints, *, cells: Ints | None = None) -> Family:
     if cells is None:
         steps = {*range(2, 33), *(round(2 ** (step / 4)) for step in range(20, 65))}
@@ -254,16 +277,21 @@ def _orr(size: int, is_open: bool, cohorts: Ints, *, cells: Ints | None = None) 
         """How far least squares knows that estimates add up to one: cells do, if candidates are in all of them."""
         return np.asarray((1 - (1 - 1 / k) ** size) ** 2) if is_open else np.zeros_like(k)
 
-    def law(kept: dict[str, Ints], epsilon: float, n: float, collision: float) -> Moments:
+    def law(kept: dict[str, Ints], epsilon: float, n: float, shape: Shape | None, weighted: bool) -> Moments:
         k = kept["cells"].astype(float)
         miss = 1 / (exp(epsilon) + k - 1)
         r = (exp(epsilon) - 1) * miss
         _, met = _met(kept, size, is_open)
         growth = _growth(kept, size, is_open, n)
         q, gap = miss + r * met, r * (1 - met)
-        known = met / (1 - met)  # what the collisions vary by, which least squares solves for
-        base = q * (1 - q) / gap**2 - known * collision
         growth = growth * (1 - known_sum(k) / size)
+        if weighted and shape is not None:
+            none, share = _weighed(kept["cells"], miss, r, met, shape)
+            # The variance is (1 - q(p)) times the harmonic mean, which is taken to be straight in p.
+            return _grown(growth, (1 - q) * none / gap**2, ((1 - q) * share - gap * none) / gap**2, share / gap)
+        known = met / (1 - met)  # what the collisions vary by, which least squares solves for
+        collision = 0.0 if shape is None else shape.collision
+        base = q * (1 - q) / gap**2 - known * collision
         return _grown(growth, base, (1 - 2 * q) / gap, 1 - known)
 
     size_of = _HEAD + _index_bytes(parameters["cells"]) + _cohort_bytes(parameters["cohorts"])
@@ -280,7 +308,7 @@ def _orappor(size: int, is_open: bool, cohorts: Ints, most: int) -> Family:
     cells = cells if is_open else cells[cells < size]
     parameters = _grid(cells, cohorts, np.array([1, 2]))
 
-    def law(kept: dict[str, Ints], epsilon: float, n: float, collision: float) -> Moments:
+    def law(kept: dict[str, Ints], epsilon: float, n: float, shape: Shape | None, weighted: bool) -> Moments:
         k, h = kept["cells"].astype(float), kept["hashes"]
         miss = 1 / (np.exp(epsilon / np.minimum(2 * h, k)) + 1)
         r = 1 - 2 * miss
@@ -290,6 +318,7 @@ def _orappor(size: int, is_open: bool, cohorts: Ints, most: int) -> Family:
         growth = _growth(kept, size, is_open, n)
         q, gap = miss + r * met, r * (1 - met)
         known = np.where(h == 1, r**2 * met * (1 - met), 0.0)
+        collision = 0.0 if shape is None else shape.collision
         base = (q * (1 - q) - known * collision) / (r**2 * depth)
         slope = gap * (1 - 2 * q) / (r**2 * depth)
         return _grown(growth, base, slope, (gap**2 - known) / (r**2 * depth))

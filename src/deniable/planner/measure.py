@@ -1,72 +1,261 @@
-"""Simulation to finish: the planned survey, simulated and decoded as it will be, a number of times that S decides."""
+"""Simulation to finish: the planned survey, simulated and decoded as it will be, as often as its size allows.
 
-from collections.abc import Callable
+The default decoder takes tens of milliseconds, so few surveys are decoded by it. But a quick decoder that knows the
+population (`proxy.Table`, fed with estimates whose weights are the right ones) has nearly the same loss on the same
+reports, and takes microseconds. So many surveys are decoded quickly, a few both ways, and what the two tell about each
+other carries the few over to the many: a control variate.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
+import numpy.typing as npt
 
 from deniable.decoders import decode_all
+from deniable.decoders.base import unbias
 from deniable.decoders.empirical_bayes import FEW
+from deniable.design import BlockDesign, Design, GramFactor, design_of
 from deniable.lab.streams import stream_of
 from deniable.mechanisms import Subset
-from deniable.planner.proxy import METRICS, Losses, losses_of
+from deniable.planner.options import Moments
+from deniable.planner.proxy import METRICS, Table, losses_of, projected_rows
 from deniable.planner.shapes import Shape
 from deniable.simulation import simulate
 from deniable.survey import Projective, Survey, Symbol
+from deniable.tally import Tally
 
-__all__ = ["measured", "repeats_for"]
+__all__ = ["Effort", "Sample", "effort_for", "measured"]
 
-# Milliseconds of one measurement, roughly; a count and not a clock, so that answers repeat. Large alphabets average by
-# themselves, and take longer to search.
-_BUDGET, _LARGE_BUDGET, _LARGE = 500.0, 350.0, 512
-_REPEATS = (2, 3000)
-_TOO_LONG = 2500.0  # milliseconds of one repeat past which the prediction has to do
+Floats = npt.NDArray[np.float64]
+
+# Milliseconds of one measurement, roughly; counts and not a clock, so that answers repeat.
+_BUDGET, _QUICK_BUDGET = 450.0, 250.0
+_REPEATS, _QUICK = (1, 60), (60, 2000)
+_NUMBERS = 400_000  # estimates that are decoded quickly: large alphabets average by themselves
+_TOO_LONG = 1500.0  # milliseconds of one repeat past which the prediction has to do
+_TEACHERS, _LARGE = 3, 512  # surveys that the quick decoder learns from, each in turn; of large alphabets one is enough
+_FACTORED = 768  # unknowns up to which weighted equations are solved for many surveys
+_TOO_FEW = 20  # surveys of cohorts from which no spread can be told
+_READ_OFF = 400  # draws from which a quantile is read off
 _BATCH = 50
+_LEAST = 0.02  # of the mean loss: what a smaller one counts as
+_BELIEVED = (1.0, 4.0)  # precisions of the slope and the bend of the real losses over the quick ones
+_RESIDUAL, _BLIND = 0.3, 1.0  # residuals believed beforehand, of the spread of the losses
+_SPREADS = 3.0  # as if from so many pairs
+_OWN = 12  # pairs from which their own residuals are taken
+_TOP_HEAVY = 1.7  # surveys to decode for real are spread over the quick losses, more of them where those are large
 
 
-def repeats_for(survey: Survey, size: int) -> int:
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How many surveys are decoded quickly, how many would be enough, and how many are decoded as they will be.
+
+    `each` is what one of the last costs, in milliseconds.
+    """
+
+    quick: int
+    enough: int
+    repeats: int
+    each: float
+
+
+def effort_for(survey: Survey, size: int) -> Effort:
     """How many simulated surveys are worth their time; none where one alone takes too long.
 
     >>> import deniable as dn
-    >>> repeats_for(dn.krr(symbols=8, epsilon=1), 8), repeats_for(dn.subset(symbols=4096, epsilon=1), 4096)
-    (1937, 2)
+    >>> effort_for(dn.krr(symbols=8, epsilon=1), 8).quick, effort_for(dn.subset(symbols=4096, epsilon=1), 4096).repeats
+    (1606, 1)
     """
+    cells = survey.cohorts * survey.columns
+    quick = 0.05 + 2e-4 * size * (1 if size > _LARGE else _TEACHERS)
     if isinstance(survey.mechanism, Subset):
-        each = size * (0.042 + 6.5e-5 * survey.mechanism.size)
+        drawing = size * (0.042 + 6.5e-5 * survey.mechanism.size)
     elif survey.encoding.shared is not None:
-        each = 0.25 + 1e-3 * size
+        drawing = 0.1 + 1e-4 * size
         if isinstance(design := survey.encoding, Projective):  # a transform over all vectors, or lists of cells
-            each += 5e-4 * min(design.order**design.dimension, size * design.hashes / 20)
+            drawing += 2.5e-4 * min(design.order**design.dimension, size * design.hashes / 20)
+            quick += 1e-3 * size
     else:
         # Tables of cells, counters, and the fingerprints of an open survey's candidates.
-        each = 1.0 + 2e-5 * size * survey.cohorts * survey.hashes + 2e-4 * survey.cohorts * survey.columns + 4e-3 * size
+        drawing = 0.2 + 1.4e-4 * cells + 1.1e-5 * size * survey.cohorts * survey.hashes
+        quick += 2e-5 * cells
+    each = drawing + 0.1
     if size > FEW:  # the prior is learned anew for each
-        each += 15 + 0.03 * min(size, 3000)
-        if survey.encoding.shared is None:  # in several rounds
-            each += 60 + 4e-4 * size * survey.cohorts
+        learning = 13 + 0.06 * min(size, 1024) + 0.014 * max(size - 1024, 0)
+        if survey.encoding.shared is None:  # over cohorts in rounds, each with its own weights
+            crowding = size / max(survey.cohorts * (survey.cells - 1), 1)
+            learning += 1e-4 * cells + (1.2e-4 if size > _LARGE else 4e-5) * size * survey.cohorts
+            learning *= 1 if crowding < 0.03 else 3 if crowding < 0.2 else 6 if crowding < 1 else 12
+        each += learning
+    elif survey.encoding.shared is None:
+        each += 1 + 2e-4 * cells
     low, high = _REPEATS
-    return 0 if each > _TOO_LONG else int(min(max((_LARGE_BUDGET if size > _LARGE else _BUDGET) / each, low), high))
+    repeats = 0 if each > _TOO_LONG else int(min(max(_BUDGET / each, low), high))
+    least, most = _QUICK
+    most = min(most, max(_NUMBERS // size, least))
+    many = int(min(_QUICK_BUDGET / (drawing + quick), most))
+    if survey.encoding.shared is None and (size > _FACTORED or many < _TOO_FEW):
+        many = 0
+    return Effort(many, most, repeats, each)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Losses of simulated surveys, shape (3, surveys): of many by the quick decoder, of some both ways.
+
+    The logarithm of the real loss is taken to be quadratic in that of the quick one, plus a residual. What is believed
+    beforehand is that the two are alike; the pairs say better, the more of them there are.
+    """
+
+    quick: Floats
+    pairs: Floats  # by the quick decoder, of the surveys that were decoded for real
+    real: Floats
+    residual: float  # what is believed about the residuals beforehand, of the spread of the losses
+
+    @property
+    def repeats(self) -> int:
+        return len(self.real[0])
+
+    def expected(self, metric: str, level: float) -> tuple[float, float, float, float]:
+        """Mean and `level` quantile of the real loss, each followed by its standard error."""
+        row = METRICS.index(metric)
+        # A loss can be zero, where everyone answers alike.
+        least = _LEAST * float(self.quick[row].mean())
+        quick, x, y = (np.log(np.maximum(rows[row], least)) for rows in (self.quick, self.pairs, self.real))
+        middle, spread = float(quick.mean()), max(float(quick.std(ddof=1)), 1e-9)
+
+        def terms(u: Floats) -> Floats:
+            return np.stack([np.ones_like(u), spread * u, spread * (u**2 - 1)], axis=1)
+
+        phi, off = terms((x - middle) / spread), y - x
+        residual, rest = (self.residual * spread) ** 2, off
+        inverse: Floats = np.zeros((3, 3))
+        found: Floats = np.zeros(3)
+        if len(off):
+            for _ in range(3):
+                inverse = np.asarray(np.linalg.inv(phi.T @ phi / residual + np.diag([0.0, *_BELIEVED])), np.float64)
+                found = np.asarray(inverse @ (phi.T @ off) / residual, np.float64)
+                rest = off - phi @ found
+                believed = _SPREADS * (self.residual * spread) ** 2
+                freedom = max(len(off) - float(np.trace(phi @ inverse @ phi.T)) / residual, 0.0)
+                residual = (float(rest @ rest) + believed) / (freedom + _SPREADS)
+        real = quick + terms((quick - middle) / spread) @ found
+        from scipy.special import ndtri
+
+        steps = ndtri((np.arange(25) + 0.5) / 25) * sqrt(residual) if len(off) else np.zeros(1)
+        if len(off) >= _OWN:  # their own residuals, which may be skewed, a little wider for what the fit has taken
+            steps = rest * sqrt(residual / max(float(rest @ rest) / len(rest), 1e-300))
+        both = (real[:, None] + steps).ravel()
+        mean = float(np.exp(both).mean())
+        bound = float(np.exp(_quantile(both, level, len(quick))))
+        # The same quantile of the quick losses, how uncertain it is, and how much of that carries over.
+        at, at_error = _quantile(quick, level, len(quick)), _quantile_error(quick, level)
+        errors = []
+        for place, error in ((middle, spread / sqrt(len(quick))), (at, at_error)):
+            u = np.array([(place - middle) / spread])
+            carried = 1 + found[1] + 2 * found[2] * float(u[0])
+            own = terms(u)[0]
+            share = residual / (residual + (carried * spread) ** 2)
+            uncertain = float(own @ inverse @ own) + (carried * error) ** 2
+            # How wide residuals are is known as well as their number allows.
+            errors.append(sqrt(uncertain + float(u[0]) ** 2 * residual * share / (2 * (len(off) + _SPREADS))))
+        return mean, errors[0] * mean, bound, errors[1] * bound
+
+
+def _quantile(values: Floats, level: float, draws: int) -> float:
+    """Read off where draws are many, else from mean and spread as if normal."""
+    if draws >= _READ_OFF:
+        return float(np.quantile(values, level))
+    from scipy.special import ndtri
+
+    return float(values.mean() + ndtri(level) * values.std(ddof=1))
+
+
+def _quantile_error(values: Floats, level: float) -> float:
+    """The standard error of such a quantile."""
+    from scipy.special import ndtri
+
+    reach = sqrt(level * (1 - level) / len(values))
+    if len(values) >= _READ_OFF:
+        low, high = (float(np.quantile(values, min(max(level + sign * reach, 0.0), 1.0))) for sign in (-1, 1))
+        return (high - low) / 2
+    return float(values.std(ddof=1)) * sqrt((1 + float(ndtri(level)) ** 2 / 2) / len(values))
 
 
 def measured(
     survey: Survey,
     shape: Shape,
     n: int,
-    repeats: int,
+    effort: Effort,
+    moments: Moments,
     *,
+    metric: str,
+    drawn: Callable[[int], Floats],
     place: tuple[object, ...],
     candidates: tuple[Symbol, ...] | None,
     tick: Callable[[float], None] = lambda share: None,
-) -> tuple[Losses, str]:
-    """The losses of simulated surveys under the default decoder, and that decoder's name."""
+) -> tuple[Sample, str]:
+    """The losses of simulated surveys, and the name of the default decoder.
+
+    `drawn` gives normal draws of the unbiased estimate: where simulation is slow they are what is decoded quickly.
+    """
     rng = stream_of(*place)  # type: ignore[arg-type]
-    rows = [np.empty((len(METRICS), 0))]
-    name = "default"
-    batch = min(_BATCH, max(1, repeats // 3))  # a bar moves between batches
-    for start in range(0, repeats, batch):
-        tick(start / repeats)
-        count = min(batch, repeats - start)
-        tallies = [simulate(survey, shape.p, n, rng, symbols=candidates) for _ in range(count)]
-        estimates = decode_all(tallies, candidates=candidates)
-        name = f"{type(estimates[0].decoder).__name__}, {type(estimates[0].constraint).__name__}"
-        rows.append(losses_of(np.stack([e.probabilities for e in estimates]), shape.p))
-    return Losses(np.concatenate(rows, axis=1)), name
+    design = design_of(survey, candidates, background=survey.alphabet.is_open)
+    solve = _solver(survey, design, shape) if effort.quick else None
+    blind = effort.quick == 0  # too many equations to solve quickly, too
+    # One block has the law that draws have. Cohorts are these cohorts, with these hash functions.
+    few = blind or (effort.quick < min(_READ_OFF, effort.enough) and isinstance(design, BlockDesign))
+    count = effort.repeats if few else max(effort.quick, effort.repeats)
+    tallies, raws = [], []
+    for start in range(0, count, _BATCH):
+        part = [simulate(survey, shape.p, n, rng, symbols=candidates) for _ in range(min(_BATCH, count - start))]
+        tallies += part
+        raws += [] if solve is None else [solve(part)]
+        tick(0.3 * (start + len(part)) / count)
+    rows = np.concatenate([*raws, drawn(min(_READ_OFF, effort.enough))] if few else raws)
+    quick = _quick(rows, shape, moments.base / n, moments.slope / n)
+    if blind:  # of these surveys nothing is known beforehand but the mean
+        quick = np.concatenate([np.repeat(quick.mean(axis=1, keepdims=True), count, axis=1), quick], axis=1)
+    ranks = 1 - (1 - (np.arange(effort.repeats) + 0.5) / max(effort.repeats, 1)) ** _TOP_HEAVY
+    order = np.argsort(quick[METRICS.index(metric), :count], kind="stable")
+    picked = np.unique(order[(ranks * count).astype(np.intp)])
+    found, name = [], "default"
+    step = max(1, len(picked) // 4)  # a bar moves between batches
+    for start in range(0, len(picked), step):
+        some = [tallies[i] for i in picked[start : start + step]]
+        decoded = decode_all(some, candidates=candidates)
+        name = f"{type(decoded[0].decoder).__name__}, {type(decoded[0].constraint).__name__}"
+        found.append(losses_of(np.stack([e.probabilities for e in decoded]), shape.p))
+        tick(0.3 + 0.7 * min((start + step) / len(picked), 1.0))
+    real = np.concatenate(found, axis=1)
+    return Sample(quick[:, count:] if few else quick, quick[:, picked], real, _BLIND if blind else _RESIDUAL), name
+
+
+def _quick(rows: Floats, shape: Shape, base: float, slope: float) -> Floats:
+    """The losses of unbiased estimates, decoded quickly: the mean over what each of a few priors makes of them."""
+    if len(shape.p) <= FEW:
+        return losses_of(projected_rows(rows), shape.p)
+    reach = float(rows.min()), float(rows.max())
+    teachers = 1 if len(shape.p) > _LARGE else _TEACHERS
+    found = [losses_of(Table.of(rows[i], base, slope, reach).decoded(rows), shape.p) for i in range(teachers)]
+    return np.asarray(np.mean(found, axis=0))
+
+
+def _solver(survey: Survey, design: Design, shape: Shape) -> Callable[[Sequence[Tally]], Floats]:
+    """Unbiased estimates of many tallies at once; over cohorts with the weights that the population gives."""
+    size = len(shape.p)
+    if isinstance(design, BlockDesign):
+        return lambda tallies: np.stack([design.invert(unbias(tally)) for tally in tallies])
+    mechanism = survey.mechanism
+    miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
+    m = miss + r * design.forward(np.append(shape.p, 0.0) if survey.alphabet.is_open else shape.p)
+    weights = 1 / (m if mechanism.one_column else m * (1 - m))
+    factor = GramFactor.of(design.weighted_gram(weights))
+
+    def solve(tallies: Sequence[Tally]) -> Floats:
+        right = design.adjoint(np.stack([weights * unbias(tally) for tally in tallies]))
+        return np.asarray(factor.solve(right.T).T[:, :size])
+
+    return solve

@@ -91,8 +91,8 @@ class Option:
         """How many estimates beside those of the symbols it takes to add up to one; None where nothing does."""
         return None if self.family.phantoms is None else int(self.family.phantoms[self.place])
 
-    def moments(self, epsilon: float, n: float, collision: float) -> Moments:
-        return self.family.moments(epsilon, n, collision).pick(self.place)
+    def moments(self, epsilon: float, n: float, shape: Shape | None, *, weighted: bool = True) -> Moments:
+        return self.family.moments(epsilon, n, shape, weighted=weighted).pick(self.place)
 
     def rates(self, epsilon: float) -> tuple[float, float] | None:
         """(hit, miss) of a symbol's support where the number of reports that support it is binomial, else None."""
@@ -124,7 +124,7 @@ class Option:
 
 
 Rates = Callable[[dict[str, Ints], float], tuple[Any, Any]]
-Law = Callable[[dict[str, Ints], float, float, float], Moments]
+Law = Callable[[dict[str, Ints], float, float, Shape | None, bool], Moments]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,15 +140,22 @@ class Family:
     phantoms: Ints | None
     left_out: str = ""  # why, if no option is within the limits
 
-    def moments(self, epsilon: float, n: float, collision: float) -> Moments:
-        return self.law(self.parameters, epsilon, n, collision)
+    def moments(self, epsilon: float, n: float, shape: Shape | None, *, weighted: bool = True) -> Moments:
+        """Over a population, or, for None, where nobody answers alike.
 
-    def best(self, epsilon: float, n: float, shape: Shape, power: float) -> tuple[Option, float]:
+        `weighted` says that cells are weighed by their variances, as the default decoder does; error bars, and the
+        paper's decoder, do not.
+        """
+        return self.law(self.parameters, epsilon, n, shape, weighted)
+
+    def best(
+        self, epsilon: float, n: float, shape: Shape, power: float, *, weighted: bool = True
+    ) -> tuple[Option, float]:
         """The option of least noise, and its score.
 
         Cohorts tell devices apart and cost time, so of options within `_SLACK` the one of fewest cohorts is taken.
         """
-        scores = self.moments(epsilon, n, shape.collision).score(shape, power)
+        scores = self.moments(epsilon, n, shape, weighted=weighted).score(shape, power)
         least = float(scores.min())
         slack = _SLACK if "cohorts" in self.parameters else 0.0
         if not np.isfinite(least):

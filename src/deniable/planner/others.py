@@ -35,7 +35,7 @@ def alternatives(search: Search, option: Option, epsilon: float, n: int) -> list
         if not len(family):
             out.append(Alternative(family.name, "", None, 0, f"{family.left_out}"))
             continue
-        best = family.best(epsilon, n, search.ruler, search.power)
+        best = search.best(family, epsilon, n)
         if question.found == "error":
             value = search.loss(best[0], epsilon, n) if isfinite(best[1]) else inf
         else:
@@ -55,7 +55,7 @@ def alternatives(search: Search, option: Option, epsilon: float, n: int) -> list
         if not isfinite(value):
             told.append(Alternative(other.family.name, "", None, other.report_bytes, "it cannot reach this error"))
             continue
-        other = other.family.best(*where, search.ruler, search.power)[0]
+        other = search.best(other.family, *where)[0]
         why = _why(question.found, value, ours, other.report_bytes, option.report_bytes, other.cohorts)
         told.append(Alternative(other.family.name, other.words, value, other.report_bytes, why))
     return told + out
@@ -90,7 +90,7 @@ def paper_needs(question: Question, search: Search, epsilon: float, n: int) -> l
     level = min(search.noise(f, epsilon, n) for f in search.families) / n**0.5
     for family in paper.families:
         if question.found == "error":
-            option, score = family.best(epsilon, n, paper.ruler, paper.power)
+            option, score = paper.best(family, epsilon, n)
             value = paper.loss(option, epsilon, n) if isfinite(score) else inf
             where: tuple[float, float] = (epsilon, n)
         else:
@@ -101,7 +101,7 @@ def paper_needs(question: Question, search: Search, epsilon: float, n: int) -> l
         if not isfinite(value):
             found[family.name] = Alternative(family.name, "", None, 0, "not reachable")
             continue
-        option = family.best(*where, paper.ruler, paper.power)[0]
+        option = paper.best(family, *where)[0]
         what = {"epsilon": f"epsilon {value:.3g}", "n": f"{_people(value)} people", "error": f"an error of {value:.3g}"}
         found[family.name] = Alternative(
             family.name,

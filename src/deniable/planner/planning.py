@@ -6,15 +6,15 @@ last word (`measure`): the answer moves until what was simulated, with its own u
 """
 
 from collections.abc import Callable, Iterable
-from math import ceil, floor, inf, log10
+from dataclasses import replace
+from math import ceil, exp, floor, inf, log, log10
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import PlanError
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.catalogue import families
-from deniable.planner.measure import measured, repeats_for
+from deniable.planner.measure import effort_for, measured
 from deniable.planner.options import Family, Option
 from deniable.planner.others import alternatives, curves, infeasible, nothing_fits, paper_needs
 from deniable.planner.point import Point
@@ -32,7 +32,10 @@ Progress = Callable[[str, float, float, int], None]
 _MOVES = 4
 _MARGIN = {"epsilon": 1.05, "n": 1.1}  # what uncertainty may cost; more where the curve is nearly flat
 _STEPS = 30
-_FEW = 8  # repeats below which a second measurement is not worth its time
+_ERRORS = 1.3  # standard errors of what was simulated that are kept clear of the target
+_NEAR = 0.06  # a step, on the logarithm, across which a correction stays good
+_SLOW = 45.0  # milliseconds of one repeat from which such a step is not worth another measurement
+_ONCE = 300.0  # and from which no step is
 
 
 def plan(
@@ -79,6 +82,7 @@ def plan(
     >>> found = plan(n=1_000_000, symbols=256, epsilon=2.0)
     >>> found.survey.epsilon, found.report_bytes < 50, 0 < found.expected_l1 < 0.2
     (2.0, True, True)
+    >>> from deniable.errors import PlanError
     >>> try:
     ...     plan(n=1000, symbols=256, max_l1=0.05)
     ... except PlanError as problem:
@@ -121,9 +125,9 @@ class _Planner:
         lost = alternatives(search, point.option, point.spends, point.n)
         paper = paper_needs(question, search, point.spends, point.n)
         self._tell("done", 1.0)
-        collision = 0.0 if question.metric == "visible" else point.shape.collision
+        shape = None if question.metric == "visible" else point.shape
         shows = smallest_visible(
-            point.option.moments(point.spends, point.n, collision),
+            point.option.moments(point.spends, point.n, shape, weighted=False),
             point.option.rates(point.spends),
             point.n,
             question.size,
@@ -142,7 +146,7 @@ class _Planner:
             smallest_visible=shows,
             report_bytes=point.option.report_bytes,
             decoder=point.decoder,
-            repeats=point.simulated.rows.shape[1],
+            repeats=point.repeats,
             alternatives=tuple(lost),
             paper={one.mechanism: one for one in paper},
             size=question.size,
@@ -219,21 +223,34 @@ class _Planner:
                 x = 1.01 * self._x(point.spends, point.n) + (question.found == "n")
                 point = self._measure(family, x, 0)
             return point
-        for move in range(1, _MOVES):
+        for move in range(1, _MOVES + 1):
             expected = point.expected(question.metric, question.level)
             guess = point.predicted.quantile(question.metric, question.level)
             here = self._x(point.spends, float(point.n))
             least = self._solved(family, wanted * guess / expected.bound, here, off=expected.bound / guess)
-            try:
-                safe = self._solved(family, wanted * guess / (expected.bound + expected.bound_error), here)
-            except PlanError:
-                safe = inf
-            goal = min(safe, least * _MARGIN[question.found])
-            few = point.simulated.rows.shape[1] < _FEW
-            if (here >= least * 0.998 and here <= goal * 1.015) or (few and 0.99 * least <= here <= 1.02 * goal):
+            # What the uncertainty costs, along the slope of the curve.
+            slope = self._slope(family, least)
+            margin = exp(min(_ERRORS * expected.bound_error / expected.bound / slope, 10.0)) if slope > 0 else inf
+            goal = least * min(margin, _MARGIN[question.found])
+            power = 1 if question.found == "epsilon" else 2  # people buy half as much
+            if 0.997**power * least <= here <= 1.012**power * goal:
                 return point
-            point = self._measure(family, goal, move).pooled(point)
+            near = abs(log(goal / here)) < _NEAR * power
+            each = effort_for(point.survey, question.size).each
+            again = move < _MOVES and each < _ONCE and not (near and (move > 1 or each > _SLOW))
+            point = self._measure(family, goal, move, again=again).after(point)
+            if not again:
+                return point
         return point
+
+    def _slope(self, family: Family, x: float) -> float:
+        """How fast the predicted loss falls, as a power of epsilon or n."""
+        pick, question = self.search.of(family), self.question
+        values = []
+        for place in (x, 1.08 * x):
+            where = (place, float(question.n or 0)) if question.found == "epsilon" else (question.spends, place)
+            values.append(self.search.loss(pick(*where), *where))
+        return log(values[0] / values[1]) / log(1.08)
 
     def _solved(self, family: Family, goal: float, start: float, *, off: float = 1.0) -> float:
         """The epsilon or the n at which the family's predicted loss is the goal; `off` is real over predicted."""
@@ -245,8 +262,11 @@ class _Planner:
                 raise infeasible(question, search, outside.value * off) from None
             return (EPSILONS if question.found == "epsilon" else PEOPLE)[0]
 
-    def _measure(self, family: Family, x: float, move: int) -> Point:
-        """Simulate the family's best survey at the epsilon or the n that x is, rounded up to three digits."""
+    def _measure(self, family: Family, x: float, move: int, *, again: bool = True) -> Point:
+        """Simulate the family's best survey at the epsilon or the n that x is, rounded up to three digits.
+
+        Without `again` nothing is simulated: what was simulated nearby has to do.
+        """
         question, search = self.question, self.search
         spent = _rounded_up(x, 3) if question.found == "epsilon" else question.epsilon
         spends = float(parse_epsilon(spent))
@@ -254,22 +274,29 @@ class _Planner:
         option = search.of(family)(spends, people)
         survey = option.survey(question.alphabet, spent, name=question.name, seed=question.public_seed)
         shape = search.worst(option, spends, people)
-        repeats = repeats_for(survey, question.size)
+        predicted = search.losses(option, spends, people, shape)
+        point = Point(option, spent, people, survey, shape, predicted, "default", log(self._x(spends, float(people))))
+        effort = effort_for(survey, question.size)
+        if not again or effort.repeats == 0:
+            return point
 
         def tick(share: float) -> None:
-            self._tell("simulating the best of them", 0.35 + 0.1 * (move + share))
+            self._tell("simulating the best of them", 0.35 + 0.1 * (min(move, 3) + share))
 
-        simulated, decoder = measured(
+        moments = option.moments(spends, people, shape)
+        sample, decoder = measured(
             survey,
             shape,
             people,
-            repeats,
+            effort,
+            moments,
+            metric="l1" if question.metric == "visible" else question.metric,
+            drawn=lambda rows: search.proxy.observed(moments, people, shape, phantoms=option.phantoms, rows=rows),
             place=(question.seed, "measure", survey.digest, people, shape.name, move),
             candidates=question.candidates,
             tick=tick,
         )
-        predicted = search.losses(option, spends, people, shape)
-        return Point(option, spent, people, survey, shape, predicted, simulated, decoder)
+        return replace(point, samples=((sample, predicted, point.place),), decoder=decoder)
 
 
 def _rounded_up(value: float, digits: int) -> float:

@@ -1,11 +1,10 @@
 """Where a plan stands, and what is expected there: prediction and simulation, each weighed by how far it may be off."""
 
 from dataclasses import dataclass, replace
-from math import sqrt
-
-import numpy as np
+from math import exp, log, sqrt
 
 from deniable.decoders.empirical_bayes import FEW
+from deniable.planner.measure import Sample
 from deniable.planner.options import Option
 from deniable.planner.proxy import Losses
 from deniable.planner.result import Expected
@@ -16,13 +15,16 @@ __all__ = ["Point", "weighed"]
 
 _TRUST, _TRUST_COHORTS = 0.04, 0.06  # how far the normal draws are off, as a standard deviation
 _TRUST_FEW, _TRUST_FEW_COHORTS = 0.01, 0.03  # the same where the default only projects
-_PRIOR = 10
-_READ_OFF = 400  # repeats from which a quantile is read off
+_DRIFT = 0.2  # how fast a correction goes out of date, per unit of log epsilon or log n
 
 
 @dataclass
 class Point:
-    """Where a plan stands: the option with its epsilon and n, and what is expected there."""
+    """Where a plan stands: the option with its epsilon and n, and what is expected there.
+
+    `samples` were simulated here or nearby, each with the prediction for where that was and with its place on the
+    logarithm of what is asked for.
+    """
 
     option: Option
     epsilon: object
@@ -30,46 +32,48 @@ class Point:
     survey: Survey
     shape: Shape
     predicted: Losses
-    simulated: Losses
     decoder: str
+    place: float
+    samples: tuple[tuple[Sample, Losses, float], ...] = ()
 
     @property
     def spends(self) -> float:
         return self.survey.epsilon
 
-    def pooled(self, before: "Point | None") -> "Point":
-        """With what was simulated a step before, scaled by what was predicted to change since."""
+    @property
+    def repeats(self) -> int:
+        """How many simulated surveys were decoded as they will be."""
+        return sum(sample.repeats for sample, _, _ in self.samples)
+
+    def after(self, before: "Point | None") -> "Point":
+        """With what was simulated before, if that was the same population."""
         if before is None or before.shape is not self.shape:
             return self
-        scale = self.predicted.rows.mean(axis=1) / before.predicted.rows.mean(axis=1)
-        rows = np.concatenate([self.simulated.rows, before.simulated.rows * scale[:, None]], axis=1)
-        return replace(self, simulated=Losses(rows))
+        return replace(
+            self, samples=self.samples + before.samples, decoder=self.decoder if self.samples else before.decoder
+        )
 
     def expected(self, metric: str, level: float) -> Expected:
         """Prediction and simulation, each weighed by how far it may be off."""
-        old, new = self.predicted, self.simulated
-        repeats = new.rows.shape[1]
-        guess = old.quantile(metric, level)
+        mean, guess = self.predicted.mean(metric), self.predicted.quantile(metric, level)
         alone, shared = (_TRUST, _TRUST_COHORTS) if len(self.shape.p) > FEW else (_TRUST_FEW, _TRUST_FEW_COHORTS)
         trust = shared if self.option.cohorts > 1 else alone
-        if repeats == 0:
-            return Expected(old.mean(metric), trust * old.mean(metric), guess, trust * guess)
-        # A spread is known to 1 / sqrt(2 repeats) of itself; the predicted one stands for `_PRIOR` more repeats.
-        drawn = old.spread(metric)
-        spread = (
-            sqrt((repeats * new.spread(metric) ** 2 + _PRIOR * drawn**2) / (repeats + _PRIOR)) if repeats > 1 else drawn
-        )
-        mean_error = spread / sqrt(repeats)
-        if repeats >= _READ_OFF:
-            reach = sqrt(level * (1 - level) / repeats)
-            high, low = (new.quantile(metric, min(level + sign * reach, 1.0)) for sign in (1, -1))
-            bound, bound_error = new.quantile(metric, level), (high - low) / 2
-        else:
-            above = (guess - old.mean(metric)) / drawn if drawn > 0 else 0.0
-            bound = new.mean(metric) + above * spread
-            bound_error = spread * sqrt(1 / repeats + above**2 / (2 * (repeats + _PRIOR)))
-        mean, mean_error = weighed(old.mean(metric), new.mean(metric), mean_error, trust)
-        return Expected(mean, mean_error, *weighed(guess, bound, bound_error, trust))
+        if not self.samples:
+            return Expected(mean, trust * mean, guess, trust * guess)
+        # Each sample says by what factor the prediction is off, the nearer the better.
+        off: list[tuple[float, float]] = [(0.0, 0.0), (0.0, 0.0)]
+        for sample, old, place in self.samples:
+            found = sample.expected(metric, level)
+            drift = _DRIFT * (place - self.place)
+            pairs = ((old.mean(metric), *found[:2]), (old.quantile(metric, level), *found[2:]))
+            for i, (predicted, value, error) in enumerate(pairs):
+                weight = 1 / ((error / value) ** 2 + drift**2 + 1e-12)
+                off[i] = off[i][0] + weight, off[i][1] + weight * log(value / predicted)
+        told: list[float] = []
+        for value, (weight, total) in zip((mean, guess), off, strict=True):
+            found_here = value * exp(total / weight)
+            told += weighed(value, found_here, found_here / sqrt(weight), trust)
+        return Expected(*told)
 
 
 def weighed(guess: float, found: float, error: float, trust: float) -> tuple[float, float]:

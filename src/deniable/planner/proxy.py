@@ -19,7 +19,7 @@ from deniable.lab.streams import stream_of
 from deniable.planner.options import Moments
 from deniable.planner.shapes import Shape
 
-__all__ = ["METRICS", "POWERS", "Losses", "Proxy", "decoded", "losses_of", "projected_rows"]
+__all__ = ["METRICS", "POWERS", "Losses", "Proxy", "Table", "decoded", "losses_of", "projected_rows"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,7 +27,7 @@ METRICS = ("l1", "l2", "max")
 POWERS = {"l1": 1.0, "l2": 2.0, "max": 8.0}  # the norm of the noise that ranks options for a loss
 
 # Numbers drawn for one loss, and rows of them. A plan takes about a hundred losses: what `decoded` costs decides these.
-_NUMBERS = 60_000
+_NUMBERS = 40_000
 _ROWS = (10, 2000)
 _FITTED, _ORDERS = 96, 2  # observations that the prior is learned from, and orders they are visited in
 _TABLE = 256  # estimates for which the posterior is tabulated
@@ -45,33 +45,55 @@ def decoded(observed: Floats, base: float, slope: float) -> Floats:
     >>> decoded(np.array([[0.9, 0.3, -0.2]]), 0.01, 0.0).round(3)
     array([[0.8, 0.2, 0. ]])
     """
-    size = observed.shape[1]
-    trust = min(max((size - FEW) / (ENOUGH - FEW), 0.0), 1.0)
-    if trust == 0:
+    if observed.shape[1] <= FEW:
         return projected_rows(observed)
-    prior = learned(Observations(observed[0], np.full(size, base), slope), fitted=_FITTED, orders=_ORDERS)
-    # Where estimates are, and, near zero, no coarser than the noise.
-    ordered = np.sort(observed[0])
-    near = np.linspace(float(observed.min()), min(float(ordered[-1]), 8 * base**0.5), _TABLE // 2)
-    grid = np.union1d(near, np.append(ordered[:: max(1, 2 * size // _TABLE)], observed.max()))
-    known = prior.posterior(Observations(grid, np.full(len(grid), base), slope))
-    quantiles = np.interp(observed, grid, known.at(_common_level(known, grid, ordered)))
-    total = quantiles.sum(axis=1, keepdims=True)
-    quantiles = np.where(total > 0, quantiles / np.maximum(total, 1e-300), 1 / size)
-    sparse = max(0.5, float(np.interp(ordered, grid, known.zero).mean()))
-    found = projected_rows(np.interp(observed, grid, known.means))
-    found += sparse * (quantiles - found)
-    if trust < 1:
-        found = (1 - trust) * projected_rows(observed) + trust * found
-    return np.asarray(found)
+    reach = float(observed.min()), float(observed.max())
+    return Table.of(observed[0], base, slope, reach, fitted=_FITTED, orders=_ORDERS).decoded(observed)
+
+
+@dataclass(frozen=True)
+class Table:
+    """What the default decoder makes of an estimate under the prior that one survey, the teacher, suggests."""
+
+    grid: Floats
+    means: Floats
+    quantiles: Floats  # those of the common level at which the teacher's add up to one
+    sparse: float
+
+    @classmethod
+    def of(cls, teacher: Floats, base: float, slope: float, reach: tuple[float, float], **effort: int) -> "Table":
+        """`reach` is where estimates lie; `effort` is what `learned` takes, the decoder's own unless told."""
+        size = len(teacher)
+        prior = learned(Observations(teacher, np.full(size, base), slope), **effort)
+        # Where estimates are, and, near zero, no coarser than the noise.
+        ordered = np.sort(teacher)
+        near = np.linspace(reach[0], min(float(ordered[-1]), 8 * base**0.5), _TABLE // 2)
+        grid = np.union1d(near, np.append(ordered[:: max(1, 2 * size // _TABLE)], reach[1]))
+        known = prior.posterior(Observations(grid, np.full(len(grid), base), slope))
+        sparse = max(0.5, float(np.interp(ordered, grid, known.zero).mean()))
+        return cls(grid, known.means, known.at(_common_level(known, grid, ordered)), sparse)
+
+    def decoded(self, rows: Floats) -> Floats:
+        """The answers to unbiased estimates, one a row."""
+        size = rows.shape[1]
+        quantiles = np.interp(rows, self.grid, self.quantiles)
+        total = quantiles.sum(axis=1, keepdims=True)
+        quantiles = np.where(total > 0, quantiles / np.maximum(total, 1e-300), 1 / size)
+        found = projected_rows(np.interp(rows, self.grid, self.means))
+        found += self.sparse * (quantiles - found)
+        trust = min((size - FEW) / (ENOUGH - FEW), 1.0)
+        return np.asarray((1 - trust) * projected_rows(rows) + trust * found if trust < 1 else found)
 
 
 def _common_level(known: Posterior, grid: Floats, values: Floats) -> float:
-    """The level at which the quantiles of these values add up to one."""
+    """The level at which the quantiles of these values, between those of the grid, add up to one."""
+    left = np.clip(np.searchsorted(grid, values, side="right") - 1, 0, len(grid) - 2)
+    part = np.clip((values - grid[left]) / (grid[left + 1] - grid[left]), 0.0, 1.0)
+    counts = np.bincount(left, 1 - part, len(grid)) + np.bincount(left + 1, part, len(grid))
     low, high = 0.0, 1.0
     for _ in range(20):
         level = (low + high) / 2
-        low, high = (level, high) if np.interp(values, grid, known.at(level)).sum() < 1 else (low, level)
+        low, high = (level, high) if known.at(level) @ counts < 1 else (low, level)
     return (low + high) / 2
 
 
@@ -155,7 +177,16 @@ class Proxy:
 
         With `phantoms` the errors of the symbols and of so many more that nobody has add up to zero.
         """
-        z = _normal(self.size, self.rows, self.seed)[:rows]
+        observed = self.observed(moments, n, shape, phantoms=phantoms, rows=rows)
+        base, slope = moments.base / n, moments.slope / n
+        found = projected_rows(observed) if self.paper else decoded(observed, base, slope)
+        return Losses(losses_of(found, shape.p))
+
+    def observed(
+        self, moments: Moments, n: float, shape: Shape, *, phantoms: int | None, rows: int | None = None
+    ) -> Floats:
+        """Draws of the unbiased estimate, one a row."""
+        z = _normal(self.size, max(self.rows, rows or 0), self.seed)[:rows]
         variances = moments.at(shape.p) / n
         if phantoms is None:
             noise = z[:, :-1] * np.sqrt(variances)
@@ -165,10 +196,7 @@ class Proxy:
             noise = z[:, :-1] * np.sqrt(wide)
             total = noise.sum(axis=1, keepdims=True) + z[:, -1:] * beside**0.5
             noise -= total * (wide / (wide.sum() + beside))
-        observed = shape.p + noise
-        base, slope = moments.base / n, moments.slope / n
-        found = projected_rows(observed) if self.paper else decoded(observed, base, slope)
-        return Losses(losses_of(found, shape.p))
+        return np.asarray(shape.p + noise)
 
 
 def _without_sum(variances: Floats, beside: float) -> Floats:

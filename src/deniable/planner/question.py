@@ -20,7 +20,7 @@ __all__ = ["EPSILONS", "PEOPLE", "Question", "ask"]
 EPSILONS = (1e-3, 12.0)  # what a plan looks at: below, nothing is learnt from any crowd; above, nothing is private
 PEOPLE = (2.0, 1e15)
 _MOST_SYMBOLS = 1 << 16
-_AIM, _AIM_FEW = 0.7, 0.9  # of the misses that are allowed; where the default only projects, predictions are better
+_AIM, _AIM_FEW = 0.95, 0.95  # of the misses that are allowed; where the default only projects, predictions are better
 # What an error may be at most: the largest that two distributions can have.
 _ERRORS = {"max_l1": ("l1", 2.0), "max_l2": ("l2", 2**0.5), "max_error": ("max", 1.0), "visible": ("visible", 1.0)}
 

@@ -36,6 +36,7 @@ class Search:
     paper: bool = False
     active: list[Shape] = field(default_factory=list)
     _worst: list[Shape] = field(default_factory=list)
+    _known: dict[tuple[object, ...], Losses] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.proxy = Proxy(self.question.size, self.question.seed, self.paper)
@@ -57,26 +58,38 @@ class Search:
         share = self.question.target or 0.01
         return Shape("visible", np.array([0.0, share]), np.array([0.0, share]), np.array([3.0, 1.0]), 0.0)
 
+    @property
+    def weighted(self) -> bool:
+        """Whether cells are weighed by their variances: the default decoder does so, error bars do not."""
+        return not self.paper and self.question.metric != "visible"
+
+    def best(self, family: Family, epsilon: float, n: float) -> tuple[Option, float]:
+        """The family's option of least noise, and that noise."""
+        return family.best(epsilon, n, self.ruler, self.power, weighted=self.weighted)
+
     def ranked(self, epsilon: float, n: float) -> list[tuple[Option, float]]:
         """The best option of every family, least noise first."""
-        found = [family.best(epsilon, n, self.ruler, self.power) for family in self.families]
+        found = [self.best(family, epsilon, n) for family in self.families]
         return sorted((pair for pair in found if np.isfinite(pair[1])), key=lambda pair: pair[1])
 
     def noise(self, family: Family, epsilon: float, n: float) -> float:
         """The score of a family's best option, per person: its noise is this over the root of n."""
-        return family.best(epsilon, n, self.ruler, self.power)[1]
+        return self.best(family, epsilon, n)[1]
 
     def losses(self, option: Option, epsilon: float, n: float, shape: Shape, rows: int | None = None) -> Losses:
-        moments = option.moments(epsilon, n, shape.collision)
-        return self.proxy.losses(moments, n, shape, phantoms=option.phantoms, rows=rows)
+        label = (option.family.name, option.place, epsilon, n, shape.name, rows)
+        if label not in self._known:
+            moments = option.moments(epsilon, n, shape, weighted=self.weighted)
+            self._known[label] = self.proxy.losses(moments, n, shape, phantoms=option.phantoms, rows=rows)
+        return self._known[label]
 
     def loss(self, option: Option, epsilon: float, n: float) -> float:
         """What is compared with the target: the quantile of the loss at the worst active shape."""
         question = self.question
-        if not np.isfinite(option.moments(epsilon, n, 0.0).base):  # too few people for its cohorts
+        if not np.isfinite(option.moments(epsilon, n, None).base):  # too few people for its cohorts
             return inf
         if question.metric == "visible":
-            return smallest_visible(option.moments(epsilon, n, 0.0), option.rates(epsilon), n, question.size)
+            return smallest_visible(option.moments(epsilon, n, None), option.rates(epsilon), n, question.size)
         found = (self.losses(option, epsilon, n, shape) for shape in self.active)
         return max(losses.quantile(question.metric, question.level) for losses in found)
 
@@ -125,7 +138,7 @@ class Search:
         return ranked[0][0] if ranked else None
 
     def of(self, family: Family) -> Callable[[float, float], Option]:
-        return lambda epsilon, n: family.best(epsilon, n, self.ruler, self.power)[0]
+        return lambda epsilon, n: self.best(family, epsilon, n)[0]
 
     def solve(self, pick: Callable[[float, float], Option | None], target: float, *, start: float) -> float:
         """The epsilon, or the n, at which this choice of options reaches the target; `Outside` if there is none."""

@@ -19,7 +19,7 @@ __all__ = ["NAMES", "Shape", "family", "shapes_of"]
 Floats = npt.NDArray[np.float64]
 
 NAMES = ("worst", "uniform", "geometric", "zipf", "binomial", "even", "spike")
-_BINS = 40  # classes of symbols that closed forms sum over
+_BINS, _LARGEST = 24, 12  # classes of symbols that closed forms sum over, and the largest shares, one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +34,10 @@ class Shape:
 
     @classmethod
     def of(cls, name: str, p: Floats) -> "Shape":
-        ordered = np.sort(p)
-        groups = [part for part in np.array_split(ordered, min(_BINS, len(p))) if len(part)]
+        ordered = np.sort(p)[::-1]
+        groups = [ordered[i : i + 1] for i in range(min(_LARGEST, len(p)))]
+        rest = ordered[_LARGEST:]
+        groups += [part for part in np.array_split(rest, min(_BINS, max(len(rest), 1))) if len(part)]
         return cls(
             name, p, np.array([g.mean() for g in groups]), np.array([float(len(g)) for g in groups]), float(p @ p)
         )

@@ -28,7 +28,7 @@ def shown(option: Option, size: int, n: int, epsilon: float, share: float) -> fl
     p[0] = share
     rng = dn.lab.generator(3)
     tallies = [dn.simulate(survey, p, n, rng) for _ in range(400)]
-    return float(np.mean([e.intervals(0.95, simultaneous=True)[0, 0] > 0 for e in dn.decode_all(tallies)]))
+    return float(np.mean([e.intervals(0.95, simultaneous=True)[0, 0] > 0 for e in dn.decode_all(tallies, constraint=dn.Projected())]))
 
 
 @pytest.mark.parametrize(("name", "size", "n", "epsilon"), CASES)

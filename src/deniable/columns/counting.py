@@ -1,5 +1,6 @@
 """Counting whole columns of reports: one pass, in blocks that stay in cache."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ __all__ = ["add_bits", "add_cells", "count_bits", "count_cells", "outside"]
 # in cache.
 _BLOCK = 1 << 16
 _BYTES = 1 << 21
+_ROWS = 1 << 19  # counted at once where cells are too many for the cache
 # Reports that one group of vertical counters adds up, at most; 2**p - 1 of them fill p counters exactly.
 _GROUP = 255
 
@@ -52,26 +54,47 @@ def count_cells(
 
 def add_cells(counts: Counts, cohorts: npt.NDArray[Any], responses: npt.NDArray[Any]) -> None:
     """Add index reports, all of them in range, to counts of shape (C, k)."""
+    if counts.size <= _BLOCK:
+        _add_few(counts, cohorts, responses)
+        return
+    whole = len(responses) - len(responses) % _ROWS
+    for start in range(0, whole, _ROWS):
+        _add_many(counts, cohorts[start : start + _ROWS], responses[start : start + _ROWS])
+    if len(responses) - whole > counts.size:
+        _add_many(counts, cohorts[whole:], responses[whole:])
+    elif whole < len(responses):
+        np.add.at(counts, (cohorts[whole:].astype(np.intp), responses[whole:].astype(np.intp)), 1)
+
+
+def _add_few(counts: Counts, cohorts: npt.NDArray[Any], responses: npt.NDArray[Any]) -> None:
+    """A histogram of the combined index, which stays in cache."""
     cohort_count, columns = counts.shape
-    flat = counts.reshape(-1)
-    small = counts.size <= _BLOCK
     # Combining in the narrowest type that holds the index moves half the memory or less.
-    narrow: np.dtype[Any] = np.dtype(np.uint16 if counts.size <= 1 << 16 else np.uint32)
-    wide = np.empty(0 if small else min(_BLOCK, len(responses)), np.intp)
+    narrow = np.uint16
+    flat = counts.reshape(-1)
     for start in range(0, len(responses), _BLOCK):
         part = responses[start : start + _BLOCK]
         if cohort_count > 1:
             index = cohorts[start : start + _BLOCK].astype(narrow)
-            index *= narrow.type(columns)
+            index *= narrow(columns)
             np.add(index, part, out=index, casting="unsafe")
         else:
             index = part.astype(narrow, copy=False)
-        # A histogram is quicker where it is small; where it is not, fresh memory for it would cost more than counting.
-        if small:
-            flat += np.bincount(index, minlength=counts.size)
-        else:
-            wide[: len(part)] = index
-            np.add.at(flat, wide[: len(part)], 1)
+        flat += np.bincount(index, minlength=counts.size)
+
+
+def _add_many(counts: Counts, cohorts: npt.NDArray[Any], responses: npt.NDArray[Any]) -> None:
+    """A sparse matrix of ones made dense: one pass without a combined index, while other threads go on."""
+    from scipy.sparse import coo_array
+
+    places = cohorts.astype(np.int32), responses.astype(np.int32)
+    counts += coo_array((_ones()[: len(responses)], places), shape=counts.shape).toarray()
+
+
+@cache
+def _ones() -> npt.NDArray[np.int32]:
+    """Fresh memory costs more than what is done with it."""
+    return np.ones(_ROWS, np.int32)
 
 
 def count_bits(cohorts: npt.NDArray[Any], packed: Bits, cohort_count: int, columns: int) -> tuple[Counts, Counts]:

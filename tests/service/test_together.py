@@ -24,7 +24,7 @@ from deniable.service.sqlite import SQLiteStore
 from tests.collector import Server, serving
 from tests.contracts.test_js_client import JS, node
 
-EACH = 48
+EACH = 96
 DEVICES = 2
 SURVEY = dn.krr(symbols=[f"answer {i}" for i in range(EACH * DEVICES)], epsilon=40)
 PATH = f"/v1/surveys/{SURVEY.digest}"
@@ -56,7 +56,7 @@ def stay(server: Server) -> None:
 
 def disturb(server: Server, chance: random.Random) -> None:
     """Kill the collector, or stop it, and start it again."""
-    time.sleep(chance.uniform(0.05, 0.4))
+    time.sleep(chance.uniform(0.02, 0.2))
     if chance.random() < 0.7:
         server.kill()
     else:

@@ -47,13 +47,13 @@ def test_it_beats_projection(name: str) -> None:
 def test_without_learning_it_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutants: the projected estimate in its place, noise taken for signal, the posterior of somebody else."""
 
-    def projected(seen: Observations, loss: str) -> Floats:
+    def projected(seen: Observations, loss: str, **_: bool) -> Floats:
         return project(seen.values)
 
-    def too_sure(seen: Observations, loss: str) -> Floats:
+    def too_sure(seen: Observations, loss: str, **_: bool) -> Floats:
         return shrink(Observations(seen.values, seen.base / 100, seen.slope / 100), loss)
 
-    def turned(seen: Observations, loss: str) -> Floats:
+    def turned(seen: Observations, loss: str, **_: bool) -> Floats:
         return shrink(Observations(np.roll(seen.values, 1), np.roll(seen.base, 1), seen.slope), loss)
 
     for mutant in (projected, too_sure, turned):

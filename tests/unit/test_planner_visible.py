@@ -28,7 +28,8 @@ def shown(option: Option, size: int, n: int, epsilon: float, share: float) -> fl
     p[0] = share
     rng = dn.lab.generator(3)
     tallies = [dn.simulate(survey, p, n, rng) for _ in range(400)]
-    return float(np.mean([e.intervals(0.95, simultaneous=True)[0, 0] > 0 for e in dn.decode_all(tallies, constraint=dn.Projected())]))
+    estimates = dn.decode_all(tallies, constraint=dn.Projected())
+    return float(np.mean([estimate.intervals(0.95, simultaneous=True)[0, 0] > 0 for estimate in estimates]))
 
 
 @pytest.mark.parametrize(("name", "size", "n", "epsilon"), CASES)

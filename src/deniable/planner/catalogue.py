@@ -132,17 +132,15 @@ def _direct(size: int) -> list[Family]:
 
 @lru_cache(maxsize=16)
 def _projective(size: int) -> Ints:
-    """(order, dimension) of every projective space of at least `size` points; of a line only the smallest."""
+    """(order, dimension) of every projective space of at least `size` points but lines, which are k-RR."""
     found = []
-    for dimension in range(2, 17):
+    for dimension in range(3, 17):
         for order in range(2, MAX_CELLS):
             points = (order**dimension - 1) // (order - 1)
             if points > MAX_CELLS:
                 break
             if points >= size and is_prime(order):
                 found.append((order, dimension))
-                if dimension == 2:
-                    break
     return np.array(found, np.int64).reshape(-1, 2)
 
 

@@ -1,6 +1,7 @@
 """What bulk columns refuse, and that no sentence shows an answer."""
 
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 import numpy as np
@@ -8,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import deniable as dn
+from deniable.columns import counting
 from deniable.columns.counting import count_bits, count_cells
 from deniable.columns.encode import cell_table, cells_at, keys_of
 from deniable.columns.randomizing import bitflip_block
@@ -337,3 +339,24 @@ def test_every_type_of_code(kind: Any) -> None:
         table = dn.privatize(survey, codes)
         expected = [survey.encode(r.cohort, int(c)) for r, c in zip(table, codes, strict=True)]
         assert [(r.response,) for r in table] == expected
+
+
+@pytest.mark.parametrize("kind", [np.uint16, np.int32, np.int64])
+@pytest.mark.parametrize(("cohorts", "columns"), [(1, 65_536), (2, 32_768), (300, 300), (1, 70_000)])
+def test_many_cells_are_counted_in_blocks_and_the_rest_beside_them(cohorts: int, columns: int, kind: type) -> None:
+    rng = np.random.default_rng(columns)
+    for rows in (0, 1, 70_000, counting._ROWS, 2 * counting._ROWS + 70_001):
+        of = rng.integers(0, cohorts, rows).astype(kind)
+        cells = rng.integers(0, min(columns, 65_536), rows).astype(kind)
+        index = of.astype(np.int64) * columns + cells
+        wanted = np.bincount(index, minlength=cohorts * columns).reshape(cohorts, columns)
+        np.testing.assert_array_equal(counting.count_cells(of, cells, cohorts, columns)[0], wanted)
+
+
+def test_threads_count_apart() -> None:
+    rng = np.random.default_rng(0)
+    columns = [rng.integers(0, 300, counting._ROWS) for _ in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda cells: counting.count_cells(cells, cells, 300, 300)[0], columns))
+    for cells, counts in zip(columns, found, strict=True):
+        np.testing.assert_array_equal(counts, np.diag(np.bincount(cells, minlength=300)))

@@ -1,6 +1,6 @@
 """Counting whole columns of reports: one pass, in blocks that stay in cache."""
 
-from functools import cache
+import threading
 from typing import Any
 
 import numpy as np
@@ -54,47 +54,73 @@ def count_cells(
 
 def add_cells(counts: Counts, cohorts: npt.NDArray[Any], responses: npt.NDArray[Any]) -> None:
     """Add index reports, all of them in range, to counts of shape (C, k)."""
-    if counts.size <= _BLOCK:
-        _add_few(counts, cohorts, responses)
-        return
-    whole = len(responses) - len(responses) % _ROWS
-    for start in range(0, whole, _ROWS):
-        _add_many(counts, cohorts[start : start + _ROWS], responses[start : start + _ROWS])
-    if len(responses) - whole > counts.size:
-        _add_many(counts, cohorts[whole:], responses[whole:])
-    elif whole < len(responses):
-        np.add.at(counts, (cohorts[whole:].astype(np.intp), responses[whole:].astype(np.intp)), 1)
+    if counts.size > _BLOCK:
+        whole = len(responses) - len(responses) % _ROWS
+        for start in range(0, whole, _ROWS):
+            counts += _SCRATCH.ones(counts.shape).dense(
+                cohorts[start : start + _ROWS], responses[start : start + _ROWS]
+            )
+        cohorts, responses = cohorts[whole:], responses[whole:]
+    _add_few(counts, cohorts, responses)
 
 
 def _add_few(counts: Counts, cohorts: npt.NDArray[Any], responses: npt.NDArray[Any]) -> None:
-    """A histogram of the combined index, which stays in cache."""
+    """By the combined index, in blocks that stay in cache."""
     cohort_count, columns = counts.shape
-    # Combining in the narrowest type that holds the index moves half the memory or less.
-    narrow = np.uint16
     flat = counts.reshape(-1)
+    small = counts.size <= _BLOCK
+    # Combining in the narrowest type that holds the index moves half the memory or less.
+    narrow: np.dtype[Any] = np.dtype(np.uint16 if small else np.uint32)
+    wide = np.empty(0 if small else min(_BLOCK, len(responses)), np.intp)
     for start in range(0, len(responses), _BLOCK):
         part = responses[start : start + _BLOCK]
         if cohort_count > 1:
             index = cohorts[start : start + _BLOCK].astype(narrow)
-            index *= narrow(columns)
+            index *= narrow.type(columns)
             np.add(index, part, out=index, casting="unsafe")
         else:
             index = part.astype(narrow, copy=False)
-        flat += np.bincount(index, minlength=counts.size)
+        # A histogram is quicker where it is small; where it is not, fresh memory for it would cost more than counting.
+        if small:
+            flat += np.bincount(index, minlength=counts.size)
+        else:
+            wide[: len(part)] = index
+            np.add.at(flat, wide[: len(part)], 1)
 
 
-def _add_many(counts: Counts, cohorts: npt.NDArray[Any], responses: npt.NDArray[Any]) -> None:
-    """A sparse matrix of ones made dense: one pass without a combined index, while other threads go on."""
-    from scipy.sparse import coo_array
+class _Ones:
+    """A sparse matrix of ones at the places of many reports, made dense: counted in one pass without an index.
 
-    places = cohorts.astype(np.int32), responses.astype(np.int32)
-    counts += coo_array((_ones()[: len(responses)], places), shape=counts.shape).toarray()
+    Places and result are always the same memory: to ask the system for fresh pages would cost more than counting.
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        from scipy.sparse import coo_array
+
+        places = np.zeros((2, _ROWS), np.int32)
+        self._matrix = coo_array((np.ones(_ROWS, np.int32), tuple(places)), shape=shape)
+        self._dense = np.empty(shape, np.int32)
+
+    def dense(self, cohorts: npt.NDArray[Any], responses: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+        """The counts of as many reports as there are ones; valid until the next call."""
+        for place, values in zip(self._matrix.coords, (cohorts, responses), strict=True):
+            np.copyto(place, values, casting="unsafe")
+        return np.asarray(self._matrix.toarray(out=self._dense))
 
 
-@cache
-def _ones() -> npt.NDArray[np.int32]:
-    """Fresh memory costs more than what is done with it."""
-    return np.ones(_ROWS, np.int32)
+class _Scratch(threading.local):
+    """The last matrix of each thread."""
+
+    def __init__(self) -> None:
+        self._kept: tuple[tuple[int, ...], _Ones] | None = None
+
+    def ones(self, shape: tuple[int, ...]) -> _Ones:
+        if self._kept is None or self._kept[0] != shape:
+            self._kept = shape, _Ones(shape)
+        return self._kept[1]
+
+
+_SCRATCH = _Scratch()
 
 
 def count_bits(cohorts: npt.NDArray[Any], packed: Bits, cohort_count: int, columns: int) -> tuple[Counts, Counts]:

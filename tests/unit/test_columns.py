@@ -343,7 +343,9 @@ def test_every_type_of_code(kind: Any) -> None:
 
 @pytest.mark.parametrize("kind", [np.uint16, np.int32, np.int64])
 @pytest.mark.parametrize(("cohorts", "columns"), [(1, 65_536), (2, 32_768), (300, 300), (1, 70_000)])
-def test_many_cells_are_counted_in_blocks_and_the_rest_beside_them(cohorts: int, columns: int, kind: type) -> None:
+def test_many_cells_are_counted_in_blocks_and_the_rest_beside_them(
+    cohorts: int, columns: int, kind: type[np.integer[Any]]
+) -> None:
     rng = np.random.default_rng(columns)
     for rows in (0, 1, 70_000, counting._ROWS, 2 * counting._ROWS + 70_001):
         of = rng.integers(0, cohorts, rows).astype(kind)

@@ -29,13 +29,13 @@ from deniable.errors import DecodeError
 from deniable.tally import Tally
 from deniable.theory.covariance import inversion_variances
 
-__all__ = ["ENOUGH", "FEW", "EmpiricalBayes", "shrink"]
+__all__ = ["ENOUGH", "FEW", "WEIGHED_AT_MOST", "EmpiricalBayes", "shrink"]
 
 Floats = npt.NDArray[np.float64]
 
 FEW, ENOUGH = 8, 24  # symbols up to which nothing can be learned from the others, and from which it can
 _DENSE_AT_MOST = 512  # unknowns up to which the regression is inverted; beyond, its diagonal is that of random hashing
-_WEIGHED_AT_MOST = 1024  # symbols of a block design up to which its cells are weighed
+WEIGHED_AT_MOST = 1024  # symbols of a block design up to which its cells are weighed
 _LOOSE = 0.03  # unknowns an equation below which symbols hardly disturb each other: one round is enough
 _ROUNDS = 6  # where equations are scarce, half as many where they are not, twice where they are too few
 _STEP = 0.4  # of each round towards the new beliefs
@@ -97,7 +97,7 @@ class EmpiricalBayes(Decoder):
             base = np.maximum(variances - slope * np.maximum(raw, 0.0), 0.3 * variances)
         seen = Observations(raw, base / tally.n, slope / tally.n)
         found = shrink(seen, self.loss, ordered=self.ordered)
-        if design.occupied > 1 and FEW < len(raw) <= _WEIGHED_AT_MOST:
+        if design.occupied > 1 and FEW < len(raw) <= WEIGHED_AT_MOST:
             # More cells than symbols: once it is known which are heavy, the others can count for more.
             weights = cell_weights(tally, design, found)
             system = _Dense(design.weighted_gram(weights), design.adjoint(weights * unbias(tally)))

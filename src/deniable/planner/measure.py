@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from deniable.decoders import decode_all
 from deniable.decoders.base import unbias
-from deniable.decoders.empirical_bayes import FEW
+from deniable.decoders.empirical_bayes import FEW, WEIGHED_AT_MOST
 from deniable.design import BlockDesign, Design, GramFactor, design_of
 from deniable.lab.streams import stream_of
 from deniable.mechanisms import Subset
@@ -26,13 +26,13 @@ from deniable.simulation import simulate
 from deniable.survey import Projective, Survey, Symbol
 from deniable.tally import Tally
 
-__all__ = ["Effort", "Sample", "effort_for", "measured"]
+__all__ = ["BUDGET", "Effort", "Sample", "effort_for", "measured"]
 
 Floats = npt.NDArray[np.float64]
 
 # Milliseconds of one measurement, roughly; counts and not a clock, so that answers repeat.
-_BUDGET, _QUICK_BUDGET = 450.0, 250.0
-_REPEATS, _QUICK = (1, 60), (60, 2000)
+BUDGET, _QUICK_BUDGET = 450.0, 250.0
+_REPEATS, _QUICK = (1, 200), (60, 2000)
 _NUMBERS = 400_000  # estimates that are decoded quickly: large alphabets average by themselves
 _TOO_LONG = 1500.0  # milliseconds of one repeat past which the prediction has to do
 _TEACHERS, _LARGE = 3, 512  # surveys that the quick decoder learns from, each in turn; of large alphabets one is enough
@@ -61,8 +61,10 @@ class Effort:
     each: float
 
 
-def effort_for(survey: Survey, size: int) -> Effort:
+def effort_for(survey: Survey, size: int, budget: float = BUDGET) -> Effort:
     """How many simulated surveys are worth their time; none where one alone takes too long.
+
+    `budget` is for those that are decoded as they will be, in milliseconds.
 
     >>> import deniable as dn
     >>> effort_for(dn.krr(symbols=8, epsilon=1), 8).quick, effort_for(dn.subset(symbols=4096, epsilon=1), 4096).repeats
@@ -83,16 +85,18 @@ def effort_for(survey: Survey, size: int) -> Effort:
         quick += 2e-5 * cells
     each = drawing + 0.1
     if size > FEW:  # the prior is learned anew for each
-        learning = 13 + 0.06 * min(size, 1024) + 0.014 * max(size - 1024, 0)
+        learning = 7 + 0.045 * min(size, 1024) + 0.014 * max(size - 1024, 0)
         if survey.encoding.shared is None:  # over cohorts in rounds, each with its own weights
             crowding = size / max(survey.cohorts * (survey.cells - 1), 1)
-            learning += 1e-4 * cells + (1.2e-4 if size > _LARGE else 4e-5) * size * survey.cohorts
+            learning += 1e-4 * cells + 5e-5 * size * survey.cohorts
             learning *= 1 if crowding < 0.03 else 3 if crowding < 0.2 else 6 if crowding < 1 else 12
+        elif (survey.encoding.occupied or 1) > 1 and size <= WEIGHED_AT_MOST:  # a second time, with weights
+            learning += learning + 1.2e-7 * size**3
         each += learning
     elif survey.encoding.shared is None:
         each += 1 + 2e-4 * cells
     low, high = _REPEATS
-    repeats = 0 if each > _TOO_LONG else int(min(max(_BUDGET / each, low), high))
+    repeats = 0 if each > _TOO_LONG else int(min(max(budget / each, low), high))
     least, most = _QUICK
     most = min(most, max(_NUMBERS // size, least))
     many = int(min(_QUICK_BUDGET / (drawing + quick), most))

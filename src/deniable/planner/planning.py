@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.catalogue import families
-from deniable.planner.measure import effort_for, measured
+from deniable.planner.measure import BUDGET, effort_for, measured
 from deniable.planner.options import Family, Option
 from deniable.planner.others import alternatives, curves, infeasible, nothing_fits, paper_needs
 from deniable.planner.point import Point
@@ -30,12 +30,17 @@ __all__ = ["plan"]
 Progress = Callable[[str, float, float, int], None]
 
 _MOVES = 4
-_MARGIN = {"epsilon": 1.05, "n": 1.1}  # what uncertainty may cost; more where the curve is nearly flat
+_MARGIN = {"epsilon": 1.08, "n": 1.16}  # what uncertainty may cost; more where the curve is nearly flat
 _STEPS = 30
 _ERRORS = 1.3  # standard errors of what was simulated that are kept clear of the target
 _NEAR = 0.06  # a step, on the logarithm, across which a correction stays good
 _SLOW = 45.0  # milliseconds of one repeat from which such a step is not worth another measurement
 _ONCE = 300.0  # and from which no step is
+_TOTAL_BUDGET, _LEAST_BUDGET = (
+    1500.0,
+    300.0,
+)  # milliseconds of all measurements; what is left of them goes to the last, at the answer itself
+_SURE = 0.008  # of the bound: an uncertainty that is not worth it
 
 
 def plan(
@@ -224,24 +229,48 @@ class _Planner:
                 point = self._measure(family, x, 0)
             return point
         for move in range(1, _MOVES + 1):
-            expected = point.expected(question.metric, question.level)
-            guess = point.predicted.quantile(question.metric, question.level)
-            here = self._x(point.spends, float(point.n))
-            least = self._solved(family, wanted * guess / expected.bound, here, off=expected.bound / guess)
-            # What the uncertainty costs, along the slope of the curve.
-            slope = self._slope(family, least)
-            margin = exp(min(_ERRORS * expected.bound_error / expected.bound / slope, 10.0)) if slope > 0 else inf
-            goal = least * min(margin, _MARGIN[question.found])
-            power = 1 if question.found == "epsilon" else 2  # people buy half as much
-            if 0.997**power * least <= here <= 1.012**power * goal:
-                return point
-            near = abs(log(goal / here)) < _NEAR * power
+            goal, kept = self._goal(family, point)
+            if kept:
+                return self._confirmed(family, point)
+            near = abs(log(goal / self._x(point.spends, float(point.n)))) < _NEAR * self._power
             each = effort_for(point.survey, question.size).each
             again = move < _MOVES and each < _ONCE and not (near and (move > 1 or each > _SLOW))
             point = self._measure(family, goal, move, again=again).after(point)
             if not again:
-                return point
+                return self._confirmed(family, point)
         return point
+
+    @property
+    def _power(self) -> int:
+        """People buy half as much as epsilon does."""
+        return 1 if self.question.found == "epsilon" else 2
+
+    def _goal(self, family: Family, point: Point) -> tuple[float, bool]:
+        """Where what was simulated says that the target is met, its uncertainty on top; and whether we are there."""
+        question = self.question
+        assert question.target is not None
+        expected = point.expected(question.metric, question.level)
+        guess = point.predicted.quantile(question.metric, question.level)
+        here = self._x(point.spends, float(point.n))
+        least = self._solved(family, question.target * guess / expected.bound, here, off=expected.bound / guess)
+        # What the uncertainty costs, along the slope of the curve.
+        slope = self._slope(family, least)
+        margin = exp(min(_ERRORS * expected.bound_error / expected.bound / slope, 10.0)) if slope > 0 else inf
+        goal = least * min(margin, _MARGIN[question.found])
+        return goal, 0.997**self._power * least <= here <= 1.012**self._power * goal
+
+    def _confirmed(self, family: Family, point: Point) -> Point:
+        """The same place, simulated once more and longer, or one beside it if that says so."""
+        question = self.question
+        expected = point.expected(question.metric, question.level)
+        each = effort_for(point.survey, question.size).each
+        if each > _ONCE or expected.bound_error < _SURE * expected.bound:
+            return point
+        here = self._x(point.spends, float(point.n))
+        left = max(_TOTAL_BUDGET - BUDGET * len(point.samples), _LEAST_BUDGET)
+        point = self._measure(family, here, _MOVES, budget=left).after(point)
+        goal, kept = self._goal(family, point)
+        return point if kept else self._measure(family, goal, _MOVES, again=False).after(point)
 
     def _slope(self, family: Family, x: float) -> float:
         """How fast the predicted loss falls, as a power of epsilon or n."""
@@ -262,7 +291,7 @@ class _Planner:
                 raise infeasible(question, search, outside.value * off) from None
             return (EPSILONS if question.found == "epsilon" else PEOPLE)[0]
 
-    def _measure(self, family: Family, x: float, move: int, *, again: bool = True) -> Point:
+    def _measure(self, family: Family, x: float, move: int, *, again: bool = True, budget: float = BUDGET) -> Point:
         """Simulate the family's best survey at the epsilon or the n that x is, rounded up to three digits.
 
         Without `again` nothing is simulated: what was simulated nearby has to do.
@@ -276,7 +305,7 @@ class _Planner:
         shape = search.worst(option, spends, people)
         predicted = search.losses(option, spends, people, shape)
         point = Point(option, spent, people, survey, shape, predicted, "default", log(self._x(spends, float(people))))
-        effort = effort_for(survey, question.size)
+        effort = effort_for(survey, question.size, budget)
         if not again or effort.repeats == 0:
             return point
 

@@ -15,7 +15,7 @@ __all__ = ["Point", "weighed"]
 
 _TRUST, _TRUST_COHORTS = 0.04, 0.06  # how far the normal draws are off, as a standard deviation
 _TRUST_FEW, _TRUST_FEW_COHORTS = 0.01, 0.03  # the same where the default only projects
-_DRIFT = 0.2  # how fast a correction goes out of date, per unit of log epsilon or log n
+_DRIFT, _BEND = 0.4, 0.4  # how a correction goes out of date, per unit of log epsilon or log n, and per square of it
 
 
 @dataclass
@@ -60,20 +60,36 @@ class Point:
         trust = shared if self.option.cohorts > 1 else alone
         if not self.samples:
             return Expected(mean, trust * mean, guess, trust * guess)
-        # Each sample says by what factor the prediction is off, the nearer the better.
-        off: list[tuple[float, float]] = [(0.0, 0.0), (0.0, 0.0)]
-        for sample, old, place in self.samples:
-            found = sample.expected(metric, level)
-            drift = _DRIFT * (place - self.place)
-            pairs = ((old.mean(metric), *found[:2]), (old.quantile(metric, level), *found[2:]))
-            for i, (predicted, value, error) in enumerate(pairs):
-                weight = 1 / ((error / value) ** 2 + drift**2 + 1e-12)
-                off[i] = off[i][0] + weight, off[i][1] + weight * log(value / predicted)
+        # Each sample says by what factor the prediction is off where it was drawn; the factor moves along with x.
         told: list[float] = []
-        for value, (weight, total) in zip((mean, guess), off, strict=True):
-            found_here = value * exp(total / weight)
-            told += weighed(value, found_here, found_here / sqrt(weight), trust)
+        for i, value in enumerate((mean, guess)):
+            points = []
+            for sample, old, place in self.samples:
+                predicted = old.quantile(metric, level) if i else old.mean(metric)
+                found, error = sample.expected(metric, level)[2 * i : 2 * i + 2]
+                points.append((place - self.place, log(found / predicted), error / found))
+            off, uncertain = _line_at_zero(points)
+            told += weighed(value, value * exp(off), value * exp(off) * uncertain, trust)
         return Expected(*told)
+
+
+def _line_at_zero(points: list[tuple[float, float, float]]) -> tuple[float, float]:
+    """The height at zero of a line through points (x, y, error of y), and its error; how steep it is, is unknown.
+
+    >>> off, error = _line_at_zero([(-0.1, 0.3, 0.001), (-0.2, 0.2, 0.001)])  # twice the same rise
+    >>> 0.35 < off < 0.4, error < 0.03
+    (True, True)
+    >>> [round(x, 6) for x in _line_at_zero([(0.0, 0.3, 0.01)])]
+    [0.3, 0.01]
+    """
+    a = b = c = u = v = 0.0
+    for x, y, error in points:
+        weight = 1 / (error**2 + (_BEND * x * x) ** 2 + 1e-12)
+        a, b, c = a + weight, b + weight * x, c + weight * x * x
+        u, v = u + weight * y, v + weight * x * y
+    c += 1 / _DRIFT**2
+    gone = a * c - b * b
+    return (c * u - b * v) / gone, sqrt(c / gone)
 
 
 def weighed(guess: float, found: float, error: float, trust: float) -> tuple[float, float]:

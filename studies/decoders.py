@@ -1,9 +1,11 @@
 """Which decoder is best, and by how much: `python -m studies.decoders` writes docs/results/decoders.md.
 
-Three parts. The reference table: closed O-RR with 256 symbols, 1024 cohorts and a million reports, five populations,
+Four parts. The reference table: closed O-RR with 256 symbols, 1024 cohorts and a million reports, five populations,
 five epsilons. The sweep: every mechanism, populations, numbers of symbols and reports and epsilons over the whole
 range, drawn at random by one seed. The noise: populations of few large shares with few reports, where shrinking is
-most likely to do harm. In all of them each tally is decoded by every decoder, so differences are paired.
+most likely to do harm. The smooth: shares that are spread evenly and noise that is small, where nothing is to be learned
+from the other symbols, and cohorts that share many cells. In all of them each tally is decoded by every decoder, so
+differences are paired.
 """
 
 import csv
@@ -27,9 +29,11 @@ from deniable.lab.streams import stream_of
 
 __all__ = [
     "DECODERS",
+    "EVEN",
     "NOISE",
     "POPULATIONS",
     "REFERENCE",
+    "SMOOTH",
     "SPARSE",
     "SWEEP",
     "SWEPT",
@@ -60,6 +64,22 @@ SPARSE: dict[str, Callable[[int, np.random.Generator], Floats]] = {
     "a tenth, equal": lambda size, _: _first(np.full(max(size // 10, 1), 1 / max(size // 10, 1)), size),
     "an eighth, zipf 1": lambda size, _: _first(dn.lab.zipf(max(size // 8, 2), 1), size),
 }
+
+
+# Hardly two shares are alike, and hardly one is zero.
+SMOOTH: dict[str, Callable[[int, np.random.Generator], Floats]] = {
+    "ramp": lambda size, _: _shares(np.arange(1.0, size + 1)),
+    "two bumps": lambda size, _: _shares(_bump(size, 0.3, 0.1) + 0.6 * _bump(size, 0.7, 0.07) + 0.02),
+    "random walk": lambda size, rng: _shares(np.exp(0.3 * rng.standard_normal(size).cumsum())),
+}
+
+
+def _shares(sizes: Floats) -> Floats:
+    return np.asarray(sizes / sizes.sum())
+
+
+def _bump(size: int, middle: float, width: float) -> Floats:
+    return np.asarray(np.exp(-(((np.arange(size) / size - middle) / width) ** 2)))
 
 
 def _first(shares: Floats, size: int) -> Floats:
@@ -169,8 +189,23 @@ def _noise(count: int = 64) -> tuple[Cell, ...]:
     return tuple(found)
 
 
-REFERENCE, SWEEP, NOISE = _reference(), _sweep(), _noise()
-TABLES = {"reference": REFERENCE, "sweep": SWEEP, "noise": NOISE}
+def _smooth(count: int = 54) -> tuple[Cell, ...]:
+    """Much is known about every symbol, and nothing of it from the others."""
+    rng = stream_of(0, "smooth populations for decoders")
+    mechanisms = ["k-RR", "SS", "OUE", "HR", "O-RR", "O-RR (open)"]
+    found = []
+    for place in range(count):
+        mechanism, population = mechanisms[place % len(mechanisms)], list(SMOOTH)[place // len(mechanisms) % 3]
+        symbols, epsilon = int(rng.choice([30, 50, 100, 256])), float(rng.choice([1, 2, 3, 5]))
+        n = int(10 ** rng.choice([5, 6, 7]))
+        cells = max(2, round(float((math.exp(epsilon) + 1) * rng.choice([0.5, 1]))))
+        cohorts = math.ceil(symbols / (cells - 1) / float(rng.choice([0.1, 0.3, 0.6])))
+        found.append(Cell(mechanism, population, symbols, epsilon, n, cells, cohorts, 24))
+    return tuple(found)
+
+
+REFERENCE, SWEEP, NOISE, EVEN = _reference(), _sweep(), _noise(), _smooth()
+TABLES = {"reference": REFERENCE, "sweep": SWEEP, "noise": NOISE, "smooth": EVEN}
 SWEPT = ("weighted, projected", "empirical Bayes")  # decoders of the other tables; all are in the reference table
 
 
@@ -195,7 +230,7 @@ def measure(cell: Cell, draw: str = "decoders") -> list[Row]:
     losses: dict[str, list[float]] = {name: [] for name in ("paper", *names)}
     for repeat in range(cell.repeats):
         rng = stream_of(0, draw, cell, repeat)
-        p = (POPULATIONS | SPARSE)[cell.population](cell.symbols, rng)
+        p = (POPULATIONS | SPARSE | SMOOTH)[cell.population](cell.symbols, rng)
         tally = dn.simulate(cell.survey(repeat), p, cell.n, rng, symbols=symbols)
         for name in losses:
             found = _decoded(tally, symbols, DECODERS.get(name))

@@ -13,6 +13,7 @@ little, and the prior that most shares are small determines the rest.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from deniable.decoders.guard import PLAUSIBLE, no_worse
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.ordered import smoothed
 from deniable.decoders.prior import Observations, Posterior, Prior, learned
+from deniable.decoders.risk import tempered
 from deniable.decoders.simplex import project
 from deniable.decoders.weighted import WeightedLeastSquares, cell_weights
 from deniable.design import BlockDesign, Design, OpenDesign
@@ -37,7 +39,9 @@ FEW, ENOUGH = 8, 24  # symbols up to which nothing can be learned from the other
 _DENSE_AT_MOST = 512  # unknowns up to which the regression is inverted; beyond, its diagonal is that of random hashing
 WEIGHED_AT_MOST = 1024  # symbols of a block design up to which its cells are weighed
 _LOOSE = 0.03  # unknowns an equation below which symbols hardly disturb each other: one round is enough
-_ROUNDS = 6  # where equations are scarce, half as many where they are not, twice where they are too few
+_TIGHT = 0.6  # and from which a third round still pays
+_WORTH = 0.93  # of the noise without beliefs: beliefs that leave more are not worth their own errors
+_ROUNDS = 12  # where there are fewer equations than unknowns
 _STEP = 0.4  # of each round towards the new beliefs
 
 
@@ -149,10 +153,24 @@ def _answer(known: Posterior, loss: str, total: float) -> Floats:
 
 def _settled(seen: Observations, prior: Prior, found: Floats, loss: str, total: float) -> Floats:
     """The answer, made safe; that of few symbols is mixed with the projected one."""
+    if total <= 0:
+        return found
+    found, projected = _guarded(seen, prior, found, loss, total), _projected(seen, total)
+    known = prior.posterior(seen)
+    promised = 1 - known.expected_loss(found, loss) / max(known.expected_loss(projected, loss), 1e-300)
+
+    def gap(moved: Observations) -> Floats:
+        prior = learned(moved)
+        answer = _answer(prior.posterior(moved), loss, total)
+        return _guarded(moved, prior, answer, loss, total) - _projected(moved, total)
+
+    return tempered(seen, projected, found, promised, gap)
+
+
+def _guarded(seen: Observations, prior: Prior, found: Floats, loss: str, total: float) -> Floats:
     projected = _projected(seen, total)
-    if total > 0:
-        beliefs = list(prior.posteriors(seen, PLAUSIBLE))
-        found = no_worse(found, projected, beliefs, lambda known: _answer(known, loss, total), loss)
+    beliefs = list(prior.posteriors(seen, PLAUSIBLE))
+    found = no_worse(found, projected, beliefs, lambda known: _answer(known, loss, total), loss)
     trust = min((len(found) - FEW) / (ENOUGH - FEW), 1.0)
     return (1 - trust) * projected + trust * found
 
@@ -191,14 +209,18 @@ class _Regression:
         self.equations = int((tally.reports > 0).sum()) * (design.cells - known)
 
     def settle(self, found: Floats) -> Floats:
-        """Beliefs and cavities in turn; the answer that the last cavities, or their average, give."""
+        """Beliefs and cavities in turn; the answer that the last cavities, or their average, give.
+
+        What beliefs about the others can tell of a symbol they tell at once: the second round takes nearly all there is
+        to gain. More of them would only repeat what the symbols believe of each other, and where these are all alike
+        that is no more than a common error, which grows from round to round.
+        """
         crowding = self.size / max(self.equations, 1)
         unknowns = self.design.symbols
         wide = np.full(unknowns, (self.size / 4) ** 2)
         belief = nothing = _Belief(np.zeros(unknowns), np.zeros(unknowns))
-        rounds = 1 if crowding < _LOOSE else _ROUNDS // 2 if crowding < 0.2 else _ROUNDS
-        if crowding >= 1:
-            rounds *= 2
+        rounds = 1 if crowding < _LOOSE else 2 if crowding < _TIGHT else 3 if crowding < 1 else _ROUNDS
+        noise = inf
         answers = []
         for turn in range(rounds):
             if turn < 3:  # the weights of the cells have settled by then
@@ -208,9 +230,11 @@ class _Regression:
                 # The reports alone do not determine every symbol, so start from a wide belief.
                 belief = _Belief(wide, wide / self.size)
                 values, variances = system.cavities(belief)
-            # Where equations are short, the answer is an average of several rounds.
-            last = crowding >= 1 or turn == rounds - 1
-            found, belief = self._round(values, variances, belief, 1.0 if turn == 0 else _STEP, last)
+            left = float(np.sqrt(variances[: self.size]).mean())
+            if turn == 1 and left > _WORTH * noise:
+                return found
+            noise = left
+            found, belief = self._round(values, variances, belief, 1.0 if turn == 0 else _STEP)
             answers.append(found)
         if crowding >= 1:  # beliefs may circle where equations are short: take their middle
             found = self._or_level(np.mean(answers[rounds // 2 :], axis=0))
@@ -238,9 +262,7 @@ class _Regression:
             return _Dense(self.design.weighted_gram(weights), right)
         return _Random(self.design, weights, right, self.overlap, self.equations)
 
-    def _round(
-        self, values: Floats, variances: Floats, belief: _Belief, step: float, last: bool
-    ) -> tuple[Floats, _Belief]:
+    def _round(self, values: Floats, variances: Floats, belief: _Belief, step: float) -> tuple[Floats, _Belief]:
         """From cavities to an answer, and to the beliefs that the prior makes of them."""
         rest, rest_mean, rest_variance = 0.0, np.zeros(0), np.zeros(0)
         if self.open:
@@ -251,15 +273,14 @@ class _Regression:
         seen = _observations(listed, spread, slope)
         prior = learned(seen)
         known = prior.posterior(seen)
-        answer = _answer(known, self.loss, 1 - rest)
-        if last:
-            answer = _settled(seen, prior, answer, self.loss, 1 - rest)
-            if self.ordered:
-                answer = _in_order(seen, prior, answer, 1 - rest)
+        answer = _settled(seen, prior, _answer(known, self.loss, 1 - rest), self.loss, 1 - rest)
+        if self.ordered:
+            answer = _in_order(seen, prior, answer, 1 - rest)
         means = np.concatenate([known.means, rest_mean])
         left = np.maximum(np.concatenate([known.variances, rest_variance]), 1e-4 * variances)
         precision = np.maximum(1 / left - 1 / variances, 1e-6 / variances)
-        pull = means / left - values / variances
+        # A posterior wider than its cavity, between two bumps, is no negative information: only its mean is kept.
+        pull = means * (precision + 1 / variances) - values / variances
         mixed = _Belief(
             (1 - step) * belief.precision + step * precision,
             (1 - step) * belief.pull + step * pull,

@@ -27,7 +27,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import scipy.sparse
 
-__all__ = ["Observations", "Posterior", "Prior", "learned", "mixture", "posterior"]
+__all__ = ["Observations", "Posterior", "Prior", "fixed_words", "learned", "mixture", "posterior"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -347,9 +347,18 @@ def _refined(table: Floats, weights: Floats) -> Floats:
 
 
 def _fixed_orders(size: int, count: int = _ORDERS) -> npt.NDArray[np.intp]:
-    """A few orders of `size` things that look random and never change (splitmix64)."""
-    words = np.arange(1, size * count + 1, dtype=np.uint64)
+    """A few orders of `size` things that look random and never change."""
+    return np.argsort(fixed_words(size * count).reshape(count, size), axis=1, kind="stable")
+
+
+def fixed_words(count: int) -> npt.NDArray[np.uint64]:
+    """Words that look random and never change (splitmix64).
+
+    >>> [hex(int(word)) for word in fixed_words(1)]
+    ['0xe220a8397b1dcdaf']
+    """
+    words = np.arange(1, count + 1, dtype=np.uint64)
     words *= np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.argsort((words ^ (words >> np.uint64(31))).reshape(count, size), axis=1, kind="stable")
+    return words ^ (words >> np.uint64(31))

@@ -3,9 +3,9 @@
 Four parts. The reference table: closed O-RR with 256 symbols, 1024 cohorts and a million reports, five populations,
 five epsilons. The sweep: every mechanism, populations, numbers of symbols and reports and epsilons over the whole
 range, drawn at random by one seed. The noise: populations of few large shares with few reports, where shrinking is
-most likely to do harm. The smooth: shares that are spread evenly and noise that is small, where nothing is to be learned
-from the other symbols, and cohorts that share many cells. In all of them each tally is decoded by every decoder, so
-differences are paired.
+most likely to do harm. The smooth: shares that are spread evenly and noise that is small, where nothing is to be
+learned from the other symbols, and cohorts that share many cells. In all of them each tally is decoded by every
+decoder, so differences are paired.
 """
 
 import csv

@@ -141,8 +141,8 @@ def _worse(worse: list[tuple[Row, float, float]], again: list[Row], cells: int) 
     if not worse:
         return f"It is in none of the {cells} cells of all three.\n"
     return f"""It is in {len(worse)} of the
-{cells} cells of all three. Of so many some are so by accident, so each was measured again, on 40 fresh tallies: it is in
-{len(above(again))} of them.
+{cells} cells of all three. Of so many some are so by accident, so each was measured again, on 40 fresh tallies: it is
+in {len(above(again))} of them.
 
 {_worse_table(worse, again)}"""
 

@@ -12,12 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark import TaskContext
+from py4j.protocol import Py4JError
+from pyspark import SparkContext, TaskContext
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import deniable as dn
 from deniable.engines import spark
-from deniable.engines.spark import scans
+from deniable.engines.spark import counting, histograms, scans
 from deniable.engines.spark.counting import _packed, _unpacked
 from tests.surveys import SMALL
 
@@ -44,6 +46,10 @@ def local(survey: dn.Survey, table: pa.Table) -> tuple[dn.Tally, dict[str, int]]
     return dn.count(survey, table, refused=refused), refused
 
 
+def nothing(*_: object) -> None:
+    """In the place of `count_cells`: it does not suit, so Python counts."""
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_as_the_local_count(session: SparkSession, kind: str) -> None:
     survey = SMALL[kind]
@@ -52,6 +58,56 @@ def test_the_same_as_the_local_count(session: SparkSession, kind: str) -> None:
     assert (tally, refused) == local(survey, table)
     assert tally.n + sum(refused.values()) == 2000
     assert len(refused) >= 4
+
+
+@pytest.mark.parametrize("kind", ["krr", "orr-closed", "hadamard-blocks"])
+def test_counted_in_java_and_in_python(session: SparkSession, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Numbers of every width, rows with two faults, and integers at both ends: the same reasons in both places."""
+    survey = SMALL[kind]
+    ends = [None, -(2**63), -1, 0, 1, survey.cohorts - 1, survey.cohorts, survey.columns, 2**53 + 1, 2**63 - 1]
+    pairs = [(cohort, response) for cohort in ends for response in ends]
+    table = pa.table({"cohort": [c for c, _ in pairs], "response": [r for _, r in pairs]})
+    table = table.cast(pa.schema({"cohort": pa.int64(), "response": pa.int64()}))
+    frame = session.createDataFrame(table)
+    here = local(survey, table)
+    assert histograms.count_cells(survey, frame, ["cohort", "response"]) == here
+    assert set(here[1]) == set(histograms._REASONS)
+    if survey.cohorts == 1:
+        alone = table.select(["response"])
+        assert histograms.count_cells(survey, frame.select("response"), ["response"]) == local(survey, alone)
+    monkeypatch.setattr(counting, "count_cells", nothing)
+    assert spark.count(survey, frame) == here
+
+
+def test_every_number_falls_into_its_own_place(session: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million cells, the most that Java counts, in more partitions than the driver takes arrays of that size from."""
+    survey = dn.orr(epsilon=1, cells=1 << 10, cohorts=1 << 10, seed=bytes(16))
+    frame = session.range(0, 1 << 20, 1, 70).selectExpr("id div 1024 cohort", "id % 1024 response")
+    found = histograms.count_cells(survey, frame, ["cohort", "response"])
+    assert found is not None
+    assert (found[0].counts == 1).all()
+    assert found[1] == {}
+    monkeypatch.setattr(SparkContext, "defaultParallelism", 70)
+    assert histograms.count_cells(survey, frame, ["cohort", "response"]) is None
+
+
+def test_what_java_does_not_count(session: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = session.range(10).selectExpr("0 cohort", "cast(id as int) response")
+    names = ["cohort", "response"]
+    large = dn.orr(epsilon=1, cells=1 << 10, cohorts=(1 << 10) + 1, seed=bytes(16))
+    assert histograms.count_cells(large, frame, names) is None
+    assert histograms.count_cells(SMALL["subset"], frame, names) is None
+    assert histograms.count_cells(SMALL["orr-closed"], object(), names) is None  # type: ignore[arg-type]
+    broken = frame.selectExpr("cohort", "cast(raise_error('a row that fails') as int) response")
+    with pytest.raises(PySparkException, match="a row that fails"):
+        spark.count(SMALL["orr-closed"], broken)
+
+    def locked(*_: object) -> None:
+        raise Py4JError("Method javaRDD([]) is not allowed here")
+
+    monkeypatch.setattr(histograms, "_numbers", locked)
+    tally, refused = spark.count(SMALL["orr-closed"], frame)
+    assert (tally.n, refused) == (3, {"response out of range": 7})
 
 
 @pytest.mark.parametrize("kind", ["orr-open", "subset"])
@@ -125,11 +181,14 @@ def test_parquet_that_workers_read_themselves(
     )
     frame = session.read.schema("cohort int, response int, note string").parquet(str(tmp_path))
     names = ["cohort", "response"]
-    monkeypatch.setattr(scans, "_PART", 6000)
+    monkeypatch.setattr(scans, "_PART", 4000)
     splits = scans.splits_of(frame, names)
     assert splits is not None
     assert len(splits) > 3
-    assert spark.count(survey, frame) == local(survey, everything)
+    assert scans.tasks_of(splits, 2) > 2
+    with monkeypatch.context() as patch:
+        patch.setattr(counting, "count_cells", lambda *_: pytest.fail("large files are read in workers"))
+        assert spark.count(survey, frame) == local(survey, everything)
     assert scans.splits_of(frame.select("note", "response", "cohort").drop("note"), names) is not None
     for other in (
         frame.where("note = 'x'"),
@@ -159,6 +218,17 @@ def test_parquet_that_workers_read_themselves(
     assert scans.splits_of(frame, names) is not None
     _, refused = spark.count(survey, frame)
     assert refused["no cohort"] == 3000 + local(survey, everything)[1]["no cohort"]
+
+
+def test_small_files_are_not_a_task_each(tmp_path: Path) -> None:
+    for number in range(100):
+        (tmp_path / str(number)).write_bytes(bytes(10))
+    small = [(str(tmp_path / str(number)), 0, 1) for number in range(100)]
+    assert scans.tasks_of(small, 4) == 4
+    assert scans.tasks_of(small[:3], 4) == 3
+    os.truncate(tmp_path / "7", 10 * scans._PART)
+    whole = [*small[:7], *((str(tmp_path / "7"), part, 10) for part in range(10)), *small[8:]]
+    assert scans.tasks_of(whole, 4) == 10
 
 
 def once(marker: str) -> bool:
@@ -194,10 +264,13 @@ def kill_the_executor() -> None:
     signal.pause()
 
 
+@pytest.mark.parametrize("where", ["Java", "Python"])
 @pytest.mark.parametrize("fault", [raise_an_error, kill_the_executor])
 def test_tasks_that_fail_or_die_with_their_executor_count_once(
-    session: SparkSession, tmp_path: Path, fault: Callable[[], None]
+    session: SparkSession, tmp_path: Path, fault: Callable[[], None], where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if where == "Python":
+        monkeypatch.setattr(counting, "count_cells", nothing)
     survey = dn.orr(symbols=64, epsilon=1, cells=16, cohorts=32, seed=bytes(16))
     rows = 200_000
     frame = session.range(0, rows, 1, 4).selectExpr("cast(id % 33 as int) cohort", "cast(id % 17 as int) response")
@@ -211,14 +284,16 @@ def test_tasks_that_fail_or_die_with_their_executor_count_once(
     )
 
 
-def test_rows_that_differ_when_a_task_is_repeated_stay_whole(session: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("preset", [dn.orr, dn.orappor])
+def test_rows_that_differ_when_a_task_is_repeated_stay_whole(
+    session: SparkSession, tmp_path: Path, preset: Callable[..., dn.Survey]
+) -> None:
     """Counts of reports that were never written out: each attempt draws others, and the tally holds one draw each."""
-    survey = dn.orappor(epsilon=2, cells=16, cohorts=8, seed=bytes(16))
+    survey = preset(epsilon=2, cells=16, cohorts=8, seed=bytes(16))
+    columns = "cohort int, response " + ("int" if survey.mechanism.one_column else "binary")
     people = session.range(0, 40_000, 1, 4).selectExpr("concat('page ', id % 9) answer")
     reports = spark.privatize(survey, people, "answer")
-    broken = reports.mapInArrow(
-        partial(failing, marker=str(tmp_path / "met"), fault=raise_an_error), "cohort int, response binary"
-    )
+    broken = reports.mapInArrow(partial(failing, marker=str(tmp_path / "met"), fault=raise_an_error), columns)
     tally, refused = spark.count(survey, broken)
     assert tally.n == 40_000
     assert refused == {}

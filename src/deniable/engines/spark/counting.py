@@ -1,5 +1,8 @@
 """A DataFrame of reports into a tally.
 
+Reports of one number are counted in Java (`histograms`), or from large Parquet files in workers (`scans`). What follows
+is the way for all that is left: bits, windows and text, and Spark Connect.
+
 Each task counts the Arrow batches of its partition with the code of `deniable.columns` and hands on one row: all of its
 counts, and the rows it refused by reason. Those rows are added up by up to 64 tasks, what these give by one, and the
 driver receives a single tally. Spark's own GROUP BY moves every group of every partition through a hash table instead.
@@ -20,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.columns.batches import BatchCounter, report_columns
-from deniable.engines.spark.scans import Split, batches_of, splits_of
+from deniable.engines.spark.histograms import count_cells, suits
+from deniable.engines.spark.scans import Split, batches_of, splits_of, tasks_of
 from deniable.engines.spark.windows import NO_TIME, by_window
 from deniable.errors import WireError
 from deniable.survey import Survey
@@ -37,7 +41,6 @@ Found = tuple[Tally, dict[str, int]]
 # What tasks hand on: where to, the window (null without windows), the counts, and the refused rows as JSON.
 _SCHEMA = "part int, window long, counts binary, refused string"
 _FAN = 64
-_TASKS = 10_000
 _UNREAD = "file that Spark must read"
 # Spark sends batches of 10,000 rows; a histogram of 131,072 cells is worth its while from some 100,000 on.
 _ROWS = 1 << 18
@@ -64,20 +67,29 @@ def count_windows(
     names = report_columns(survey, dataframe.columns)
     _check_types(survey, dataframe.select(*names))
     wanted = dataframe.select(*names, *([] if time is None else [dataframe[time].alias("time")]))
-    if time is None and (splits := splits_of(dataframe, names)) is not None:
-        found = _count_splits(survey, dataframe, names, splits)
+    if time is None:
+        found = _count_splits(survey, dataframe, names)
+        if found is None:
+            found = count_cells(survey, wanted, names)
         if found is not None:
-            return found
+            return {None: found}
     return _merged(survey, wanted, partial(_counted, survey=survey, window=None if time is None else window))
 
 
-def _count_splits(
-    survey: Survey, dataframe: "DataFrame", names: list[str], splits: list[Split]
-) -> dict[int | None, Found] | None:
-    """The same from files that the workers read, or None if one of them is not as expected."""
-    numbers = dataframe.sparkSession.range(0, len(splits), 1, min(len(splits), _TASKS))
-    found = _merged(survey, numbers, partial(_counted_splits, survey=survey, names=names, splits=splits))
-    return None if any(_UNREAD in refused for _, refused in found.values()) else found
+def _count_splits(survey: Survey, dataframe: "DataFrame", names: list[str]) -> Found | None:
+    """The same from files that the workers read; or None if it is not files, if one is not as expected, or if they are
+    not worth it: the numbers of a small table are counted in Java before a worker has begun."""
+    splits = splits_of(dataframe, names)
+    if splits is None:
+        return None
+    session = dataframe.sparkSession
+    cores = session.sparkContext.defaultParallelism
+    tasks = tasks_of(splits, cores)
+    if tasks <= cores and suits(survey):
+        return None
+    work = partial(_counted_splits, survey=survey, names=names, splits=splits)
+    found = _merged(survey, session.range(0, len(splits), 1, tasks), work)[None]
+    return None if _UNREAD in found[1] else found
 
 
 def count_text(survey: Survey, dataframe: "DataFrame", names: list[str]) -> Found:

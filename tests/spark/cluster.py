@@ -58,7 +58,6 @@ def spark_session(master: str = "local-cluster[2,1,1024]", *, tuned: bool = True
         "spark.driver.memory": "1g" if tuned else "4g",
         "spark.executor.memory": "1024m",
         "spark.task.maxFailures": "3",
-        "spark.shuffle.io.retryWait": "500ms",  # executors are killed here, and do not come back
         "spark.sql.session.timeZone": "Asia/Kathmandu",  # windows are in UTC, whatever a session shows
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": tempfile.gettempdir(),

@@ -181,13 +181,16 @@ def test_parquet_that_workers_read_themselves(
     )
     frame = session.read.schema("cohort int, response int, note string").parquet(str(tmp_path))
     names = ["cohort", "response"]
-    monkeypatch.setattr(scans, "_PART", 4000)
+    monkeypatch.setattr(scans, "_PART", 6000)
     splits = scans.splits_of(frame, names)
     assert splits is not None
     assert len(splits) > 3
-    assert scans.tasks_of(splits, 2) > 2
     with monkeypatch.context() as patch:
+        patch.setattr(counting, "_WORTH", 2000)
         patch.setattr(counting, "count_cells", lambda *_: pytest.fail("large files are read in workers"))
+        assert spark.count(survey, frame) == local(survey, everything)
+        patch.undo()
+        patch.setattr(counting, "_merged", lambda *_: pytest.fail("small files are counted in Java"))
         assert spark.count(survey, frame) == local(survey, everything)
     assert scans.splits_of(frame.select("note", "response", "cohort").drop("note"), names) is not None
     for other in (
@@ -216,6 +219,7 @@ def test_parquet_that_workers_read_themselves(
     pq.write_table(table.select(["response"]), tmp_path / "c.parquet")
     frame = session.read.schema("cohort int, response int").parquet(str(tmp_path))
     assert scans.splits_of(frame, names) is not None
+    monkeypatch.setattr(counting, "_WORTH", 0)
     _, refused = spark.count(survey, frame)
     assert refused["no cohort"] == 3000 + local(survey, everything)[1]["no cohort"]
 

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from deniable.columns.batches import BatchCounter, report_columns
 from deniable.engines.spark.histograms import count_cells, suits
-from deniable.engines.spark.scans import Split, batches_of, splits_of, tasks_of
+from deniable.engines.spark.scans import Split, batches_of, size_of, splits_of, tasks_of
 from deniable.engines.spark.windows import NO_TIME, by_window
 from deniable.errors import WireError
 from deniable.survey import Survey
@@ -45,6 +45,8 @@ _UNREAD = "file that Spark must read"
 # Spark sends batches of 10,000 rows; a histogram of 131,072 cells is worth its while from some 100,000 on.
 _ROWS = 1 << 18
 _BYTES = 1 << 25
+# Of files for each core. A worker counts a row for half of what Java takes, and is idle for its first second.
+_WORTH = 1 << 25
 
 
 def count(survey: Survey, dataframe: "DataFrame") -> Found:
@@ -84,11 +86,10 @@ def _count_splits(survey: Survey, dataframe: "DataFrame", names: list[str]) -> F
         return None
     session = dataframe.sparkSession
     cores = session.sparkContext.defaultParallelism
-    tasks = tasks_of(splits, cores)
-    if tasks <= cores and suits(survey):
+    if suits(survey) and size_of(splits) < cores * _WORTH:
         return None
     work = partial(_counted_splits, survey=survey, names=names, splits=splits)
-    found = _merged(survey, session.range(0, len(splits), 1, tasks), work)[None]
+    found = _merged(survey, session.range(0, len(splits), 1, tasks_of(splits, cores)), work)[None]
     return None if _UNREAD in found[1] else found
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-__all__ = ["Split", "batches_of", "splits_of", "tasks_of"]
+__all__ = ["Split", "batches_of", "size_of", "splits_of", "tasks_of"]
 
 # A file, and which of so many parts of its row groups.
 Split = tuple[str, int, int]
@@ -53,13 +53,17 @@ def splits_of(dataframe: "DataFrame", names: list[str]) -> list[Split] | None:
     return found or None
 
 
+def size_of(splits: list[Split]) -> int:
+    """How many bytes the files have."""
+    return sum(os.path.getsize(path) // parts for path, _, parts in splits)
+
+
 def tasks_of(splits: list[Split], cores: int) -> int:
     """In how many tasks to read them: more than there are cores only if each has a whole part to read.
 
     A Python task costs a tenth of a second before it sees a row, so a folder of small files must not be a task each.
     """
-    size = sum(os.path.getsize(path) // parts for path, _, parts in splits)
-    return min(len(splits), max(cores, size // _PART), _TASKS)
+    return min(len(splits), max(cores, size_of(splits) // _PART), _TASKS)
 
 
 def _files_of(plan: Any, names: list[str]) -> Any:

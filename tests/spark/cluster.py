@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["MISSING", "environment", "processes", "spark_session"]
+__all__ = ["JAVA", "MISSING", "environment", "processes", "spark_session"]
 
 MISSING = (
     "Java must be installed for these tests: apt-get install default-jre-headless (`make test` does so where it may)"
 )
 ROOT = Path(__file__).parents[2]
 # Short lives: no second compiler, no threads for garbage.
-_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 
 
 @contextmanager
@@ -53,10 +53,11 @@ def spark_session(master: str = "local-cluster[2,1,1024]", *, tuned: bool = True
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": _JAVA if tuned else "",
-        "spark.executor.extraJavaOptions": _JAVA if tuned else "",
+        "spark.driver.extraJavaOptions": JAVA if tuned else "",
+        "spark.executor.extraJavaOptions": JAVA if tuned else "",
         "spark.driver.memory": "1g" if tuned else "4g",
         "spark.executor.memory": "1024m",
+        "spark.driver.maxResultSize": "64m" if tuned else "1g",  # little, so that a test meets it
         "spark.task.maxFailures": "3",
         "spark.sql.session.timeZone": "Asia/Kathmandu",  # windows are in UTC, whatever a session shows
         "spark.sql.shuffle.partitions": "2",

@@ -79,16 +79,18 @@ def test_counted_in_java_and_in_python(session: SparkSession, monkeypatch: pytes
     assert spark.count(survey, frame) == here
 
 
-def test_every_number_falls_into_its_own_place(session: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A million cells, the most that Java counts, in more partitions than the driver takes arrays of that size from."""
-    survey = dn.orr(epsilon=1, cells=1 << 10, cohorts=1 << 10, seed=bytes(16))
-    frame = session.range(0, 1 << 20, 1, 70).selectExpr("id div 1024 cohort", "id % 1024 response")
+@pytest.mark.parametrize(("cohorts", "partitions"), [(128, 70), (1 << 10, 5)])
+def test_every_number_falls_into_its_own_place(session: SparkSession, cohorts: int, partitions: int) -> None:
+    """Up to a million cells, the most that Java counts, from more partitions than the driver takes such arrays from.
+
+    It takes 64 MB here: not 70 arrays of 2**17 cells, so partitions are joined.
+    """
+    survey = dn.orr(epsilon=1, cells=1 << 10, cohorts=cohorts, seed=bytes(16))
+    frame = session.range(0, cohorts << 10, 1, partitions).selectExpr("id div 1024 cohort", "id % 1024 response")
     found = histograms.count_cells(survey, frame, ["cohort", "response"])
     assert found is not None
     assert (found[0].counts == 1).all()
     assert found[1] == {}
-    monkeypatch.setattr(SparkContext, "defaultParallelism", 70)
-    assert histograms.count_cells(survey, frame, ["cohort", "response"]) is None
 
 
 def test_what_java_does_not_count(session: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,6 +100,10 @@ def test_what_java_does_not_count(session: SparkSession, monkeypatch: pytest.Mon
     assert histograms.count_cells(large, frame, names) is None
     assert histograms.count_cells(SMALL["subset"], frame, names) is None
     assert histograms.count_cells(SMALL["orr-closed"], object(), names) is None  # type: ignore[arg-type]
+    with monkeypatch.context() as patch:
+        patch.setattr(SparkContext, "defaultParallelism", 5)  # and the driver takes four arrays of this size
+        full = dn.orr(epsilon=1, cells=1 << 10, cohorts=(1 << 10) - 1, seed=bytes(16))
+        assert histograms.count_cells(full, frame, names) is None
     broken = frame.selectExpr("cohort", "cast(raise_error('a row that fails') as int) response")
     with pytest.raises(PySparkException, match="a row that fails"):
         spark.count(SMALL["orr-closed"], broken)

@@ -15,7 +15,7 @@ import deniable as dn
 from deniable.cli import main
 from deniable.engines import spark
 from deniable.engines.local import count_files as count_here
-from tests.spark.cluster import environment
+from tests.spark.cluster import JAVA, environment
 from tests.spark.test_count import local, reports_of
 from tests.surveys import SMALL
 
@@ -165,9 +165,8 @@ found = spark.count_files(dn.Survey.load("survey.json"), ["a.parquet"], master="
 print(found, SparkSession.getActiveSession())
 """
     with environment() as names:
-        done = subprocess.run(
-            [sys.executable, "-c", code], cwd=tmp_path, env=os.environ | names, capture_output=True, text=True
-        )
+        quick = os.environ | names | {"SPARK_SUBMIT_OPTS": JAVA}
+        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=quick, capture_output=True, text=True)
     assert done.stdout.strip() == f"(<Tally of survey {SURVEY.digest[:8]}: 50 reports in 2 cohorts>, {{}}) None", (
         done.stderr
     )

@@ -274,7 +274,7 @@ def kill_the_executor() -> None:
     signal.pause()
 
 
-@pytest.mark.parametrize("where", ["Java", "Python"])
+@pytest.mark.parametrize("where", ["Python", "Java"])
 @pytest.mark.parametrize("fault", [raise_an_error, kill_the_executor])
 def test_tasks_that_fail_or_die_with_their_executor_count_once(
     session: SparkSession, tmp_path: Path, fault: Callable[[], None], where: str, monkeypatch: pytest.MonkeyPatch

@@ -9,6 +9,7 @@ from scipy.special import bdtr, bdtrc, ndtri
 
 import deniable as dn
 from deniable.decoders import ScreenedEstimate, estimate, screening
+from deniable.decoders.robust import RobustFit
 from tests.statistical.harness import accept, generator, reject
 
 NAMES = tuple(range(20_001))
@@ -54,7 +55,8 @@ def test_nothing_is_found_that_is_not_there(case: str) -> None:
 
 
 def test_a_test_that_forgets_what_it_should_not_finds_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutants: no correction for the number of candidates; no noise from unlisted answers that meet them."""
+    """Mutants: no correction for the number of candidates; no noise from unlisted answers that meet them; cells that
+    are drawn as if a likelihood ratio spread half as far over them."""
     real = screening._Screen.__init__
 
     def one_by_one(self: screening._Screen, decoder: dn.Screening, *others: Any) -> None:
@@ -69,8 +71,18 @@ def test_a_test_that_forgets_what_it_should_not_finds_too_much(monkeypatch: pyte
         reject("screening-family", too_many("a heavy unlisted answer"))
     with monkeypatch.context() as patch:
         patch.setattr(estimate, "unlisted_noise", no_meetings)
-        patch.setattr(screening, "_MOST_ROUNDS", 1)  # it would go on finding more
+        patch.setattr(screening._Plain, "rounds", 1)  # it would go on finding more
+        patch.setattr(RobustFit, "suits", lambda tally: False)  # which would find them out
         reject("screening-family", too_many("a heavy unlisted answer"))
+    drawn = RobustFit._moments
+
+    def half_as_far(self: RobustFit, share: float) -> tuple[float, float, float]:
+        mean, variance, third = drawn(self, share)
+        return mean, variance / 4, third
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RobustFit, "_moments", half_as_far)
+        reject("screening-family", too_many("heavy on both sides"))
 
 
 def around_the_threshold() -> list[tuple[ScreenedEstimate, npt.NDArray[np.float64]]]:

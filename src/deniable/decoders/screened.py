@@ -12,9 +12,9 @@ from deniable.decoders.constraints import Constraint, Unconstrained
 from deniable.decoders.diagnostics import Diagnostics
 from deniable.decoders.estimate import Estimate, Group
 from deniable.decoders.intervals import Mass, mass_of
-from deniable.decoders.limits import Limits, SkewedLimits, check_level
+from deniable.decoders.limits import Limits, check_level
 from deniable.decoders.screening import Screened, Screening
-from deniable.decoders.selection import FarLimits, SelectedLimits, StackedLimits
+from deniable.decoders.selection import SelectedLimits, StackedLimits
 from deniable.design import Design
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
@@ -31,7 +31,8 @@ class ScreenedEstimate(Estimate):
 
     `raw` and `standard_errors` are there for every candidate: those of the joint problem where it was kept, its score
     where not. `unallocated` is what no *kept* candidate explains: unlisted answers, and excluded candidates together.
-    `joint` is the joint problem itself, of the kept and of those that might have been.
+    `joint` is the joint problem by least squares, of the kept and of those that might have been; totals are its own.
+    Beside heavy unlisted answers `raw` is more precise than that, and unbiased to first order only (`robust`).
 
     >>> import deniable as dn
     >>> survey = dn.orr(epsilon=3, cells=32, cohorts=64, seed=bytes(16))
@@ -133,20 +134,16 @@ class ScreenedEstimate(Estimate):
         assert isinstance(self.decoder, Screening)
         missed = 1 - self.decoder.level
         chance = missed / len(self.symbols)
-        return self._stacked(SelectedLimits(self._far, chance), -float(ndtri(chance)), missed)
+        reach = np.full(len(self.symbols), self._found.reach)
+        reach[self._found.model] = -float(ndtri(chance))
+        return self._stacked(SelectedLimits(self._found.limits, chance), reach, missed)
 
-    def _stacked(self, model: Limits, reach: float = np.inf, most: float = 0.05) -> StackedLimits:
+    def _stacked(self, model: Limits, reach: Floats | float = np.inf, most: float = 0.05) -> StackedLimits:
         return StackedLimits(model, self._found.kept, self.kept, self.raw, self._found.errors, reach, most)
 
     @cached_property
-    def _far(self) -> FarLimits:
-        limits = self._together._limits
-        assert isinstance(limits, SkewedLimits)
-        return FarLimits(limits)
-
-    @cached_property
     def _limits(self) -> Limits:
-        return self._stacked(self._far)
+        return self._stacked(self._found.limits)
 
     @property
     def interval_kind(self) -> str:

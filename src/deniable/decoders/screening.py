@@ -16,8 +16,13 @@ the reports in its cells plus Q b (1 - b) a cell for what other answers add by m
 * until nobody joins or leaves.
 
 Of the model, those are *kept* that a strict, family-wise test over all S candidates finds above zero.
+
+Where unlisted answers are heavy they are spikes in single cells, and least squares is not the way to look beside them.
+If the residuals show that cells tell more than that (`RobustFit.gain`), the search goes on from what was kept: by the
+scores of the law that the residuals follow, with tests that hold whatever that law is (`robust`).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -30,7 +35,8 @@ from deniable.decoders.constraints import Unconstrained
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.limits import SkewedLimits, check_level
-from deniable.decoders.selection import FarLimits
+from deniable.decoders.robust import RobustFit, Seen
+from deniable.decoders.selection import FarLimits, JudgedLimits
 from deniable.decoders.weighted import WeightedLeastSquares
 from deniable.design import Design, OpenDesign, StreamedDesign
 from deniable.errors import DecodeError
@@ -49,17 +55,21 @@ _BY_CHANCE = 1e-3
 _SLACK = 0.5  # standard errors between joining the model and leaving it
 _NEAR = 1.0  # standard errors above zero from which a candidate may join later on
 _MOST_ROUNDS = 24
+_MOST_ROBUST = 10  # a few that are not there come and go; what is there has come by then
+_WORTH_IT = 1.1  # times as much that cells must tell beyond least squares; less is not sure to be more
 
 
 @dataclass(frozen=True, slots=True)
 class Screened(Solution):
-    """`raw` is the unbiased estimate of every candidate, `errors` its standard errors, `values` zero but where kept."""
+    """`raw` is an estimate of every candidate, `errors` its standard errors, `values` zero but where kept."""
 
     errors: Floats
     model: Places  # in increasing order
     kept: npt.NDArray[np.bool_]  # which of the model
     design: OpenDesign  # of the model, and the background
     joint: Solution  # of that design
+    limits: FarLimits | JudgedLimits  # of the model
+    reach: float  # standard errors that a candidate must be above zero to join it
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +102,88 @@ class Screening(Decoder):
         return [_Screen(self, tally, design, progress).solution() for tally in tallies]
 
 
+class _Fit(ABC):
+    """The joint problem of a model: some candidates and the background."""
+
+    model: Places  # in increasing order
+    raw: Floats
+    errors: Floats
+    rounds: ClassVar[int]  # after which a search ends
+
+    @abstractmethod
+    def after(self, model: Places, guess: Floats) -> "_Fit":
+        """That of another model, whose shares are about these."""
+
+    @abstractmethod
+    def scores(self, some: Places) -> Seen:
+        """What is known about some candidates, given the model."""
+
+    @abstractmethod
+    def solved(self) -> tuple[Floats, Estimate, FarLimits | JudgedLimits]:
+        """The unknowns as they are reported, the unbiased estimate beside them, and the limits of the candidates."""
+
+
+class _Plain(_Fit):
+    """By least squares, with everything that is known about it."""
+
+    rounds = _MOST_ROUNDS
+
+    def __init__(self, screen: "_Screen", model: Places) -> None:
+        self.screen, self.model = screen, model
+        self.joint = screen.joint(model)
+        self.raw, self.errors = self.joint.raw, self.joint.standard_errors
+
+    def after(self, model: Places, guess: Floats) -> "_Plain":
+        return _Plain(self.screen, model)
+
+    def scores(self, some: Places) -> Seen:
+        screen, joint = self.screen, self.joint
+        law, system, seen = joint._law, joint.design, screen.tally.reports > 0
+        assert isinstance(system, OpenDesign)
+        u, mechanism = unbias(screen.tally), screen.tally.survey.mechanism
+        r = float(mechanism.hit - mechanism.miss)
+        rest, spread, taken = (np.zeros(u.shape) for _ in range(3))
+        rest[seen] = (u - system.forward(joint._unknowns))[seen]
+        spread[seen] = law.columns * (1 - law.columns) * law.inverse[:, None] / r**2
+        taken[seen] = 1.0
+        stack = [rest, spread + joint._middle[1] * system.level * (1 - system.level) * taken]
+        if system.drawn > 1:  # else every answer takes one cell a cohort
+            stack.append(taken)
+        found = screen.sums(np.stack(stack), some)
+        places = found[2] if system.drawn > 1 else np.full(len(some), float(seen.sum()))
+        scale = places * (1 - system.level)
+        return Seen(found[0] / scale, np.sqrt(found[1]) / scale, found[0] / np.sqrt(found[1]), found[0] / scale)
+
+    def solved(self) -> tuple[Floats, Estimate, FarLimits]:
+        limits = self.joint._limits
+        assert isinstance(limits, SkewedLimits)
+        refined = WeightedLeastSquares().solve([self.screen.tally], self.joint.design)[0].values
+        return refined, self.joint, FarLimits(limits)
+
+
+class _Robust(_Fit):
+    """By the scores of the law that the residuals show."""
+
+    rounds = _MOST_ROBUST
+
+    def __init__(self, screen: "_Screen", model: Places, guess: Floats, *, fresh: bool = False) -> None:
+        self.screen, self.model = screen, model
+        self.fit = RobustFit.of(screen.tally, screen.design.part(model), guess, fresh=fresh)
+        self.raw, self.errors = self.fit.raw, self.fit.errors
+
+    def after(self, model: Places, guess: Floats) -> "_Robust":
+        return _Robust(self.screen, model, guess)
+
+    def scores(self, some: Places) -> Seen:
+        tables, design = self.fit.tables(), self.screen.design
+        stack = np.zeros((len(tables), design.cohorts, design.cells))
+        stack[:, self.screen.tally.reports > 0] = tables
+        return self.fit.seen(tables, self.screen.sums(stack, some))
+
+    def solved(self) -> tuple[Floats, Estimate, JudgedLimits]:
+        return self.fit.unknowns, self.screen.joint(self.model), self.fit.limits()
+
+
 class _Screen:
     """One tally, screened."""
 
@@ -99,8 +191,7 @@ class _Screen:
         from scipy.special import ndtri
 
         self.tally, self.design, self.progress = tally, design, progress
-        self.u, self.seen = unbias(tally), tally.reports > 0
-        equations = int(self.seen.sum()) * (design.cells - 1) + 1
+        equations = int((tally.reports > 0).sum()) * (design.cells - 1) + 1
         self.most = max(1, min(_MOST_MODELLED, equations // 2))
         # How likely a candidate of share zero may be kept, and join the model.
         self.strict = (1 - decoder.level) / design.symbols
@@ -108,67 +199,64 @@ class _Screen:
         self.reach = -float(ndtri(self.loose))  # standard errors
 
     def solution(self) -> Screened:
+        fit, others = self._search(_Plain(self, np.zeros(0, np.intp)))
+        if RobustFit.suits(self.tally):
+            # Only with what is certain: who was met by a spike would hide it.
+            kept = self._kept(fit, fit.solved()[2])
+            robust = _Robust(self, fit.model[kept], fit.raw[kept], fresh=True)
+            if robust.fit.gain > _WORTH_IT:
+                fit, others = self._search(robust)
+        refined, joint, limits = fit.solved()
+        kept = self._kept(fit, limits)
+        values = np.zeros(self.design.symbols)
+        values[fit.model[kept]] = refined[:-1][kept]
+        raw, errors = others.shares, others.errors
+        raw[fit.model], errors[fit.model] = fit.raw, np.sqrt(limits.plain.variance)
+        assert isinstance(joint.design, OpenDesign)
+        both = Solution(refined, joint._unknowns)
+        return Screened(values, raw, errors, fit.model, kept, joint.design, both, limits, self.reach)
+
+    def _kept(self, fit: _Fit, limits: FarLimits | JudgedLimits) -> npt.NDArray[np.bool_]:
+        # Candidates that no report tells apart have no errors of their own; `Estimate.groups` has their sum.
+        return np.asarray((limits.above_zero() <= self.strict) | np.isinf(fit.errors))
+
+    def _search(self, fit: _Fit) -> tuple[_Fit, Seen]:
+        """The fit that nobody joins or leaves any more, and what is known about all candidates."""
         everyone = np.arange(self.design.symbols)
-        model, near, left = np.zeros(0, np.intp), everyone, np.zeros(len(everyone), np.int8)
-        joint = self._joint(model)
-        for _ in range(_MOST_ROUNDS):
-            scores, errors = self._scores(joint, near)
+        near, left = everyone, np.zeros(len(everyone), np.int8)
+        for _ in range(fit.rounds):
+            seen = fit.scores(near)
             # A little less than it takes to join; those that no report tells apart have no errors of their own.
-            stands = (joint.raw > (self.reach - _SLACK) * joint.standard_errors) | np.isinf(joint.standard_errors)
-            left[model[~stands]] += 1
-            nearer = scores > self.reach * errors
+            stands = (fit.raw > (self.reach - _SLACK) * fit.errors) | np.isinf(fit.errors)
+            left[fit.model[~stands]] += 1
             # Whoever has left twice would only come and go.
-            new = np.setdiff1d(near[nearer & (left[near] < 2)], model)
+            new = np.setdiff1d(near[(seen.z > self.reach) & (left[near] < 2)], fit.model)
             room = max(self.most - int(stands.sum()), 0)
             if len(new) > room:
                 found = np.searchsorted(near, new)
-                new = new[np.argsort(-scores[found] / errors[found], kind="stable")[:room]]
-            after = np.sort(np.concatenate([model[stands], new]))
-            if np.array_equal(after, model):
+                new = new[np.argsort(-seen.z[found], kind="stable")[:room]]
+            model = np.sort(np.concatenate([fit.model[stands], new]))
+            if np.array_equal(model, fit.model):
                 if len(near) == len(everyone):
-                    break
+                    return fit, seen
                 near = everyone
                 continue
+            guess = np.zeros(len(everyone))
+            guess[near] = seen.guess
+            guess[fit.model] = fit.raw
             if len(near) == len(everyone):  # few of the others will ever join; all are looked at again in the end
-                near = everyone[scores > _NEAR * errors]
-            model, joint = after, self._joint(after)
-        if len(near) < len(everyone):
-            scores, errors = self._scores(joint, everyone)
-        return self._solution(model, joint, scores, errors)
+                near = everyone[seen.z > _NEAR]
+            fit = fit.after(model, guess[model])
+        return fit, fit.scores(everyone)
 
-    def _solution(self, model: Places, joint: Estimate, scores: Floats, errors: Floats) -> Screened:
-        # Candidates that no report tells apart have no errors of their own; `Estimate.groups` has their sum.
-        limits = joint._limits
-        assert isinstance(limits, SkewedLimits)
-        kept = (FarLimits(limits).above_zero() <= self.strict) | np.isinf(joint.standard_errors)
-        refined = WeightedLeastSquares().solve([self.tally], joint.design)[0].values
-        values = np.zeros(self.design.symbols)
-        values[model[kept]] = refined[:-1][kept]
-        scores[model], errors[model] = joint.raw, joint.standard_errors
-        assert isinstance(joint.design, OpenDesign)
-        return Screened(values, scores, errors, model, kept, joint.design, Solution(refined, joint._unknowns))
-
-    def _joint(self, model: Places) -> Estimate:
-        """The model and the background, by plain least squares, with everything that is known about it."""
+    def joint(self, model: Places) -> Estimate:
+        """The model and the background, by plain least squares."""
         design = self.design.part(model)
         solution = LeastSquares().solve([self.tally], design)[0]
         return Estimate.of(solution, tuple(range(len(model))), LeastSquares(), Unconstrained(), self.tally, design)
 
-    def _scores(self, joint: Estimate, some: Places) -> tuple[Floats, Floats]:
-        """The scores of some candidates and their standard errors, given the model."""
-        law, system = joint._law, joint.design
-        assert isinstance(system, OpenDesign)
-        r = float(self.tally.survey.mechanism.hit - self.tally.survey.mechanism.miss)
-        rest, spread, taken = (np.zeros(self.u.shape) for _ in range(3))
-        rest[self.seen] = (self.u - system.forward(joint._unknowns))[self.seen]
-        spread[self.seen] = law.columns * (1 - law.columns) * law.inverse[:, None] / r**2
-        taken[self.seen] = 1.0
-        stack = [rest, spread + joint._middle[1] * system.level * (1 - system.level) * taken]
-        if self.design.hashes > 1:  # else every answer takes one cell a cohort
-            stack.append(taken)
-        whole = len(some) == self.design.symbols
-        design = self.design if whole else StreamedDesign(self.design.encoding, self.design.keys[some])
-        found = design.scores(np.stack(stack), self.progress if whole else None)
-        places = found[2] if self.design.hashes > 1 else np.full(len(some), float(self.seen.sum()))
-        scale = places * (1 - system.level)
-        return found[0] / scale, np.sqrt(found[1]) / scale
+    def sums(self, stack: Floats, some: Places) -> Floats:
+        """Sums of tables over the cells of some candidates."""
+        if len(some) == self.design.symbols:
+            return self.design.scores(stack, self.progress)
+        return StreamedDesign(self.design.encoding, self.design.keys[some]).scores(stack)

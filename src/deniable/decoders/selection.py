@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from deniable.decoders.limits import Limits, SkewedLimits
 
-__all__ = ["FarLimits", "SelectedLimits", "StackedLimits"]
+__all__ = ["FarLimits", "JudgedLimits", "SelectedLimits", "StackedLimits"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -98,6 +98,42 @@ def _gamma_tail(x: Floats, variance: Floats, third: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgedLimits(Limits):
+    """Limits from an estimate and its errors, and p-values from a statistic of its own, in standard deviations.
+
+    >>> one, none = np.ones(2), np.zeros(2)
+    >>> judged = JudgedLimits(SkewedLimits(np.array([2.0, 6.0]), one, none, none), np.array([1.645, 5.0]), none)
+    >>> judged.above_zero().round(9), judged.needed(0.05).round(3)
+    (array([4.9984906e-02, 2.8700000e-07]), array([2.   , 1.974]))
+    """
+
+    plain: SkewedLimits
+    z: Floats
+    third: Floats  # third cumulant of the statistic, not below zero
+    looks: int = 1  # statistics that the one of each candidate was chosen from
+
+    @property
+    def exact(self) -> bool:
+        return False
+
+    def between(self, alpha: float) -> Floats:
+        return self.plain.between(alpha)
+
+    def above_zero(self) -> Floats:
+        tail = self.looks * _gamma_tail(self.z, np.ones(len(self.z)), self.third)
+        return np.where(self.z > 0, np.minimum(tail, 1.0), 1.0)
+
+    def needed(self, chance: float) -> Floats:
+        """The estimate whose p-value would be `chance`, if the statistic grows like the estimate."""
+        low, high = np.zeros(len(self.z)), np.full(len(self.z), 100.0)
+        for _ in range(40):
+            middle = (low + high) / 2
+            common = self.looks * _gamma_tail(middle, np.ones(len(self.z)), self.third) > chance
+            low, high = np.where(common, middle, low), np.where(common, high, middle)
+        return np.where(self.z > 0, self.plain.centre * high / np.where(self.z > 0, self.z, 1.0), np.inf)
+
+
+@dataclass(frozen=True, slots=True)
 class SelectedLimits(Limits):
     """Limits given that an estimate was kept, which it was if its p-value was at most `chance`.
 
@@ -113,7 +149,7 @@ class SelectedLimits(Limits):
            [10.04, 13.96]])
     """
 
-    plain: FarLimits
+    plain: FarLimits | JudgedLimits
     chance: float
 
     @property
@@ -156,7 +192,7 @@ class StackedLimits(Limits):
     """Limits of very many candidates: of the kept ones those that are given, of the others an upper limit.
 
     An excluded candidate is evidence of nothing. Its share is between zero and what it could have given that its
-    estimate stayed below `reach` standard errors, or at most what all S together could have at level `most`.
+    estimate stayed below `reach` standard errors (its own), or at most what all S together could have at level `most`.
     """
 
     model: Limits
@@ -164,7 +200,7 @@ class StackedLimits(Limits):
     places: npt.NDArray[np.intp]  # those of the kept
     centre: Floats
     errors: Floats
-    reach: float = np.inf  # standard errors that an estimate must exceed to be kept; unconditional limits without
+    reach: Floats | float = np.inf  # standard errors beyond which it would be no longer here; unconditional without
     most: float = 0.05
 
     @property
@@ -177,10 +213,11 @@ class StackedLimits(Limits):
         plain = -float(ndtri(alpha / 2))
         scores = np.maximum(self.centre, 0.0) / np.maximum(self.errors, 1e-300)
         up = np.full(len(scores), plain)
-        if np.isfinite(self.reach):
-            grid = np.linspace(0.0, self.reach, 512)
-            moved = np.maximum(_moved(self.reach - grid, alpha), plain)
-            up = np.minimum(np.interp(scores, grid, moved), max(-float(ndtri(self.most / len(scores) / 2)), plain))
+        if np.isfinite(self.reach).all():
+            grid = np.linspace(0.0, float(np.max(self.reach)), 512)
+            moved = np.maximum(_moved(grid, alpha), plain)
+            most = max(-float(ndtri(self.most / len(scores) / 2)), plain)
+            up = np.minimum(np.interp(self.reach - scores, grid, moved), most)
         found = np.zeros((len(self.centre), 2))
         found[:, 1] = (scores + up) * self.errors
         found[self.places] = self.model.between(alpha)[self.kept]

@@ -101,15 +101,13 @@ def decode_all(
         raise DecodeError(f"decoder must be a value such as LeastSquares(), got {decoder!r}")
     if not isinstance(limit, Constraint):
         raise DecodeError(f"constraint must be a value such as Projected(), got {limit!r}")
+    kind = Estimate
     if isinstance(decoder, Screening):
-        screened = decoder.solve(tallies, design, progress)
-        return [
-            ScreenedEstimate.of(solution, symbols, decoder, limit, tally, design)
-            for solution, tally in zip(screened, tallies, strict=True)
-        ]
-    solutions = decoder.solve(tallies, design)
+        kind, solutions = ScreenedEstimate, decoder.solve(tallies, design, progress)
+    else:
+        solutions = decoder.solve(tallies, design)
     return [
-        Estimate.of(solution, symbols, decoder, limit, tally, design)
+        kind.of(solution, symbols, decoder, limit, tally, design)
         for solution, tally in zip(solutions, tallies, strict=True)
     ]
 

@@ -61,7 +61,7 @@ def _cells() -> tuple[Cell, ...]:
     found += [Cell("O-RAPPOR", 10**5, 300, 1.0, unlisted, 4.0, 10**7, 2) for unlisted in (0.0, 0.1)]
     found += [Cell("O-RR", 10**5, 1000, 1.5, 0.1, epsilon, 10**7, 2) for epsilon in (1.0, 4.0)]
     found += [Cell("O-RR", 10**6, 1000, 1.0, 0.0, 4.0, n, 1) for n in (10**6, 10**8)]
-    found += [Cell("O-RR", 10**6, 100, 1.0, 0.1, 2.0, n, 1) for n in (10**6, 10**8)]
+    found += [Cell("O-RR", 10**6, 100, 1.0, 0.1, 2.0, n, 3) for n in (10**6, 10**8)]
     return tuple(found)
 
 

@@ -39,17 +39,17 @@ intercept, which the original lacks: `studies/lasso.py`). Found are those above 
   its 500 by their noise and then tests them as if it had not.
 * **Recall.** Where the list is complete, {_true(whole, 0):,} that are there were found, by the recipe
   {_true(whole, 1):,}, which stops at 500. Where a tenth is unlisted, {_true(part, 0):,} against {_true(part, 1):,}:
-  candidates that happen to look like the unlisted answers are among its 500 and take up their noise. Letting as many
-  join the model here finds as much, and more that is not there (epsilon 2, 10^7 reports: 67 to 72 instead of 57 to 61
-  a tally, 2 to 5 of them false).
+  an unlisted answer is a spike in one cell of each cohort. Squares take spikes for noise in all cells; by the law that
+  the residuals follow a cell beside them counts fully (`decoders/spikes.py`). Where the reports are noisier than the
+  spikes (epsilon 1) nothing is gained by that, and least squares decides as before.
 * **Intervals.** {_share(covered)} of the 95 % intervals of what was found hold the true share; the recipe's:
   {_share(other)}. Of those that are there and were not found, {_share(below)} are within their upper limit.
 * **Time.** At most {longest.seconds:.0f} s of processor time a tally ({longest.cell.candidates:,} candidates).
 
 {_table(rows)}
 Recall is of all that are there, most of which are smaller than any test could see; `false` counts all tallies of a row;
-l1 is the sum of |estimate - share| over the candidates, a tally; s is processor time, and varies with the machine. What
-is unlisted is noise to everything else: at 10^8 reports and epsilon 4 it, and not the reports, limits what is found.
+l1 is the sum of |estimate - share| over the candidates, a tally; s is processor time, and varies with the machine. At
+10^8 reports and epsilon 4 what is unlisted, and not the reports, limits what the recipe finds.
 """
 
 

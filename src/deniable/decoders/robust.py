@@ -170,6 +170,9 @@ class RobustFit:
 
         The statistic is L = sum of log f(x) - log f(x + p) over the cells of a candidate, with p its share: it grows
         with p however heavy that is, where scores at zero vanish once all of its cells look like spikes.
+
+        Claim: one tally in twenty at most has a candidate of share zero among those below .05 / S.
+        Proof: tests/statistical/test_screening.py::test_nothing_is_found_that_is_not_there
         """
         met, rows, own = self._own()
         known = np.isfinite(self.errors) & (self.raw > 0)

@@ -199,3 +199,50 @@ def test_large_systems_are_iterated_and_agree_with_small_ones(monkeypatch: pytes
     dense = dn.decode(tally).probabilities
     monkeypatch.setattr(empirical_bayes, "_DENSE_AT_MOST", 1)
     assert l1(dn.decode(tally).probabilities, dense) < 0.1 * l1(dense, p)
+
+
+def test_like_candidates_do_not_drift_into_what_is_unallocated() -> None:
+    """One heavy answer and 199 alike, whose sum looks like what no candidate explains: .89 with six rounds of beliefs."""
+    survey = dn.orr(epsilon=1.4, cells=5, cohorts=100, seed=bytes(16))
+    p = np.append(0.3, np.full(199, 0.7 / 199))
+    rng = np.random.default_rng(0)
+    tallies = [dn.simulate(survey, p, n=100_000, rng=rng, symbols=range(200)) for _ in range(6)]
+    assert max(l1(e.probabilities, p) for e in dn.decode_all(tallies, candidates=range(200))) < 0.2
+
+
+def test_a_posterior_wider_than_its_cavity_gives_no_pull_but_its_mean() -> None:
+    """Evenly spread shares, hardly any noise, crowded cohorts: 1.19 of weighted least squares, were it otherwise."""
+    survey = dn.orr(symbols=50, epsilon=1.4, cells=5, cohorts=24, seed=bytes(16))
+    p = np.arange(1.0, 51)
+    p /= p.sum()
+    rng = np.random.default_rng(1)
+    tallies = [dn.simulate(survey, p, n=10**6, rng=rng) for _ in range(8)]
+    ours, theirs = (
+        np.mean([l1(e.probabilities, p) for e in dn.decode_all(tallies, decoder=decoder)])
+        for decoder in (None, dn.WeightedLeastSquares())
+    )
+    assert ours < 1.03 * theirs
+
+
+def test_small_promises_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is nothing to learn the answer is nearly the projected one; the mutant takes the prior at its word."""
+    survey = dn.subset(symbols=50, epsilon=2)
+    p = np.arange(1.0, 51)
+    p /= p.sum()
+    rng = np.random.default_rng(2)
+    tallies = [dn.simulate(survey, p, n=10**6, rng=rng) for _ in range(40)]
+    plain = np.mean([l1(e.probabilities, p) for e in dn.decode_all(tallies, decoder=dn.Inversion())])
+
+    def relative() -> float:
+        return float(np.mean([l1(e.probabilities, p) for e in dn.decode_all(tallies)]) / plain)
+
+    assert relative() < 1.008
+    monkeypatch.setattr("deniable.decoders.empirical_bayes.tempered", lambda seen, projected, found, *rest: found)
+    assert relative() > 1.008
+
+
+def test_the_check_does_not_depend_on_how_symbols_are_numbered() -> None:
+    seen = noisy(dn.lab.geometric(40, 8), 0.002)
+    turned = np.random.default_rng(3).permutation(40)
+    other = Observations(seen.values[turned], seen.base[turned], seen.slope)
+    np.testing.assert_allclose(shrink(other), shrink(seen)[turned], atol=1e-9)

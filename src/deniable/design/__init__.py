@@ -2,9 +2,20 @@
 
 from deniable.design.background import OpenDesign
 from deniable.design.blocks import BlockDesign
-from deniable.design.factor import GramFactor
+from deniable.design.factor import GramFactor, invert_in_place
 from deniable.design.lookup import design_from_keys, design_of
 from deniable.design.matrix import Design
+from deniable.design.sandwich import Sandwich
 from deniable.design.streamed import StreamedDesign
 
-__all__ = ["BlockDesign", "Design", "GramFactor", "OpenDesign", "StreamedDesign", "design_from_keys", "design_of"]
+__all__ = [
+    "BlockDesign",
+    "Design",
+    "GramFactor",
+    "OpenDesign",
+    "Sandwich",
+    "StreamedDesign",
+    "design_from_keys",
+    "design_of",
+    "invert_in_place",
+]

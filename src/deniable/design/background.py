@@ -10,12 +10,15 @@ and its coefficient is the mass that no candidate explains. Everything that work
 S + 1 unknowns of which the last is the unallocated mass.
 """
 
+from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.design.matrix import Design
+from deniable.design.pairs import Block
 
 __all__ = ["OpenDesign"]
 
@@ -67,6 +70,23 @@ class OpenDesign(Design):
         corner = self.level**2 * float(w.sum())
         return np.block([[inner, edge[:, None]], [edge[None], np.array([[corner]])]])
 
+    def _pair_blocks(self, weights: Floats | None) -> Iterator[Block] | None:
+        listed = self.listed._pair_blocks(weights)
+        return None if listed is None else self._with_background(listed, weights)
+
+    def _with_background(self, listed: Iterator[Block], weights: Floats | None) -> Iterator[Block]:
+        w = np.ones((self.cohorts, self.cells)) if weights is None else weights
+        edge = self.level * self.listed.adjoint(w)
+        for start, block in listed:
+            yield start, np.column_stack([block, edge[start : start + len(block)]])
+        yield self.listed.symbols, np.array([[self.level**2 * float(w.sum())]])
+
+    def _onehot(self, some: slice, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        known = self.listed._onehot(some, dtype)
+        rest = np.zeros_like(known, shape=(1, *known.shape[1:]))
+        rest[:, :, : self.cells] = self.level
+        return np.concatenate([known, rest])
+
     @property
     def is_sparse(self) -> bool:
         return self.listed.is_sparse
@@ -82,6 +102,10 @@ class OpenDesign(Design):
     def cohort_scores(self, values: Floats) -> Floats:
         rest = self.level * values.sum(axis=1)
         return np.concatenate([self.listed.cohort_scores(values), rest[None]])
+
+    def pair_form(self, p: Floats, values: Floats) -> Floats:
+        rest = values.sum(axis=1) ** 2 - (values**2).sum(axis=1)
+        return np.asarray(self.listed.pair_form(p[:-1], values) + self.both * float(p[-1]) * rest)
 
     def _patterns(self, cohort: int) -> Floats:
         known = self.listed._patterns(cohort)

@@ -106,6 +106,10 @@ class BlockDesign(Design):
             return gram
         return self._incidence.gram(weights[0])
 
+    def add_gram(self, packed: Floats, weights: Floats | None, *, lower: bool) -> None:
+        gram = self.weighted_gram(weights)
+        packed += np.tril(gram) if lower else np.triu(gram)
+
     def inverse_gram(self, weights: Floats) -> Floats:
         """L diag(w) L', dense S x S, where L is the matrix of `invert`; w has shape (1, b).
 

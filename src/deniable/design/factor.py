@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["GramFactor"]
+__all__ = ["GramFactor", "invert_in_place"]
 
 Floats = npt.NDArray[np.float64]
+
+_SINGULAR = 1e-11  # the reciprocal condition number at which a matrix is taken not to have full rank
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,10 @@ class GramFactor:
 
         size = len(gram)
         norm = float(np.abs(gram).sum(axis=0).max(initial=0.0))
-        factor, status = lapack.dpotrf(gram, lower=0, clean=0)
+        factor, status = lapack.dpotrf(gram, lower=0, clean=1)
         if status == 0:
             reciprocal, _ = lapack.dpocon(factor, norm)
-            if reciprocal > 1e-11:
+            if reciprocal > _SINGULAR:
                 return cls(size, 1 / float(reciprocal), np.ones(size, bool), factor, None)
         values, vectors = eigh(gram, check_finite=False)
         kept = values > max(size, 1) * np.finfo(float).eps * 4 * values[-1]
@@ -49,3 +51,38 @@ class GramFactor:
             return np.asarray(cho_solve((self._cholesky, False), right, check_finite=False))
         assert self._roots is not None
         return np.asarray(self._roots @ (self._roots.T @ right))
+
+    def inverse(self) -> Floats:
+        """G^+ in the upper triangle of a new matrix in Fortran's order, with zeros below it."""
+        if self._cholesky is not None:
+            from scipy.linalg import lapack
+
+            return np.asarray(lapack.dpotri(self._cholesky, lower=0)[0])
+        from scipy.linalg import blas
+
+        assert self._roots is not None
+        if not self._roots.shape[1]:
+            return np.zeros((len(self._roots), len(self._roots)), order="F")
+        return np.asarray(blas.dsyrk(1.0, self._roots, lower=0))
+
+
+def invert_in_place(packed: Floats, norm: float) -> float | None:
+    """Turn the upper triangle of a matrix G in Fortran's order into that of its inverse; the lower one stays.
+
+    The condition number of G, whose largest column sum is `norm`; None if G has not full rank, and is spoiled then.
+
+    >>> packed = np.asfortranarray([[2.0, 1.0], [7.0, 2.0]])
+    >>> invert_in_place(packed, 3.0), packed.round(4)
+    (3.0000000000000004, array([[ 0.6667, -0.3333],
+           [ 7.    ,  0.6667]]))
+    """
+    from scipy.linalg import lapack
+
+    factor, status = lapack.dpotrf(packed, lower=0, clean=0, overwrite_a=1)
+    if status != 0:
+        return None
+    reciprocal, _ = lapack.dpocon(factor, norm)
+    if reciprocal <= _SINGULAR:
+        return None
+    lapack.dpotri(factor, lower=0, overwrite_c=1)
+    return 1 / float(reciprocal)

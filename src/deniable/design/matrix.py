@@ -10,8 +10,7 @@ C / t numbers per symbol instead of C; the k**t table of a group is filled or fo
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -21,7 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.columns.encode import Cells
+from deniable.design.cores import on_every_core
 from deniable.design.factor import GramFactor
+from deniable.design.pairs import Block, counted, gathered, multiplied
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -31,6 +32,10 @@ __all__ = ["Design"]
 _FUSED_CELLS = 1 << 18  # tables of 2 MiB: they stay in the second-level cache
 _SPARSE_CELLS = 32  # cells beyond which few candidates share one
 _SPARSE_CELLS_A_HASH = 12  # and the same for Bloom filters, where each candidate takes h
+_FEW = 1024  # candidates up to which one product, dense or sparse, beats going from row to row
+_COUNTED_CELLS = 48  # cells up to which pairs are counted bit by bit
+_DENSE_CELLS_A_HASH = 9  # and up to which a dense product beats gathering lists
+_SHORT_LIST = 16  # candidates a cell below which lists are too short to gather
 _WORTH_THREADS = 1 << 19  # entries below which a second thread costs more than it saves
 
 Floats = npt.NDArray[np.float64]
@@ -102,7 +107,7 @@ class Design:
         """H p, as an array of shape (C, k)."""
         t, m, bounds, parts = self._fused
         pieces = [(part.T, p[a:b]) for part, (a, b) in zip(parts, pairwise(bounds), strict=True)]
-        digits = sum(_on_every_core(lambda piece: piece[0] @ piece[1], pieces)).reshape((-1,) + (m,) * t)
+        digits = sum(on_every_core(lambda piece: piece[0] @ piece[1], pieces)).reshape((-1,) + (m,) * t)
         rows = np.empty((len(digits), t, m))
         for place in range(t):
             rows[:, place] = digits.sum(axis=tuple(axis for axis in range(1, t + 1) if axis != place + 1))
@@ -127,38 +132,78 @@ class Design:
         for place in range(1, t):
             tables = (tables[:, :, None] + digits[:, place, None]).reshape(groups, -1, count)
         columns = tables.ravel() if count == 1 else tables.reshape(-1, count)
-        found = np.concatenate(_on_every_core(lambda part: part @ columns, parts))
+        found = np.concatenate(on_every_core(lambda part: part @ columns, parts))
         return np.ascontiguousarray(found.reshape(self.symbols, count).T)
 
     def weighted_gram(self, weights: Floats | None = None) -> Floats:
         """H' diag(w) H, dense S x S; w >= 0 has shape (C, k), and without it this is the Gram matrix H' H.
 
-        Counts below 2**24 are exact in float32, so the unweighted product runs in single precision. With many cells
-        few candidates share one, and a sparse product that visits only the pairs that do is cheaper.
+        Counts below 2**24 are exact in float32, so the unweighted product runs in single precision.
         """
         if not self.symbols:
             return np.zeros((0, 0))
-        if self.is_sparse:
-            return self._sparse_gram(weights)
+        blocks = self._pair_blocks(weights)
+        if blocks is None:
+            single = weights is None and self.cohorts * self.hashes < 1 << 24
+            gram = np.zeros((self.symbols, self.symbols), np.float32 if single else np.float64, order="F")
+            return _mirrored(self._dense_gram(gram, weights, lower=False).astype(np.float64))
+        full = np.empty((self.symbols, self.symbols))
+        for start, block in blocks:
+            full[start : start + len(block), start:] = block
+        return _mirrored(full)
+
+    def add_gram(self, packed: Floats, weights: Floats | None, *, lower: bool) -> None:
+        """Add H' diag(w) H to one triangle, with its diagonal, of a matrix in Fortran's order; the other one stays."""
+        blocks = self._pair_blocks(weights)
+        if blocks is None:
+            self._dense_gram(packed, weights, lower=lower)
+            return
+        for start, block in blocks:
+            stop = start + len(block)
+            corner = np.triu(block[:, : stop - start])
+            if lower:
+                packed[start:stop, start:stop] += corner.T
+                packed[stop:, start:stop] += block[:, stop - start :].T
+            else:
+                packed[start:stop, start:stop] += corner
+                packed[start:stop, stop:] += block[:, stop - start :]
+
+    def _pair_blocks(self, weights: Floats | None) -> Iterator[Block] | None:
+        """The upper triangle of H' diag(w) H in blocks of rows; None where a dense product is faster."""
+        if self.symbols <= _FEW:
+            return multiplied(self.table, self.cells, weights) if self.is_sparse else None
+        if weights is None and self.hashes == 1 and self.cells <= _COUNTED_CELLS:
+            return counted(self.table[:, 0], self.cells)
+        if self.cells <= _DENSE_CELLS_A_HASH * self.hashes:
+            return None
+        if self.symbols * self.hashes < _SHORT_LIST * self.cells:
+            return multiplied(self.table, self.cells, weights)
+        return gathered(self.table, self.cells, np.ones((self.cohorts, self.cells)) if weights is None else weights)
+
+    def _dense_gram(self, gram: npt.NDArray[Any], weights: Floats | None, *, lower: bool) -> npt.NDArray[Any]:
+        """`gram`, in place, with H' diag(w) H added to one of its triangles by BLAS."""
         from scipy.linalg import blas
 
-        single = weights is None and self.cohorts * self.hashes < 1 << 24
-        dtype, syrk = (np.float32, blas.ssyrk) if single else (np.float64, blas.dsyrk)
-        gram = np.zeros((self.symbols, self.symbols), dtype, order="F")
-        m = self.cells + (self.hashes > 1)
-        step = max(1, (1 << 22) // (m * self.symbols))
+        syrk = blas.ssyrk if gram.dtype == np.float32 else blas.dsyrk
+        step = max(1, (1 << 22) // ((self.cells + 1) * self.symbols))
         for start in range(0, self.cohorts, step):
-            part = self.table[start : start + step]
-            onehot = np.zeros((self.symbols, len(part), m), dtype)
-            for rows in np.moveaxis(part, 1, 0):
-                onehot[np.arange(self.symbols)[:, None], np.arange(len(part)), rows.T] = 1
+            some = slice(start, start + step)
+            onehot = self._onehot(some, gram.dtype)
             if weights is not None:
-                onehot[:, :, : self.cells] *= np.sqrt(weights[start : start + step])
-            if m > self.cells:
-                onehot[:, :, self.cells] = 0  # repeats
+                onehot[:, :, : self.cells] *= np.sqrt(weights[some])
             flat = onehot.reshape(self.symbols, -1)
-            gram = syrk(1.0, flat.T, beta=1.0, c=gram, trans=1, overwrite_c=1)
-        return _mirrored(gram)
+            gram = syrk(1.0, flat.T, beta=1.0, c=gram, trans=1, lower=lower, overwrite_c=1)
+        return gram
+
+    def _onehot(self, some: slice, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """H' of some cohorts, dense: shape (S, cohorts, k), with one more column of zeros where cells may repeat."""
+        part = self.table[some]
+        onehot = np.zeros((self.symbols, len(part), self.cells + (self.hashes > 1)), dtype)
+        for rows in np.moveaxis(part, 1, 0):
+            onehot[np.arange(self.symbols)[:, None], np.arange(len(part)), rows.T] = 1
+        if self.hashes > 1:
+            onehot[:, :, self.cells] = 0  # repeats
+        return onehot
 
     def cohort_scores(self, values: Floats) -> Floats:
         """Column c is H_c' v_c: what each symbol collects in cohort c, shape (S, C)."""
@@ -170,18 +215,9 @@ class Design:
             scores += np.take_along_axis(padded, self.table[:, j].astype(np.intp), axis=1)
         return scores.T
 
-    def pair_gram(self, p: Floats, weights: Floats) -> Floats:
-        """sum_c w_c H_c' (K_c - diag K_c) H_c with K_c = H_c diag(p) H_c': two bits of one Bloom filter go together."""
-        total = np.zeros((self.symbols, self.symbols))
-        for c in range(self.cohorts):
-            if weights[c] == 0:
-                continue
-            patterns = self._patterns(c)
-            patterns = patterns[:, patterns.any(axis=0)]
-            pairs = self._pairs(patterns, p)
-            np.fill_diagonal(pairs, 0.0)
-            total += weights[c] * (patterns @ pairs @ patterns.T)
-        return total
+    def pair_form(self, p: Floats, values: Floats) -> Floats:
+        """v_c' (K_c - diag K_c) v_c with K_c = H_c diag(p) H_c', a cohort each: bits of one answer go together."""
+        return np.asarray(p @ self.cohort_scores(values) ** 2 - (self.forward(p) * values**2).sum(axis=1))
 
     def _patterns(self, cohort: int) -> Floats:
         """H_c' as a dense matrix, shape (S, k)."""
@@ -197,25 +233,6 @@ class Design:
     def is_sparse(self) -> bool:
         """Whether so few candidates share a cell that visiting the pairs which do beats a dense product."""
         return self.cells > max(_SPARSE_CELLS, _SPARSE_CELLS_A_HASH * self.hashes)
-
-    def _sparse_gram(self, weights: Floats | None) -> Floats:
-        from scipy import sparse
-
-        gram = np.zeros((self.symbols, self.symbols))
-        step = max(1, (1 << 22) // (self.hashes * self.symbols))
-        for start in range(0, self.cohorts, step):
-            part = self.table[start : start + step].astype(np.int64)
-            kept = part < self.cells
-            index = (np.where(kept, part, 0) + (np.arange(len(part)) * self.cells)[:, None, None]).reshape(
-                -1, self.symbols
-            )
-            pointers = np.arange(0, index.size + 1, len(index))
-            ones = np.ascontiguousarray(kept.reshape(-1, self.symbols).T).ravel().astype(np.float64)
-            shape = (self.symbols, len(part) * self.cells)
-            rows = sparse.csr_array((ones, np.ascontiguousarray(index.T).ravel(), pointers), shape=shape)
-            scaled = rows if weights is None else rows.multiply(weights[start : start + step].reshape(1, -1)).tocsr()
-            gram += (scaled @ rows.T).toarray()
-        return gram
 
     @cached_property
     def gram(self) -> Floats:
@@ -253,29 +270,14 @@ class Design:
         return [np.sort(order[a : a + n]) for a, n in zip(starts, sizes, strict=True) if n > 1]
 
 
-def _mirrored(upper: npt.NDArray[Any], block: int = 512) -> Floats:
-    """The symmetric float64 matrix whose upper triangle is given, block by block so that transposing stays in cache."""
-    full = upper.astype(np.float64)
+def _mirrored(full: Floats, block: int = 512) -> Floats:
+    """The same matrix, its upper triangle copied to the lower one, in blocks so that transposing stays in cache."""
     for start in range(0, len(full), block):
         rows = slice(start, start + block)
         full[rows, rows] = np.triu(full[rows, rows]) + np.triu(full[rows, rows], 1).T
         for other in range(start + block, len(full), block):
             full[other : other + block, rows] = full[rows, other : other + block].T
     return full
-
-
-_POOL: list[ThreadPoolExecutor] = []
-# A forked child has no threads of its parent's pool: it starts its own.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_POOL.clear)
-
-
-def _on_every_core(work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
-    if len(pieces) == 1:
-        return [work(pieces[0])]
-    if not _POOL:
-        _POOL.append(ThreadPoolExecutor(os.cpu_count()))
-    return list(_POOL[0].map(work, pieces))
 
 
 def _row_digests(rows: Cells) -> npt.NDArray[np.void]:

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from deniable.columns.encode import Cells, Words, cell_rows, cell_table
 from deniable.design.background import OpenDesign
-from deniable.design.matrix import Design, _on_every_core
+from deniable.design.cores import on_every_core
+from deniable.design.matrix import Design
 from deniable.survey import Hashed
 
 __all__ = ["StreamedDesign"]
@@ -93,7 +94,7 @@ class StreamedDesign(Design):
 
         at_once = 4 * (os.cpu_count() or 1)
         for start in range(0, len(blocks), at_once):
-            _on_every_core(gather, blocks[start : start + at_once])
+            on_every_core(gather, blocks[start : start + at_once])
             if progress is not None:
                 progress(min((start + at_once) * _BLOCK, self.symbols), self.symbols)
         return found

@@ -25,6 +25,7 @@ from deniable.errors import DecodeError
 from deniable.mechanisms import Mechanism
 from deniable.survey import Survey
 from deniable.theory.arguments import count_of, distribution
+from deniable.theory.score_law import ScoreLaw, excess_of
 
 __all__ = [
     "expected_inverse",
@@ -113,36 +114,7 @@ def score_covariance(
 
     `observed` column frequencies stand in for m = miss + r H p where they are given.
     """
-    miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
-    m = miss + r * design.forward(p) if observed is None else observed
-    x = (m - miss) / r
-    bits = not mechanism.one_column
-    if inverse is None:
-        assert n is not None
-        weights = np.full(design.cohorts, design.cohorts / n)
-    else:
-        weights = inverse
-    # Gamma = diag(d) + r**2 K_offdiagonal - e e'; K is diagonal when an answer occupies one cell.
-    e = r * x if bits else m
-    d = m * (1 - m) + e**2 if bits else m
-    # Sets, in which an answer occupies one cell: H_c' 1 = 1, so what they add is of rank two.
-    a, b = _excess(mechanism)
-    d = d - a - 2 * b * x
-    middle = design.weighted_gram(weights[:, None] * d)
-    if a or b:
-        scores = design.cohort_scores(x) @ weights
-        middle += a * weights.sum() + b * (scores[:, None] + scores)
-    pulled = design.cohort_scores(e)
-    middle -= (pulled * weights) @ pulled.T
-    if bits and design.hashes > 1:
-        middle += r**2 * design.pair_gram(p, weights)
-    if inverse is None:
-        means = design.cohort_scores(m)
-        middle += (means * weights) @ means.T
-        total = means.sum(axis=1)
-        assert n is not None
-        middle -= np.outer(total, total) / n
-    return middle / r**2
+    return ScoreLaw.of(design, mechanism, p, inverse, n=n, observed=observed).matrix()
 
 
 def inversion_covariance(design: BlockDesign, mechanism: Mechanism, columns: Floats, n: int) -> Floats:
@@ -156,7 +128,7 @@ def inversion_covariance(design: BlockDesign, mechanism: Mechanism, columns: Flo
     miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
     e = columns if mechanism.one_column else columns - miss
     d = columns if mechanism.one_column else columns * (1 - columns) + e**2
-    a, b = _excess(mechanism)
+    a, b = excess_of(mechanism)
     d = d - a - 2 * b * e / r
     pulled, ones = design.invert(e), design.invert(np.ones_like(e))
     middle = design.inverse_gram(d) - np.outer(pulled, pulled)
@@ -178,18 +150,6 @@ def inversion_cumulants(design: BlockDesign, mechanism: Mechanism, columns: Floa
     second = (1 - c) ** 2 * inside + c**2 * beside
     third = (1 - c) ** 3 * inside - c**3 * beside - 3 * first * second + 2 * first**3
     return third / (n**2 * scale**3), (1 - c) / (n * scale)
-
-
-def _excess(mechanism: Mechanism) -> tuple[float, float]:
-    """(a, b): two bits of a report co-vary by a + b (x_i + x_j) more than if they were independent given the answer.
-
-    Zero where they are, as bit flips are, and for index reports, whose covariance needs no model.
-    """
-    if mechanism.one_column:
-        return 0.0, 0.0
-    neither, one = mechanism.pairs
-    miss, r = mechanism.miss, mechanism.hit - mechanism.miss
-    return float(neither - miss**2), float(one - neither - miss * r)
 
 
 def inversion_variances(

@@ -1,0 +1,136 @@
+"""Which candidates share a cell, pair by pair: the upper triangle of H' diag(w) H, in blocks of rows.
+
+Each way visits every pair once and gives the same numbers; which is fastest depends on how many cells there are.
+
+    counted      few cells, no weights: C bits a candidate for each binary digit of its cells, 64 cohorts a word
+    gathered     the lists of who is in a cell, added up over the cells of a candidate
+    multiplied   many cells and short lists: a product of sparse matrices
+
+Not to be confused with the dense product that `Design.weighted_gram` takes where cells are fewer still.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.columns.encode import Cells
+from deniable.design.cores import on_every_core
+
+__all__ = ["Block", "counted", "gathered", "multiplied"]
+
+Floats = npt.NDArray[np.float64]
+Block = tuple[int, Floats]  # the first row, and rows from it on of the columns from it on
+
+_ROWS = 512  # a block
+_SPARE = 64  # bins for what fills up short lists: one alone would wait for its own last sum each time
+
+
+def _blocks(size: int, work: Callable[[int], Floats]) -> Iterator[Block]:
+    """Blocks in order, as many at once as there are cores."""
+    starts, at_once = range(0, size, _ROWS), os.cpu_count() or 1
+    for first in range(0, len(starts), at_once):
+        some = starts[first : first + at_once]
+        yield from zip(some, on_every_core(work, some), strict=True)
+
+
+def counted(table: Cells, cells: int) -> Iterator[Block]:
+    """How many cohorts put two candidates into one cell; `table` has shape (C, S).
+
+    Two cells are the same where no binary digit differs, which is one bit a cohort.
+
+    >>> [(start, block.tolist()) for start, block in counted(np.array([[0, 1, 0], [2, 2, 1]]), 3)]
+    [(0, [[2.0, 1.0, 1.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]])]
+    """
+    cohorts, size = table.shape
+    padded = np.zeros((-(-cohorts // 64) * 64, size), np.uint8)
+    digits = []
+    for place in range(max(int(cells - 1).bit_length(), 1)):
+        padded[:cohorts] = (table >> place) & 1
+        digits.append(np.packbits(padded, axis=0).reshape(-1, 8, size).swapaxes(1, 2).copy().view(np.uint64)[:, :, 0])
+
+    def work(start: int) -> Floats:
+        found = np.zeros((min(_ROWS, size - start), size - start))
+        for row in range(len(found)):
+            others = slice(start + row, None)
+            differ = digits[0][:, others] ^ digits[0][:, start + row, None]
+            for digit in digits[1:]:
+                differ |= digit[:, others] ^ digit[:, start + row, None]
+            found[row, row:] = cohorts - np.bitwise_count(differ).sum(axis=0, dtype=np.int64)
+        return found
+
+    return _blocks(size, work)
+
+
+def _lists(table: Cells, cells: int, start: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """The cells of each candidate from `start` on, shape (S, C h), and who is in each cell, padded with spare bins."""
+    from scipy import sparse
+
+    cohorts, hashes, size = table.shape
+    part = table[:, :, start:].astype(np.int32)
+    part += (np.arange(cohorts, dtype=np.int32) * (cells + 1))[:, None, None]
+    mine = np.ascontiguousarray(part.reshape(cohorts * hashes, size - start).T)
+    # The cell number k marks a repeat: nobody is in that cell, so whoever looks there finds nobody.
+    kept = mine % (cells + 1) < cells
+    pointers = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int32)
+    places = mine[kept] if hashes > 1 else mine.ravel()
+    shape = (size - start, cohorts * (cells + 1))
+    members = sparse.csr_array((np.ones(len(places), np.int8), places, pointers), shape=shape).tocsc()
+    lengths = np.diff(members.indptr)
+    longest = int(lengths.max(initial=1))
+    spare = size - start + np.arange(longest, dtype=np.int32) % _SPARE
+    lists = np.repeat(spare[None], len(lengths), axis=0)
+    lists[np.arange(longest) < lengths[:, None]] = members.indices
+    return mine, lists
+
+
+def gathered(table: Cells, cells: int, weights: Floats) -> Iterator[Block]:
+    """The weights of the cells that two candidates share, in all; `table` has shape (C, h, S), weights (C, k).
+
+    >>> table, weights = np.array([[[0, 1, 0]], [[2, 2, 1]]]), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    >>> [(start, block.tolist()) for start, block in gathered(table, 3, weights)]
+    [(0, [[7.0, 6.0, 1.0], [6.0, 8.0, 0.0], [1.0, 0.0, 6.0]])]
+    """
+    from scipy import sparse
+
+    cohorts, hashes, size = table.shape
+    flat = np.concatenate([weights, np.zeros((cohorts, 1))], axis=1).ravel()
+
+    def work(start: int) -> Floats:
+        mine, lists = _lists(table, cells, start)
+        taken = np.empty((cohorts * hashes, lists.shape[1]), np.int32)
+        ones, ends = np.ones(taken.size), np.arange(0, taken.size + 1, lists.shape[1], dtype=np.int32)
+        found = np.empty((min(_ROWS, size - start), size - start))
+        for row, places in enumerate(mine[: len(found)]):
+            np.take(lists, places, axis=0, out=taken, mode="clip")
+            sums = sparse.csc_array((ones, taken.ravel(), ends), shape=(size - start + _SPARE, len(places)))
+            found[row] = (sums @ flat[places])[: size - start]
+        return found
+
+    return _blocks(size, work)
+
+
+def multiplied(table: Cells, cells: int, weights: Floats | None) -> Iterator[Block]:
+    """What `gathered` gives, by SciPy's product of sparse matrices; without weights each cell counts once.
+
+    >>> [(start, block.tolist()) for start, block in multiplied(np.array([[[0, 1, 0]], [[2, 2, 1]]]), 3, None)]
+    [(0, [[2.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 0.0, 2.0]])]
+    """
+    from scipy import sparse
+
+    cohorts, hashes, size = table.shape
+    dtype: Any = np.int64 if cohorts * max(cells, hashes * size) >= 1 << 31 else np.int32
+    kept = table < cells  # the cell number k marks a repeat
+    index = np.where(kept, table, 0).astype(dtype) + (np.arange(cohorts, dtype=dtype) * cells)[:, None, None]
+    places = np.ascontiguousarray(index.reshape(cohorts * hashes, size).T).ravel()
+    ones = np.ascontiguousarray(kept.reshape(cohorts * hashes, size).T).ravel().astype(np.float64)
+    pointers = np.arange(0, len(places) + 1, cohorts * hashes, dtype=dtype)
+    rows = sparse.csr_array((ones, places, pointers), shape=(size, cohorts * cells))
+    scaled = rows if weights is None else rows.multiply(weights.reshape(1, -1)).tocsr()
+
+    def work(start: int) -> Floats:
+        return np.asarray((scaled[start : start + _ROWS] @ rows[start:].T).toarray())
+
+    return _blocks(size, work)

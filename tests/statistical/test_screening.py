@@ -8,7 +8,7 @@ import pytest
 from scipy.special import bdtr, bdtrc, ndtri
 
 import deniable as dn
-from deniable.decoders import ScreenedEstimate, estimate, screening
+from deniable.decoders import ScreenedEstimate, screening, spread
 from deniable.decoders.robust import RobustFit
 from tests.statistical.harness import accept, generator, reject
 
@@ -63,14 +63,14 @@ def test_a_test_that_forgets_what_it_should_not_finds_too_much(monkeypatch: pyte
         real(self, decoder, *others)
         self.strict = 1 - decoder.level
 
-    def no_meetings(design: Any, law: Any, tally: Any, middle: Any, **options: Any) -> tuple[float, Any]:
-        return 0.0, np.zeros_like(middle)
+    def no_meetings(*known: Any, **options: Any) -> float:
+        return 0.0
 
     with monkeypatch.context() as patch:
         patch.setattr(screening._Screen, "__init__", one_by_one)
         reject("screening-family", too_many("a heavy unlisted answer"))
     with monkeypatch.context() as patch:
-        patch.setattr(estimate, "unlisted_noise", no_meetings)
+        patch.setattr(spread, "_unlisted", no_meetings)
         patch.setattr(screening._Plain, "rounds", 1)  # it would go on finding more
         patch.setattr(RobustFit, "suits", lambda tally: False)  # which would find them out
         reject("screening-family", too_many("a heavy unlisted answer"))

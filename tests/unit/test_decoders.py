@@ -246,20 +246,6 @@ def test_to_arrow() -> None:
     assert dn.decode(dn.Tally(large, [[1, 2]])).to_arrow()["symbol"].to_pylist() == [str(2**70), "1"]
 
 
-def test_too_many_candidates_for_a_covariance(monkeypatch: pytest.MonkeyPatch) -> None:
-    import deniable.decoders.estimate as room
-
-    monkeypatch.setattr(room, "_DENSE_AT_MOST", 3)
-    survey = dn.orr(epsilon=1, cells=4, cohorts=2, seed=SEED)
-    estimate = dn.decode(dn.Tally(survey, [[1, 1, 1, 1], [1, 1, 1, 1]]), candidates=range(4))
-    with pytest.raises(
-        dn.DecodeError,
-        match="standard errors must have at most 3 candidates, got 4; "
-        r"decode a shorter candidate list, or with Screening\(\)",
-    ):
-        _ = estimate.standard_errors
-
-
 def test_nonprivate_baselines() -> None:
     np.testing.assert_allclose(empirical([3, 1]), [0.75, 0.25])
     np.testing.assert_allclose(minimax([3, 1]), (np.array([3, 1]) + 1) / 6)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.decoders.base import unbias
 from deniable.decoders.simplex import project
-from deniable.design import Design, OpenDesign
+from deniable.design import Design
 from deniable.tally import Tally
+from deniable.theory.score_law import ScoreLaw
 
-__all__ = ["CellLaw", "unlisted_noise"]
+__all__ = ["CellLaw"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,34 +45,9 @@ class CellLaw:
         inverse = more / (more - 1) / reports if per_cohort else np.full(cohorts, cohorts / tally.n)
         return cls(population, columns, inverse, kept)
 
-
-def unlisted_noise(
-    design: OpenDesign, law: CellLaw, tally: Tally, middle: Floats, *, per_cohort: bool
-) -> tuple[float, Floats]:
-    """What unlisted answers add to Cov(H' u) by meeting candidates more or less often than on average: Q, and that.
-
-    The background is what an unlisted answer looks like on average over hash functions. A heavy one does not look
-    average: in each cohort it takes cells of its own. With Q the sum of the squares of the unlisted masses, a cohort's
-    u differs from the background by a random vector of covariance Q (a I + b 1 1'), with
-
-        a = P(a cell is taken) - P(two given cells are),    b = P(two given cells are taken) - P(a cell is taken)**2
-
-    independently over cohorts. So the residual sum of squares has mean E + Q t, where E is what the reports' own noise
-    gives and t = tr((I - H G^+ H') (a I + b 1 1')), and Q is estimated by moments, cut at zero.
-    """
-    mechanism = tally.survey.mechanism
-    r = float(mechanism.hit - mechanism.miss)
-    u = unbias(tally, per_cohort=per_cohort)[law.kept]
-    factor = design.factor
-    residual = u - design.forward(factor.solve(design.adjoint(u)))
-    m = law.columns
-    spread = m * (1 - m) * law.inverse[:, None] if per_cohort else (design.cohorts * m - m**2) / tally.n
-    own = float(spread.sum()) / r**2 - float(np.trace(factor.solve(middle)))
-    level, both = design.level, design.both
-    a, b = level - both, both - level**2
-    taken = design.cohort_scores(np.ones(m.shape))
-    free = m.size * level * (1 - level) - a * factor.rank - b * float((taken * factor.solve(taken)).sum())
-    if free <= 1e-9 * m.size:  # as many unknowns as cells: nothing is left to see it by
-        return 0.0, np.zeros_like(middle)
-    q = max(float((residual**2).sum()) - own, 0.0) / free
-    return q, np.asarray(q * (a * design.gram + b * (taken @ taken.T)))
+    def scores(self, tally: Tally, design: Design, *, per_cohort: bool) -> ScoreLaw:
+        """The covariance of u under this law."""
+        mechanism = tally.survey.mechanism
+        observed = self.columns if mechanism.one_column or design.hashes == 1 else None
+        inverse = self.inverse if per_cohort else None
+        return ScoreLaw.of(design, mechanism, self.population, inverse, n=tally.n, observed=observed)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders.least_squares import normal_solve
 from deniable.decoders.simplex import project
 from deniable.design import BlockDesign, Design, GramFactor
 from deniable.survey import Symbol
@@ -202,10 +203,10 @@ def _influence(estimate: "Estimate", share: float = _PLANTED) -> float:
     best = 0.0
     step = max(1, (1 << 24) // (system.cohorts * system.cells))
     for start in range(0, len(some), step):
-        units = np.zeros((system.symbols, len(some[start : start + step])))
-        units[some[start : start + step], np.arange(units.shape[1])] = 1.0
-        columns = system.factor.solve(units)
-        weights = np.stack([system.forward(column) for column in columns.T]) / r
+        units = np.zeros((len(some[start : start + step]), system.symbols))
+        units[np.arange(len(units)), some[start : start + step]] = 1.0
+        rows = system.factor.solve(units.T).T if estimate._is_kept else normal_solve(system, units)
+        weights = np.stack([system.forward(row) for row in rows]) / r
         mean = (weights * law.columns).sum(axis=2)
         top = weights.max(axis=2) if mechanism.one_column else np.maximum(weights, 0.0).sum(axis=2)
         if estimate.per_cohort:

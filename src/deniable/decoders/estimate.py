@@ -10,17 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.base import Decoder, Solution
-from deniable.decoders.cell_law import CellLaw, unlisted_noise
+from deniable.decoders.cell_law import CellLaw
 from deniable.decoders.constraints import Constraint
 from deniable.decoders.diagnostics import Diagnostics, diagnose
-from deniable.decoders.intervals import Mass, mass_of, symbol_limits
+from deniable.decoders.intervals import Mass, mass_of, sum_along, symbol_limits
 from deniable.decoders.limits import Limits, check_level, holm
+from deniable.decoders.spread import Spread, check_kept, is_kept
 from deniable.design import BlockDesign, Design, OpenDesign
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
 from deniable.survey.alphabet import canonical_symbol, symbol_to_json
 from deniable.tally import Tally
-from deniable.theory.covariance import inversion_covariance, inversion_variances, score_covariance
+from deniable.theory.covariance import inversion_covariance, inversion_variances
 
 if TYPE_CHECKING:
     import altair as alt
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["Estimate", "Group"]
 
 Floats = npt.NDArray[np.float64]
-
-_DENSE_AT_MOST = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,14 +150,36 @@ class Estimate:
     @property
     def rank(self) -> int:
         """The rank of H: how many combinations of candidates (and the unallocated mass) the reports determine."""
-        return len(self.symbols) if self._blocks else self._system.factor.rank
+        if self._blocks:
+            return len(self.symbols)
+        return self._system.factor.rank if self._is_kept else self._spread.rank
 
     @property
     def condition(self) -> float:
         """The condition number of H' H over its range; an estimate of it where H has full rank."""
         if isinstance(self.design, BlockDesign):
             return self.design.condition
-        return self._system.factor.condition
+        return self._system.factor.condition if self._is_kept else self._spread.condition
+
+    @property
+    def _is_kept(self) -> bool:
+        """Whether a dense matrix of all candidates may stay in memory."""
+        return is_kept(len(self.symbols))
+
+    @property
+    def takes_minutes(self) -> bool:
+        """Whether error bars are minutes of work and gigabytes: beyond 8,192 candidates that were solved for together.
+
+        >>> import deniable as dn
+        >>> dn.decode(dn.Tally(dn.krr(symbols=2, epsilon=1), [[6, 4]])).takes_minutes
+        False
+        """
+        return not self._blocks and not self._is_kept
+
+    @cached_property
+    def _spread(self) -> Spread:
+        """The variances, where something was solved."""
+        return Spread.of(self._system, self._law, self.tally, per_cohort=self.per_cohort)
 
     @cached_property
     def unallocated(self) -> Mass | None:
@@ -193,31 +214,15 @@ class Estimate:
     @cached_property
     def _covariance(self) -> Floats:
         """`covariance`, with a last row and column for the unallocated mass where there is one."""
-        if len(self.symbols) > _DENSE_AT_MOST:
-            raise DecodeError(
-                f"standard errors must have at most {_DENSE_AT_MOST} candidates, got {len(self.symbols)}; "
-                "decode a shorter candidate list, or with Screening()"
-            )
+        check_kept(len(self.symbols))
         mechanism, tally = self.tally.survey.mechanism, self.tally
         if self._blocks:
             return inversion_covariance(self._blocks, mechanism, tally.counts / tally.n, tally.n)
-        factor, middle = self._system.factor, self._middle[0]
-        half = factor.solve(middle)
-        full = factor.solve(np.ascontiguousarray(half.T))
+        system = self._system
+        middle = self._law.scores(tally, system, per_cohort=self.per_cohort).matrix() + self._spread.noise(system)
+        half = system.factor.solve(middle)
+        full = system.factor.solve(np.ascontiguousarray(half.T))
         return (full + full.T) / 2
-
-    @cached_property
-    def _middle(self) -> tuple[Floats, float]:
-        """Cov(H' u), and the sum of the squares of the unlisted masses that is in it."""
-        tally, design, law = self.tally, self._system, self._law
-        mechanism = tally.survey.mechanism
-        observed = law.columns if mechanism.one_column or design.hashes == 1 else None
-        inverse = law.inverse if self.per_cohort else None
-        middle = score_covariance(design, mechanism, law.population, inverse, n=tally.n, observed=observed)
-        if not isinstance(design, OpenDesign):
-            return middle, 0.0
-        q, noise = unlisted_noise(design, law, tally, middle, per_cohort=self.per_cohort)
-        return middle + noise, q
 
     @cached_property
     def standard_errors(self) -> Floats:
@@ -231,8 +236,9 @@ class Estimate:
             edge, columns = 0.5 / (self.n + 1), self.tally.counts / self.n
             variances = inversion_variances(self._blocks, self.tally.survey.mechanism, columns, self.n, edge=edge)
             return np.sqrt(variances)
-        spread = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-        return np.where(self._system.factor.estimable[: len(spread)], spread, np.inf)
+        size = len(self.symbols)
+        spread = np.sqrt(np.maximum(self._spread.variances[:size], 0.0))
+        return np.where(self._spread.estimable[:size], spread, np.inf)
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -248,10 +254,8 @@ class Estimate:
         for members in self._system.twins:
             inside = np.zeros(self._system.symbols)
             inside[members] = 1.0
-            factor = self._system.factor
-            determined = np.abs(factor.solve(self._system.gram @ inside) - inside).max() < 1e-6
-            error = float(np.sqrt(max(self.covariance[np.ix_(members, members)].sum(), 0.0))) if determined else np.inf
             names = tuple(self.symbols[i] for i in members)
+            error = float(np.sqrt(sum_along(self, inside)[0]))
             found.append(Group(names, float(self.raw[members].sum()), error))
         return tuple(found)
 

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders.least_squares import normal_solve
 from deniable.decoders.limits import BinomialLimits, Collisions, Limits, SkewedLimits, check_level
+from deniable.decoders.spread import variance_along
 from deniable.design import BlockDesign, OpenDesign
 from deniable.theory.covariance import inversion_cumulants
+from deniable.theory.score_law import ScoreLaw
 
 if TYPE_CHECKING:
     from deniable.decoders.estimate import Estimate
 
-__all__ = ["Mass", "mass_of", "symbol_limits"]
+__all__ = ["Mass", "mass_of", "sum_along", "symbol_limits"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -72,7 +75,8 @@ def symbol_limits(estimate: "Estimate") -> Limits:
 
 def _collisions(estimate: "Estimate", symbols: int = 1) -> Collisions | None:
     """What one unlisted answer does to some symbols if it alone makes the noise that the fit shows."""
-    system, q = estimate._system, estimate._middle[1]
+    system = estimate._system
+    q = estimate._spread.unlisted if isinstance(system, OpenDesign) else 0.0
     if not isinstance(system, OpenDesign) or q <= 0:
         return None
     places = system.cohorts * system.drawn
@@ -93,19 +97,30 @@ def mass_of(estimate: "Estimate", inside: Floats, value: float) -> Mass:
         limits: Limits = BinomialLimits(np.array([hits]), tally.n, len(places) * miss, r)
         rate = min(max(hits / tally.n, 0.5 / (tally.n + 1)), 1 - 0.5 / (tally.n + 1))
         return Mass(value, raw, float(np.sqrt(rate * (1 - rate) / tally.n)) / r, limits)
-    variance = max(float(inside @ estimate._covariance @ inside), 0.0)
+    variance, weights = sum_along(estimate, inside)
     law, met = estimate._law, None
-    if blocks is not None:
-        weights = _inverting(blocks, inside)
-    else:
-        factor = estimate._system.factor
-        if np.abs(factor.solve(estimate._system.gram @ inside) - inside).max() > 1e-6:
-            variance = np.inf
-        weights = estimate._system.forward(factor.solve(inside))
+    if blocks is None:
         met = _collisions(estimate, int(inside[: len(estimate.symbols)].sum()))
     third, step = _bend(weights / r, law.columns, law.inverse, one_column=mechanism.one_column)
     limits = SkewedLimits(np.array([raw]), np.array([variance]), np.array([third]), np.array([step]), met)
     return Mass(value, raw, float(np.sqrt(variance)), limits)
+
+
+def sum_along(estimate: "Estimate", inside: Floats) -> tuple[float, Floats]:
+    """The variance of a combination of unknowns, infinite where it is not determined, and its weights in u."""
+    blocks, tally, system = estimate._blocks, estimate.tally, estimate._system
+    if blocks is not None:
+        weights, columns = _inverting(blocks, inside), tally.counts / tally.n
+        law = ScoreLaw.of(blocks, tally.survey.mechanism, inside, np.array([1 / tally.n]), observed=columns)
+        return max(law.variance(weights), 0.0), weights
+    # What is determined is its own projection on the range of H'; nothing else may be solved for.
+    range_of = normal_solve(system, system.adjoint(system.forward(inside))[None])[0]
+    if np.abs(range_of - inside).max() > 1e-6:
+        return np.inf, np.zeros((system.cohorts, system.cells))
+    weights = system.forward(normal_solve(system, inside[None])[0])
+    scores = estimate._law.scores(tally, system, per_cohort=estimate.per_cohort)
+    unlisted = estimate._spread.unlisted if isinstance(system, OpenDesign) else 0.0
+    return variance_along(scores, weights, unlisted), weights
 
 
 def _inverting(blocks: BlockDesign, inside: Floats) -> Floats:

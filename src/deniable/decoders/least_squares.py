@@ -18,7 +18,7 @@ from deniable.design import Design
 from deniable.errors import DecodeError
 from deniable.tally import Tally
 
-__all__ = ["LeastSquares", "conjugate_gradients", "most_steps"]
+__all__ = ["LeastSquares", "conjugate_gradients", "most_steps", "normal_solve"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -57,29 +57,38 @@ class LeastSquares(Decoder):
         whole = [i for i, t in enumerate(tallies) if not self.per_cohort or (t.reports > 0).all()]
         if whole:
             right = design.adjoint(np.stack([unbias(tallies[i], per_cohort=self.per_cohort) for i in whole]))
-            found |= zip(whole, self._solve(design, right), strict=True)
+            found |= zip(whole, normal_solve(design, right, self.tolerance), strict=True)
         parts: dict[bytes, Design] = {}
         for i, tally in enumerate(tallies):
             if i not in found:
                 seen = tally.reports > 0
                 part = parts.setdefault(seen.tobytes(), design.only(seen))
-                found[i] = self._solve(part, part.adjoint(unbias(tally)[seen][None]))[0]
+                found[i] = normal_solve(part, part.adjoint(unbias(tally)[seen][None]), self.tolerance)[0]
         return [Solution(found[i], found[i]) for i in range(len(tallies))]
 
-    def _solve(self, design: Design, right: Floats) -> Floats:
-        small = design.symbols <= _FACTOR_ALWAYS
-        many = len(right) >= _WORTH_FACTORING and design.symbols <= _FACTOR_AT_MOST
-        if small or many or design.is_factored:
-            return design.factor.solve(right.T).T
-        rows = [conjugate_gradients(design, row, self.tolerance, most_steps(design)) for row in right]
-        if any(row is None for row in rows):  # too ill-conditioned to iterate
-            if design.symbols > _FACTOR_AT_MOST:
-                raise DecodeError(
-                    f"candidates must number at most {_FACTOR_AT_MOST} where they are so nearly as many as the reports "
-                    f"have equations, got {design.symbols}; decode with Screening()"
-                )
-            return design.factor.solve(right.T).T
-        return np.stack([row for row in rows if row is not None])
+
+def normal_solve(design: Design, right: Floats, tolerance: float = 1e-11) -> Floats:
+    """(H' H)^+ b for each row b of a stack, each in the range of H': factored or iterated, whichever is cheaper.
+
+    >>> import deniable as dn
+    >>> from deniable.design import design_of
+    >>> design = design_of(dn.orr(symbols=3, epsilon=2, cells=2, cohorts=4, seed=bytes(16)))
+    >>> normal_solve(design, design.adjoint(design.forward(np.array([0.5, 0.3, 0.2])))[None]).round(12)
+    array([[0.5, 0.3, 0.2]])
+    """
+    small = design.symbols <= _FACTOR_ALWAYS
+    many = len(right) >= _WORTH_FACTORING and design.symbols <= _FACTOR_AT_MOST
+    if small or many or design.is_factored:
+        return design.factor.solve(right.T).T
+    rows = [conjugate_gradients(design, row, tolerance, most_steps(design)) for row in right]
+    if any(row is None for row in rows):  # too ill-conditioned to iterate
+        if design.symbols > _FACTOR_AT_MOST:
+            raise DecodeError(
+                f"candidates must number at most {_FACTOR_AT_MOST} where they are so nearly as many as the reports "
+                f"have equations, got {design.symbols}; decode with Screening()"
+            )
+        return design.factor.solve(right.T).T
+    return np.stack([row for row in rows if row is not None])
 
 
 def most_steps(design: Design) -> int:

@@ -108,8 +108,8 @@ def _known(value: float) -> float | None:
 class EstimateRows(Rows):
     """An estimate with its error bars: the `top` symbols, largest first (all with None).
 
-    With too many candidates for error bars the estimate is still good: `problem` says so, and they are NaN. They are
-    infinite where the reports do not determine a symbol.
+    With too many candidates for error bars the estimate is still good: `problem` says so, and they are NaN. So it is
+    without patience, where they would take minutes. They are infinite where the reports do not determine a symbol.
 
     >>> import deniable as dn
     >>> rows = EstimateRows(dn.decode(dn.Tally(dn.krr(symbols=["no", "yes"], epsilon=2), [[100, 400]])))
@@ -122,7 +122,13 @@ class EstimateRows(Rows):
     KEY = "estimates"
 
     def __init__(
-        self, estimate: Estimate, *, level: float = 0.95, simultaneous: bool = False, top: int | None = None
+        self,
+        estimate: Estimate,
+        *,
+        level: float = 0.95,
+        simultaneous: bool = False,
+        top: int | None = None,
+        patient: bool = True,
     ) -> None:
         check_level(level)
         order = np.argsort(-estimate.probabilities, kind="stable")[:top].tolist()
@@ -136,6 +142,11 @@ class EstimateRows(Rows):
         self.marks = [None] * size
         self.rest = None if estimate.rest is None else [*estimate.rest, math.nan, math.nan, math.nan]
         try:
+            if estimate.takes_minutes and not patient:
+                raise DecodeError(
+                    f"error bars must not take minutes here, got {size} candidates; decode the tally with the command "
+                    "line, or name fewer candidates"
+                )
             errors = estimate.standard_errors
             bounds = estimate.intervals(level, simultaneous=simultaneous)
             self.marks = estimate.significant(level).tolist()

@@ -85,6 +85,10 @@ class ScreenedEstimate(Estimate):
         return self.joint
 
     @property
+    def takes_minutes(self) -> bool:
+        return self._together.takes_minutes
+
+    @property
     def rank(self) -> int:
         return self._together.rank
 

@@ -8,7 +8,7 @@ A million candidates against C (k - 1) + 1 equations: nothing determines all of 
 which is an unbiased estimate of its share: its own answers are in all of its cells and, as part of the background, in
 b of any; other answers meet it as often as the background says, on average over hash functions. Its variance is that of
 the reports in its cells plus Q b (1 - b) a cell for what other answers add by meeting it more or less often than that
-(`cell_law.unlisted_noise`). The search goes on in rounds:
+(`decoders.spread`). The search goes on in rounds:
 
 * candidates whose score a loose test cannot exclude join the model. Loose, because what is in the model is no noise to
   the others: of 1000 Zipf shares at 10**8 reports a strict test would find 265, and this finds most of them;
@@ -146,7 +146,7 @@ class _Plain(_Fit):
         rest[seen] = (u - system.forward(joint._unknowns))[seen]
         spread[seen] = law.columns * (1 - law.columns) * law.inverse[:, None] / r**2
         taken[seen] = 1.0
-        stack = [rest, spread + joint._middle[1] * system.level * (1 - system.level) * taken]
+        stack = [rest, spread + joint._spread.unlisted * system.level * (1 - system.level) * taken]
         if system.drawn > 1:  # else every answer takes one cell a cohort
             stack.append(taken)
         found = screen.sums(np.stack(stack), some)

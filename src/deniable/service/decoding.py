@@ -161,7 +161,7 @@ def answer(fields: dict[str, Any], tallies: list[bytes]) -> bytes:
     ]
     options = {name: fields[name] for name in ("level", "simultaneous", "top")}
     if len(estimates) == 1:
-        return _WRITERS[fields["form"]](EstimateRows(estimates[0], **options), fields["about"])
+        return _WRITERS[fields["form"]](EstimateRows(estimates[0], **options, patient=False), fields["about"])
     return _WRITERS[fields["form"]](DifferenceRows(difference(estimates[1], estimates[0]), **options), fields["about"])
 
 

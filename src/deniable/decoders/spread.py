@@ -1,0 +1,163 @@
+"""The spread of an estimate that was solved for: one variance an unknown, and the variance of any sum of unknowns.
+
+With G = H' H and M = Cov(H' u) the estimate G^+ H' u has the covariance G^+ M G^+. The variance of one sum a' p is one
+solve, for z = G^+ a, and a sum over cells, Var((H z)' u): no matrix. All variances at once are the diagonal of
+G^+ M G^+ (`design.sandwich`): two S x S matrices in the room of one, S**3 multiplications, and nothing that stays.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.decoders.base import unbias
+from deniable.decoders.cell_law import CellLaw
+from deniable.decoders.least_squares import normal_solve
+from deniable.design import BlockDesign, Design, OpenDesign, Sandwich, invert_in_place
+from deniable.errors import DecodeError
+from deniable.tally import Tally
+from deniable.theory.score_law import ScoreLaw
+
+__all__ = ["Spread", "check_kept", "is_kept", "variance_along"]
+
+Floats = npt.NDArray[np.float64]
+
+_KEPT_AT_MOST = 8192  # candidates up to which a dense matrix may stay in memory
+_AT_MOST = 20_000  # and up to which one is made at all: 3 GiB, minutes
+
+
+def is_kept(size: int) -> bool:
+    """Whether a dense matrix of so many candidates may stay in memory; beyond, error bars take minutes."""
+    return size <= _KEPT_AT_MOST
+
+
+def check_kept(size: int) -> None:
+    """Refuse a covariance that would be too large."""
+    if not is_kept(size):
+        raise DecodeError(
+            f"covariance must have at most {_KEPT_AT_MOST} candidates, got {size}; "
+            "standard_errors, intervals and total need no matrix"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """`variances` of all unknowns, which of them are `estimable`, and what was found on the way.
+
+    `unlisted` is Q, the sum of the squares of the unlisted masses as far as the fit shows it; it is in the variances.
+    """
+
+    variances: Floats
+    estimable: npt.NDArray[np.bool_]
+    rank: int
+    condition: float
+    unlisted: float
+
+    @classmethod
+    def of(cls, design: Design, law: CellLaw, tally: Tally, *, per_cohort: bool) -> "Spread":
+        """`design` and `law` are those of the cohorts that count.
+
+        Claim: the diagonal of the dense covariance.
+        Proof: tests/unit/test_spread.py::test_variances_are_the_diagonal_of_the_dense_covariance
+        """
+        packed, rank, condition, estimable = _inverse(design)
+        inverse = packed.diagonal().copy()
+        np.fill_diagonal(packed, 0.0)
+        law.scores(tally, design, per_cohort=per_cohort).add_to(packed)
+        vectors = _taken(design)
+        found = Sandwich.of(packed, inverse, vectors)
+        if not isinstance(design, OpenDesign):
+            return cls(found.diagonal, estimable, rank, condition, 0.0)
+        meeting = float((vectors * found.along).sum())
+        q = _unlisted(design, law, tally, found.trace, rank, meeting, per_cohort=per_cohort)
+        a, b = _meetings(design)
+        variances = found.diagonal + q * (a * inverse + b * (found.along**2).sum(axis=1))
+        return cls(variances, estimable, rank, condition, q)
+
+    def noise(self, design: Design) -> Floats:
+        """What unlisted answers add to Cov(H' u), dense."""
+        if not isinstance(design, OpenDesign) or not self.unlisted:
+            return np.zeros((design.symbols, design.symbols))
+        (a, b), taken = _meetings(design), _taken(design)
+        return np.asarray(self.unlisted * (a * design.gram + b * (taken @ taken.T)))
+
+
+def variance_along(scores: ScoreLaw, values: Floats, unlisted: float = 0.0) -> float:
+    """Var(sum v u) for v of shape (C, k), with what unlisted answers add to it."""
+    found, design = scores.variance(values), scores.design
+    if isinstance(design, OpenDesign) and unlisted:
+        a, b = _meetings(design)
+        found += unlisted * (a * float((values**2).sum()) + b * float((values.sum(axis=1) ** 2).sum()))
+    return max(found, 0.0)
+
+
+def _inverse(design: Design) -> tuple[Floats, int, float, npt.NDArray[np.bool_]]:
+    """(G^+ in the upper triangle of a new matrix, rank, condition, which unknowns are determined)."""
+    size = design.symbols - isinstance(design, OpenDesign)
+    if is_kept(size):
+        factor = design.factor
+        return factor.inverse(), factor.rank, factor.condition, factor.estimable
+    if size > _AT_MOST:
+        raise DecodeError(
+            f"standard errors must have at most {_AT_MOST} candidates, got {size}; "
+            "decode a shorter candidate list, or with Screening()"
+        )
+    if isinstance(design, BlockDesign):
+        raise DecodeError(
+            f"standard errors of least squares on a block design must have at most {_KEPT_AT_MOST} candidates, "
+            f"got {size}; decode with Inversion()"
+        )
+    packed = np.zeros((design.symbols, design.symbols), order="F")
+    design.add_gram(packed, None, lower=False)
+    # No entry of G is negative, so its column sums are G 1.
+    norm = float(design.adjoint(design.forward(np.ones(design.symbols))).max())
+    condition = invert_in_place(packed, norm)
+    if condition is None:
+        raise DecodeError(
+            f"candidates must number at most {_KEPT_AT_MOST} where the reports do not determine all of them, "
+            f"got {size}; decode a shorter candidate list, or with Screening()"
+        )
+    return packed, design.symbols, condition, np.ones(design.symbols, bool)
+
+
+def _meetings(design: OpenDesign) -> tuple[float, float]:
+    """(a, b): unlisted answers of mass one differ from the background by a vector of covariance a I + b 1 1'."""
+    return design.level - design.both, design.both - design.level**2
+
+
+def _taken(design: Design) -> Floats:
+    """Vectors t_c whose t_c t_c' add up to H' (1 1' of each cohort) H."""
+    if not isinstance(design, OpenDesign):
+        return np.zeros((design.symbols, 0))
+    if design.hashes == 1:  # each takes one cell a cohort, so all vectors are the same
+        return np.full((design.symbols, 1), np.sqrt(design.cohorts))
+    return design.cohort_scores(np.ones((design.cohorts, design.cells)))
+
+
+def _unlisted(
+    design: OpenDesign, law: CellLaw, tally: Tally, trace: float, rank: int, meeting: float, *, per_cohort: bool
+) -> float:
+    """Q, by how much more the residuals vary than the reports' own noise says.
+
+    The background is what an unlisted answer looks like on average over hash functions. A heavy one does not look
+    average: in each cohort it takes cells of its own. With Q the sum of the squares of the unlisted masses, a cohort's
+    u differs from the background by a random vector of covariance Q (a I + b 1 1'), with
+
+        a = P(a cell is taken) - P(two given cells are),    b = P(two given cells are taken) - P(a cell is taken)**2
+
+    independently over cohorts. So the residual sum of squares has mean E + Q t, where E is what the reports' own noise
+    gives and t = tr((I - H G^+ H') (a I + b 1 1')), and Q is estimated by moments, cut at zero. `trace` is that of
+    G^+ Cov(H' u), `meeting` the sum of t_c' G^+ t_c over the vectors of `_taken`.
+    """
+    mechanism = tally.survey.mechanism
+    r = float(mechanism.hit - mechanism.miss)
+    u = unbias(tally, per_cohort=per_cohort)[law.kept]
+    residual = u - design.forward(normal_solve(design, design.adjoint(u)[None])[0])
+    m = law.columns
+    spread = m * (1 - m) * law.inverse[:, None] if per_cohort else (design.cohorts * m - m**2) / tally.n
+    own = float(spread.sum()) / r**2 - trace
+    a, b = _meetings(design)
+    free = m.size * design.level * (1 - design.level) - a * rank - b * meeting
+    if free <= 1e-9 * m.size:  # as many unknowns as cells: nothing is left to see it by
+        return 0.0
+    return max(float((residual**2).sum()) - own, 0.0) / free

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from deniable.design.triangles import cholesky_in_place, invert_cholesky
+
 __all__ = ["GramFactor", "invert_in_place"]
 
 Floats = npt.NDArray[np.float64]
@@ -27,21 +29,33 @@ class GramFactor:
 
     @classmethod
     def of(cls, gram: Floats) -> "GramFactor":
-        from scipy.linalg import eigh, lapack
+        from scipy.linalg import eigh
 
         size = len(gram)
-        norm = float(np.abs(gram).sum(axis=0).max(initial=0.0))
-        factor, status = lapack.dpotrf(gram, lower=0, clean=1)
-        if status == 0:
-            reciprocal, _ = lapack.dpocon(factor, norm)
-            if reciprocal > _SINGULAR:
-                return cls(size, 1 / float(reciprocal), np.ones(size, bool), factor, None)
+        found = cls.in_place(np.asfortranarray(np.tril(gram).T), float(np.abs(gram).sum(axis=0).max(initial=0.0)))
+        if found is not None:
+            return found
         values, vectors = eigh(gram, check_finite=False)
         kept = values > max(size, 1) * np.finfo(float).eps * 4 * values[-1]
         basis = vectors[:, kept]
         leverage = (basis**2).sum(axis=1)
         spread = float(values[-1] / values[kept][0]) if kept.any() else np.inf
         return cls(int(kept.sum()), spread, leverage > 1 - 1e-8, None, basis / np.sqrt(values[kept]))
+
+    @classmethod
+    def in_place(cls, gram: Floats, norm: float) -> "GramFactor | None":
+        """The factor of a matrix in Fortran's order, of which only the upper triangle counts and is overwritten.
+
+        `norm` is the largest column sum. None if the matrix has not full rank, and is spoiled then.
+        """
+        from scipy.linalg import lapack
+
+        if not cholesky_in_place(gram):
+            return None
+        reciprocal, _ = lapack.dpocon(gram, norm)
+        if reciprocal <= _SINGULAR:
+            return None
+        return cls(len(gram), 1 / float(reciprocal), np.ones(len(gram), bool), gram, None)
 
     def solve(self, right: Floats) -> Floats:
         """G^+ b for b of shape (S,) or (S, R)."""
@@ -55,9 +69,9 @@ class GramFactor:
     def inverse(self) -> Floats:
         """G^+ in the upper triangle of a new matrix in Fortran's order, with zeros below it."""
         if self._cholesky is not None:
-            from scipy.linalg import lapack
-
-            return np.asarray(lapack.dpotri(self._cholesky, lower=0)[0])
+            found = self._cholesky.copy(order="F")
+            invert_cholesky(found)
+            return found
         from scipy.linalg import blas
 
         assert self._roots is not None
@@ -72,17 +86,12 @@ def invert_in_place(packed: Floats, norm: float) -> float | None:
     The condition number of G, whose largest column sum is `norm`; None if G has not full rank, and is spoiled then.
 
     >>> packed = np.asfortranarray([[2.0, 1.0], [7.0, 2.0]])
-    >>> invert_in_place(packed, 3.0), packed.round(4)
-    (3.0000000000000004, array([[ 0.6667, -0.3333],
+    >>> round(invert_in_place(packed, 3.0), 6), packed.round(4)
+    (3.0, array([[ 0.6667, -0.3333],
            [ 7.    ,  0.6667]]))
     """
-    from scipy.linalg import lapack
-
-    factor, status = lapack.dpotrf(packed, lower=0, clean=0, overwrite_a=1)
-    if status != 0:
+    factor = GramFactor.in_place(packed, norm)
+    if factor is None:
         return None
-    reciprocal, _ = lapack.dpocon(factor, norm)
-    if reciprocal <= _SINGULAR:
-        return None
-    lapack.dpotri(factor, lower=0, overwrite_c=1)
-    return 1 / float(reciprocal)
+    invert_cholesky(packed)
+    return factor.condition

@@ -23,6 +23,7 @@ from deniable.columns.encode import Cells
 from deniable.design.cores import on_every_core
 from deniable.design.factor import GramFactor
 from deniable.design.pairs import Block, counted, gathered, multiplied
+from deniable.design.triangles import add_squares
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -146,7 +147,8 @@ class Design:
         if blocks is None:
             single = weights is None and self.cohorts * self.hashes < 1 << 24
             gram = np.zeros((self.symbols, self.symbols), np.float32 if single else np.float64, order="F")
-            return _mirrored(self._dense_gram(gram, weights, lower=False).astype(np.float64))
+            self._dense_gram(gram, weights, lower=False)
+            return _mirrored(gram.astype(np.float64))
         full = np.empty((self.symbols, self.symbols))
         for start, block in blocks:
             full[start : start + len(block), start:] = block
@@ -180,20 +182,15 @@ class Design:
             return multiplied(self.table, self.cells, weights)
         return gathered(self.table, self.cells, np.ones((self.cohorts, self.cells)) if weights is None else weights)
 
-    def _dense_gram(self, gram: npt.NDArray[Any], weights: Floats | None, *, lower: bool) -> npt.NDArray[Any]:
-        """`gram`, in place, with H' diag(w) H added to one of its triangles by BLAS."""
-        from scipy.linalg import blas
-
-        syrk = blas.ssyrk if gram.dtype == np.float32 else blas.dsyrk
+    def _dense_gram(self, gram: npt.NDArray[Any], weights: Floats | None, *, lower: bool) -> None:
+        """Add H' diag(w) H to one triangle of a matrix in Fortran's order, as a dense product."""
         step = max(1, (1 << 22) // ((self.cells + 1) * self.symbols))
         for start in range(0, self.cohorts, step):
             some = slice(start, start + step)
             onehot = self._onehot(some, gram.dtype)
             if weights is not None:
                 onehot[:, :, : self.cells] *= np.sqrt(weights[some])
-            flat = onehot.reshape(self.symbols, -1)
-            gram = syrk(1.0, flat.T, beta=1.0, c=gram, trans=1, lower=lower, overwrite_c=1)
-        return gram
+            add_squares(gram, onehot.reshape(self.symbols, -1), sign=1.0, lower=lower)
 
     def _onehot(self, some: slice, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """H' of some cohorts, dense: shape (S, cohorts, k), with one more column of zeros where cells may repeat."""
@@ -242,6 +239,14 @@ class Design:
     @cached_property
     def factor(self) -> GramFactor:
         """The Gram matrix, factored once for every tally and every epsilon."""
+        if self.symbols > _FEW and "gram" not in self.__dict__:  # half of it is enough, and need not stay
+            packed = np.zeros((self.symbols, self.symbols), order="F")
+            self.add_gram(packed, None, lower=False)
+            # No entry is negative, so its column sums are G 1.
+            norm = float(self.adjoint(self.forward(np.ones(self.symbols))).max())
+            found = GramFactor.in_place(packed, norm)
+            if found is not None:
+                return found
         return GramFactor.of(self.gram)
 
     @property

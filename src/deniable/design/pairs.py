@@ -51,39 +51,41 @@ def counted(table: Cells, cells: int) -> Iterator[Block]:
         padded[:cohorts] = (table >> place) & 1
         digits.append(np.packbits(padded, axis=0).reshape(-1, 8, size).swapaxes(1, 2).copy().view(np.uint64)[:, :, 0])
 
+    narrow = np.uint16 if cohorts < 1 << 16 else np.int64
+
     def work(start: int) -> Floats:
         found = np.zeros((min(_ROWS, size - start), size - start))
+        bits = np.empty((2, *digits[0][:, start:].shape), np.uint64)
         for row in range(len(found)):
-            others = slice(start + row, None)
-            differ = digits[0][:, others] ^ digits[0][:, start + row, None]
+            differ, other = bits[:, :, row:]
+            rest = slice(start + row, None)
+            np.bitwise_xor(digits[0][:, rest], digits[0][:, start + row, None], out=differ)
             for digit in digits[1:]:
-                differ |= digit[:, others] ^ digit[:, start + row, None]
-            found[row, row:] = cohorts - np.bitwise_count(differ).sum(axis=0, dtype=np.int64)
+                np.bitwise_xor(digit[:, rest], digit[:, start + row, None], out=other)
+                np.bitwise_or(differ, other, out=differ)
+            found[row, row:] = cohorts - np.bitwise_count(differ).sum(axis=0, dtype=narrow)
         return found
 
     return _blocks(size, work)
 
 
-def _lists(table: Cells, cells: int, start: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """The cells of each candidate from `start` on, shape (S, C h), and who is in each cell, padded with spare bins."""
+def _lists(mine: npt.NDArray[np.int32], cells: int) -> npt.NDArray[np.int32]:
+    """Who is in each cell, the last candidate first, filled up with spare bins; `mine` are each candidate's cells.
+
+    The cell number k of a cohort marks a repeat: nobody is in that cell, so whoever looks there finds nobody.
+    """
     from scipy import sparse
 
-    cohorts, hashes, size = table.shape
-    part = table[:, :, start:].astype(np.int32)
-    part += (np.arange(cohorts, dtype=np.int32) * (cells + 1))[:, None, None]
-    mine = np.ascontiguousarray(part.reshape(cohorts * hashes, size - start).T)
-    # The cell number k marks a repeat: nobody is in that cell, so whoever looks there finds nobody.
-    kept = mine % (cells + 1) < cells
+    kept = mine[::-1] % (cells + 1) < cells
     pointers = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int32)
-    places = mine[kept] if hashes > 1 else mine.ravel()
-    shape = (size - start, cohorts * (cells + 1))
+    places = mine[::-1][kept]
+    shape = (len(mine), -(-(int(mine.max()) + 1) // (cells + 1)) * (cells + 1))
     members = sparse.csr_array((np.ones(len(places), np.int8), places, pointers), shape=shape).tocsc()
     lengths = np.diff(members.indptr)
     longest = int(lengths.max(initial=1))
-    spare = size - start + np.arange(longest, dtype=np.int32) % _SPARE
-    lists = np.repeat(spare[None], len(lengths), axis=0)
-    lists[np.arange(longest) < lengths[:, None]] = members.indices
-    return mine, lists
+    lists = np.repeat(len(mine) + np.arange(longest, dtype=np.int32)[None] % _SPARE, len(lengths), axis=0)
+    lists[np.arange(longest) < lengths[:, None]] = len(mine) - 1 - members.indices
+    return lists
 
 
 def gathered(table: Cells, cells: int, weights: Floats) -> Iterator[Block]:
@@ -97,16 +99,26 @@ def gathered(table: Cells, cells: int, weights: Floats) -> Iterator[Block]:
 
     cohorts, hashes, size = table.shape
     flat = np.concatenate([weights, np.zeros((cohorts, 1))], axis=1).ravel()
+    offsets = (np.arange(cohorts, dtype=np.int32) * (cells + 1))[:, None, None]
+    mine = np.ascontiguousarray((table.astype(np.int32) + offsets).reshape(cohorts * hashes, size).T)
+    lists = _lists(mine, cells)
+    spare = np.arange(cells, len(flat), cells + 1)
 
     def work(start: int) -> Floats:
-        mine, lists = _lists(table, cells, start)
-        taken = np.empty((cohorts * hashes, lists.shape[1]), np.int32)
-        ones, ends = np.ones(taken.size), np.arange(0, taken.size + 1, lists.shape[1], dtype=np.int32)
+        # Lists begin with the last candidate, so those from `start` on are in their first part. Others that are there
+        # are added up beside them, and left.
+        lengths = np.bincount(mine[start:].ravel(), minlength=len(lists))
+        lengths[spare] = 0
+        some = np.ascontiguousarray(lists[:, : max(int(lengths.max()), 1)])
+        taken = np.empty((cohorts * hashes, some.shape[1]), np.int32)
+        ends = np.arange(0, taken.size + 1, some.shape[1], dtype=np.int32)
+        # Its indices are `taken` itself, which each candidate fills anew.
+        sums = sparse.csc_array((np.ones(taken.size), taken.ravel(), ends), shape=(size + _SPARE, len(taken)))
+        sums.indices = taken.ravel()
         found = np.empty((min(_ROWS, size - start), size - start))
-        for row, places in enumerate(mine[: len(found)]):
-            np.take(lists, places, axis=0, out=taken, mode="clip")
-            sums = sparse.csc_array((ones, taken.ravel(), ends), shape=(size - start + _SPARE, len(places)))
-            found[row] = (sums @ flat[places])[: size - start]
+        for row, places in enumerate(mine[start : start + _ROWS]):
+            np.take(some, places, axis=0, out=taken, mode="clip")
+            found[row] = (sums @ flat[places])[start:size]
         return found
 
     return _blocks(size, work)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.design import Design
+from deniable.design.triangles import add_squares
 from deniable.mechanisms import Mechanism
 
 __all__ = ["ScoreLaw", "excess_of"]
@@ -144,15 +145,11 @@ class ScoreLaw:
 
     def _add_squares(self, packed: Floats, values: Floats, sign: float) -> None:
         """Add sign * sum_c w_c s_c s_c' with s_c = H_c' v_c."""
-        from scipy.linalg import blas
-
         scores = self.design.cohort_scores(values) * np.sqrt(self.weights)
-        blas.dsyrk(sign, scores, beta=1.0, c=packed, lower=1, overwrite_c=1)
+        add_squares(packed, scores, sign=sign, lower=True)
 
     def _add_pairs(self, packed: Floats) -> None:
         """Add sum_c w_c H_c' Gamma_c H_c, by the roots of the whole blocks."""
-        from scipy.linalg import blas
-
         design, r, k = self.design, self._r, self.design.cells
         (a, b), x, m = excess_of(self.mechanism), self._x, self.columns
         step = max(1, (1 << 22) // ((k + 1) * design.symbols))
@@ -168,5 +165,4 @@ class ScoreLaw:
                     block += np.outer(m[c], m[c])
                 values, vectors = np.linalg.eigh(block)
                 turned[:, place] = patterns @ (vectors * np.sqrt(np.maximum(values, 0.0) * self.weights[c]))
-            flat = turned.reshape(design.symbols, -1)
-            blas.dsyrk(1.0, flat.T, beta=1.0, c=packed, trans=1, lower=1, overwrite_c=1)
+            add_squares(packed, turned.reshape(design.symbols, -1), sign=1.0, lower=True)

@@ -1,4 +1,4 @@
-"""Least squares against SciPy's LSQR on the same system, a million candidates, memory, and the simplex projection."""
+"""Least squares against SciPy's LSQR on the same system, its errors, a million candidates, the simplex projection."""
 
 import subprocess
 import sys
@@ -62,6 +62,10 @@ def lines() -> Iterator[Line]:
     (peak,) = _elsewhere("squares")
     yield Line("least squares, peak memory", "1 GiB", peak / 2**20, 1024, 1, unit="MiB")
 
+    peak, spent = _elsewhere("errors")
+    yield Line("standard errors, processor time", "6 s", spent, 6, 1)
+    yield Line("standard errors, peak memory", "1 GiB", peak / 2**20, 1024, 1, unit="MiB")
+
     peak, spent = _elsewhere("candidates")
     yield Line("10^6 candidates, processor time", "30 s", spent, 30, 1)
     yield Line("10^6 candidates, peak memory", "2 GiB", peak / 2**20, 2048, 1, unit="MiB")
@@ -76,6 +80,16 @@ def _elsewhere(what: str) -> list[float]:
     """Bytes at the peak, and more numbers, of a process of its own."""
     done = subprocess.run([sys.executable, "-m", "benchmarks.decoding", what], capture_output=True, check=True)
     return [float(number) for number in done.stdout.split()]
+
+
+def errors() -> float:
+    """Seconds of processor time, of all threads, for the standard errors and intervals of one estimate."""
+    estimate = dn.decode(problem(1)[1][0], decoder=LeastSquares())
+    began = time.process_time()
+    estimate.intervals(simultaneous=True)
+    spent = time.process_time() - began
+    assert np.isfinite(estimate.standard_errors).all()
+    return spent
 
 
 def many_candidates() -> float:
@@ -97,6 +111,8 @@ if __name__ == "__main__":
     numbers: list[float] = []
     if sys.argv[1] == "candidates":
         numbers.append(many_candidates())
+    elif sys.argv[1] == "errors":
+        numbers.append(errors())
     else:
         used, many = problem(TALLIES)
         LeastSquares().solve(many[:1], fresh(used))

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+import deniable as dn
 from deniable.design import design_of
 from deniable.survey import Survey
 from deniable.theory.score_law import ScoreLaw
-from tests.surveys import LARGE, symbols_of
+from tests.surveys import LARGE, SEED, symbols_of
 
 LONG = {name: survey for name, survey in LARGE.items() if name.startswith("o") and survey.cohorts > 1}
 
@@ -38,8 +39,14 @@ def test_a_variance_is_the_quadratic_form_of_the_matrix(survey: Survey, backgrou
     assert law.variance(design.forward(inside)) == pytest.approx(expected, rel=1e-9)
 
 
+# With as little noise as there can be.
+LOUD = LONG | {
+    f"loud-{cells}": dn.orappor(symbols=40, epsilon=64, cells=cells, cohorts=6, hashes=2, seed=SEED) for cells in (2, 8)
+}
+
+
 @pytest.mark.parametrize("joint", [False, True])
-@pytest.mark.parametrize("survey", LONG.values(), ids=LONG)
+@pytest.mark.parametrize("survey", LOUD.values(), ids=LOUD)
 def test_the_matrix_is_the_sum_over_cohorts_of_its_definition(survey: Survey, joint: bool) -> None:
     design = design_of(survey, symbols_of(survey, 40))
     h = np.stack([design.forward(unit) for unit in np.eye(40)], axis=-1)  # (C, k, S)

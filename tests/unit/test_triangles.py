@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from deniable.design import triangles
-from deniable.design.triangles import add_squares, cholesky_in_place, invert_cholesky
+from deniable.design.triangles import add_squares, cholesky_in_place, invert_cholesky, largest_column_sum
 
 
 @pytest.fixture(params=["whole", "blocks"])
@@ -43,6 +43,7 @@ def test_blocks_give_what_lapack_gives(size: int) -> None:
     invert_cholesky(packed)
     np.testing.assert_allclose(np.triu(packed), np.triu(np.linalg.inv(gram)), rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(np.tril(packed, -1), below)
+    assert largest_column_sum(packed) == pytest.approx(np.linalg.norm(np.linalg.inv(gram), 1))
 
 
 @pytest.mark.usefixtures("way")

@@ -113,10 +113,11 @@ def sum_along(estimate: "Estimate", inside: Floats) -> tuple[float, Floats]:
         weights, columns = _inverting(blocks, inside), tally.counts / tally.n
         law = ScoreLaw.of(blocks, tally.survey.mechanism, inside, np.array([1 / tally.n]), observed=columns)
         return max(law.variance(weights), 0.0), weights
-    # What is determined is its own projection on the range of H'; nothing else may be solved for.
-    range_of = normal_solve(system, system.adjoint(system.forward(inside))[None])[0]
-    if np.abs(range_of - inside).max() > 1e-6:
-        return np.inf, np.zeros((system.cohorts, system.cells))
+    if not (system.is_factored and system.factor.rank == system.symbols):
+        # What is determined is its own projection on the range of H'; nothing else may be solved for.
+        projected = normal_solve(system, system.adjoint(system.forward(inside))[None])[0]
+        if np.abs(projected - inside).max() > 1e-6:
+            return np.inf, np.zeros((system.cohorts, system.cells))
     weights = system.forward(normal_solve(system, inside[None])[0])
     scores = estimate._law.scores(tally, system, per_cohort=estimate.per_cohort)
     unlisted = estimate._spread.unlisted if isinstance(system, OpenDesign) else 0.0

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.design.triangles import cholesky_in_place, invert_cholesky
+from deniable.design.triangles import cholesky_in_place, invert_cholesky, largest_column_sum
 
 __all__ = ["GramFactor", "invert_in_place"]
 
@@ -90,8 +90,9 @@ def invert_in_place(packed: Floats, norm: float) -> float | None:
     (3.0, array([[ 0.6667, -0.3333],
            [ 7.    ,  0.6667]]))
     """
-    factor = GramFactor.in_place(packed, norm)
-    if factor is None:
+    if not cholesky_in_place(packed):
         return None
     invert_cholesky(packed)
-    return factor.condition
+    # Exact, and cheaper than LAPACK's estimate, which goes through the factor again and again.
+    condition = norm * largest_column_sum(packed)
+    return condition if condition < 1 / _SINGULAR else None

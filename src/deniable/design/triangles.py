@@ -8,7 +8,7 @@ threads: fine at 16,000 rows, a crash at 20,001). Products of rectangles do not.
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["add_squares", "cholesky_in_place", "invert_cholesky"]
+__all__ = ["add_squares", "cholesky_in_place", "invert_cholesky", "largest_column_sum"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -108,3 +108,18 @@ def invert_cholesky(packed: Floats) -> None:
         column += packed[:start, stop:] @ right.T
         packed[:start, start:stop] = column
         _put(packed[start:stop, start:stop], mine @ mine.T + right @ right.T)
+
+
+def largest_column_sum(packed: Floats) -> float:
+    """The largest sum of absolute values in a column of the symmetric matrix whose upper triangle is given.
+
+    >>> largest_column_sum(np.array([[1.0, -2.0], [9.0, 3.0]]))
+    5.0
+    """
+    sums = np.zeros(len(packed))
+    for start, stop in _blocks(len(packed)):
+        rows = np.abs(packed[start:stop, start:])
+        rows[:, : stop - start] = np.triu(rows[:, : stop - start])
+        sums[start:] += rows.sum(axis=0)
+        sums[start:stop] += rows.sum(axis=1) - rows.diagonal()
+    return float(sums.max())

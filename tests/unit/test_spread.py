@@ -5,8 +5,9 @@ import pytest
 
 import deniable as dn
 from deniable.decoders import least_squares, spread
+from deniable.decoders.base import unbias
 from deniable.decoders.rows import EstimateRows
-from deniable.design import lookup
+from deniable.design import OpenDesign, lookup
 from deniable.survey import Survey
 from tests.surveys import LARGE, SEED, named, symbols_of
 
@@ -58,6 +59,28 @@ def test_variances_are_the_diagonal_of_the_dense_covariance(survey: Survey, comp
     assert total.standard_error**2 == pytest.approx(float(inside @ covariance @ inside), rel=1e-9)
     if estimate.unallocated is not None:
         assert estimate.unallocated.standard_error**2 == pytest.approx(covariance[-1, -1], rel=1e-9)
+
+
+@pytest.mark.parametrize("per_cohort", [True, False])
+@pytest.mark.parametrize("name", [name for name, survey in SOLVED.items() if survey.symbols is None])
+def test_unlisted_answers_are_seen_by_what_the_residuals_vary_more(name: str, per_cohort: bool) -> None:
+    """Q by its definition, with H and the projection on what it explains as dense matrices."""
+    estimate = decoded(SOLVED[name], per_cohort=per_cohort)
+    design, law, tally = estimate._system, estimate._law, estimate.tally
+    assert isinstance(design, OpenDesign)
+    k, r = design.cells, float(tally.survey.mechanism.hit - tally.survey.mechanism.miss)
+    h = np.stack([design.forward(unit).ravel() for unit in np.eye(design.symbols)], axis=1)
+    left = np.eye(len(h)) - h @ np.linalg.pinv(h)
+    within = np.kron(np.eye(design.cohorts), np.ones((k, k)))
+    apart = (design.level - design.both) * np.eye(len(h)) + (design.both - design.level**2) * within
+    m = law.columns
+    each = m * (1 - m) * law.inverse[:, None] if per_cohort else (design.cohorts * m - m**2) / tally.n
+    scores = law.scores(tally, design, per_cohort=per_cohort).matrix()
+    own = each.sum() / r**2 - np.trace(np.linalg.inv(h.T @ h) @ scores)
+    residual = left @ unbias(tally, per_cohort=per_cohort).ravel()
+    expected = (residual @ residual - own) / np.trace(left @ apart)
+    assert estimate._spread.unlisted == pytest.approx(expected, rel=1e-9)
+    assert expected > 0
 
 
 @pytest.mark.parametrize("survey", SOLVED.values(), ids=SOLVED)

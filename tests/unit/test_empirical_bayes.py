@@ -202,7 +202,7 @@ def test_large_systems_are_iterated_and_agree_with_small_ones(monkeypatch: pytes
 
 
 def test_like_candidates_do_not_drift_into_what_is_unallocated() -> None:
-    """One heavy answer and 199 alike, whose sum looks like what no candidate explains: .89 with six rounds of beliefs."""
+    """One heavy answer and 199 alike, whose sum looks like what no candidate explains: .89 after six rounds."""
     survey = dn.orr(epsilon=1.4, cells=5, cohorts=100, seed=bytes(16))
     p = np.append(0.3, np.full(199, 0.7 / 199))
     rng = np.random.default_rng(0)
@@ -225,20 +225,20 @@ def test_a_posterior_wider_than_its_cavity_gives_no_pull_but_its_mean() -> None:
 
 
 def test_small_promises_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is nothing to learn the answer is nearly the projected one; the mutant takes the prior at its word."""
+    """Where there is nothing to learn it is nearly the projected answer; the mutant takes the prior at its word."""
     survey = dn.subset(symbols=50, epsilon=2)
     p = np.arange(1.0, 51)
     p /= p.sum()
     rng = np.random.default_rng(2)
-    tallies = [dn.simulate(survey, p, n=10**6, rng=rng) for _ in range(40)]
+    tallies = [dn.simulate(survey, p, n=10**7, rng=rng) for _ in range(24)]
     plain = np.mean([l1(e.probabilities, p) for e in dn.decode_all(tallies, decoder=dn.Inversion())])
 
     def relative() -> float:
         return float(np.mean([l1(e.probabilities, p) for e in dn.decode_all(tallies)]) / plain)
 
-    assert relative() < 1.008
+    assert relative() < 1.003
     monkeypatch.setattr("deniable.decoders.empirical_bayes.tempered", lambda seen, projected, found, *rest: found)
-    assert relative() > 1.008
+    assert relative() > 1.004
 
 
 def test_the_check_does_not_depend_on_how_symbols_are_numbered() -> None:

@@ -99,7 +99,7 @@ def _decoded(args: argparse.Namespace, paths: list[str]) -> "Estimate":
 def _show(args: argparse.Namespace, estimate: "Estimate") -> None:
     from deniable.cli.result import Result
 
-    with busy(f"error bars of {len(estimate.symbols)} symbols"):
+    with busy(f"error bars of {len(estimate.symbols)} symbols" + (", minutes" if estimate.takes_minutes else "")):
         result = Result(estimate, level=args.level, simultaneous=args.simultaneous, top=_rows(args))
     if result.problem is not None:  # too many candidates for error bars: the estimate itself is still good
         print(f"deniable: no error bars: {result.problem}", file=sys.stderr)

@@ -13,7 +13,6 @@ little, and the prior that most shares are small determines the rest.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +39,6 @@ _DENSE_AT_MOST = 512  # unknowns up to which the regression is inverted; beyond,
 WEIGHED_AT_MOST = 1024  # symbols of a block design up to which its cells are weighed
 _LOOSE = 0.03  # unknowns an equation below which symbols hardly disturb each other: one round is enough
 _TIGHT = 0.6  # and from which a third round still pays
-_WORTH = 0.93  # of the noise without beliefs: beliefs that leave more are not worth their own errors
 _ROUNDS = 12  # where there are fewer equations than unknowns
 _STEP = 0.4  # of each round towards the new beliefs
 
@@ -220,7 +218,6 @@ class _Regression:
         wide = np.full(unknowns, (self.size / 4) ** 2)
         belief = nothing = _Belief(np.zeros(unknowns), np.zeros(unknowns))
         rounds = 1 if crowding < _LOOSE else 2 if crowding < _TIGHT else 3 if crowding < 1 else _ROUNDS
-        noise = inf
         answers = []
         for turn in range(rounds):
             if turn < 3:  # the weights of the cells have settled by then
@@ -230,10 +227,6 @@ class _Regression:
                 # The reports alone do not determine every symbol, so start from a wide belief.
                 belief = _Belief(wide, wide / self.size)
                 values, variances = system.cavities(belief)
-            left = float(np.sqrt(variances[: self.size]).mean())
-            if turn == 1 and left > _WORTH * noise:
-                return found
-            noise = left
             found, belief = self._round(values, variances, belief, 1.0 if turn == 0 else _STEP)
             answers.append(found)
         if crowding >= 1:  # beliefs may circle where equations are short: take their middle

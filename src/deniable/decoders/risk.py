@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 
 # Of the loss: promises up to the first are checked, larger ones less and less, from the second on not at all.
 _CHECKED, ASKED_BELOW = 0.03, 0.08
-_MOVES, _STEP = 2, 0.1  # how often estimates are moved, and by how many standard errors
+_MANY, _STEP = 200, 0.1  # symbols from which estimates are moved once, and by how many standard errors
 
 
 def tempered(
@@ -54,12 +54,13 @@ def tempered(
     errors = np.sqrt(np.maximum(seen.base + seen.slope * np.maximum(found, 0.0), 1e-3 * seen.base))
     # In the order of the estimates, so that the answer does not depend on how symbols are numbered.
     order = np.argsort(seen.values, kind="stable")
+    moves = 2 if len(gap) <= _MANY else 1  # sums over many symbols are sure enough
     divergence = 0.0
-    for words in fixed_words(_MOVES * len(gap)).reshape(_MOVES, -1):
+    for words in fixed_words(moves * len(gap)).reshape(moves, -1):
         steps = np.empty(len(gap))
         steps[order] = np.where(words >> np.uint64(63), errors[order], -errors[order])
         moved = moved_gap(Observations(seen.values + _STEP * steps, seen.base, seen.slope))
-        divergence += float(steps @ (moved - gap)) / (_STEP * _MOVES)
+        divergence += float(steps @ (moved - gap)) / (_STEP * moves)
     way = min(max(-(float(gap @ (projected - seen.values)) + divergence) / length, 0.0), 1.0)
     checked = min(max((ASKED_BELOW - promised) / (ASKED_BELOW - _CHECKED), 0.0), 1.0)
     return np.asarray(projected + (1 - checked * (1 - way)) * gap)

@@ -86,10 +86,13 @@ def effort_for(survey: Survey, size: int, budget: float = BUDGET) -> Effort:
     each = drawing + 0.1
     if size > FEW:  # the prior is learned anew for each
         learning = 7 + 0.045 * min(size, 1024) + 0.014 * max(size - 1024, 0)
+        learning *= 1.4 + 1.4 * max(
+            1 - size / 100, 0
+        )  # small promises are checked, those of small alphabets more often
         if survey.encoding.shared is None:  # over cohorts in rounds, each with its own weights
             crowding = size / max(survey.cohorts * (survey.cells - 1), 1)
             learning += 1e-4 * cells + 5e-5 * size * survey.cohorts
-            learning *= 1 if crowding < 0.03 else 3 if crowding < 0.2 else 6 if crowding < 1 else 12
+            learning *= 1 if crowding < 0.03 else 2.2 if crowding < 0.6 else 3.3 if crowding < 1 else 12
         elif (survey.encoding.occupied or 1) > 1 and size <= WEIGHED_AT_MOST:  # a second time, with weights
             learning += learning + 1.2e-7 * size**3
         each += learning

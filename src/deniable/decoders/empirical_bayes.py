@@ -39,6 +39,7 @@ _DENSE_AT_MOST = 512  # unknowns up to which the regression is inverted; beyond,
 WEIGHED_AT_MOST = 1024  # symbols of a block design up to which its cells are weighed
 _LOOSE = 0.03  # unknowns an equation below which symbols hardly disturb each other: one round is enough
 _TIGHT = 0.6  # and from which a third round still pays
+_BELIEVED = 0.5  # of the way to what the prior says: with less, nobody goes by its beliefs
 _ROUNDS = 12  # where there are fewer equations than unknowns
 _STEP = 0.4  # of each round towards the new beliefs
 
@@ -124,7 +125,7 @@ def shrink(seen: Observations, loss: str = "l1", total: float = 1.0, *, ordered:
     if len(seen.values) <= FEW:
         return _projected(seen, total)
     prior = learned(seen)
-    found = _settled(seen, prior, _answer(prior.posterior(seen), loss, total), loss, total)
+    found, _ = _settled(seen, prior, _answer(prior.posterior(seen), loss, total), loss, total)
     return _in_order(seen, prior, found, total) if ordered else found
 
 
@@ -149,10 +150,10 @@ def _answer(known: Posterior, loss: str, total: float) -> Floats:
     return found
 
 
-def _settled(seen: Observations, prior: Prior, found: Floats, loss: str, total: float) -> Floats:
-    """The answer, made safe; that of few symbols is mixed with the projected one."""
+def _settled(seen: Observations, prior: Prior, found: Floats, loss: str, total: float) -> tuple[Floats, float]:
+    """The answer, made safe, and how far the prior is believed; that of few symbols is mixed with the projected one."""
     if total <= 0:
-        return found
+        return found, 1.0
     found, projected = _guarded(seen, prior, found, loss, total), _projected(seen, total)
     known = prior.posterior(seen)
     promised = 1 - known.expected_loss(found, loss) / max(known.expected_loss(projected, loss), 1e-300)
@@ -227,8 +228,10 @@ class _Regression:
                 # The reports alone do not determine every symbol, so start from a wide belief.
                 belief = _Belief(wide, wide / self.size)
                 values, variances = system.cavities(belief)
-            found, belief = self._round(values, variances, belief, 1.0 if turn == 0 else _STEP)
+            found, belief, believed = self._round(values, variances, belief, 1.0 if turn == 0 else _STEP)
             answers.append(found)
+            if believed < _BELIEVED and crowding < 1:  # what does not help the symbol itself does not help the others
+                break
         if crowding >= 1:  # beliefs may circle where equations are short: take their middle
             found = self._or_level(np.mean(answers[rounds // 2 :], axis=0))
         return found
@@ -255,7 +258,7 @@ class _Regression:
             return _Dense(self.design.weighted_gram(weights), right)
         return _Random(self.design, weights, right, self.overlap, self.equations)
 
-    def _round(self, values: Floats, variances: Floats, belief: _Belief, step: float) -> tuple[Floats, _Belief]:
+    def _round(self, values: Floats, variances: Floats, belief: _Belief, step: float) -> tuple[Floats, _Belief, float]:
         """From cavities to an answer, and to the beliefs that the prior makes of them."""
         rest, rest_mean, rest_variance = 0.0, np.zeros(0), np.zeros(0)
         if self.open:
@@ -266,7 +269,7 @@ class _Regression:
         seen = _observations(listed, spread, slope)
         prior = learned(seen)
         known = prior.posterior(seen)
-        answer = _settled(seen, prior, _answer(known, self.loss, 1 - rest), self.loss, 1 - rest)
+        answer, believed = _settled(seen, prior, _answer(known, self.loss, 1 - rest), self.loss, 1 - rest)
         if self.ordered:
             answer = _in_order(seen, prior, answer, 1 - rest)
         means = np.concatenate([known.means, rest_mean])
@@ -278,7 +281,7 @@ class _Regression:
             (1 - step) * belief.precision + step * precision,
             (1 - step) * belief.pull + step * pull,
         )
-        return np.append(answer, rest) if self.open else answer, mixed
+        return np.append(answer, rest) if self.open else answer, mixed, believed
 
     def _slope(self, variances: Floats, values: Floats) -> float:
         """How the variance of an estimate grows with the share: that of one report, times what sharing cells costs."""

@@ -34,23 +34,25 @@ def tempered(
     found: Floats,
     promised: float,
     moved_gap: Callable[[Observations], Floats],
-) -> Floats:
-    """The point on the way from `projected` to `found` with the least estimated risk, if little is promised.
+) -> tuple[Floats, float]:
+    """The point on the way from `projected` to `found` with the least estimated risk, and how much of the way that is.
 
-    `promised` is the part of the loss that the prior says is saved, and `moved_gap` gives found - projected for other
-    estimates.
+    `promised` is the part of the loss that the prior says is saved: where that is much, it is all of the way.
+    `moved_gap` gives found - projected for other estimates.
 
     >>> seen = Observations(np.array([0.3, 0.7]), np.full(2, 1e-4), 0.0)
     >>> there = np.array([0.31, 0.69])
-    >>> tempered(seen, seen.values, there, 0.01, lambda moved: there - moved.values)  # always to the same place
-    array([0.31, 0.69])
-    >>> tempered(seen, seen.values, there, 0.01, lambda moved: there - seen.values)  # always as far
-    array([0.3, 0.7])
+    >>> answer, way = tempered(seen, seen.values, there, 0.01, lambda moved: there - moved.values)  # to the same place
+    >>> answer, round(way, 6)
+    (array([0.31, 0.69]), 1.0)
+    >>> answer, way = tempered(seen, seen.values, there, 0.01, lambda moved: there - seen.values)  # as far
+    >>> answer, round(way, 6)
+    (array([0.3, 0.7]), 0.0)
     """
     gap = found - projected
     length = float(gap @ gap)
     if promised >= ASKED_BELOW or length == 0:
-        return found
+        return found, 1.0
     errors = np.sqrt(np.maximum(seen.base + seen.slope * np.maximum(found, 0.0), 1e-3 * seen.base))
     # In the order of the estimates, so that the answer does not depend on how symbols are numbered.
     order = np.argsort(seen.values, kind="stable")
@@ -63,4 +65,5 @@ def tempered(
         divergence += float(steps @ (moved - gap)) / (_STEP * moves)
     way = min(max(-(float(gap @ (projected - seen.values)) + divergence) / length, 0.0), 1.0)
     checked = min(max((ASKED_BELOW - promised) / (ASKED_BELOW - _CHECKED), 0.0), 1.0)
-    return np.asarray(projected + (1 - checked * (1 - way)) * gap)
+    way = 1 - checked * (1 - way)
+    return np.asarray(projected + way * gap), way

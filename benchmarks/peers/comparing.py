@@ -53,13 +53,27 @@ EXPLAINED = (
         Explained(
             table,
             DEFAULT,
-            1.2,
+            most,
             "On bit reports at epsilon 1, of this population, multi-freq-ldpy's iterated Bayes is ahead by a few "
             "percent. It takes the bits of a report for answers that exclude each other, which happens to shrink as "
-            "much as is good here; on k-RR it is behind by far more, and it has no error bars. Over populations and "
-            "sizes: [decoders.md](decoders.md).",
+            "much as is good here; on k-RR it is behind by far more, and it has no error bars. On k-RR the noise is "
+            "larger than every share, and the population is spread over all symbols: clipping and rescaling spreads "
+            "whatever is noise, and is level with ours in l1 and ahead in l2 squared (.030, ours .035; 40 repeats). "
+            "Where three symbols have everything it has an l1 error of 1.07, ours .21, and without knowing which of "
+            "the two it is, ours must not lose to projection on either. Over populations and sizes: "
+            "[decoders.md](decoders.md).",
         )
-        for table in ("same l1", "same l2")
+        for table, most in (("same l1", 1.2), ("same l2", 1.3))
+    ),
+    *(
+        Explained(
+            table,
+            DEFAULT,
+            most,
+            "The same at epsilon 1, where the noise is as large as the largest shares; here each library also has "
+            "reports of its own, so that repeats differ by more.",
+        )
+        for table, most in (("l1", 1.07), ("l2", 1.15))
     ),
     Explained(
         "import",
@@ -138,7 +152,7 @@ def compared(figures: Iterable[Figure]) -> Iterator[Pair]:
                 assert theirs.value is not None
                 # The relative standard error of the ratio of two means.
                 error = math.hypot(mine.error / mine.value, theirs.error / theirs.value)
-                target = ceilings.get((cell.table, ours), 1 + 3 * error)
+                target = max(ceilings.get((cell.table, ours), 1.0), 1 + 3 * error)
                 unit = _UNITS[cell.table]
                 yield Pair(cell, ours, peer, mine.value, theirs.value, target, unit, error, theirs.note)
 

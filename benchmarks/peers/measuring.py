@@ -36,7 +36,7 @@ FAST = "pure-ldp, fast"
 ROUNDS, SECONDS = 3, 0.06
 LIMIT = 1.0  # CPU seconds that a peer may take for one figure
 DECODER = {"pure-ldp": "unbiased", "opendp": "unbiased", "multi-freq-ldpy": "clipped", "ldp-toolbox": "clipped"}
-N_ACCURACY, S_ACCURACY, REPEATS = 10_000, 64, 8
+N_ACCURACY, S_ACCURACY, REPEATS = 10_000, 64, 20
 REPORTS = (10**2, 10**3, 10**4, 10**5, 10**6)
 
 

@@ -1,4 +1,7 @@
-"""Plans take seconds: the processor's, so that a busy machine is no failure."""
+"""Plans take seconds: of the clock, or of the processor where a busy machine holds the clock up.
+
+Processor time alone would count the threads of BLAS twice, which mostly wait for each other on such small matrices.
+"""
 
 import time
 from typing import Any
@@ -24,6 +27,6 @@ QUESTIONS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=str)
 def test_every_question_is_answered_in_seconds(question: dict[str, Any]) -> None:
-    start = time.process_time()
+    clock, processor = time.perf_counter(), time.process_time()
     dn.plan(**question)
-    assert time.process_time() - start < MOST
+    assert min(time.perf_counter() - clock, time.process_time() - processor) < MOST

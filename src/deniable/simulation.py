@@ -9,6 +9,7 @@ nothing here is used where privacy matters.
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,17 @@ def _design(survey: Survey, symbols: Sequence[object] | None) -> Design:
         raise DecodeError("symbols must be given for an open alphabet: what p is over")
     if not survey.alphabet.is_open and symbols is not None:
         raise DecodeError("symbols must not be given for a closed alphabet; p is over its symbols in order")
+    if symbols is None:
+        return design_of(survey)
+    # Types beside values: 1, True and 1.0 are equal, and not all of them are symbols.
+    if not {int, str, bytes}.issuperset(map(type, symbols)):
+        return design_of(survey, symbols)
+    return _named(survey, tuple(symbols), tuple(map(type, symbols)))
+
+
+@lru_cache(maxsize=4)
+def _named(survey: Survey, symbols: tuple[Any, ...], types: tuple[type, ...]) -> Design:
+    """The same for names that come again and again: each has to be hashed to be found anywhere else."""
     return design_of(survey, symbols)
 
 

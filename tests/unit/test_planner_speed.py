@@ -1,7 +1,4 @@
-"""Plans take seconds: of the clock, or of the processor where a busy machine holds the clock up.
-
-Processor time alone would count the threads of BLAS twice, which mostly wait for each other on such small matrices.
-"""
+"""Plans take seconds: the processor's, so that a busy machine is no failure."""
 
 import time
 from typing import Any
@@ -27,6 +24,6 @@ QUESTIONS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=str)
 def test_every_question_is_answered_in_seconds(question: dict[str, Any]) -> None:
-    clock, processor = time.perf_counter(), time.process_time()
+    start = time.process_time()
     dn.plan(**question)
-    assert min(time.perf_counter() - clock, time.process_time() - processor) < MOST
+    assert time.process_time() - start < MOST

@@ -36,10 +36,8 @@ _ERRORS = 1.3  # standard errors of what was simulated that are kept clear of th
 _NEAR = 0.06  # a step, on the logarithm, across which a correction stays good
 _SLOW = 45.0  # milliseconds of one repeat from which such a step is not worth another measurement
 _ONCE = 300.0  # and from which no step is
-_TOTAL_BUDGET, _LEAST_BUDGET = (
-    1500.0,
-    300.0,
-)  # milliseconds of all measurements; what is left of them goes to the last, at the answer itself
+# Milliseconds of all measurements, and of the last one at least: what is left goes to it, at the answer itself.
+_TOTAL_BUDGET, _LEAST_BUDGET = 1050.0, 100.0
 _SURE = 0.008  # of the bound: an uncertainty that is not worth it
 
 

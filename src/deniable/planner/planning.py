@@ -37,7 +37,7 @@ _NEAR = 0.06  # a step, on the logarithm, across which a correction stays good
 _SLOW = 45.0  # milliseconds of one repeat from which such a step is not worth another measurement
 _ONCE = 300.0  # and from which no step is
 # Milliseconds of all measurements, and of the last one at least: what is left goes to it, at the answer itself.
-_TOTAL_BUDGET, _LEAST_BUDGET = 1050.0, 100.0
+_TOTAL_BUDGET, _LEAST_BUDGET = 1500.0, 300.0
 _SURE = 0.008  # of the bound: an uncertainty that is not worth it
 
 
@@ -262,7 +262,7 @@ class _Planner:
         question = self.question
         expected = point.expected(question.metric, question.level)
         each = effort_for(point.survey, question.size).each
-        if each > _ONCE or expected.bound_error < _SURE * expected.bound:
+        if each > _SLOW or expected.bound_error < _SURE * expected.bound:
             return point
         here = self._x(point.spends, float(point.n))
         left = max(_TOTAL_BUDGET - BUDGET * len(point.samples), _LEAST_BUDGET)

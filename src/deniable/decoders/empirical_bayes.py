@@ -151,30 +151,28 @@ def _answer(known: Posterior, loss: str, total: float) -> Floats:
 
 
 def _settled(seen: Observations, prior: Prior, found: Floats, loss: str, total: float) -> tuple[Floats, float]:
-    """The answer, made safe, and how far the prior is believed; that of few symbols is mixed with the projected one."""
+    """The answer, made safe, and how far the prior is believed."""
     if total <= 0:
         return found, 1.0
-    safe, moved = _guarded(seen, prior, found, loss, total)
-    if moved:  # towards the projected answer, and as far as is needed
-        return safe, 1.0
+    safe = _guarded(seen, prior, found, loss, total)
     known, projected = prior.posterior(seen), _projected(seen, total)
     promised = 1 - known.expected_loss(safe, loss) / max(known.expected_loss(projected, loss), 1e-300)
 
     def gap(moved: Observations) -> Floats:
         prior = learned(moved)
         answer = _answer(prior.posterior(moved), loss, total)
-        return _guarded(moved, prior, answer, loss, total)[0] - _projected(moved, total)
+        return _guarded(moved, prior, answer, loss, total) - _projected(moved, total)
 
     return tempered(seen, projected, safe, promised, gap)
 
 
-def _guarded(seen: Observations, prior: Prior, found: Floats, loss: str, total: float) -> tuple[Floats, bool]:
-    """The answer that no plausible prior regrets, and whether it is another than the one that was found."""
+def _guarded(seen: Observations, prior: Prior, found: Floats, loss: str, total: float) -> Floats:
+    """The answer that no plausible prior regrets; that of few symbols is mixed with the projected one."""
     projected = _projected(seen, total)
     beliefs = list(prior.posteriors(seen, PLAUSIBLE))
     safe = no_worse(found, projected, beliefs, lambda known: _answer(known, loss, total), loss)
     trust = min((len(found) - FEW) / (ENOUGH - FEW), 1.0)
-    return (1 - trust) * projected + trust * safe, safe is not found
+    return np.asarray((1 - trust) * projected + trust * safe)
 
 
 def _in_order(seen: Observations, prior: Prior, found: Floats, total: float) -> Floats:

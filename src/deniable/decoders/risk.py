@@ -8,8 +8,9 @@ to the shrunken one F, the squared loss is a parabola in w. Its slope at zero is
 
 with x the unbiased estimates and v their variances: nothing in it is unknown. The derivatives are those of everything
 that is done to x, the learning of the prior included; decoding slightly moved estimates tells their sum
-(Ramani, Blu and Unser 2008). What is large is left alone: the estimate has a noise of its own, and would cost more than
-it saves where the prior promises much.
+(Ramani, Blu and Unser 2008). The loss itself differs from its mean by (F - P) . noise, so the estimate has a standard
+error, too: the answer goes as far as the risk falls for sure, by two of them. Of large promises that would cost more
+than it saves, and they are left alone.
 """
 
 from collections.abc import Callable
@@ -24,7 +25,8 @@ __all__ = ["ASKED_BELOW", "tempered"]
 Floats = npt.NDArray[np.float64]
 
 # Of the loss: promises up to the first are checked, larger ones less and less, from the second on not at all.
-_CHECKED, ASKED_BELOW = 0.03, 0.08
+_CHECKED, ASKED_BELOW = 0.02, 0.08
+_SURE = 2.0  # standard errors of the estimated risk
 _MANY, _STEP = 200, 0.1  # symbols from which estimates are moved once, and by how many standard errors
 
 
@@ -35,19 +37,19 @@ def tempered(
     promised: float,
     moved_gap: Callable[[Observations], Floats],
 ) -> tuple[Floats, float]:
-    """The point on the way from `projected` to `found` with the least estimated risk, and how much of the way that is.
+    """The point on the way from `projected` to `found` up to which the risk surely falls, and how much of the way it is.
 
     `promised` is the part of the loss that the prior says is saved: where that is much, it is all of the way.
     `moved_gap` gives found - projected for other estimates.
 
-    >>> seen = Observations(np.array([0.3, 0.7]), np.full(2, 1e-4), 0.0)
-    >>> there = np.array([0.31, 0.69])
-    >>> answer, way = tempered(seen, seen.values, there, 0.01, lambda moved: there - moved.values)  # to the same place
-    >>> answer, round(way, 6)
-    (array([0.31, 0.69]), 1.0)
-    >>> answer, way = tempered(seen, seen.values, there, 0.01, lambda moved: there - seen.values)  # as far
-    >>> answer, round(way, 6)
-    (array([0.3, 0.7]), 0.0)
+    >>> seen = Observations(0.025 + np.tile([0.001, -0.001], 20), np.full(40, 2e-6), 0.0)
+    >>> level = np.full(40, 0.025)
+    >>> answer, way = tempered(seen, seen.values, level, 0.01, lambda moved: level - moved.values)  # to the same place
+    >>> answer[:2], round(way, 6)
+    (array([0.025, 0.025]), 1.0)
+    >>> answer, way = tempered(seen, seen.values, level, 0.01, lambda moved: level - seen.values)  # as far
+    >>> answer[:2], round(way, 6)
+    (array([0.026, 0.024]), 0.0)
     """
     gap = found - projected
     length = float(gap @ gap)
@@ -63,7 +65,8 @@ def tempered(
         steps[order] = np.where(words >> np.uint64(63), errors[order], -errors[order])
         moved = moved_gap(Observations(seen.values + _STEP * steps, seen.base, seen.slope))
         divergence += float(steps @ (moved - gap)) / (_STEP * moves)
-    way = min(max(-(float(gap @ (projected - seen.values)) + divergence) / length, 0.0), 1.0)
+    noise = float(np.sqrt(gap**2 @ errors**2))
+    way = min(max(-(float(gap @ (projected - seen.values)) + divergence + _SURE * noise) / length, 0.0), 1.0)
     checked = min(max((ASKED_BELOW - promised) / (ASKED_BELOW - _CHECKED), 0.0), 1.0)
     way = 1 - checked * (1 - way)
     return np.asarray(projected + way * gap), way

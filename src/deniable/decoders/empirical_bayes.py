@@ -38,6 +38,7 @@ FEW, ENOUGH = 8, 24  # symbols up to which nothing can be learned from the other
 _DENSE_AT_MOST = 512  # unknowns up to which the regression is inverted; beyond, its diagonal is that of random hashing
 WEIGHED_AT_MOST = 1024  # symbols of a block design up to which its cells are weighed
 _LOOSE = 0.03  # unknowns an equation below which symbols hardly disturb each other: one round is enough
+_CROWDED = 0.5  # from which the reports alone may not determine every symbol
 _TIGHT = 0.6  # and from which a third round still pays
 _BELIEVED = 0.5  # of the way to what the prior says: with less, nobody goes by its beliefs
 _ROUNDS = 12  # where there are fewer equations than unknowns
@@ -150,13 +151,18 @@ def _answer(known: Posterior, loss: str, total: float) -> Floats:
     return found
 
 
-def _settled(seen: Observations, prior: Prior, found: Floats, loss: str, total: float) -> tuple[Floats, float]:
+def _settled(
+    seen: Observations, prior: Prior, found: Floats, loss: str, total: float, *, crowded: bool = False
+) -> tuple[Floats, float]:
     """The answer, made safe, and how far the prior is believed."""
     if total <= 0:
         return found, 1.0
-    safe = _guarded(seen, prior, found, loss, total)
     known, projected = prior.posterior(seen), _projected(seen, total)
-    promised = 1 - known.expected_loss(safe, loss) / max(known.expected_loss(projected, loss), 1e-300)
+    safe = _guarded(seen, prior, found, loss, total)
+    hoped = _mixed(projected, found)
+    if crowded and (safe != hoped).any():  # estimates made of beliefs know little of their risk: the guard is enough
+        return safe, 1.0
+    promised = 1 - known.expected_loss(hoped, loss) / max(known.expected_loss(projected, loss), 1e-300)
 
     def gap(moved: Observations) -> Floats:
         prior = learned(moved)
@@ -167,12 +173,16 @@ def _settled(seen: Observations, prior: Prior, found: Floats, loss: str, total: 
 
 
 def _guarded(seen: Observations, prior: Prior, found: Floats, loss: str, total: float) -> Floats:
-    """The answer that no plausible prior regrets; that of few symbols is mixed with the projected one."""
+    """The answer that no plausible prior regrets."""
     projected = _projected(seen, total)
     beliefs = list(prior.posteriors(seen, PLAUSIBLE))
-    safe = no_worse(found, projected, beliefs, lambda known: _answer(known, loss, total), loss)
+    return _mixed(projected, no_worse(found, projected, beliefs, lambda known: _answer(known, loss, total), loss))
+
+
+def _mixed(projected: Floats, found: Floats) -> Floats:
+    """What few symbols tell of each other counts less than what each tells of itself."""
     trust = min((len(found) - FEW) / (ENOUGH - FEW), 1.0)
-    return np.asarray((1 - trust) * projected + trust * safe)
+    return np.asarray((1 - trust) * projected + trust * found)
 
 
 def _in_order(seen: Observations, prior: Prior, found: Floats, total: float) -> Floats:
@@ -207,6 +217,7 @@ class _Regression:
         self.overlap = together / max(self.size * (self.size - 1), 1) / float(seats.mean())
         known = 0 if design.hashes > 1 else 1  # cells of one-hot answers add up to one in each cohort
         self.equations = int((tally.reports > 0).sum()) * (design.cells - known)
+        self.crowding = self.size / max(self.equations, 1)
 
     def settle(self, found: Floats) -> Floats:
         """Beliefs and cavities in turn; the answer that the last cavities, or their average, give.
@@ -215,7 +226,7 @@ class _Regression:
         to gain. More of them would only repeat what the symbols believe of each other, and where these are all alike
         that is no more than a common error, which grows from round to round.
         """
-        crowding = self.size / max(self.equations, 1)
+        crowding = self.crowding
         unknowns = self.design.symbols
         wide = np.full(unknowns, (self.size / 4) ** 2)
         belief = nothing = _Belief(np.zeros(unknowns), np.zeros(unknowns))
@@ -225,7 +236,7 @@ class _Regression:
             if turn < 3:  # the weights of the cells have settled by then
                 system = self._system(cell_weights(self.tally, self.design, found))
             values, variances = system.cavities(belief)
-            if belief is nothing and (crowding > 0.5 or variances.max() > 1):
+            if belief is nothing and (crowding > _CROWDED or variances.max() > 1):
                 # The reports alone do not determine every symbol, so start from a wide belief.
                 belief = _Belief(wide, wide / self.size)
                 values, variances = system.cavities(belief)
@@ -270,7 +281,8 @@ class _Regression:
         seen = _observations(listed, spread, slope)
         prior = learned(seen)
         known = prior.posterior(seen)
-        answer, believed = _settled(seen, prior, _answer(known, self.loss, 1 - rest), self.loss, 1 - rest)
+        answer = _answer(known, self.loss, 1 - rest)
+        answer, believed = _settled(seen, prior, answer, self.loss, 1 - rest, crowded=self.crowding > _CROWDED)
         if self.ordered:
             answer = _in_order(seen, prior, answer, 1 - rest)
         means = np.concatenate([known.means, rest_mean])

@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 # Of the loss: promises up to the first are checked, larger ones less and less, from the second on not at all.
 _CHECKED, ASKED_BELOW = 0.02, 0.08
-_SURE = 2.0  # standard errors of the estimated risk
+_SURE, _FEW = 2.0, 64  # standard errors of the estimated risk, up to so many symbols: more have taught the prior more
 _MANY, _STEP = 200, 0.1  # symbols from which estimates are moved once, and by how many standard errors
 
 
@@ -65,8 +65,8 @@ def tempered(
         steps[order] = np.where(words >> np.uint64(63), errors[order], -errors[order])
         moved = moved_gap(Observations(seen.values + _STEP * steps, seen.base, seen.slope))
         divergence += float(steps @ (moved - gap)) / (_STEP * moves)
-    noise = float(np.sqrt(gap**2 @ errors**2))
-    way = min(max(-(float(gap @ (projected - seen.values)) + divergence + _SURE * noise) / length, 0.0), 1.0)
+    noise = min(_FEW / len(gap), 1.0) * _SURE * float(np.sqrt(gap**2 @ errors**2))
+    way = min(max(-(float(gap @ (projected - seen.values)) + divergence + noise) / length, 0.0), 1.0)
     checked = min(max((ASKED_BELOW - promised) / (ASKED_BELOW - _CHECKED), 0.0), 1.0)
     way = 1 - checked * (1 - way)
     return np.asarray(projected + way * gap), way

@@ -37,7 +37,7 @@ def tempered(
     promised: float,
     moved_gap: Callable[[Observations], Floats],
 ) -> tuple[Floats, float]:
-    """The point on the way from `projected` to `found` up to which the risk surely falls, and how much of the way it is.
+    """The point between `projected` and `found` up to which the risk surely falls, and how much of the way it is.
 
     `promised` is the part of the loss that the prior says is saved: where that is much, it is all of the way.
     `moved_gap` gives found - projected for other estimates.

@@ -20,12 +20,13 @@ import numpy.typing as npt
 
 from deniable.decoders.prior import Observations, fixed_words
 
-__all__ = ["ASKED_BELOW", "tempered"]
+__all__ = ["tempered"]
 
 Floats = npt.NDArray[np.float64]
 
-# Of the loss: promises up to the first are checked, larger ones less and less, from the second on not at all.
-_CHECKED, ASKED_BELOW = 0.02, 0.08
+# Of the loss: promises up to the first are checked, larger ones less and less, from the second on not at all. A prior
+# that few symbols have taught may promise more by accident: for S below 64, sqrt(64 / S) times as much is checked.
+_CHECKED, _ASKED_BELOW = 0.02, 0.08
 _SURE, _FEW = 2.0, 64  # standard errors of the estimated risk, up to so many symbols: more have taught the prior more
 _MANY, _STEP = 200, 0.1  # symbols from which estimates are moved once, and by how many standard errors
 
@@ -53,7 +54,8 @@ def tempered(
     """
     gap = found - projected
     length = float(gap @ gap)
-    if promised >= ASKED_BELOW or length == 0:
+    few = float(np.sqrt(max(_FEW / len(gap), 1.0)))
+    if promised >= few * _ASKED_BELOW or length == 0:
         return found, 1.0
     errors = np.sqrt(np.maximum(seen.base + seen.slope * np.maximum(found, 0.0), 1e-3 * seen.base))
     # In the order of the estimates, so that the answer does not depend on how symbols are numbered.
@@ -67,6 +69,6 @@ def tempered(
         divergence += float(steps @ (moved - gap)) / (_STEP * moves)
     noise = min(_FEW / len(gap), 1.0) * _SURE * float(np.sqrt(gap**2 @ errors**2))
     way = min(max(-(float(gap @ (projected - seen.values)) + divergence + noise) / length, 0.0), 1.0)
-    checked = min(max((ASKED_BELOW - promised) / (ASKED_BELOW - _CHECKED), 0.0), 1.0)
+    checked = min(max((_ASKED_BELOW - promised / few) / (_ASKED_BELOW - _CHECKED), 0.0), 1.0)
     way = 1 - checked * (1 - way)
     return np.asarray(projected + way * gap), way

@@ -6,6 +6,7 @@ import pytest
 
 import deniable as dn
 from deniable.decoders import prior
+from deniable.decoders.base import Decoder
 from deniable.decoders.empirical_bayes import _Belief, _Dense, _Random, _spike_and_slab, shrink
 from deniable.decoders.prior import Observations, Posterior, posterior
 from deniable.decoders.simplex import project
@@ -241,6 +242,42 @@ def test_small_promises_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
         "deniable.decoders.empirical_bayes.tempered", lambda seen, projected, found, *rest: (found, 1.0)
     )
     assert relative() > 1.004
+
+
+def test_the_check_asks_for_more_than_the_word_of_a_noisy_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thirty evenly spread shares: the answer stays with projection; the mutant goes as far as the estimate says."""
+    survey = dn.subset(symbols=30, epsilon=2)
+    p = np.arange(1.0, 31)
+    p /= p.sum()
+    rng = np.random.default_rng(4)
+    tallies = [dn.simulate(survey, p, n=10**5, rng=rng) for _ in range(60)]
+    plain = np.mean([l1(e.probabilities, p) for e in dn.decode_all(tallies, decoder=dn.Inversion())])
+
+    def relative() -> float:
+        return float(np.mean([l1(e.probabilities, p) for e in dn.decode_all(tallies)]) / plain)
+
+    assert relative() < 1.007
+    monkeypatch.setattr("deniable.decoders.risk._SURE", 0.0)
+    assert relative() > 1.01
+
+
+def test_few_symbols_over_crowded_cohorts_lose_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer equations than symbols, and few symbols: near least squares; the mutant believes in what it made up."""
+    p = 1.0 + np.arange(12) / 12
+    p /= p.sum()
+    rng = np.random.default_rng(5)
+    tallies = []
+    for _ in range(12):
+        survey = dn.orr(symbols=12, epsilon=1, cells=4, cohorts=2, seed=rng.bytes(16))
+        tallies.append(dn.simulate(survey, p, n=10**6, rng=rng))
+
+    def loss(decoder: Decoder | None = None) -> float:
+        return float(np.mean([l1(dn.decode(tally, decoder=decoder).probabilities, p) for tally in tallies]))
+
+    plain = min(loss(dn.LeastSquares()), loss(dn.WeightedLeastSquares()))
+    assert loss() < 1.08 * plain
+    monkeypatch.setattr("deniable.decoders.empirical_bayes._CROWDED", 9.0)
+    assert loss() > 1.15 * plain
 
 
 def test_the_check_does_not_depend_on_how_symbols_are_numbered() -> None:

@@ -112,8 +112,16 @@ class EmpiricalBayes(Decoder):
     def _cohorts(self, tally: Tally, design: Design, raw: Floats) -> Floats:
         regression = _Regression(tally, design, self.loss, self.ordered)
         if regression.size <= FEW:
-            return project(WeightedLeastSquares().solve([tally], design)[0].values)
-        return regression.settle(project(raw))
+            return _weighed(tally, design)
+        found = regression.settle(project(raw))
+        if regression.size < ENOUGH and regression.crowding > _CROWDED:
+            # Few symbols over crowded cohorts: what beliefs are mixed with in there is made of them as well.
+            found = _mixed(_weighed(tally, design), found)
+        return found
+
+
+def _weighed(tally: Tally, design: Design) -> Floats:
+    return project(WeightedLeastSquares().solve([tally], design)[0].values)
 
 
 def shrink(seen: Observations, loss: str = "l1", total: float = 1.0, *, ordered: bool = False) -> Floats:

@@ -81,7 +81,7 @@ def test_it_is_not_above_projection_where_nothing_can_be_learned(name: str) -> N
 
 @pytest.mark.parametrize("name", NOISY)
 def test_without_its_guard_it_is(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutant: the average of the priors, whatever it means to one of them. The guard alone, without the check, holds."""
+    """Mutant: the average of the priors, whatever it means to one of them; the guard holds without the check, too."""
     monkeypatch.setattr(empirical_bayes, "tempered", lambda seen, projected, found, *_: (found, 1.0))
     accept("decoder-guard", never_above(name))
     monkeypatch.setattr(empirical_bayes, "no_worse", lambda found, *_: found)

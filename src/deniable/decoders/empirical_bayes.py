@@ -43,6 +43,7 @@ _TIGHT = 0.6  # and from which a third round still pays
 _BELIEVED = 0.5  # of the way to what the prior says: with less, nobody goes by its beliefs
 _ROUNDS = 12  # where there are fewer equations than unknowns
 _STEP = 0.4  # of each round towards the new beliefs
+_MANY, _MUCH = 64, 0.3  # where equations are short: symbols from which, or a promise with which, beliefs stand alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,16 +249,16 @@ class _Regression:
                 # The reports alone do not determine every symbol, so start from a wide belief.
                 belief = _Belief(wide, wide / self.size)
                 values, variances = system.cavities(belief)
-            found, belief, believed = self._round(values, variances, belief, 1.0 if turn == 0 else _STEP)
+            found, known, belief, believed = self._round(values, variances, belief, 1.0 if turn == 0 else _STEP)
             answers.append(found)
             if believed < _BELIEVED and crowding < 1:  # what does not help the symbol itself does not help the others
                 break
         if crowding >= 1:  # beliefs may circle where equations are short: take their middle
-            found = self._or_level(np.mean(answers[rounds // 2 :], axis=0))
+            found = self._or_level(np.mean(answers[rounds // 2 :], axis=0), known)
         return found
 
-    def _or_level(self, found: Floats) -> Floats:
-        """All candidates alike, where the reports do not prefer what was found to that.
+    def _or_level(self, found: Floats, known: Posterior) -> Floats:
+        """All candidates alike, where the reports do not prefer what was found to that; or what is sure to be better.
 
         Where equations are short a level population leaves beliefs with nothing to hold on to. One symbol apart from
         the others would have to improve the fit by about 2 log S to be more than the largest of S accidents.
@@ -270,7 +271,15 @@ class _Regression:
         def distance(p: Floats) -> float:
             return float((weights * (self.u - self.design.forward(p)) ** 2).sum())
 
-        return level if distance(level) - distance(found) < 2 * float(np.log(self.size)) + 6 else found
+        if distance(level) - distance(found) < 2 * float(np.log(self.size)) + 6:
+            return level
+        if self.size >= _MANY:
+            return found
+        # What few symbols believe of each other is worth something where they themselves expect much of it.
+        weighed = _weighed(self.tally, self.design)
+        ours, plain = (known.expected_loss(shares[: self.size], self.loss) for shares in (found, weighed))
+        trust = min(max((1 - ours / max(plain, 1e-300)) / _MUCH, 0.0), 1.0)
+        return np.asarray(weighed + trust * (found - weighed))
 
     def _system(self, weights: Floats) -> "_System":
         right = self.design.adjoint(weights * self.u)
@@ -278,8 +287,10 @@ class _Regression:
             return _Dense(self.design.weighted_gram(weights), right)
         return _Random(self.design, weights, right, self.overlap, self.equations)
 
-    def _round(self, values: Floats, variances: Floats, belief: _Belief, step: float) -> tuple[Floats, _Belief, float]:
-        """From cavities to an answer, and to the beliefs that the prior makes of them."""
+    def _round(
+        self, values: Floats, variances: Floats, belief: _Belief, step: float
+    ) -> tuple[Floats, Posterior, _Belief, float]:
+        """From cavities to an answer, and to what the prior makes of them: a posterior, and beliefs."""
         rest, rest_mean, rest_variance = 0.0, np.zeros(0), np.zeros(0)
         if self.open:
             rest_mean, rest_variance = _spike_and_slab(float(values[-1]), float(variances[-1]))
@@ -302,7 +313,7 @@ class _Regression:
             (1 - step) * belief.precision + step * precision,
             (1 - step) * belief.pull + step * pull,
         )
-        return np.append(answer, rest) if self.open else answer, mixed, believed
+        return np.append(answer, rest) if self.open else answer, known, mixed, believed
 
     def _slope(self, variances: Floats, values: Floats) -> float:
         """How the variance of an estimate grows with the share: that of one report, times what sharing cells costs."""

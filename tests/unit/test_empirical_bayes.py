@@ -225,40 +225,34 @@ def test_a_posterior_wider_than_its_cavity_gives_no_pull_but_its_mean() -> None:
     assert ours < 1.03 * theirs
 
 
+def on_a_ramp(symbols: int, n: int, tallies: int, seed: int) -> float:
+    """The default's loss on evenly spread shares, relative to the projected estimate's."""
+    survey = dn.subset(symbols=symbols, epsilon=2)
+    p = np.arange(1.0, symbols + 1)
+    p /= p.sum()
+    rng = np.random.default_rng(seed)
+    drawn = [dn.simulate(survey, p, n=n, rng=rng) for _ in range(tallies)]
+    ours, plain = (
+        np.mean([l1(e.probabilities, p) for e in dn.decode_all(drawn, decoder=decoder)])
+        for decoder in (None, dn.Inversion())
+    )
+    return float(ours / plain)
+
+
 def test_small_promises_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there is nothing to learn it is nearly the projected answer; the mutant takes the prior at its word."""
-    survey = dn.subset(symbols=50, epsilon=2)
-    p = np.arange(1.0, 51)
-    p /= p.sum()
-    rng = np.random.default_rng(2)
-    tallies = [dn.simulate(survey, p, n=10**7, rng=rng) for _ in range(24)]
-    plain = np.mean([l1(e.probabilities, p) for e in dn.decode_all(tallies, decoder=dn.Inversion())])
-
-    def relative() -> float:
-        return float(np.mean([l1(e.probabilities, p) for e in dn.decode_all(tallies)]) / plain)
-
-    assert relative() < 1.003
+    assert on_a_ramp(50, n=10**7, tallies=24, seed=2) < 1.003
     monkeypatch.setattr(
         "deniable.decoders.empirical_bayes.tempered", lambda seen, projected, found, *rest: (found, 1.0)
     )
-    assert relative() > 1.004
+    assert on_a_ramp(50, n=10**7, tallies=24, seed=2) > 1.004
 
 
 def test_the_check_asks_for_more_than_the_word_of_a_noisy_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thirty evenly spread shares: the answer stays with projection; the mutant goes as far as the estimate says."""
-    survey = dn.subset(symbols=30, epsilon=2)
-    p = np.arange(1.0, 31)
-    p /= p.sum()
-    rng = np.random.default_rng(4)
-    tallies = [dn.simulate(survey, p, n=10**5, rng=rng) for _ in range(60)]
-    plain = np.mean([l1(e.probabilities, p) for e in dn.decode_all(tallies, decoder=dn.Inversion())])
-
-    def relative() -> float:
-        return float(np.mean([l1(e.probabilities, p) for e in dn.decode_all(tallies)]) / plain)
-
-    assert relative() < 1.007
+    assert on_a_ramp(30, n=10**5, tallies=60, seed=4) < 1.007
     monkeypatch.setattr("deniable.decoders.risk._SURE", 0.0)
-    assert relative() > 1.01
+    assert on_a_ramp(30, n=10**5, tallies=60, seed=4) > 1.01
 
 
 def test_few_symbols_over_crowded_cohorts_lose_little(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,8 @@ import pytest
 import deniable as dn
 from deniable.decoders import prior
 from deniable.decoders.base import Decoder
-from deniable.decoders.empirical_bayes import _Belief, _Dense, _Random, _spike_and_slab, shrink
+from deniable.decoders.empirical_bayes import _spike_and_slab, shrink
+from deniable.decoders.normal_equations import Belief, Dense, Random
 from deniable.decoders.prior import Observations, Posterior, posterior
 from deniable.decoders.simplex import project
 from deniable.design import design_of
@@ -174,16 +175,16 @@ def test_cavities_without_beliefs_are_least_squares() -> None:
     p = dn.lab.geometric(600, 120)
     weights = np.ones((256, 16))
     right = design.adjoint(design.forward(p))
-    nothing = _Belief(np.zeros(600), np.zeros(600))
-    dense = _Dense(design.weighted_gram(weights), right)
+    nothing = Belief(np.zeros(600), np.zeros(600))
+    dense = Dense(design.weighted_gram(weights), right)
     values, variances = dense.cavities(nothing)
     np.testing.assert_allclose(values, p, atol=1e-9)
     np.testing.assert_allclose(variances, np.diag(np.linalg.inv(design.gram)), rtol=1e-6)
     # The law of random matrices gives the same diagonal, nearly, with beliefs and without.
     seats = float(design.adjoint(weights).mean())
     overlap = (design.gram.sum() - np.trace(design.gram)) / (600 * 599) / seats
-    random = _Random(design, weights, right, overlap, 256 * 15)
-    for belief in (nothing, _Belief(np.full(600, 100.0), np.full(600, 100.0 / 600))):
+    random = Random(design, weights, right, overlap, 256 * 15)
+    for belief in (nothing, Belief(np.full(600, 100.0), np.full(600, 100.0 / 600))):
         mean, spread = random._solved(belief)
         exact_mean, exact = dense._solved(belief)
         np.testing.assert_allclose(mean, exact_mean, atol=1e-6)

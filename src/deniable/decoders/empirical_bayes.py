@@ -20,6 +20,7 @@ import numpy.typing as npt
 from deniable.decoders.base import Decoder, Solution, unbias
 from deniable.decoders.guard import PLAUSIBLE, no_worse
 from deniable.decoders.least_squares import LeastSquares
+from deniable.decoders.normal_equations import Belief, Dense, Random, System
 from deniable.decoders.ordered import smoothed
 from deniable.decoders.prior import Observations, Posterior, Prior, learned
 from deniable.decoders.risk import tempered
@@ -105,7 +106,7 @@ class EmpiricalBayes(Decoder):
         if design.occupied > 1 and FEW < len(raw) <= WEIGHED_AT_MOST:
             # More cells than symbols: once it is known which are heavy, the others can count for more.
             weights = cell_weights(tally, design, found)
-            system = _Dense(design.weighted_gram(weights), design.adjoint(weights * unbias(tally)))
+            system = Dense(design.weighted_gram(weights), design.adjoint(weights * unbias(tally)))
             weighed = _observations(*system.alone(), seen.slope)
             found = shrink(weighed, self.loss, ordered=self.ordered)
         return Solution(found, raw)
@@ -203,14 +204,6 @@ def _in_order(seen: Observations, prior: Prior, found: Floats, total: float) -> 
     return np.asarray(found + trust * (total * project(smooth.means / total) - found))
 
 
-@dataclass(frozen=True)
-class _Belief:
-    """A normal belief about each unknown: its precision, and precision times mean."""
-
-    precision: Floats
-    pull: Floats
-
-
 class _Regression:
     """The reports of many cohorts as a regression on the unknowns, and the beliefs about them."""
 
@@ -238,7 +231,7 @@ class _Regression:
         crowding = self.crowding
         unknowns = self.design.symbols
         wide = np.full(unknowns, (self.size / 4) ** 2)
-        belief = nothing = _Belief(np.zeros(unknowns), np.zeros(unknowns))
+        belief = nothing = Belief(np.zeros(unknowns), np.zeros(unknowns))
         rounds = 1 if crowding < _LOOSE else 2 if crowding < _TIGHT else 3 if crowding < 1 else _ROUNDS
         answers = []
         for turn in range(rounds):
@@ -247,18 +240,20 @@ class _Regression:
             values, variances = system.cavities(belief)
             if belief is nothing and (crowding > _CROWDED or variances.max() > 1):
                 # The reports alone do not determine every symbol, so start from a wide belief.
-                belief = _Belief(wide, wide / self.size)
+                belief = Belief(wide, wide / self.size)
                 values, variances = system.cavities(belief)
             found, known, belief, believed = self._round(values, variances, belief, 1.0 if turn == 0 else _STEP)
             answers.append(found)
             if believed < _BELIEVED and crowding < 1:  # what does not help the symbol itself does not help the others
                 break
         if crowding >= 1:  # beliefs may circle where equations are short: take their middle
-            found = self._or_level(np.mean(answers[rounds // 2 :], axis=0), known)
+            found = np.mean(answers[rounds // 2 :], axis=0)
+            level = self._level(found)
+            found = self._as_promised(found, known) if level is None else level
         return found
 
-    def _or_level(self, found: Floats, known: Posterior) -> Floats:
-        """All candidates alike, where the reports do not prefer what was found to that; or what is sure to be better.
+    def _level(self, found: Floats) -> Floats | None:
+        """All candidates alike, where the reports do not prefer what was found to that.
 
         Where equations are short a level population leaves beliefs with nothing to hold on to. One symbol apart from
         the others would have to improve the fit by about 2 log S to be more than the largest of S accidents.
@@ -271,25 +266,26 @@ class _Regression:
         def distance(p: Floats) -> float:
             return float((weights * (self.u - self.design.forward(p)) ** 2).sum())
 
-        if distance(level) - distance(found) < 2 * float(np.log(self.size)) + 6:
-            return level
+        return level if distance(level) - distance(found) < 2 * float(np.log(self.size)) + 6 else None
+
+    def _as_promised(self, found: Floats, known: Posterior) -> Floats:
+        """What few symbols believe of each other, as far as they themselves expect something of it."""
         if self.size >= _MANY:
             return found
-        # What few symbols believe of each other is worth something where they themselves expect much of it.
         weighed = _weighed(self.tally, self.design)
         ours, plain = (known.expected_loss(shares[: self.size], self.loss) for shares in (found, weighed))
         trust = min(max((1 - ours / max(plain, 1e-300)) / _MUCH, 0.0), 1.0)
         return np.asarray(weighed + trust * (found - weighed))
 
-    def _system(self, weights: Floats) -> "_System":
+    def _system(self, weights: Floats) -> System:
         right = self.design.adjoint(weights * self.u)
         if self.design.symbols <= _DENSE_AT_MOST:
-            return _Dense(self.design.weighted_gram(weights), right)
-        return _Random(self.design, weights, right, self.overlap, self.equations)
+            return Dense(self.design.weighted_gram(weights), right)
+        return Random(self.design, weights, right, self.overlap, self.equations)
 
     def _round(
-        self, values: Floats, variances: Floats, belief: _Belief, step: float
-    ) -> tuple[Floats, Posterior, _Belief, float]:
+        self, values: Floats, variances: Floats, belief: Belief, step: float
+    ) -> tuple[Floats, Posterior, Belief, float]:
         """From cavities to an answer, and to what the prior makes of them: a posterior, and beliefs."""
         rest, rest_mean, rest_variance = 0.0, np.zeros(0), np.zeros(0)
         if self.open:
@@ -309,7 +305,7 @@ class _Regression:
         precision = np.maximum(1 / left - 1 / variances, 1e-6 / variances)
         # A posterior wider than its cavity, between two bumps, is no negative information: only its mean is kept.
         pull = means * (precision + 1 / variances) - values / variances
-        mixed = _Belief(
+        mixed = Belief(
             (1 - step) * belief.precision + step * precision,
             (1 - step) * belief.pull + step * pull,
         )
@@ -326,87 +322,6 @@ class _Regression:
         base, slope = q * (1 - q) / gap**2 / self.tally.n, (1 - hit - q) / gap / self.tally.n
         alone = np.maximum(base + slope * np.clip(values, 0.0, 1.0), 1e-3 * base)
         return slope * float(np.median(variances / alone))
-
-
-class _System:
-    """The normal equations of a weighted regression."""
-
-    def cavities(self, belief: _Belief) -> tuple[Floats, Floats]:
-        """What the reports say about each unknown, given the beliefs about the others: values and variances."""
-        mean, variance = self._solved(belief)
-        # Taking the unknown's own belief out again leaves a little even where the reports say nothing.
-        precision = np.maximum(1 / variance - belief.precision, 1e-9 / variance)
-        return (mean / variance - belief.pull) / precision, 1 / precision
-
-    def _solved(self, belief: _Belief) -> tuple[Floats, Floats]:
-        raise NotImplementedError
-
-
-class _Dense(_System):
-    def __init__(self, gram: Floats, right: Floats) -> None:
-        self.gram, self.right = gram, right
-        self.ridge = 1e-12 * float(np.trace(gram)) / len(gram)
-
-    def alone(self) -> tuple[Floats, Floats]:
-        """What the reports say about each unknown, and nothing else does."""
-        nothing = np.zeros(len(self.gram))
-        return self._solved(_Belief(nothing, nothing))
-
-    def _solved(self, belief: _Belief) -> tuple[Floats, Floats]:
-        from scipy.linalg import cho_factor, cho_solve
-
-        filled = self.gram.copy()
-        filled[np.diag_indices_from(filled)] += belief.precision + self.ridge
-        factor = cho_factor(filled, lower=True, overwrite_a=True, check_finite=False)
-        inverse = cho_solve(factor, np.eye(len(filled)), overwrite_b=True, check_finite=False)
-        return inverse @ (self.right + belief.pull), np.ascontiguousarray(np.diag(inverse))
-
-
-class _Random(_System):
-    """The same for many unknowns: solved by iteration, the diagonal of the inverse by the law of random matrices.
-
-    With R equations, and d_i the information about unknown i were it alone, the inverse has 1 / (l_i + d_i e) on its
-    diagonal, l the precision of the beliefs and 1 / e = 1 + sum_j (d_j / R) / (l_j + d_j e) (Marchenko and Pastur).
-    """
-
-    def __init__(self, design: Design, weights: Floats, right: Floats, overlap: float, equations: int) -> None:
-        self.design, self.weights, self.right, self.equations = design, weights, right, equations
-        self.seats = design.adjoint(weights)
-        self.alone = self.seats * (1 - overlap)
-
-    def _solved(self, belief: _Belief) -> tuple[Floats, Floats]:
-        open_ = isinstance(self.design, OpenDesign)
-        alone, held = (self.alone[:-1], belief.precision[:-1]) if open_ else (self.alone, belief.precision)
-        kept = 1.0
-        for _ in range(200):
-            fresh = 1 / (1 + float((alone / (held + alone * kept)).sum()) / self.equations)
-            if abs(fresh - kept) < 1e-9:
-                break
-            kept = (kept + fresh) / 2
-        variance = 1 / (held + alone * kept)
-        if open_:  # the rest is one minus the sum of the others
-            variance = np.append(variance, 1 / (belief.precision[-1] + 1 / float(variance.sum())))
-        return self._iterated(belief), variance
-
-    def _iterated(self, belief: _Belief) -> Floats:
-        scale = self.seats + belief.precision
-        right = self.right + belief.pull
-        x = np.zeros_like(right)
-        r = right.copy()
-        z = r / scale
-        d = z.copy()
-        rho = first = float(r @ z)
-        for _ in range(300):
-            if rho <= 1e-14 * first:
-                break
-            q = self.design.adjoint(self.weights * self.design.forward(d)) + belief.precision * d
-            step = rho / float(d @ q)
-            x += step * d
-            r -= step * q
-            z = r / scale
-            old, rho = rho, float(r @ z)
-            d = z + rho / old * d
-        return x
 
 
 def _spike_and_slab(value: float, variance: float) -> tuple[Floats, Floats]:

@@ -1,0 +1,101 @@
+"""The reports of many cohorts as normal equations: what they say about each unknown, given beliefs about the others."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.design import Design, OpenDesign
+
+__all__ = ["Belief", "Dense", "Random", "System"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Belief:
+    """A normal belief about each unknown: its precision, and precision times mean."""
+
+    precision: Floats
+    pull: Floats
+
+
+class System:
+    """The normal equations of a weighted regression."""
+
+    def cavities(self, belief: Belief) -> tuple[Floats, Floats]:
+        """What the reports say about each unknown, given the beliefs about the others: values and variances."""
+        mean, variance = self._solved(belief)
+        # Taking the unknown's own belief out again leaves a little even where the reports say nothing.
+        precision = np.maximum(1 / variance - belief.precision, 1e-9 / variance)
+        return (mean / variance - belief.pull) / precision, 1 / precision
+
+    def _solved(self, belief: Belief) -> tuple[Floats, Floats]:
+        raise NotImplementedError
+
+
+class Dense(System):
+    def __init__(self, gram: Floats, right: Floats) -> None:
+        self.gram, self.right = gram, right
+        self.ridge = 1e-12 * float(np.trace(gram)) / len(gram)
+
+    def alone(self) -> tuple[Floats, Floats]:
+        """What the reports say about each unknown, and nothing else does."""
+        nothing = np.zeros(len(self.gram))
+        return self._solved(Belief(nothing, nothing))
+
+    def _solved(self, belief: Belief) -> tuple[Floats, Floats]:
+        from scipy.linalg import cho_factor, cho_solve
+
+        filled = self.gram.copy()
+        filled[np.diag_indices_from(filled)] += belief.precision + self.ridge
+        factor = cho_factor(filled, lower=True, overwrite_a=True, check_finite=False)
+        inverse = cho_solve(factor, np.eye(len(filled)), overwrite_b=True, check_finite=False)
+        return inverse @ (self.right + belief.pull), np.ascontiguousarray(np.diag(inverse))
+
+
+class Random(System):
+    """The same for many unknowns: solved by iteration, the diagonal of the inverse by the law of random matrices.
+
+    With R equations, and d_i the information about unknown i were it alone, the inverse has 1 / (l_i + d_i e) on its
+    diagonal, l the precision of the beliefs and 1 / e = 1 + sum_j (d_j / R) / (l_j + d_j e) (Marchenko and Pastur).
+    """
+
+    def __init__(self, design: Design, weights: Floats, right: Floats, overlap: float, equations: int) -> None:
+        self.design, self.weights, self.right, self.equations = design, weights, right, equations
+        self.seats = design.adjoint(weights)
+        self.alone = self.seats * (1 - overlap)
+
+    def _solved(self, belief: Belief) -> tuple[Floats, Floats]:
+        open_ = isinstance(self.design, OpenDesign)
+        alone, held = (self.alone[:-1], belief.precision[:-1]) if open_ else (self.alone, belief.precision)
+        kept = 1.0
+        for _ in range(200):
+            fresh = 1 / (1 + float((alone / (held + alone * kept)).sum()) / self.equations)
+            if abs(fresh - kept) < 1e-9:
+                break
+            kept = (kept + fresh) / 2
+        variance = 1 / (held + alone * kept)
+        if open_:  # the rest is one minus the sum of the others
+            variance = np.append(variance, 1 / (belief.precision[-1] + 1 / float(variance.sum())))
+        return self._iterated(belief), variance
+
+    def _iterated(self, belief: Belief) -> Floats:
+        scale = self.seats + belief.precision
+        right = self.right + belief.pull
+        x = np.zeros_like(right)
+        r = right.copy()
+        z = r / scale
+        d = z.copy()
+        rho = first = float(r @ z)
+        for _ in range(300):
+            if rho <= 1e-14 * first:
+                break
+            q = self.design.adjoint(self.weights * self.design.forward(d)) + belief.precision * d
+            step = rho / float(d @ q)
+            x += step * d
+            r -= step * q
+            z = r / scale
+            old, rho = rho, float(r @ z)
+            d = z + rho / old * d
+        return x

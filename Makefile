@@ -42,7 +42,7 @@ check: .venv/ready
 	$(BIN)/mypy
 
 bench: .venv/ready
-	@$(PYTHON) tests/services.py postgresql wrk java
+	@$(PYTHON) tests/services.py postgresql wrk java chromium
 	$(BIN)/python -m benchmarks
 
 # The environments of the libraries that `make bench` compares with, and what cannot be installed here.

@@ -10,7 +10,7 @@ import platform
 import sys
 from pathlib import Path
 
-from benchmarks import clients, columns, decoding, peers, planning, reproducing, serving, simulating, spark
+from benchmarks import clients, columns, decoding, pages, peers, planning, reproducing, serving, simulating, spark
 from benchmarks.measure import Line, shown
 
 ROOMS = {
@@ -21,6 +21,7 @@ ROOMS = {
     "planning": planning,
     "spark": spark,
     "serving": serving,
+    "pages": pages,
     "peers": peers,
     "reproducing": reproducing,
 }

@@ -155,7 +155,7 @@ class Server:
         self.process: subprocess.Popen[bytes] | None = None
         self.port = 0
 
-    def start(self, *, seconds: float = 30.0) -> "Server":
+    def start(self, *, seconds: float = 300.0) -> "Server":
         self._log.write_bytes(b"")
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(self._command, stderr=log, stdin=subprocess.DEVNULL)
@@ -198,7 +198,7 @@ class Server:
     def stop(self) -> int:
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        return self.process.wait(300)
 
     def memory(self, name: str = "VmHWM") -> int:
         """Peak (or present, VmRSS) memory in bytes."""

@@ -86,7 +86,7 @@ class Load:
     def finish(self) -> None:
         self._stop.set()
         for thread in self._threads:
-            thread.join(60)
+            thread.join(600)
 
     def _next(self) -> list[int]:
         with self._lock:
@@ -102,7 +102,7 @@ class Load:
         while not self._stop.is_set():
             numbers = self._next()
             try:
-                connection = connection or self._server().connect(timeout=5)
+                connection = connection or self._server().connect(timeout=60)
                 self.send(connection, numbers)
             except (OSError, http.client.HTTPException):
                 with self._lock:
@@ -127,10 +127,10 @@ class Load:
     def settle(self) -> None:
         """Send what is open until all of it is acknowledged, and a tenth of what was once more."""
         with contextlib.closing(self._server().connect()) as connection:
-            end = time.monotonic() + 60
+            end = time.monotonic() + 600
             while self.open and time.monotonic() < end:
                 self.send(connection, self.open.pop())
-            assert not self.open, f"not acknowledged after a minute: {self.refused}"
+            assert not self.open, f"not acknowledged after ten minutes: {self.refused}"
             assert len(self.acknowledged) == self.sent
             again = sorted(self.acknowledged)[::10]
             for start in range(0, len(again), 1000):
@@ -187,6 +187,8 @@ def _kill(
                     between()
                 found = judge(name, _tally(store), known, load.sent)
                 worst = found if found.lost + found.doubled > worst.lost + worst.doubled else worst
+                if worst.lost or worst.doubled:
+                    break
                 server.start()
             time.sleep(0.2)
         if worst.lost or worst.doubled:
@@ -444,15 +446,15 @@ def slow_connections(rounds: int, cluster: Cluster) -> Verdict:
         starts = [b"", b"POST ", head.encode(), head.encode() + b"\r\n" + records(SURVEY, [5])]
         held = []
         for place in range(200):
-            connection = socket.create_connection(("127.0.0.1", server.port), timeout=10)
-            connection.sendall(starts[place % 4])
+            connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+            with contextlib.suppress(ConnectionError):  # a slow machine may have lost one already
+                connection.sendall(starts[place % 4])
             held.append(connection)
         load = Load(lambda: server, seed=rounds)
         with load:
-            time.sleep(2.5)
             ended = 0
             for connection in held:
-                connection.settimeout(5)
+                connection.settimeout(300)
                 with contextlib.suppress(ConnectionResetError):
                     said = connection.recv(1000)
                     assert not said or b" 408 " in said, said

@@ -1,8 +1,10 @@
-"""A device that sends its outbox and dies again and again: `python -m tests.sending SURVEY STATE URL SEED [MUTANT]`.
+"""A device that sends its outbox and dies again and again: `python -m tests.sending SURVEY STATE URL SEED GATE`.
 
 Each life opens the state and sends in small batches until SIGKILL meets it at a random system call that touches the
 disk, which sending does once for every acknowledgement; the next life goes on with what is left. One line of JSON at
-the end says how many lives it took. With `MUTANT` waiting reports get new ids in each life, as no client may do.
+the end says how many lives it took. The last twelve reports wait until the file `GATE` is there, so that a test can be
+sure to meet the device on its way, however fast the machine is. With one more word, waiting reports get new ids in each
+life, as no client may do.
 """
 
 import json
@@ -19,12 +21,15 @@ from tests.crashing import Bomb
 __all__ = ["main"]
 
 
-def live(survey: dn.Survey, state: str, url: str, at: int) -> None:
+def live(survey: dn.Survey, state: str, url: str, at: int, gate: str) -> None:
     """Send until nothing waits, or until the bomb goes off."""
     client = dn.Client(survey, state=state)
     Bomb(at).arm()
     while client.outbox:
-        client.send(url, batch=3, attempts=2, timeout=5, wait=lambda seconds: time.sleep(min(seconds, 0.05)))
+        if len(client.outbox) <= 12 and not os.path.exists(gate):
+            time.sleep(0.02)
+            continue
+        client.send(url, batch=3, attempts=2, timeout=60, wait=lambda seconds: time.sleep(min(seconds, 0.05)))
 
 
 def rename(survey: dn.Survey, state: str, chance: random.Random) -> None:
@@ -35,7 +40,7 @@ def rename(survey: dn.Survey, state: str, chance: random.Random) -> None:
         kept.outbox = {names[name]: replace(waiting, id=names[name]) for name, waiting in kept.outbox.items()}
 
 
-def main(survey_path: str, state: str, url: str, seed: str, mutant: str = "") -> None:
+def main(survey_path: str, state: str, url: str, seed: str, gate: str, mutant: str = "") -> None:
     survey, chance, lives = dn.Survey.load(survey_path), random.Random(seed), 0
     while True:
         lives += 1
@@ -45,7 +50,7 @@ def main(survey_path: str, state: str, url: str, seed: str, mutant: str = "") ->
         if (child := os.fork()) == 0:
             code = 1
             try:
-                live(survey, state, url, at)
+                live(survey, state, url, at, gate)
                 code = 0
             finally:
                 os._exit(code)

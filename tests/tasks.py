@@ -113,12 +113,13 @@ def stand_ins(tasks: Sequence[Draw], claims: Sequence[SimpleNamespace] = ()) -> 
     return modules
 
 
-def command(folder: str, log: str, count: int, pause: float) -> None:
-    """`deniable reproduce` on two workers and `count` slow tasks, as a process that a test may stop."""
+def command(folder: str, log: str, count: int, quick: int) -> None:
+    """`deniable reproduce` on two workers and `count` tasks, of which the first `quick` end at once and the others
+    after an hour: a process that a test may stop in the middle, however fast the machine is."""
     import deniable.reproduce
     from deniable.cli import main
 
-    modules = stand_ins([Draw((f"lot {i}",), pause, log) for i in range(count)])
+    modules = stand_ins([Draw((f"lot {i}",), 0.0 if i < quick else 3600.0, log) for i in range(count)])
     sys.modules.update(modules)
     for name, module in modules.items():
         setattr(deniable.reproduce, name.rpartition(".")[2], module)

@@ -45,7 +45,7 @@ SURVEYS = {
 def ask(*questions: tuple[str, str, list[Any]]) -> list[Any]:
     """What the pages' modules answer, under Node."""
     lines = "\n".join(json.dumps(question) for question in questions)
-    done = subprocess.run(["node", str(SCRIPT)], input=lines, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(["node", str(SCRIPT)], input=lines, capture_output=True, text=True, check=True, timeout=600)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

@@ -16,7 +16,7 @@ MISSING = (
 )
 PHONE: ViewportSize = {"width": 390, "height": 844}
 DESK: ViewportSize = {"width": 1200, "height": 900}
-PATIENCE = 60_000  # milliseconds: what is waited for comes at once on a quiet machine, and a busy one is no failure
+PATIENCE = 300_000  # milliseconds: what is waited for comes at once on a quiet machine, and a busy one is no failure
 
 Open = Callable[..., Page]
 

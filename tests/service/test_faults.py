@@ -54,9 +54,10 @@ sys.exit(main(sys.argv[1:]))
 
 
 def test_a_collector_that_answers_before_it_commits_is_found_out() -> None:
-    """Mutant: the same kill loop, on a process that acknowledges first and writes a moment later."""
+    """Mutant: the same kill loop, on a process that acknowledges first and writes a moment later; it ends
+    with the first loss."""
     with faults.folder() as home:
-        verdict = faults._kill("hasty", str(home / "store"), home, 4, program=("-c", HASTY))
+        verdict = faults._kill("hasty", str(home / "store"), home, 40, program=("-c", HASTY))
     assert verdict.lost > 0
     assert not verdict.sound
 

@@ -49,10 +49,8 @@ class Line:
         self.writer.write(data)
         await self.writer.drain()
 
-    async def ends(self, within: float) -> tuple[bytes, float]:
-        """All that was answered before the other side closed, and after how long it did."""
-        loop = asyncio.get_running_loop()
-        start = loop.time()
+    async def ends(self, within: float = 300) -> bytes:
+        """All that was answered before the other side closed, which it must do."""
         answer = bytearray()
         async with asyncio.timeout(within):
             try:
@@ -60,16 +58,16 @@ class Line:
                     answer += part
             except ConnectionError:
                 pass
-        return bytes(answer), loop.time() - start
+        return bytes(answer)
 
 
 @asynccontextmanager
-async def listening(answer: bytes = b"ok", **options: Any) -> Any:
+async def listening(answer: bytes = b"ok", *, patience: float, **options: Any) -> Any:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return
         try:
-            await read_body(scope, receive, limit=1000, seconds=0.6, room=Room())
+            await read_body(scope, receive, limit=1000, seconds=1.5 * patience, room=Room())
             status = 200
         except RequestError as error:
             status = error.status
@@ -78,7 +76,7 @@ async def listening(answer: bytes = b"ok", **options: Any) -> Any:
 
     config = uvicorn.Config(app, lifespan="off", ws="none", log_config=None, access_log=False)
     config.load()
-    protocol = guarded(patience=0.4, body_limit=1000, **options)
+    protocol = guarded(patience=patience, body_limit=1000, **options)
     server = await asyncio.get_running_loop().create_server(lambda: protocol(config, ServerState(), {}), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     opened: list[Line] = []
@@ -102,12 +100,12 @@ async def drip(line: Line, data: bytes, every: float) -> None:
 
 
 async def nothing(line: Line) -> None:
-    await asyncio.sleep(60)
+    await asyncio.sleep(600)
 
 
 async def half_a_head(line: Line) -> None:
     await line.say(REQUEST)
-    await asyncio.sleep(60)
+    await asyncio.sleep(600)
 
 
 async def a_head_a_byte_at_a_time(line: Line) -> None:
@@ -117,7 +115,7 @@ async def a_head_a_byte_at_a_time(line: Line) -> None:
 
 async def no_body(line: Line) -> None:
     await line.say(REQUEST + b"content-length: 10\r\n\r\n")
-    await asyncio.sleep(60)
+    await asyncio.sleep(600)
 
 
 async def a_chunk_that_never_begins(line: Line) -> None:
@@ -144,7 +142,7 @@ async def blank_lines_after_a_request(line: Line) -> None:
     await line.say(REQUEST + b"content-length: 0\r\n\r\n")
     await asyncio.sleep(0.05)
     await line.say(b"\r\n")  # which ends the server's own timer
-    await asyncio.sleep(60)
+    await asyncio.sleep(600)
 
 
 async def an_upgrade(line: Line) -> None:
@@ -166,18 +164,26 @@ SLOW = [
 ]
 
 
-@pytest.mark.parametrize(("attack", "status"), SLOW, ids=lambda part: getattr(part, "__name__", ""))
-def test_a_connection_that_only_holds_a_place_is_closed(
-    attack: Callable[[Line], Awaitable[None]], status: bytes
-) -> None:
+def test_a_connection_that_only_holds_a_place_is_closed() -> None:
+    """All at once, so that the server may wait for seconds: a stalled machine does not look like an attack."""
+
     async def scene() -> None:
-        async with listening(idle=0.8) as connect:
-            line = await connect()
-            attacking = asyncio.ensure_future(attack(line))
-            answer, seconds = await line.ends(within=10)
-            attacking.cancel()
-            assert status in answer
-            assert seconds < 3
+        async with listening(patience=2.0, idle=4.0) as connect:
+
+            async def ended(attack: Callable[[Line], Awaitable[None]]) -> bytes:
+                line = await connect()
+                attacking = asyncio.ensure_future(attack(line))
+                answer = await line.ends()
+                attacking.cancel()
+                return bytes(answer)
+
+            answers = await asyncio.gather(*(ended(attack) for attack, _ in SLOW))
+            wrong = {
+                attack.__name__: answer
+                for (attack, status), answer in zip(SLOW, answers, strict=True)
+                if status not in answer
+            }
+            assert wrong == {}
 
     run(scene())
 
@@ -187,13 +193,13 @@ def test_the_connection_tests_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "guarded", lambda **_: HttpToolsProtocol)
 
     async def scene() -> None:
-        async with listening() as connect:
+        async with listening(patience=1.0) as connect:
 
             async def holds(attack: Callable[[Line], Awaitable[None]]) -> bool:
                 line = await connect()
                 attacking = asyncio.ensure_future(attack(line))
                 try:
-                    await line.ends(within=1)
+                    await line.ends(within=3)
                 except TimeoutError:
                     return True
                 finally:
@@ -212,14 +218,13 @@ def test_the_connection_tests_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_head_without_an_end_is_refused(part: bytes) -> None:
     async def scene() -> None:
-        async with listening() as connect:
+        async with listening(patience=3600) as connect:  # so that nothing but the size can end it
             line = await connect()
             await line.say(REQUEST + b"x: ")
             asking = asyncio.ensure_future(drip(line, part, 0.001))
-            answer, seconds = await line.ends(within=5)
+            answer = await line.ends()
             asking.cancel()
             assert answer.startswith(b"HTTP/1.1 431 ") or answer == b"", "a reset may overtake it"
-            assert seconds < 1
             usual = await connect()
             await usual.say(
                 REQUEST + b"y: a\r\n" * (MOST_FIELDS - 5) + b"z: " + b"a" * (LARGEST_HEAD // 2) + b"\r\n\r\n"
@@ -231,18 +236,17 @@ def test_a_head_without_an_end_is_refused(part: bytes) -> None:
 
 def test_an_answer_that_nobody_reads_is_given_up() -> None:
     async def scene() -> None:
-        async with listening(bytes(1 << 26)) as connect:
+        async with listening(bytes(1 << 26), patience=2.0) as connect:
             line = await connect()
             line.writer.transport.pause_reading()
             await line.say(REQUEST + b"content-length: 0\r\n\r\n")
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(5.0)
             line.writer.transport.resume_reading()
-            answer, _ = await line.ends(within=5)
-            assert len(answer) < 1 << 26
+            assert len(await line.ends()) < 1 << 26
+        async with listening(bytes(1 << 26), patience=3600) as connect:
             slow = await connect()
             await slow.say(REQUEST + b"connection: close\r\n\r\n")
-            answer, _ = await slow.ends(within=10)
-            assert len(answer) > 1 << 26, "who reads it gets it whole"
+            assert len(await slow.ends()) > 1 << 26, "who reads it gets it whole"
 
     run(scene())
 
@@ -259,9 +263,8 @@ def test_neither_a_request_nor_a_sender_is_in_the_log(tmp_path: Path) -> None:
             REQUEST + b"content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
         )
         for data in rubbish:
-            with socket.create_connection(("127.0.0.1", server.port), timeout=5) as line:
+            with socket.create_connection(("127.0.0.1", server.port), timeout=60) as line:
                 line.sendall(data)
-                line.settimeout(5)
                 line.recv(1000)
         answer = server.ask("POST", f"{PATH}/reports", b"firefox", kind="text/plain; agent=sender@example.org")
         assert answer.status == 415

@@ -1,11 +1,13 @@
 """`deniable privatize`, `deniable count` and `deniable survey sql`: what they write and say, and how they refuse."""
 
+import fcntl
 import json
 import os
 import resource
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import Any
@@ -189,9 +191,10 @@ sys.exit(main("count - --format csv --survey s.json -o t".split()))
     with subprocess.Popen([sys.executable, "-c", code], stdin=reading, stderr=subprocess.PIPE, text=True) as reader:
         assert reader.stderr is not None
         assert reader.stderr.readline() == "ready\n"
-        time.sleep(1)
+        while fcntl.ioctl(reading, termios.FIONREAD, bytes(4)) != bytes(4):  # until it has read the header, and waits
+            time.sleep(0.02)
         reader.send_signal(signal.SIGINT)
-        assert reader.communicate(timeout=60)[1] == "deniable: interrupted\n"
+        assert reader.communicate(timeout=300)[1] == "deniable: interrupted\n"
         assert reader.returncode == 130
     os.close(reading)
     os.close(writing)

@@ -1,6 +1,5 @@
 """Epsilon at the door: what is accepted, as which exact number, and the sentences of what is not."""
 
-import time
 from decimal import Decimal
 from fractions import Fraction
 
@@ -75,11 +74,10 @@ def test_zero_is_refused_with_the_reason(value: object) -> None:
     ],
     ids=lambda value: str(value)[:20],
 )
-def test_out_of_range_is_refused_fast(value: object) -> None:
-    start = time.perf_counter()
+def test_out_of_range_is_refused_before_it_is_expanded(value: object) -> None:
+    """10**999999999 as an integer has 400 MB, and its power series would never end: there is no need for a clock."""
     with pytest.raises(SurveyError) as caught:
         parse_epsilon(value)
-    assert time.perf_counter() - start < 1
     assert str(caught.value) == (
         f"epsilon must be between 1e-9 and 64 with at most 256-bit parts, got {str(value)[:40]!r}; "
         "a useful epsilon lies between 0.1 and 10"

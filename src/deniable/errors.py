@@ -9,6 +9,7 @@
           TallyMismatch        two tallies, or a tally and a report, of different surveys
         DataError              a file of answers or reports that is damaged, of no known format, or not there
         DecodeError            a tally that cannot be decoded as asked
+          UnknownSymbol        a symbol that was not decoded; also a KeyError
         StateError             a client's state on disk that is foreign, damaged, lost or open to others
         BudgetError            a report past the epsilon that a device may spend
         DeliveryError          a collector that does not take reports, or an address that is none
@@ -36,6 +37,7 @@ __all__ = [
     "SurveyError",
     "TallyError",
     "TallyMismatch",
+    "UnknownSymbol",
     "WireError",
 ]
 
@@ -80,6 +82,12 @@ class DataError(DeniableError):
 
 class DecodeError(DeniableError):
     """The tally cannot be decoded as asked: wrong decoder, no candidates, no reports."""
+
+
+class UnknownSymbol(DecodeError, KeyError):
+    """An estimate was asked for a symbol that was not decoded."""
+
+    __str__ = Exception.__str__  # a KeyError would put its message into quotes
 
 
 class StateError(DeniableError):

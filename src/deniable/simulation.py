@@ -126,6 +126,7 @@ def cell_probabilities(survey: Survey, p: npt.ArrayLike, *, symbols: Sequence[ob
 
 
 def _design(survey: Survey, symbols: Sequence[object] | None) -> Design:
+    Survey.check(survey)
     if survey.alphabet.is_open and symbols is None:
         raise DecodeError("symbols must be given for an open alphabet: what p is over")
     if not survey.alphabet.is_open and symbols is not None:

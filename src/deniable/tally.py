@@ -22,6 +22,7 @@ import numpy.typing as npt
 from deniable.errors import SurveyError, TallyError, TallyMismatch
 from deniable.reports import Report
 from deniable.survey import Survey, strict_json, write_atomically
+from deniable.survey.notebook import data_frame, facts
 
 __all__ = ["Tally"]
 
@@ -59,7 +60,7 @@ class Tally:
     def __init__(
         self, survey: Survey, counts: npt.ArrayLike | None = None, reports: npt.ArrayLike | None = None
     ) -> None:
-        self.survey = survey
+        self.survey = Survey.check(survey)
         self._counts: Counts = np.zeros((survey.cohorts, survey.columns), np.int64)
         self._reports: Counts = np.zeros(survey.cohorts, np.int64)
         self._n = 0
@@ -99,8 +100,9 @@ class Tally:
             self._accumulate_all([item])
         elif isinstance(item, _Countable):
             item.add_to(self)
-        elif hasattr(item, "schema"):  # Arrow tables belong to the room of columns, which this one does not see
-            raise TallyError("an Arrow table must be counted first; use tally += dn.count(tally.survey, table)")
+        elif hasattr(item, "schema") or hasattr(item, "__arrow_c_stream__"):
+            # Tables belong to the room of columns, which this one does not see.
+            raise TallyError("a table must be counted first; use tally += dn.count(tally.survey, table)")
         elif isinstance(item, Iterable):
             self._accumulate_all(item)
         else:
@@ -173,6 +175,8 @@ class Tally:
 
     def merge(self, other: "Tally") -> None:
         """Add another tally of the same survey to this one."""
+        if not isinstance(other, Tally):
+            raise TallyError(f"a tally must be added to a tally, got {type(other).__name__}; count the reports first")
         if other.survey.digest != self.survey.digest:
             raise self.mismatch("tally", other.survey)
         self._refuse_overflow(other._n)
@@ -180,18 +184,25 @@ class Tally:
         self._reports += other._reports
         self._n += other._n
 
-    def __iadd__(self, other: object) -> "Tally":
-        if not isinstance(other, Tally):
-            return NotImplemented
+    def __iadd__(self, other: "Tally") -> "Tally":
         self.merge(other)
         return self
 
-    def __add__(self, other: object) -> "Tally":
-        if not isinstance(other, Tally):
-            return NotImplemented
+    def __add__(self, other: "Tally") -> "Tally":
         total = self.copy()
         total.merge(other)
         return total
+
+    def __radd__(self, other: object) -> "Tally":
+        """So that `sum(tallies)` adds them up.
+
+        >>> import deniable as dn
+        >>> sum(dn.Tally(dn.warner(epsilon=1), [[1, 2]]) for _ in range(3)).n
+        9
+        """
+        if other == 0:
+            return self.copy()
+        raise TallyError(f"a tally must be added to a tally, got {type(other).__name__}; count the reports first")
 
     def copy(self) -> "Tally":
         """An independent tally with the same counts."""
@@ -214,6 +225,26 @@ class Tally:
         reports = "1 report" if self._n == 1 else f"{self._n} reports"
         cohorts = "1 cohort" if self.survey.cohorts == 1 else f"{self.survey.cohorts} cohorts"
         return f"<Tally of survey {self.survey.digest[:8]}: {reports} in {cohorts}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: how much there is. Counts of single cells are noise until they are decoded."""
+        survey = self.survey
+        reports = f"{self._n:,}" if survey.cohorts == 1 else f"{self._n:,} in {survey.cohorts:,} cohorts"
+        named = [("reports", reports), ("counters", f"{self._counts.size:,}"), ("mechanism", survey.title)]
+        return facts(f"Tally of {survey.name or survey.digest[:8]}", [*named, ("next", "dn.decode(tally)")])
+
+    def to_pandas(self) -> Any:
+        """The counts as a pandas DataFrame: cohort, cell, count; a row for each counter.
+
+        >>> import deniable as dn
+        >>> dn.Tally(dn.warner(epsilon=1), [[6, 4]]).to_pandas()["count"].tolist()
+        [6, 4]
+        """
+        import pyarrow as pa
+
+        cohorts, cells = np.indices(self._counts.shape)
+        columns = {"cohort": cohorts.ravel(), "cell": cells.ravel(), "count": self._counts.ravel()}
+        return data_frame(pa.table(columns))
 
     def to_bytes(self) -> bytes:
         """The tally as one self-describing block of bytes."""

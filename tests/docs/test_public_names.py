@@ -41,6 +41,11 @@ def test_every_name_has_a_docstring_with_an_example(name: str) -> None:
             assert ">>>" in text, thing
 
 
+def test_nothing_else_is_offered() -> None:
+    """What a shell completes after `dn.`: no module of ours, no import, nothing private."""
+    assert dir(dn) == dn.__all__
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'deniable' has no attribute 'plna'"):
         dn.plna  # noqa: B018

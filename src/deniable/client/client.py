@@ -69,7 +69,7 @@ class Client:
         hard_cap: object = None,
         entropy: Entropy | None = None,
     ) -> None:
-        self._survey = survey
+        self._survey = Survey.check(survey)
         self._mechanism = survey.mechanism
         self._payload_bytes = survey.mechanism.payload_bytes
         self._entropy = OsEntropy() if entropy is None else entropy

@@ -12,6 +12,7 @@ from deniable.columns.counting import count_bits, count_cells
 from deniable.errors import WireError
 from deniable.reports import Report
 from deniable.survey import Survey
+from deniable.survey.notebook import data_frame, html_table
 from deniable.tally import Tally
 
 if TYPE_CHECKING:
@@ -83,6 +84,24 @@ class ReportTable:
             responses = pa.array(self.responses)
         table = pa.table({"cohort": pa.array(self.cohorts), "response": responses})
         return table.replace_schema_metadata(survey_metadata(self.survey))
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with the columns `cohort` and `response`.
+
+        >>> import deniable as dn
+        >>> dn.privatize(dn.warner(epsilon=1), ["no", "yes"]).to_pandas().columns.tolist()
+        ['cohort', 'response']
+        """
+        return data_frame(self.to_arrow())
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the first reports."""
+        size = self.survey.mechanism.payload_bytes
+        few = ReportTable(self.survey, self.cohorts[:5], self.responses[:5])
+        rows = [(report.cohort, report.payload.hex(" ") if size > 4 else report.response) for report in few]
+        title = f"{len(self):,} reports to {self.survey.name or self.survey.digest[:8]}"
+        note = "Each is randomised: none of them says what its sender answered." + (" ..." if len(self) > 5 else "")
+        return html_table(title, ["cohort", "response"], rows, note=note)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The Arrow C stream interface: what Polars, DuckDB, pandas and pyarrow read a table by.

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from deniable.decoders.intervals import Mass
 from deniable.decoders.limits import Limits, check_level
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
+from deniable.survey.notebook import data_frame
 
 if TYPE_CHECKING:
     import altair as alt
@@ -89,7 +90,7 @@ class Difference:
         return self._limits.between((1 - check_level(level)) / (len(self.symbols) if simultaneous else 1))
 
     def changed(self, level: float = 0.95) -> npt.NDArray[np.bool_]:
-        """Which symbols changed beyond doubt: all of these statements are right at once with that level."""
+        """Which symbols changed significantly, family-wise: all these statements are right at once with that level."""
         low, high = self.intervals(level, simultaneous=True).T
         return np.asarray((low > 0) | (high < 0))
 
@@ -119,6 +120,10 @@ class Difference:
                 "changed": self.changed(level),
             }
         )
+
+    def to_pandas(self, level: float = 0.95) -> Any:
+        """The table of `to_arrow` as a pandas DataFrame."""
+        return data_frame(self.to_arrow(level))
 
     def plot(self, *, level: float = 0.95, top: int = 40) -> "alt.LayerChart":
         """A dot and an interval a symbol, largest change first: what the pages of a collector show."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from deniable.columns import ReportTable
 from deniable.columns.encode import keys_of
 from deniable.decoders.base import Decoder
 from deniable.decoders.constraints import Constraint, Projected
@@ -13,6 +14,7 @@ from deniable.decoders.screened import ScreenedEstimate
 from deniable.decoders.screening import Progress, Screening
 from deniable.design import BlockDesign, Design, StreamedDesign, design_of
 from deniable.errors import DecodeError, TallyMismatch
+from deniable.reports import Report
 from deniable.survey import Hashed, Survey, Symbol
 from deniable.survey.alphabet import canonical_symbol
 from deniable.tally import Tally
@@ -54,6 +56,8 @@ def decode(
     >>> bool(abs(estimate["firefox"] - 0.9) < 0.1)
     True
     """
+    if not isinstance(tally, Tally):
+        raise DecodeError(_no_tally(tally))
     found = decode_all(
         [tally], candidates=candidates, decoder=decoder, constraint=constraint, complete=complete, progress=progress
     )
@@ -76,6 +80,7 @@ def decode_all(
     >>> [e.n for e in dn.decode_all([dn.Tally(survey, [[6, 4]]), dn.Tally(survey, [[60, 40]])])]
     [10, 100]
     """
+    tallies = _tallies(tallies)
     if not tallies:
         return []
     survey = tallies[0].survey
@@ -128,6 +133,29 @@ def _design(survey: Survey, symbols: tuple[Symbol, ...], decoder: Decoder | None
             f"{entries}; name no decoder: long lists are screened"
         )
     return design_of(survey, symbols, background=survey.alphabet.is_open and not complete)
+
+
+def _tallies(given: object) -> list[Tally]:
+    if isinstance(given, (Tally, str)) or not isinstance(given, Iterable):
+        raise DecodeError(f"tallies must be a list of tallies, got {type(given).__name__}; decode takes a single one")
+    found = list(given)
+    for one in found:
+        if not isinstance(one, Tally):
+            raise DecodeError(_no_tally(one))
+    return found
+
+
+def _no_tally(value: object) -> str:
+    steps = {
+        ReportTable: "count the reports first: dn.decode(dn.count(survey, reports))",
+        Report: "count the reports first: dn.decode(dn.count(survey, reports))",
+        Survey: "decode what was counted, not the survey",
+        Estimate: "it is decoded already",
+        str: "read a file with dn.Tally.load(path)",
+        list: "add tallies up with sum(tallies), or decode each with dn.decode_all",
+    }
+    step = next((step for kind, step in steps.items() if isinstance(value, kind)), "make one with dn.count")
+    return f"tally must be a Tally, got {type(value).__name__}; {step}"
 
 
 def _candidates(survey: Survey, candidates: Iterable[object] | None) -> tuple[Symbol, ...]:

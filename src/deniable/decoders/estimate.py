@@ -1,7 +1,7 @@
 """`Estimate`: a distribution that is never a bare number, with its standard errors, intervals and provenance."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,9 +17,10 @@ from deniable.decoders.intervals import Mass, mass_of, sum_along, symbol_limits
 from deniable.decoders.limits import Limits, check_level, holm
 from deniable.decoders.spread import Spread, check_kept, is_kept
 from deniable.design import BlockDesign, Design, OpenDesign
-from deniable.errors import DecodeError
+from deniable.errors import AlphabetError, DecodeError, UnknownSymbol
 from deniable.survey import Symbol
 from deniable.survey.alphabet import canonical_symbol, symbol_to_json
+from deniable.survey.notebook import Bar, data_frame, html_table
 from deniable.tally import Tally
 from deniable.theory.covariance import inversion_covariance, inversion_variances
 
@@ -52,7 +53,9 @@ class Estimate:
     >>> survey = dn.krr(symbols=["no", "yes"], epsilon=1)
     >>> estimate = dn.decode(dn.Tally(survey, [[600, 400]]))
     >>> estimate
-    <Estimate of 2 symbols from 1000 reports: 'no' 0.716 ± 0.034, 'yes' 0.284 ± 0.034>
+    <Estimate of 2 symbols from 1000 reports: 'no' 0.716 (0.649 to 0.782), 'yes' 0.284 (0.218 to 0.351)>
+    >>> estimate["yes"] == dict(estimate)["yes"], len(estimate), "maybe" in estimate
+    (True, 2, False)
     >>> estimate.intervals(0.95).round(3)
     array([[0.649, 0.782],
            [0.218, 0.351]])
@@ -100,13 +103,27 @@ class Estimate:
         return self.tally.survey.digest
 
     def __getitem__(self, symbol: object) -> float:
-        """The probability of one symbol."""
+        """The probability of one symbol; `UnknownSymbol`, which is a KeyError, if it was not decoded."""
         return float(self.probabilities[self._place(symbol)])
+
+    def __len__(self) -> int:
+        """How many symbols were decoded."""
+        return len(self.symbols)
+
+    def __iter__(self) -> Iterator[tuple[Symbol, float]]:
+        """Each symbol with its probability, in the order of `symbols`: `dict(estimate)` is a dictionary of shares."""
+        return iter(zip(self.symbols, self.probabilities.tolist(), strict=True))
+
+    def __contains__(self, symbol: object) -> bool:
+        try:
+            return self._place(symbol) >= 0
+        except (AlphabetError, UnknownSymbol):
+            return False
 
     def _place(self, symbol: object) -> int:
         place = self._places.get(canonical_symbol(symbol))
         if place is None:
-            raise DecodeError(f"symbol must be one of the {len(self.symbols)} that were decoded")
+            raise UnknownSymbol(f"symbol must be one of the {len(self.symbols)} that were decoded")
         return place
 
     @cached_property
@@ -293,7 +310,7 @@ class Estimate:
         return "exact" if self._limits.exact else "approximate"
 
     def significant(self, level: float = 0.95) -> npt.NDArray[np.bool_]:
-        """Which symbols are above zero beyond doubt: all of these statements are right at once with that level.
+        """Which symbols are significantly above zero, family-wise: all these statements hold at once with that level.
 
         Holm's test on one-sided p-values, exact binomial ones where counts are binomial.
 
@@ -371,6 +388,16 @@ class Estimate:
                 column.append(value)
         return pa.table(columns)
 
+    def to_pandas(self, level: float = 0.95) -> Any:
+        """The table of `to_arrow` as a pandas DataFrame.
+
+        >>> import deniable as dn
+        >>> frame = dn.decode(dn.Tally(dn.warner(epsilon=1), [[60, 40]])).to_pandas()
+        >>> frame["symbol"].tolist()
+        ['no', 'yes']
+        """
+        return data_frame(self.to_arrow(level))
+
     def plot(self, *, level: float = 0.95, top: int = 40, raw: bool = False) -> "alt.LayerChart":
         """Bars with intervals, largest first: an Altair chart for notebooks; `deniable.charts.save_chart` writes it.
 
@@ -385,9 +412,40 @@ class Estimate:
         return estimate_chart(names, self.probabilities[order], intervals, level=level, raw=dots)
 
     def __repr__(self) -> str:
-        order = np.argsort(-self.probabilities, kind="stable")[:3]
-        parts = [f"{self.symbols[i]!r} {self.probabilities[i]:.3f}" for i in order]
-        if len(self.symbols) <= 1024:
-            parts = [f"{part} ± {self.standard_errors[i]:.3f}" for part, i in zip(parts, order, strict=True)]
+        """The largest shares, each with its 95 % interval where that takes no time."""
+        parts = [
+            f"{self.symbols[i]!r} {self.probabilities[i]:.3f}{f' ({limits})' if limits else ''}"
+            for i, limits in self._largest(3)
+        ]
         shown = ", ".join(parts) + (", ..." if len(self.symbols) > 3 else "")
         return f"<Estimate of {len(self.symbols)} symbols from {self.n} reports: {shown}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the largest shares as bars, with 95 % intervals."""
+        most, rows = max(float(self.probabilities.max()), 1e-12), []
+        for i, limits in self._largest(20):
+            share = float(self.probabilities[i])
+            rows.append((self.labels[i], Bar(share / most), f"{100 * share:.2f} %", limits))
+        if self.unallocated is not None:
+            rest = self.unallocated.value
+            rows.append(("(none of these)", Bar(rest / most), f"{100 * rest:.2f} %", ""))
+        title = f"{self.tally.survey.name or 'Estimate'}: {self.n:,} reports, epsilon {self.tally.survey.epsilon:g}"
+        left = len(self.symbols) - 20
+        note = f"{left:,} smaller shares are not shown. " if left > 0 else ""
+        return html_table(title, ["answer", "", "share", "95 % interval"], rows, note=note)
+
+    def _largest(self, count: int) -> list[tuple[int, str]]:
+        """Where the largest shares are, and their intervals in words: cut at 0 and 1, as shares are.
+
+        An interval belongs to the unbiased estimate. Where shrinkage puts a share outside of it, both are named.
+        """
+        order = np.argsort(-self.probabilities, kind="stable")[:count].tolist()
+        if len(self.symbols) > 1024:
+            return [(i, "") for i in order]
+        found, limits = [], np.clip(self.intervals(0.95), 0.0, 1.0)
+        for i in order:
+            low, high = limits[i]
+            words = f"{low:.3f} to {high:.3f}"
+            inside = low - 5e-4 <= self.probabilities[i] <= high + 5e-4
+            found.append((i, words if inside else f"shrunk; unbiased {self.raw[i]:.3f}, {words}"))
+        return found

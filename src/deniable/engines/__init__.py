@@ -4,6 +4,7 @@
 `privatize_files` in `privatizing`.
 """
 
+import os
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ def count(survey: Survey, reports: Any, *, refused: dict[str, int] | None = None
     >>> dn.count(survey, pa.table({"response": [0, 1, 7]}), refused=refused).n, refused
     (2, {'response out of range': 1})
     """
+    Survey.check(survey, "it comes first: dn.count(survey, reports)")
     paths = paths_of(reports)
     if paths is None:
         return columns.count(survey, reports, refused=refused)
@@ -78,6 +80,9 @@ def privatize(
     >>> refused
     {'no answer': 1}
     """
+    Survey.check(survey, "it comes first: dn.privatize(survey, column)")
+    if column is None:
+        _refuse_tables(data)
     if column is None and refused is None:
         return columns.privatize(survey, data, cohorts=cohorts)
     if cohorts is not None:
@@ -94,4 +99,23 @@ def privatize(
     tables = tables or [columns.privatize(survey, [])]
     return ReportTable(
         survey, np.concatenate([t.cohorts for t in tables]), np.concatenate([t.responses for t in tables])
+    )
+
+
+def _refuse_tables(data: Any) -> None:
+    """A table, or the name of a file, has columns of which one is meant: it must be named."""
+    if isinstance(data, (str, os.PathLike)):
+        if os.path.splitext(data)[1]:
+            raise AlphabetError(f"column must be named for a file, got none; write column=... beside {str(data)!r}")
+        return
+    names = getattr(data, "column_names", None)  # Arrow
+    names = getattr(data, "columns", None) if names is None else names  # pandas, Polars, DuckDB
+    if names is None and hasattr(data, "schema"):
+        names = getattr(data.schema, "names", None)
+    if names is None or callable(names):
+        return
+    listed = [str(name) for name in names]
+    shown = ", ".join(repr(name) for name in listed[:8]) + (", ..." if len(listed) > 8 else "")
+    raise AlphabetError(
+        f"column must be named for a table, got none; write column=... with one of its columns: {shown or 'none'}"
     )

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from deniable.survey import Survey
+from deniable.survey.notebook import data_frame, html_table
 
 if TYPE_CHECKING:
     import altair as alt
@@ -170,6 +171,27 @@ class Plan:
             "paper": [_told(alternative) for alternative in self.paper.values()],
             "survey": self.survey.digest,
         }
+
+    def to_pandas(self) -> Any:
+        """The plan and its alternatives as a pandas DataFrame: a row each, the plan first.
+
+        >>> import deniable as dn
+        >>> dn.plan(n=10_000, symbols=["no", "yes"], epsilon=1).to_pandas()["mechanism"][0]
+        'W-RR'
+        """
+        import pyarrow as pa
+
+        needs = {"epsilon": self.epsilon, "n": float(self.n), "error": self.bound}[self.found]
+        first = Alternative(self.mechanism, self.parameters, needs, self.report_bytes, "the plan")
+        return data_frame(pa.Table.from_pylist([_told(one) for one in (first, *self.alternatives)]))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the plan, and what lost."""
+        error = f"{_ARGUMENTS[self.metric]} {self.bound:.3g} in {100 * self.confidence:g} % of surveys"
+        rows: list[tuple[object, ...]] = [(self.mechanism, self.parameters, f"{self.report_bytes} bytes", "the plan")]
+        rows += [(one.mechanism, one.parameters, f"{one.report_bytes} bytes", one.why) for one in self.alternatives]
+        title = f"Epsilon {self.epsilon:g}, {self.n:,} people, {error}"
+        return html_table(title, ["mechanism", "parameters", "a report", "why"], rows)
 
     def __repr__(self) -> str:
         error = f"{_ARGUMENTS[self.metric]} {self.bound:.3g}"

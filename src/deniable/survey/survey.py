@@ -15,6 +15,7 @@ from deniable.survey.alphabet import Alphabet
 from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import Direct, Encoding
 from deniable.survey.files import write_atomically
+from deniable.survey.notebook import facts
 from deniable.survey.reading import read_alphabet, read_encoding, read_mechanism, record, strict_json
 from deniable.survey.sql import group_by
 
@@ -259,6 +260,38 @@ class Survey:
             return cls.from_json(Path(path).read_bytes())
         except SurveyError as problem:
             raise SurveyError(f"{os.fspath(path)}: {problem}") from None
+
+    @classmethod
+    def check(cls, value: object, hint: str = "") -> "Survey":
+        """`value` if it is a survey; else an error that says what to write instead, ending in `hint`.
+
+        >>> import deniable as dn
+        >>> dn.Survey.check("survey.json")
+        Traceback (most recent call last):
+        ...
+        deniable.errors.SurveyError: survey must be a Survey, got str; read a file with dn.Survey.load(path)
+        """
+        if isinstance(value, cls):
+            return value
+        file = isinstance(value, (str, os.PathLike))
+        step = "read a file with dn.Survey.load(path)" if file else hint or "make one with a preset such as dn.krr"
+        raise SurveyError(f"survey must be a Survey, got {type(value).__name__}; {step}")
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        shown = [str(symbol) for symbol in (self.symbols or ())[:12]]
+        more = f", and {len(self.alphabet) - 12} more" if len(self.alphabet) > 12 else ""
+        twice = isinstance(self.mechanism, Chain)
+        named: list[tuple[str, object]] = [
+            ("answers", "any text" if self.alphabet.is_open else ", ".join(shown) + more),
+            ("mechanism", self.title),
+            ("epsilon", epsilon_text(self.mechanism.epsilon)),
+            *([("epsilon of one report", f"{self.epsilon_report:.4g}")] if twice else []),
+            ("cells", self.cells),
+            ("cohorts", self.cohorts),
+            ("digest", self.digest[:16] + "..."),
+        ]
+        return facts(self.name or "Survey", named)
 
     def __repr__(self) -> str:
         size = "open alphabet" if self.alphabet.is_open else f"{len(self.alphabet)} symbols"

@@ -109,6 +109,7 @@ def _column_means(survey: Survey, design: BlockDesign, p: npt.ArrayLike) -> Floa
 
 
 def _refuse_symbols(survey: Survey, symbols: Sequence[object] | None) -> None:
+    Survey.check(survey)
     if survey.alphabet.is_open and symbols is None:
         raise DeniableError("symbols must be given for an open alphabet, got None; name the candidates that p is about")
     if not survey.alphabet.is_open and symbols is not None:

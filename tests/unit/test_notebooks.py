@@ -1,0 +1,131 @@
+"""How values look: in a shell, in a notebook, as pandas has them, and as plain Python does."""
+
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+
+SURVEY = dn.krr(symbols=["no", "yes", "<script>alert(1)</script>"], epsilon=2, name="Do <b>you</b>?")
+TALLY = dn.Tally(SURVEY, [[700, 200, 100]])
+OPEN = dn.orr(epsilon=4, cells=16, cohorts=16, seed=bytes(16))
+FREE = dn.decode(
+    dn.simulate(OPEN, [0.6, 0.4], n=100_000, rng=np.random.default_rng(0), symbols=["a", "b"]), candidates=["a", "c"]
+)
+VALUES: list[Any] = [
+    SURVEY,
+    dn.warner(epsilon=2, epsilon_report=1),
+    dn.krr(symbols=100, epsilon=1),
+    OPEN,
+    TALLY,
+    dn.Tally(OPEN),
+    dn.privatize(SURVEY, ["no"] * 7),
+    dn.privatize(dn.oue(symbols=64, epsilon=1), [5]),
+    dn.decode(TALLY),
+    FREE,
+    dn.plan(n=10_000, symbols=["no", "yes"], epsilon=1),
+]
+
+
+class Reader(HTMLParser):
+    """All elements, which must be closed in order, and all text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.text = ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open.append(tag)
+        self.tags.add(tag)
+        assert {name for name, _ in attrs} <= {"style"}, "nothing that loads or runs"
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data + "\n"
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_a_notebook_shows_a_table_of_text(value: Any) -> None:
+    shown = Reader(value._repr_html_())
+    assert shown.tags <= {"div", "p", "b", "table", "thead", "tbody", "tr", "th", "td"}
+    assert "table" in shown.tags
+
+
+def test_whatever_a_symbol_or_a_question_holds_is_text() -> None:
+    for value in (SURVEY, TALLY, dn.privatize(SURVEY, ["no"]), dn.decode(TALLY)):
+        assert "<b>you" not in value._repr_html_()
+        assert "Do <b>you</b>?" in Reader(value._repr_html_()).text
+    assert "<script>alert(1)</script>" in Reader(dn.decode(TALLY)._repr_html_()).text
+
+
+def test_an_estimate_is_drawn_with_bars_and_what_is_not_listed() -> None:
+    html = FREE._repr_html_()
+    assert html.count("background:") == 3
+    assert "width:100.0px" in html
+    assert "(none of these)" in html
+    many = dn.decode(dn.Tally(dn.krr(symbols=30, epsilon=3), [[100] * 30]))
+    assert "10 smaller shares are not shown." in many._repr_html_()
+
+
+def test_an_estimate_is_a_mapping_in_all_but_name() -> None:
+    estimate = dn.decode(TALLY)
+    assert len(estimate) == 3
+    assert dict(estimate) == {symbol: estimate[symbol] for symbol in SURVEY.symbols or ()}
+    assert all(type(share) is float for _, share in estimate)
+    assert "no" in estimate
+    assert "maybe" not in estimate
+    assert 1.5 not in estimate
+    with pytest.raises(KeyError) as caught:
+        estimate["maybe"]
+    assert str(caught.value) == "symbol must be one of the 3 that were decoded"
+    assert isinstance(caught.value, dn.UnknownSymbol)
+    assert isinstance(caught.value, dn.DecodeError)
+
+
+def test_pandas_has_the_same_columns() -> None:
+    estimate = dn.decode(TALLY)
+    for value in (estimate, dn.difference(estimate, estimate), dn.privatize(SURVEY, ["no", "yes"])):
+        frame = value.to_pandas()
+        assert frame.columns.tolist() == value.to_arrow().column_names
+        assert len(frame) == value.to_arrow().num_rows
+    counts = dn.Tally(OPEN, np.eye(16, dtype=int)).to_pandas()
+    assert counts.columns.tolist() == ["cohort", "cell", "count"]
+    assert counts.loc[counts["count"] > 0, "cell"].tolist() == list(range(16))
+    plan = dn.plan(n=10_000, symbols=4, epsilon=1)
+    frame = plan.to_pandas()
+    assert frame["mechanism"].tolist() == [plan.mechanism, *(one.mechanism for one in plan.alternatives)]
+    assert frame["needs"][0] == plan.bound
+
+
+def test_without_pandas_a_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    with pytest.raises(dn.DataError) as caught:
+        TALLY.to_pandas()
+    assert str(caught.value) == "pandas must be installed for to_pandas(), got none; run pip install pandas"
+
+
+def test_a_share_is_shown_with_an_interval_that_is_its_own() -> None:
+    """Error bars belong to the unbiased estimate: a share that was shrunk out of them says so, and no ± is printed."""
+    plain = repr(dn.decode(TALLY))
+    assert "±" not in plain
+    assert "shrunk" not in plain
+    # One symbol far above the others, and many that are nothing but noise: the decoder pulls these to their mean.
+    survey, rng = dn.krr(symbols=40, epsilon=1), np.random.default_rng(1)
+    shrunk = False
+    for _ in range(5):
+        estimate = dn.decode(dn.simulate(survey, np.full(40, 1 / 40), n=2000, rng=rng))
+        for i, words in estimate._largest(40):
+            low, high = np.clip(estimate.intervals(0.95)[i], 0, 1)
+            outside = not low - 5e-4 <= estimate.probabilities[i] <= high + 5e-4
+            assert ("shrunk; unbiased" in words) is bool(outside)
+            assert words.endswith(f"{low:.3f} to {high:.3f}")
+            shrunk |= bool(outside)
+    assert shrunk, "the case that this is about"

@@ -7,13 +7,20 @@ JS := clients/js
 
 .PHONY: demo test e2e check bench peers soak services clean
 
-.venv/ready: pyproject.toml constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS)
+
+# What users install, collector and pages included; and on top of it what the tests and the linters need.
+.venv/demo: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "deniable needs Python 3.11 or newer; try make PYTHON=python3.12")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) -e '.[dev]'
+	$(INSTALL) -e '.[serve]'
 	@touch $@
 
-demo: .venv/ready
+.venv/ready: .venv/demo
+	$(INSTALL) -e '.[dev]'
+	@touch $@
+
+demo: .venv/demo
 	$(BIN)/deniable demo
 
 test: check services $(JS)/node_modules/.package-lock.json

@@ -15,7 +15,11 @@ from deniable.cli import main
 from deniable.service.server import Options, open_store
 from tests.docs.blocks import ROOT, blocks, run
 
-PAGES = ["README.md", "docs/columns.md", "docs/data-flow.md", "docs/privacy-guarantee.md"]
+PAGES = [
+    *("README.md", "docs/columns.md", "docs/data-flow.md", "docs/planning.md", "docs/privacy-guarantee.md"),
+    "docs/python.md",
+]
+WALKS = ["README.md", "docs/cli.md", "docs/pages.md", "docs/planning.md", "docs/reproducing.md"]
 
 # The lines that the design promises to run as written. Names may grow, not change.
 SURFACE = """
@@ -61,11 +65,12 @@ def statements(code: str) -> list[str]:
     return [ast.unparse(node) for node in ast.parse(code).body]
 
 
-def test_the_readme_shows_the_public_surface_in_order() -> None:
-    shown = statements("".join(block.code for block in blocks(ROOT / "README.md") if block.language == "python"))
+def test_the_library_page_shows_the_public_surface_in_order() -> None:
+    pages = (ROOT / "docs" / "python.md", ROOT / "docs" / "planning.md")
+    shown = statements("".join(block.code for page in pages for block in blocks(page) if block.language == "python"))
     place = 0
     for wanted in statements(SURFACE):
-        assert wanted in shown[place:], f"the README lacks {wanted!r}, or has it too early"
+        assert wanted in shown[place:], f"the page lacks {wanted!r}, or has it too early"
         place = shown.index(wanted, place) + 1
 
 
@@ -80,12 +85,25 @@ def test_the_public_surface_runs_as_written() -> None:
         exec(line, names)
 
 
-def test_commands_in_the_readme_run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [line for block in blocks(ROOT / "README.md") if block.language == "sh" for line in block.code.splitlines()]
-    commands = [shlex.split(line, comments=True) for line in lines if line.startswith("deniable ")]
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 130
+
+
+def commands_of(page: str) -> list[list[str]]:
+    lines = [line for block in blocks(ROOT / page) if block.language == "sh" for line in block.code.splitlines()]
+    return [shlex.split(line, comments=True) for line in lines if line.startswith("deniable ")]
+
+
+def test_the_pages_show_every_command() -> None:
     known = {"audit", "demo", "plan", "survey", "decode", "simulate", "reproduce", "serve", "store"}
-    known |= {"privatize", "count"}
-    assert {command[1] for command in commands} == known
+    shown = {command[1] for page in [*WALKS, "docs/operations.md"] for command in commands_of(page)}
+    assert shown == known | {"privatize", "count"}
+
+
+@pytest.mark.parametrize("page", WALKS)
+def test_commands_of_a_page_run(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    commands = commands_of(page)
+    assert commands
     # What takes minutes is run without its experiments; figures and claims draw and judge empty tables.
     monkeypatch.setattr("deniable.reproduce.experiments.tables", lambda settings, results: {})
     monkeypatch.setattr("deniable.service.server.serve", _serve_at_once)

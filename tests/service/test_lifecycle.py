@@ -71,7 +71,7 @@ def test_whoever_asked_may_close_reopen_change_and_delete(store: SQLiteStore) ->
 
 
 def test_what_may_not_be_changed_is_refused(store: SQLiteStore) -> None:
-    fixed = "rules that may change are closes, introduction, thanks, got 'minimum'; make a new survey instead"
+    fixed = "rules to change must be among closes, introduction, thanks, got 'minimum'; make a new survey instead"
     now = minute_label(SOON - 90)
     past = f"closes must be in the future, got {now} at {now}; to end a survey now, close it"
 
@@ -178,6 +178,23 @@ def test_a_survey_registered_anew_starts_empty(store: SQLiteStore) -> None:
             assert (await call.admin("GET", f"{PATH}/counters")).json() == {"counters": {"accepted": 2}}
             (listed,) = (await call.admin("GET", "/v1/surveys")).json()["surveys"]
             assert listed["reports"] == 2
+
+    run(scene())
+
+
+def test_the_process_that_decoded_a_deleted_survey_ends(store: SQLiteStore) -> None:
+    async def scene() -> None:
+        async with Caller(store) as call:
+            await call.create(SURVEY, minimum=1)
+            await call.upload(SURVEY, records(SURVEY, range(5)))
+            assert (await call.admin("POST", f"{PATH}/estimate", {"candidates": ["a", "b"]})).status == 200
+            process = call.app.decoding._process
+            assert process is not None
+            assert (await call.admin("DELETE", PATH)).status == 200
+            assert process.returncode is not None, "its memory has seen the counts"
+            await call.create(SURVEY, minimum=1)
+            await call.upload(SURVEY, records(SURVEY, range(5)))
+            assert (await call.admin("POST", f"{PATH}/estimate", {"candidates": ["a", "b"]})).status == 200
 
     run(scene())
 

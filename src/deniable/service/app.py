@@ -327,6 +327,7 @@ class App:
     async def _delete(self, entry: Entry) -> Answer:
         answer = await self.writer.call(lambda: admin.delete(self.store, entry))
         self._forget(entry)
+        await self.decoding.forget()
         _log.info("survey", extra={"fields": {"event": "deleted", "survey": entry.survey.digest}})
         return answer
 

@@ -76,7 +76,9 @@ class Rules:
             raise StoreError(f"rules must be an object, got {type(given).__name__}")
         if fixed := sorted(set(given) - set(CHANGEABLE)):
             allowed = ", ".join(CHANGEABLE)
-            raise StoreError(f"rules that may change are {allowed}, got {fixed[0][:40]!r}; make a new survey instead")
+            raise StoreError(
+                f"rules to change must be among {allowed}, got {fixed[0][:40]!r}; make a new survey instead"
+            )
         return Rules.read(self.to_json() | given)
 
     @property

@@ -232,9 +232,9 @@ def test_a_deletion_overwrites_what_it_deletes(tmp_path: Path) -> None:
 
 def test_ids_that_cannot_be_read_again_stop_the_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = SQLiteStore(tmp_path)
-    store.create(SURVEY, Rules())
+    entry, _ = store.create(SURVEY, Rules())
     other, _ = store.create(one_cell_each(1024, "another"), Rules())
-    store.write([upload(other, [1])], hours=NOW)
+    store.write([upload(entry, [1]), upload(other, [1])], hours=NOW)
 
     def fail() -> None:
         raise MemoryError("no room")

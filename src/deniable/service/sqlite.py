@@ -269,7 +269,8 @@ class SQLiteStore(Store):
 
     def _forgotten(self, entry: Entry) -> None:
         super()._forgotten(entry)
-        self._load_again()
+        if self._stale:
+            self._load_again()
 
     def _load_again(self) -> None:
         """Build the set of open ids anew, without those that are gone. What is not in it would be counted twice, so

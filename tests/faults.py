@@ -489,6 +489,59 @@ def several_clients_one_id(rounds: int, cluster: Cluster) -> Verdict:
         return judge("one id from four clients", _tally(address), set(range(total)), total)
 
 
+def _delete(name: str, rounds: int, servers: Sequence[Server], store: str) -> Verdict:
+    """Delete the survey under load and register it anew, again and again. What a deletion says has gone and what is
+    there in the end are together what clients were told is accepted: nothing is acknowledged into nothing."""
+    servers[0].create(SURVEY, minimum=0)
+    stop, chance = threading.Event(), random.Random(name)
+    accepted, refused, next_number = [0] * 4, [0] * 4, iter(range(0, 1 << 18, 20))
+
+    def client(place: int) -> None:
+        with contextlib.closing(servers[place % len(servers)].connect()) as connection:
+            while not stop.is_set():
+                start = next(next_number)
+                for _ in range(1000):  # as often as it takes, as a client that keeps what an unknown survey refused
+                    answer = ask(connection, "POST", PATH, records(SURVEY, range(start, start + 20)))
+                    if answer.status == 200:
+                        accepted[place] += answer.json()["accepted"]
+                        break
+                    word = answer.json()["type"].rpartition(":")[2]
+                    assert (answer.status, word) in ((404, "unknown-survey"), (503, "unavailable")), answer
+                    refused[place] += 1
+                    time.sleep(0.01)
+
+    threads = [threading.Thread(target=client, args=(place,)) for place in range(4)]
+    for thread in threads:
+        thread.start()
+    gone = 0
+    for place in range(rounds):
+        time.sleep(chance.uniform(0.1, 0.5))
+        answer = servers[place % len(servers)].ask("DELETE", PATH.removesuffix("/reports"))
+        assert answer.status == 200, answer
+        gone += answer.json()["reports"]
+        time.sleep(chance.choice([0.0, 0.1]))
+        servers[0].create(SURVEY, minimum=0)
+    time.sleep(0.2)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    counts = counted(_tally(store))
+    told, kept = sum(accepted), gone + int(counts.sum())
+    doubled = int((counts > 1).sum()) + max(0, kept - told)
+    return Verdict(name, told, told, max(0, told - kept), doubled, f"{gone:,} deleted, {sum(refused)} requests refused")
+
+
+def delete_sqlite(rounds: int, cluster: Cluster) -> Verdict:
+    with folder() as home, serving(str(home / "store"), home) as server:
+        return _delete("deleted under load, SQLite", rounds, [server], str(home / "store"))
+
+
+def delete_postgres(rounds: int, cluster: Cluster) -> Verdict:
+    address = cluster.fresh()
+    with folder() as one, folder() as two, serving(address, one) as first, serving(address, two) as second:
+        return _delete("deleted under load, PostgreSQL", rounds, [first, second], address)
+
+
 # Each with how many rounds the tests and the soak give it. None: it needs a mount, which is not allowed here.
 FAULTS: dict[str, tuple[Callable[[int, Cluster], Verdict | None], int, int]] = {
     "kill-sqlite": (kill_sqlite, 3, 30),
@@ -504,4 +557,6 @@ FAULTS: dict[str, tuple[Callable[[int, Cluster], Verdict | None], int, int]] = {
     "clock": (clock_jumps, 20, 300),
     "slow": (slow_connections, 1, 1),
     "one-id": (several_clients_one_id, 1, 20),
+    "delete-sqlite": (delete_sqlite, 3, 30),
+    "delete-postgres": (delete_postgres, 3, 30),
 }

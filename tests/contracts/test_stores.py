@@ -1,7 +1,7 @@
 """Every store keeps the same promises: the embedded one and PostgreSQL."""
 
 import threading
-from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,45 +10,15 @@ import pytest
 import deniable as dn
 from deniable.errors import StoreError
 from deniable.service import store as store_module
-from deniable.service.entries import Entry, Outcome, Rules, Token, Upload
+from deniable.service.entries import FOR_GOOD, Ended, Outcome, Rules, Token, Upload
 from deniable.service.postgres import PostgresStore
 from deniable.service.records import REASONS
 from deniable.service.sqlite import SQLiteStore
 from deniable.service.store import Store, Unavailable
 from tests.cluster import Cluster
-from tests.collector import counted, name_of, one_cell_each, records, wire
+from tests.collector import counted, name_of, one_cell_each, wire
+from tests.contracts.conftest import NOW, SURVEY, TODAY, Open, upload
 from tests.surveys import SMALL, kinds
-
-NOW = 480_000  # an hour of 2024
-TODAY = NOW // 24
-Open = Callable[[], Store]
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
-    """Opens the same store again; the one before is abandoned, as a killed process would leave it."""
-    opened: list[Store] = []
-    if request.param == "postgres":
-        cluster: Cluster = request.getfixturevalue("cluster")
-        address = cluster.fresh()
-
-    def open_again() -> Store:
-        for old in opened:
-            if isinstance(old, SQLiteStore):
-                old._give_lock()
-        opened.append(SQLiteStore(tmp_path / "store") if request.param == "sqlite" else PostgresStore(address))
-        return opened[-1]
-
-    yield open_again
-    for store in opened:
-        store.close()
-
-
-SURVEY = one_cell_each(1024)
-
-
-def upload(entry: Entry, numbers: list[int] | range, **more: object) -> Upload:
-    return Upload(entry, records(entry.survey, numbers), **more)  # type: ignore[arg-type]
 
 
 def test_the_list_of_stores_is_complete() -> None:
@@ -138,10 +108,17 @@ def test_a_closed_survey_takes_nothing_and_keeps_its_counts(reopen: Open) -> Non
     store = reopen()
     entry, _ = store.create(SURVEY, Rules())
     store.write([upload(entry, range(5))], hours=NOW)
-    assert store.end(SURVEY.digest).closed
-    assert store.write([upload(entry, [7])], hours=NOW) == [None]
+    assert store.end(SURVEY.digest) == replace(entry, closed=FOR_GOOD)
+    assert store.write([upload(entry, [7])], hours=NOW) == [Ended.CLOSED]
     assert reopen().tally(entry).n == 5
-    assert store.write([upload(entry, [0])], hours=NOW) == [None], "its ids are forgotten, so nothing may come in"
+    assert store.write([upload(entry, [0])], hours=NOW) == [Ended.CLOSED], "its ids are forgotten: nothing may come in"
+    with pytest.raises(StoreError) as refused:
+        store.reopen(SURVEY.digest, minute=60 * NOW)
+    assert str(refused.value) == (
+        f"survey {SURVEY.digest[:8]} is closed for good: its report ids are forgotten, so that a report sent again "
+        "would count again; duplicate it instead"
+    )
+    assert store.end(SURVEY.digest, day=TODAY) == replace(entry, closed=FOR_GOOD)
 
 
 def test_windows_and_ranges(reopen: Open) -> None:
@@ -268,7 +245,7 @@ def test_check_finds_counts_that_do_not_hold(reopen: Open) -> None:
 def test_another_layout_is_refused(reopen: Open) -> None:
     with reopen().writing() as session:
         session.run("UPDATE meta SET value = '99' WHERE name = 'schema'")
-    with pytest.raises(StoreError, match="store must have layout 1, got 99; use the version that made it"):
+    with pytest.raises(StoreError, match="store must have layout 2, got 99; use the version that made it"):
         reopen()
 
 
@@ -283,7 +260,7 @@ def test_collectors_that_share_postgres_count_each_report_once(cluster: Cluster)
         order = np.random.default_rng(place).permutation(1000).tolist()
         for start in range(0, 1000, 100):
             (outcome,) = stores[place].write([upload(entry, order[start : start + 100])], hours=NOW)
-            assert outcome is not None
+            assert isinstance(outcome, Outcome)
             accepted[place] += outcome.accepted
 
     threads = [threading.Thread(target=bring, args=(place,)) for place in range(4)]

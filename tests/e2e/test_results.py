@@ -134,7 +134,7 @@ def test_results_before_there_are_enough(server: Server, fresh: Open) -> None:
 
 
 def test_readers_are_told_when_they_will_see_what(server: Server, fresh: Open) -> None:
-    """Public results are of windows that have ended: an empty page says so, and a closed survey shows everything."""
+    """Public results are of windows that have ended: an empty page says so; closed for good, a survey shows all."""
     survey = survey_of("Who sees it when?")
     server.create(survey, minimum=20, results="public")
     page = fresh()
@@ -145,7 +145,7 @@ def test_readers_are_told_when_they_will_see_what(server: Server, fresh: Open) -
     asker = fresh()
     asker.goto(address(server, f"/results/{survey.digest}", token=ADMIN))
     asker.get_by_text("You see answers as they arrive").wait_for()
-    assert server.ask("POST", f"/v1/surveys/{survey.digest}/close").status == 200
+    assert server.ask("POST", f"/v1/surveys/{survey.digest}/close", b'{"final": true}').status == 200
     page.reload()
     page.locator("#shares svg").wait_for()
     assert page.locator("#n").inner_text() == "30"

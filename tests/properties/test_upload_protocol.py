@@ -22,7 +22,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from deniable.service.entries import Entry, Outcome, Rules, Upload
+from deniable.service.entries import Ended, Entry, Outcome, Rules, Upload
 from deniable.service.records import REASONS
 from deniable.service.sqlite import SQLiteStore
 from tests.collector import counted, name_of, one_cell_each, records, wire
@@ -66,8 +66,8 @@ class Protocol(RuleBasedStateMachine):
         by_day = [[n for n in numbers if self.days[n] == day] for day in days]
         return [Upload(self.entry, records(SURVEY, part), day) for day, part in zip(days, by_day, strict=True)]
 
-    def _learn(self, numbers: list[int], outcome: Outcome | None, *, told: bool) -> None:
-        assert outcome is not None
+    def _learn(self, numbers: list[int], outcome: Outcome | Ended, *, told: bool) -> None:
+        assert isinstance(outcome, Outcome)
         refused = {place: REASONS[code] for place, code in outcome.refused}
         assert outcome.accepted + outcome.duplicate + len(refused) == len(numbers)
         assert set(refused.values()) <= {"too_old"}
@@ -124,6 +124,14 @@ class Protocol(RuleBasedStateMachine):
         except KeyboardInterrupt:
             assert self.store.tally(self.entry) == before
         self.store._append_ids = original  # type: ignore[method-assign]
+
+    @rule(numbers=st.lists(made, min_size=1, max_size=4))
+    def close_and_reopen(self, numbers: list[int]) -> None:
+        """A closed survey takes nothing; opened again it still knows what it has counted."""
+        self.store.end(SURVEY.digest, day=self.hours // 24)
+        uploads = self._uploads(numbers)
+        assert self.store.write(uploads, hours=self.hours) == [Ended.CLOSED] * len(uploads)
+        self.store.reopen(SURVEY.digest, minute=60 * self.hours)
 
     @rule()
     def restart(self) -> None:

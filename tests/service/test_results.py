@@ -157,6 +157,8 @@ def test_readers_cannot_take_results_apart(store: SQLiteStore) -> None:
             assert dn.Tally.from_bytes((await call.admin("GET", f"{path}/tally")).body).n == 440
             assert len((await call.admin("GET", f"{path}/windows")).json()["windows"]) == 5
             await call.admin("POST", f"{path}/close")
+            assert dn.Tally.from_bytes((await call("GET", f"{path}/tally")).body).n == 370, "it may be opened again"
+            await call.admin("POST", f"{path}/close", {"final": True})
             assert dn.Tally.from_bytes((await call("GET", f"{path}/tally")).body).n == 440, "nothing more can come"
 
     run(scene())

@@ -76,7 +76,7 @@ def test_what_an_administrator_may_get_wrong(store: SQLiteStore) -> None:
             for method, path, status, sentence in (
                 ("GET", "/nowhere", 404, "there is nothing here; see /openapi.json"),
                 ("OPTIONS", "/nowhere", 404, "there is nothing here; see /openapi.json"),
-                ("PUT", PATH, 405, "method must be one of GET here"),
+                ("PUT", PATH, 405, "method must be one of DELETE, GET, PATCH here"),
                 ("GET", f"{PATH}/tally?day=3", 400, "query must not have the parameter 'day'; see /openapi.json"),
                 ("GET", f"{PATH}/tally?from=1&from=2", 400, "query must not repeat a parameter"),
                 ("GET", f"{PATH}/tally?from=%ff", 400, "query must be percent-encoded UTF-8"),
@@ -98,6 +98,15 @@ def test_what_an_administrator_may_get_wrong(store: SQLiteStore) -> None:
         ({"minimum": -1}, "minimum must be a whole number from 0 to 9007199254740992, got '-1'"),
         ({"horizon": True}, "horizon must be a whole number from 1 to 36500, got 'True'"),
         ({"rate": 0}, "rate must be a whole number from 1 to 2147483648, got '0'"),
+        ({"closes": 7}, "closes must be a time like 2026-11-15T14:30, in UTC, got int"),
+        ({"closes": "soon"}, "closes must be like 2026-11-15 or 2026-11-15T14:30, in UTC, got 'soon'"),
+        ({"closes": "2026-02-30"}, "closes must be like 2026-11-15 or 2026-11-15T14:30, in UTC, got '2026-02-30'"),
+        ({"closes": "1969-12-31"}, "closes must be like 2026-11-15 or 2026-11-15T14:30, in UTC, got '1969-12-31'"),
+        ({"thanks": None}, "thanks must be text, got NoneType"),
+        ({"introduction": "x" * 2001}, "introduction must have at most 2000 characters, got 2001"),
+        ({"thanks": "x" * 1001}, "thanks must have at most 1000 characters, got 1001"),
+        ({"thanks": "\x00"}, "thanks must be plain text, got control characters"),
+        ({"thanks": "\ud800"}, "thanks must be plain text, got control characters"),
     ],
 )
 def test_rules_are_checked(given: object, sentence: str) -> None:
@@ -105,6 +114,8 @@ def test_rules_are_checked(given: object, sentence: str) -> None:
         Rules.read(given)
     assert str(refused.value) == sentence
     assert Rules.read(Rules(retention=3).to_json()) == Rules(retention=3)
+    read = Rules.read({"thanks": " one\r\n\r\ntwo\t\n", "closes": "2026-11-20T17Z"})
+    assert (read.thanks, read.closes) == ("one\n\ntwo", "2026-11-20T17:00Z")
 
 
 def test_an_administrators_secret_is_not_short() -> None:
@@ -112,12 +123,22 @@ def test_an_administrators_secret_is_not_short() -> None:
         check_admin("secret")
 
 
-# What each route answers to whom: nobody, a wrong token, a token of another survey, an upload token, a read token.
-NOBODY, WRONG_TOKEN, ELSEWHERE, UPLOAD, READ = range(5)
-REFUSED: dict[str, list[int | None]] = {"admin": [401, 403, 403, 403, 403], "read": [401, 403, 403, 403, None]}
+# What each route answers to whom: nobody, a wrong token, an owner token of another survey, an upload token, a read
+# token, an owner token. What an owner may do to a survey is in test_lifecycle.py.
+REFUSED: dict[str, list[int | None]] = {
+    "admin": [401, 403, 403, 403, 403, 403],
+    "owner": [401, 403, 403, 403, 403],
+    "read": [401, 403, 403, 403, None, None],
+}
+NEEDED = {
+    "admin": "the administrator's token",
+    "owner": "the administrator's token or an owner token of this survey",
+    "read": "a read token of this survey",
+}
 BODIES: dict[str, object] = {
     "create": {"survey": json.loads(one_cell_each(2048).to_json())},
     "add_token": {"kind": "read"},
+    "change": {"rules": {"thanks": "no"}},
     "estimate_post": {"candidates": ["a", "b"]},
     "difference_post": {"candidates": ["a", "b"], "against_to": "2020-01-01", "from": "2020-01-01"},
 }
@@ -138,11 +159,11 @@ def test_every_route_with_no_a_wrong_and_a_lesser_token(store: SQLiteStore) -> N
                 made = await call.admin("POST", f"/v1/surveys/{survey.digest}/tokens", {"kind": kind})
                 return str(made.json()["token"])
 
-            secrets = [None, "nonsense", await token(other, "read"), await token(SURVEY, "upload")]
-            secrets.append(await token(SURVEY, "read"))
+            secrets = [None, "nonsense", await token(other, "owner"), await token(SURVEY, "upload")]
+            secrets += [await token(SURVEY, "read"), await token(SURVEY, "owner")]
             for route in ROUTES:
                 path = route.path.replace("{digest}", SURVEY.digest).replace("{token}", "0" * 16)
-                for who, secret in enumerate(secrets):
+                for who, secret in enumerate(secrets[:5] if route.role == "owner" else secrets):
                     body = records(SURVEY, [who]) if route.role == "upload" else BODIES.get(route.name, b"")
                     kind = "application/octet-stream" if route.role == "upload" else None
                     answer = await call(route.method, path, body, token=secret, kind=kind)
@@ -150,25 +171,24 @@ def test_every_route_with_no_a_wrong_and_a_lesser_token(store: SQLiteStore) -> N
                     if route.role == "public":
                         assert answer.status == 200, where
                     elif route.role == "upload":
-                        assert answer.status == [401, 403, 403, 200, 403][who], where
+                        assert answer.status == [401, 403, 403, 200, 403, 403][who], where
                     elif (expected := REFUSED[route.role][who]) is not None:
                         assert answer.status == expected, where
                         assert set(answer.json()) == {"type", "title", "status", "detail"}, where
                         assert ("www-authenticate" in answer.headers) == (expected == 401), where
-                        needed = {"admin": "the administrator's token", "read": "a read token of this survey"}[
-                            route.role
-                        ]
+                        needed = NEEDED[route.role]
                         told = f"this must carry {needed} as Authorization: Bearer"
                         if expected == 403:
                             told = f"the token must be {needed}"
                         assert answer.json()["detail"] == told
                     else:
                         assert answer.status not in (401, 403), where
-                if route.role not in ("upload", "public") and route.name != "close":
+                if route.role not in ("upload", "public", "owner"):
                     answer = await call(route.method, path, BODIES.get(route.name, b""), token=ADMIN)
                     assert answer.status in (200, 201, 204, 400, 404, 409, 422), (route.name, answer)
-            assert [entry.closed for entry in store.entries()] == [False] * 3, "no lesser token closed a survey"
-            assert len(store.tokens(store.entries()[0])) == 3, "and none made one: the third is the administrator's"
+            assert [entry.closed for entry in store.entries()] == [0] * 3, "no lesser token closed or deleted a survey"
+            assert [entry.rules.thanks for entry in store.entries()] == [""] * 3
+            assert len(store.tokens(store.entries()[0])) == 4, "and none made one: the fourth is the administrator's"
 
     run(scene())
 
@@ -179,6 +199,7 @@ def test_who_may_not_read_does_not_learn_whether_a_survey_exists(store: SQLiteSt
             await call.create(SURVEY)
             for digest in (SURVEY.digest, "0" * 64):
                 assert (await call("POST", f"/v1/surveys/{digest}/close")).status == 401
+                assert (await call("POST", f"/v1/surveys/{digest}/close", token="nonsense")).status == 403
 
     run(scene())
 

@@ -11,6 +11,7 @@ import deniable as dn
 from deniable.cli import main
 from deniable.cli.demo_store import ANSWERS, CANDIDATES, DAYS, SHIFT, fill
 from deniable.service.server import Options, open_store
+from tests.docs.blocks import ROOT
 
 
 def test_the_demo_has_three_weeks_with_a_shift(tmp_path: Path) -> None:
@@ -33,6 +34,15 @@ def test_the_demo_has_three_weeks_with_a_shift(tmp_path: Path) -> None:
         again, _ = fill(store, people=1000)
         assert again.survey.digest == closed.survey.digest
         assert store.tally(entry).n == sum(half.n for half in halves), "a second start adds nothing"
+
+
+def test_the_help_registers_a_survey_by_our_own_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--help"]) == 0
+    said = capsys.readouterr().out
+    assert "deniable survey register survey.json" in said
+    for page in ("docs/operations.md", "docs/cli.md"):
+        said += (ROOT / page).read_text()
+    assert "curl" not in said
 
 
 @pytest.mark.parametrize(("terminal", "demo"), [(True, False), (False, False), (False, True)])

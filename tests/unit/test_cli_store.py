@@ -14,7 +14,7 @@ import deniable as dn
 from deniable.cli import main
 from deniable.errors import StoreError
 from deniable.service.copies import backup, restore
-from deniable.service.entries import Rules, Upload
+from deniable.service.entries import Outcome, Rules, Upload
 from deniable.service.server import Options, admin_token, open_store, serve
 from deniable.service.sqlite import FILE, SQLiteStore
 from tests.cluster import Cluster
@@ -56,7 +56,7 @@ def test_a_backup_of_a_running_store_is_one_state_and_can_be_restored(
     again = SQLiteStore(folder / "again")
     assert counted(again.tally(entry)).tolist()[:30] == [1] * 25 + [0] * 5
     (outcome,) = again.write([Upload(entry, records(SURVEY, range(30)))], hours=NOW)
-    assert outcome is not None
+    assert isinstance(outcome, Outcome)
     assert (outcome.accepted, outcome.duplicate) == (5, 25), "clients that send again are counted once"
     again.close()
 

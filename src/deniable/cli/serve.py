@@ -25,8 +25,7 @@ def add(commands: Commands) -> None:
             "Nothing about who sent it is stored or logged. The address is a page to ask, answer and see results.\n\n"
             "  deniable serve --demo\n"
             "  deniable serve --store collector --port 8765\n"
-            '  curl -H "Authorization: Bearer $(cat collector/admin-token)" \\\n'
-            '       -d "{\\"survey\\": $(cat survey.json)}" http://127.0.0.1:8765/v1/surveys\n\n'
+            "  deniable survey register survey.json\n\n"
             "docs/operations.md says how to run it behind a proxy, back it up and scale it out."
         ),
     )

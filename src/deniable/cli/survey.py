@@ -1,4 +1,7 @@
-"""`deniable survey new | show | notice | sql`: the public agreement, and what it means for a respondent."""
+"""`deniable survey new | show | notice | sql`: the public agreement, and what it means for a respondent.
+
+The actions that talk to a collector are in `collector.py`.
+"""
 
 import argparse
 import json
@@ -8,6 +11,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
+from deniable.cli.collector import add_actions
 from deniable.cli.files import load_survey, symbols_from, writing
 from deniable.cli.parser import Commands, Parser, one_of, whole
 from deniable.cli.text import fit, several, shown
@@ -31,9 +35,12 @@ PRESETS: dict[str, Callable[..., Survey]] = {"warner": warner, **CLOSED, "orr": 
 def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "survey",
-        usage="deniable survey new|show|notice|sql ...",
-        help="make, show and explain the public agreement",
-        description="The survey is what clients and analyst agree on in public: answers, mechanism, epsilon, seed.",
+        usage="deniable survey new|show|notice|sql|register|list|close|reopen|delete ...",
+        help="make, show and explain the public agreement, and run it at a collector",
+        description=(
+            "The survey is what clients and analyst agree on in public: answers, mechanism, epsilon, seed.\n"
+            "`deniable serve` collects reports for those that are registered there."
+        ),
     )
     parser.set_defaults(run=None, parser=parser)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", prog="deniable survey", parser_class=Parser)
@@ -78,6 +85,7 @@ def add(commands: Commands) -> None:
     )
     sql.add_argument("--response", metavar="NAME", default="response", help="of responses (default response)")
     sql.set_defaults(run=_sql)
+    add_actions(actions)
 
 
 def _add_new(actions: Commands) -> None:

@@ -1,7 +1,8 @@
 """The ASGI application: routes, roles, and the few things that every answer shares.
 
 A route names the least role that may use it: anyone (`public`), the holder of a survey's read token or anyone where its
-rules say so (`read`), or the administrator (`admin`). Uploads take their own short way.
+rules say so (`read`), the holder of its owner token, who asked the question (`owner`), or the administrator (`admin`).
+Uploads take their own short way.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ from deniable.service.problems import Answer, Headers, RequestError, Unavailable
 from deniable.service.requests import Receive, Request, Room, Scope, Send, bearer, read_body
 from deniable.service.store import Store
 from deniable.service.tokens import hash_of, one_of, same
-from deniable.service.uploads import Uploads
+from deniable.service.uploads import Deleted, Uploads
 from deniable.service.writer import Writer
 
 __all__ = ["ROUTES", "App", "Route"]
@@ -66,7 +67,10 @@ ROUTES = (
     Route("list", "GET", "/v1/surveys", "admin"),
     Route("create", "POST", "/v1/surveys", "admin"),
     Route("survey", "GET", _SURVEY, "public"),
-    Route("close", "POST", _SURVEY + "/close", "admin"),
+    Route("change", "PATCH", _SURVEY, "owner"),
+    Route("delete", "DELETE", _SURVEY, "owner"),
+    Route("close", "POST", _SURVEY + "/close", "owner"),
+    Route("reopen", "POST", _SURVEY + "/reopen", "owner"),
     Route("upload", "POST", _SURVEY + "/reports", "upload", frozenset({"day", "batch"})),
     Route("tokens", "GET", _SURVEY + "/tokens", "admin"),
     Route("add_token", "POST", _SURVEY + "/tokens", "admin"),
@@ -125,8 +129,13 @@ class App:
     # Uploads.
     async def _upload(self, digest: str, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            entry = self._entries.get(digest) or await self._entry(digest)
+            entry = self._entries.get(digest)
+            if entry is None or (entry.rules.closes is not None and entry.ended(self.clock.minutes())):
+                entry = await self._entry(digest)
             body = await self._uploads.take(entry, scope, receive)
+        except Deleted as gone:
+            await self._send(send, "upload", problem(await self._deleted(gone.entry)))
+            return
         except RequestError as error:
             if error.word == "closed":
                 self._entries.pop(digest, None)
@@ -144,14 +153,31 @@ class App:
         await send({"type": "http.response.body", "body": body})
 
     async def _entry(self, digest: str) -> Entry:
-        """A survey by its digest, from memory if it is open: an open survey changes only by being closed, and every
-        transaction looks whether it was."""
+        """A survey by its digest; an open one is kept in memory for uploads. It may be closed, changed or deleted, by
+        another collector too: every transaction looks whether it was."""
         entry = await self._read(lambda: self.store.entry(digest))
         if entry is None:
             raise RequestError(404, "unknown-survey", f"survey {digest[:8]} is not known here")
-        if not entry.closed:
+        if not entry.ended(self.clock.minutes()):
             self._entries[digest] = entry
         return entry
+
+    async def _deleted(self, entry: Entry) -> RequestError:
+        """What to say of an upload whose survey was deleted on its way. One that was registered anew since then takes
+        it at the next try: devices discard what an unknown survey refuses."""
+        self._forget(entry)
+        try:
+            await self._entry(entry.survey.digest)
+        except RequestError as error:
+            return error
+        except Unavailable as error:
+            return _unavailable(error)
+        return RequestError(503, "unavailable", "the survey was registered anew; send the same bytes again", retry=1)
+
+    def _forget(self, entry: Entry) -> None:
+        """Keep nothing in memory of a survey that was deleted."""
+        self._entries.pop(entry.survey.digest, None)
+        self._uploads.forget(entry)
 
     # Everything else.
     async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -168,7 +194,7 @@ class App:
             entry, is_admin = await self._allow(route, parts, bearer(scope))
             query = Request.parameters(scope["query_string"], route.parameters)
             body = b""
-            if route.method == "POST":
+            if route.method in ("POST", "PATCH"):
                 body = await read_body(scope, receive, limit=self._limit, seconds=self._seconds, room=self._room)
             request = Request(route.method, parts, query, body, is_admin)
             answer = await self._handle(route, entry, request)
@@ -198,6 +224,11 @@ class App:
         is_admin = secret is not None and same(self._admin, secret)
         if route.role == "admin" and not is_admin:
             raise _refusal(secret, "the administrator's token")
+        if route.role == "owner" and not is_admin:
+            owned = None if secret is None else await self._read(lambda: self.store.entry(parts["digest"]))
+            if owned is None or not await self._holds(owned, secret, "owner"):
+                raise _refusal(secret, "the administrator's token or an owner token of this survey")
+            return owned, True
         entry = await self._entry(parts["digest"]) if "digest" in parts else None
         if route.role == "read" and not is_admin:
             assert entry is not None
@@ -232,14 +263,17 @@ class App:
                 "openapi": self._openapi,
                 "metrics": self._metrics,
                 "plan": lambda: self.planning.answer(request.body),
-                "list": lambda: self._read(lambda: admin.list_surveys(store, request)),
+                "list": lambda: self._read(lambda: admin.list_surveys(store, self.clock.minutes())),
                 "create": lambda: self._create(request),
             }
             return await plain[route.name]()
         known = entry
         handlers: dict[str, Callable[[], Awaitable[Answer]]] = {
             "survey": lambda: self._survey(known),
-            "close": lambda: self._close(known),
+            "change": lambda: self._put(known, "changed", lambda now: admin.change(store, known, request, now)),
+            "close": lambda: self._put(known, "closed", lambda now: admin.close(store, known, request, now)),
+            "reopen": lambda: self._put(known, "reopened", lambda now: admin.reopen(store, known, now)),
+            "delete": lambda: self._delete(known),
             "tokens": lambda: self._read(lambda: admin.list_tokens(store, known, request)),
             "add_token": lambda: self.writer.call(lambda: admin.add_token(store, known, request)),
             "drop_token": lambda: self._drop_token(known, request),
@@ -275,19 +309,27 @@ class App:
         return Answer(200, self.metrics.text(gauges).encode(), b"text/plain; version=0.0.4; charset=utf-8")
 
     async def _create(self, request: Request) -> Answer:
-        answer, entry = await self.writer.call(lambda: admin.create(self.store, request))
+        answer, entry = await self.writer.call(lambda: admin.create(self.store, request, self.clock.minutes()))
         if answer.status == 201:
             _log.info("survey", extra={"fields": {"event": "created", "survey": entry.survey.digest}})
         return answer
 
     async def _survey(self, entry: Entry) -> Answer:
-        return Answer.json(admin.shown(entry))
+        return Answer.json(admin.shown(entry, self.clock.minutes()))
 
-    async def _close(self, entry: Entry) -> Answer:
-        closed = await self.writer.call(lambda: self.store.end(entry.survey.digest))
+    async def _put(self, entry: Entry, event: str, work: Callable[[int], Entry]) -> Answer:
+        """Put another state of a survey in place of the one before."""
+        found = await self.writer.call(lambda: work(self.clock.minutes()))
         self._entries.pop(entry.survey.digest, None)
-        _log.info("survey", extra={"fields": {"event": "closed", "survey": entry.survey.digest}})
-        return Answer.json(admin.shown(closed))
+        _log.info("survey", extra={"fields": {"event": event, "survey": entry.survey.digest}})
+        return Answer.json(admin.shown(found, self.clock.minutes()))
+
+    async def _delete(self, entry: Entry) -> Answer:
+        answer = await self.writer.call(lambda: admin.delete(self.store, entry))
+        self._forget(entry)
+        await self.decoding.forget()
+        _log.info("survey", extra={"fields": {"event": "deleted", "survey": entry.survey.digest}})
+        return answer
 
     async def _drop_token(self, entry: Entry, request: Request) -> Answer:
         answer = await self.writer.call(lambda: admin.drop_token(self.store, entry, request))

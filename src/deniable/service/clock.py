@@ -3,19 +3,21 @@
 A window is named by the hour it starts at, counted from 1970 in UTC. Weeks start on Monday.
 """
 
+import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 from deniable.errors import StoreError
 
-__all__ = ["WINDOWS", "Clock", "hour_of", "label", "window_end", "window_of"]
+__all__ = ["WINDOWS", "Clock", "hour_of", "label", "minute_label", "minute_of", "window_end", "window_of"]
 
 WINDOWS = ("hour", "day", "week")
 _HOURS = {"hour": 1, "day": 24, "week": 168}
 _MONDAY = 4 * 24  # 1970-01-05
 _STEP = 3600.0
 _SETTLING = 300.0
+_MINUTE = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d)(?::(\d\d))?)?Z?", re.ASCII)
 
 
 class Clock:
@@ -32,10 +34,19 @@ class Clock:
 
     def hours(self) -> int:
         """Whole hours since 1970."""
+        return int(self._now() // 3600)
+
+    def minutes(self) -> int:
+        """Whole minutes since 1970, for closing dates. Once the clock has jumped, as it would be had it not: devices
+        discard what a closed survey refuses, so no survey may end, or open again, because somebody set a clock."""
+        now = self._now()
+        return int((now if self.trusted else self._steady() + self._offset) // 60)
+
+    def _now(self) -> float:
         now = self._wall()
         if abs(now - self._steady() - self._offset) >= _STEP:
             self.trusted = False
-        return int(now // 3600)
+        return now
 
     def settled(self) -> int:
         """The hour before which nothing is written any more: a commit may be on its way for a moment after its hour,
@@ -83,3 +94,28 @@ def hour_of(text: str) -> int:
         return int(datetime.strptime(text, form).replace(tzinfo=UTC).timestamp() // 3600)
     except (ValueError, OverflowError):
         raise StoreError(f"a time must be like 2026-11-15 or 2026-11-15T14, in UTC, got {text[:40]!r}") from None
+
+
+def minute_of(text: str) -> int:
+    """The minute that a text names, counted from 1970 in UTC; a date alone is its first minute.
+
+    >>> minute_of("1970-01-02"), minute_of("1970-01-02T01"), minute_of("1970-01-02T01:30Z")
+    (1440, 1500, 1530)
+    """
+    try:
+        date, hour, minute = _MINUTE.fullmatch(text).groups("00")  # type: ignore[union-attr]
+        found = datetime.fromisoformat(f"{date}T{hour}:{minute}+00:00")
+        if found.year < 1970:
+            raise ValueError
+        return int(found.timestamp() // 60)
+    except (AttributeError, ValueError, OverflowError):
+        raise StoreError(f"a time must be like 2026-11-15 or 2026-11-15T14:30, in UTC, got {text[:40]!r}") from None
+
+
+def minute_label(minutes: int) -> str:
+    """A minute as text.
+
+    >>> minute_label(minute_of("2026-11-15T14"))
+    '2026-11-15T14:00Z'
+    """
+    return datetime.fromtimestamp(minutes * 60, UTC).strftime("%Y-%m-%dT%H:%MZ")

@@ -118,6 +118,11 @@ class Decoding:
             raise RuntimeError(f"decoding failed:\n{body.decode()}")
         return body
 
+    async def forget(self) -> None:
+        """A survey was deleted: end the process that may have seen its counts, unless somebody waits for it."""
+        if not self._waiting:
+            await self.stop()
+
     async def stop(self) -> None:
         """Kill the process, if there is one."""
         process, self._process = self._process, None

@@ -1,7 +1,8 @@
 """What passes between the doors and a store: surveys with their rules, uploads, and what became of them."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from enum import Enum
 from functools import cached_property
 from typing import Any
 
@@ -9,21 +10,28 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import StoreError
-from deniable.service.clock import WINDOWS
+from deniable.service.clock import WINDOWS, minute_label, minute_of
 from deniable.service.records import REASONS, Shape
 from deniable.survey import Survey
 
-__all__ = ["Counters", "Entry", "Outcome", "Rules", "Token", "Upload"]
+__all__ = ["LONGEST", "Counters", "Ended", "Entry", "Outcome", "Rules", "Token", "Upload"]
 
 _MOST_DAYS = 36_500
+# Rules that may change while a survey runs, and of the texts among them the most characters. No result depends on them.
+CHANGEABLE = ("closes", "introduction", "thanks")
+LONGEST = {"introduction": 2000, "thanks": 1000}
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How the collector treats one survey; fixed when the survey is created, like the survey itself.
+    """How the collector treats one survey. All but those in `CHANGEABLE` are fixed when the survey is created, like the
+    survey itself. From the minute `closes` on no report is taken; `introduction` and `thanks` are plain text that the
+    answer page shows before and after.
 
     >>> Rules.read({"window": "hour", "minimum": 50}).horizon
     30
+    >>> Rules.read({"closes": "2026-11-20"}).closes
+    '2026-11-20T00:00Z'
     """
 
     window: str = "day"
@@ -33,6 +41,9 @@ class Rules:
     horizon: int = 30
     retention: int | None = None
     rate: int | None = None
+    closes: str | None = None
+    introduction: str = ""
+    thanks: str = ""
 
     @classmethod
     def read(cls, given: object) -> "Rules":
@@ -43,35 +54,104 @@ class Rules:
             raise StoreError(f"rules must not have the field {unknown[0][:40]!r}; this version does not know it")
         choices = {"window": WINDOWS, "results": ("private", "public"), "uploads": ("open", "token")}
         bounds = {"minimum": (0, 2**53), "horizon": (1, _MOST_DAYS), "retention": (1, _MOST_DAYS), "rate": (1, 2**31)}
+        texts: dict[str, str | None] = {}
         for name, value in given.items():
             if name in choices:
                 if value not in choices[name]:
                     raise StoreError(f"{name} must be one of {', '.join(choices[name])}, got {str(value)[:40]!r}")
+                continue
+            if name in CHANGEABLE:
+                texts[name] = _text(name, value) if name in LONGEST else _time(name, value)
                 continue
             low, high = bounds[name]
             if value is None and name in ("retention", "rate"):
                 continue
             if type(value) is not int or not low <= value <= high:
                 raise StoreError(f"{name} must be a whole number from {low} to {high}, got {str(value)[:40]!r}")
-        return cls(**given)
+        return cls(**(given | texts))
+
+    def changed(self, given: object) -> "Rules":
+        """These rules with others in place of some; only what is `CHANGEABLE` may be among them."""
+        if not isinstance(given, dict):
+            raise StoreError(f"rules must be an object, got {type(given).__name__}")
+        if fixed := sorted(set(given) - set(CHANGEABLE)):
+            allowed = ", ".join(CHANGEABLE)
+            raise StoreError(
+                f"rules to change must be among {allowed}, got {fixed[0][:40]!r}; make a new survey instead"
+            )
+        return Rules.read(self.to_json() | given)
+
+    @property
+    def fixed(self) -> "Rules":
+        """What stays as it is for as long as the survey lives."""
+        return replace(self, closes=None, introduction="", thanks="")
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise StoreError(f"{name} must be text, got {type(value).__name__}")
+    text = value.replace("\r\n", "\n").strip()
+    if len(text) > LONGEST[name]:
+        raise StoreError(f"{name} must have at most {LONGEST[name]} characters, got {len(text)}")
+    if any((character < " " and character not in "\n\t") or "\ud800" <= character <= "\udfff" for character in text):
+        raise StoreError(f"{name} must be plain text, got control characters")
+    return text
+
+
+def _time(name: str, value: object) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise StoreError(f"{name} must be a time like 2026-11-15T14:30, in UTC, got {type(value).__name__}")
+    try:
+        return minute_label(minute_of(value))
+    except StoreError as problem:
+        raise StoreError(str(problem).replace("a time", name, 1)) from None
+
+
+# What `Entry.closed` holds beside the day of the closing.
+FOR_GOOD = 1
+
+
 @dataclass(frozen=True)
 class Entry:
-    """A survey in a store. Ids of days before `floor` were forgotten, so their reports are refused."""
+    """A survey in a store. Ids of days before `floor` were forgotten, so their reports are refused.
+
+    `closed` is 0 while nobody has closed it, else the UTC day on which somebody did. Its ids are kept then, so that it
+    can be opened again; 1 (`FOR_GOOD`) says that they were forgotten, and nothing may come in any more.
+    """
 
     key: int
     survey: Survey
     rules: Rules
-    closed: bool
+    closed: int
     floor: int
 
     @cached_property
     def shape(self) -> Shape:
         return Shape(self.survey)
+
+    @cached_property
+    def _closes(self) -> int | None:
+        return None if self.rules.closes is None else minute_of(self.rules.closes)
+
+    @property
+    def final(self) -> bool:
+        """Whether it can never be opened again."""
+        return self.closed == FOR_GOOD
+
+    def ended(self, minute: int) -> bool:
+        """Whether it takes no reports at a minute (since 1970): somebody closed it, or its date has come."""
+        return bool(self.closed) or (self._closes is not None and minute >= self._closes)
+
+    def ended_on(self, today: int) -> int | None:
+        """The UTC day since which it takes no reports, or None while it does."""
+        if self.closed:
+            return self.closed
+        return self._closes // 1440 if self._closes is not None and self._closes <= 1440 * today else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +183,13 @@ class Upload:
     def count(self) -> int:
         length = self.entry.shape.length
         return len(self.records) // (length if self.batch is not None else 16 + length)
+
+
+class Ended(Enum):
+    """Why a whole upload was not judged: its survey takes no reports, or is not there any more."""
+
+    CLOSED = "closed"
+    DELETED = "deleted"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections import Counter
 
 __all__ = ["Metrics"]
 
+_LONGEST = 100  # characters of a name
 _HELP = {
     "deniable_requests_total": ("counter", "Requests answered, by route and status."),
     "deniable_reports_total": ("counter", "Reports by survey and outcome since this process started."),
@@ -21,11 +22,20 @@ class Metrics:
     >>> metrics.requests["upload", 200] += 2
     >>> print(metrics.text({"deniable_store_ready": 1}).splitlines()[2])
     deniable_requests_total{route="upload",status="200"} 2
+
+    Each survey has one name, so naming it adds no series; its digest tells those apart that share one.
     """
 
     def __init__(self) -> None:
         self.requests: Counter[tuple[str, int]] = Counter()
         self.reports: Counter[tuple[str, str]] = Counter()
+        self.names: dict[str, str] = {}
+
+    def forget(self, digest: str) -> None:
+        """Drop the series of a survey that was deleted."""
+        self.names.pop(digest, None)
+        for key in [key for key in self.reports if key[0] == digest]:
+            del self.reports[key]
 
     def text(self, gauges: dict[str, float]) -> str:
         samples = {
@@ -34,7 +44,7 @@ class Metrics:
                 for (route, status), count in sorted(self.requests.items())
             ],
             "deniable_reports_total": [
-                (f'{{survey="{digest}",outcome="{outcome}"}}', count)
+                (f'{{survey="{digest}",name="{_name(self.names.get(digest, ""), digest)}",outcome="{outcome}"}}', count)
                 for (digest, outcome), count in sorted(self.reports.items())
             ],
         }
@@ -45,3 +55,17 @@ class Metrics:
             if name in gauges:
                 lines.append(f"{name} {gauges[name]:g}")
         return "\n".join(lines) + "\n"
+
+
+def _name(name: str, digest: str) -> str:
+    """What a survey is called, as the value of a label: one line, cut, escaped as the format asks. A survey without a
+    name is called by the start of its digest, as in the collector's sentences.
+
+    >>> print(_name('Say "no"\\nor not?', ""), _name("", "3f9a1c22d0"))
+    Say \\"no\\" or not? 3f9a1c22
+    """
+    line = " ".join(name.split())
+    line = "".join(character if character.isprintable() else "\ufffd" for character in line)
+    if len(line) > _LONGEST:
+        line = line[: _LONGEST - 1] + "…"
+    return line.replace("\\", r"\\").replace('"', r"\"") or digest[:8]

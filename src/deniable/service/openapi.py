@@ -38,18 +38,19 @@ def _operation(
     role: str = "public",
     query: _Json | None = None,
     body: _Json | None = None,
+    optional: bool = False,
 ) -> _Json:
     made: _Json = {"operationId": name, "summary": summary, "responses": responses}
     if role == "public":
         made["security"] = []
     else:
-        optional: list[_Json] = [{}] if role in ("read", "upload") else []
-        made["security"] = [*optional, {"bearer": []}]
+        nobody: list[_Json] = [{}] if role in ("read", "upload") else []
+        made["security"] = [*nobody, {"bearer": []}]
         made["responses"] = responses | _problems(401, 403)
     if query:
         made["parameters"] = _query(query)
     if body:
-        made["requestBody"] = {"required": True, "content": body}
+        made["requestBody"] = {"required": not optional, "content": body}
     made["responses"] |= _problems(400, 503)
     return made
 
@@ -112,7 +113,7 @@ def document() -> _Json:
             "get": _operation("list", "every survey", _json("surveys", _list("surveys", survey)), role="admin"),
             "post": _operation(
                 "create",
-                "add a survey; it cannot be changed afterwards",
+                "add a survey; it and most of its rules cannot be changed afterwards",
                 _json("it was there already, with the same rules", survey)
                 | _json("created", survey, 201)
                 | _problems(408, 409, 413, 422),
@@ -123,11 +124,38 @@ def document() -> _Json:
         "/v1/surveys/{digest}": {
             "parameters": [DIGEST],
             "get": _operation("survey", "a survey and its rules", _json("the survey", survey) | lost),
+            "patch": _operation(
+                "change",
+                "another closing date, introduction or thanks",
+                _json("changed", survey) | posted | _problems(422),
+                role="owner",
+                body=_as_json("Change"),
+            ),
+            "delete": _operation(
+                "delete",
+                "delete a survey with its counts, report ids and tokens; there is no way back",
+                _json("deleted", _ref("Deleted")) | lost,
+                role="owner",
+            ),
         },
         "/v1/surveys/{digest}/close": {
             "parameters": [DIGEST],
             "post": _operation(
-                "close", "take no more reports, for good", _json("closed", survey) | posted, role="admin"
+                "close",
+                "take no more reports",
+                _json("closed", survey) | posted,
+                role="owner",
+                body=_as_json("Closing"),
+                optional=True,
+            ),
+        },
+        "/v1/surveys/{digest}/reopen": {
+            "parameters": [DIGEST],
+            "post": _operation(
+                "reopen",
+                "take reports again; a closing date that has passed is taken off",
+                _json("open", survey) | posted | _problems(409),
+                role="owner",
             ),
         },
         "/v1/surveys/{digest}/reports": {

@@ -156,6 +156,15 @@ class PostgresStore(Store):
         locked = session.run("SELECT pg_try_advisory_xact_lock(7220120, ?::int)", [entry.key]).fetchone()
         return bool(locked[0])
 
+    def _share(self, session: Session, keys: Sequence[int]) -> None:
+        for key in keys:
+            session.run("SELECT pg_advisory_xact_lock_shared(7220121, ?::int)", [key])
+
+    def _alone(self, session: Session, key: int) -> None:
+        # Whoever folds holds no share of the survey, but rows of it: it ends first.
+        for lock in (7220121, 7220120):
+            session.run("SELECT pg_advisory_xact_lock(?::int, ?::int)", [lock, key])
+
     def open_ids(self) -> int:
         """An estimate, from the database's own statistics: counting would read them all."""
         with self.reading() as session:

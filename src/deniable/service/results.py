@@ -53,12 +53,13 @@ class _Block:
 
 
 def blocks(store: Store, entry: Entry, now: int) -> list[_Block]:
-    """Windows that have ended (all of a closed survey have), joined until each block has the minimum of reports."""
+    """Windows that have ended, joined until each block has the minimum of reports. Those of a survey that is closed for
+    good have; one that can be opened again may still add single reports to the window of today."""
     least, found = max(entry.rules.minimum, 1), []
     block = _Block([], 0, 0)
     for start, counts in store.windows(entry).items():
         end = window_end(entry.rules.window, start)
-        if end > now and not entry.closed:
+        if end > now and not entry.final:
             break
         block.starts.append(start)
         block.last, block.reports = end, block.reports + counts.get("accepted", 0)

@@ -4,6 +4,7 @@ from typing import Any
 
 from deniable.service.clock import WINDOWS
 from deniable.service.decoding import CONSTRAINTS, DECODERS, FORMATS
+from deniable.service.entries import LONGEST
 
 __all__ = ["DAY", "DIGEST", "ID", "NAMES", "RANGE", "SCHEMAS", "SECOND", "TOKEN"]
 
@@ -28,6 +29,20 @@ RANGE: _Json = {"from": _TIME, "to": _TIME}
 SECOND: _Json = {"against_from": _TIME, "against_to": _TIME}
 _SYMBOLS: _Json = {"type": "array", "minItems": 1, "items": {}, "description": "symbols as a survey writes them"}
 
+CHANGES: _Json = {
+    "closes": {
+        "type": ["string", "null"],
+        "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}(:[0-9]{2})?)?Z?$",
+        "description": "no report is taken from this time on, in UTC; a date alone is its first minute",
+        "examples": ["2026-11-20T17:00Z"],
+    },
+    "introduction": {
+        "type": "string",
+        "maxLength": LONGEST["introduction"],
+        "description": "plain text above the question",
+    },
+    "thanks": {"type": "string", "maxLength": LONGEST["thanks"], "description": "plain text after an answer"},
+}
 _RULES: _Json = {
     "type": "object",
     "additionalProperties": False,
@@ -39,6 +54,7 @@ _RULES: _Json = {
         "horizon": {"type": "integer", "minimum": 1, "maximum": 36500, "default": 30},
         "retention": {"type": ["integer", "null"], "minimum": 1, "maximum": 36500},
         "rate": {"type": ["integer", "null"], "minimum": 1, "maximum": 2**31},
+        **CHANGES,
     },
 }
 SCHEMAS: _Json = {
@@ -55,10 +71,12 @@ SCHEMAS: _Json = {
     "Rules": _RULES,
     "Survey": {
         "type": "object",
-        "required": ["digest", "state", "rules", "survey"],
+        "required": ["digest", "state", "final", "rules", "survey"],
         "properties": {
             "digest": {"type": "string"},
             "state": {"type": "string", "enum": ["open", "closed"]},
+            "final": {"type": "boolean", "description": "closed for good: it cannot be opened again"},
+            "reports": {"type": "integer", "description": "how many were accepted; in the list of all surveys"},
             "rules": {"$ref": "#/components/schemas/Rules"},
             "survey": {"type": "object", "description": "the file that clients load"},
         },
@@ -68,6 +86,22 @@ SCHEMAS: _Json = {
         "required": ["survey"],
         "additionalProperties": False,
         "properties": {"survey": {"type": "object"}, "rules": {"$ref": "#/components/schemas/Rules"}},
+    },
+    "Closing": {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {"final": {"type": "boolean", "default": False, "description": "for good: forget the ids now"}},
+    },
+    "Change": {
+        "type": "object",
+        "required": ["rules"],
+        "additionalProperties": False,
+        "properties": {"rules": {"type": "object", "additionalProperties": False, "properties": CHANGES}},
+    },
+    "Deleted": {
+        "type": "object",
+        "required": ["digest", "reports"],
+        "properties": {"digest": {"type": "string"}, "reports": {"type": "integer", "description": "that went"}},
     },
     "Reports": {
         "type": "object",

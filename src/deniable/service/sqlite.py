@@ -5,6 +5,7 @@ ids is in memory (`seen`), built from those rows at the start. Rows are sorted i
 say which id came with which report.
 """
 
+import contextlib
 import fcntl
 import os
 import sqlite3
@@ -243,11 +244,43 @@ class SQLiteStore(Store):
         session.run(f"DELETE FROM ids WHERE survey = ?{where}", values)
         self._stale += gone[0] // 16
 
+    # One process writes, one transaction after the other: a survey is its own for as long as a transaction lasts.
+    def _share(self, session: Session, keys: Sequence[int]) -> None:
+        pass
+
+    def _alone(self, session: Session, key: int) -> None:
+        pass
+
     def purge(self, *, today: int) -> None:
         super().purge(today=today)
         if self._stale > 100_000 and 2 * self._stale > len(self._seen):
-            self._seen = Seen()  # given back before the new one is built
+            self._load_again()
+
+    def delete(self, digest: str) -> int | None:
+        # Overwritten, and not only given up, on pages and in the log: this is the one time that somebody asks for it.
+        raw = self._connection.raw
+        raw.execute("PRAGMA secure_delete = ON")
+        try:
+            return super().delete(digest)
+        finally:
+            raw.execute("PRAGMA secure_delete = FAST")
+            with contextlib.suppress(sqlite3.Error):  # a full disk: the log is cut at the next chance
+                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _forgotten(self, entry: Entry) -> None:
+        super()._forgotten(entry)
+        if self._stale:
+            self._load_again()
+
+    def _load_again(self) -> None:
+        """Build the set of open ids anew, without those that are gone. What is not in it would be counted twice, so
+        whatever goes wrong here ends the writing."""
+        self._seen = Seen()  # given back before the new one is built
+        try:
             self._load()
+        except BaseException as problem:
+            self.broken = f"the ids cannot be read again: {problem}; check the disk and the memory, then restart"
+            raise
 
     def open_ids(self) -> int:
         return len(self._seen) - self._stale

@@ -8,64 +8,39 @@ What differs is how an id is known to be new, and that is all a subclass adds: `
 """
 
 import json
-import uuid
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import StoreError
-from deniable.service.clock import window_of
-from deniable.service.entries import Counters, Entry, Outcome, Rules, Token, Upload
+from deniable.service.clock import minute_of, window_of
+from deniable.service.entries import FOR_GOOD, Counters, Ended, Entry, Outcome, Rules, Upload
 from deniable.service.gathering import Bools, Ids, Owner, any_of, gather, outcome_of, spread_over, steps
 from deniable.service.problems import Unavailable
 from deniable.service.records import REASONS, add_packed, pack_counts
+from deniable.service.registry import Cursor, Registry, Session, fixed_rules
 from deniable.survey import Survey
 from deniable.tally import Tally
 
-__all__ = ["Store", "Unavailable"]
+__all__ = ["Cursor", "Session", "Store", "Unavailable"]
 
-SCHEMA = 1
 _CODE = {reason: code for code, reason in enumerate(REASONS)}
 _ONE = Outcome(1, 0)
 _FOLD_BYTES, _FOLD_ROWS = 1 << 18, 512
 
 
-class Cursor(Protocol):
-    """What both databases' drivers return."""
-
-    def fetchall(self) -> list[Any]: ...
-    def fetchone(self) -> Any: ...
-
-
-class Session(ABC):
-    """One transaction: `run` takes SQL with question marks for the values."""
-
-    @abstractmethod
-    def run(self, sql: str, values: Sequence[object] = ()) -> Cursor: ...
-
-
-class Store(ABC):
+class Store(Registry):
     """Surveys, tallies, open ids and tokens, in one database. All writing is done by one thread at a time."""
 
     kind: ClassVar[str]
-    TABLES: ClassVar[tuple[str, ...]]
 
     def __init__(self) -> None:
         self._pending: dict[int, _Waiting] = {}
 
     # What a subclass provides.
-    @abstractmethod
-    def writing(self) -> AbstractContextManager[Session]:
-        """A transaction that may write: committed at the end, undone on an error."""
-
-    @abstractmethod
-    def reading(self) -> AbstractContextManager[Session]:
-        """A transaction that sees one state, on a connection of its own; for any thread."""
-
     @abstractmethod
     def _admit(self, session: Session, entry: Entry, ids: Ids, days: npt.NDArray[np.int64]) -> Bools:
         """Which ids are new, keeping those; each id that occurs twice is new at its first place."""
@@ -75,10 +50,6 @@ class Store(ABC):
         """Take back ids that `_admit` kept in this transaction."""
 
     @abstractmethod
-    def _drop_ids(self, session: Session, entry: Entry, before: int | None) -> None:
-        """Forget the ids of days before `before` (those without a day stay), or all of them."""
-
-    @abstractmethod
     def open_ids(self) -> int:
         """How many report ids are kept."""
 
@@ -86,95 +57,44 @@ class Store(ABC):
     def close(self) -> None:
         """Give everything back. A store that was killed instead needs no repair."""
 
-    # The layout.
-    def _prepare(self, session: Session) -> None:
-        for statement in self.TABLES:
-            session.run(statement)
-        found = session.run("SELECT value FROM meta WHERE name = 'schema'").fetchone()
-        if found is None:
-            session.run("INSERT INTO meta (name, value) VALUES ('schema', ?)", [str(SCHEMA)])
-            session.run("INSERT INTO meta (name, value) VALUES ('store', ?)", [uuid.uuid4().hex])
-        elif found[0] != str(SCHEMA):
-            raise StoreError(f"store must have layout {SCHEMA}, got {found[0]}; use the version that made it")
-
-    def name(self) -> str:
-        """A random name that this store was born with; shards are known by it."""
-        with self.reading() as session:
-            return str(session.run("SELECT value FROM meta WHERE name = 'store'").fetchone()[0])
-
-    # Surveys.
-    def create(self, survey: Survey, rules: Rules) -> tuple[Entry, bool]:
-        """Add a survey; adding the same one again with the same rules changes nothing. Also whether it is new."""
-        with self.writing() as session:
-            new = session.run("SELECT 1 FROM survey WHERE digest = ?", [survey.digest]).fetchone() is None
-            session.run(
-                "INSERT INTO survey (digest, body, rules, closed, floor) VALUES (?, ?, ?, 0, 0) "
-                "ON CONFLICT (digest) DO NOTHING",
-                [survey.digest, survey.to_json(), json.dumps(rules.to_json(), sort_keys=True)],
-            )
-            entry = self._entry(session, survey.digest)
-        if entry.rules != rules:
-            raise StoreError(
-                f"rules must stay as they are once survey {survey.digest[:8]} is created; make a new survey instead"
-            )
-        return entry, new
-
-    def entries(self) -> list[Entry]:
-        """Every survey, in the order of creation."""
-        with self.reading() as session:
-            rows = session.run("SELECT digest FROM survey ORDER BY key").fetchall()
-            return [self._entry(session, digest) for (digest,) in rows]
-
-    def entry(self, digest: str) -> Entry | None:
-        """The survey with this digest, or None."""
-        with self.reading() as session:
-            found = session.run("SELECT 1 FROM survey WHERE digest = ?", [digest]).fetchone()
-            return None if found is None else self._entry(session, digest)
-
-    def _entry(self, session: Session, digest: str) -> Entry:
-        columns = "key, body, rules, closed, floor"
-        key, body, rules, closed, floor = session.run(
-            f"SELECT {columns} FROM survey WHERE digest = ?", [digest]
-        ).fetchone()
-        return Entry(key, Survey.from_json(body), Rules.read(json.loads(rules)), bool(closed), floor)
-
-    def end(self, digest: str) -> Entry:
-        """Close a survey for good: no report is taken any more, so its ids are forgotten; its counts stay."""
-        with self.writing() as session:
-            session.run("UPDATE survey SET closed = 1 WHERE digest = ?", [digest])
-            entry = self._entry(session, digest)
-            self._drop_ids(session, entry, None)
-            self._fold(session, entry)
-        return entry
-
     # Uploads.
-    def write(self, uploads: Sequence[Upload], *, hours: int) -> list[Outcome | None]:
+    def write(self, uploads: Sequence[Upload], *, hours: int, minute: int | None = None) -> list[Outcome | Ended]:
         """Take a group of uploads in one transaction: keep new ids and add their reports to the tally of this hour's
-        window, both or neither. None stands for an upload to a survey that was closed meanwhile.
+        window, both or neither. `Ended` stands for an upload to a survey that was closed or deleted meanwhile, or whose
+        closing date is at or before `minute` (the first of the hour unless given).
 
         Claim: a report is in the tally exactly once if and only if its id was new in a transaction that committed.
         Proof: tests/properties/test_upload_protocol.py::test_the_upload_protocol
         """
-        outcomes: list[Outcome | None] = [None] * len(uploads)
+        outcomes: list[Outcome | Ended] = [Ended.DELETED] * len(uploads)
         by_survey: dict[int, list[int]] = {}
         for place, upload in enumerate(uploads):
             by_survey.setdefault(upload.entry.key, []).append(place)
         with self.writing() as session:
-            state = self._states(session, by_survey)
-            for key in sorted(by_survey):
-                closed, floor = state[key]
-                if not closed:
-                    for places in steps(uploads, by_survey[key]):
-                        found = self._write_one(session, [uploads[i] for i in places], hours=hours, floor=floor)
-                        for place, outcome in zip(places, found, strict=True):
-                            outcomes[place] = outcome
+            state = self._states(session, by_survey, 60 * hours if minute is None else minute)
+            for key in sorted(state):
+                ended, floor = state[key]
+                if ended:
+                    for place in by_survey[key]:
+                        outcomes[place] = Ended.CLOSED
+                    continue
+                for places in steps(uploads, by_survey[key]):
+                    found = self._write_one(session, [uploads[i] for i in places], hours=hours, floor=floor)
+                    for place, outcome in zip(places, found, strict=True):
+                        outcomes[place] = outcome
         return outcomes
 
-    def _states(self, session: Session, keys: Iterable[int]) -> dict[int, tuple[bool, int]]:
+    def _states(self, session: Session, keys: Iterable[int], minute: int) -> dict[int, tuple[bool, int]]:
+        """Whether each survey that is there has ended, and its floor; both hold until the end of the transaction."""
         wanted = sorted(keys)
+        self._share(session, wanted)
         marks = ", ".join("?" * len(wanted))
-        rows = session.run(f"SELECT key, closed, floor FROM survey WHERE key IN ({marks})", wanted).fetchall()
-        return {key: (bool(closed), floor) for key, closed, floor in rows}
+        rows = session.run(f"SELECT key, closed, floor, rules FROM survey WHERE key IN ({marks})", wanted).fetchall()
+        found = {}
+        for key, closed, floor, rules in rows:
+            closes = json.loads(rules).get("closes")
+            found[key] = bool(closed) or (closes is not None and minute >= minute_of(closes)), floor
+        return found
 
     def _write_one(self, session: Session, uploads: list[Upload], *, hours: int, floor: int) -> list[Outcome]:
         entry = uploads[0].entry
@@ -258,6 +178,9 @@ class Store(ABC):
             session.run("UPDATE token SET used = used + ? WHERE hash = ?", [count, secret])
 
     _for_update: ClassVar[str] = ""
+
+    def _forgotten(self, entry: Entry) -> None:
+        self._pending.pop(entry.key, None)
 
     # Folding.
     def tidy(self) -> None:
@@ -355,8 +278,10 @@ class Store(ABC):
 
     def take_shard(self, source: str, survey: Survey, rules: Rules, tallies: dict[int, tuple[bytes, str]]) -> None:
         """Put another store's counts beside ours; taking a later state of the same store replaces the earlier one."""
-        entry, _ = self.create(survey, rules)
         with self.writing() as session:
+            entry, _ = self._create(session, survey, rules)
+            if entry.rules.fixed != rules.fixed:
+                raise fixed_rules(survey)
             session.run("DELETE FROM shard WHERE source = ? AND survey = ?", [source, entry.key])
             for window, (counts, counters) in tallies.items():
                 session.run(
@@ -364,38 +289,23 @@ class Store(ABC):
                     [source, entry.key, window, counts, counters],
                 )
 
-    # Tokens.
-    def add_token(self, token: Token) -> None:
-        """Keep the hash of a secret; the secret itself is never stored."""
-        with self.writing() as session:
-            session.run(
-                "INSERT INTO token (hash, survey, kind, quota, used, name) VALUES (?, ?, ?, ?, ?, ?)",
-                [token.hash, token.survey, token.kind, token.quota, token.used, token.name],
-            )
-
-    def tokens(self, entry: Entry) -> list[Token]:
-        """The tokens of a survey."""
-        with self.reading() as session:
-            sql = "SELECT hash, survey, kind, quota, used, name FROM token WHERE survey = ? ORDER BY hash"
-            return [Token(*row) for row in session.run(sql, [entry.key]).fetchall()]
-
-    def drop_token(self, entry: Entry, prefix: str) -> bool:
-        """Revoke the token whose hash starts like this; whether there was one."""
-        names = [token.hash for token in self.tokens(entry) if token.hash.startswith(prefix)]
-        with self.writing() as session:
-            for name in names:
-                session.run("DELETE FROM token WHERE hash = ?", [name])
-        return bool(names)
-
     # Retention.
     def purge(self, *, today: int) -> None:
-        """Forget what may be forgotten: ids past their survey's horizon, and windows past its retention.
+        """Forget what may be forgotten: ids past their survey's horizon, and windows past its retention. A survey that
+        ended longer ago than its horizon is closed for good, and its ids without a day are forgotten with the others.
 
         From then on reports of those days are refused, whatever a clock says later, so none is counted twice. One call
         forgets at most one day of ids of a survey: a clock that was wrong for an hour costs a day, and not a year.
         """
-        for entry in self.entries():
+        for digest in [entry.survey.digest for entry in self.entries()]:
             with self.writing() as session:
+                entry = self._locked(session, digest)
+                if entry is None:
+                    continue
+                ended = entry.ended_on(today)
+                if ended is not None and not entry.final and ended < today - entry.rules.horizon:
+                    session.run("UPDATE survey SET closed = ? WHERE key = ?", [FOR_GOOD, entry.key])
+                    self._drop_ids(session, entry, None)
                 sql = "SELECT MIN(day) FROM ids WHERE survey = ? AND day > 0"
                 (oldest,) = session.run(sql, [entry.key]).fetchone()
                 if oldest is not None and oldest < today - entry.rules.horizon:

@@ -8,7 +8,7 @@ import json
 import time
 from collections.abc import Callable
 
-from deniable.service.entries import Entry, Outcome
+from deniable.service.entries import Ended, Entry, Outcome
 from deniable.service.envelope import Envelope, open_envelope
 from deniable.service.metrics import Metrics
 from deniable.service.problems import RequestError, Unavailable
@@ -17,9 +17,17 @@ from deniable.service.requests import Receive, Room, Scope, bearer, header, read
 from deniable.service.tokens import hash_of, one_of
 from deniable.service.writer import Writer
 
-__all__ = ["Bucket", "Uploads", "upload_body"]
+__all__ = ["Bucket", "Deleted", "Uploads", "upload_body"]
 
 _ONE = b'{"accepted":1,"duplicate":0,"refused":[]}'
+
+
+class Deleted(Exception):
+    """The survey of an upload is not there any more."""
+
+    def __init__(self, entry: Entry) -> None:
+        super().__init__(entry.survey.digest)
+        self.entry = entry
 
 
 class Bucket:
@@ -55,7 +63,7 @@ class Uploads:
             secret = bearer(scope)
             token = None if secret is None else hash_of(secret)
             await self._check_token(entry, token)
-        if entry.closed:
+        if entry.ended(self._writer.clock.minutes()):
             raise closed(entry)
         if header(scope, b"content-encoding").lower() not in (b"", b"identity"):
             raise RequestError(415, "content-encoding", "body must not be compressed; send the reports as they are")
@@ -66,7 +74,7 @@ class Uploads:
         try:
             if envelope.places is None:  # a stream of bytes is one upload
                 outcome = await self._writer.submit(envelope.uploads[0])
-                if outcome is not None and not outcome.refused:  # the way that nearly every request takes
+                if isinstance(outcome, Outcome) and not outcome.refused:  # the way that nearly every request takes
                     self._count(entry, outcome.accepted, outcome.duplicate)
                     return upload_body(outcome.accepted, outcome.duplicate, [])
                 outcomes = [outcome]
@@ -76,12 +84,15 @@ class Uploads:
             raise RequestError(
                 503, "unavailable", f"reports cannot be stored now: {problem}; send the same bytes again", retry=2
             ) from None
-        if None in outcomes:
+        if Ended.DELETED in outcomes:
+            raise Deleted(entry)
+        if Ended.CLOSED in outcomes:
             raise closed(entry)
-        return self._answer(entry, envelope, [outcome for outcome in outcomes if outcome is not None])
+        return self._answer(entry, envelope, [outcome for outcome in outcomes if isinstance(outcome, Outcome)])
 
     def _count(self, entry: Entry, accepted: int, duplicate: int) -> None:
         reports = self._metrics.reports
+        self._metrics.names[entry.survey.digest] = entry.survey.name
         reports[entry.survey.digest, "accepted"] += accepted
         if duplicate:
             reports[entry.survey.digest, "duplicate"] += duplicate
@@ -99,6 +110,12 @@ class Uploads:
     def forget_tokens(self) -> None:
         """Look every token up again: one was revoked."""
         self._good.clear()
+
+    def forget(self, entry: Entry) -> None:
+        """Keep nothing about a survey that was deleted."""
+        self._buckets.pop(entry.key, None)
+        self._good = {(key, token) for key, token in self._good if key != entry.key}
+        self._metrics.forget(entry.survey.digest)
 
     def _throttle(self, entry: Entry, count: int) -> None:
         assert entry.rules.rate is not None

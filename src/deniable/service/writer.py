@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from deniable.service.clock import Clock
-from deniable.service.entries import Outcome, Upload
+from deniable.service.entries import Ended, Outcome, Upload
 from deniable.service.health import Health
 from deniable.service.problems import Unavailable
 from deniable.service.store import Store
@@ -51,7 +51,7 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
-    def submit(self, upload: Upload) -> "asyncio.Future[Outcome | None]":
+    def submit(self, upload: Upload) -> "asyncio.Future[Outcome | Ended]":
         """Have an upload written; the future is resolved once it is durable."""
         assert self._loop is not None
         count = upload.count
@@ -59,7 +59,7 @@ class Writer:
             raise Unavailable("too many reports are waiting to be written")
         self.waiting += count
         self._held += len(upload.records)
-        future: asyncio.Future[Outcome | None] = self._loop.create_future()
+        future: asyncio.Future[Outcome | Ended] = self._loop.create_future()
         self._gathered.append((upload, future))
         if not self._busy and not self._called:
             # After what else is ready in the loop: requests that arrived together are written together.
@@ -106,9 +106,12 @@ class Writer:
                 self._loop.call_soon_threadsafe(_settle, future, self._result_of(work))
                 continue
             uploads = [upload for upload, _ in item]
-            found = self._result_of(lambda: self.store.write(uploads, hours=self.clock.hours()))  # noqa: B023
+            found = self._result_of(lambda: self._write(uploads))  # noqa: B023
             self._loop.call_soon_threadsafe(self._resolve, item, found)
             self.store.tidy()
+
+    def _write(self, uploads: list[Upload]) -> list[Outcome | Ended]:
+        return self.store.write(uploads, hours=self.clock.hours(), minute=self.clock.minutes())
 
     def _result_of(self, work: Callable[[], Any]) -> Any:
         try:

@@ -7,6 +7,7 @@
 import { $, ask, digestHere, el, fill, Problem, sentence, short, symbolText } from "./common.js";
 import { Client } from "./deniable.min.js";
 import { marksSent, picture, rolled } from "./dice.js";
+import { paragraphs, when } from "./texts.js";
 import { atMost, beliefs, deniability, epsilons, guarantee, numbers, unknowable, whatHappens } from "./words.js";
 
 const STATE = "deniable-client/1"; // where the client keeps its outbox
@@ -61,10 +62,13 @@ async function start() {
   if (!read() && outbox()) keep(outbox());
   if (read()) return resume(read(), found.state);
   if (client.status().spent) return stop(survey.name || "A question for you", "This browser has answered. There is nothing more to do.");
-  if (found.state == "closed") return stop(survey.name || "A question for you", "This survey is closed. It takes no more answers, and nothing was sent.");
+  if (found.state == "closed") return stop(survey.name || "A question for you", `${ended()} It takes no more answers, and nothing was sent.`);
   if (rules.uploads == "token") return stop(survey.name || "A question for you", "This survey takes answers from named devices only, not from this page.");
   offer();
 }
+
+/** That the survey is over, and since when if its date has come. */
+const ended = () => (rules.closes && new Date(rules.closes) <= new Date() ? `This survey ended on ${when(rules.closes)}.` : "This survey is closed.");
 
 function stop(title, text) {
   fill($("question"), title);
@@ -91,6 +95,9 @@ function offer() {
     fill($("choices"), field);
     chosen = () => field.value.trim() || undefined;
   }
+  fill($("introduction"), ...paragraphs(rules.introduction));
+  $("until").hidden = !rules.closes;
+  if (rules.closes) $("until").textContent = `Open until ${when(rules.closes)}, on this device's clock.`;
   $("what").textContent = whatHappens(n);
   $("form").hidden = false;
   $("form").addEventListener("input", () => ($("roll").disabled = chosen() === undefined));
@@ -216,24 +223,33 @@ async function send(pause = 1000) {
   client.offline = false;
   try {
     const { accepted, duplicate, refused } = await client.flush();
-    finished(accepted + duplicate || !refused.length ? "sent" : "refused");
+    if (accepted + duplicate || !refused.length) return finished("sent");
+    const state = await stateNow();
+    finished(state == "closed" || state == "gone" ? state : "refused");
   } catch {
-    const state = await ask(`/v1/surveys/${digest}`).then(
-      (found) => found.state,
-      () => "away",
-    );
-    if (state == "closed") return finished("closed");
+    const state = await stateNow();
+    if (state == "closed" || state == "gone") return finished(state);
     say("The collector does not answer. What was rolled is kept on this device and sent as soon as it does; you may leave this page open, or come back.");
     setTimeout(() => send(Math.min(2 * pause, LONGEST_PAUSE)), pause);
   }
 }
 
+/** Whether the survey is open or closed, gone, or whether the collector is away. */
+const stateNow = () =>
+  ask(`/v1/surveys/${digest}`).then(
+    (found) => found.state,
+    (problem) => (problem.status == 404 ? "gone" : "away"),
+  );
+
 function finished(how) {
   keep({ done: how });
   $("send").hidden = true;
+  $("until").hidden = true;
+  fill($("thanks"), ...(how == "sent" ? paragraphs(rules.thanks) : []));
   $("rolled-title").textContent = how == "sent" ? "This left your device" : "This was rolled for you";
   if (how == "sent") say("Thank you. Your answer is counted, and nobody knows it. This browser has answered; there is nothing more to do.", "good");
   else if (how == "closed") say("The survey was closed before your answer arrived. It is not counted.");
+  else if (how == "gone") say("The survey was deleted before your answer arrived. It is not counted.");
   else say("The collector refused what was sent. It is not counted.", "bad");
 }
 

@@ -3,6 +3,7 @@
 import { Picture } from "./charts.js";
 import { $, ask, el, fill, percent, points, secretHere, sentence, short, table, whole } from "./common.js";
 import { picture as qr } from "./qr.js";
+import { fillForm, list as surveyList, takeDraft, writtenRules } from "./surveys.js";
 import { deniability, guarantee, numbers, strength, THEY, whatHappens } from "./words.js";
 
 const PAUSE = 500; // milliseconds after the last key before the planner is asked
@@ -31,6 +32,8 @@ async function start() {
   $("form").addEventListener("input", changed);
   $("form").addEventListener("submit", create);
   changed();
+  const draft = takeDraft();
+  if (draft) duplicate(draft);
 }
 
 addEventListener("hashchange", () => location.reload());
@@ -170,7 +173,7 @@ async function create(event) {
       $("create").disabled = false;
       return say("You have asked exactly this before: it is in the list below. Change the wording to ask it anew.");
     }
-    const rules = { results: $("results").value, minimum: Math.max(1, Math.round(Number($("minimum").value) || 1)), window: $("window").value };
+    const rules = { results: $("results").value, minimum: Math.max(1, Math.round(Number($("minimum").value) || 1)), window: $("window").value, ...writtenRules() };
     await ask("/v1/surveys", { method: "POST", token, body: { survey, rules } });
     const made = await ask(`/v1/surveys/${survey.digest}/tokens`, { method: "POST", token, body: { kind: "owner", name: "private link" } });
     celebrate(survey, made.token);
@@ -212,21 +215,15 @@ async function list() {
   const { surveys } = await ask("/v1/surveys", { token });
   digests = new Set(surveys.map(({ digest }) => digest));
   $("known").hidden = !surveys.length;
-  const rows = surveys.map(({ digest, state, survey }) => {
-    const results = `/results/${digest}#${new URLSearchParams({ token })}`;
-    const close = el("button", { type: "button", class: "plain" }, "Close");
-    close.addEventListener("click", async () => {
-      if (!confirm("Take no more answers, for good?")) return;
-      try {
-        await ask(`/v1/surveys/${digest}/close`, { method: "POST", token });
-        await list();
-      } catch (problem) {
-        say(sentence(problem.message), "bad");
-      }
-    });
-    return el("li", {}, el("p", { class: "break", dir: "auto" }, short(survey.name || digest.slice(0, 16), 200), state == "closed" ? " (closed)" : ""), el("div", { class: "actions" }, el("a", { class: "button plain", href: `/answer/${digest}` }, "Answer"), el("a", { class: "button plain", href: results }, "Results"), state == "open" ? close : null));
-  });
-  fill($("surveys"), el("ul", {}, ...rows));
+  const results = (digest) => `/results/${digest}#${new URLSearchParams({ token })}`;
+  fill($("surveys"), surveyList(surveys, { token, say, results, again: list, gone: () => list().then(() => $("known-title").focus()), duplicate }));
+}
+
+function duplicate(draft) {
+  $("made").hidden = true;
+  fillForm(draft);
+  changed();
+  say("The form is filled in. Change what you like, and create the survey.");
 }
 
 start();

@@ -2,6 +2,7 @@
 
 import { estimateRows, labelled, Picture } from "./charts.js";
 import { $, ask, digestHere, download, el, fill, percent, points, secretHere, sentence, short, symbolText, table, whole } from "./common.js";
+import { manage } from "./surveys.js";
 import { atMost, numbers, strength } from "./words.js";
 
 const EVERY = 4000; // milliseconds between looks at the counts
@@ -72,6 +73,7 @@ async function tick() {
         ({ windows, live } = told);
         const grown = seen === undefined || JSON.parse(seen).windows.length != windows.length;
         seen = now;
+        if (live && $("manage").hidden) await manage($("manage"), { digest, token, say, again: () => location.reload() });
         if (grown) offerWindows();
         await refresh();
       }

@@ -1,0 +1,260 @@
+"""The surveys of a store, their rules and their tokens: from creation to deletion, in SQL that both databases share."""
+
+import json
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar, Protocol
+
+from deniable.errors import StoreError
+from deniable.service.entries import FOR_GOOD, Entry, Rules, Token
+from deniable.survey import Survey
+
+__all__ = ["Cursor", "Registry", "Session", "fixed_rules"]
+
+# Layout 2 has the tables of layout 1. In it a survey that is closed may keep its ids (`Entry.closed`), and rules may
+# hold a closing date and texts, which older versions do not know.
+SCHEMA = 2
+_OLDER = ("1",)
+
+
+class Cursor(Protocol):
+    """What both databases' drivers return."""
+
+    def fetchall(self) -> list[Any]: ...
+    def fetchone(self) -> Any: ...
+
+
+class Session(ABC):
+    """One transaction: `run` takes SQL with question marks for the values."""
+
+    @abstractmethod
+    def run(self, sql: str, values: Sequence[object] = ()) -> Cursor: ...
+
+
+class Registry(ABC):
+    """Surveys and tokens; `Store` adds reports. All writing is done by one thread at a time."""
+
+    TABLES: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def writing(self) -> AbstractContextManager[Session]:
+        """A transaction that may write: committed at the end, undone on an error."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[Session]:
+        """A transaction that sees one state, on a connection of its own; for any thread."""
+
+    @abstractmethod
+    def _drop_ids(self, session: Session, entry: Entry, before: int | None) -> None:
+        """Forget the ids of days before `before` (those without a day stay), or all of them."""
+
+    @abstractmethod
+    def _fold(self, session: Session, entry: Entry) -> None:
+        """Move a survey's appended counts into its tallies."""
+
+    # Several collectors may share a database: whoever writes under a survey shares it with others who do, and whoever
+    # changes it or deletes it has it alone, until the end of the transaction.
+    @abstractmethod
+    def _share(self, session: Session, keys: Sequence[int]) -> None:
+        """Keep these surveys from being changed or deleted; keys in order."""
+
+    @abstractmethod
+    def _alone(self, session: Session, key: int) -> None:
+        """Wait until nobody writes under a survey, and keep others from it."""
+
+    # The layout.
+    def _prepare(self, session: Session) -> None:
+        for statement in self.TABLES:
+            session.run(statement)
+        found = session.run("SELECT value FROM meta WHERE name = 'schema'").fetchone()
+        if found is None:
+            session.run("INSERT INTO meta (name, value) VALUES ('schema', ?)", [str(SCHEMA)])
+            session.run("INSERT INTO meta (name, value) VALUES ('store', ?)", [uuid.uuid4().hex])
+        elif found[0] in _OLDER:
+            # What was closed there has forgotten its ids, and says so already: closed is 1, `FOR_GOOD`.
+            session.run("UPDATE meta SET value = ? WHERE name = 'schema'", [str(SCHEMA)])
+        elif found[0] != str(SCHEMA):
+            raise StoreError(f"store must have layout {SCHEMA}, got {found[0]}; use the version that made it")
+
+    def name(self) -> str:
+        """A random name that this store was born with; shards are known by it."""
+        with self.reading() as session:
+            return str(session.run("SELECT value FROM meta WHERE name = 'store'").fetchone()[0])
+
+    # Surveys.
+    def create(self, survey: Survey, rules: Rules) -> tuple[Entry, bool]:
+        """Add a survey; adding the same one again with the same rules changes nothing. Also whether it is new."""
+        with self.writing() as session:
+            entry, new = self._create(session, survey, rules)
+        if entry.rules != rules:
+            raise fixed_rules(survey)
+        return entry, new
+
+    def _create(self, session: Session, survey: Survey, rules: Rules) -> tuple[Entry, bool]:
+        while True:
+            new = session.run("SELECT 1 FROM survey WHERE digest = ?", [survey.digest]).fetchone() is None
+            session.run(
+                "INSERT INTO survey (digest, body, rules, closed, floor) VALUES (?, ?, ?, 0, 0) "
+                "ON CONFLICT (digest) DO NOTHING",
+                [survey.digest, survey.to_json(), _as_text(rules)],
+            )
+            if (entry := self._shared(session, survey.digest)) is not None:  # or another collector just deleted it
+                return entry, new
+
+    def entries(self) -> list[Entry]:
+        """Every survey, in the order of creation."""
+        with self.reading() as session:
+            rows = session.run(f"SELECT {_COLUMNS} FROM survey ORDER BY key").fetchall()
+            return [_entry(row) for row in rows]
+
+    def entry(self, digest: str) -> Entry | None:
+        """The survey with this digest, or None."""
+        with self.reading() as session:
+            return self._entry(session, digest)
+
+    def _entry(self, session: Session, digest: str) -> Entry | None:
+        row = session.run(f"SELECT {_COLUMNS} FROM survey WHERE digest = ?", [digest]).fetchone()
+        return None if row is None else _entry(row)
+
+    def _shared(self, session: Session, digest: str) -> Entry | None:
+        """A survey that nobody changes or deletes until the end of the transaction."""
+        found = self._entry(session, digest)
+        if found is not None:
+            self._share(session, [found.key])
+            found = self._entry(session, digest)
+        return found
+
+    def _locked(self, session: Session, digest: str) -> Entry | None:
+        """A survey that nobody else writes to until the end of the transaction."""
+        found = self._entry(session, digest)
+        if found is not None:
+            self._alone(session, found.key)
+            found = self._entry(session, digest)
+        return found
+
+    def end(self, digest: str, *, day: int = FOR_GOOD) -> Entry | None:
+        """Close a survey on a day: no report is taken any more, and its counts stay. Its ids stay, too, so that it can
+        be opened again; without a day it is closed for good and they are forgotten. None: there is no such survey."""
+        with self.writing() as session:
+            entry = self._locked(session, digest)
+            if entry is None or entry.final or (entry.closed and day != FOR_GOOD):
+                return entry
+            session.run("UPDATE survey SET closed = ? WHERE key = ?", [day, entry.key])
+            if day == FOR_GOOD:
+                self._drop_ids(session, entry, None)
+            self._fold(session, entry)
+            return self._entry(session, digest)
+
+    def reopen(self, digest: str, *, minute: int) -> Entry | None:
+        """Take reports again. A closing date that has passed at `minute` is taken off."""
+        with self.writing() as session:
+            entry = self._locked(session, digest)
+            if entry is None:
+                return None
+            if entry.final:
+                raise StoreError(
+                    f"survey {digest[:8]} is closed for good: its report ids are forgotten, so that a report sent "
+                    "again would count again; duplicate it instead"
+                )
+            session.run("UPDATE survey SET closed = 0 WHERE key = ?", [entry.key])
+            opened = self._entry(session, digest)
+            if opened is not None and opened.ended(minute):
+                self._put_rules(session, opened, opened.rules.changed({"closes": None}))
+            return self._entry(session, digest)
+
+    def change(self, digest: str, given: object) -> Entry | None:
+        """Put others in place of some rules that may change."""
+        with self.writing() as session:
+            entry = self._locked(session, digest)
+            if entry is None:
+                return None
+            self._put_rules(session, entry, entry.rules.changed(given))
+            return self._entry(session, digest)
+
+    @staticmethod
+    def _put_rules(session: Session, entry: Entry, rules: Rules) -> None:
+        session.run("UPDATE survey SET rules = ? WHERE key = ?", [_as_text(rules), entry.key])
+
+    def delete(self, digest: str) -> int | None:
+        """Delete a survey with everything under it: counts, ids, counters, tokens. How many reports were counted.
+
+        Whoever writes reports shares the survey until they are committed, so each is either there and deleted with it,
+        or finds no survey and is refused. Its key is not used again: registered anew, a survey starts empty.
+        """
+        with self.writing() as session:
+            entry = self._locked(session, digest)
+            if entry is None:
+                return None
+            reports = self._counted(session, entry.key).get(entry.key, 0)
+            self._drop_ids(session, entry, None)
+            for table in ("delta", "tally", "shard", "token"):
+                session.run(f"DELETE FROM {table} WHERE survey = ?", [entry.key])
+            session.run("DELETE FROM survey WHERE key = ?", [entry.key])
+        self._forgotten(entry)
+        return reports
+
+    @abstractmethod
+    def _forgotten(self, entry: Entry) -> None:
+        """Called after a survey was deleted: what of it is in memory goes, too."""
+
+    def reports(self) -> dict[int, int]:
+        """How many reports were accepted, by the key of their survey."""
+        with self.reading() as session:
+            return self._counted(session, None)
+
+    @staticmethod
+    def _counted(session: Session, key: int | None) -> dict[int, int]:
+        found: dict[int, int] = {}
+        where, values = ("", []) if key is None else (" WHERE survey = ?", [key])
+        for table in ("tally", "delta", "shard"):
+            for survey, counters in session.run(f"SELECT survey, counters FROM {table}{where}", values).fetchall():
+                found[survey] = found.get(survey, 0) + json.loads(counters).get("accepted", 0)
+        return found
+
+    # Tokens.
+    def add_token(self, token: Token) -> bool:
+        """Keep the hash of a secret; the secret itself is never stored. False: there is no such survey any more."""
+        with self.writing() as session:
+            self._share(session, [token.survey])
+            if session.run("SELECT 1 FROM survey WHERE key = ?", [token.survey]).fetchone() is None:
+                return False
+            session.run(
+                "INSERT INTO token (hash, survey, kind, quota, used, name) VALUES (?, ?, ?, ?, ?, ?)",
+                [token.hash, token.survey, token.kind, token.quota, token.used, token.name],
+            )
+        return True
+
+    def tokens(self, entry: Entry) -> list[Token]:
+        """The tokens of a survey."""
+        with self.reading() as session:
+            sql = "SELECT hash, survey, kind, quota, used, name FROM token WHERE survey = ? ORDER BY hash"
+            return [Token(*row) for row in session.run(sql, [entry.key]).fetchall()]
+
+    def drop_token(self, entry: Entry, prefix: str) -> bool:
+        """Revoke the token whose hash starts like this; whether there was one."""
+        names = [token.hash for token in self.tokens(entry) if token.hash.startswith(prefix)]
+        with self.writing() as session:
+            for name in names:
+                session.run("DELETE FROM token WHERE hash = ?", [name])
+        return bool(names)
+
+
+_COLUMNS = "key, body, rules, closed, floor"
+
+
+def _entry(row: Any) -> Entry:
+    key, body, rules, closed, floor = row
+    return Entry(key, Survey.from_json(body), Rules.read(json.loads(rules)), closed, floor)
+
+
+def _as_text(rules: Rules) -> str:
+    return json.dumps(rules.to_json(), sort_keys=True)
+
+
+def fixed_rules(survey: Survey) -> StoreError:
+    """The error for a survey that is there already with other rules."""
+    return StoreError(
+        f"rules must stay as they are once survey {survey.digest[:8]} is created; make a new survey instead"
+    )

@@ -42,8 +42,10 @@ _READ_OFF = 400  # draws from which a quantile is read off
 _BATCH = 50
 _LEAST = 0.02  # of the mean loss: what a smaller one counts as
 _BELIEVED = (1.0, 4.0)  # precisions of the slope and the bend of the real losses over the quick ones
-_RESIDUAL, _BLIND = 0.3, 1.0  # residuals believed beforehand, of the spread of the losses
-_SPREADS = 3.0  # as if from so many pairs
+_RESIDUAL, _BLIND = 0.5, 1.0  # residuals believed beforehand, of the spread of the losses
+_SPREADS = 6.0  # as if from so many pairs
+_SMALL_SAMPLE = 4.0  # m pairs: standard errors times 1 + this / m (16 repeats of four plans: 6 pairs erred 1.8 times
+# as much as a normal sample would tell, 9 pairs 1.2, 25 pairs 1.15)
 _OWN = 12  # pairs from which their own residuals are taken
 _TOP_HEAVY = 1.7  # surveys to decode for real are spread over the quick losses, more of them where those are large
 
@@ -167,7 +169,8 @@ class Sample:
             share = residual / (residual + (carried * spread) ** 2)
             uncertain = float(own @ inverse @ own) + (carried * error) ** 2
             # How wide residuals are is known as well as their number allows.
-            errors.append(sqrt(uncertain + float(u[0]) ** 2 * residual * share / (2 * (len(off) + _SPREADS))))
+            told = sqrt(uncertain + float(u[0]) ** 2 * residual * share / (2 * (len(off) + _SPREADS)))
+            errors.append(told * (1 + _SMALL_SAMPLE / max(len(off), 1)))
         return mean, errors[0] * mean, bound, errors[1] * bound
 
 

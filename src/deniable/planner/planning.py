@@ -30,14 +30,15 @@ __all__ = ["plan"]
 Progress = Callable[[str, float, float, int], None]
 
 _MOVES = 4
-_MARGIN = {"epsilon": 1.08, "n": 1.16}  # what uncertainty may cost; more where the curve is nearly flat
+_MARGIN = {"epsilon": 1.1, "n": 1.21}  # what uncertainty may cost; more where the curve is nearly flat
 _STEPS = 30
-_ERRORS = 1.3  # standard errors of what was simulated that are kept clear of the target
+_ERRORS = 1.6  # standard errors of what was simulated that are kept clear of the target
 _NEAR = 0.06  # a step, on the logarithm, across which a correction stays good
 _SLOW = 45.0  # milliseconds of one repeat from which such a step is not worth another measurement
 _ONCE = 300.0  # and from which no step is
+_CONFIRMED = 150.0  # milliseconds of one repeat up to which the answer itself is simulated once more
 # Milliseconds of all measurements, and of the last one at least: what is left goes to it, at the answer itself.
-_TOTAL_BUDGET, _LEAST_BUDGET = 1500.0, 300.0
+_TOTAL_BUDGET, _LEAST_BUDGET = 2000.0, 300.0
 _SURE = 0.008  # of the bound: an uncertainty that is not worth it
 
 
@@ -262,7 +263,7 @@ class _Planner:
         question = self.question
         expected = point.expected(question.metric, question.level)
         each = effort_for(point.survey, question.size).each
-        if each > _SLOW or expected.bound_error < _SURE * expected.bound:
+        if each > _CONFIRMED or expected.bound_error < _SURE * expected.bound:
             return point
         here = self._x(point.spends, float(point.n))
         left = max(_TOTAL_BUDGET - BUDGET * len(point.samples), _LEAST_BUDGET)

@@ -5,7 +5,6 @@
  * for what is not an integer.
  */
 
-import { symbolBytes } from "./alphabet.js";
 import { ceil, hex, min, unhex, upTo, utf8 } from "./bytes.js";
 import { fingerprint, permute, scaled, stream } from "./hashing.js";
 
@@ -24,7 +23,7 @@ export function seeded({ kind, cells, cohorts, hashes, seed }, size, find) {
     ...stated,
     stated,
     of(cohort, value) {
-      const place = size ? find(value) : fingerprint(key, symbolBytes(value));
+      const place = size ? find(value) : fingerprint(key, find(value));
       const found = new Set();
       for (let i = cohort * hashes; i < (cohort + 1) * hashes; i++)
         found.add(size ? permute(stream(root, i), size, place) % cells : scaled(place, i, cells));

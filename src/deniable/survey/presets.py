@@ -263,6 +263,7 @@ def olh(
     name: str = "",
     seed: bytes | None = None,
     other: object = None,
+    text: str | None = None,
 ) -> Survey:
     """Optimised local hashing: O-RR with k = round(e**epsilon) + 1 cells and many cohorts.
 
@@ -286,6 +287,7 @@ def olh(
         name=name,
         seed=seed,
         other=other,
+        text=text,
     )
 
 
@@ -299,6 +301,7 @@ def orr(
     name: str = "",
     seed: bytes | None = None,
     other: object = None,
+    text: str | None = None,
 ) -> Survey:
     """O-RR: k-ary randomised response on hashed cells in C cohorts; closed (by permutations) with `symbols=`.
 
@@ -311,7 +314,7 @@ def orr(
     >>> orr(symbols=256, epsilon=2.0, cells=8, cohorts=64).title
     'O-RR (closed)'
     """
-    alphabet, encoding = _encoded(symbols, other, cells, cohorts, 1, seed)
+    alphabet, encoding = _encoded(symbols, other, text, cells, cohorts, 1, seed)
     return Survey(alphabet, encoding, _stages(KRR(encoding.cells, epsilon), epsilon_report), name)
 
 
@@ -326,6 +329,7 @@ def orappor(
     name: str = "",
     seed: bytes | None = None,
     other: object = None,
+    text: str | None = None,
 ) -> Survey:
     """O-RAPPOR: bit flips on Bloom filters of h hashes in C cohorts; closed (by permutations) with `symbols=`.
 
@@ -335,18 +339,26 @@ def orappor(
     <Survey: O-RAPPOR, open alphabet, 128 cells, 8 cohorts, 2 hashes, epsilon 2, digest d5fa657e>
     """
     hashes = check_size("hashes", hashes, 1, MAX_HASHES)
-    alphabet, encoding = _encoded(symbols, other, cells, cohorts, hashes, seed)
+    alphabet, encoding = _encoded(symbols, other, text, cells, cohorts, hashes, seed)
     flips = BitFlip(encoding.cells, epsilon, min(2 * hashes, encoding.cells))
     return Survey(alphabet, encoding, _stages(flips, epsilon_report), name)
 
 
 def _encoded(
-    symbols: Iterable[object] | int | None, other: object, cells: int, cohorts: int, hashes: int, seed: bytes | None
+    symbols: Iterable[object] | int | None,
+    other: object,
+    text: str | None,
+    cells: int,
+    cohorts: int,
+    hashes: int,
+    seed: bytes | None,
 ) -> tuple[Alphabet, Encoding]:
     public = os.urandom(16) if seed is None else seed
     sizes = check_size("cells", cells, 2, 1 << 24), check_size("cohorts", cohorts, 1, 1 << 20)
     if symbols is None:
-        alphabet = Alphabet(None, None if other is None else str(other))
+        alphabet = Alphabet(None, None if other is None else str(other), text="folded" if text is None else text)
         return alphabet, Hashed(*sizes, hashes, public)
     alphabet = Alphabet.closed(symbols, other)
+    if text is not None:
+        raise SurveyError("text must not be given with symbols, which are exact; leave one of the two out")
     return alphabet, Permuted(len(alphabet), *sizes, hashes, public)

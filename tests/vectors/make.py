@@ -36,11 +36,54 @@ OPEN: dict[str, list[str | int | bytes]] = {
 TEXTS = [
     *("", " ", "a", " A ", "A  b", "\ta\u00a0\u3000B\r\n", "\ufeffA\u200bb", "A\u200db", "\u200eA", "A\u00adb"),
     *("A\x1fb", "\x85a", "\u180ea", "\u2060A", " \u0301A", "A \u0301", "\u2000\u2001a"),
-    *("I", "\u0130", "\u0131", "i\u0307", "I\u0307\u0307", "\u0130\u0301", "i\u0307\u0301", "I\u0323\u0307", "\u012e\u0307"),
-    *("\u0130STANBUL", "J\u0307", "\u00df", "\u1e9e", "SS", "\u017f\u0307", "\u1e9b\u0323", "\ufb05", "\u0149", "\u0587"),
-    *("\u039f\u0394\u039f\u03a3", "\u03a3.", "\u03c2", "\u1fb3", "\u1fbc", "\u1f88\u0345", "\u0391\u0345\u0301", "\u1fb4", "\u0390"),
+    *(
+        "I",
+        "\u0130",
+        "\u0131",
+        "i\u0307",
+        "I\u0307\u0307",
+        "\u0130\u0301",
+        "i\u0307\u0301",
+        "I\u0323\u0307",
+        "\u012e\u0307",
+    ),
+    *(
+        "\u0130STANBUL",
+        "J\u0307",
+        "\u00df",
+        "\u1e9e",
+        "SS",
+        "\u017f\u0307",
+        "\u1e9b\u0323",
+        "\ufb05",
+        "\u0149",
+        "\u0587",
+    ),
+    *(
+        "\u039f\u0394\u039f\u03a3",
+        "\u03a3.",
+        "\u03c2",
+        "\u1fb3",
+        "\u1fbc",
+        "\u1f88\u0345",
+        "\u0391\u0345\u0301",
+        "\u1fb4",
+        "\u0390",
+    ),
     *("\u01c4", "\u01c5", "\u01c6", "\u212a", "\u212b", "\u2126", "\u00b5", "A\u030a", "A\u0323\u030a", "\u1ef8"),
-    *("\u13a0", "\uab70", "\u13f8", "\u1c90", "\u10d0", "\u10a0", "\u2160", "\u24b6", "\uff21", "\U00010400", "\U0001e900"),
+    *(
+        "\u13a0",
+        "\uab70",
+        "\u13f8",
+        "\u1c90",
+        "\u10d0",
+        "\u10a0",
+        "\u2160",
+        "\u24b6",
+        "\uff21",
+        "\U00010400",
+        "\U0001e900",
+    ),
     *("\u0419", "\u0418\u0306", "\u1c80", "\u0531", "\uac00", "\u1100\u1161", "\u304b\u3099", "\u2764\ufe0f"),
     *("\ua7ba", "\ua7cb", "\u2c2f", "\U00010570", "\u1c89"),  # letters that came after Unicode 11: as they are
 ]
@@ -222,7 +265,18 @@ def permanent() -> list[object]:
 
 def build() -> dict[str, str]:
     """Every file's name and text."""
-    good = [symbols, folding, fingerprints, hashed_cells, permuted_cells, permutations, thresholds, surveys, reports, permanent]
+    good = [
+        symbols,
+        folding,
+        fingerprints,
+        hashed_cells,
+        permuted_cells,
+        permutations,
+        thresholds,
+        surveys,
+        reports,
+        permanent,
+    ]
     tables: dict[str, list[object]] = {part.__name__: part() for part in good}
     tables |= {"bad_surveys": bad_surveys(presets()), "bad_reports": bad_reports(presets())}
     return {

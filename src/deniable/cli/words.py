@@ -7,7 +7,16 @@ from deniable.mechanisms import BitFlip, Subset
 from deniable.reports import cohort_bytes
 from deniable.survey import Direct, Survey
 
-__all__ = ["at_most", "belief_after", "chance", "notice", "odds_sentence", "report_bytes", "text_sentence", "truth_sentence"]
+__all__ = [
+    "at_most",
+    "belief_after",
+    "chance",
+    "notice",
+    "odds_sentence",
+    "report_bytes",
+    "text_sentence",
+    "truth_sentence",
+]
 
 
 def at_most(ratio: Fraction) -> str:

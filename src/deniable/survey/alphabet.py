@@ -15,7 +15,16 @@ from deniable.errors import AlphabetError, SurveyError
 from deniable.mechanisms.base import whole_number
 from deniable.survey.folding import fold
 
-__all__ = ["TEXTS", "Alphabet", "Symbol", "canonical_symbol", "repeats_sentence", "symbol_bytes", "symbol_from_json", "symbol_to_json"]
+__all__ = [
+    "TEXTS",
+    "Alphabet",
+    "Symbol",
+    "canonical_symbol",
+    "repeats_sentence",
+    "symbol_bytes",
+    "symbol_from_json",
+    "symbol_to_json",
+]
 
 Symbol: TypeAlias = str | int | bytes
 

@@ -43,7 +43,7 @@ def decode(
     under that constraint; the paper's decoders are those, `Projected`. Error bars always belong to the unbiased
     estimate. An open alphabet needs `candidates`: the symbols to look for. They need not be all that was answered: what
     they do not explain is `Estimate.unallocated`, unless `complete` says that there is nothing else. Text is read as
-    the survey reads answers: where that is folded, "Lynx" and "lynx" are one candidate, and the estimate names it "lynx".
+    the survey reads answers: where it folds them, "Lynx" and "lynx" are one candidate, and the estimate says "lynx".
 
     Lists of candidates may be long: a million take seconds. Above 20,000, or 4,096 where the reports have hardly more
     equations than that, they are screened (`Screening`, unless another decoder is named): those that are above zero

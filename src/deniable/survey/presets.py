@@ -270,10 +270,10 @@ def olh(
     Published with a fresh hash function for every report (Wang, Blocki, Li and Jha, USENIX Security 2017). The paper's
     O-RR contains it: a cohort is a hash function, and least squares over C of them costs a variance factor of about
     1 / (1 - (S - 1) / (C (k - 1))) over infinitely many, so give C (k - 1) many times the number S of candidates. The
-    cohort travels in the clear; fewer of them tell devices apart less.
+    cohort travels in the clear; fewer of them tell devices apart less. `text` is that of `orr`.
 
     >>> olh(epsilon=2.0, seed=bytes(16))
-    <Survey: O-RR, open alphabet, 8 cells, 1024 cohorts, epsilon 2, digest 9eb76423>
+    <Survey: O-RR, open alphabet, 8 cells, 1024 cohorts, epsilon 2, digest ac2bd835>
     >>> olh(epsilon=2.0, seed=bytes(16)) == orr(epsilon=2.0, cells=8, cohorts=1024, seed=bytes(16))
     True
     """
@@ -305,14 +305,17 @@ def orr(
 ) -> Survey:
     """O-RR: k-ary randomised response on hashed cells in C cohorts; closed (by permutations) with `symbols=`.
 
-    `seed` is public and part of the survey; without one it is drawn from the operating system.
+    `seed` is public and part of the survey; without one it is drawn from the operating system. `text` says how an open
+    survey reads text: "folded", the default, so that case and blanks around words make no difference, or "exact".
 
     Paper: section 5.1 (open), 5.4 (closed).
 
     >>> orr(epsilon=2.0, cells=8, cohorts=64, name="homepage", seed=bytes(16))
-    <Survey 'homepage': O-RR, open alphabet, 8 cells, 64 cohorts, epsilon 2, digest fa0a114c>
+    <Survey 'homepage': O-RR, open alphabet, 8 cells, 64 cohorts, epsilon 2, digest 7aa4fbb6>
     >>> orr(symbols=256, epsilon=2.0, cells=8, cohorts=64).title
     'O-RR (closed)'
+    >>> [orr(epsilon=2, cells=8, cohorts=64, text=t).alphabet.canonical("Lynx ") for t in ("folded", "exact")]
+    ['lynx', 'Lynx ']
     """
     alphabet, encoding = _encoded(symbols, other, text, cells, cohorts, 1, seed)
     return Survey(alphabet, encoding, _stages(KRR(encoding.cells, epsilon), epsilon_report), name)
@@ -333,10 +336,10 @@ def orappor(
 ) -> Survey:
     """O-RAPPOR: bit flips on Bloom filters of h hashes in C cohorts; closed (by permutations) with `symbols=`.
 
-    Paper: section 5.2 (open), 5.4 (closed). Each bit gets epsilon / min(2h, k).
+    Paper: section 5.2 (open), 5.4 (closed). Each bit gets epsilon / min(2h, k). `text` is that of `orr`.
 
     >>> orappor(epsilon=2.0, cells=128, cohorts=8, hashes=2, seed=bytes(16))
-    <Survey: O-RAPPOR, open alphabet, 128 cells, 8 cohorts, 2 hashes, epsilon 2, digest d5fa657e>
+    <Survey: O-RAPPOR, open alphabet, 128 cells, 8 cohorts, 2 hashes, epsilon 2, digest 9caf3b40>
     """
     hashes = check_size("hashes", hashes, 1, MAX_HASHES)
     alphabet, encoding = _encoded(symbols, other, text, cells, cohorts, hashes, seed)

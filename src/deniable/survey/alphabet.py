@@ -228,7 +228,7 @@ def repeats_sentence(alphabet: Alphabet, candidates: Iterable[object]) -> str:
     for value in candidates:
         symbol = alphabet.canonical(value)
         other = first.setdefault((type(symbol), symbol), value)
-        if alphabet.text == "folded" and other != value:
+        if canonical_symbol(other) != canonical_symbol(value):
             pair = f"{str(other)[:40]!r} and {str(value)[:40]!r}"
             return f"candidates must be distinct, got {pair}, which this survey reads as one; remove the repeats"
     return "candidates must be distinct after NFC normalisation; remove the repeats"

@@ -211,7 +211,7 @@ class Alphabet:
     def to_json(self) -> dict[str, object]:
         if self.symbols is None:
             # An exact alphabet has no such field: it is what every survey was before text could be folded.
-            return {"kind": "open"} | ({"text": self.text} if self.text != "exact" else {})
+            return {"kind": "open"} if self.text == "exact" else {"kind": "open", "text": self.text}
         fields: dict[str, object] = {"kind": "closed", "symbols": [symbol_to_json(s) for s in self.symbols]}
         if self.other is not None:
             fields["other"] = symbol_to_json(self.other)

@@ -64,7 +64,7 @@ def test_a_lone_surrogate_is_refused_without_being_shown() -> None:
     ("make", "sentence"),
     [
         (lambda: dn.orr(**SHAPE, text="loose"), "text must be 'folded' or 'exact', got 'loose'"),
-        (lambda: dn.orr(**SHAPE, text=True), "text must be 'folded' or 'exact', got bool"),
+        (lambda: dn.orr(**(SHAPE | {"text": True})), "text must be 'folded' or 'exact', got bool"),
         (
             lambda: dn.orr(**SHAPE, symbols=["a", "b"], text="folded"),
             "text must not be given with symbols, which are exact; leave one of the two out",

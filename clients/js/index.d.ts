@@ -1,6 +1,6 @@
 /** The respondent's side of deniable: answers are randomised before they leave the device. */
 
-/** Text, an exact integer, or bytes. */
+/** Text (read as the survey says: folded, so that case and blanks around words make no difference, or exact), an exact integer, or bytes. */
 export type Answer = string | number | bigint | Uint8Array;
 
 /** A survey that has been read and checked; what is in `encoding` and `mechanism` is for the client alone. */

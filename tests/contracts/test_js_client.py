@@ -26,7 +26,8 @@ from deniable.survey import Symbol
 from deniable.survey.alphabet import canonical_symbol, symbol_to_json
 
 JS = Path(__file__).parents[2] / "clients" / "js"
-TEXT = "aé日🦊 e\u0301\u212b0-"  # plain, composed, decomposed, outside the basic plane
+# Plain, composed, decomposed, outside the basic plane; capitals and blanks.
+TEXT = "aé日🦊 e\u0301\u212b0-AÉ\u0130\u00df\u03a3\u00a0"
 
 
 def node() -> str:
@@ -81,7 +82,7 @@ def survey(random: Random) -> dn.Survey:
     cells, cohorts, hashes = random.randrange(2, 20), random.choice([1, 2, 3, 300, 70_000]), random.randrange(1, 5)
     listed: dict[str, Any] = {"symbols": symbols, "epsilon": e, "name": name, "other": other} | again
     hashed: dict[str, Any] = {"epsilon": e, "name": name, "cohorts": cohorts, "seed": seed} | again
-    closed = random.choice([{}, {"symbols": symbols, "other": other}])
+    closed: dict[str, Any] = random.choice([{}, {"text": "exact"}, {"symbols": symbols, "other": other}])
     makers = [
         lambda: dn.krr(**listed),
         lambda: dn.krappor(**listed),
@@ -162,6 +163,7 @@ def test_both_clients_give_the_same_bytes() -> None:
         "O-RAPPOR",
     }
     assert {type(survey_.mechanism) for _, _, survey_ in made} == {KRR, BitFlip, Subset, Chain}
+    assert {survey_.alphabet.text for _, _, survey_ in made if survey_.alphabet.is_open} == {"folded", "exact"}
     chained = [(line, type(s.mechanism.permanent)) for line, _, s in made if isinstance(s.mechanism, Chain)]
     assert {("secret" in line, kind) for line, kind in chained} == {
         (m, k) for m in (True, False) for k in (KRR, BitFlip, Subset)

@@ -88,6 +88,11 @@ def test_symbols_fingerprints_and_permutations(page: dict[str, Any]) -> None:
         assert hashlib.sha256(b"".join(x.to_bytes(4, "little") for x in image)).hexdigest() == row["sha256"]
 
 
+def test_folding(page: dict[str, Any]) -> None:
+    for row in vectors("folding"):
+        assert page["fold"](row["given"]) == row["folded"]
+
+
 def test_cells(page: dict[str, Any]) -> None:
     for row in vectors("hashed_cells"):
         survey = {"alphabet": {"kind": "open"}, "encoding": row | {"kind": "hashed"}}

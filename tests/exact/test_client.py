@@ -13,6 +13,9 @@ from tests.exact.walker import walk
 SEED = bytes(range(16))
 WORDS = ("a", "b", "c", "d", "\u00e9t\u00e9", "\U0001f98a", 7, -7, b"\xff\x00", "")
 
+# The first four are one answer to a folded survey, the last three another.
+FOLDING = ("Ibuprofen", "ibuprofen", " IBUPROFEN\t", "\u0130buprofen", "STRASSE", "Stra\u00dfe", "stra\u1e9ee")
+
 
 def open_bloom(hashes: int) -> dn.Survey:
     return dn.orappor(epsilon=2, cells=5, cohorts=2, hashes=hashes, seed=SEED)
@@ -41,6 +44,9 @@ CASES: dict[str, tuple[dn.Survey, tuple[object, ...]]] = {
     "projective space": (dn.projective(symbols=9, epsilon="1/3", order=2, dimension=4), tuple(range(9))),
     "orr open": (dn.orr(epsilon=1, cells=4, cohorts=3, seed=SEED), WORDS),
     "orr many cohorts": (dn.orr(epsilon=1, cells=2, cohorts=300, seed=SEED), WORDS[:4]),
+    "orr exact": (dn.orr(epsilon=1, cells=4, cohorts=3, seed=SEED, text="exact"), WORDS + FOLDING),
+    "orr folded": (dn.orr(epsilon=1, cells=4, cohorts=3, seed=SEED), WORDS + FOLDING),
+    "orappor folded, 2 hashes": (open_bloom(2), FOLDING),
     "orr closed": (dn.orr(symbols=7, epsilon="1/3", cells=3, cohorts=4, seed=SEED), tuple(range(7))),
     "orr closed catch-all": (
         dn.orr(symbols=["a", "b", "c"], epsilon=3, cells=2, cohorts=2, seed=SEED, other="else"),
@@ -200,3 +206,19 @@ def test_fresh_noise_is_drawn_without_memory() -> None:
     # Four payloads, the rarest with probability above 1/6: the chance to miss one is below 4 * (5/6)**400 < 1e-30.
     assert len(reports) == 4
     assert {report[9] for report in reports} == {client.cohort}
+
+
+@pytest.mark.parametrize("case", ["orr folded", "orappor folded, 2 hashes"])
+def test_answers_that_fold_to_one_text_have_one_law(case: str) -> None:
+    """Folding is a pure map before the encoding: what it joins, no report can tell apart."""
+    survey, _ = CASES[case]
+    for same in (FOLDING[:4], FOLDING[4:]):
+        laws = [law_of(survey, value) for value in same]
+        assert all(law == laws[0] for law in laws)
+
+
+def test_in_an_exact_survey_they_have_laws_of_their_own() -> None:
+    """The mutant: the same survey without the fold."""
+    survey = dn.orr(epsilon=1, cells=16, cohorts=3, seed=SEED, text="exact")
+    laws = [tuple(sorted(law_of(survey, value).probabilities.items())) for value in FOLDING]
+    assert len(set(laws)) == len(FOLDING)

@@ -185,6 +185,14 @@ def test_an_open_survey_is_decoded_with_candidates(store: SQLiteStore) -> None:
             posted = {"candidates": ["ash", "birch", "oak"], "complete": True, "decoder": "weighted-least-squares"}
             posted["constraint"] = "projected"
             assert (await call.admin("POST", f"{path}/estimate", posted)).json() == whole
+            cased = (await call.admin("GET", f"{path}/estimate?candidates=Ash,BIRCH,oak%20")).json()
+            assert cased["estimates"] == by_query["estimates"]
+            twice = await call.admin("POST", f"{path}/estimate", {"candidates": ["Ash", "oak", "ash"]})
+            assert twice.status == 422
+            assert (
+                "candidates must be distinct, got 'Ash' and 'ash', which this survey reads as one"
+                in twice.body.decode()
+            )
             without = await call.admin("GET", f"{path}/estimate")
             assert without.status == 422
             assert without.json()["type"] == "urn:deniable:problem:undecodable"

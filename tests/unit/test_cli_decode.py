@@ -331,7 +331,14 @@ def test_one_simulated_tally_can_be_kept(capsys: pytest.CaptureFixture[str]) -> 
     [
         ("none.json", "none.json cannot be read: no such file or directory"),
         ("open.json", "--symbols must be given for an open survey: what the population is over, or a count"),
-        ("open.json --symbols a,a", "--symbols must be distinct, and at least one; remove the repeats"),
+        (
+            "open.json --symbols a,a",
+            "--symbols must be distinct as the survey reads them, and at least one; remove",
+        ),
+        (
+            "open.json --symbols a,A",
+            "--symbols must be distinct as the survey reads them, and at least one; remove",
+        ),
         ("closed.json --symbols 3", "--symbols must not be given for a closed survey; the population is over its"),
         (
             "closed.json --population normal",

@@ -156,6 +156,23 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     flips = {"kind": "bitflip", "epsilon": "1", "width": 64, "flip": "6964443425282461696"}
     change("hadamard", "threshold 'flip' must be ", lambda fields: fields.__setitem__("mechanism", flips))
     put("orappor, open", "mechanism", "clear", "9223372036854775808", "distance must be 2 for optimised bit flips, got")
+    put(
+        "orr, folded",
+        "alphabet",
+        "text",
+        "exact",
+        "alphabet field 'text' must be 'folded', got 'exact'; exact text has",
+    )
+    put(
+        "orr, folded",
+        "alphabet",
+        "text",
+        "loose",
+        "alphabet field 'text' must be 'folded', got 'loose'; exact text has",
+    )
+    put("orr, folded", "alphabet", "text", True, "alphabet field 'text' must be text, got bool")
+    put("orr, open", "alphabet", "text", "folded", "the survey was altered after it was made")
+    put("krr", "alphabet", "text", "folded", "alphabet must not have the field 'text'; this version does not know it")
     return found
 
 

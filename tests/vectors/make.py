@@ -11,8 +11,9 @@ from pathlib import Path
 import deniable as dn
 from deniable.mechanisms import KRR, BitFlip, Chain, Subset, epsilon_text
 from deniable.noise import DerivedEntropy
-from deniable.survey.alphabet import canonical_symbol, symbol_bytes, symbol_to_json
+from deniable.survey.alphabet import Alphabet, canonical_symbol, symbol_bytes, symbol_to_json
 from deniable.survey.encodings import Hashed, Permuted
+from deniable.survey.folding import fold
 from deniable.survey.hashing import fingerprint, permute
 from tests.exact.scripted import ScriptedEntropy
 from tests.vectors.bad import bad_reports, bad_surveys
@@ -26,12 +27,31 @@ SYMBOLS: list[str | int | bytes] = [
     *(b"", b"1", b"\x00\xff", bytes(range(64))),
     *("\ufb01", "\u2460", "\u017f", "\u1e9b\u0323", "\u2126", "\u0958"),  # NFC is not NFKC
 ]
+# Answers to open surveys: what an exact one and a folded one are asked.
+OPEN: dict[str, list[str | int | bytes]] = {
+    "exact": ["a", 7, b"\xff"],
+    "folded": ["\u00a0Ibuprofen 400\t", "STRA\u1e9eE", b"A ", "\u0130stanbul", 7, "\u039f\u0394\u039f\u03a3"],
+}
+# Where case and white space are hard; `folding` adds every code point that does not stay as it is.
+TEXTS = [
+    *("", " ", "a", " A ", "A  b", "\ta\u00a0\u3000B\r\n", "\ufeffA\u200bb", "A\u200db", "\u200eA", "A\u00adb"),
+    *("A\x1fb", "\x85a", "\u180ea", "\u2060A", " \u0301A", "A \u0301", "\u2000\u2001a", "\u2764\ufe0f"),
+    *("I", "\u0130", "\u0131", "i\u0307", "I\u0307\u0307", "\u0130\u0301", "i\u0307\u0301", "I\u0323\u0307"),
+    *("\u012e\u0307", "\u0130STANBUL", "J\u0307", "\u00df", "\u1e9e", "SS", "\u017f\u0307", "\u1e9b\u0323", "\ufb05"),
+    *("\u0149", "\u0587", "\u039f\u0394\u039f\u03a3", "\u03a3.", "\u03c2", "\u1fb3", "\u1fbc", "\u1f88\u0345"),
+    *("\u0391\u0345\u0301", "\u1fb4", "\u0390", "\u01c4", "\u01c5", "\u01c6", "\u212a", "\u212b", "\u2126", "\u00b5"),
+    *("A\u030a", "A\u0323\u030a", "\u1ef8", "\u13a0", "\uab70", "\u13f8", "\u1c90", "\u10d0", "\u10a0", "\u2160"),
+    *("\u24b6", "\uff21", "\U00010400", "\U0001e900", "\u0419", "\u0418\u0306", "\u1c80", "\u0531", "\uac00"),
+    *("\u1100\u1161", "\u304b\u3099"),
+    *("\ua7ba", "\ua7cb", "\u2c2f", "\U00010570", "\u1c89"),  # letters that came after Unicode 11: as they are
+]
 SIZES = (2, 3, 5, 17, 256, 300, 4097)
 KEYS = (0, 1, 0x9E3779B97F4A7C15, 2**64 - 1)
 
 
 def presets() -> dict[str, dn.Survey]:
     seed, fruit = SEEDS[1], ["apple", "caf\u00e9", 7, b"\xff", 2**60]
+    exact: dict[str, str] = {"text": "exact"}
     return {
         "warner": dn.warner(epsilon=1.0),
         "warner, own words": dn.warner(epsilon="1/3", symbols=["nein", "ja"], name="Gr\u00f6\u00dfe \U0001f98a"),
@@ -40,14 +60,14 @@ def presets() -> dict[str, dn.Survey]:
         "krr, counted": dn.krr(symbols=300, epsilon=3),
         "krappor": dn.krappor(symbols=["a", "b", "c"], epsilon=2.5),
         "krappor, counted": dn.krappor(symbols=20, epsilon=1),
-        "orr, open": dn.orr(epsilon=2, cells=8, cohorts=3, seed=seed, name="homepage"),
+        "orr, open": dn.orr(epsilon=2, cells=8, cohorts=3, seed=seed, name="homepage", **exact),
         "orr, closed": dn.orr(symbols=17, epsilon=2, cells=4, cohorts=300, seed=seed),
         "orr, closed catch-all": dn.orr(symbols=["a", "b"], epsilon=2, cells=2, cohorts=2, seed=seed, other=b"\x00"),
-        "orappor, open": dn.orappor(epsilon=2, cells=12, cohorts=8, hashes=2, seed=seed),
+        "orappor, open": dn.orappor(epsilon=2, cells=12, cohorts=8, hashes=2, seed=seed, **exact),
         "orappor, closed": dn.orappor(symbols=30, epsilon="0.75", cells=5, cohorts=2, hashes=3, seed=SEEDS[2]),
         "oue": dn.oue(symbols=["a", "b", "c"], epsilon=2.5),
         "oue, counted": dn.oue(symbols=20, epsilon="1/3"),
-        "olh": dn.olh(epsilon="1.5", cohorts=5, seed=seed),
+        "olh": dn.olh(epsilon="1.5", cohorts=5, seed=seed, **exact),
         "hadamard": dn.hadamard(symbols=["a", "b", "c", "d"], epsilon=1, blocks=1),
         "hadamard, blocks": dn.hadamard(symbols=300, epsilon=4, blocks=16),
         "subset": dn.subset(symbols=["a", "b", "c", "d", "e"], epsilon="0.5", size=2),
@@ -62,10 +82,13 @@ def presets() -> dict[str, dn.Survey]:
         "subset, again": dn.subset(symbols=["a", "b", "c", "d", "e"], epsilon=2, epsilon_report=1, size=2),
         "hadamard, again": dn.hadamard(symbols=["a", "b", "c", "d"], epsilon=2, epsilon_report=1, blocks=1),
         "projective, again": dn.projective(symbols=7, epsilon=2, epsilon_report=1, order=2, dimension=3),
-        "orr, open again": dn.orr(epsilon=4, epsilon_report=2, cells=8, cohorts=3, seed=seed, name="homepage"),
+        "orr, open again": dn.orr(epsilon=4, epsilon_report=2, cells=8, cohorts=3, seed=seed, name="homepage", **exact),
         "orappor, closed again": dn.orappor(
             symbols=30, epsilon=3, epsilon_report="0.75", cells=5, cohorts=2, hashes=3, seed=SEEDS[2]
         ),
+        "orr, folded": dn.orr(epsilon=2, cells=8, cohorts=3, seed=seed, name="homepage"),
+        "orappor, folded": dn.orappor(epsilon=2, cells=12, cohorts=8, hashes=2, seed=seed),
+        "orr, folded again": dn.orr(epsilon=4, epsilon_report=2, cells=300, cohorts=3, seed=seed),
     }
 
 
@@ -78,6 +101,14 @@ def symbols() -> list[object]:
         }
         for given in SYMBOLS
     ]
+
+
+def folding() -> list[object]:
+    """Texts and their folds; then every code point whose fold is not its NFC, 32 to a text, with bars between."""
+    every = (chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000)
+    changed = [letter for letter in every if fold(letter) != canonical_symbol(letter)]
+    texts = TEXTS + ["|".join(changed[start : start + 32]) for start in range(0, len(changed), 32)]
+    return [{"given": given, "folded": fold(given)} for given in texts]
 
 
 def fingerprints() -> list[object]:
@@ -93,7 +124,7 @@ def hashed_cells() -> list[object]:
     for cells, cohorts, hashes in ((2, 3, 1), (8, 5, 1), (5, 4, 3), (128, 4, 2), (1 << 24, 2, 2)):
         encoding = Hashed(cells, cohorts, hashes, SEEDS[1])
         for given in SYMBOLS[:6]:
-            key = encoding.key(dn.orr(epsilon=1, cells=2, cohorts=1, seed=SEEDS[1]).alphabet, given)
+            key = encoding.key(Alphabet.open(text="exact"), given)
             occupied = [encoding.encode(cohort, key) for cohort in range(cohorts)]
             shape = {"seed": SEEDS[1].hex(), "cells": cells, "cohorts": cohorts, "hashes": hashes}
             found.append(shape | {"symbol": symbol_to_json(given), "occupied": occupied})
@@ -152,7 +183,8 @@ def reports() -> list[object]:
     """Fresh noise from given words: the first is for the cohort (again if it is refused), the rest for the answer."""
     found: list[object] = []
     for title, survey in presets().items():
-        answers = [canonical_symbol(s) for s in (survey.symbols or ("a", 7, b"\xff"))][:3]
+        answers = [canonical_symbol(s) for s in survey.symbols or OPEN[survey.alphabet.text]]
+        answers = answers[: 3 if survey.alphabet.text == "exact" else None]
         edges = [0, *survey.mechanism.thresholds().values(), 2**64 - 1]
         for number, edge in enumerate(sorted({min(max(e + d, 0), 2**64 - 1) for e in edges for d in (-1, 0)})):
             drawn = DerivedEntropy(bytes(32), f"{title} {number}".encode()).words(survey.cells)
@@ -176,7 +208,7 @@ def permanent() -> list[object]:
     """Memoised answers: a device secret and a cohort give these bytes for ever (on these words, in a chain)."""
     found: list[object] = []
     for title, survey in presets().items():
-        for number, answer in enumerate((survey.symbols or ("a", 7))[:2]):
+        for number, answer in enumerate((survey.symbols or OPEN[survey.alphabet.text])[:2]):
             client = dn.Client(survey)
             secret = hashlib.sha256(f"{title} {number}".encode()).digest()
             client._cohort, client._secret = number % survey.cohorts, secret
@@ -191,7 +223,18 @@ def permanent() -> list[object]:
 
 def build() -> dict[str, str]:
     """Every file's name and text."""
-    good = [symbols, fingerprints, hashed_cells, permuted_cells, permutations, thresholds, surveys, reports, permanent]
+    good = [
+        symbols,
+        folding,
+        fingerprints,
+        hashed_cells,
+        permuted_cells,
+        permutations,
+        thresholds,
+        surveys,
+        reports,
+        permanent,
+    ]
     tables: dict[str, list[object]] = {part.__name__: part() for part in good}
     tables |= {"bad_surveys": bad_surveys(presets()), "bad_reports": bad_reports(presets())}
     return {

@@ -4,7 +4,7 @@
 export const utf8 = (text) => new TextEncoder().encode(text);
 
 /** Bytes as lower-case hexadecimal text. */
-export const hex = (bytes) => [...bytes].map((byte) => (byte + 256).toString(16).slice(1)).join("");
+export const hex = (bytes) => bytes.reduce((text, byte) => text + (byte + 256).toString(16).slice(1), "");
 
 /** The bytes that hexadecimal text spells. */
 export const unhex = (text) => Bytes.from(text.match(/../g) ?? [], (pair) => "0x" + pair);
@@ -22,7 +22,10 @@ export const word64 = (bytes, at) => new DataView(bytes.buffer).getBigUint64(at,
 export const upTo = (count) => [...Array(count).keys()];
 
 /** How many bytes the integers below `count` need; none if there is only one. */
-export const bytesFor = (count, size = 0) => (256 ** size < count ? bytesFor(count, size + 1) : size);
+export const bytesFor = (count) => (39 - Math.clz32(count - 1)) >> 3;
+
+/** Whether a small number is a prime. */
+export const isPrime = (n) => n > 1 && upTo(n).every((divisor) => divisor < 2 || n % divisor);
 
 /** JSON in its one spelling: sorted keys, no blanks, BigInts as text. */
 export const canonical = (fields) =>

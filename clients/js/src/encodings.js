@@ -5,8 +5,7 @@
  * for what is not an integer.
  */
 
-import { symbolBytes } from "./alphabet.js";
-import { ceil, hex, min, unhex, upTo, utf8 } from "./bytes.js";
+import { ceil, hex, isPrime, min, unhex, upTo, utf8 } from "./bytes.js";
 import { fingerprint, permute, scaled, stream } from "./hashing.js";
 
 /** Each symbol is its own cell. */
@@ -23,22 +22,21 @@ export function seeded({ kind, cells, cohorts, hashes, seed }, size, find) {
     cells: (kind == "hashed") == !size && key.length > 7 && key.length < 65 ? cells | 0 : 0,
     ...stated,
     stated,
-    of(cohort, value) {
-      const place = size ? find(value) : fingerprint(key, symbolBytes(value));
-      const found = new Set();
-      for (let i = cohort * hashes; i < (cohort + 1) * hashes; i++)
-        found.add(size ? permute(stream(root, i), size, place) % cells : scaled(place, i, cells));
-      return [...found].sort((a, b) => a - b);
-    },
+    of: (cohort, value, place = size ? find(value) : fingerprint(key, find(value))) =>
+      [
+        ...new Set(
+          upTo(hashes).map((i) => {
+            i += cohort * hashes;
+            return size ? permute(stream(root, i), size, place) % cells : scaled(place, i, cells);
+          }),
+        ),
+      ].sort((a, b) => a - b),
   };
 }
 
-/** Whether the digits of two numbers in base `order` are orthogonal. */
-function orthogonal(x, y, order) {
-  let dot = 0;
-  for (; x && y; x = (x / order) | 0, y = (y / order) | 0) dot += (x % order) * (y % order);
-  return dot % order == 0;
-}
+/** The inner product of the digits of two numbers in base `order`; they are orthogonal where it is 0 mod `order`. */
+const product = (x, y, order) =>
+  x && y ? (x % order) * (y % order) + product((x / order) | 0, (y / order) | 0, order) : 0;
 
 /** A block design: every answer fills the same number of cells, those where `fills(answer, cell)`. */
 const design = (cells, hashes, find, stated, fills) => ({
@@ -46,24 +44,19 @@ const design = (cells, hashes, find, stated, fills) => ({
   hashes,
   block: 1,
   stated,
-  of(cohort, value) {
-    const place = find(value);
-    return upTo(cells).filter((cell) => fills(place, cell));
-  },
+  of: (cohort, value, place = find(value)) => upTo(cells).filter((cell) => fills(place, cell)),
 });
 
 /** Rows of a Hadamard matrix: symbol x has block x mod B, row x div B + 1, and the columns where that row is +1. */
-export function hadamard({ blocks }, size, find) {
-  let rows = 2;
-  while (rows <= min(size, ceil(size / blocks))) rows *= 2;
-  return design(
+// As many rows as the least power of two above the symbols of a block.
+export const hadamard = ({ blocks }, size, find, rows = 2 << (31 - Math.clz32(min(size, ceil(size / blocks))))) =>
+  design(
     blocks <= 2 * size ? blocks * rows : 0,
     rows / 2,
     find,
     { blocks: blocks | 0 },
-    (place, cell) => ((cell / rows) | 0) == place % blocks && orthogonal((place / blocks + 1) | 0, cell % rows, 2),
+    (place, cell) => ((cell / rows) | 0) == place % blocks && product((place / blocks + 1) | 0, cell % rows, 2) % 2 < 1,
   );
-}
 
 /** Points of a projective space over the integers mod a prime; symbol x has the points orthogonal to point x. */
 export function projective({ order, dimension }, size, find) {
@@ -71,13 +64,11 @@ export function projective({ order, dimension }, size, find) {
   // Point i is the number that its digits spell: a leading 1, then any digits, in order of size.
   const spelled = (point, digits = 0) =>
     point < points(digits + 1) ? point - points(digits) + order ** digits : spelled(point, digits + 1);
-  let prime = size && order < 2 ** 16;
-  for (let divisor = 2; prime && divisor * divisor <= order; divisor++) prime = order % divisor;
   return design(
-    prime && size <= points(dimension) ? points(dimension) : 0,
+    size && order < 2 ** 16 && isPrime(order) && size <= points(dimension) ? points(dimension) : 0,
     points(dimension - 1),
     find,
     { order: order | 0, dimension: dimension | 0 },
-    (place, cell) => orthogonal(spelled(place), spelled(cell), order),
+    (place, cell) => product(spelled(place), spelled(cell), order) % order < 1,
   );
 }

@@ -9,12 +9,11 @@ import { hmac } from "./sha256.js";
 const u64 = (x) => big.asUintN(64, x);
 
 /** Word `index` of the SplitMix64 stream that starts at `key`. */
-export function stream(key, index) {
-  let z = u64(key + (big(index) + 1n) * 0x9e3779b97f4a7c15n);
+export const stream = (key, index, z = u64(key + (big(index) + 1n) * 0x9e3779b97f4a7c15n)) => {
   z = u64((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);
   z = u64((z ^ (z >> 27n)) * 0x94d049bb133111ebn);
   return z ^ (z >> 31n);
-}
+};
 
 /** Word `index` of the stream, scaled to [0, size) by multiplication, as a Number. */
 export const scaled = (key, index, size) => num((stream(key, index) * big(size)) >> 64n);

@@ -14,31 +14,29 @@ import { uniformBelow } from "./noise.js";
 import { leastWeight } from "./odds.js";
 
 /** One cell: `keep` words name each of the given cells, `other` each of the others. */
-const name = (keep, other) => (given, entropy) => {
-  const word = entropy.word();
-  const inside = big(given.length) * keep;
-  if (word < inside) return [given[num(word / keep)]];
-  // The block number counts the cells that were not given; it steps over each of those on the way.
-  let cell = num((word - inside) / other);
-  for (const one of given) if (one <= cell) cell++;
-  return [cell];
-};
+const name =
+  (keep, other) =>
+  (given, entropy, word = entropy.word(), inside = big(given.length) * keep) => [
+    word < inside
+      ? given[num(word / keep)]
+      : // The block number counts the cells that were not given; it steps over each of those on the way.
+        given.reduce((cell, one) => cell + (one <= cell), num((word - inside) / other)),
+  ];
 
 /** A bit for each cell: an empty one is set by a word below `set`, a full one is cleared by a word below `clear`. */
-const flips = (cells, set, clear) => (given, entropy) => {
-  const full = new Set(given);
-  return upTo(cells).filter((cell) => entropy.word() < (full.has(cell) ? clear : set) != full.has(cell));
-};
+const flips =
+  (cells, set, clear) =>
+  (given, entropy, full = new Set(given)) =>
+    upTo(cells).filter((cell) => entropy.word() < (full.has(cell) ? clear : set) != full.has(cell));
 
 /** `size` of the cells below `count`: a shuffle that stops after so many steps. */
-function draw(entropy, count, size) {
-  const cells = upTo(count);
-  for (let step = 0; step < size; step++) {
+const draw = (entropy, count, size, cells = upTo(count)) =>
+  upTo(size).map((step) => {
     const place = step + uniformBelow(entropy, count - step);
-    [cells[step], cells[place]] = [cells[place], cells[step]];
-  }
-  return cells.slice(0, size);
-}
+    const cell = cells[place];
+    cells[place] = cells[step];
+    return cell;
+  });
 
 /** k-ary randomised response: of 2**width words, `keep` name each true cell and `other` each of the others. */
 export function krr(epsilon, report, span, cells, occupied) {
@@ -91,19 +89,14 @@ export function subset(epsilon, report, span, cells, hashes, size) {
     size,
     thresholds: { inside, report_keep: kept },
     // All are drawn, and the last gives way to the true cell, so that the work does not depend on the answer.
-    randomize([truth], entropy) {
-      const holds = entropy.word() < inside;
-      const others = draw(entropy, cells - 1, size).map((cell) => cell + (cell >= truth));
+    randomize: ([truth], entropy, holds = entropy.word() < inside, others = draw(entropy, cells - 1, size)) => {
+      others = others.map((cell) => cell + (cell >= truth));
       if (holds) others[size - 1] = truth;
       return others;
     },
     // A set of all cells is drawn, whether or not it takes the place of the given one.
     refresh:
       report &&
-      ((given, entropy) => {
-        const stays = entropy.word() < kept;
-        const others = draw(entropy, cells, size);
-        return stays ? given : others;
-      }),
+      ((given, entropy, stays = entropy.word() < kept, others = draw(entropy, cells, size)) => (stays ? given : others)),
   };
 }

@@ -13,25 +13,15 @@ export const randomBytes = (count) => crypto.getRandomValues(new Bytes(count));
 export const osEntropy = { width: 64, word: () => word64(randomBytes(8), 0) };
 
 /** An integer uniform on [0, bound), a Number: words past the last whole multiple of `bound` are drawn again. */
-export function uniformBelow(entropy, bound) {
-  const span = 1n << big(entropy.width);
-  const n = big(bound);
-  let word;
-  do word = entropy.word();
-  while (word >= span - (span % n));
-  return num(word % n);
-}
+export const uniformBelow = (entropy, bound, word = entropy.word(), span = 1n << big(entropy.width)) =>
+  word < span - (span % big(bound)) ? num(word % big(bound)) : uniformBelow(entropy, bound);
 
 /** Permanent words: HMAC-SHA-256(secret, length of label, label, block number), four little-endian words a block. */
-export function derivedEntropy(secret, label) {
-  let block;
-  let count = 0;
-  return {
-    width: 64,
-    word() {
-      const place = count++ % 4;
-      if (!place) block = hmac(secret, join(little(label.length, 8), label, little(count >> 2, 8)));
-      return word64(block, 8 * place);
-    },
-  };
-}
+export const derivedEntropy = (secret, label, count = 0, block) => ({
+  width: 64,
+  word() {
+    const place = count++ % 4;
+    if (!place) block = hmac(secret, join(little(label.length, 8), label, little(count >> 2, 8)));
+    return word64(block, 8 * place);
+  },
+});

@@ -4,7 +4,7 @@
  * show where the two differ; `deniable survey show` says more.
  */
 
-import { closed } from "./alphabet.js";
+import { closed, open } from "./alphabet.js";
 import { canonical, hex, parse, spell, utf8 } from "./bytes.js";
 import { direct, hadamard, projective, seeded } from "./encodings.js";
 import { DeniableError, need } from "./errors.js";
@@ -19,9 +19,9 @@ const MECHANISMS = { __proto__: null, krr, bitflip, subset };
 export function readSurvey(source) {
   try {
     const given = parse(source.trim ? source : spell(source));
-    const { name, digest, encoding: cellsBy } = given;
-    const { kind, epsilon, epsilon_report, size, clear } = given.mechanism;
-    const alphabet = given.alphabet.symbols ? closed(given.alphabet) : { size: 0, stated: { kind: "open" } };
+    const { name, digest, alphabet: answers, encoding: cellsBy, mechanism: stage } = given;
+    const { kind, epsilon, epsilon_report, size, clear } = stage;
+    const alphabet = (answers.symbols ? closed : open)(answers);
     const encoding = { cohorts: 1, ...ENCODINGS[cellsBy.kind](cellsBy, alphabet.size, alphabet.find) };
     const { block, cells, cohorts, hashes } = encoding;
     const one = kind == "krr";

@@ -21,6 +21,7 @@ const CASES = {
   "fano plane, 10 bits": [smallPlane(7, 2, 3, "1", 10), upTo(7), 1],
   "plane of order 3, 10 bits": [smallPlane(13, 3, 3, "1", 10), upTo(13), 1],
   "orr, open, cohort 2 of 3, 10 bits": [smallHashed(4, 3, 1, "1", 10), ["a", "b", "é", 7, -7, unhex("ff")], 1, 2],
+  "orr, folded, cohort 2 of 3, 10 bits": [smallHashed(4, 3, 1, "1", 10, "folded"), ["a", " A", "É", "ß", "SS", 7, unhex("ff")], 1, 2],
   "orr, closed, cohort 1 of 4, 10 bits": [smallPermuted(7, 3, 4, 1, "1/3", 10), upTo(7), 1, 1],
   "subset 1 of 3, 6 bits": [smallSets(3, 1, "1", 6), upTo(3), 2],
   "krappor of 2, 6 bits": [smallBits(2, "1", 6, false), upTo(2), 2],
@@ -35,6 +36,16 @@ for (const [title, [survey, values, count, cohort = 0]] of Object.entries(CASES)
   test(`the law of the bytes is the published channel: ${title}`, () => {
     assert.deepEqual(violations(survey, values, count, realClient, cohort), new Set());
   });
+
+test("answers that fold to one text have one law, and in an exact survey they have two", () => {
+  const laws = (text) =>
+    ["Ibuprofen", " ibuprofen\t", "IBUPROFEN"].map((value) => {
+      const { law } = lawOf(smallHashed(16, 3, 1, "1", 8, text), value, 1, 1, realClient);
+      return JSON.stringify([...law].map(([wire, n]) => [wire, String(n)]).sort());
+    });
+  assert.equal(new Set(laws("folded")).size, 1);
+  assert.ok(new Set(laws()).size > 1);
+});
 
 for (const [title, survey, values, cohort] of [
   ["krappor of 3, 5 bits", smallBits(3, "1", 5, false), [0, 2], 0],

@@ -35,6 +35,10 @@ test("the minified client gives the golden reports too", () => {
     const client = new minified.Client(texts[survey], options);
     assert.equal(hex(client.report(symbolOf(symbol)).pack()), report);
   }
+  const { of, cohorts } = minified.readSurvey(texts["orappor, folded"]).encoding;
+  const everywhere = (text) => Array.from({ length: cohorts }, (_, cohort) => of(cohort, text));
+  for (const { given, folded } of rows("folding")) assert.deepEqual(everywhere(given), everywhere(folded), JSON.stringify(given));
+  assert.notDeepEqual(everywhere("a"), everywhere("b"));
   assert.throws(() => new minified.Client("{}"), { name: "SurveyError" });
 });
 

@@ -1,6 +1,6 @@
 /** Surveys of a few cells with words of a few bits, which no survey file may have: for enumeration. */
 
-import { closed } from "../src/alphabet.js";
+import { closed, open } from "../src/alphabet.js";
 import { upTo } from "../src/bytes.js";
 import { direct, hadamard, projective, seeded } from "../src/encodings.js";
 import { bitflip, krr, subset } from "../src/mechanisms.js";
@@ -45,8 +45,11 @@ export const smallHadamard = (size, blocks, epsilon, width) =>
 export const smallPlane = (size, order, dimension, epsilon, width) =>
   smallDesign(listed(projective, size, { order, dimension }), epsilon, width, size);
 
-export const smallHashed = (cells, cohorts, hashes, epsilon, width) =>
-  whole(seeded({ kind: "hashed", cells, cohorts, hashes, seed: SEED }, 0), channel(cells, hashes, epsilon, width), epsilon, 0);
+/** With exact text, or with `text` "folded". */
+export const smallHashed = (cells, cohorts, hashes, epsilon, width, text) => {
+  const encoding = seeded({ kind: "hashed", cells, cohorts, hashes, seed: SEED }, 0, open({ text }).find);
+  return whole(encoding, channel(cells, hashes, epsilon, width), epsilon, 0);
+};
 
 export const smallPermuted = (size, cells, cohorts, hashes, epsilon, width) => {
   const encoding = listed(seeded, size, { kind: "permuted", cells, cohorts, hashes, seed: SEED });

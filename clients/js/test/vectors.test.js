@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 
-import { closed, symbolBytes } from "../src/alphabet.js";
+import { closed, fold, open, symbolBytes } from "../src/alphabet.js";
 import { seeded } from "../src/encodings.js";
 import { fingerprint, permute } from "../src/hashing.js";
 import { Client, readSurvey } from "../src/node.js";
@@ -20,6 +20,26 @@ test("symbols", () => {
   }
 });
 
+test("folding: the golden texts, and every other code point stays as it is", () => {
+  const listed = new Set();
+  for (const { given, folded } of rows("folding")) {
+    assert.equal(fold(given).normalize(), folded, JSON.stringify(given));
+    assert.equal(hex(symbolBytes(given, "folded")), hex(symbolBytes(folded)));
+    assert.equal(hex(symbolBytes(folded, "folded")), hex(symbolBytes(folded)));
+    for (const letter of given.split("|")) listed.add(letter);
+  }
+  for (let code = 0; code < 0x110000; code++) {
+    const letter = String.fromCodePoint(code);
+    if ((code < 0xd800 || code > 0xdfff) && !listed.has(letter) && fold(letter).normalize() !== letter.normalize())
+      assert.fail(code.toString(16));
+  }
+});
+
+test("the platform's own lower case would not do", () => {
+  const other = rows("folding").filter(({ given, folded }) => given.trim().toLowerCase().normalize() !== folded);
+  assert.ok(other.length > 20);
+});
+
 test("fingerprints", () => {
   for (const { seed, bytes, fingerprint: expected } of rows("fingerprints"))
     assert.equal(String(fingerprint(unhex(seed), unhex(bytes))), expected);
@@ -27,7 +47,7 @@ test("fingerprints", () => {
 
 test("hashed cells", () => {
   for (const { occupied, symbol, ...fields } of rows("hashed_cells")) {
-    const { of } = seeded({ kind: "hashed", ...fields }, 0);
+    const { of } = seeded({ kind: "hashed", ...fields }, 0, open({}).find);
     occupied.forEach((cells, cohort) => assert.deepEqual(of(cohort, symbolOf(symbol)), cells));
   }
 });

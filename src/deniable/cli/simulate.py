@@ -130,9 +130,9 @@ def _symbols(survey: Survey, args: argparse.Namespace) -> list[Any] | None:
         return None
     if given is None:
         raise DeniableError("--symbols must be given for an open survey: what the population is over, or a count")
-    found = list(range(given)) if isinstance(given, int) else list(given)
+    found = [survey.alphabet.canonical(s) for s in (range(given) if isinstance(given, int) else given)]
     if not found or len(set(found)) != len(found):
-        raise DeniableError("--symbols must be distinct, and at least one; remove the repeats")
+        raise DeniableError("--symbols must be distinct as the survey reads them, and at least one; remove the repeats")
     return found
 
 

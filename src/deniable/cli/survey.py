@@ -15,9 +15,10 @@ from deniable.cli.collector import add_actions
 from deniable.cli.files import load_survey, symbols_from, writing
 from deniable.cli.parser import Commands, Parser, one_of, whole
 from deniable.cli.text import fit, several, shown
-from deniable.cli.words import notice, odds_sentence, report_bytes, truth_sentence
+from deniable.cli.words import notice, odds_sentence, report_bytes, text_sentence, truth_sentence
 from deniable.errors import DeniableError
 from deniable.survey import DIALECTS, Survey, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
+from deniable.survey.alphabet import TEXTS
 
 __all__ = ["add"]
 
@@ -29,7 +30,8 @@ CLOSED: dict[str, Callable[..., Survey]] = {
     "hadamard": hadamard,
     "projective": projective,
 }
-PRESETS: dict[str, Callable[..., Survey]] = {"warner": warner, **CLOSED, "orr": orr, "olh": olh, "orappor": orappor}
+OPEN: dict[str, Callable[..., Survey]] = {"orr": orr, "olh": olh, "orappor": orappor}
+PRESETS: dict[str, Callable[..., Survey]] = {"warner": warner, **CLOSED, **OPEN}
 
 
 def add(commands: Commands) -> None:
@@ -111,6 +113,12 @@ def _add_new(actions: Commands) -> None:
         "--symbols", metavar="A,B,C", help="the possible answers, or a count S for the numbers 0 to S-1; none: open"
     )
     new.add_argument("--symbols-file", metavar="FILE", help="the possible answers, one a line, UTF-8")
+    new.add_argument(
+        "--text",
+        metavar="WAY",
+        type=one_of(*TEXTS),
+        help="how open answers are read: folded (no matter the case or blanks; default) or exact",
+    )
     new.add_argument("--other", metavar="SYMBOL", help="the answer that stands for anything else")
     new.add_argument("--cells", metavar="K", type=whole(2), help="cells of one report (orr, orappor)")
     new.add_argument(
@@ -158,6 +166,7 @@ def _make(args: argparse.Namespace) -> Survey:
         "cohorts": hashed or args.mechanism == "olh",
         "hashes": args.mechanism == "orappor",
         "other": args.mechanism != "warner",
+        "text": args.mechanism in OPEN,
     }
     for option, fits in useful.items():
         value = getattr(args, option)
@@ -184,7 +193,7 @@ def _show(args: argparse.Namespace) -> None:
         return
     symbols = survey.symbols
     if symbols is None:
-        answers = "any text, number or bytes (open; candidates are named when decoding)"
+        answers = f"any text, number or bytes (open; candidates are named when decoding). {text_sentence(survey)}"
     else:
         listed = ", ".join(shown(s) for s in symbols[:20])
         answers = f"{len(symbols)}: {fit(listed, 300)}" + (", ..." if len(symbols) > 20 else "")

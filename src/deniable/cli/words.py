@@ -7,7 +7,16 @@ from deniable.mechanisms import BitFlip, Subset
 from deniable.reports import cohort_bytes
 from deniable.survey import Direct, Survey
 
-__all__ = ["at_most", "belief_after", "chance", "notice", "odds_sentence", "report_bytes", "truth_sentence"]
+__all__ = [
+    "at_most",
+    "belief_after",
+    "chance",
+    "notice",
+    "odds_sentence",
+    "report_bytes",
+    "text_sentence",
+    "truth_sentence",
+]
 
 
 def at_most(ratio: Fraction) -> str:
@@ -102,6 +111,18 @@ def truth_sentence(survey: Survey) -> str:
     return f"The true {what} is sent with probability {hit}, each of the {others} others with probability {miss}."
 
 
+def text_sentence(survey: Survey) -> str:
+    """How text is read where answers are open, in words.
+
+    >>> import deniable as dn
+    >>> text_sentence(dn.olh(epsilon=1, text="exact"))
+    'Text counts exactly as it is written: "Yes" and "yes" are two answers.'
+    """
+    if survey.alphabet.text == "exact":
+        return 'Text counts exactly as it is written: "Yes" and "yes" are two answers.'
+    return 'Capitals and blanks around words make no difference: " Yes" and "yes" are one answer.'
+
+
 def report_bytes(survey: Survey) -> int:
     """How many bytes one packed report has: the same for every answer."""
     return 1 + 8 + cohort_bytes(survey) + survey.mechanism.payload_bytes
@@ -187,7 +208,8 @@ def notice(survey: Survey) -> list[tuple[str, str]]:
         (
             "What is asked",
             f"The survey{name} learns how often each answer occurs among everyone. Your own answer is randomised on "
-            "your device, so that nobody, the collector included, can be sure of it.",
+            "your device, so that nobody, the collector included, can be sure of it."
+            + (f" {text_sentence(survey)}" if survey.alphabet.is_open else ""),
         ),
         (
             "What is sent",

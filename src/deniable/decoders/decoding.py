@@ -16,7 +16,7 @@ from deniable.design import BlockDesign, Design, StreamedDesign, design_of
 from deniable.errors import DecodeError, TallyMismatch
 from deniable.reports import Report
 from deniable.survey import Hashed, Survey, Symbol
-from deniable.survey.alphabet import canonical_symbol
+from deniable.survey.alphabet import repeats_sentence
 from deniable.tally import Tally
 
 __all__ = ["decode", "decode_all"]
@@ -42,7 +42,8 @@ def decode(
     the unbiased estimate (`Inversion` where every symbol has cells of its own, `LeastSquares` over cohorts elsewhere)
     under that constraint; the paper's decoders are those, `Projected`. Error bars always belong to the unbiased
     estimate. An open alphabet needs `candidates`: the symbols to look for. They need not be all that was answered: what
-    they do not explain is `Estimate.unallocated`, unless `complete` says that there is nothing else.
+    they do not explain is `Estimate.unallocated`, unless `complete` says that there is nothing else. Text is read as
+    the survey reads answers: where it folds them, "Lynx" and "lynx" are one candidate, and the estimate says "lynx".
 
     Lists of candidates may be long: a million take seconds. Above 20,000, or 4,096 where the reports have hardly more
     equations than that, they are screened (`Screening`, unless another decoder is named): those that are above zero
@@ -53,7 +54,7 @@ def decode(
     >>> survey = dn.orr(epsilon=4, cells=8, cohorts=16, seed=bytes(16))
     >>> tally = dn.count(survey, dn.privatize(survey, ["firefox"] * 9000 + ["lynx"] * 1000))
     >>> estimate = dn.decode(tally, candidates=["firefox", "lynx", "chrome"])
-    >>> bool(abs(estimate["firefox"] - 0.9) < 0.1)
+    >>> bool(abs(estimate["Firefox"] - 0.9) < 0.1)
     True
     """
     if not isinstance(tally, Tally):
@@ -167,10 +168,11 @@ def _candidates(survey: Survey, candidates: Iterable[object] | None) -> tuple[Sy
         raise DecodeError("candidates must be given for an open alphabet: the symbols to look for")
     if isinstance(candidates, (str, bytes)) or not isinstance(candidates, Iterable):
         raise DecodeError(f"candidates must be a collection of symbols, got one {type(candidates).__name__}")
-    found = tuple(canonical_symbol(value) for value in candidates)
+    given = tuple(candidates)
+    found = tuple(survey.alphabet.canonical(value) for value in given)
     if not found:
         raise DecodeError("candidates must hold at least one symbol, got none")
     alike = len(set(map(type, found))) == 1  # else the type keeps 1 and "1" apart from b"1"
     if len(set(found) if alike else set(zip(map(type, found), found, strict=True))) != len(found):
-        raise DecodeError("candidates must be distinct after NFC normalisation; remove the repeats")
+        raise DecodeError(repeats_sentence(survey.alphabet, given))
     return found

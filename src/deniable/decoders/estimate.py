@@ -19,7 +19,7 @@ from deniable.decoders.spread import Spread, check_kept, is_kept
 from deniable.design import BlockDesign, Design, OpenDesign
 from deniable.errors import AlphabetError, DecodeError, UnknownSymbol
 from deniable.survey import Symbol
-from deniable.survey.alphabet import canonical_symbol, symbol_to_json
+from deniable.survey.alphabet import symbol_to_json
 from deniable.survey.notebook import Bar, data_frame, html_table
 from deniable.tally import Tally
 from deniable.theory.covariance import inversion_covariance, inversion_variances
@@ -121,7 +121,7 @@ class Estimate:
             return False
 
     def _place(self, symbol: object) -> int:
-        place = self._places.get(canonical_symbol(symbol))
+        place = self._places.get(self.tally.survey.alphabet.canonical(symbol))
         if place is None:
             raise UnknownSymbol(f"symbol must be one of the {len(self.symbols)} that were decoded")
         return place

@@ -12,7 +12,7 @@ from deniable.mechanisms import parse_epsilon
 from deniable.planner.options import Limits
 from deniable.planner.shapes import Shape, shapes_of
 from deniable.survey import Alphabet, Symbol
-from deniable.survey.alphabet import canonical_symbol
+from deniable.survey.alphabet import repeats_sentence
 from deniable.theory.arguments import count_of
 
 __all__ = ["EPSILONS", "PEOPLE", "Question", "ask"]
@@ -152,4 +152,8 @@ def _alphabet(
         raise DeniableError("other must not be given with candidates: an open alphabet accepts every answer")
     # The checks of a closed alphabet are those of a candidate list: distinct, at least two.
     assert candidates is not None
-    return Alphabet.open(), tuple(canonical_symbol(value) for value in Alphabet.closed(candidates))
+    given, alphabet = tuple(Alphabet.closed(candidates)), Alphabet.open()
+    names = tuple(alphabet.canonical(value) for value in given)
+    if len(set(names)) != len(names):
+        raise DeniableError(repeats_sentence(alphabet, given))
+    return alphabet, names

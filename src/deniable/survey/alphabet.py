@@ -1,7 +1,9 @@
 """Which answers exist: a closed list of symbols, or an open alphabet whose candidates come at decode time.
 
-A symbol is a string (NFC-normalised), an integer or bytes. A type byte keeps 1, "1" and b"1" apart. Whatever is wrong
-with a value that a respondent gave, the message never shows it.
+A symbol is a string (NFC-normalised), an integer or bytes. A type byte keeps 1, "1" and b"1" apart. An open alphabet
+also says how text is read: folded (`survey.folding`) or exactly as it is; the symbols of a closed one are exact, since
+a page or an application offers them to choose from. Whatever is wrong with a value that a respondent gave, the message
+never shows it.
 """
 
 import unicodedata
@@ -11,11 +13,22 @@ from typing import TypeAlias
 
 from deniable.errors import AlphabetError, SurveyError
 from deniable.mechanisms.base import whole_number
+from deniable.survey.folding import fold
 
-__all__ = ["Alphabet", "Symbol", "canonical_symbol", "symbol_bytes", "symbol_from_json", "symbol_to_json"]
+__all__ = [
+    "TEXTS",
+    "Alphabet",
+    "Symbol",
+    "canonical_symbol",
+    "repeats_sentence",
+    "symbol_bytes",
+    "symbol_from_json",
+    "symbol_to_json",
+]
 
 Symbol: TypeAlias = str | int | bytes
 
+TEXTS = ("folded", "exact")  # how the text of an open alphabet may be read
 MAX_SYMBOLS = 1 << 24
 _SAFE = (1 << 53) - 1
 _DIGITS = 80
@@ -106,14 +119,24 @@ class Alphabet:
     2
     >>> len(Alphabet.closed(16)), Alphabet.open().is_open
     (16, True)
+    >>> Alphabet.open().canonical(" Lynx"), Alphabet.open(text="exact").canonical(" Lynx")
+    ('lynx', ' Lynx')
     """
 
     symbols: tuple[Symbol, ...] | None
     other: Symbol | None = None
+    text: str = "exact"
     _index: dict[Symbol, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if self.text not in TEXTS:
+            shown = repr(self.text[:40]) if isinstance(self.text, str) else type(self.text).__name__
+            raise SurveyError(f"text must be 'folded' or 'exact', got {shown}")
         if self.symbols is not None:
+            if self.text != "exact":
+                raise SurveyError(
+                    "text must be 'exact' for a closed alphabet, got 'folded'; its symbols are chosen, not typed"
+                )
             object.__setattr__(self, "symbols", tuple(canonical_symbol(s) for s in self.symbols))
         if self.other is not None:
             object.__setattr__(self, "other", canonical_symbol(self.other))
@@ -150,9 +173,9 @@ class Alphabet:
         return cls(found, catch_all)
 
     @classmethod
-    def open(cls) -> "Alphabet":
+    def open(cls, *, text: str = "folded") -> "Alphabet":
         """An alphabet that accepts every symbol; the analyst names candidates when decoding."""
-        return cls(None)
+        return cls(None, text=text)
 
     @property
     def is_open(self) -> bool:
@@ -163,6 +186,11 @@ class Alphabet:
 
     def __iter__(self) -> Iterator[Symbol]:
         return iter(self._index)
+
+    def canonical(self, value: object) -> Symbol:
+        """The one form of a symbol here: as `canonical_symbol` has it, and text folded if this alphabet says so."""
+        symbol = canonical_symbol(value)
+        return fold(symbol) if self.text == "folded" and isinstance(symbol, str) else symbol
 
     def index(self, value: object) -> int:
         """The position of a symbol in a closed alphabet, or of the catch-all; the value is never shown."""
@@ -182,8 +210,25 @@ class Alphabet:
 
     def to_json(self) -> dict[str, object]:
         if self.symbols is None:
-            return {"kind": "open"}
+            # An exact alphabet has no such field: it is what every survey was before text could be folded.
+            return {"kind": "open"} if self.text == "exact" else {"kind": "open", "text": self.text}
         fields: dict[str, object] = {"kind": "closed", "symbols": [symbol_to_json(s) for s in self.symbols]}
         if self.other is not None:
             fields["other"] = symbol_to_json(self.other)
         return fields
+
+
+def repeats_sentence(alphabet: Alphabet, candidates: Iterable[object]) -> str:
+    """What to say of candidates that are not distinct; candidates are public, so that it may name some.
+
+    >>> repeats_sentence(Alphabet.open(), ["Ibuprofen", "aspirin", "ibuprofen "])
+    "candidates must be distinct, got 'Ibuprofen' and 'ibuprofen ', which this survey reads as one; remove the repeats"
+    """
+    first: dict[tuple[type, Symbol], object] = {}
+    for value in candidates:
+        symbol = alphabet.canonical(value)
+        other = first.setdefault((type(symbol), symbol), value)
+        if canonical_symbol(other) != canonical_symbol(value):
+            pair = f"{str(other)[:40]!r} and {str(value)[:40]!r}"
+            return f"candidates must be distinct, got {pair}, which this survey reads as one; remove the repeats"
+    return "candidates must be distinct after NFC normalisation; remove the repeats"

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from deniable.errors import SurveyError
 from deniable.mechanisms.base import check_size
-from deniable.survey.alphabet import Alphabet, canonical_symbol, symbol_bytes
+from deniable.survey.alphabet import Alphabet, symbol_bytes
 from deniable.survey.hashing import fingerprint, permute, stream
 
 __all__ = ["Direct", "Encoding", "Hashed", "Permuted"]
@@ -130,7 +130,7 @@ class Hashed(Encoding):
         _check_sizes(self)
 
     def key(self, alphabet: Alphabet, value: object) -> int:
-        return fingerprint(self.seed, symbol_bytes(canonical_symbol(value)))
+        return fingerprint(self.seed, symbol_bytes(alphabet.canonical(value)))
 
     def encode(self, cohort: int, key: int) -> tuple[int, ...]:
         first = cohort * self.hashes

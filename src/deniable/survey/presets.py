@@ -263,16 +263,17 @@ def olh(
     name: str = "",
     seed: bytes | None = None,
     other: object = None,
+    text: str | None = None,
 ) -> Survey:
     """Optimised local hashing: O-RR with k = round(e**epsilon) + 1 cells and many cohorts.
 
     Published with a fresh hash function for every report (Wang, Blocki, Li and Jha, USENIX Security 2017). The paper's
     O-RR contains it: a cohort is a hash function, and least squares over C of them costs a variance factor of about
     1 / (1 - (S - 1) / (C (k - 1))) over infinitely many, so give C (k - 1) many times the number S of candidates. The
-    cohort travels in the clear; fewer of them tell devices apart less.
+    cohort travels in the clear; fewer of them tell devices apart less. `text` is that of `orr`.
 
     >>> olh(epsilon=2.0, seed=bytes(16))
-    <Survey: O-RR, open alphabet, 8 cells, 1024 cohorts, epsilon 2, digest 9eb76423>
+    <Survey: O-RR, open alphabet, 8 cells, 1024 cohorts, epsilon 2, digest ac2bd835>
     >>> olh(epsilon=2.0, seed=bytes(16)) == orr(epsilon=2.0, cells=8, cohorts=1024, seed=bytes(16))
     True
     """
@@ -286,6 +287,7 @@ def olh(
         name=name,
         seed=seed,
         other=other,
+        text=text,
     )
 
 
@@ -299,19 +301,23 @@ def orr(
     name: str = "",
     seed: bytes | None = None,
     other: object = None,
+    text: str | None = None,
 ) -> Survey:
     """O-RR: k-ary randomised response on hashed cells in C cohorts; closed (by permutations) with `symbols=`.
 
-    `seed` is public and part of the survey; without one it is drawn from the operating system.
+    `seed` is public and part of the survey; without one it is drawn from the operating system. `text` says how an open
+    survey reads text: "folded", the default, so that case and blanks around words make no difference, or "exact".
 
     Paper: section 5.1 (open), 5.4 (closed).
 
     >>> orr(epsilon=2.0, cells=8, cohorts=64, name="homepage", seed=bytes(16))
-    <Survey 'homepage': O-RR, open alphabet, 8 cells, 64 cohorts, epsilon 2, digest fa0a114c>
+    <Survey 'homepage': O-RR, open alphabet, 8 cells, 64 cohorts, epsilon 2, digest 7aa4fbb6>
     >>> orr(symbols=256, epsilon=2.0, cells=8, cohorts=64).title
     'O-RR (closed)'
+    >>> [orr(epsilon=2, cells=8, cohorts=64, text=t).alphabet.canonical("Lynx ") for t in ("folded", "exact")]
+    ['lynx', 'Lynx ']
     """
-    alphabet, encoding = _encoded(symbols, other, cells, cohorts, 1, seed)
+    alphabet, encoding = _encoded(symbols, other, text, cells, cohorts, 1, seed)
     return Survey(alphabet, encoding, _stages(KRR(encoding.cells, epsilon), epsilon_report), name)
 
 
@@ -326,27 +332,36 @@ def orappor(
     name: str = "",
     seed: bytes | None = None,
     other: object = None,
+    text: str | None = None,
 ) -> Survey:
     """O-RAPPOR: bit flips on Bloom filters of h hashes in C cohorts; closed (by permutations) with `symbols=`.
 
-    Paper: section 5.2 (open), 5.4 (closed). Each bit gets epsilon / min(2h, k).
+    Paper: section 5.2 (open), 5.4 (closed). Each bit gets epsilon / min(2h, k). `text` is that of `orr`.
 
     >>> orappor(epsilon=2.0, cells=128, cohorts=8, hashes=2, seed=bytes(16))
-    <Survey: O-RAPPOR, open alphabet, 128 cells, 8 cohorts, 2 hashes, epsilon 2, digest d5fa657e>
+    <Survey: O-RAPPOR, open alphabet, 128 cells, 8 cohorts, 2 hashes, epsilon 2, digest 9caf3b40>
     """
     hashes = check_size("hashes", hashes, 1, MAX_HASHES)
-    alphabet, encoding = _encoded(symbols, other, cells, cohorts, hashes, seed)
+    alphabet, encoding = _encoded(symbols, other, text, cells, cohorts, hashes, seed)
     flips = BitFlip(encoding.cells, epsilon, min(2 * hashes, encoding.cells))
     return Survey(alphabet, encoding, _stages(flips, epsilon_report), name)
 
 
 def _encoded(
-    symbols: Iterable[object] | int | None, other: object, cells: int, cohorts: int, hashes: int, seed: bytes | None
+    symbols: Iterable[object] | int | None,
+    other: object,
+    text: str | None,
+    cells: int,
+    cohorts: int,
+    hashes: int,
+    seed: bytes | None,
 ) -> tuple[Alphabet, Encoding]:
     public = os.urandom(16) if seed is None else seed
     sizes = check_size("cells", cells, 2, 1 << 24), check_size("cohorts", cohorts, 1, 1 << 20)
     if symbols is None:
-        alphabet = Alphabet(None, None if other is None else str(other))
+        alphabet = Alphabet(None, None if other is None else str(other), text="folded" if text is None else text)
         return alphabet, Hashed(*sizes, hashes, public)
     alphabet = Alphabet.closed(symbols, other)
+    if text is not None:
+        raise SurveyError("text must not be given with symbols, which are exact; leave one of the two out")
     return alphabet, Permuted(len(alphabet), *sizes, hashes, public)

@@ -67,8 +67,12 @@ def record(what: str, value: object, required: str, optional: str = "") -> dict[
 def read_alphabet(value: object) -> Alphabet:
     kind = value.get("kind") if isinstance(value, dict) else None
     if kind == "open":
-        record("alphabet", value, "kind")
-        return Alphabet.open()
+        text = record("alphabet", value, "kind", "text").get("text")
+        if text not in (None, "folded"):
+            raise SurveyError(
+                f"alphabet field 'text' must be 'folded', got {text[:40]!r}; exact text has no such field"
+            )
+        return Alphabet.open(text="exact" if text is None else "folded")
     if kind != "closed":
         raise SurveyError(f"alphabet kind must be 'open' or 'closed', got {str(kind)[:40]!r}")
     fields = record("alphabet", value, "kind symbols", "other")

@@ -104,11 +104,11 @@ def test_refusals(capsys: pytest.CaptureFixture[str]) -> None:
     assert "r.txt must end in .parquet, .arrow, .csv or .jsonl" in refused(
         capsys, *start, "--column", "browser", "-o", "r.txt"
     )
-    assert refused(capsys, *start, "--column", "browser", "-o", "data.csv") == (
+    assert refused(capsys, *start, "--column", "browser", "-o", "data.csv", "--force") == (
         "-o must not be a file that is read, got data.csv; name another"
     )
     assert refused(capsys, *start, "--column", "browser", "-o", "nowhere/r.csv") == (
-        "nowhere/r.csv cannot be written or read: no such file or directory"
+        "nowhere/r.csv cannot be written: no such file or directory"
     )
     assert refused(capsys, "count", "nothing.csv", "-o", "t") == (
         "nothing.csv cannot be written or read: no such file or directory"

@@ -130,7 +130,7 @@ def test_the_rest_has_a_row_of_its_own(capsys: pytest.CaptureFixture[str]) -> No
 def test_marks_kinds_and_diagnostics_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["decode", "day0.tally"]) == 0
     lines = table_of(capsys)
-    assert "* above zero beyond doubt: all marks together are right with 95 %." in lines
+    assert "* significantly above zero (family-wise, 95 %): all marks together are right with 95 %." in lines
     assert "Intervals are exact: at least 95 %." in lines
     assert lines[-1] == "1 % planted reports could raise one symbol by up to 1.18 points of mass."
     assert "  *  " in lines[4]
@@ -163,7 +163,7 @@ def test_two_tallies_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     assert "-29.39 %" in lines[4]
     assert lines[4].endswith("*")
     assert not lines[6].endswith("*")
-    assert "* changed beyond doubt: all marks together are right with 95 %." in lines
+    assert "* changed significantly (family-wise, 95 %): all marks together are right with 95 %." in lines
     assert lines[-1] == "This holds for two groups of people, or for reports drawn afresh; memoised ones vary less."
     assert main(["decode", "later.tally", "--minus", "day0.tally", "day1.tally", "--json", "--simultaneous"]) == 0
     result = json.loads(capsys.readouterr().out)
@@ -224,14 +224,14 @@ def test_a_chart_of_a_difference_is_written(capsys: pytest.CaptureFixture[str]) 
     marks = dict(zip(change.symbols, change.changed(), strict=True))
     assert {row["name"]: row["clear"] for row in rows} == marks, "what the table marks with a star"
     assert len(set(marks.values())) == 2
-    argv = ["decode", "open.tally", "--minus", "open.tally", "--candidates", "b,c", "--json", "--chart", "open.json"]
+    argv = ["decode", "open.tally", "--minus", "open.tally", "--candidates", "b,c", "--json", "--chart", "rose.json"]
     assert main(argv) == 0
     told = json.loads(capsys.readouterr().out)
-    rows = next(data for data in json.loads(Path("open.json").read_text())["datasets"].values() if "name" in data[0])
+    rows = next(data for data in json.loads(Path("rose.json").read_text())["datasets"].values() if "name" in data[0])
     assert [row["name"] for row in rows] == ["b", "c", "(unlisted)"]
     assert rows[-1]["low"] == told["unallocated"]["low"]
     assert main(["decode", "later.tally", "--minus", "day0.tally", "--chart", "change.svg"]) == 0
-    assert "beyond doubt" in Path("change.svg").read_text()
+    assert "changed significantly (family-wise, 95 %)" in Path("change.svg").read_text()
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from deniable.cli.files import load_survey, symbols_from, writing
-from deniable.cli.parser import Commands, chart_path, one_of, whole
+from deniable.cli.files import load_survey, symbols_from
+from deniable.cli.output import add_chart, add_chart_format, add_force, chart_kind, is_png, put, told, writes
+from deniable.cli.parser import Commands, one_of, whole
 from deniable.cli.progress import progress
 from deniable.cli.text import shown, table
 from deniable.errors import DeniableError
@@ -65,14 +66,14 @@ def add(commands: Commands) -> None:
         default="linear",
         help=f"linear (inversion or least squares, under each constraint), {', '.join(_OTHERS)} (default linear)",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write one simulated tally instead")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument(
-        "--chart",
-        metavar="PATH",
-        type=chart_path,
-        help="the truth and how far estimates spread: .svg, .png, .html, .json",
+        "-o", "--output", metavar="FILE", help="write one simulated tally instead (- is standard output)"
     )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    add_chart(parser, "the truth and how far estimates spread")
+    add_chart_format(parser)
+    add_force(parser)
+    writes(parser, output=True, chart=is_png)
     parser.set_defaults(run=_run)
 
 
@@ -91,9 +92,8 @@ def _run(args: argparse.Namespace) -> None:
         if args.chart is not None:
             raise DeniableError("--chart must not be given with -o: deniable decode draws one tally")
         tally = simulate(survey, p, args.n, rng, symbols=symbols)
-        with writing(args.output):
-            tally.save(args.output)
-        print(json.dumps({"wrote": args.output, "n": tally.n}) if args.json else f"wrote {args.output}: {tally}")
+        put(args.output, tally.to_bytes(), args)
+        print(json.dumps({"wrote": args.output, "n": tally.n}) if args.json else f"wrote {told(args.output)}: {tally}")
         return
     repeats = 100 if args.repeats is None else args.repeats
     largest = (-p).argsort(kind="stable")[:_BARS]
@@ -113,13 +113,13 @@ def _run(args: argparse.Namespace) -> None:
     }
     if args.chart is not None:
         names = [shown((survey.symbols if symbols is None else symbols)[i]) for i in largest]  # type: ignore[index]
-        _draw(args.chart, names, p[largest], spread, f"{repeats} simulated surveys of {args.n:,} people")
+        _draw(args, names, p[largest], spread, f"{repeats} simulated surveys of {args.n:,} people")
     if args.json:
         print(json.dumps(result, indent=2))
     else:
         _print(survey, result)
         if args.chart is not None:
-            print(f"\nwrote {args.chart}")
+            print(f"\nwrote {told(args.chart)}")
 
 
 def _symbols(survey: Survey, args: argparse.Namespace) -> list[Any] | None:
@@ -185,18 +185,15 @@ def _losses(
     return losses, np.array(spread)
 
 
-def _draw(path: str, names: list[str], truth: Any, spread: Any, title: str) -> None:
+def _draw(args: argparse.Namespace, names: list[str], truth: Any, spread: Any, title: str) -> None:
     """The truth, and beside it the mean of the estimates and where 95 of 100 of them fall."""
     import numpy as np
 
-    from deniable.charts import estimate_chart, save_chart
+    from deniable.charts import chart_bytes, estimate_chart
 
     between = np.quantile(spread, [0.025, 0.975], axis=0).T
-    with writing(path):
-        chart = estimate_chart(
-            names, spread.mean(axis=0), between, truth=truth, band="95 % of the surveys", title=title
-        )
-        save_chart(chart, path)
+    chart = estimate_chart(names, spread.mean(axis=0), between, truth=truth, band="95 % of the surveys", title=title)
+    put(args.chart, chart_bytes(chart, chart_kind(args)), args)
 
 
 def _expected(survey: Survey, p: Any, n: int, symbols: list[Any] | None) -> dict[str, float] | None:

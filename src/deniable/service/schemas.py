@@ -208,7 +208,7 @@ SCHEMAS["Estimate"] = _record({
     "constraint": {"type": "string"},
     "estimates": {
         "type": "array",
-        "description": "largest first; significant: above zero beyond doubt, all marks together at that level",
+        "description": "largest first; significant: above zero, family-wise: all marks are right at that level",
         "items": _record({"symbol": {}, **_ESTIMATED, "significant": _MARKED}),
     },
     "unallocated": _record(_ESTIMATED, nullable=True) | {"description": "what no candidate explains"},
@@ -235,7 +235,7 @@ SCHEMAS["Difference"] = _record({
     "after": _SIDE,
     "changes": {
         "type": "array",
-        "description": "largest first; changed: beyond doubt, all marks together at that level",
+        "description": "largest first; changed: significantly, family-wise: all marks are right at that level",
         "items": _record({"symbol": {}, **_CHANGED, "changed": _MARKED}),
     },
     "unallocated": _record(_CHANGED, nullable=True) | {"description": "what no candidate explains"},

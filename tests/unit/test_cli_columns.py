@@ -127,6 +127,18 @@ def test_refusals(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+def test_a_file_in_another_encoding_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("latin.csv").write_bytes("browser\nchrome\nfirefox \u00e9\n".encode("latin-1"))
+    Path("wide.csv").write_bytes("cohort,response\n0,1\n".encode("utf-16"))
+    assert refused(capsys, "privatize", "latin.csv", "--column", "browser", "--survey", "s.json", "-o", "r.csv") == (
+        "latin.csv must be UTF-8 text, got bytes that are not, perhaps Latin-1 or Windows-1252; save it as UTF-8, or "
+        "convert it with `iconv -f WINDOWS-1252 -t UTF-8`"
+    )
+    assert refused(capsys, "count", "wide.csv", "--survey", "s.json", "-o", "t") == (
+        "wide.csv must be UTF-8 text, got UTF-16; save it as UTF-8, or convert it with `iconv -f UTF-16 -t UTF-8`"
+    )
+
+
 def test_spark_is_asked_only_where_it_is_there(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

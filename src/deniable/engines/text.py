@@ -106,11 +106,11 @@ class _Bytes:
     def done(self) -> int:
         return self._file.tell() if self._source.size else 0
 
-    def head(self) -> bytes:
+    def head(self, *, check: bool = True) -> bytes:
         """The first bytes, which are then read once more; a byte order mark is none of them."""
         found: bytes = self._inner.read(_HEAD)
         # Without a mark, the first two letters of UTF-16 or UTF-32 have a zero byte: no text starts with one.
-        if found.startswith(UTF_16) or b"\0" in found[:4]:
+        if check and (found.startswith(UTF_16) or b"\0" in found[:4]):
             raise not_utf8(self._source, "UTF-32" if found.count(0) > len(found) // 2 else "UTF-16")
         self._ahead = found.removeprefix(codecs.BOM_UTF8)
         return self._ahead
@@ -180,12 +180,15 @@ class CsvReader:
 
 
 class JsonReader:
-    """One JSON object a line; a field that is not there is missing."""
+    """One JSON object a line; a field that is not there is missing.
 
-    def __init__(self, source: Source, file: BinaryIO) -> None:
+    `decoded` says that the lines come from a reader that has chosen their encoding.
+    """
+
+    def __init__(self, source: Source, file: BinaryIO, *, decoded: bool = False) -> None:
         self._source = source
         self._bytes = _Bytes(source, file)
-        rows = [_object(line) for line in self._bytes.head().split(b"\n")]
+        rows = [_object(line) for line in self._bytes.head(check=not decoded).split(b"\n")]
         found = dict.fromkeys(str(name) for row in rows if row is not None for name in row)
         self.names = list(found) if any(row is not None for row in rows) else None
         self.metadata: dict[bytes, bytes] = {}

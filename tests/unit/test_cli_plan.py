@@ -60,6 +60,20 @@ def test_the_survey_and_the_chart_are_written(capsys: pytest.CaptureFixture[str]
     assert ended(capsys, 2, *argv) == refused
 
 
+def test_a_survey_that_asks_again_and_again_is_planned(capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["plan", "--symbols", "6", "--n", "1e5", "--epsilon", "4", "--epsilon-report", "1/2", "-o", "again.json"]
+    assert main(argv) == 0
+    out = capsys.readouterr().out
+    assert "\nepsilon                    4, of all reports of an answer together\n" in out
+    assert "\nepsilon of one report      0.5\n" in out
+    found = dn.plan(symbols=6, n=100_000, epsilon=4, epsilon_report="1/2")
+    assert dn.Survey.load("again.json") == found.survey
+    assert main([*argv[:-2], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == found.to_json()
+    said = ended(capsys, 2, "plan", "--symbols", "6", "--n", "1e5", "--max-l1", "0.1", "--epsilon-report", "1")
+    assert said.startswith("epsilon must be given with epsilon_report, got n, max_l1: it is the budget of all reports")
+
+
 def test_shares_come_from_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     Path("shares.txt").write_text("0.7\n0.2\n0.1\n")
     assert main(["plan", "--symbols", "a,b,c", "--n", "1e4", "--epsilon", "1", "--shape-file", "shares.txt"]) == 0

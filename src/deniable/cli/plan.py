@@ -32,6 +32,7 @@ def add(commands: Commands) -> None:
             "and the exit code is 1.\n\n"
             "  deniable plan --symbols 256 --n 1e6 --max-l1 0.1\n"
             "  deniable plan --symbols-file browsers.txt --epsilon 1 --visible 0.01 -o survey.json\n"
+            "  deniable plan --symbols 16 --n 1e5 --epsilon 4 --epsilon-report 1    asked again and again\n"
             "  deniable plan --candidates 1000 --n 1e6 --epsilon 2 --shape zipf --chart plan.html"
         ),
     )
@@ -41,7 +42,12 @@ def add(commands: Commands) -> None:
     parser.add_argument("--candidates", metavar="A,B,C", help="what will be looked for among open answers, or a count")
     parser.add_argument("--candidates-file", metavar="FILE", help="the same, one a line")
     parser.add_argument("--n", metavar="N", type=whole(2), help="people who will answer")
-    parser.add_argument("--epsilon", metavar="E", help="privacy of one report, in nats: 1, 0.5, 1/4")
+    parser.add_argument("--epsilon", metavar="E", help="privacy budget of an answer, in nats: 1, 0.5, 1/4")
+    parser.add_argument(
+        "--epsilon-report",
+        metavar="E",
+        help="budget of one report, below --epsilon: each is randomised again, and errors are those of one report each",
+    )
     parser.add_argument("--max-l1", metavar="X", help="the sum of all errors")
     parser.add_argument("--max-l2", metavar="X", help="their Euclidean norm")
     parser.add_argument("--max-error", metavar="X", help="the largest error of any symbol")
@@ -81,6 +87,7 @@ def _run(args: argparse.Namespace) -> None:
         found = plan(
             n=args.n,
             epsilon=args.epsilon,
+            epsilon_report=args.epsilon_report,
             max_l1=args.max_l1,
             max_l2=args.max_l2,
             max_error=args.max_error,
@@ -130,6 +137,11 @@ def _print(plan: "Plan", args: argparse.Namespace) -> None:
         ["a report", f"{plan.report_bytes} bytes"],
         ["decoder", plan.decoder],
     ]
+    if plan.epsilon_report < plan.epsilon:
+        rows[1:2] = [
+            ["epsilon", f"{plan.epsilon:g}, of all reports of an answer together"],
+            ["epsilon of one report", f"{plan.epsilon_report:g}"],
+        ]
     for metric, words in _ERRORS.items():
         error = plan.errors[metric]
         bound = f"{error.bound:.3g} in {percent(plan.confidence, 0)} of surveys"

@@ -150,7 +150,7 @@ SCHEMAS: _Json = {
         "description": "the arguments of dn.plan: two of n, epsilon and one error, and symbols or candidates",
         "properties": {
             "n": {"type": "integer"},
-            "epsilon": {"type": ["number", "string"]},
+            **{name: {"type": ["number", "string"]} for name in ("epsilon", "epsilon_report")},
             **{name: {"type": "number"} for name in ("max_l1", "max_l2", "max_error", "visible", "confidence")},
             **{name: {"type": ["array", "integer"]} for name in ("symbols", "candidates")},
             "other": {"type": "string"},

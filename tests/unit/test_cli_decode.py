@@ -271,7 +271,7 @@ def test_decode_refuses_with_a_sentence(capsys: pytest.CaptureFixture[str], argv
 
 
 def test_simulation_agrees_with_theory(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["simulate", "closed.json", "--n", "1e4", "--population", "zipf", "--json", "--seed", "7"]) == 0
+    assert main(["simulate", "closed.json", "--n", "1e4", "--shape", "zipf", "--json", "--seed", "7"]) == 0
     result = json.loads(capsys.readouterr().out)
     plain, expected = result["losses"][0], result["expected_without_constraint"]
     assert [line["estimate"] for line in result["losses"]] == ["none", "normalized", "projected"]
@@ -282,7 +282,7 @@ def test_simulation_agrees_with_theory(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize("population", ["geometric", "zipf", "binomial", "uniform", "dirichlet"])
 def test_every_population_gives_a_table(capsys: pytest.CaptureFixture[str], population: str) -> None:
-    options = ["--symbols", "20", "--population", population, "--n", "1000", "--repeats", "3"]
+    options = ["--symbols", "20", "--shape", population, "--n", "1000", "--repeats", "3"]
     assert main(["simulate", "open.json", *options]) == 0
     lines = table_of(capsys)
     assert lines[1].startswith(f"population {population}")
@@ -320,6 +320,11 @@ def test_the_spread_of_simulated_surveys_is_drawn(capsys: pytest.CaptureFixture[
         assert row["estimate"] == pytest.approx(share, abs=6 * error / math.sqrt(400))
 
 
+def test_a_number_after_the_shape_means_what_it_means_in_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "closed.json", "--n", "100", "--repeats", "2", "--shape", "zipf:2.5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["population"] == "zipf 2.5"
+
+
 def test_one_simulated_tally_can_be_kept(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", "closed.json", "--n", "1_000_000", "-o", "new.tally"]) == 0
     assert capsys.readouterr().out.startswith("wrote new.tally: <Tally of survey")
@@ -334,13 +339,14 @@ def test_one_simulated_tally_can_be_kept(capsys: pytest.CaptureFixture[str]) -> 
         ("open.json --symbols a,a", "--symbols must be distinct, and at least one; remove the repeats"),
         ("closed.json --symbols 3", "--symbols must not be given for a closed survey; the population is over its"),
         (
-            "closed.json --population normal",
-            "--population must be one of geometric, zipf, binomial, uniform, dirichlet,",
+            "closed.json --shape normal",
+            "--shape must be one of geometric, zipf, binomial, uniform, dirichlet, got 'normal'; a number may follow, "
+            "as in zipf:1.5",
         ),
-        ("closed.json --shape x", "--shape must be positive and at most 1e6 for the geometric population, got 'x'"),
-        ("closed.json --shape 1e9", "--shape must be positive and at most 1e6 for the geometric population, got '1e9'"),
-        ("closed.json --population binomial --shape 2", "--shape must be between 0 and 1 for the binomial population,"),
-        ("closed.json --population uniform --shape 2", "--shape must not be given for the uniform population"),
+        ("closed.json --shape geometric:x", "--shape geometric:X must have an X positive and at most 1e6, got 'x'"),
+        ("closed.json --shape zipf:1e9", "--shape zipf:X must have an X positive and at most 1e6, got '1e9'"),
+        ("closed.json --population binomial:2", "--shape binomial:X must have an X between 0 and 1, got '2'"),
+        ("closed.json --shape uniform:2", "--shape uniform must have no number, got '2'; leave it out"),
         ("closed.json --n 0", "--n must be at least 1, got 0"),
         ("closed.json --repeats 1", "--repeats must be at least 2, got 1"),
         ("closed.json --repeats 9 -o x.tally", "--repeats must not be given with -o: one tally is written"),

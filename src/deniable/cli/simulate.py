@@ -30,28 +30,24 @@ _BARS = 40
 def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "simulate",
-        usage="deniable simulate SURVEY [--population NAME] [--n N] [--repeats R] [options]",
+        usage="deniable simulate SURVEY [--shape NAME] [--n N] [--repeats R] [options]",
         help="how well a survey would do, by simulation and by theory",
         description=(
             "Simulate a survey many times and measure the error of its estimates, or write one simulated tally.\n"
             "Simulation is seeded, fast and not private; it never touches an answer.\n\n"
-            "  deniable simulate survey.json --population zipf --n 100000 --repeats 100 --chart spread.svg\n"
+            "  deniable simulate survey.json --shape zipf --n 100000 --repeats 100 --chart spread.svg\n"
             "  deniable simulate survey.json --n 1e8 -o day.tally"
         ),
     )
     parser.add_argument("survey", metavar="SURVEY", help="a survey file (JSON)")
     parser.add_argument(
-        "--population",
-        metavar="NAME",
-        type=one_of(*POPULATIONS),
-        default="geometric",
-        help=f"{', '.join(POPULATIONS)} (default geometric)",
-    )
-    parser.add_argument(
         "--shape",
-        metavar="X",
-        help="geometric: mean (default S/5); zipf: exponent (1); binomial: q (0.5); dirichlet: concentration (1)",
+        metavar="NAME",
+        default="geometric",
+        help="what answers look like: geometric (its mean S/5), zipf (exponent 1), binomial (q 0.5), uniform, "
+        "dirichlet (concentration 1); a number may follow, as in zipf:1.5 (default geometric)",
     )
+    parser.add_argument("--population", dest="shape", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     parser.add_argument(
         "--symbols", metavar="A,B,C", help="what the population is over in an open survey, or a count S for 0 to S-1"
     )
@@ -139,23 +135,28 @@ def _symbols(survey: Survey, args: argparse.Namespace) -> list[Any] | None:
 def _population(args: argparse.Namespace, size: int, rng: Any) -> "tuple[npt.NDArray[np.float64], str]":
     from deniable import lab
 
-    usual = {"geometric": size / 5, "zipf": 1.0, "binomial": 0.5, "dirichlet": 1.0}
-    if args.population == "uniform":
-        if args.shape is not None:
-            raise DeniableError("--shape must not be given for the uniform population")
+    name, given, number = args.shape.partition(":")
+    if name not in POPULATIONS:
+        raise DeniableError(
+            f"--shape must be one of {', '.join(POPULATIONS)}, got {name[:40]!r}; a number may follow, as in zipf:1.5"
+        )
+    if name == "uniform":
+        if given:
+            raise DeniableError(f"--shape uniform must have no number, got {number[:40]!r}; leave it out")
         return lab.uniform(size), "uniform"
+    usual = {"geometric": size / 5, "zipf": 1.0, "binomial": 0.5, "dirichlet": 1.0}
     try:
-        shape = usual[args.population] if args.shape is None else float(args.shape)
+        value = float(number) if given else usual[name]
     except ValueError:
-        shape = math.nan
+        value = math.nan
     # 1e6 keeps every power and logarithm finite; nobody needs more.
-    if not 0 < shape <= 1e6 or (args.population == "binomial" and shape >= 1):
-        rule = "between 0 and 1" if args.population == "binomial" else "positive and at most 1e6"
-        raise DeniableError(f"--shape must be {rule} for the {args.population} population, got {args.shape[:40]!r}")
+    if not 0 < value <= 1e6 or (name == "binomial" and value >= 1):
+        rule = "between 0 and 1" if name == "binomial" else "positive and at most 1e6"
+        raise DeniableError(f"--shape {name}:X must have an X {rule}, got {number[:40]!r}")
     make = {"geometric": lab.geometric, "zipf": lab.zipf, "binomial": lab.binomial}
-    if args.population == "dirichlet":
-        return lab.dirichlet(size, rng, concentration=shape), f"dirichlet {shape:g}"
-    return make[args.population](size, shape), f"{args.population} {shape:g}"
+    if name == "dirichlet":
+        return lab.dirichlet(size, rng, concentration=value), f"dirichlet {value:g}"
+    return make[name](size, value), f"{name} {value:g}"
 
 
 def _losses(

@@ -288,7 +288,7 @@ class Tally:
         return tally
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tally, atomically."""
+        """Write the tally: a plain file atomically; links, pipes and devices are written through."""
         write_atomically(path, self.to_bytes())
 
     @classmethod

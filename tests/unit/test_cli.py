@@ -89,14 +89,16 @@ def test_help_loads_nothing_heavy(command: list[str]) -> None:
         ),
         (
             ["demo", "--chart", "x.docx"],
-            "--chart must end in .svg, .png, .html or .json, got '.docx'; name the file for its format; "
-            "see `deniable demo --help`",
+            "--chart must end in .svg, .png, .html or .json, got '.docx'; name the file for its format, "
+            "or give --chart-format",
         ),
         (
             ["demo", "--chart", "x.svg", "--no-chart"],
             "argument --no-chart: not allowed with argument --chart; see `deniable demo --help`",
         ),
-        (["demo", "--out", "/dev/null/x"], "/dev/null/x cannot be written: not a directory"),
+        (["demo", "-o", "/dev/null/x"], "/dev/null/x cannot be written: not a directory"),
+        (["demo", "--out", "/dev/null"], "-o must be a folder, got /dev/null; several files are written into it"),
+        (["reproduce", "-o", "-"], "-o must be a folder, got standard output; several files are written into it"),
     ],
 )
 def test_bad_arguments_end_with_one_sentence(
@@ -120,9 +122,26 @@ def test_the_demo_suggests_commands_that_run(capsys: pytest.CaptureFixture[str])
     assert main(["demo", "--people", "1000", "--no-chart"]) == 0
     lines = capsys.readouterr().out.partition("Next:\n")[2].splitlines()
     suggested = [line.split("deniable ", 1)[1].split() for line in lines if "deniable " in line]
-    assert len(suggested) == 4
+    assert len(suggested) == 6
+    assert suggested.pop() == ["serve", "--demo"]  # runs until it is stopped; tests/unit/test_cli_serve.py starts it
     for argv in suggested:
         assert main([*argv, "--repeats", "2"] if argv[0] == "simulate" else argv) == 0
+
+
+def test_what_fewer_people_would_give_is_the_same_table_at_fewer_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--people", "20000", "--epsilon", "3", "--no-chart"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (line,) = [line for line in lines if line.strip().startswith("what fewer people would give")]
+    argv = line.split("deniable ")[1].split()
+    assert argv == ["demo", "--people", "200", "--epsilon", "3", "-o", "out/fewer"]
+    assert main(argv) == 0
+    fewer = capsys.readouterr().out.splitlines()
+    assert fewer[2].startswith("200 simulated people answered")
+    names = [line.split("  ")[0] for line in lines if line.endswith(("█", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "truth)"))]
+    assert [line.split("  ")[0] for line in fewer if line.split("  ")[0] in cli.demo.ANSWERS] == names
+    assert len(names) == len(cli.demo.ANSWERS)
+    assert dn.Tally.load("out/demo.tally").n == 20_000
+    assert dn.Tally.load("out/fewer/demo.tally").n == 200
 
 
 def test_the_demo_as_json_is_nothing_but_json_and_covers_the_truth(capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,23 +164,33 @@ def test_the_demo_asks_exactly_as_many_people_as_it_says(n: int) -> None:
 
 
 def test_a_full_disk_is_a_sentence(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(self: dn.Survey, path: str) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), ".temporary")
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(dn.Survey, "save", full)
+    monkeypatch.setattr(os, "fsync", full)
     found = refused(capsys, "survey", "new", "--mechanism", "warner", "--epsilon", "1")
     assert found == "survey.json cannot be written: no space left on device"
+    assert os.listdir() == []
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("argv", [["--help"], ["survey", "new", "--mechanism", "warner", "--epsilon", "1", "-o", "-"]])
-def test_output_that_cannot_be_written_is_a_sentence(argv: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["--help"], "output cannot be written or read: no space left on device"),
+        (
+            ["survey", "new", "--mechanism", "warner", "--epsilon", "1", "-o", "-"],
+            "standard output cannot be written: no space left on device",
+        ),
+    ],
+)
+def test_output_that_cannot_be_written_is_a_sentence(argv: list[str], sentence: str) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "deniable", *argv], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert done.returncode == 2
-    assert done.stderr == "deniable: output cannot be written or read: no space left on device\n"
+    assert done.stderr == f"deniable: {sentence}\n"
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:

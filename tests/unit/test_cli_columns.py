@@ -104,11 +104,11 @@ def test_refusals(capsys: pytest.CaptureFixture[str]) -> None:
     assert "r.txt must end in .parquet, .arrow, .csv or .jsonl" in refused(
         capsys, *start, "--column", "browser", "-o", "r.txt"
     )
-    assert refused(capsys, *start, "--column", "browser", "-o", "data.csv") == (
+    assert refused(capsys, *start, "--column", "browser", "-o", "data.csv", "--force") == (
         "-o must not be a file that is read, got data.csv; name another"
     )
     assert refused(capsys, *start, "--column", "browser", "-o", "nowhere/r.csv") == (
-        "nowhere/r.csv cannot be written or read: no such file or directory"
+        "nowhere/r.csv cannot be written: no such file or directory"
     )
     assert refused(capsys, "count", "nothing.csv", "-o", "t") == (
         "nothing.csv cannot be written or read: no such file or directory"
@@ -124,6 +124,18 @@ def test_refusals(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert "--format must be one of parquet, arrow, csv, jsonl, got 'xls'" in refused(
         capsys, "count", "data.csv", "-o", "t", "--format", "xls"
+    )
+
+
+def test_a_file_in_another_encoding_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("latin.csv").write_bytes("browser\nchrome\nfirefox \u00e9\n".encode("latin-1"))
+    Path("wide.csv").write_bytes("cohort,response\n0,1\n".encode("utf-16"))
+    assert refused(capsys, "privatize", "latin.csv", "--column", "browser", "--survey", "s.json", "-o", "r.csv") == (
+        "latin.csv must be UTF-8 text, got bytes that are not, perhaps Latin-1 or Windows-1252; save it as UTF-8, or "
+        "convert it with `iconv -f WINDOWS-1252 -t UTF-8`"
+    )
+    assert refused(capsys, "count", "wide.csv", "--survey", "s.json", "-o", "t") == (
+        "wide.csv must be UTF-8 text, got UTF-16; save it as UTF-8, or convert it with `iconv -f UTF-16 -t UTF-8`"
     )
 
 

@@ -130,7 +130,7 @@ def test_the_rest_has_a_row_of_its_own(capsys: pytest.CaptureFixture[str]) -> No
 def test_marks_kinds_and_diagnostics_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["decode", "day0.tally"]) == 0
     lines = table_of(capsys)
-    assert "* above zero beyond doubt: all marks together are right with 95 %." in lines
+    assert "* significantly above zero (family-wise, 95 %): all marks together are right with 95 %." in lines
     assert "Intervals are exact: at least 95 %." in lines
     assert lines[-1] == "1 % planted reports could raise one symbol by up to 1.18 points of mass."
     assert "  *  " in lines[4]
@@ -163,7 +163,7 @@ def test_two_tallies_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     assert "-29.39 %" in lines[4]
     assert lines[4].endswith("*")
     assert not lines[6].endswith("*")
-    assert "* changed beyond doubt: all marks together are right with 95 %." in lines
+    assert "* changed significantly (family-wise, 95 %): all marks together are right with 95 %." in lines
     assert lines[-1] == "This holds for two groups of people, or for reports drawn afresh; memoised ones vary less."
     assert main(["decode", "later.tally", "--minus", "day0.tally", "day1.tally", "--json", "--simultaneous"]) == 0
     result = json.loads(capsys.readouterr().out)
@@ -224,14 +224,14 @@ def test_a_chart_of_a_difference_is_written(capsys: pytest.CaptureFixture[str]) 
     marks = dict(zip(change.symbols, change.changed(), strict=True))
     assert {row["name"]: row["clear"] for row in rows} == marks, "what the table marks with a star"
     assert len(set(marks.values())) == 2
-    argv = ["decode", "open.tally", "--minus", "open.tally", "--candidates", "b,c", "--json", "--chart", "open.json"]
+    argv = ["decode", "open.tally", "--minus", "open.tally", "--candidates", "b,c", "--json", "--chart", "rose.json"]
     assert main(argv) == 0
     told = json.loads(capsys.readouterr().out)
-    rows = next(data for data in json.loads(Path("open.json").read_text())["datasets"].values() if "name" in data[0])
+    rows = next(data for data in json.loads(Path("rose.json").read_text())["datasets"].values() if "name" in data[0])
     assert [row["name"] for row in rows] == ["b", "c", "(unlisted)"]
     assert rows[-1]["low"] == told["unallocated"]["low"]
     assert main(["decode", "later.tally", "--minus", "day0.tally", "--chart", "change.svg"]) == 0
-    assert "beyond doubt" in Path("change.svg").read_text()
+    assert "changed significantly (family-wise, 95 %)" in Path("change.svg").read_text()
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_decode_refuses_with_a_sentence(capsys: pytest.CaptureFixture[str], argv
 
 
 def test_simulation_agrees_with_theory(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["simulate", "closed.json", "--n", "1e4", "--population", "zipf", "--json", "--seed", "7"]) == 0
+    assert main(["simulate", "closed.json", "--n", "1e4", "--shape", "zipf", "--json", "--seed", "7"]) == 0
     result = json.loads(capsys.readouterr().out)
     plain, expected = result["losses"][0], result["expected_without_constraint"]
     assert [line["estimate"] for line in result["losses"]] == ["none", "normalized", "projected"]
@@ -282,7 +282,7 @@ def test_simulation_agrees_with_theory(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize("population", ["geometric", "zipf", "binomial", "uniform", "dirichlet"])
 def test_every_population_gives_a_table(capsys: pytest.CaptureFixture[str], population: str) -> None:
-    options = ["--symbols", "20", "--population", population, "--n", "1000", "--repeats", "3"]
+    options = ["--symbols", "20", "--shape", population, "--n", "1000", "--repeats", "3"]
     assert main(["simulate", "open.json", *options]) == 0
     lines = table_of(capsys)
     assert lines[1].startswith(f"population {population}")
@@ -320,6 +320,11 @@ def test_the_spread_of_simulated_surveys_is_drawn(capsys: pytest.CaptureFixture[
         assert row["estimate"] == pytest.approx(share, abs=6 * error / math.sqrt(400))
 
 
+def test_a_number_after_the_shape_means_what_it_means_in_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "closed.json", "--n", "100", "--repeats", "2", "--shape", "zipf:2.5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["population"] == "zipf 2.5"
+
+
 def test_one_simulated_tally_can_be_kept(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", "closed.json", "--n", "1_000_000", "-o", "new.tally"]) == 0
     assert capsys.readouterr().out.startswith("wrote new.tally: <Tally of survey")
@@ -341,13 +346,14 @@ def test_one_simulated_tally_can_be_kept(capsys: pytest.CaptureFixture[str]) -> 
         ),
         ("closed.json --symbols 3", "--symbols must not be given for a closed survey; the population is over its"),
         (
-            "closed.json --population normal",
-            "--population must be one of geometric, zipf, binomial, uniform, dirichlet,",
+            "closed.json --shape normal",
+            "--shape must be one of geometric, zipf, binomial, uniform, dirichlet, got 'normal'; a number may follow, "
+            "as in zipf:1.5",
         ),
-        ("closed.json --shape x", "--shape must be positive and at most 1e6 for the geometric population, got 'x'"),
-        ("closed.json --shape 1e9", "--shape must be positive and at most 1e6 for the geometric population, got '1e9'"),
-        ("closed.json --population binomial --shape 2", "--shape must be between 0 and 1 for the binomial population,"),
-        ("closed.json --population uniform --shape 2", "--shape must not be given for the uniform population"),
+        ("closed.json --shape geometric:x", "--shape geometric:X must have an X positive and at most 1e6, got 'x'"),
+        ("closed.json --shape zipf:1e9", "--shape zipf:X must have an X positive and at most 1e6, got '1e9'"),
+        ("closed.json --population binomial:2", "--shape binomial:X must have an X between 0 and 1, got '2'"),
+        ("closed.json --shape uniform:2", "--shape uniform must have no number, got '2'; leave it out"),
         ("closed.json --n 0", "--n must be at least 1, got 0"),
         ("closed.json --repeats 1", "--repeats must be at least 2, got 1"),
         ("closed.json --repeats 9 -o x.tally", "--repeats must not be given with -o: one tally is written"),

@@ -43,7 +43,7 @@ def test_json_is_the_plan_and_nothing_else(capsys: pytest.CaptureFixture[str]) -
 
 def test_the_survey_and_the_chart_are_written(capsys: pytest.CaptureFixture[str]) -> None:
     argv = ["plan", "--candidates", "a,b,c,d,e,f", "--n", "50000", "--epsilon", "1/2", "--name", "homepage"]
-    argv += ["--save", "survey.json", "--chart", "plan.json"]
+    argv += ["-o", "survey.json", "--chart", "plan.json"]
     assert main(argv) == 0
     out = capsys.readouterr().out
     assert "wrote survey.json" in out
@@ -53,8 +53,25 @@ def test_the_survey_and_the_chart_are_written(capsys: pytest.CaptureFixture[str]
     assert json.loads(Path("plan.json").read_text())["layer"]
     assert f"A device keeps one of {survey.cohorts} cohorts" in out
     refused = ended(capsys, 2, *argv)
-    assert refused == "survey.json exists already; clients may be using it, so name another file or pass --force"
+    assert refused == "survey.json exists already; name another file, or replace it with --force"
     assert main([*argv, "--force"]) == 0
+    capsys.readouterr()
+    argv[argv.index("-o")] = "--save"  # its name until 0.1
+    assert ended(capsys, 2, *argv) == refused
+
+
+def test_a_survey_that_asks_again_and_again_is_planned(capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["plan", "--symbols", "6", "--n", "1e5", "--epsilon", "4", "--epsilon-report", "1/2", "-o", "again.json"]
+    assert main(argv) == 0
+    out = capsys.readouterr().out
+    assert "\nepsilon                    4, of all reports of an answer together\n" in out
+    assert "\nepsilon of one report      0.5\n" in out
+    found = dn.plan(symbols=6, n=100_000, epsilon=4, epsilon_report="1/2")
+    assert dn.Survey.load("again.json") == found.survey
+    assert main([*argv[:-2], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == found.to_json()
+    said = ended(capsys, 2, "plan", "--symbols", "6", "--n", "1e5", "--max-l1", "0.1", "--epsilon-report", "1")
+    assert said.startswith("epsilon must be given with epsilon_report, got n, max_l1: it is the budget of all reports")
 
 
 def test_shares_come_from_a_file(capsys: pytest.CaptureFixture[str]) -> None:

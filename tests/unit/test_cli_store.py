@@ -66,9 +66,11 @@ def test_backup_and_restore_refuse_what_would_destroy_something(
 ) -> None:
     store, copy = str(folder / "store"), str(folder / "copy")
     backup(store, copy)
-    assert "copy must not exist yet; name another file for the backup" in refused(
+    assert "copy exists already; name another file, or replace it with --force" in refused(
         capsys, "store", "backup", store, copy
     )
+    with pytest.raises(FileExistsError):
+        backup(store, copy)
     assert "must not be a store yet; restore into a new directory, then move it" in refused(
         capsys, "store", "restore", copy, store
     )
@@ -105,14 +107,14 @@ def test_export_writes_a_tally_that_decode_reads(folder: Path, capsys: pytest.Ca
     store, out = str(folder / "store"), str(folder / "day.tally")
     assert main(["store", "export", store, SURVEY.digest[:10], "-o", out]) == 0
     assert dn.Tally.load(out).n == 20
-    assert main(["store", "export", store, SURVEY.digest, "-o", out, "--from", "2024-10-05"]) == 0
+    assert main(["store", "export", store, SURVEY.digest, "-o", out, "--force", "--from", "2024-10-05"]) == 0
     assert dn.Tally.load(out).n == 10
-    assert main(["store", "export", store, SURVEY.digest, "-o", out, "--to", "2024-10-05"]) == 0
+    assert main(["store", "export", store, SURVEY.digest, "-o", out, "--force", "--to", "2024-10-05"]) == 0
     assert dn.Tally.load(out).n == 10
     capsys.readouterr()
-    assert "DIGEST must name one survey of" in refused(capsys, "store", "export", store, "xyz", "-o", out)
+    assert "DIGEST must name one survey of" in refused(capsys, "store", "export", store, "xyz", "-o", out, "--force")
     assert "a time must be like 2026-11-15" in refused(
-        capsys, "store", "export", store, SURVEY.digest, "-o", out, "--from", "soon"
+        capsys, "store", "export", store, SURVEY.digest, "-o", out, "--force", "--from", "soon"
     )
 
 

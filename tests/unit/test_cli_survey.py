@@ -62,9 +62,7 @@ def test_new_does_not_replace_a_survey_unless_told_to(capsys: pytest.CaptureFixt
     new = ["survey", "new", "--mechanism", "warner", "--epsilon"]
     assert main([*new, "1"]) == 0
     capsys.readouterr()
-    assert refused(capsys, *new, "2") == (
-        "survey.json exists already; clients may be using it, so name another file with -o or pass --force"
-    )
+    assert refused(capsys, *new, "2") == ("survey.json exists already; name another file, or replace it with --force")
     assert dn.Survey.load("survey.json").epsilon == 1
     assert main([*new, "2", "--force"]) == 0
     assert dn.Survey.load("survey.json").epsilon == 2

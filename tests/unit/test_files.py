@@ -309,17 +309,82 @@ def test_text_that_is_no_text() -> None:
     bad = pa.array([b"a", b"\xff" + SECRET.encode(), b"b"]).view(pa.string())
     pq.write_table(pa.table({"answer": bad}), "data.parquet")
     assert privatize_files(survey, "data.parquet", "answer", "r.csv") == (2, {"answer not text or an integer": 1})
-    Path("data.csv").write_bytes(b'answer\na\n\xff\n""\n,\n"x\ny"\nNA\n')
-    assert privatize_files(survey, "data.csv", "answer", "r.csv") == (
-        4,
-        {"answer not text or an integer": 1, "wrong number of fields": 1},
-    )
+    Path("data.csv").write_bytes(b'answer\na\n""\n,\n"x\ny"\nNA\n')
+    assert privatize_files(survey, "data.csv", "answer", "r.csv") == (4, {"wrong number of fields": 1})
     lines = ['{"answer": "a"}', '{"answer": 7}', '{"answer": 1.5}', '{"answer": "\\ud800"}', '{"answer": null}', "{}"]
     Path("data.jsonl").write_text("\n".join(lines))
     assert privatize_files(survey, "data.jsonl", "answer", "r.csv") == (
         2,
         {"answer not text or an integer": 2, "no answer": 2},
     )
+
+
+LATIN = (
+    "{} must be UTF-8 text, got bytes that are not, perhaps Latin-1 or Windows-1252; save it as UTF-8, or convert it "
+    "with `iconv -f WINDOWS-1252 -t UTF-8`"
+)
+WIDE = "{} must be UTF-8 text, got {}; save it as UTF-8, or convert it with `iconv -f {} -t UTF-8`"
+
+
+def in_another_encoding(suffix: str, encoding: str, *, header: str = "answer") -> str:
+    """A file of answers; only the last of many has a letter that is not ASCII, beside a column that does not matter."""
+    answers = ["tea"] * 1000 + [f"{SECRET} caf\u00e9"]
+    if suffix.startswith("csv"):
+        text = f"{header},note\n" + "".join(f"{answer},\u00fc\n" for answer in answers)
+    else:
+        text = "".join(f'{{"{header}": "{answer}", "note": "\u00fc"}}\n' for answer in answers)
+    data = text.encode(encoding)
+    path = f"data.{suffix}"
+    Path(path).write_bytes(gzip.compress(data) if suffix.endswith("gz") else data)
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "jsonl"])
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_answers_in_another_encoding_are_refused_and_not_left_out(suffix: str, encoding: str) -> None:
+    path = in_another_encoding(suffix, encoding)
+    name = encoding.upper()[:6]
+    sentence = LATIN.format(path) if encoding == "latin-1" else WIDE.format(path, name, name)
+    refused: dict[str, int] = {}
+    for privatized in (
+        lambda: privatize_files(SURVEY, path, "answer", "r.csv"),
+        lambda: dn.privatize(SURVEY, path, column="answer"),
+        lambda: dn.privatize(SURVEY, path, column="answer", refused=refused),
+    ):
+        with pytest.raises(dn.DataError) as caught:
+            privatized()
+        assert str(caught.value) == sentence
+    assert refused == {}
+    assert not Path("r.csv").exists()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_what_is_not_asked_for_may_be_in_any_encoding(suffix: str) -> None:
+    path = in_another_encoding(suffix, "latin-1")
+    Path(path).write_bytes(Path(path).read_bytes().replace(b"\xe9", b"e"))
+    assert privatize_files(SURVEY, path, "answer", "r.csv") == (1001, {})
+
+
+def test_reports_and_names_in_another_encoding() -> None:
+    reports = {"csv": "cohort,response\n0,1\n", "jsonl": '{"cohort": 0, "response": 1}\n'}
+    for suffix, rows in reports.items():
+        for encoding in ("utf-16", "utf-16-le", "utf-32"):
+            Path(f"r.{suffix}").write_bytes(rows.encode(encoding))
+            name = encoding.upper()[:6]
+            assert refusal(SURVEY, f"r.{suffix}") == WIDE.format(f"r.{suffix}", name, name)
+            with pytest.raises(dn.DataError, match="must be UTF-8 text, got UTF"):
+                dn.count(SURVEY, f"r.{suffix}", refused={})
+    path = in_another_encoding("csv", "latin-1", header="gr\u00f6\u00dfe")
+    with pytest.raises(dn.DataError) as caught:
+        privatize_files(SURVEY, path, "gr\u00f6\u00dfe", "r.csv")
+    assert str(caught.value) == LATIN.format(path)
+
+
+def test_a_long_header_that_is_cut_within_a_letter() -> None:
+    names = ",".join("\u00fc" * 7 + f"{number:05}" for number in range(4000))
+    assert len(names.encode()) > text._HEAD
+    Path("r.csv").write_text(f"cohort,response,x{names}\n0,1{',' * 4000}\n", encoding="utf-8")
+    assert count_files(SURVEY, "r.csv")[0].n == 1
 
 
 def test_digits_in_text_stand_for_the_integers_of_the_alphabet() -> None:

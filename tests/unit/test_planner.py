@@ -12,8 +12,11 @@ import deniable as dn
 from deniable.charts import plan_chart
 from deniable.errors import PlanError
 from deniable.planner import Plan
+from deniable.planner.catalogue import families
 from deniable.planner.measure import Effort, effort_for
+from deniable.planner.options import Limits, Option
 from deniable.reports import Report
+from deniable.survey import Alphabet
 
 SMALL: dict[str, Any] = {"symbols": 16, "n": 100_000}
 
@@ -44,6 +47,29 @@ SMALL: dict[str, Any] = {"symbols": 16, "n": 100_000}
         ({"symbols": 4, "n": 10, "max_error": 0}, "max_error must be above 0 and below 1, got 0"),
         ({"symbols": 4, "n": 10, "visible": float("nan")}, "visible must be above 0 and below 1, got nan"),
         ({"symbols": 4, "n": 10, "max_l1": "much"}, "max_l1 must be a number, got str"),
+        (
+            {"symbols": 4, "n": 10, "max_l1": 1, "epsilon_report": 1},
+            "epsilon must be given with epsilon_report, got n, max_l1: it is the budget of all reports of an answer, "
+            "and no error depends on it; without epsilon_report the plan finds what one report needs",
+        ),
+        (
+            {"symbols": 4, "n": 10, "max_l1": 1, "epsilon": 2, "epsilon_report": 1},
+            "got n, epsilon, max_l1; the third is what the plan finds",
+        ),
+        ({"symbols": 4, "n": 10, "epsilon_report": 1}, "epsilon must be given with epsilon_report, got n: it is"),
+        (
+            {"symbols": 4, "n": 10, "epsilon": 1, "epsilon_report": "1.0"},
+            "epsilon_report must be below epsilon, 1, got 1; leave it out where one report may spend all of epsilon",
+        ),
+        (
+            {"symbols": 4, "n": 10, "epsilon": 1, "epsilon_report": 0.0001},
+            "epsilon_report must be from 0.001 to 12 in a plan, got 0.0001",
+        ),
+        ({"symbols": 4, "n": 10, "epsilon": 13, "epsilon_report": 1}, "epsilon must be from 0.001 to 12 in a plan"),
+        (
+            {"symbols": 4, "n": 10, "epsilon": 1, "epsilon_report": "x"},
+            "epsilon_report must be a positive finite number",
+        ),
         (
             {"n": 10, "epsilon": 1},
             "symbols (a closed alphabet) or candidates (an open one) must be given, one of the two; "
@@ -261,6 +287,64 @@ def test_what_takes_too_long_to_simulate_is_predicted(monkeypatch: pytest.Monkey
         # How far predictions alone are off, with one block and over cohorts.
         off = 0.04 if plan.cohorts == 1 else 0.06
         assert plan.errors["l1"].standard_error == pytest.approx(off * plan.expected_l1)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"n": 100_000, "symbols": 16},
+        {"n": 20_000, "symbols": 3, "other": "another"},
+        {"symbols": 6, "max_l1": 0.1},
+        {"symbols": 6, "visible": 0.05},
+        {"n": 100_000, "candidates": 8},
+    ],
+    ids=str,
+)
+def test_errors_are_those_of_one_report_where_reports_are_randomised_again(arguments: dict[str, Any]) -> None:
+    again = dn.plan(**arguments, epsilon=4, epsilon_report="1")
+    once = dn.plan(**arguments, epsilon=1)
+    assert (again.epsilon, again.epsilon_report, once.epsilon_report) == (4, 1, 1)
+    assert again.survey.epsilon_spent == pytest.approx(4, abs=1e-9)
+    assert again.survey.epsilon_report == pytest.approx(1, abs=1e-9)
+    assert dn.Survey.from_json(again.survey.to_json()) == again.survey
+    assert (again.mechanism, again.parameters, again.report_bytes) == (
+        once.mechanism,
+        once.parameters,
+        once.report_bytes,
+    )
+    if again.found == "error":  # closed forms, the same to the last digit
+        assert again.alternatives == once.alternatives
+        assert again.paper == once.paper
+        assert again.lines == once.lines
+        assert again.smallest_visible == once.smallest_visible
+    assert again.to_json()["epsilon_report"] == 1
+    assert "epsilon 4 and 1 a report" in repr(again)
+    # Both were simulated, each on its own; an epsilon of 4 would give a third of the error, or of the people.
+    assert again.n == pytest.approx(once.n, rel=0.15)
+    assert again.smallest_visible == pytest.approx(once.smallest_visible, rel=0.08)
+    for metric, error in again.errors.items():
+        both = np.hypot(error.standard_error, once.errors[metric].standard_error)
+        assert abs(error.mean - once.errors[metric].mean) < 6 * both + 0.08 * error.mean
+    assert "Epsilon of one report needed for" in again.chart().to_dict()["title"]
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_a_report_that_is_randomised_again_is_one_of_its_own_epsilon(is_open: bool) -> None:
+    """For every mechanism that a plan may choose, at any lifetime."""
+    alphabet = Alphabet.open() if is_open else Alphabet.closed(12)
+    for family in families(12, is_open=is_open, limits=Limits()):
+        option = Option(family, len(family) // 2)
+        once = option.survey(alphabet, 1, name="", seed=bytes(16)).mechanism
+        for lifetime in ("1.1", 3, 12):
+            again = option.survey(alphabet, 1, lifetime=lifetime, name="", seed=bytes(16)).mechanism
+            assert float(again.hit) == pytest.approx(float(once.hit), rel=1e-9), family.name
+            assert float(again.miss) == pytest.approx(float(once.miss), rel=1e-9), family.name
+            assert [float(x) for x in again.pairs] == pytest.approx([float(x) for x in once.pairs], rel=1e-9)
+
+
+def test_a_crowd_that_is_not_enough_for_such_reports_says_so() -> None:
+    with pytest.raises(PlanError, match=r"people are not enough at epsilon_report 0\.001; .* at epsilon_report "):
+        dn.plan(symbols=64, epsilon=1, epsilon_report=0.001, max_l2=1e-4)
 
 
 def test_progress_is_told_in_order() -> None:

@@ -7,7 +7,7 @@ shape and direction carry the same distinctions.
 """
 
 from deniable.charts.bars import estimate_chart
-from deniable.charts.base import DARK, FORMATS, chart_format, save_chart
+from deniable.charts.base import DARK, FORMATS, chart_bytes, chart_format, save_chart
 from deniable.charts.changes import difference_chart, trend_chart
 from deniable.charts.curves import curves_chart
 from deniable.charts.plan import plan_chart
@@ -16,6 +16,7 @@ from deniable.charts.templates import templates
 __all__ = [
     "DARK",
     "FORMATS",
+    "chart_bytes",
     "chart_format",
     "curves_chart",
     "difference_chart",

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deniable.errors import DeniableError
+from deniable.survey import write_atomically
 
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["DARK", "FORMATS", "chart_format", "save_chart", "styled"]
+__all__ = ["DARK", "FORMATS", "chart_bytes", "chart_format", "save_chart", "styled"]
 
 FORMATS = ("svg", "png", "html", "json")
 
@@ -120,17 +121,26 @@ def save_chart(chart: "alt.LayerChart", path: str | os.PathLike[str]) -> None:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_chart(estimate_chart(["no"], [1.0], [[0.9, 1.0]]), f"{folder}/chart.json")
     """
-    kind = chart_format(path)
-    if kind == "json":
-        data = chart.to_json().encode()
-    elif kind == "html":
-        data = _page(chart).encode()
-    else:
-        import vl_convert
+    write_atomically(path, chart_bytes(chart, chart_format(path)))
 
-        spec = chart.to_dict()
-        data = vl_convert.vegalite_to_png(spec, scale=2) if kind == "png" else vl_convert.vegalite_to_svg(spec).encode()
-    Path(path).write_bytes(data)
+
+def chart_bytes(chart: "alt.LayerChart", kind: str) -> bytes:
+    """A chart in one of the formats that `save_chart` writes.
+
+    >>> from deniable.charts import estimate_chart
+    >>> chart_bytes(estimate_chart(["no"], [1.0], [[0.9, 1.0]]), "svg")[:4]
+    b'<svg'
+    """
+    if kind == "json":
+        return str(chart.to_json()).encode()
+    if kind == "html":
+        return _page(chart).encode()
+    import vl_convert
+
+    spec = chart.to_dict()
+    if kind == "png":
+        return bytes(vl_convert.vegalite_to_png(spec, scale=2))
+    return str(vl_convert.vegalite_to_svg(spec)).encode()
 
 
 def _page(chart: "alt.LayerChart") -> str:

@@ -35,10 +35,10 @@ def difference_chart(
     level: float = 0.95,
     title: str | None = None,
 ) -> "alt.LayerChart":
-    """How much each share rose: a dot and its interval, and a line at no change. Beyond doubt is drawn in full.
+    """How much each share rose: a dot and its interval, and a line at no change. Significant changes have a colour.
 
-    `changed` says which are beyond doubt (`Difference.changed`: all at once); without it, those whose interval leaves
-    out zero. An infinite interval is replaced by the words "not determined".
+    `changed` says which are significant (`Difference.changed`: family-wise at that level); without it, those whose own
+    interval leaves out zero. An infinite interval is replaced by the words "not determined".
 
     >>> chart = difference_chart(["no", "yes"], [-0.1, 0.1], [[-0.14, -0.06], [-0.01, 0.21]])
     >>> [row["clear"] for row in chart.to_dict()["datasets"].popitem()[1]]
@@ -57,8 +57,9 @@ def difference_chart(
         _change(name, value, bound, mark)
         for name, value, bound, mark in zip(printable(names), values, bounds, clear, strict=True)
     ]
-    kinds = ["beyond doubt", "within chance"]
-    legend = alt.Legend(title=None, orient="top", symbolSize=140, symbolType="circle")
+    family = "" if changed is None else "family-wise, "
+    kinds = [f"changed significantly ({family}{100 * level:g} %)", "within chance"]
+    legend = alt.Legend(title=None, orient="top", symbolSize=140, symbolType="circle", labelLimit=0)
     shade = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[TRUTH, QUIET]), legend=legend)
     tooltip = [alt.Tooltip("name:N", title="symbol")]
     tooltip += [alt.Tooltip(f"{name}:Q", format="+.2f", title=title) for name, title in _POINTS.items()]

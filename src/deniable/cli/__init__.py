@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from deniable.cli import audit, columns, decode, demo, plan, reproduce, serve, simulate, store, survey
+from deniable.cli.output import prepared
 from deniable.cli.parser import Parser
 from deniable.errors import DeniableError, PlanError
 
@@ -78,7 +79,8 @@ def _run(argv: Sequence[str] | None) -> int:
     if args.run is None:
         args.parser.print_help()
         return 0
-    return args.run(args) or 0  # most commands return nothing; an audit that found something returns 1
+    with prepared(args):
+        return args.run(args) or 0  # most commands return nothing; an audit that found something returns 1
 
 
 def _refuse(sentence: str, status: int = BAD_INPUT) -> int:

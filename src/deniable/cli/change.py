@@ -1,12 +1,15 @@
 """The difference of two decoded tallies as `deniable decode --minus` prints it: a table or a chart."""
 
 import math
+from typing import TYPE_CHECKING
 
-from deniable.charts import difference_chart, save_chart
-from deniable.cli.files import writing
+from deniable.charts import difference_chart
 from deniable.cli.result import UNLISTED, between, names_of
 from deniable.cli.text import percent, shown, table
 from deniable.decoders.rows import DifferenceRows
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["Change"]
 
@@ -26,21 +29,20 @@ class Change(DifferenceRows):
             print(f"... and {hidden} more; --top 0 shows all")
         print("\nChanges are those of the unbiased estimates; intervals are approximate.")
         if any(self.marks):
-            print(f"* changed beyond doubt: all marks together are right with {100 * self.level:g} %.")
+            level = f"{100 * self.level:g} %"
+            print(f"* changed significantly (family-wise, {level}): all marks together are right with {level}.")
         print("This holds for two groups of people, or for reports drawn afresh; memoised ones vary less.")
 
-    def save_chart(self, path: str, *, most: int) -> None:
+    def chart(self, *, most: int) -> "alt.LayerChart":
         """The `most` largest changes as a chart, and that of what is unlisted below them."""
         names, places = names_of(self, most)
         numbers = [self.numbers[i] for i in places] + ([] if self.rest is None else [self.rest])
         marks = [self.marks[i] for i in places] + ([] if self.rest is None else [False])
         name = self.difference.first.tally.survey.name
-        chart = difference_chart(
+        return difference_chart(
             names, [row[2] for row in numbers], [row[4:] for row in numbers], changed=marks, level=self.level,
             title=f"{name}: what changed" if name else "What changed",
         )  # fmt: skip
-        with writing(path):
-            save_chart(chart, path)
 
 
 def _cells(name: str, numbers: list[float], mark: str) -> list[str]:

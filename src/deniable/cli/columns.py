@@ -6,7 +6,8 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from deniable.cli.files import load_survey, writing
+from deniable.cli.files import load_survey
+from deniable.cli.output import add_force, put, target, told, writes
 from deniable.cli.parser import Commands, one_of
 from deniable.cli.progress import Stages
 from deniable.cli.text import several, table
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 FORMATS = ("parquet", "arrow", "csv", "jsonl")
+_BINARY = FORMATS[:2]
 _AFTER, _PAUSE = 2.0, 0.1
 
 
@@ -46,8 +48,20 @@ def _add_privatize(commands: Commands) -> None:
     parser.add_argument("--column", metavar="NAME", required=True, help="the column that holds the answers")
     parser.add_argument("--survey", metavar="SURVEY", required=True, help="a survey file (JSON)")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help="the reports: .parquet, .arrow, .csv or .jsonl"
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="the reports: .parquet, .arrow, .csv or .jsonl (- is standard output)",
     )
+    parser.add_argument(
+        "--output-format",
+        metavar="NAME",
+        type=one_of(*FORMATS),
+        help="of the reports: " + ", ".join(FORMATS) + ", where the name does not say",
+    )
+    add_force(parser)
+    writes(parser, output=_is_binary)
     parser.set_defaults(run=_privatize)
 
 
@@ -66,7 +80,9 @@ def _add_count(commands: Commands) -> None:
     )
     _add_common(parser)
     parser.add_argument("--survey", metavar="SURVEY", help="a survey file (JSON), where FILE does not carry it")
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the tally file")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the tally file (- is standard output)")
+    add_force(parser)
+    writes(parser, output=True)
     parser.add_argument(
         "--engine", metavar="NAME", type=one_of("local", "spark"), default="local", help="local (default) or spark"
     )
@@ -108,24 +124,43 @@ class _Bar:
         self._stages.__exit__(None, None, None)
 
 
+def _is_binary(args: argparse.Namespace) -> bool:
+    """Whether reports are written as something that a terminal cannot show; refuses a name that tells no format."""
+    from deniable.engines.writing import output_format
+
+    if args.output_format is not None:
+        return args.output_format in _BINARY
+    try:
+        kind, codec = output_format(args.output)
+    except DataError as problem:
+        raise DataError(f"{problem}; or name it with --output-format") from None
+    return kind in _BINARY or codec is not None
+
+
 def _privatize(args: argparse.Namespace) -> None:
     from deniable.engines.files import sources
     from deniable.engines.privatizing import privatize_files
-    from deniable.engines.writing import output_format
 
     survey = load_survey(args.survey)
-    output_format(args.output)
     for source in sources(args.files, format=args.format):
         _check_apart(source.path, args.output)
     with _Bar("randomising") as bar:
         reports, refused = privatize_files(
-            survey, args.files, args.column, args.output, format=args.format, watch=bar, strict=args.strict
+            survey,
+            args.files,
+            args.column,
+            target(args.output),
+            format=args.format,
+            output_format=args.output_format,
+            watch=bar,
+            strict=args.strict,
+            replace=args.force,
         )
     _tell(args, survey, reports, refused, f"{several(reports, 'report')} of {survey}")
 
 
 def _check_apart(source: str, output: str) -> None:
-    if source != "-" and os.path.exists(output) and os.path.samefile(source, output):
+    if source != "-" and os.path.isfile(output) and os.path.samefile(source, output):
         raise DataError(f"-o must not be a file that is read, got {output}; name another")
 
 
@@ -141,8 +176,7 @@ def _count(args: argparse.Namespace) -> None:
             f"every row must be a report of the survey with --strict, got {several(sum(refused.values()), 'row')} that "
             f"cannot be ({tell(refused)}); nothing was written"
         )
-    with writing(args.output):
-        tally.save(args.output)
+    put(args.output, tally.to_bytes(), args)
     _tell(args, tally.survey, tally.n, refused, str(tally))
 
 
@@ -189,7 +223,7 @@ def _tell(args: argparse.Namespace, survey: Survey, reports: int, refused: dict[
         }
         print(json.dumps(record, indent=2))
         return
-    print(f"wrote {args.output}: {what}")
+    print(f"wrote {told(args.output)}: {what}")
     if refused:
         rows = [[reason, f"{number:,}"] for reason, number in sorted(refused.items(), key=lambda item: -item[1])]
         print(f"\n{several(left_out, 'row')} of {reports + left_out:,} left out:\n")

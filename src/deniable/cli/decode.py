@@ -6,7 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from deniable.cli.files import load_tallies, symbols_from
-from deniable.cli.parser import Commands, chart_path, one_of, share, whole
+from deniable.cli.output import add_chart, add_chart_format, add_force, chart_kind, is_png, put, told, writes
+from deniable.cli.parser import Commands, one_of, share, whole
 from deniable.cli.progress import busy
 
 if TYPE_CHECKING:
@@ -40,8 +41,9 @@ def add(commands: Commands) -> None:
             "  deniable decode monday.tally tuesday.tally --chart week.svg\n"
             "  deniable decode homepages.tally --candidates-file homepages.txt --csv > homepages.csv\n"
             "  deniable decode friday.tally --minus monday.tally --chart change.png\n\n"
-            "Symbols marked * are above zero (with --minus: have changed) beyond doubt: all marks together are right\n"
-            "with the level of the intervals. In CSV the row without a symbol is what no candidate explains."
+            "Symbols marked * are significantly above zero (with --minus: have changed significantly), family-wise at\n"
+            "the level of the intervals: all marks together are right with that probability. In CSV the row without a\n"
+            "symbol is what no candidate explains."
         ),
     )
     parser.add_argument("tallies", metavar="TALLY", nargs="+", help="tally files of one survey")
@@ -68,7 +70,10 @@ def add(commands: Commands) -> None:
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--csv", action="store_true", help="print CSV instead of a table (all symbols, unless --top)")
     output.add_argument("--json", action="store_true", help="print JSON instead of a table (all symbols, unless --top)")
-    parser.add_argument("--chart", metavar="PATH", type=chart_path, help="also write a chart: .svg, .png, .html, .json")
+    add_chart(parser, "also write a chart")
+    add_chart_format(parser)
+    add_force(parser)
+    writes(parser, chart=is_png)
     parser.set_defaults(run=_run)
 
 
@@ -119,7 +124,9 @@ def _compare(args: argparse.Namespace, first: "Estimate") -> None:
 def _write(args: argparse.Namespace, rows: "Result | Change") -> None:
     """The chart, if one was asked for, and then JSON, CSV or the table."""
     if args.chart:
-        rows.save_chart(args.chart, most=_ROWS)
+        from deniable.charts import chart_bytes
+
+        put(args.chart, chart_bytes(rows.chart(most=_ROWS), chart_kind(args)), args)
     if args.json:
         print(json.dumps(rows.to_json(), indent=2, allow_nan=False))
     elif args.csv:
@@ -127,7 +134,7 @@ def _write(args: argparse.Namespace, rows: "Result | Change") -> None:
     else:
         rows.print_table()
         if args.chart:
-            print(f"\nwrote {args.chart}")
+            print(f"\nwrote {told(args.chart)}")
 
 
 def _rows(args: argparse.Namespace) -> int | None:

@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deniable.cli.files import writing
-from deniable.cli.parser import Commands, chart_path, whole
+from deniable.cli.output import add_chart, add_chart_format, add_force, chart_kind, folder, is_png, put, told, writes
+from deniable.cli.parser import Commands, whole
 from deniable.cli.progress import progress
 from deniable.cli.text import bar, pad, percent, table
 from deniable.cli.words import belief_after, chance, odds_sentence, report_bytes, truth_sentence
 from deniable.survey import Survey, krr
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from deniable.decoders import Estimate
     from deniable.tally import Tally
 
@@ -25,6 +28,7 @@ __all__ = ["ANSWERS", "QUESTION", "add"]
 
 QUESTION = "Whom did you last lie to?"
 SHARDS = 8
+FEWEST = 100  # people
 
 # Invented shares, in thousandths.
 ANSWERS = {
@@ -46,7 +50,7 @@ ANSWERS = {
 def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "demo",
-        usage="deniable demo [--people N] [--epsilon E] [--out FOLDER] [--chart PATH | --no-chart] [--json]",
+        usage="deniable demo [--people N] [--epsilon E] [-o FOLDER] [--chart FILE | --no-chart] [--json]",
         help="the whole path on simulated people: a table, a chart, what to do next",
         description=(
             "A million simulated people answer a question that nobody likes to answer. Each answer is\n"
@@ -56,22 +60,30 @@ def add(commands: Commands) -> None:
         ),
     )
     parser.add_argument(
-        "--people", metavar="N", type=whole(100, 10**8), default=10**6, help="how many (default 1000000)"
+        "--people", metavar="N", type=whole(FEWEST, 10**8), default=10**6, help="how many (default 1000000)"
     )
     parser.add_argument("--epsilon", metavar="E", default="2", help="privacy budget in nats (default 2)")
-    parser.add_argument("--out", metavar="FOLDER", default="out", help="where files are written (default out)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        default="out",
+        help="where to write; files of an earlier demo in it are replaced (default out)",
+    )
+    parser.add_argument("--out", dest="output", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     chart = parser.add_mutually_exclusive_group()
-    chart.add_argument("--chart", metavar="PATH", type=chart_path, help="the chart: .svg, .png, .html, .json")
+    add_chart(chart, "the chart, elsewhere")
     chart.add_argument("--no-chart", action="store_true", help="write no chart")
+    add_chart_format(parser)
+    add_force(parser)
+    writes(parser, chart=is_png)
     parser.add_argument("--json", action="store_true", help="print the result as JSON and nothing else")
     parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> None:
     survey = krr(list(ANSWERS), epsilon=args.epsilon, name=QUESTION)
-    folder = Path(args.out)
-    with writing(args.out):
-        folder.mkdir(parents=True, exist_ok=True)
+    own = folder(args.output)
     start = time.perf_counter()
     counts = _people(args.people)
     tally = _ask(survey, counts)
@@ -79,15 +91,23 @@ def _run(args: argparse.Namespace) -> None:
 
     estimate = decode(tally)
     spent = time.perf_counter() - start
-    files = {"survey": str(folder / "demo.survey.json"), "tally": str(folder / "demo.tally")}
+    files = {"survey": str(own / "demo.survey.json"), "tally": str(own / "demo.tally")}
     with writing(files["survey"]):
         survey.save(files["survey"])
     with writing(files["tally"]):
         tally.save(files["tally"])
     truth = [c / args.people for c in counts]
-    if not args.no_chart:
-        files["chart"] = args.chart or str(folder / "demo.svg")
-        _draw(estimate, truth, files["chart"])
+    if args.chart is not None:
+        from deniable.charts import chart_bytes
+
+        files["chart"] = told(args.chart)
+        put(args.chart, chart_bytes(_chart(estimate, truth), chart_kind(args)), args)
+    elif not args.no_chart:
+        from deniable.charts import save_chart
+
+        files["chart"] = str(own / "demo.svg")
+        with writing(files["chart"]):
+            save_chart(_chart(estimate, truth), files["chart"])
     if args.json:
         print(json.dumps(_as_json(estimate, truth, files, spent), indent=2))
     else:
@@ -121,13 +141,12 @@ def _ask(survey: Survey, counts: list[int]) -> "Tally":
     return total
 
 
-def _draw(estimate: "Estimate", truth: list[float], path: str) -> None:
-    from deniable.charts import estimate_chart, save_chart
+def _chart(estimate: "Estimate", truth: list[float]) -> "alt.LayerChart":
+    from deniable.charts import estimate_chart
 
     names = [str(symbol) for symbol in estimate.symbols]
     title = f"{QUESTION} {estimate.n:,} randomised answers"
-    with writing(path):
-        save_chart(estimate_chart(names, estimate.probabilities, estimate.intervals(), truth=truth, title=title), path)
+    return estimate_chart(names, estimate.probabilities, estimate.intervals(), truth=truth, title=title)
 
 
 def _as_json(estimate: "Estimate", truth: list[float], files: dict[str, str], spent: float) -> dict[str, object]:
@@ -176,16 +195,19 @@ def _print(estimate: "Estimate", truth: list[float], files: dict[str, str], spen
         f"{tenth} sure after seeing your report, whatever else they know. (This is epsilon {survey.epsilon:g}.)"
     )
     print("Written: " + ", ".join(files.values()) + "\n\nNext:")
-    me, again = _how_to_call(), Path(files["tally"]).with_name("again.html")
+    me, own = _how_to_call(), Path(files["tally"]).parent
+    fewer = f"demo --people {max(n // 100, FEWEST)} --epsilon {survey.epsilon:g} -o {own / 'fewer'}"
     for what, command in (
         ("what to tell the people you ask", f"survey notice {files['survey']}"),
-        ("decode the counts yourself", f"decode {files['tally']} --chart {again}"),
-        ("what fewer people would give", f"simulate {files['survey']} --n 10000"),
+        ("decode the counts yourself", f"decode {files['tally']} --chart {own / 'again.html'}"),
+        ("what fewer people would give", fewer),
+        ("how well a survey would do", f"simulate {files['survey']} --n 10000"),
         ("ask a question of your own", "survey new --help"),
+        ("ask, answer and see it in a browser", "serve --demo"),
     ):
-        print(f"  {pad(what, 33)}{me} {command}")
+        print(f"  {pad(what, 37)}{me} {command}")
     code = f"dn.Client(dn.Survey.load({files['survey']!r})).report('nobody').pack()"
-    print(f"  {pad('send one answer, in Python', 33)}{code}")
+    print(f"  {pad('send one answer, in Python', 37)}{code}")
 
 
 def _say(text: str) -> None:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeAlias
 
-__all__ = ["Commands", "Parser", "chart_path", "one_of", "share", "whole"]
+__all__ = ["Commands", "Parser", "one_of", "share", "whole"]
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
@@ -98,15 +98,3 @@ def one_of(*names: str) -> Callable[[str], str]:
         return text
 
     return parse
-
-
-def chart_path(text: str) -> str:
-    """A path whose suffix names a chart format, checked before any work is done."""
-    from deniable.charts import chart_format
-    from deniable.errors import DeniableError
-
-    try:
-        chart_format(text)
-    except DeniableError as problem:
-        raise argparse.ArgumentTypeError(str(problem).removeprefix("a chart ")) from None
-    return text

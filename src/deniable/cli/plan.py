@@ -2,12 +2,12 @@
 
 import argparse
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deniable.cli.files import symbols_from, writing
-from deniable.cli.parser import Commands, chart_path, share, whole
+from deniable.cli.files import symbols_from
+from deniable.cli.output import add_chart, add_chart_format, add_force, chart_kind, is_png, put, told, writes
+from deniable.cli.parser import Commands, share, whole
 from deniable.cli.progress import Stages
 from deniable.cli.text import percent, several, table
 from deniable.errors import DeniableError
@@ -31,7 +31,8 @@ def add(commands: Commands) -> None:
             "An error is met by 9 of 10 surveys. Where no survey can do it, one sentence says what it would take,\n"
             "and the exit code is 1.\n\n"
             "  deniable plan --symbols 256 --n 1e6 --max-l1 0.1\n"
-            "  deniable plan --symbols-file browsers.txt --epsilon 1 --visible 0.01 --save survey.json\n"
+            "  deniable plan --symbols-file browsers.txt --epsilon 1 --visible 0.01 -o survey.json\n"
+            "  deniable plan --symbols 16 --n 1e5 --epsilon 4 --epsilon-report 1    asked again and again\n"
             "  deniable plan --candidates 1000 --n 1e6 --epsilon 2 --shape zipf --chart plan.html"
         ),
     )
@@ -41,7 +42,12 @@ def add(commands: Commands) -> None:
     parser.add_argument("--candidates", metavar="A,B,C", help="what will be looked for among open answers, or a count")
     parser.add_argument("--candidates-file", metavar="FILE", help="the same, one a line")
     parser.add_argument("--n", metavar="N", type=whole(2), help="people who will answer")
-    parser.add_argument("--epsilon", metavar="E", help="privacy of one report, in nats: 1, 0.5, 1/4")
+    parser.add_argument("--epsilon", metavar="E", help="privacy budget of an answer, in nats: 1, 0.5, 1/4")
+    parser.add_argument(
+        "--epsilon-report",
+        metavar="E",
+        help="budget of one report, below --epsilon: each is randomised again, and errors are those of one report each",
+    )
     parser.add_argument("--max-l1", metavar="X", help="the sum of all errors")
     parser.add_argument("--max-l2", metavar="X", help="their Euclidean norm")
     parser.add_argument("--max-error", metavar="X", help="the largest error of any symbol")
@@ -61,9 +67,12 @@ def add(commands: Commands) -> None:
     parser.add_argument("--max-cohorts", metavar="N", type=whole(1, 2**53), help="that devices may be sorted into")
     parser.add_argument("--name", metavar="NAME", default="", help="what the survey is called")
     parser.add_argument("--seed", metavar="SEED", type=whole(0, 2**53), default=0, help="of the simulation (default 0)")
-    parser.add_argument("--save", metavar="FILE", help="write the survey, ready to use")
-    parser.add_argument("--force", action="store_true", help="replace that file if it exists")
-    parser.add_argument("--chart", metavar="FILE", type=chart_path, help="epsilon against n: svg, png, html or json")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the survey, ready to use (- is standard output)")
+    parser.add_argument("--save", dest="output", help=argparse.SUPPRESS)
+    add_chart(parser, "epsilon against n")
+    add_chart_format(parser)
+    add_force(parser)
+    writes(parser, output=False, chart=is_png)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.set_defaults(run=_run)
 
@@ -72,16 +81,13 @@ def _run(args: argparse.Namespace) -> None:
     symbols = symbols_from("symbols", args.symbols, args.symbols_file)
     candidates = symbols_from("candidates", args.candidates, args.candidates_file)
     shape = _shape(args)
-    if args.save is not None and os.path.lexists(args.save) and not args.force:
-        raise DeniableError(
-            f"{args.save} exists already; clients may be using it, so name another file or pass --force"
-        )
     from deniable.planner import plan
 
     with Stages() as bar:
         found = plan(
             n=args.n,
             epsilon=args.epsilon,
+            epsilon_report=args.epsilon_report,
             max_l1=args.max_l1,
             max_l2=args.max_l2,
             max_error=args.max_error,
@@ -97,14 +103,12 @@ def _run(args: argparse.Namespace) -> None:
             seed=args.seed,
             progress=bar,
         )
-    if args.save is not None:
-        with writing(args.save):
-            found.survey.save(args.save)
+    if args.output is not None:
+        put(args.output, found.survey.to_json(indent=2).encode(), args)
     if args.chart is not None:
-        from deniable.charts import save_chart
+        from deniable.charts import chart_bytes
 
-        with writing(args.chart):
-            save_chart(found.chart(), args.chart)
+        put(args.chart, chart_bytes(found.chart(), chart_kind(args)), args)
     if args.json:
         print(json.dumps(found.to_json(), indent=2))
     else:
@@ -133,6 +137,11 @@ def _print(plan: "Plan", args: argparse.Namespace) -> None:
         ["a report", f"{plan.report_bytes} bytes"],
         ["decoder", plan.decoder],
     ]
+    if plan.epsilon_report < plan.epsilon:
+        rows[1:2] = [
+            ["epsilon", f"{plan.epsilon:g}, of all reports of an answer together"],
+            ["epsilon of one report", f"{plan.epsilon_report:g}"],
+        ]
     for metric, words in _ERRORS.items():
         error = plan.errors[metric]
         bound = f"{error.bound:.3g} in {percent(plan.confidence, 0)} of surveys"
@@ -153,9 +162,9 @@ def _print(plan: "Plan", args: argparse.Namespace) -> None:
     print(table(["in the paper", "parameters", _ASKED[plan.found], ""], paper, "llrl"))
     if plan.cohorts > 1:
         print(f"\nA device keeps one of {plan.cohorts} cohorts, which tells it apart from others; see --max-cohorts.")
-    for path in (args.save, args.chart):
+    for path in (args.output, args.chart):
         if path is not None:
-            print(f"\nwrote {path}")
+            print(f"\nwrote {told(path)}")
 
 
 def _row(one: "Alternative") -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deniable.cli.files import writing
+from deniable.cli.output import folder as own_folder
 from deniable.cli.parser import Commands, whole
 from deniable.cli.progress import Stages
 from deniable.cli.text import duration, pad, several
@@ -47,7 +48,11 @@ def add(commands: Commands) -> None:
         ),
     )
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", default="reproduction", help="where to write (default reproduction)"
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        default="reproduction",
+        help="where to write; its files of an earlier run are replaced (default reproduction)",
     )
     parser.add_argument(
         "--full", action="store_true", help="as many repeats as the paper (an hour or two instead of minutes)"
@@ -75,9 +80,7 @@ def _run(args: argparse.Namespace) -> None:
 
     names = _figures(args.figure, list(FIGURES))
     settings = Settings(seed=args.seed, full=args.full, exhaustive=args.exhaustive, figures=names)
-    folder = Path(args.output)
-    with writing(args.output):
-        folder.mkdir(parents=True, exist_ok=True)
+    folder = own_folder(args.output)
     try:
         with (
             Store(folder / "cells.sqlite", seed=args.seed) as store,

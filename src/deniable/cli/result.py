@@ -1,12 +1,15 @@
 """One decoded estimate as `deniable decode` prints it: a table or a chart. JSON and CSV are `decoders.rows`."""
 
 import math
+from typing import TYPE_CHECKING
 
-from deniable.charts import estimate_chart, save_chart
-from deniable.cli.files import writing
+from deniable.charts import estimate_chart
 from deniable.cli.text import bar, percent, shown, table
 from deniable.decoders import ScreenedEstimate
 from deniable.decoders.rows import EstimateRows, Rows
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["UNLISTED", "Result", "between", "names_of"]
 
@@ -49,7 +52,7 @@ class Result(EstimateRows):
         level = f"{100 * self.level:g} %"
         print()
         if any(self.marks):
-            print(f"* above zero beyond doubt: all marks together are right with {level}.")
+            print(f"* significantly above zero (family-wise, {level}): all marks together are right with {level}.")
         print(f"Intervals are {_KINDS[self.estimate.interval_kind]} {level}.")
         if isinstance(self.estimate, ScreenedEstimate):
             kept, size = len(self.estimate.kept), len(self.symbols)
@@ -67,15 +70,13 @@ class Result(EstimateRows):
         value, _, error, *interval = self.numbers[i]
         return _cells(shown(self.symbols[i]), value, error, interval, mark, largest)
 
-    def save_chart(self, path: str, *, most: int) -> None:
+    def chart(self, *, most: int) -> "alt.LayerChart":
         """The `most` first bars as a chart, and what is unlisted below them."""
         names, places = names_of(self, most)
         numbers = [self.numbers[i] for i in places] + ([] if self.rest is None else [self.rest])
         values, intervals = [row[0] for row in numbers], [row[3:] for row in numbers]
         title = self.estimate.tally.survey.name or None
-        chart = estimate_chart(names, values, intervals, level=self.level, title=title)
-        with writing(path):
-            save_chart(chart, path)
+        return estimate_chart(names, values, intervals, level=self.level, title=title)
 
 
 def names_of(rows: Rows, most: int) -> tuple[list[str], list[int]]:

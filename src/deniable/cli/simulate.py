@@ -6,8 +6,9 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from deniable.cli.files import load_survey, symbols_from, writing
-from deniable.cli.parser import Commands, chart_path, one_of, whole
+from deniable.cli.files import load_survey, symbols_from
+from deniable.cli.output import add_chart, add_chart_format, add_force, chart_kind, is_png, put, told, writes
+from deniable.cli.parser import Commands, one_of, whole
 from deniable.cli.progress import progress
 from deniable.cli.text import shown, table
 from deniable.errors import DeniableError
@@ -29,28 +30,24 @@ _BARS = 40
 def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "simulate",
-        usage="deniable simulate SURVEY [--population NAME] [--n N] [--repeats R] [options]",
+        usage="deniable simulate SURVEY [--shape NAME] [--n N] [--repeats R] [options]",
         help="how well a survey would do, by simulation and by theory",
         description=(
             "Simulate a survey many times and measure the error of its estimates, or write one simulated tally.\n"
             "Simulation is seeded, fast and not private; it never touches an answer.\n\n"
-            "  deniable simulate survey.json --population zipf --n 100000 --repeats 100 --chart spread.svg\n"
+            "  deniable simulate survey.json --shape zipf --n 100000 --repeats 100 --chart spread.svg\n"
             "  deniable simulate survey.json --n 1e8 -o day.tally"
         ),
     )
     parser.add_argument("survey", metavar="SURVEY", help="a survey file (JSON)")
     parser.add_argument(
-        "--population",
-        metavar="NAME",
-        type=one_of(*POPULATIONS),
-        default="geometric",
-        help=f"{', '.join(POPULATIONS)} (default geometric)",
-    )
-    parser.add_argument(
         "--shape",
-        metavar="X",
-        help="geometric: mean (default S/5); zipf: exponent (1); binomial: q (0.5); dirichlet: concentration (1)",
+        metavar="NAME",
+        default="geometric",
+        help="what answers look like: geometric (its mean S/5), zipf (exponent 1), binomial (q 0.5), uniform, "
+        "dirichlet (concentration 1); a number may follow, as in zipf:1.5 (default geometric)",
     )
+    parser.add_argument("--population", dest="shape", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     parser.add_argument(
         "--symbols", metavar="A,B,C", help="what the population is over in an open survey, or a count S for 0 to S-1"
     )
@@ -65,14 +62,14 @@ def add(commands: Commands) -> None:
         default="linear",
         help=f"linear (inversion or least squares, under each constraint), {', '.join(_OTHERS)} (default linear)",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write one simulated tally instead")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument(
-        "--chart",
-        metavar="PATH",
-        type=chart_path,
-        help="the truth and how far estimates spread: .svg, .png, .html, .json",
+        "-o", "--output", metavar="FILE", help="write one simulated tally instead (- is standard output)"
     )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    add_chart(parser, "the truth and how far estimates spread")
+    add_chart_format(parser)
+    add_force(parser)
+    writes(parser, output=True, chart=is_png)
     parser.set_defaults(run=_run)
 
 
@@ -91,9 +88,8 @@ def _run(args: argparse.Namespace) -> None:
         if args.chart is not None:
             raise DeniableError("--chart must not be given with -o: deniable decode draws one tally")
         tally = simulate(survey, p, args.n, rng, symbols=symbols)
-        with writing(args.output):
-            tally.save(args.output)
-        print(json.dumps({"wrote": args.output, "n": tally.n}) if args.json else f"wrote {args.output}: {tally}")
+        put(args.output, tally.to_bytes(), args)
+        print(json.dumps({"wrote": args.output, "n": tally.n}) if args.json else f"wrote {told(args.output)}: {tally}")
         return
     repeats = 100 if args.repeats is None else args.repeats
     largest = (-p).argsort(kind="stable")[:_BARS]
@@ -113,13 +109,13 @@ def _run(args: argparse.Namespace) -> None:
     }
     if args.chart is not None:
         names = [shown((survey.symbols if symbols is None else symbols)[i]) for i in largest]  # type: ignore[index]
-        _draw(args.chart, names, p[largest], spread, f"{repeats} simulated surveys of {args.n:,} people")
+        _draw(args, names, p[largest], spread, f"{repeats} simulated surveys of {args.n:,} people")
     if args.json:
         print(json.dumps(result, indent=2))
     else:
         _print(survey, result)
         if args.chart is not None:
-            print(f"\nwrote {args.chart}")
+            print(f"\nwrote {told(args.chart)}")
 
 
 def _symbols(survey: Survey, args: argparse.Namespace) -> list[Any] | None:
@@ -139,23 +135,28 @@ def _symbols(survey: Survey, args: argparse.Namespace) -> list[Any] | None:
 def _population(args: argparse.Namespace, size: int, rng: Any) -> "tuple[npt.NDArray[np.float64], str]":
     from deniable import lab
 
-    usual = {"geometric": size / 5, "zipf": 1.0, "binomial": 0.5, "dirichlet": 1.0}
-    if args.population == "uniform":
-        if args.shape is not None:
-            raise DeniableError("--shape must not be given for the uniform population")
+    name, given, number = args.shape.partition(":")
+    if name not in POPULATIONS:
+        raise DeniableError(
+            f"--shape must be one of {', '.join(POPULATIONS)}, got {name[:40]!r}; a number may follow, as in zipf:1.5"
+        )
+    if name == "uniform":
+        if given:
+            raise DeniableError(f"--shape uniform must have no number, got {number[:40]!r}; leave it out")
         return lab.uniform(size), "uniform"
+    usual = {"geometric": size / 5, "zipf": 1.0, "binomial": 0.5, "dirichlet": 1.0}
     try:
-        shape = usual[args.population] if args.shape is None else float(args.shape)
+        value = float(number) if given else usual[name]
     except ValueError:
-        shape = math.nan
+        value = math.nan
     # 1e6 keeps every power and logarithm finite; nobody needs more.
-    if not 0 < shape <= 1e6 or (args.population == "binomial" and shape >= 1):
-        rule = "between 0 and 1" if args.population == "binomial" else "positive and at most 1e6"
-        raise DeniableError(f"--shape must be {rule} for the {args.population} population, got {args.shape[:40]!r}")
+    if not 0 < value <= 1e6 or (name == "binomial" and value >= 1):
+        rule = "between 0 and 1" if name == "binomial" else "positive and at most 1e6"
+        raise DeniableError(f"--shape {name}:X must have an X {rule}, got {number[:40]!r}")
     make = {"geometric": lab.geometric, "zipf": lab.zipf, "binomial": lab.binomial}
-    if args.population == "dirichlet":
-        return lab.dirichlet(size, rng, concentration=shape), f"dirichlet {shape:g}"
-    return make[args.population](size, shape), f"{args.population} {shape:g}"
+    if name == "dirichlet":
+        return lab.dirichlet(size, rng, concentration=value), f"dirichlet {value:g}"
+    return make[name](size, value), f"{name} {value:g}"
 
 
 def _losses(
@@ -185,18 +186,15 @@ def _losses(
     return losses, np.array(spread)
 
 
-def _draw(path: str, names: list[str], truth: Any, spread: Any, title: str) -> None:
+def _draw(args: argparse.Namespace, names: list[str], truth: Any, spread: Any, title: str) -> None:
     """The truth, and beside it the mean of the estimates and where 95 of 100 of them fall."""
     import numpy as np
 
-    from deniable.charts import estimate_chart, save_chart
+    from deniable.charts import chart_bytes, estimate_chart
 
     between = np.quantile(spread, [0.025, 0.975], axis=0).T
-    with writing(path):
-        chart = estimate_chart(
-            names, spread.mean(axis=0), between, truth=truth, band="95 % of the surveys", title=title
-        )
-        save_chart(chart, path)
+    chart = estimate_chart(names, spread.mean(axis=0), between, truth=truth, band="95 % of the surveys", title=title)
+    put(args.chart, chart_bytes(chart, chart_kind(args)), args)
 
 
 def _expected(survey: Survey, p: Any, n: int, symbols: list[Any] | None) -> dict[str, float] | None:

@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from deniable.cli.files import writing
+from deniable.cli.output import add_force, put, target, told, writes
 from deniable.cli.parser import Commands, Parser
 from deniable.errors import DeniableError
 
@@ -21,12 +22,14 @@ def add(commands: Commands) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", prog="deniable store", parser_class=Parser)
     one = actions.add_parser(
         "backup",
-        usage="deniable store backup STORE FILE",
+        usage="deniable store backup STORE FILE [--force]",
         help="copy a store into one file, while it runs",
         description="Copy an embedded store into one file. The collector may go on; for PostgreSQL use pg_dump.",
     )
     one.add_argument("store", metavar="STORE", help="a store's directory")
-    one.add_argument("file", metavar="FILE", help="where to write; must not exist")
+    one.add_argument("file", metavar="FILE", help="where to write (- is standard output)")
+    add_force(one)
+    writes(one, file=True)
     one.set_defaults(run=_backup)
     two = actions.add_parser(
         "restore",
@@ -47,13 +50,15 @@ def add(commands: Commands) -> None:
     three.set_defaults(run=_check)
     four = actions.add_parser(
         "export",
-        usage="deniable store export STORE DIGEST -o FILE [--from TIME] [--to TIME]",
+        usage="deniable store export STORE DIGEST -o FILE [--from TIME] [--to TIME] [--force]",
         help="write a survey's tally to a file",
         description="Write the tally of a survey, for `deniable decode`; with --from and --to of some windows only.",
     )
     four.add_argument("store", metavar="STORE", help="a store's directory, or postgres://...")
     four.add_argument("digest", metavar="DIGEST", help="the survey's digest, or how it starts")
-    four.add_argument("-o", "--output", metavar="FILE", required=True, help="the tally file")
+    four.add_argument("-o", "--output", metavar="FILE", required=True, help="the tally file (- is standard output)")
+    add_force(four)
+    writes(four, output=True)
     four.add_argument("--from", dest="first", metavar="TIME", help="2026-11-15 or 2026-11-15T14, in UTC")
     four.add_argument("--to", dest="last", metavar="TIME", help="the same; windows that start before it")
     four.set_defaults(run=_export)
@@ -74,9 +79,9 @@ def add(commands: Commands) -> None:
 def _backup(args: argparse.Namespace) -> None:
     from deniable.service.copies import backup
 
-    with writing(args.file):
-        size = backup(args.store, args.file)
-    print(f"wrote {args.file}: {size:,} bytes")
+    with writing(told(args.file)):
+        size = backup(args.store, target(args.file), replace=args.force)
+    print(f"wrote {told(args.file)}: {size:,} bytes")
 
 
 def _restore(args: argparse.Namespace) -> None:
@@ -112,9 +117,8 @@ def _export(args: argparse.Namespace) -> None:
     first = None if args.first is None else hour_of(args.first)
     tally = store.tally(found[0], first, None if args.last is None else hour_of(args.last))
     store.close()
-    with writing(args.output):
-        tally.save(args.output)
-    print(f"wrote {args.output}: {tally}")
+    put(args.output, tally.to_bytes(), args)
+    print(f"wrote {told(args.output)}: {tally}")
 
 
 def _merge(args: argparse.Namespace) -> None:

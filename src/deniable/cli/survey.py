@@ -5,14 +5,14 @@ The actions that talk to a collector are in `collector.py`.
 
 import argparse
 import json
-import os
 import sys
 import textwrap
 from collections.abc import Callable
 from typing import Any
 
 from deniable.cli.collector import add_actions
-from deniable.cli.files import load_survey, symbols_from, writing
+from deniable.cli.files import load_survey, symbols_from
+from deniable.cli.output import add_force, put, told, writes
 from deniable.cli.parser import Commands, Parser, one_of, whole
 from deniable.cli.text import fit, several, shown
 from deniable.cli.words import notice, odds_sentence, report_bytes, text_sentence, truth_sentence
@@ -129,24 +129,21 @@ def _add_new(actions: Commands) -> None:
     )
     new.add_argument("--name", metavar="TEXT", default="", help="what the survey asks")
     new.add_argument(
-        "-o", "--output", metavar="FILE", default="survey.json", help="where to write (default survey.json; - prints)"
+        "-o",
+        "--output",
+        metavar="FILE",
+        default="survey.json",
+        help="where to write (default survey.json; - is standard output)",
     )
-    new.add_argument("--force", action="store_true", help="replace the file if it exists")
+    add_force(new)
+    writes(new, output=False)
     new.set_defaults(run=_new)
 
 
 def _new(args: argparse.Namespace) -> None:
     made = _make(args)
-    if args.output == "-":
-        sys.stdout.write(made.to_json(indent=2))
-        return
-    if os.path.lexists(args.output) and not args.force:
-        raise DeniableError(
-            f"{args.output} exists already; clients may be using it, so name another file with -o or pass --force"
-        )
-    with writing(args.output):
-        made.save(args.output)
-    print(f"wrote {args.output}: {made}")
+    put(args.output, made.to_json(indent=2).encode(), args)
+    print(f"wrote {told(args.output)}: {made}")
 
 
 def _make(args: argparse.Namespace) -> Survey:

@@ -5,7 +5,7 @@ Rows without an answer, or with one that the survey cannot encode, are counted b
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -30,19 +30,22 @@ def privatize_files(
     survey: Survey,
     paths: Paths,
     column: str,
-    output: str,
+    output: str | BinaryIO,
     *,
     format: str | None = None,
+    output_format: str | None = None,
     watch: Watch | None = None,
     strict: bool = False,
+    replace: bool = True,
 ) -> tuple[int, dict[str, int]]:
     """Randomise a column of some files into a file of reports: how many there are, and the rows left out, by reason.
 
-    With `strict` nothing is written if a row had to be left out.
+    `format` is that of the files, `output_format` that of the reports; by suffix where they are left out. With `strict`
+    nothing is written if a row had to be left out, into a pipe neither. Without `replace` a plain file stays.
     """
     refused: dict[str, int] = {}
     written = 0
-    with report_writer(survey, output) as write:
+    with report_writer(survey, output, format=output_format, replace=replace, hold=strict) as write:
         for table in privatized(survey, paths, column, refused, format=format, watch=watch):
             write(table)
             written += len(table)

@@ -2,6 +2,9 @@
 
 A field that is not what its column should hold, a line with too few fields or that is no JSON object costs that row and
 nothing else. Which rows are refused must not depend on where a batch ends, so the slow path asks the same questions.
+
+A file in another encoding is refused as a whole, by its header or at its first answer that is not UTF-8. Leaving out
+such rows would leave out every answer with an accent, and bias the rest.
 """
 
 import codecs
@@ -25,6 +28,8 @@ _BLOCK = 1 << 22
 _LONGEST = 1 << 26
 _HEAD = 1 << 16
 
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # those of UTF-32 begin or end alike
+
 FIELDS, NO_OBJECT = "wrong number of fields", "no JSON object"
 WRONG = {"number": "{} not a whole number", "bytes": "{} not hexadecimal", "answer": "answer not text or an integer"}
 
@@ -34,6 +39,15 @@ CONVERT: dict[str, Callable[[pa.Array], pa.Array]] = {
     "bytes": lambda array: _unhexed(array.cast(pa.string())),
     "answer": lambda array: array.cast(pa.string()),
 }
+
+
+def not_utf8(source: Source, guess: str = "") -> DataError:
+    """The sentence for a file in another encoding; nothing of what it holds."""
+    got = guess or "bytes that are not, perhaps Latin-1 or Windows-1252"
+    return DataError(
+        f"{source.name} must be UTF-8 text, got {got}; save it as UTF-8, or convert it with "
+        f"`iconv -f {guess or 'WINDOWS-1252'} -t UTF-8`"
+    )
 
 
 def _unhexed(array: pa.Array) -> pa.Array:
@@ -55,12 +69,14 @@ def readable_rows(array: pa.Array, convert: Callable[[pa.Array], object]) -> lis
     return readable_rows(array[:half], convert) + readable_rows(array[half:], convert)
 
 
-def converted(batch: pa.RecordBatch, wanted: dict[str, str], refused: dict[str, int]) -> pa.RecordBatch:
+def converted(batch: pa.RecordBatch, wanted: dict[str, str], refused: dict[str, int], source: Source) -> pa.RecordBatch:
     """A batch of text fields with the columns that are wanted, without the rows that are not what they should be."""
     for name, kind in wanted.items():
         try:
             column = CONVERT[kind](batch.column(name))
         except pa.ArrowInvalid:
+            if kind == "answer":  # any text is one
+                raise not_utf8(source) from None
             good = pa.array(readable_rows(batch.column(name), CONVERT[kind]))
             reason = WRONG[kind].format(name)
             refused[reason] = refused.get(reason, 0) + len(good) - good.true_count
@@ -90,9 +106,13 @@ class _Bytes:
     def done(self) -> int:
         return self._file.tell() if self._source.size else 0
 
-    def head(self) -> bytes:
+    def head(self, *, check: bool = True) -> bytes:
         """The first bytes, which are then read once more; a byte order mark is none of them."""
-        self._ahead = self._inner.read(_HEAD).removeprefix(codecs.BOM_UTF8)
+        found: bytes = self._inner.read(_HEAD)
+        # Without a mark, the first two letters of UTF-16 or UTF-32 have a zero byte: no text starts with one.
+        if check and (found.startswith(UTF_16) or b"\0" in found[:4]):
+            raise not_utf8(self._source, "UTF-32" if found.count(0) > len(found) // 2 else "UTF-16")
+        self._ahead = found.removeprefix(codecs.BOM_UTF8)
         return self._ahead
 
     def read(self, size: int) -> bytes:
@@ -118,10 +138,13 @@ class CsvReader:
         self._source = source
         self._bytes = _Bytes(source, file)
         self._delimiter = "\t" if ".tsv" in source.path.lower() else ","
-        head = self._bytes.head().decode(errors="replace")
+        # A decoder that waits for more: the head may end within a letter.
+        head = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(self._bytes.head())
         self.names = next(csv.reader(io.StringIO(head, newline=""), delimiter=self._delimiter), [])
         if not self.names:
             raise DataError(f"{source.name} must start with a line that names its columns, got none")
+        if any("\udc80" <= letter <= "\udcff" for name in self.names for letter in name):
+            raise not_utf8(source)
         self.metadata: dict[bytes, bytes] = {}
 
     def close(self) -> None:
@@ -151,18 +174,21 @@ class CsvReader:
             ),
         )
         for batch in reader:
-            yield converted(batch, wanted, refused)
+            yield converted(batch, wanted, refused, self._source)
         if self._bytes.quotes % 2:
             raise DataError(f"{self._source.name} must close every quote, got an odd number of them; it may be cut off")
 
 
 class JsonReader:
-    """One JSON object a line; a field that is not there is missing."""
+    """One JSON object a line; a field that is not there is missing.
 
-    def __init__(self, source: Source, file: BinaryIO) -> None:
+    `decoded` says that the lines come from a reader that has chosen their encoding.
+    """
+
+    def __init__(self, source: Source, file: BinaryIO, *, decoded: bool = False) -> None:
         self._source = source
         self._bytes = _Bytes(source, file)
-        rows = [_object(line) for line in self._bytes.head().split(b"\n")]
+        rows = [_object(line) for line in self._bytes.head(check=not decoded).split(b"\n")]
         found = dict.fromkeys(str(name) for row in rows if row is not None for name in row)
         self.names = list(found) if any(row is not None for row in rows) else None
         self.metadata: dict[bytes, bytes] = {}
@@ -198,9 +224,9 @@ class JsonReader:
             batch = _parsed(block, len(lines), wanted) if lines else None
             if batch is not None:
                 packed = {name: kind for name, kind in wanted.items() if kind == "bytes"}
-                yield converted(batch, packed, refused)
+                yield converted(batch, packed, refused, self._source)
             elif lines:
-                yield from _one_by_one(lines, wanted, refused)
+                yield from _one_by_one(lines, wanted, refused, self._source)
 
 
 def _parsed(block: bytes, lines: int, wanted: dict[str, str]) -> pa.RecordBatch | None:
@@ -228,6 +254,14 @@ def _object(line: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+        return True
+    except UnicodeDecodeError:
+        return False
+
+
 def _value(kind: str, value: object) -> object:
     """A field as what its column holds; ValueError if it is something else."""
     if value is None:
@@ -240,7 +274,9 @@ def _value(kind: str, value: object) -> object:
     raise ValueError
 
 
-def _one_by_one(lines: list[bytes], wanted: dict[str, str], refused: dict[str, int]) -> Iterator[pa.RecordBatch]:
+def _one_by_one(
+    lines: list[bytes], wanted: dict[str, str], refused: dict[str, int], source: Source
+) -> Iterator[pa.RecordBatch]:
     """What `_parsed` would not take, row by row; answers that are text and answers that are numbers apart."""
     found: dict[bool, list[dict[str, object]]] = {False: [], True: []}
     for line in lines:
@@ -251,6 +287,8 @@ def _one_by_one(lines: list[bytes], wanted: dict[str, str], refused: dict[str, i
             try:
                 row[name] = _value(kind, fields.get(name) if fields else None)
             except ValueError:
+                if kind == "answer" and not _is_utf8(line):
+                    raise not_utf8(source) from None
                 reason = WRONG[kind].format(name)
                 break
         if reason:

@@ -1,19 +1,17 @@
-"""Reports into one file that is whole or not there: Parquet, Arrow IPC, CSV or JSON lines, by its suffix."""
+"""Reports into one output: Parquet, Arrow IPC, CSV or JSON lines, by the suffix of its name or as told."""
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from deniable.columns import ReportTable, privatize
 from deniable.engines.files import CODECS, SUFFIXES
 from deniable.errors import DataError
-from deniable.survey import Survey
+from deniable.survey import Survey, output_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,29 +40,57 @@ def output_format(path: str) -> tuple[str, str | None]:
 
 
 @contextmanager
-def report_writer(survey: Survey, path: str) -> Iterator[Write]:
-    """A block that writes tables of reports; the file gets its name when the block has ended without an error."""
-    kind, codec = output_format(path)
-    target = Path(path)
-    temporary = None
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        if os.name == "posix":
-            os.fchmod(handle, 0o644)
-        with _SINKS[kind](survey, temporary, codec) as write:
-            yield write
-        os.fsync(handle)
-        os.replace(temporary, target)
-    except OSError as problem:
-        # Arrow names no file, and a temporary name says nothing; an error that names another file is about that one.
-        if temporary is not None and problem.filename not in (None, temporary):
-            raise
-        reason = str(problem) if problem.errno is None else os.strerror(problem.errno)
-        raise OSError(problem.errno, reason, path) from None
-    finally:
-        if temporary is not None:
-            os.close(handle)
-            Path(temporary).unlink(missing_ok=True)
+def report_writer(
+    survey: Survey,
+    target: str | BinaryIO,
+    *,
+    format: str | None = None,
+    replace: bool = True,
+    hold: bool = False,
+) -> Iterator[Write]:
+    """A block that writes tables of reports into an output; see `survey.output_file` for what that may be.
+
+    A plain file gets its name when the block has ended without an error. Without `format` the suffix of the target
+    says what is written.
+    """
+    kind, codec = (format, None) if format is not None else output_format(str(target))
+    with (
+        output_file(target, replace=replace, hold=hold) as file,
+        _SINKS[kind](survey, _Sink(file), codec) as write,
+    ):
+        yield write
+
+
+class _Sink:
+    """A stream as Arrow wants it: it is asked for its place, which a pipe cannot tell, and closed by nobody but us."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._place = 0
+        self.closed = False
+
+    def write(self, data: "bytes | memoryview") -> int:
+        self._file.write(data)
+        self._place += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._place
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        self.closed = True
+
+    def readable(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
 
 
 @contextmanager
@@ -84,7 +110,7 @@ def _schema(survey: Survey) -> "pa.Schema":
 
 
 @contextmanager
-def _parquet(survey: Survey, file: str, codec: str | None) -> Iterator[Write]:
+def _parquet(survey: Survey, file: _Sink, codec: str | None) -> Iterator[Write]:
     import pyarrow.parquet as pq
 
     schema = _schema(survey)
@@ -93,7 +119,7 @@ def _parquet(survey: Survey, file: str, codec: str | None) -> Iterator[Write]:
 
 
 @contextmanager
-def _arrow(survey: Survey, file: str, codec: str | None) -> Iterator[Write]:
+def _arrow(survey: Survey, file: _Sink, codec: str | None) -> Iterator[Write]:
     import pyarrow as pa
 
     with _closing(pa.ipc.new_file(file, _schema(survey))) as writer:
@@ -101,10 +127,11 @@ def _arrow(survey: Survey, file: str, codec: str | None) -> Iterator[Write]:
 
 
 @contextmanager
-def _text(survey: Survey, file: str, codec: str | None, line: str, header: str) -> Iterator[Write]:
+def _text(survey: Survey, file: _Sink, codec: str | None, line: str, header: str) -> Iterator[Write]:
     import pyarrow as pa
 
-    with _closing(pa.OSFile(file, "wb") if codec is None else pa.output_stream(file, compression=codec)) as sink:
+    packed = None if codec is None else pa.CompressedOutputStream(pa.PythonFile(file, mode="w"), codec)
+    with _closing(packed or file) as sink:
         sink.write(header.encode())
         width = survey.mechanism.payload_bytes
 
@@ -120,11 +147,11 @@ def _text(survey: Survey, file: str, codec: str | None, line: str, header: str) 
         yield write
 
 
-def _csv(survey: Survey, file: str, codec: str | None) -> "contextlib.AbstractContextManager[Write]":
+def _csv(survey: Survey, file: _Sink, codec: str | None) -> "contextlib.AbstractContextManager[Write]":
     return _text(survey, file, codec, "%s,%s\n", "cohort,response\n")
 
 
-def _jsonl(survey: Survey, file: str, codec: str | None) -> "contextlib.AbstractContextManager[Write]":
+def _jsonl(survey: Survey, file: _Sink, codec: str | None) -> "contextlib.AbstractContextManager[Write]":
     response = "%s" if survey.mechanism.one_column else '"%s"'
     return _text(survey, file, codec, '{"cohort":%s,"response":' + response + "}\n", "")
 

@@ -74,8 +74,8 @@ def effort_for(survey: Survey, size: int, budget: float = BUDGET) -> Effort:
     """
     cells = survey.cohorts * survey.columns
     quick = 0.05 + 2e-4 * size * (1 if size > _LARGE else _TEACHERS)
-    if isinstance(survey.mechanism, Subset):
-        drawing = size * (0.042 + 6.5e-5 * survey.mechanism.size)
+    if isinstance(channel := survey.mechanism.permanent, Subset):
+        drawing = size * (0.042 + 6.5e-5 * channel.size)
     elif survey.encoding.shared is not None:
         drawing = 0.1 + 1e-4 * size
         if isinstance(design := survey.encoding, Projective):  # a transform over all vectors, or lists of cells

@@ -107,9 +107,14 @@ class Option:
             return None
         return float(one[0][self.place]), float(one[1][self.place])
 
-    def survey(self, alphabet: Alphabet, epsilon: object, *, name: str, seed: bytes) -> Survey:
-        """The survey itself."""
+    def survey(self, alphabet: Alphabet, epsilon: object, *, lifetime: object = None, name: str, seed: bytes) -> Survey:
+        """The survey itself, for the epsilon of one report.
+
+        With a `lifetime` every report is randomised again. Its channel is then, but for the last bits of its
+        thresholds, that of the same mechanism at the epsilon of a report; so is every error.
+        """
         settings: dict[str, Any] = {"symbols": alphabet.symbols, "epsilon": epsilon, "name": name}
+        settings |= {} if lifetime is None else {"epsilon": lifetime, "epsilon_report": epsilon}
         settings |= {key: value for key, value in self.parameters.items() if key != "hashes" or value > 1}
         settings |= {"other": alphabet.other} | ({"seed": seed} if self.family.name in _SEEDED else {})
         return _PRESETS[self.family.name](**settings)

@@ -200,10 +200,11 @@ def infeasible(question: Question, search: Search, least: float) -> PlanError:
             people=needs,
         )
     asked = replace(question, n=10**9, epsilon=None)
+    spent = "epsilon" if question.lifetime is None else "epsilon_report"
     enough = _whole(asked, search, target, 2.0)
-    told = "nor is any epsilon with a billion" if enough is None else f"a billion are at epsilon {enough:.2g}"
+    told = "nor is any epsilon with a billion" if enough is None else f"a billion are at {spent} {enough:.2g}"
     return PlanError(
-        f"{name} must be reachable, got {target:g}: {_people(PEOPLE[1])} people are not enough at epsilon "
+        f"{name} must be reachable, got {target:g}: {_people(PEOPLE[1])} people are not enough at {spent} "
         f"{question.spends:g}; {told}",
         least=least,
         people={} if enough is None else {enough: 1e9},

@@ -46,6 +46,7 @@ def plan(
     *,
     n: int | None = None,
     epsilon: object = None,
+    epsilon_report: object = None,
     max_l1: float | None = None,
     max_l2: float | None = None,
     max_error: float | None = None,
@@ -63,7 +64,11 @@ def plan(
 ) -> Plan:
     """How much privacy for how many people and what error: give two, the third is found, with the survey to run.
 
-    n is the number of people. The error is one of
+    n is the number of people. With `epsilon_report`, each report is randomised again: one report spends that much, and
+    all reports of an answer together `epsilon`, which then must be given, too. Errors are those of one report from each
+    of n people, and depend on `epsilon_report` alone.
+
+    The error is one of
 
     * `max_l1`, `max_l2`: the sum of all errors, and their Euclidean norm;
     * `max_error`: the largest error of any symbol;
@@ -86,6 +91,8 @@ def plan(
     >>> found = plan(n=1_000_000, symbols=256, epsilon=2.0)
     >>> found.survey.epsilon, found.report_bytes < 50, 0 < found.expected_l1 < 0.2
     (2.0, True, True)
+    >>> plan(n=10_000, symbols=4, epsilon=4, epsilon_report=1).survey
+    <Survey: k-RR, 4 symbols, epsilon 4 and 1 a report, digest 6604e6b3>
     >>> from deniable.errors import PlanError
     >>> try:
     ...     plan(n=1000, symbols=256, max_l1=0.05)
@@ -97,6 +104,7 @@ def plan(
     question = ask(
         n=n,
         epsilon=epsilon,
+        epsilon_report=epsilon_report,
         errors=errors,
         symbols=symbols,
         candidates=candidates,
@@ -300,7 +308,9 @@ class _Planner:
         spends = float(parse_epsilon(spent))
         people = question.n if question.n is not None else int(_rounded_up(ceil(x), 3))
         option = search.of(family)(spends, people)
-        survey = option.survey(question.alphabet, spent, name=question.name, seed=question.public_seed)
+        survey = option.survey(
+            question.alphabet, spent, lifetime=question.lifetime, name=question.name, seed=question.public_seed
+        )
         shape = search.worst(option, spends, people)
         predicted = search.losses(option, spends, people, shape)
         point = Point(option, spent, people, survey, shape, predicted, "default", log(self._x(spends, float(people))))

@@ -38,7 +38,8 @@ class Point:
 
     @property
     def spends(self) -> float:
-        return self.survey.epsilon
+        """The epsilon of one report."""
+        return float(self.survey.mechanism.report_bound)
 
     @property
     def repeats(self) -> int:

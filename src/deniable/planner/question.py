@@ -27,7 +27,11 @@ _ERRORS = {"max_l1": ("l1", 2.0), "max_l2": ("l2", 2**0.5), "max_error": ("max",
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Two of three, and what they are about. `metric` is l1, l2, max or visible."""
+    """Two of three, and what they are about. `metric` is l1, l2, max or visible.
+
+    `epsilon` is that of one report, which decides every error. `lifetime` is that of all reports of an answer, where
+    each report is randomised again, and decides none.
+    """
 
     n: int | None
     epsilon: object
@@ -40,6 +44,7 @@ class Question:
     limits: Limits
     name: str
     seed: int
+    lifetime: object = None
 
     @property
     def found(self) -> str:
@@ -79,6 +84,7 @@ def ask(
     *,
     n: object,
     epsilon: object,
+    epsilon_report: object,
     errors: dict[str, object],
     symbols: Iterable[object] | int | None,
     candidates: Iterable[object] | int | None,
@@ -95,16 +101,32 @@ def ask(
     if len(given) > 1:
         raise DeniableError(f"one error must be asked for, got {' and '.join(given)}; the plan tells the others")
     stated = [what for what, value in (("n", n), ("epsilon", epsilon)) if value is not None] + list(given)
+    if epsilon_report is not None and epsilon is None:
+        raise DeniableError(
+            f"epsilon must be given with epsilon_report, got {', '.join(stated) or 'none'}: it is the budget of all "
+            "reports of an answer, and no error depends on it; without epsilon_report the plan finds what one report "
+            "needs"
+        )
     if len(stated) != 2:
         raise DeniableError(
             f"two of n, epsilon and an error (max_l1, max_l2, max_error or visible) must be given, "
             f"got {', '.join(stated) or 'none'}; the third is what the plan finds"
         )
     people = None if n is None else count_of("n", n, 2, int(PEOPLE[1]))
-    if epsilon is not None and not EPSILONS[0] <= float(parse_epsilon(epsilon)) <= EPSILONS[1]:
-        raise DeniableError(
-            f"epsilon must be from {EPSILONS[0]:g} to {EPSILONS[1]:g} in a plan, got {float(parse_epsilon(epsilon)):g}"
-        )
+    for label, value in (("epsilon", epsilon), ("epsilon_report", epsilon_report)):
+        if value is not None and not EPSILONS[0] <= float(parse_epsilon(value, label)) <= EPSILONS[1]:
+            raise DeniableError(
+                f"{label} must be from {EPSILONS[0]:g} to {EPSILONS[1]:g} in a plan, "
+                f"got {float(parse_epsilon(value, label)):g}"
+            )
+    lifetime = None
+    if epsilon_report is not None:
+        if parse_epsilon(epsilon_report) >= parse_epsilon(epsilon):
+            raise DeniableError(
+                f"epsilon_report must be below epsilon, {float(parse_epsilon(epsilon)):g}, got "
+                f"{float(parse_epsilon(epsilon_report)):g}; leave it out where one report may spend all of epsilon"
+            )
+        lifetime, epsilon = epsilon, epsilon_report
     metric, target = "l1", None
     for key, value in given.items():
         metric, most = _ERRORS[key]
@@ -124,7 +146,18 @@ def ask(
         raise DeniableError(f"confidence must be from 0.5 to 0.99, got {level:g}; it is a share of repeats")
     shapes = shapes_of(shape, size)
     return Question(
-        people, epsilon, metric, target, alphabet, names, shapes, level, limits, name, count_of("seed", seed, 0)
+        people,
+        epsilon,
+        metric,
+        target,
+        alphabet,
+        names,
+        shapes,
+        level,
+        limits,
+        name,
+        count_of("seed", seed, 0),
+        lifetime,
     )
 
 

@@ -80,7 +80,13 @@ class Plan:
 
     @property
     def epsilon(self) -> float:
+        """The epsilon of all reports of an answer together; of the one report, unless they are randomised again."""
         return self.survey.epsilon
+
+    @property
+    def epsilon_report(self) -> float:
+        """The epsilon of one report, which every error depends on: `epsilon`, unless reports are randomised again."""
+        return float(self.survey.mechanism.report_bound)
 
     @property
     def mechanism(self) -> str:
@@ -129,8 +135,9 @@ class Plan:
         from deniable.charts import plan_chart
 
         what = f"{_WORDS[self.metric]} {self.target if self.target is not None else self.bound:.3g}"
-        point = {"n": self.n, "epsilon": self.epsilon, "mechanism": self.mechanism}
-        return plan_chart(self.lines, point, title=f"Epsilon needed for {what} over {self._alphabet}")
+        point = {"n": self.n, "epsilon": self.epsilon_report, "mechanism": self.mechanism}
+        needed = "Epsilon needed" if self.epsilon_report == self.epsilon else "Epsilon of one report needed"
+        return plan_chart(self.lines, point, title=f"{needed} for {what} over {self._alphabet}")
 
     @property
     def _alphabet(self) -> str:
@@ -142,6 +149,7 @@ class Plan:
             "found": self.found,
             "n": self.n,
             "epsilon": self.epsilon,
+            "epsilon_report": self.epsilon_report,
             "epsilon_spent": self.survey.epsilon_spent,
             "mechanism": self.mechanism,
             "parameters": self.parameters,
@@ -195,7 +203,9 @@ class Plan:
 
     def __repr__(self) -> str:
         error = f"{_ARGUMENTS[self.metric]} {self.bound:.3g}"
-        return f"<Plan: {self.mechanism}, epsilon {self.epsilon:g}, n {self.n:,}, {error}, {self.report_bytes} bytes>"
+        epsilon = f"{self.epsilon:g}"
+        epsilon += f" and {self.epsilon_report:g} a report" if self.epsilon_report < self.epsilon else ""
+        return f"<Plan: {self.mechanism}, epsilon {epsilon}, n {self.n:,}, {error}, {self.report_bytes} bytes>"
 
 
 def _told(one: Alternative) -> dict[str, Any]:

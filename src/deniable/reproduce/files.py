@@ -4,10 +4,8 @@ The same rows give the same bytes: no dates, no names of machines. A file is wri
 so an interrupted run leaves whole files only.
 """
 
-import contextlib
 import csv
 import io
-import os
 import re
 import struct
 import zlib
@@ -16,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable.errors import DeniableError
+from deniable.survey import write_atomically
 
 __all__ = ["csv_bytes", "parquet_bytes", "picture", "put"]
 
@@ -24,14 +23,10 @@ _SCALE = 2
 
 def put(path: Path, data: bytes) -> Path:
     """Write a file whole or not at all, with the folders it needs; what the system refuses becomes a sentence."""
-    beside = path.with_name(f".{path.name}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_bytes(data)
-        os.replace(beside, path)
+        write_atomically(path, data)
     except OSError as problem:
-        with contextlib.suppress(OSError):
-            beside.unlink()
         reason = (problem.strerror or str(problem)).lower()
         raise DeniableError(f"{path} cannot be written: {reason}; name another folder") from None
     return path

@@ -2,39 +2,34 @@
 
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
+from typing import BinaryIO
 
 from deniable.errors import StoreError
 from deniable.service.sqlite import FILE, SQLiteStore, private
 from deniable.service.store import Store
+from deniable.survey import output_file
 
 __all__ = ["backup", "merge", "restore"]
 
 
-def backup(folder: str, target: str) -> int:
+def backup(folder: str, target: str | BinaryIO, *, replace: bool = False) -> int:
     """Copy a store into one file, also while a collector writes to it; how many bytes that are.
 
-    The copy is one state: every report in it is there with its id.
+    The copy is one state: every report in it is there with its id. It is for its owner alone. Into a pipe it goes when
+    it is complete and was checked.
     """
     store = SQLiteStore(folder, write=False)
-    if os.path.exists(target):
-        raise StoreError(f"{target} must not exist yet; name another file for the backup")
-    part = f"{target}.part"
-    Path(part).unlink(missing_ok=True)
-    private(part)
-    with (
-        sqlite3.connect(f"{store.path.absolute().as_uri()}?mode=ro", uri=True) as source,
-        sqlite3.connect(part) as copy,
-    ):
-        source.backup(copy)
-        copy.execute("PRAGMA journal_mode = DELETE")
-        sound(copy, part)
-    source.close()
-    copy.close()
-    with open(part, "rb") as file:
-        os.fsync(file.fileno())
-    os.replace(part, target)
-    return os.path.getsize(target)
+    with output_file(target, replace=replace, mode=0o600, hold=True) as file:
+        with (
+            closing(sqlite3.connect(f"{store.path.absolute().as_uri()}?mode=ro", uri=True)) as source,
+            closing(sqlite3.connect(file.name)) as copy,
+        ):
+            source.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")
+            sound(copy, file.name)
+        return os.path.getsize(file.name)
 
 
 def sound(database: sqlite3.Connection, name: str) -> None:

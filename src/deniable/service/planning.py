@@ -16,8 +16,8 @@ from deniable.service.problems import Answer, RequestError
 __all__ = ["FIELDS", "Planning"]
 
 FIELDS = (
-    "n", "epsilon", "max_l1", "max_l2", "max_error", "visible", "symbols", "candidates", "other", "shape",
-    "confidence", "max_bytes", "max_cohorts", "name", "seed",
+    "n", "epsilon", "epsilon_report", "max_l1", "max_l2", "max_error", "visible", "symbols", "candidates", "other",
+    "shape", "confidence", "max_bytes", "max_cohorts", "name", "seed",
 )  # fmt: skip
 _LONGEST = 1 << 24
 _MOST = 1 << 12

@@ -184,7 +184,7 @@ SCHEMAS: _Json = {
         "description": "the arguments of dn.plan: two of n, epsilon and one error, and symbols or candidates",
         "properties": {
             "n": {"type": "integer"},
-            "epsilon": {"type": ["number", "string"]},
+            **{name: {"type": ["number", "string"]} for name in ("epsilon", "epsilon_report")},
             **{name: {"type": "number"} for name in ("max_l1", "max_l2", "max_error", "visible", "confidence")},
             **{name: {"type": ["array", "integer"]} for name in ("symbols", "candidates")},
             "other": {"type": "string"},
@@ -242,7 +242,7 @@ SCHEMAS["Estimate"] = _record({
     "constraint": {"type": "string"},
     "estimates": {
         "type": "array",
-        "description": "largest first; significant: above zero beyond doubt, all marks together at that level",
+        "description": "largest first; significant: above zero, family-wise: all marks are right at that level",
         "items": _record({"symbol": {}, **_ESTIMATED, "significant": _MARKED}),
     },
     "unallocated": _record(_ESTIMATED, nullable=True) | {"description": "what no candidate explains"},
@@ -269,7 +269,7 @@ SCHEMAS["Difference"] = _record({
     "after": _SIDE,
     "changes": {
         "type": "array",
-        "description": "largest first; changed: beyond doubt, all marks together at that level",
+        "description": "largest first; changed: significantly, family-wise: all marks are right at that level",
         "items": _record({"symbol": {}, **_CHANGED, "changed": _MARKED}),
     },
     "unallocated": _record(_CHANGED, nullable=True) | {"description": "what no candidate explains"},

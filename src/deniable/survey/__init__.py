@@ -3,7 +3,7 @@
 from deniable.survey.alphabet import Alphabet, Symbol
 from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
-from deniable.survey.files import write_atomically
+from deniable.survey.files import descriptor_of, output_file, write_atomically
 from deniable.survey.presets import hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
 from deniable.survey.reading import strict_json
 from deniable.survey.sql import DIALECTS
@@ -20,6 +20,7 @@ __all__ = [
     "Projective",
     "Survey",
     "Symbol",
+    "descriptor_of",
     "hadamard",
     "krappor",
     "krr",
@@ -27,6 +28,7 @@ __all__ = [
     "orappor",
     "orr",
     "oue",
+    "output_file",
     "projective",
     "strict_json",
     "subset",

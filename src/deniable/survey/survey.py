@@ -250,7 +250,7 @@ class Survey:
         return survey
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the survey as indented JSON, atomically."""
+        """Write the survey as indented JSON: a plain file atomically; links, pipes and devices are written through."""
         write_atomically(path, self.to_json(indent=2).encode())
 
     @classmethod

@@ -161,13 +161,14 @@ def _typed(survey: Survey, table: "pa.Table", names: list[str], refused: dict[st
     wanted = {name: "bytes" if bits and name == "response" else "number" for name in names}
     if "_broken" not in table.schema.names:
         lines = "\n".join(value for value in table["value"].to_pylist() if value).encode()
-        yield from JsonReader(Source("-", "jsonl", None, 0), io.BytesIO(lines)).batches(wanted, _ROWS, refused)
+        reader = JsonReader(Source("-", "jsonl", None, 0), io.BytesIO(lines), decoded=True)
+        yield from reader.batches(wanted, _ROWS, refused)
         return
     whole = table["_broken"].is_null()
     if broken := len(table) - whole.combine_chunks().true_count:
         refused[FIELDS] = refused.get(FIELDS, 0) + broken
     for batch in table.filter(whole).select(names).to_batches():
-        yield converted(batch, wanted, refused)
+        yield converted(batch, wanted, refused, Source("-", "csv", None, 0))
 
 
 def _counted_splits(

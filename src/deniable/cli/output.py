@@ -1,0 +1,171 @@
+"""Where a command writes: one rule for every `-o`, `--chart` and FILE.
+
+A file that exists is replaced with --force alone, and atomically. Links, pipes, devices and sockets are written through
+(`survey.output_file`). `-` is standard output; then everything else that the command prints goes to standard error.
+
+A command names its outputs with `writes`; `prepared` checks them before any work is done.
+"""
+
+import argparse
+import contextlib
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from deniable.cli.files import writing
+from deniable.cli.parser import one_of
+from deniable.errors import DeniableError
+from deniable.survey import descriptor_of, output_file
+
+__all__ = [
+    "add_chart",
+    "add_chart_format",
+    "add_force",
+    "chart_kind",
+    "folder",
+    "is_png",
+    "prepared",
+    "put",
+    "target",
+    "told",
+    "writes",
+]
+
+CHARTS = ("svg", "png", "html", "json")
+_STANDARD_OUTPUT = 1
+
+Binary = Callable[[argparse.Namespace], bool]
+
+# What standard output was before what is printed went to standard error.
+_printing: ContextVar[TextIO | None] = ContextVar("_printing", default=None)
+
+
+def writes(parser: argparse.ArgumentParser, **outputs: Binary | bool) -> None:
+    """Name the arguments that hold a command's outputs, and say of each whether it is binary, not for a terminal."""
+    parser.set_defaults(outputs=outputs)
+
+
+def add_force(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--force", action="store_true", help="replace a file that exists")
+
+
+def add_chart(parser: "argparse.ArgumentParser | argparse._MutuallyExclusiveGroup", what: str) -> None:
+    """`--chart`; `add_chart_format` goes with it."""
+    parser.add_argument("--chart", metavar="FILE", help=f"{what}: .svg, .png, .html, .json (- is standard output)")
+
+
+def add_chart_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--chart-format",
+        metavar="NAME",
+        type=one_of(*CHARTS),
+        help=f"{', '.join(CHARTS)}, where the chart's name does not say",
+    )
+
+
+def chart_kind(args: argparse.Namespace) -> str:
+    """The format of the chart that the arguments ask for."""
+    if args.chart_format is not None:
+        return str(args.chart_format)
+    from deniable.charts import chart_format
+
+    try:
+        return chart_format(args.chart)
+    except DeniableError as problem:
+        rule = str(problem).removeprefix("a chart ")
+        raise DeniableError(f"--chart {rule}, or give --chart-format") from None
+
+
+def is_png(args: argparse.Namespace) -> bool:
+    """Whether the chart is not for a terminal."""
+    return chart_kind(args) == "png"
+
+
+@contextmanager
+def prepared(args: argparse.Namespace) -> Iterator[None]:
+    """A block that runs a command: its outputs are checked first, and what it prints does not get into them."""
+    outputs: dict[str, Binary | bool] = getattr(args, "outputs", {})
+    printed = []
+    for name, binary in outputs.items():
+        path = getattr(args, name)
+        if path is None:
+            continue
+        is_binary = binary(args) if callable(binary) else binary
+        if _is_standard_output(path):
+            printed.append(_flag(name))
+            if is_binary and sys.stdout.isatty():
+                raise DeniableError(
+                    f"{_flag(name)} must not be a terminal for this format, got {path}; redirect it or name a file"
+                )
+        else:
+            _check(path, force=args.force)
+    if len(printed) > 1:
+        raise DeniableError(f"{' and '.join(printed)} must not both be standard output; name a file for one of them")
+    if not printed:
+        yield
+        return
+    token = _printing.set(sys.stdout)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _printing.reset(token)
+
+
+def _flag(name: str) -> str:
+    return {"output": "-o", "file": "FILE"}.get(name, f"--{name}")
+
+
+def _is_standard_output(path: str) -> bool:
+    return path == "-" or descriptor_of(path) == _STANDARD_OUTPUT
+
+
+def _check(path: str, *, force: bool) -> None:
+    """Refuse now what could not be written after an hour of work."""
+    with writing(path):
+        try:
+            mode = os.stat(path).st_mode
+        except FileNotFoundError:
+            parent = os.path.dirname(os.path.realpath(path))
+            os.stat(parent)
+            if not os.access(parent, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
+                raise PermissionError(13, "Permission denied", path) from None
+            return
+    if stat.S_ISDIR(mode):
+        raise DeniableError(f"{path} must be a file, got a folder; name a file in it")
+    if stat.S_ISREG(mode) and descriptor_of(path) is None and not force:
+        raise DeniableError(f"{path} exists already; name another file, or replace it with --force")
+
+
+def target(path: str) -> str | BinaryIO:
+    """What `survey.output_file` takes for a path: the path, or standard output as it was when the command began."""
+    if not _is_standard_output(path):
+        return path
+    stream = _printing.get() or sys.stdout
+    stream.flush()
+    return stream.buffer
+
+
+def put(path: str, data: bytes, args: argparse.Namespace) -> None:
+    """Write one output of a command, as its arguments allow."""
+    with writing(told(path)), output_file(target(path), replace=args.force) as file:
+        file.write(data)
+
+
+def told(path: str) -> str:
+    """An output's name in a sentence."""
+    return "standard output" if path == "-" else path
+
+
+def folder(path: str) -> Path:
+    """A folder for a command's own files, made if it is not there; files of the same names in it are replaced."""
+    if _is_standard_output(path) or (os.path.exists(path) and not os.path.isdir(path)):
+        raise DeniableError(f"-o must be a folder, got {told(path)}; several files are written into it")
+    with writing(path):
+        os.makedirs(path, exist_ok=True)
+    return Path(path)

@@ -27,32 +27,37 @@ class CohortLikelihood:
     def __init__(self, tally: Tally, design: Design) -> None:
         mechanism = tally.survey.mechanism
         self.design = design
-        self.miss = float(mechanism.miss)
+        self.miss, self.lost = float(mechanism.miss), float(1 - mechanism.hit)
         self.r = float(mechanism.hit - mechanism.miss)
         self.hits = tally.counts / tally.n
         self.misses = None if mechanism.one_column else tally.reports[:, None] / tally.n - self.hits
 
+    def _hit(self, x: Floats) -> Floats:
+        """m; a product that rounds below zero must not make it negative, where miss is smaller than that."""
+        return self.miss + self.r * np.maximum(x, 0.0)
+
+    def _missed(self, x: Floats) -> Floats:
+        """1 - m, from 1 - hit: taken from m itself it would round to zero at a large epsilon."""
+        return self.lost + self.r * np.maximum(1 - x, 0.0)
+
     def value(self, x: Floats) -> float:
-        m = self.miss + self.r * x
-        total = float((self.hits * np.log(m)).sum())
-        return -total if self.misses is None else -total - float((self.misses * np.log1p(-m)).sum())
+        total = float((self.hits * np.log(self._hit(x))).sum())
+        return -total if self.misses is None else -total - float((self.misses * np.log(self._missed(x))).sum())
 
     def gradient(self, x: Floats, p: Floats) -> Floats:
         """The gradient in p, less its mean under p: steps keep the sum, so only differences matter, and taking the
         common part out here keeps its rounding out of them."""
-        m = self.miss + self.r * x
-        slope = self.hits / m
+        slope = self.hits / self._hit(x)
         if self.misses is not None:
-            slope -= self.misses / (1 - m)
+            slope -= self.misses / self._missed(x)
         full = self.design.adjoint(slope) * -self.r
         return full - float(full @ p)
 
     def curvature(self, x: Floats) -> Floats:
         """The diagonal of the Hessian in x."""
-        m = self.miss + self.r * x
-        weights = self.hits / m**2
+        weights = self.hits / self._hit(x) ** 2
         if self.misses is not None:
-            weights += self.misses / (1 - m) ** 2
+            weights += self.misses / self._missed(x) ** 2
         return weights * self.r**2
 
 

@@ -42,6 +42,7 @@ _LEVEL_WIDTH = 0.03  # of the bumps near 1 / S, where a flat population has all 
 _ATOMS = (0.1, 0.5, 0.9)  # what a family first believes about how many shares are zero
 _RESOLVED = 0.15  # standard deviations below which no width can be told from another
 _CUTS, _CLOSE = 60, 1e-9  # of the level at which quantiles add up: cuts at most, and how near their sum must be
+_NEARLY_NOTHING = float(np.nextafter(-1, 0))  # of the mean of a count, less one
 _NORMAL_FROM = 1e7  # counts behind an observation from which its law is normal
 
 
@@ -66,7 +67,8 @@ class Observations:
         shift = base / self.slope
         counted = x + shift > 0  # least squares can fall below what a count could give
         centre = np.where(counted, x + shift, 1.0)
-        excess = np.where(counted, (shares - x) / centre, 0.0)
+        # Where noise is far less than one report a share of zero would round to -1, and the logarithm to infinity.
+        excess = np.maximum(np.where(counted, (shares - x) / centre, 0.0), _NEARLY_NOTHING)
         poisson = centre / self.slope * (np.log1p(excess) - excess)
         return np.asarray(np.where(counted, poisson, -(shares + shift) / self.slope))
 

@@ -238,7 +238,7 @@ def _planted(gains: Floats, reports: npt.NDArray[np.int64], share: float) -> Flo
     """
     honest = (1 - share) * reports
     gain = np.maximum(gains, 0.0)
-    high = np.maximum((gain / honest).max(axis=1), 1e-200)
+    high = np.maximum((gain / honest).max(axis=1), 1e-100)
     low = 1e-12 * high
     for _ in range(60):
         mu = np.sqrt(low * high)

@@ -201,14 +201,19 @@ class Prior:
     def posteriors(self, seen: Observations, least: float = 0.0) -> Iterator[tuple[float, Posterior]]:
         """What each family knows, with the trust in it, where that is at least so much of the most trusted one's."""
         places, likelihood, at_zero = seen.likelihood
-        logs = np.log(places)
+        # Linear interpolation, the same places for each family; the grid is even.
+        left, part_right = _between(np.log(places), self.logs)
         for part, atom, density in zip(self.trust, self.zeros, self.densities, strict=True):
             if part == 0 or part < least * self.trust.max():
                 continue
-            some = likelihood * np.interp(logs, self.logs, density)
+            some = np.diff(density, append=density[-1]).take(left)
+            some *= part_right
+            some += density.take(left)
+            some *= likelihood
             none = at_zero * atom
             scale = 1 / np.maximum(some.sum(axis=1) + none, 1e-300)
-            yield float(part), Posterior(places, some * scale[:, None], none * scale)
+            some *= scale[:, None]
+            yield float(part), Posterior(places, some, none * scale)
 
 
 def mixture(parts: Iterable[tuple[float, Posterior]]) -> Posterior:
@@ -274,13 +279,18 @@ def _on_grid(logs: Floats, likelihood: Floats, grid: Floats) -> "scipy.sparse.cs
     """
     from scipy import sparse
 
-    at = np.clip((logs - grid[0]) / (grid[1] - grid[0]), 0.0, len(grid) - 1.0)
-    left = np.minimum(at.astype(np.int32), len(grid) - 2)
-    part = at - left
+    left, part = _between(logs, grid)
     index = np.stack([left, left + 1], axis=2).reshape(len(logs), -1)
     values = np.stack([likelihood * (1 - part), likelihood * part], axis=2).reshape(len(logs), -1)
     pointers = np.arange(0, index.size + 1, index.shape[1])
     return sparse.csr_array((values.ravel(), index.ravel(), pointers), shape=(len(logs), len(grid)))
+
+
+def _between(logs: Floats, grid: Floats) -> tuple[npt.NDArray[np.int32], Floats]:
+    """The point of an even grid to the left of each place, and how much of the way to the next one it is."""
+    at = np.clip((logs - grid[0]) / (grid[1] - grid[0]), 0.0, len(grid) - 1.0)
+    left = np.minimum(at.astype(np.int32), len(grid) - 2)
+    return left, at - left
 
 
 def _families(seen: Observations) -> list[tuple[Floats, Floats]]:

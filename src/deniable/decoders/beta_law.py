@@ -81,7 +81,7 @@ def tail(a: npt.ArrayLike, b: npt.ArrayLike, x: float) -> Floats:
     normal, listed = small >= _NORMAL_FROM, total <= _SCIPY_UP_TO
     distance = (b - 1 / 3) * x - (a - 1 / 3) * y
     bend = y * _peizer_pratt((a - 0.5) / ((total - 1) * x)) + x * _peizer_pratt((b - 0.5) / ((total - 1) * y))
-    found = ndtr(distance * np.sqrt((1 + bend) / ((total - 5 / 6) * x * y)))
+    found = ndtr(distance * np.sqrt(bend / ((total - 5 / 6) * x * y)))
     if (plain := ~normal & listed).any():
         found = np.where(plain, betainc(*_where(plain, a, b), x), found)
     if (rare := ~normal & ~listed).any():
@@ -98,11 +98,11 @@ def _where(mask: npt.NDArray[np.bool_], *values: Floats) -> list[Floats]:
 
 
 def _peizer_pratt(x: Floats) -> Floats:
-    """(1 - x**2 + 2 x log x) / (1 - x)**2, by its series where that cancels."""
+    """2 (1 - x + x log x) / (1 - x)**2, which is 1 plus their g(x), by its series where that cancels."""
     h = x - 1
     near = np.abs(h) < 0.02
     away, close = np.where(near, 2.0, x), np.where(near, h, 0.0)
     series = np.zeros_like(close)
     for j in range(9, 0, -1):  # the sum of (-h)**j 2 / ((j + 1) (j + 2))
         series = -close * (2 / ((j + 1) * (j + 2)) + series)
-    return np.where(near, series, (1 - away**2 + 2 * away * np.log(away)) / (1 - away) ** 2)
+    return np.where(near, 1 + series, 2 * (1 - away + away * np.log(away)) / (1 - away) ** 2)

@@ -151,7 +151,7 @@ def _newton_step(design: Design, weights: Floats, g: Floats, free: npt.NDArray[n
 
     # Where misses are rare the curvatures of cells differ by many powers of ten, so each symbol is scaled by its own.
     bends = design.adjoint(weights)
-    scale = np.where(free, 1 / np.maximum(bends, 1e-30 * max(float(bends.max()), 1e-270)), 0.0)
+    scale = np.where(free, 1 / np.maximum(bends, max(1e-18 * float(bends.max()), 1e-100)), 0.0)
 
     def scaled(r: Floats) -> Floats:
         """The step of steepest descent that keeps the sum, in this scale."""

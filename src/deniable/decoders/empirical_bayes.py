@@ -44,7 +44,8 @@ _TIGHT = 0.6  # and from which a third round still pays
 _BELIEVED = 0.5  # of the way to what the prior says: with less, nobody goes by its beliefs
 _ROUNDS = 12  # where there are fewer equations than unknowns
 _UNDETERMINED = 1e-6  # of the right side: how exactly least squares is solved where it determines no symbol
-_FINE, _COARSE = (1024, 8), (256, 4)  # observations and orders that a prior is learned from; coarse on the way
+# Observations and orders that a prior is learned from: on the way, where answers are averaged, where one is taken.
+_EFFORTS = ((256, 4), (512, 4), (1024, 8))
 _WEIGHED = 3  # rounds after which the weights of the cells have settled
 _STEP = 0.4  # of each round towards the new beliefs
 _MANY, _MUCH = 64, 0.3  # where equations are short: symbols from which, or a promise with which, beliefs stand alone
@@ -141,7 +142,7 @@ def shrink(seen: Observations, loss: str = "l1", total: float = 1.0, *, ordered:
     if len(seen.values) <= FEW:
         return _projected(seen, total)
     prior = learned(seen)
-    found, _ = _settled(seen, prior, _answer(prior.posterior(seen), loss, total), loss, total)
+    found, _ = _settled(seen, prior, prior.posterior(seen), loss, total)
     return _in_order(seen, prior, found, total) if ordered else found
 
 
@@ -167,12 +168,13 @@ def _answer(known: Posterior, loss: str, total: float) -> Floats:
 
 
 def _settled(
-    seen: Observations, prior: Prior, found: Floats, loss: str, total: float, *, crowded: bool = False
+    seen: Observations, prior: Prior, known: Posterior, loss: str, total: float, *, crowded: bool = False
 ) -> tuple[Floats, float]:
-    """The answer, made safe, and how far the prior is believed."""
+    """The answer that a prior and its posterior give, made safe, and how far the prior is believed."""
+    found = _answer(known, loss, total)
     if total <= 0:
         return found, 1.0
-    known, projected = prior.posterior(seen), _projected(seen, total)
+    projected = _projected(seen, total)
     safe = _guarded(seen, prior, found, loss, total)
     hoped = _mixed(projected, found)
     if crowded and (safe != hoped).any():  # estimates made of beliefs know little of their risk: the guard is enough
@@ -252,7 +254,7 @@ class _Regression:
             if belief is nothing and variances.max() > 1:
                 belief = vague
                 values, variances = system.cavities(belief)
-            seen, prior, known, rest = self._learned(values, variances, _FINE if turn >= first else _COARSE)
+            seen, prior, known, rest = self._learned(values, variances, _EFFORTS[(turn >= first) + (crowding < 1)])
             belief = self._mixed(belief, values, variances, known, rest, 1.0 if turn == 0 else _STEP)
             if _WEIGHED - 1 <= turn < first:  # neither weights nor the answer come of this round
                 continue
@@ -313,8 +315,7 @@ class _Regression:
     def _answered(self, seen: Observations, prior: Prior, known: Posterior, rest: float) -> tuple[Floats, float]:
         """The answer, and how far the prior is believed."""
         total = 1 - rest
-        found = _answer(known, self.loss, total)
-        found, believed = _settled(seen, prior, found, self.loss, total, crowded=self.crowding > _CROWDED)
+        found, believed = _settled(seen, prior, known, self.loss, total, crowded=self.crowding > _CROWDED)
         if self.ordered:
             found = _in_order(seen, prior, found, total)
         return np.append(found, rest) if self.open else found, believed

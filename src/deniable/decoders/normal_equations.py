@@ -62,7 +62,13 @@ class Random(System):
     """
 
     def __init__(
-        self, design: Design, weights: Floats, right: Floats, overlap: float, equations: int, start: Floats | None = None
+        self,
+        design: Design,
+        weights: Floats,
+        right: Floats,
+        overlap: float,
+        equations: int,
+        start: Floats | None = None,
     ) -> None:
         """`start` is where to start from: the solution under other weights or beliefs is near."""
         self.design, self.weights, self.right, self.equations = design, weights, right, equations

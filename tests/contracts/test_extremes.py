@@ -5,6 +5,7 @@ this suite), no NaN, limits in order, shares that add up to one, and no alarm th
 """
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,21 +19,13 @@ from tests.surveys import SEED, named
 
 TINY, LARGE = "0.001", "44"  # what 64-bit words hold for a few cells, or nearly
 # Two symbols; and as few as the prior of the default decoder is learned from, which takes longer.
-CASES = [
-    (2, TINY, 1),
-    (2, TINY, 10**17),
-    (2, "40", 1),
-    (2, "40", 2),
-    (2, "40", 10**17),
-    (2, LARGE, 1),
-    (2, LARGE, 10**17),
-]
+CASES = [(2, epsilon, n) for epsilon in (TINY, "40", LARGE) for n in (1, 2, 10**17)]
 CASES += [(13, TINY, 10**17), (13, "40", 2), (13, LARGE, 10**17)]
 
 
 def surveys(size: int, epsilon: str) -> dict[str, Survey]:
     half = str(float(epsilon) / 2)
-    cells = {"cells": 8, "seed": SEED}
+    cells: dict[str, Any] = {"cells": 8, "seed": SEED}
     found = {
         "krr": dn.krr(symbols=size, epsilon=epsilon),
         "krappor": dn.krappor(symbols=size, epsilon=epsilon),

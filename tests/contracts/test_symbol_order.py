@@ -56,7 +56,7 @@ DECODERS: tuple[Decoder, ...] = (
 def truth(size: int) -> Floats:
     """No two shares are alike, nor is any near zero."""
     shares = 1.0 + np.arange(size, 0, -1.0) ** 1.5
-    return shares / shares.sum()
+    return np.asarray(shares / shares.sum())
 
 
 def accepts(decoder: Decoder, survey: Survey) -> bool:

@@ -61,12 +61,11 @@ def test_clopper_pearson_covers_at_any_n(n: int, p: float) -> None:
 
     assert 0.95 <= coverage(limit(0), limit(1), n, p) < 0.95 + 3e-5
     # And the test against a share of zero keeps its level.
-    level = lambda hits: float(BinomialLimits(np.array([hits]), n, p, 1 - p).above_zero()[0])  # noqa: E731
     spread = np.sqrt(n * p * (1 - p))
-    at = n * p - ndtri(0.01) * spread
-    assert level(at) == pytest.approx(0.01, rel=1e-4)
-    assert level(n * p - 50 * spread) == 1.0
-    assert level(n * p + 50 * spread) == 0.0
+    hits = n * p + spread * np.array([-ndtri(0.01), -50.0, 50.0])
+    level, no, yes = BinomialLimits(hits, n, p, 1 - p).above_zero().tolist()
+    assert level == pytest.approx(0.01, rel=1e-4)
+    assert (no, yes) == (1.0, 0.0)
 
 
 @pytest.mark.parametrize("n", [10**15, 10**17])

@@ -16,8 +16,8 @@ __all__ = ["CohortLikelihood", "maximize"]
 
 Floats = npt.NDArray[np.float64]
 
-# Probabilities are taken to be this large at least: from epsilon 28 on a miss is rarer, and the likelihood then turns on
-# shares of 1e-15 and less, which no report count can tell and doubles hardly add to the others.
+# Probabilities are taken to be this large at least: from epsilon 28 on a miss is rarer, and the likelihood then turns
+# on shares of 1e-15 and less, which no number of reports can tell and doubles hardly add to the others.
 _LEAST = 1e-12
 _LEAST_VALUE = 1e-3  # nats a report: the mean log-likelihood that a relative gap is relative to, at least
 

@@ -297,15 +297,14 @@ class _Regression:
         right = self.design.adjoint(weights * self.u)
         if self.design.symbols <= _DENSE_AT_MOST:
             return Dense(self.design.weighted_gram(weights), right)
-        self.iterated = Random(
-            self.design, weights, right, self.overlap, self.equations, self.iterated and self.iterated.solution
-        )
+        start = None if self.iterated is None else self.iterated.solution
+        self.iterated = Random(self.design, weights, right, self.overlap, self.equations, start)
         return self.iterated
 
     def _learned(
         self, values: Floats, variances: Floats, effort: tuple[int, int]
     ) -> tuple[Observations, Prior, Posterior, tuple[float, float] | tuple[()]]:
-        """What cavities are as observations, the prior that they teach, the posterior; mean and variance of the rest."""
+        """Cavities as observations, the prior that they teach, the posterior, and mean and variance of the rest."""
         rest = _spike_and_slab(float(values[-1]), float(variances[-1])) if self.open else ()
         listed, spread = values[: self.size], variances[: self.size]
         seen = _observations(listed, spread, self._slope(spread, listed))

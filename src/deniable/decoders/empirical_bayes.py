@@ -43,7 +43,7 @@ _CROWDED = 0.5  # from which the reports alone may not determine every symbol
 _TIGHT = 0.6  # and from which a third round still pays
 _BELIEVED = 0.5  # of the way to what the prior says: with less, nobody goes by its beliefs
 _ROUNDS = 12  # where there are fewer equations than unknowns
-_UNDETERMINED = 1e-6  # of the right side: how exactly least squares is solved where it determines no symbol
+_UNDETERMINED = 1e-5  # of the right side: how exactly least squares is solved where it determines no symbol
 # Observations and orders that a prior is learned from: on the way, where answers are averaged, where one is taken.
 _EFFORTS = ((256, 4), (512, 4), (1024, 8))
 _WEIGHED = 3  # rounds after which the weights of the cells have settled

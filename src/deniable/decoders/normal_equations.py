@@ -103,7 +103,7 @@ class Random(System):
         d = z.copy()
         rho, first = float(r @ z), float(right @ (right / scale))
         for _ in range(300):
-            if rho <= 1e-12 * first:
+            if rho <= 1e-14 * first:
                 break
             q = product(d)
             step = rho / float(d @ q)

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +33,14 @@ def problem(tallies: int) -> tuple[Design, list[Tally]]:
 def fresh(design: Design) -> Design:
     """The same cell table with nothing computed from it yet."""
     return Design(design.table, design.cells)
+
+
+def listed(count: int) -> Callable[[], object]:
+    """Decoding an open survey by default, with so many candidates: from 3,841 on they are more than the equations."""
+    survey = dn.orr(epsilon=4, cells=16, cohorts=256, seed=bytes(16))
+    names = [f"candidate {i}" for i in range(count)]
+    tally = dn.simulate(survey, dn.lab.zipf(count, 1), 10**6, np.random.default_rng(0), symbols=names)
+    return lambda: dn.decode(tally, candidates=names)
 
 
 def lines() -> Iterator[Line]:
@@ -69,6 +77,10 @@ def lines() -> Iterator[Line]:
     peak, spent = _elsewhere("candidates")
     yield Line("10^6 candidates, processor time", "30 s", spent, 30, 1)
     yield Line("10^6 candidates, peak memory", "2 GiB", peak / 2**20, 2048, 1, unit="MiB")
+
+    crowded, roomy = (listed(count) for count in (4096, 1024))
+    what = "4096 candidates, 256 cohorts of 16 cells"
+    yield compare(what, "1024 candidates", crowded, roomy, 10, rounds=3, clock=time.process_time)
 
     values = np.random.default_rng(0).normal(size=10**6) * 1e-6  # all of them contend
     yield compare(

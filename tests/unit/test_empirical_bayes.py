@@ -153,8 +153,8 @@ def test_what_no_candidate_explains_is_kept_apart() -> None:
 
 
 def test_the_rest_is_nothing_unless_the_data_insist() -> None:
-    (none,), _ = _spike_and_slab(0.01, 0.02**2)
-    (some,), (spread,) = _spike_and_slab(0.3, 0.02**2)
+    none, _ = _spike_and_slab(0.01, 0.02**2)
+    some, spread = _spike_and_slab(0.3, 0.02**2)
     assert none < 0.003
     assert some == pytest.approx(0.3, abs=1e-3)
     assert spread == pytest.approx(0.02**2, rel=1e-2)

@@ -1,9 +1,11 @@
 """Limits: Clopper-Pearson by enumeration, the skewed ones against the laws they stand in for, and Holm's test."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import betaincinv, ndtr, ndtri
 from scipy.stats import binom, chi2, poisson
 
 import deniable as dn
@@ -25,6 +27,60 @@ def test_clopper_pearson_covers_by_enumeration(n: int) -> None:
     for u in limits.above_zero():
         assert law[limits.above_zero() <= u + 1e-15].sum() <= u + 1e-12
     assert limits.exact
+
+
+def coverage(low: Callable[[float], float], high: Callable[[float], float], n: int, p: float) -> float:
+    """P(low(X) <= p <= high(X)) for X ~ Binomial(n, p) and limits that rise with X: where they cross p, by bisection.
+
+    With so many reports the normal law with its first correction for skewness is the binomial one to 1e-12.
+    """
+
+    def below(count: float) -> float:
+        z = (count + 0.5 - n * p) / np.sqrt(n * p * (1 - p))
+        skewness = (1 - 2 * p) / np.sqrt(n * p * (1 - p))
+        return float(ndtr(z) - skewness * (z**2 - 1) / 6 * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi))
+
+    def crossing(outside: Callable[[float], bool]) -> float:
+        inner, outer = 0.0, 10.0  # standard deviations
+        for _ in range(60):
+            middle = (inner + outer) / 2
+            inner, outer = (inner, middle) if outside(middle) else (middle, outer)
+        return outer
+
+    spread = np.sqrt(n * p * (1 - p))
+    over = crossing(lambda z: low(np.floor(n * p + z * spread)) > p)
+    under = crossing(lambda z: high(np.ceil(n * p - z * spread)) < p)
+    return below(np.floor(n * p + over * spread) - 1) - below(np.ceil(n * p - under * spread))
+
+
+@pytest.mark.parametrize("n", [10**12, 10**15, 10**17, 2**63 - 1])
+@pytest.mark.parametrize("p", [0.01, 0.3, 0.5])
+def test_clopper_pearson_covers_at_any_n(n: int, p: float) -> None:
+    def limit(side: int) -> Callable[[float], float]:
+        return lambda hits: float(BinomialLimits(np.array([hits]), n, 0.0, 1.0).between(0.05)[0, side])
+
+    assert 0.95 <= coverage(limit(0), limit(1), n, p) < 0.95 + 3e-5
+    # And the test against a share of zero keeps its level.
+    spread = np.sqrt(n * p * (1 - p))
+    hits = n * p + spread * np.array([-ndtri(0.01), -50.0, 50.0])
+    level, no, yes = BinomialLimits(hits, n, p, 1 - p).above_zero().tolist()
+    assert level == pytest.approx(0.01, rel=1e-4)
+    assert (no, yes) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("n", [10**15, 10**17])
+def test_plain_beta_quantiles_do_not_cover(n: int) -> None:
+    """The mutant: what SciPy gives. NaN covers nothing."""
+    short = []
+    for p in (0.01, 0.3, 0.5):
+        covered = coverage(
+            lambda x: float(np.nan_to_num(betaincinv(x, n - x + 1, 0.025), nan=np.inf)),
+            lambda x: float(np.nan_to_num(betaincinv(x + 1, n - x, 0.975), nan=-np.inf)),
+            n,
+            p,
+        )
+        short.append(not 0.95 <= covered < 0.95 + 3e-5)
+    assert any(short)
 
 
 def test_rare_hits_get_the_poisson_limit() -> None:

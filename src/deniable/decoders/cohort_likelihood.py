@@ -16,6 +16,11 @@ __all__ = ["CohortLikelihood", "maximize"]
 
 Floats = npt.NDArray[np.float64]
 
+# Probabilities are taken to be this large at least: from epsilon 28 on a miss is rarer, and the likelihood then turns
+# on shares of 1e-15 and less, which no number of reports can tell and doubles hardly add to the others.
+_LEAST = 1e-12
+_LEAST_VALUE = 1e-3  # nats a report: the mean log-likelihood that a relative gap is relative to, at least
+
 
 class CohortLikelihood:
     """Minus the mean log-likelihood of a tally as a convex function of x = H p; smooth, because miss > 0.
@@ -27,43 +32,49 @@ class CohortLikelihood:
     def __init__(self, tally: Tally, design: Design) -> None:
         mechanism = tally.survey.mechanism
         self.design = design
-        self.miss = float(mechanism.miss)
+        self.miss, self.lost = max(float(mechanism.miss), _LEAST), max(float(1 - mechanism.hit), _LEAST)
         self.r = float(mechanism.hit - mechanism.miss)
         self.hits = tally.counts / tally.n
         self.misses = None if mechanism.one_column else tally.reports[:, None] / tally.n - self.hits
 
+    def _hit(self, x: Floats) -> Floats:
+        """m; a product that rounds below zero must not make it negative, where miss is smaller than that."""
+        return self.miss + self.r * np.maximum(x, 0.0)
+
+    def _missed(self, x: Floats) -> Floats:
+        """1 - m, from 1 - hit: taken from m itself it would round to zero at a large epsilon."""
+        return self.lost + self.r * np.maximum(1 - x, 0.0)
+
     def value(self, x: Floats) -> float:
-        m = self.miss + self.r * x
-        total = float((self.hits * np.log(m)).sum())
-        return -total if self.misses is None else -total - float((self.misses * np.log1p(-m)).sum())
+        total = float((self.hits * np.log(self._hit(x))).sum())
+        return -total if self.misses is None else -total - float((self.misses * np.log(self._missed(x))).sum())
 
     def gradient(self, x: Floats, p: Floats) -> Floats:
         """The gradient in p, less its mean under p: steps keep the sum, so only differences matter, and taking the
         common part out here keeps its rounding out of them."""
-        m = self.miss + self.r * x
-        slope = self.hits / m
+        slope = self.hits / self._hit(x)
         if self.misses is not None:
-            slope -= self.misses / (1 - m)
+            slope -= self.misses / self._missed(x)
         full = self.design.adjoint(slope) * -self.r
         return full - float(full @ p)
 
     def curvature(self, x: Floats) -> Floats:
         """The diagonal of the Hessian in x."""
-        m = self.miss + self.r * x
-        weights = self.hits / m**2
+        weights = self.hits / self._hit(x) ** 2
         if self.misses is not None:
-            weights += self.misses / (1 - m) ** 2
+            weights += self.misses / self._missed(x) ** 2
         return weights * self.r**2
 
 
 def maximize(likelihood: CohortLikelihood, start: Floats, tolerance: float) -> Floats:
     """The p on the simplex of largest likelihood, to a relative duality gap of at most `tolerance`.
 
-    For a convex f on the simplex, gradient . p - min(gradient) bounds f(p) - f(best) from above.
+    For a convex f on the simplex, gradient . p - min(gradient) bounds f(p) - f(best) from above. Where noise hardly
+    hides anything f(best) is nearly zero, and the gap is relative to a thousandth of a nat a report.
     """
     p = _polish(likelihood, _descend(likelihood, start, min(tolerance, 1e-11)))
     x = likelihood.design.forward(p)
-    gap = _gap(likelihood.gradient(x, p)) / max(abs(likelihood.value(x)), 1e-300)
+    gap = _gap(likelihood.gradient(x, p)) / max(abs(likelihood.value(x)), _LEAST_VALUE)
     if gap > tolerance:
         raise DecodeError(
             f"likelihood must converge to a relative gap of {tolerance:g}, got {gap:.2g}; raise Likelihood(tolerance=)"
@@ -85,7 +96,7 @@ def _descend(likelihood: CohortLikelihood, start: Floats, tolerance: float) -> F
     recent = [f]
     step = 1.0 / max(float(np.abs(g - g.mean()).max()), 1e-300)
     for _ in range(20_000):
-        if _gap(g) <= tolerance * abs(f):
+        if _gap(g) <= tolerance * max(abs(f), _LEAST_VALUE):
             break
         d = project(p - step * g) - p
         slope = float(g @ d)
@@ -138,13 +149,18 @@ def _polish(likelihood: CohortLikelihood, p: Floats, most: int = 25) -> Floats:
 def _newton_step(design: Design, weights: Floats, g: Floats, free: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """argmin of g . d + d' H' W H d / 2 over directions on `free` that keep the sum, and the gradient it leads to."""
 
-    def tangent(v: Floats) -> Floats:
-        return np.where(free, v - v[free].mean(), 0.0)
+    # Where misses are rare the curvatures of cells differ by many powers of ten, so each symbol is scaled by its own.
+    bends = design.adjoint(weights)
+    scale = np.where(free, 1 / np.maximum(bends, max(1e-18 * float(bends.max()), 1e-100)), 0.0)
+
+    def scaled(r: Floats) -> Floats:
+        """The step of steepest descent that keeps the sum, in this scale."""
+        return np.asarray(scale * (r - float(scale @ r) / float(scale.sum())))
 
     d = np.zeros_like(g)
-    r = tangent(-g)
-    s = r.copy()
-    rho = first = float(r @ r)
+    r = -g
+    s = z = scaled(r)
+    rho = first = float(r @ z)
     ahead = g.copy()
     for _ in range(100):
         if rho <= 1e-16 * first or rho == 0:
@@ -155,7 +171,8 @@ def _newton_step(design: Design, weights: Floats, g: Floats, free: npt.NDArray[n
             break
         d += rho / bend * s
         ahead += rho / bend * bent
-        r -= rho / bend * tangent(bent)
-        old, rho = rho, float(r @ r)
-        s = r + rho / old * s
+        r = r - rho / bend * bent
+        z = scaled(r)
+        old, rho = rho, float(r @ z)
+        s = z + rho / old * s
     return d, ahead

@@ -27,6 +27,8 @@ Floats = npt.NDArray[np.float64]
 _MOST_UNKNOWNS = 2048  # beyond which the fit is not tested
 _MOST_WORK = 1 << 32  # multiplications for the covariance of bits
 _MOST_STEPS = 1 << 30  # to find the weights of symbols in least squares; beyond it the largest symbols only
+_MOSTLY_EXCESS = 10.0  # times the variance of a chi-square law from which a scaled one is not trusted
+_SMALLEST = 1e-12  # probability of a cell: weights that differ by more are lost in their sums
 _ALARM = 1e-3
 _PLANTED = 0.01
 
@@ -99,10 +101,17 @@ def diagnose(estimate: "Estimate") -> Diagnostics:
 
 
 def _tail(statistic: float, degrees: int, excess: float = 0.0) -> ChiSquare:
-    """With `excess` over the variance 2 * degrees of a chi-square law: that of one that is scaled to have both."""
+    """With `excess` over the variance 2 * degrees of a chi-square law: that of one that is scaled to have both.
+
+    Where most of the variance is excess it comes from cells that expect next to nothing, and so from events that hardly
+    ever happen: no such law has that shape, and Cantelli's bound, which holds for all, stands in.
+    """
     from scipy.special import gammaincc
 
     scale = max(1 + excess / (2 * degrees), 1e-9)
+    if scale > _MOSTLY_EXCESS:
+        above = max(statistic - degrees, 0.0) ** 2
+        return ChiSquare(statistic, degrees, 2 * degrees * scale / (2 * degrees * scale + above))
     return ChiSquare(statistic, degrees, float(gammaincc(degrees / scale / 2, max(statistic, 0.0) / scale / 2)))
 
 
@@ -122,7 +131,8 @@ def _fit(estimate: "Estimate") -> ChiSquare | None:
     Index reports: sum (count - expected)**2 / expected. Given the cohort sizes there are C (k - 1) free counts and
     rank - 1 free masses. Bits of a report go together, so theirs is the whole quadratic form, with the covariance
     matrix of each cohort's columns: C k counts. Where cells expect less than a few reports the statistic varies more
-    than a chi-square one does, by (sum 1 / m - k**2 - 2 k + 2) / n_c a cohort.
+    than a chi-square one does, by (sum 1 / m - k**2 - 2 k + 2) / n_c a cohort, and that of bits by the sum of
+    1 / (m (1 - m)) - 6, were they independent.
 
     Claim: under the model p-values are uniform.
     Proof: tests/statistical/test_diagnostics.py::test_p_values_of_the_fit_are_uniform
@@ -137,37 +147,41 @@ def _fit(estimate: "Estimate") -> ChiSquare | None:
     if isinstance(design, BlockDesign) and full <= design.symbols - 1:
         return None
     miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
-    population = project(estimate._unknowns)
+    p = estimate._unknowns
+    population = project(p)
     u = (counts / reports[:, None] - miss) / r
-    # The second time with the expected counts of the fit itself: it is less noisy than the estimate.
+    # The second time with the expected counts of the fit itself: it is less noisy than the estimate. Each time what the
+    # fit before left over is fitted: with 10**17 reports the squares of the counts themselves would cancel.
     for _ in range(2):
         x = design.forward(population)
+        left = u - design.forward(p)
+        m = np.clip(miss + r * x, _SMALLEST, 1 - _SMALLEST)
         if mechanism.one_column:
-            weights = reports[:, None] * r**2 / (miss + r * x)
-            gram, right = design.weighted_gram(weights), design.adjoint(weights * u)
-            square = float((weights * u**2).sum())
+            weights = reports[:, None] * r**2 / m
+            gram, right = design.weighted_gram(weights), design.adjoint(weights * left)
+            square = float((weights * left**2).sum())
         elif design.cohorts * design.cells**2 * (design.cells + design.symbols) > _MOST_WORK:
             return None
         else:
-            gram, right, square = _whitened(design, population, x, u, reports, miss, r)
-        factor = GramFactor.of(gram)
-        p, along = factor.solve(right), factor.solve(np.ones(design.symbols))
-        p = p - along * (float(p.sum()) - 1) / float(along.sum())
+            gram, right, square = _whitened(design, population, x, left, reports, m, r)
+        # Symbols in rare cells weigh far more than others: in one scale the rank of all of them can be told.
+        scale = 1 / np.sqrt(np.diagonal(gram))
+        factor = GramFactor.of(gram * np.outer(scale, scale))
+        more, along = scale * factor.solve(scale * right), scale * factor.solve(scale)
+        more = more - along * (float((p + more).sum()) - 1) / float(along.sum())
+        p = p + more
         population = project(p)
     degrees = full - (factor.rank - 1)
     if degrees <= 0:
         return None
-    statistic = square - 2 * float(p @ right) + float(p @ gram @ p)
-    excess = 0.0
-    if mechanism.one_column:
-        k = design.cells
-        spare = (1 / (miss + r * x)).sum(axis=1) - k**2 - 2 * k + 2
-        excess = float((spare / reports).sum()) * (degrees / full) ** 2
-    return _tail(statistic, degrees, excess)
+    statistic = square - 2 * float(more @ right) + float(more @ gram @ more)
+    k = design.cells
+    spare = (1 / m).sum(axis=1) - k**2 - 2 * k + 2 if mechanism.one_column else (1 / m / (1 - m) - 6).sum(axis=1)
+    return _tail(statistic, degrees, float((spare / reports).sum()) * (degrees / full) ** 2)
 
 
 def _whitened(
-    design: Design, population: Floats, x: Floats, u: Floats, reports: Floats, miss: float, r: float
+    design: Design, population: Floats, x: Floats, u: Floats, reports: Floats, m: Floats, r: float
 ) -> tuple[Floats, Floats, float]:
     """H' V H, H' V u and u' V u, where V is the inverse covariance of u: bits of one report depend on each other."""
     from scipy.linalg import cholesky, solve_triangular
@@ -175,9 +189,8 @@ def _whitened(
     gram, right, square = np.zeros((design.symbols, design.symbols)), np.zeros(design.symbols), 0.0
     for c in range(design.cohorts):
         patterns = design._patterns(c)
-        m = miss + r * x[c]
         covariance = r**2 * (design._pairs(patterns, population) - np.outer(x[c], x[c]))
-        np.fill_diagonal(covariance, m * (1 - m))
+        np.fill_diagonal(covariance, m[c] * (1 - m[c]))
         root = cholesky(covariance / (reports[c] * r**2), lower=True)
         both = solve_triangular(root, np.column_stack([patterns.T, u[c]]), lower=True)
         h, v = both[:, :-1], both[:, -1]
@@ -225,7 +238,7 @@ def _planted(gains: Floats, reports: npt.NDArray[np.int64], share: float) -> Flo
     """
     honest = (1 - share) * reports
     gain = np.maximum(gains, 0.0)
-    high = np.maximum((gain / honest).max(axis=1), 1e-300)
+    high = np.maximum((gain / honest).max(axis=1), 1e-100)
     low = 1e-12 * high
     for _ in range(60):
         mu = np.sqrt(low * high)

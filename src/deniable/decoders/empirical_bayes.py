@@ -43,6 +43,10 @@ _CROWDED = 0.5  # from which the reports alone may not determine every symbol
 _TIGHT = 0.6  # and from which a third round still pays
 _BELIEVED = 0.5  # of the way to what the prior says: with less, nobody goes by its beliefs
 _ROUNDS = 12  # where there are fewer equations than unknowns
+_UNDETERMINED = 1e-5  # of the right side: how exactly least squares is solved where it determines no symbol
+# Observations and orders that a prior is learned from: on the way, where answers are averaged, where one is taken.
+_EFFORTS = ((256, 4), (512, 4), (1024, 8))
+_WEIGHED = 3  # rounds after which the weights of the cells have settled
 _STEP = 0.4  # of each round towards the new beliefs
 _MANY, _MUCH = 64, 0.3  # where equations are short: symbols from which, or a promise with which, beliefs stand alone
 
@@ -79,7 +83,9 @@ class EmpiricalBayes(Decoder):
     def solve(self, tallies: Sequence[Tally], design: Design) -> list[Solution]:
         if isinstance(design, BlockDesign):
             return [self._blocks(tally, design) for tally in tallies]
-        plain = LeastSquares().solve(tallies, design)
+        # With fewer equations than unknowns no symbol is determined, and the last digits of least squares cost most.
+        short = design.symbols > tallies[0].survey.cohorts * design.cells
+        plain = LeastSquares(tolerance=_UNDETERMINED if short else 1e-11).solve(tallies, design)
         return [
             Solution(self._cohorts(tally, design, solution.raw), solution.raw)
             for tally, solution in zip(tallies, plain, strict=True)
@@ -136,7 +142,7 @@ def shrink(seen: Observations, loss: str = "l1", total: float = 1.0, *, ordered:
     if len(seen.values) <= FEW:
         return _projected(seen, total)
     prior = learned(seen)
-    found, _ = _settled(seen, prior, _answer(prior.posterior(seen), loss, total), loss, total)
+    found, _ = _settled(seen, prior, prior.posterior(seen), loss, total)
     return _in_order(seen, prior, found, total) if ordered else found
 
 
@@ -162,12 +168,13 @@ def _answer(known: Posterior, loss: str, total: float) -> Floats:
 
 
 def _settled(
-    seen: Observations, prior: Prior, found: Floats, loss: str, total: float, *, crowded: bool = False
+    seen: Observations, prior: Prior, known: Posterior, loss: str, total: float, *, crowded: bool = False
 ) -> tuple[Floats, float]:
-    """The answer, made safe, and how far the prior is believed."""
+    """The answer that a prior and its posterior give, made safe, and how far the prior is believed."""
+    found = _answer(known, loss, total)
     if total <= 0:
         return found, 1.0
-    known, projected = prior.posterior(seen), _projected(seen, total)
+    projected = _projected(seen, total)
     safe = _guarded(seen, prior, found, loss, total)
     hoped = _mixed(projected, found)
     if crowded and (safe != hoped).any():  # estimates made of beliefs know little of their risk: the guard is enough
@@ -220,6 +227,7 @@ class _Regression:
         known = 0 if design.hashes > 1 else 1  # cells of one-hot answers add up to one in each cohort
         self.equations = int((tally.reports > 0).sum()) * (design.cells - known)
         self.crowding = self.size / max(self.equations, 1)
+        self.iterated: Random | None = None  # the last large system that was solved
 
     def settle(self, found: Floats) -> Floats:
         """Beliefs and cavities in turn; the answer that the last cavities, or their average, give.
@@ -231,23 +239,31 @@ class _Regression:
         crowding = self.crowding
         unknowns = self.design.symbols
         wide = np.full(unknowns, (self.size / 4) ** 2)
+        # Where the reports alone may not determine every symbol, beliefs start wide.
+        vague = Belief(wide, wide / self.size)
         belief = nothing = Belief(np.zeros(unknowns), np.zeros(unknowns))
+        if crowding > _CROWDED:
+            belief = vague
         rounds = 1 if crowding < _LOOSE else 2 if crowding < _TIGHT else 3 if crowding < 1 else _ROUNDS
+        first = rounds // 2 if crowding >= 1 else 0  # of the answers that count
         answers = []
         for turn in range(rounds):
-            if turn < 3:  # the weights of the cells have settled by then
+            if turn < _WEIGHED:
                 system = self._system(cell_weights(self.tally, self.design, found))
             values, variances = system.cavities(belief)
-            if belief is nothing and (crowding > _CROWDED or variances.max() > 1):
-                # The reports alone do not determine every symbol, so start from a wide belief.
-                belief = Belief(wide, wide / self.size)
+            if belief is nothing and variances.max() > 1:
+                belief = vague
                 values, variances = system.cavities(belief)
-            found, known, belief, believed = self._round(values, variances, belief, 1.0 if turn == 0 else _STEP)
+            seen, prior, known, rest = self._learned(values, variances, _EFFORTS[(turn >= first) + (crowding < 1)])
+            belief = self._mixed(belief, values, variances, known, rest, 1.0 if turn == 0 else _STEP)
+            if _WEIGHED - 1 <= turn < first:  # neither weights nor the answer come of this round
+                continue
+            found, believed = self._answered(seen, prior, known, rest[0] if rest else 0.0)
             answers.append(found)
             if believed < _BELIEVED and crowding < 1:  # what does not help the symbol itself does not help the others
                 break
         if crowding >= 1:  # beliefs may circle where equations are short: take their middle
-            found = np.mean(answers[rounds // 2 :], axis=0)
+            found = np.mean(answers[first - rounds :], axis=0)
             level = self._level(found)
             found = self._as_promised(found, known) if level is None else level
         return found
@@ -281,35 +297,41 @@ class _Regression:
         right = self.design.adjoint(weights * self.u)
         if self.design.symbols <= _DENSE_AT_MOST:
             return Dense(self.design.weighted_gram(weights), right)
-        return Random(self.design, weights, right, self.overlap, self.equations)
+        start = None if self.iterated is None else self.iterated.solution
+        self.iterated = Random(self.design, weights, right, self.overlap, self.equations, start)
+        return self.iterated
 
-    def _round(
-        self, values: Floats, variances: Floats, belief: Belief, step: float
-    ) -> tuple[Floats, Posterior, Belief, float]:
-        """From cavities to an answer, and to what the prior makes of them: a posterior, and beliefs."""
-        rest, rest_mean, rest_variance = 0.0, np.zeros(0), np.zeros(0)
-        if self.open:
-            rest_mean, rest_variance = _spike_and_slab(float(values[-1]), float(variances[-1]))
-            rest = float(rest_mean[0])
+    def _learned(
+        self, values: Floats, variances: Floats, effort: tuple[int, int]
+    ) -> tuple[Observations, Prior, Posterior, tuple[float, float] | tuple[()]]:
+        """Cavities as observations, the prior that they teach, the posterior, and mean and variance of the rest."""
+        rest = _spike_and_slab(float(values[-1]), float(variances[-1])) if self.open else ()
         listed, spread = values[: self.size], variances[: self.size]
-        slope = self._slope(spread, listed)
-        seen = _observations(listed, spread, slope)
-        prior = learned(seen)
-        known = prior.posterior(seen)
-        answer = _answer(known, self.loss, 1 - rest)
-        answer, believed = _settled(seen, prior, answer, self.loss, 1 - rest, crowded=self.crowding > _CROWDED)
+        seen = _observations(listed, spread, self._slope(spread, listed))
+        prior = learned(seen, fitted=effort[0], orders=effort[1])
+        return seen, prior, prior.posterior(seen), rest
+
+    def _answered(self, seen: Observations, prior: Prior, known: Posterior, rest: float) -> tuple[Floats, float]:
+        """The answer, and how far the prior is believed."""
+        total = 1 - rest
+        found, believed = _settled(seen, prior, known, self.loss, total, crowded=self.crowding > _CROWDED)
         if self.ordered:
-            answer = _in_order(seen, prior, answer, 1 - rest)
-        means = np.concatenate([known.means, rest_mean])
-        left = np.maximum(np.concatenate([known.variances, rest_variance]), 1e-4 * variances)
+            found = _in_order(seen, prior, found, total)
+        return np.append(found, rest) if self.open else found, believed
+
+    def _mixed(
+        self, belief: Belief, values: Floats, variances: Floats, known: Posterior, rest: tuple[float, ...], step: float
+    ) -> Belief:
+        """The beliefs, moved by a step towards what the prior makes of the cavities."""
+        means = np.concatenate([known.means, rest[:1]])
+        left = np.maximum(np.concatenate([known.variances, rest[1:]]), 1e-4 * variances)
         precision = np.maximum(1 / left - 1 / variances, 1e-6 / variances)
         # A posterior wider than its cavity, between two bumps, is no negative information: only its mean is kept.
         pull = means * (precision + 1 / variances) - values / variances
-        mixed = Belief(
+        return Belief(
             (1 - step) * belief.precision + step * precision,
             (1 - step) * belief.pull + step * pull,
         )
-        return np.append(answer, rest) if self.open else answer, known, mixed, believed
 
     def _slope(self, variances: Floats, values: Floats) -> float:
         """How the variance of an estimate grows with the share: that of one report, times what sharing cells costs."""
@@ -324,7 +346,7 @@ class _Regression:
         return slope * float(np.median(variances / alone))
 
 
-def _spike_and_slab(value: float, variance: float) -> tuple[Floats, Floats]:
+def _spike_and_slab(value: float, variance: float) -> tuple[float, float]:
     """Mean and variance of the unallocated mass: nothing, or anything from 0 to 1, one as likely as the other."""
     places = (np.arange(4096) + 0.5) / 4096
     fit = -0.5 * (value - places) ** 2 / variance
@@ -333,4 +355,4 @@ def _spike_and_slab(value: float, variance: float) -> tuple[Floats, Floats]:
     masses, spike = np.exp(fit - top) / len(places), float(np.exp(none - top))
     total = float(masses.sum()) + spike
     mean = float(masses @ places) / total
-    return np.array([mean]), np.array([max(float(masses @ places**2) / total - mean**2, 1e-12)])
+    return mean, max(float(masses @ places**2) / total - mean**2, 1e-12)

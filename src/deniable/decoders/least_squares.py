@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 _FACTOR_ALWAYS = 1024  # candidates up to which factoring costs less than it is worth thinking about
 _FACTOR_AT_MOST = 8192  # candidates up to which a dense Gram matrix is reasonable at all
 _WORTH_FACTORING = 12  # tallies of one large design that pay for a factorisation
-_MOST_STEPS = 500  # of an iteration, beyond which factoring is cheaper
+_MOST_STEPS = 500  # of an iteration, beyond which factoring is cheaper; half as many as candidates, if that is more
 _MOST_STEPS_LARGE = 10_000  # and where a dense Gram matrix is out of reach: nearly as many unknowns as equations
 
 
@@ -93,7 +93,7 @@ def normal_solve(design: Design, right: Floats, tolerance: float = 1e-11) -> Flo
 
 def most_steps(design: Design) -> int:
     """How long to iterate before factoring: as long as it takes where that is out of reach."""
-    return _MOST_STEPS_LARGE if design.symbols > _FACTOR_AT_MOST else _MOST_STEPS
+    return _MOST_STEPS_LARGE if design.symbols > _FACTOR_AT_MOST else max(_MOST_STEPS, design.symbols // 2)
 
 
 def conjugate_gradients(

@@ -5,6 +5,7 @@ Paper: Propositions `prop:max_est_krr` and `prop:max_est_rappor`, and the same l
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -54,14 +55,16 @@ class Likelihood(Decoder):
         solutions = []
         for tally, raw in zip(tallies, raws, strict=True):
             mechanism = tally.survey.mechanism
-            hit, miss = float(mechanism.hit), float(mechanism.miss)
-            r = float(mechanism.hit - mechanism.miss)
             if not direct or design.cells > design.symbols:
                 values = maximize(CohortLikelihood(tally, design), project(raw), self.tolerance)
-            elif not mechanism.one_column:
-                values, _ = composite_bits(tally.counts[0], tally.n, hit, miss, self.tolerance)
+                solutions.append(Solution(values, raw))
+                continue
+            # A projective design of two dimensions has one cell a symbol, in another order than its symbols.
+            counts = design.adjoint(tally.counts.astype(np.float64))
+            if mechanism.one_column:
+                values = water_fill(counts, float(mechanism.miss / (mechanism.hit - mechanism.miss)))
             else:
-                values = water_fill(tally.counts[0], miss / r)
+                values, _ = composite_bits(counts, tally.n, mechanism.hit, mechanism.miss, self.tolerance)
             solutions.append(Solution(values, raw))
         return solutions
 
@@ -90,7 +93,7 @@ def water_fill(counts: npt.ArrayLike, floor: float) -> Floats:
 
 
 def composite_bits(
-    counts: npt.ArrayLike, n: int, hit: float, miss: float, tolerance: float = 1e-9
+    counts: npt.ArrayLike, n: int, hit: Fraction | float, miss: Fraction | float, tolerance: float = 1e-9
 ) -> tuple[Floats, float]:
     """The paper's convex program for k-RAPPOR, and the relative duality gap that was reached.
 
@@ -107,37 +110,37 @@ def composite_bits(
     (array([0.7983, 0.1503, 0.0514]), True)
     """
     t = np.asarray(counts, np.float64)
-    r = hit - miss
+    # Differences before rounding: a hit of 1 - 1e-18 would round to one, and a difference of 1e-9 lose its digits.
+    low, r, lost = float(miss), float(hit - miss), float(1 - hit)
 
     def at(mu: float) -> Floats:
         spread = np.sqrt((n + mu) ** 2 - 4 * mu * t)
         # Two forms of the same root; each is free of cancellation where it is used.
         m = 2 * t / (n + mu + spread) if n + mu > 0 else (n + mu - spread) / (2 * mu)
-        return np.clip((m - miss) / r, 0.0, 1.0)
+        return np.clip((m - low) / r, 0.0, 1.0)
 
     def loss(p: Floats) -> float:
-        m = miss + r * p
-        return -float((t * np.log(m) + (n - t) * np.log1p(-m)).sum())
+        return -float((t * np.log(low + r * p) + (n - t) * np.log(lost + r * (1 - p))).sum())
 
     # At mu = +-bound the sum is 0 or more than 1, whatever the counts.
-    bound = n * (1 / miss + 1 / (1 - hit))
-    low, high = -bound, bound
+    bound = n * (1 / low + 1 / lost)
+    least, most = -bound, bound
     for _ in range(200):
-        mu = (low + high) / 2
+        mu = (least + most) / 2
         if at(mu).sum() > 1:
-            low = mu
+            least = mu
         else:
-            high = mu
-        if high - low <= 4 * np.finfo(float).eps * max(abs(low), abs(high)):
+            most = mu
+        if most - least <= 4 * np.finfo(float).eps * max(abs(least), abs(most)):
             break
-    below, above = at(high), at(low)
+    below, above = at(most), at(least)
     # Between the two ends every point of the segment is optimal for its mu; take the one that sums to one.
     span = above.sum() - below.sum()
     p = below + (above - below) * ((1 - below.sum()) / span if span > 0 else 0.0)
     p = np.maximum(p, 0.0)
     p /= p.sum()
-    best = at(high)
-    dual = loss(best) + high * r * (float(best.sum()) - 1)
+    best = at(most)
+    dual = loss(best) + most * r * (float(best.sum()) - 1)
     primal = loss(p)
     gap = max(primal - dual, 0.0) / abs(primal) if primal else 0.0
     if gap > tolerance:

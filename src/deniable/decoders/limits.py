@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders.beta_law import accuracy, quantile, tail
 from deniable.errors import DecodeError
 
 __all__ = ["BinomialLimits", "Collisions", "Limits", "SkewedLimits", "check_level", "holm"]
@@ -18,6 +19,8 @@ Floats = npt.NDArray[np.float64]
 
 # A meeting counts as much as least squares weighs the cell where it happens, which is the average give or take this.
 _WEIGHTS_DIFFER = 1.25
+_ROUNDED = 16 * float(np.finfo(np.float64).eps)  # of a probability: what its arithmetic may lose
+_FARTHEST = 38.0  # standard deviations beyond which a tail is no number
 _NEARLY_NORMAL = 1e7  # the shape of a gamma law from which its quantiles are the normal ones to 3e-4 of their width
 
 
@@ -42,8 +45,12 @@ class Limits(ABC):
 class BinomialLimits(Limits):
     """Clopper-Pearson limits for counts that are exactly binomial, mapped: mass = (P(hit) - base) / slope.
 
+    Limits and p-values are rounded outward by what their arithmetic may err (`beta_law`), so this holds at every n that
+    a tally can have, up to 2**63 - 1; at 10**17 reports that is a millionth of an interval's width.
+
     Claim: intervals cover with probability at least 1 - alpha, and p-values are at most u with probability at most u.
     Proof: tests/unit/test_limits.py::test_clopper_pearson_covers_by_enumeration
+    Proof: tests/unit/test_limits.py::test_clopper_pearson_covers_at_any_n
 
     >>> BinomialLimits(np.array([5.0]), 10, base=0.0, slope=1.0).between(0.05).round(4)
     array([[0.1871, 0.8129]])
@@ -59,19 +66,21 @@ class BinomialLimits(Limits):
         return True
 
     def between(self, alpha: float) -> Floats:
-        from scipy.special import betaincinv
-
-        hits, n = self.hits, float(self.n)
-        low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), n - hits + 1, alpha / 2), 0.0)
-        high = np.where(hits < n, betaincinv(hits + 1, np.maximum(n - hits, 1), 1 - alpha / 2), 1.0)
-        return np.asarray((np.stack([low, high], axis=-1) - self.base) / self.slope)
+        n, margin = float(self.n), accuracy(self.n)
+        hits = np.clip(self.hits, 0.0, n)  # sums of counts beyond 2**53 are rounded, and so may n be
+        lower, spread = quantile(np.maximum(hits, 1), n - hits + 1, alpha / 2)
+        low = np.where(hits > 0, lower - margin * spread, 0.0)
+        upper, spread = quantile(hits + 1, np.maximum(n - hits, 1), alpha / 2, upper=True)
+        high = np.where(hits < n, upper + margin * spread, 1.0)
+        limits = np.stack([low, high], axis=-1)
+        rounding = _ROUNDED * np.maximum(limits, self.base)
+        return np.asarray((limits + rounding * (-1.0, 1.0) - self.base) / self.slope)
 
     def above_zero(self) -> Floats:
-        from scipy.special import betainc
-
-        # P(X >= hits) for X ~ Binomial(n, base).
-        tail = betainc(np.maximum(self.hits, 1), self.n - self.hits + 1, self.base)
-        return np.asarray(np.where(self.hits > 0, tail, 1.0))
+        # P(X >= hits) for X ~ Binomial(n, base). A normal score z that is off by d changes its tail by about z d of it.
+        hits = np.clip(self.hits, 0.0, float(self.n))
+        found = tail(np.maximum(hits, 1), self.n - hits + 1, self.base) * (1 + _FARTHEST * accuracy(self.n))
+        return np.asarray(np.where(hits > 0, np.minimum(found, 1.0), 1.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,8 +61,18 @@ class Random(System):
     diagonal, l the precision of the beliefs and 1 / e = 1 + sum_j (d_j / R) / (l_j + d_j e) (Marchenko and Pastur).
     """
 
-    def __init__(self, design: Design, weights: Floats, right: Floats, overlap: float, equations: int) -> None:
+    def __init__(
+        self,
+        design: Design,
+        weights: Floats,
+        right: Floats,
+        overlap: float,
+        equations: int,
+        start: Floats | None = None,
+    ) -> None:
+        """`start` is where to start from: the solution under other weights or beliefs is near."""
         self.design, self.weights, self.right, self.equations = design, weights, right, equations
+        self.solution = np.zeros_like(right) if start is None else start
         self.seats = design.adjoint(weights)
         self.alone = self.seats * (1 - overlap)
 
@@ -83,19 +93,24 @@ class Random(System):
     def _iterated(self, belief: Belief) -> Floats:
         scale = self.seats + belief.precision
         right = self.right + belief.pull
-        x = np.zeros_like(right)
-        r = right.copy()
+
+        def product(v: Floats) -> Floats:
+            return self.design.adjoint(self.weights * self.design.forward(v)) + belief.precision * v
+
+        x = self.solution.copy()
+        r = right - product(x) if x.any() else right.copy()
         z = r / scale
         d = z.copy()
-        rho = first = float(r @ z)
+        rho, first = float(r @ z), float(right @ (right / scale))
         for _ in range(300):
             if rho <= 1e-14 * first:
                 break
-            q = self.design.adjoint(self.weights * self.design.forward(d)) + belief.precision * d
+            q = product(d)
             step = rho / float(d @ q)
             x += step * d
             r -= step * q
             z = r / scale
             old, rho = rho, float(r @ z)
             d = z + rho / old * d
+        self.solution = x
         return x

@@ -42,6 +42,7 @@ _LEVEL_WIDTH = 0.03  # of the bumps near 1 / S, where a flat population has all 
 _ATOMS = (0.1, 0.5, 0.9)  # what a family first believes about how many shares are zero
 _RESOLVED = 0.15  # standard deviations below which no width can be told from another
 _CUTS, _CLOSE = 60, 1e-9  # of the level at which quantiles add up: cuts at most, and how near their sum must be
+_NEARLY_NOTHING = float(np.nextafter(-1, 0))  # of the mean of a count, less one
 _NORMAL_FROM = 1e7  # counts behind an observation from which its law is normal
 
 
@@ -66,7 +67,8 @@ class Observations:
         shift = base / self.slope
         counted = x + shift > 0  # least squares can fall below what a count could give
         centre = np.where(counted, x + shift, 1.0)
-        excess = np.where(counted, (shares - x) / centre, 0.0)
+        # Where noise is far less than one report a share of zero would round to -1, and the logarithm to infinity.
+        excess = np.maximum(np.where(counted, (shares - x) / centre, 0.0), _NEARLY_NOTHING)
         poisson = centre / self.slope * (np.log1p(excess) - excess)
         return np.asarray(np.where(counted, poisson, -(shares + shift) / self.slope))
 
@@ -199,14 +201,19 @@ class Prior:
     def posteriors(self, seen: Observations, least: float = 0.0) -> Iterator[tuple[float, Posterior]]:
         """What each family knows, with the trust in it, where that is at least so much of the most trusted one's."""
         places, likelihood, at_zero = seen.likelihood
-        logs = np.log(places)
+        # Linear interpolation, the same places for each family; the grid is even.
+        left, part_right = _between(np.log(places), self.logs)
         for part, atom, density in zip(self.trust, self.zeros, self.densities, strict=True):
             if part == 0 or part < least * self.trust.max():
                 continue
-            some = likelihood * np.interp(logs, self.logs, density)
+            some = np.diff(density, append=density[-1]).take(left)
+            some *= part_right
+            some += density.take(left)
+            some *= likelihood
             none = at_zero * atom
             scale = 1 / np.maximum(some.sum(axis=1) + none, 1e-300)
-            yield float(part), Posterior(places, some * scale[:, None], none * scale)
+            some *= scale[:, None]
+            yield float(part), Posterior(places, some, none * scale)
 
 
 def mixture(parts: Iterable[tuple[float, Posterior]]) -> Posterior:
@@ -272,13 +279,18 @@ def _on_grid(logs: Floats, likelihood: Floats, grid: Floats) -> "scipy.sparse.cs
     """
     from scipy import sparse
 
-    at = np.clip((logs - grid[0]) / (grid[1] - grid[0]), 0.0, len(grid) - 1.0)
-    left = np.minimum(at.astype(np.int32), len(grid) - 2)
-    part = at - left
+    left, part = _between(logs, grid)
     index = np.stack([left, left + 1], axis=2).reshape(len(logs), -1)
     values = np.stack([likelihood * (1 - part), likelihood * part], axis=2).reshape(len(logs), -1)
     pointers = np.arange(0, index.size + 1, index.shape[1])
     return sparse.csr_array((values.ravel(), index.ravel(), pointers), shape=(len(logs), len(grid)))
+
+
+def _between(logs: Floats, grid: Floats) -> tuple[npt.NDArray[np.int32], Floats]:
+    """The point of an even grid to the left of each place, and how much of the way to the next one it is."""
+    at = np.clip((logs - grid[0]) / (grid[1] - grid[0]), 0.0, len(grid) - 1.0)
+    left = np.minimum(at.astype(np.int32), len(grid) - 2)
+    return left, at - left
 
 
 def _families(seen: Observations) -> list[tuple[Floats, Floats]]:

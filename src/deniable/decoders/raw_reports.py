@@ -76,7 +76,7 @@ class _RawLikelihood(CohortLikelihood):
     def __init__(self, reports: ReportTable) -> None:
         low, high = response_odds(reports.survey)
         self.design = _Responses(reports)
-        self.miss, self.r = low, high - low
+        self.miss, self.r, self.lost = low, high - low, 0.0
         self.hits = self.design.times / len(reports)
         self.misses = None
 

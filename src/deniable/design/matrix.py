@@ -37,7 +37,7 @@ _FEW = 1024  # candidates up to which one product, dense or sparse, beats going 
 _COUNTED_CELLS = 48  # cells up to which pairs are counted bit by bit
 _DENSE_CELLS_A_HASH = 9  # and up to which a dense product beats gathering lists
 _SHORT_LIST = 16  # candidates a cell below which lists are too short to gather
-_WORTH_THREADS = 1 << 19  # entries below which a second thread costs more than it saves
+_WORTH_THREADS = 1 << 20  # entries below which a second thread costs more than it saves
 
 Floats = npt.NDArray[np.float64]
 
@@ -104,10 +104,15 @@ class Design:
             )
         return t, m, bounds, parts
 
+    @cached_property
+    def _turned(self) -> "list[scipy.sparse.csc_array]":
+        """The transposes of the parts, on the same memory: making one costs as much as a small product."""
+        return [part.T for part in self._fused[3]]
+
     def forward(self, p: Floats) -> Floats:
         """H p, as an array of shape (C, k)."""
-        t, m, bounds, parts = self._fused
-        pieces = [(part.T, p[a:b]) for part, (a, b) in zip(parts, pairwise(bounds), strict=True)]
+        t, m, bounds, _ = self._fused
+        pieces = [(part, p[a:b]) for part, (a, b) in zip(self._turned, pairwise(bounds), strict=True)]
         digits = sum(on_every_core(lambda piece: piece[0] @ piece[1], pieces)).reshape((-1,) + (m,) * t)
         rows = np.empty((len(digits), t, m))
         for place in range(t):

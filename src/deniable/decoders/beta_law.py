@@ -21,7 +21,7 @@ __all__ = ["ACCURACY", "accuracy", "quantile", "tail"]
 
 Floats = npt.NDArray[np.float64]
 
-ACCURACY = 1e-6  # standard deviations; the largest error that was seen is 2e-7
+ACCURACY = 1e-6  # standard deviations; every error that was seen is below it
 _NORMAL_FROM = 3e5
 _SCIPY_UP_TO = 1e10
 

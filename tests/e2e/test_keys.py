@@ -1,4 +1,4 @@
-"""The keys of the pages: taken out of the address at once, kept for the tab, given to new tabs, forgotten on request."""
+"""The keys of the pages: taken out of the address at once, kept for the tab, given to new tabs, forgotten if wished."""
 
 from urllib.parse import urlencode
 

@@ -201,8 +201,8 @@ class App:
             request = Request(route.method, parts, query, body, is_admin)
             answer = await self._handle(route, entry, request)
         except RequestError as error:
-            answer = self.pages.missing(scope) if error.word == "unknown-path" else None
-            answer = answer or problem(error)
+            page = self.pages.missing(scope) if error.word == "unknown-path" else None
+            answer = page or problem(error)
         except Unavailable as error:
             answer = problem(_unavailable(error))
         except Exception:

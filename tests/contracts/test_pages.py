@@ -172,10 +172,6 @@ def test_the_scale_of_the_pages_is_pythons() -> None:
     for most, word in SCALE[:-1]:
         assert strength(most) == strength(most + 0.004) == word
         assert strength(most + 0.01) != word
-    (hint,) = ask(("words.js", "scaleInWords", []))
-    assert hint == (
-        "Smaller is more private: up to 1 is very strong, 2 is strong, 3 is moderate, 4 is weak, more is hardly any"
-    )
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,9 @@ def test_words_of_the_form_are_english_and_of_one_scale(server: Server, fresh: O
     assert "How exact the results are. Privacy is then as strong as it can be." in form
     assert "as it leaves" not in form
     page.get_by_label("How private the answers are.").check()
-    assert "up to 1 is very strong, 2 is strong, 3 is moderate, 4 is weak" in page.locator("#scale").inner_text()
+    assert page.locator("#scale").inner_text() == (
+        "Smaller is more private: up to 1 is very strong, 2 is strong, 3 is moderate, 4 is weak, more is hardly any"
+    )
     for epsilon, word, headline in (
         ("1", "very strong", "can tell what anyone chose"),
         ("2", "strong", "can tell what anyone chose"),

@@ -6,7 +6,7 @@ import { dropKey, findKey, keepKey } from "./keys.js";
 import { picture as qr } from "./qr.js";
 import { limits } from "./reach.js";
 import { fillForm, list as surveyList, takeDraft, writtenRules } from "./surveys.js";
-import { deniability, guarantee, headline, isAtLeast, numbers, scaleInWords, strength, THEY, whatHappens } from "./words.js";
+import { deniability, guarantee, headline, isAtLeast, numbers, SCALE, strength, THEY, whatHappens } from "./words.js";
 
 const PAUSE = 500; // milliseconds after the last key before the planner is asked
 
@@ -44,7 +44,7 @@ async function start() {
   if (draft) duplicate(draft);
 }
 
-$("scale").textContent = scaleInWords();
+$("scale").textContent = `Smaller is more private: ${SCALE.slice(0, -1).map(({ most, word }, i) => `${i ? "" : "up to "}${most} is ${word}`).join(", ")}, more is hardly any`;
 $("headline").textContent = CHOICE;
 
 function locked(text) {

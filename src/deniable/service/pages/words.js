@@ -108,10 +108,7 @@ export const guarantee = (n, { you, your } = YOU) =>
 export const epsilons = (n) =>
   n.twice ? `epsilon ${Math.log(n.odds).toFixed(2)} for one report, and ${Math.log(n.lifetime).toFixed(2)} for all reports of one answer together` : `epsilon ${Math.log(n.odds).toFixed(2)}`;
 
-/**
- * The one scale of words for epsilon: `most` is the largest epsilon that has a word. The same table as in
- * deniable/survey/strength.py; a test compares the two. Epsilon is shown with two decimals, so what is shown as 2.00 has the word of 2.
- */
+/** The one scale of words for epsilon, up to `most` each: that of survey/strength.py, which a test compares it with. */
 export const SCALE = [
   { most: 1, word: "very strong" },
   { most: 2, word: "strong" },
@@ -119,7 +116,7 @@ export const SCALE = [
   { most: 4, word: "weak" },
   { most: Infinity, word: "hardly any" },
 ];
-const ROUNDING = 0.005;
+const ROUNDING = 0.005; // what is shown as 2.00 has the word of 2
 const lasting = ({ odds, lifetime = odds }) => Math.log(lifetime);
 
 /** The word for an epsilon. */
@@ -130,9 +127,6 @@ export const strength = (n) => `${wordOf(lasting(n))} privacy`;
 
 /** Whether it has this word or a better one. */
 export const isAtLeast = (n, word) => lasting(n) < SCALE.find((step) => step.word == word).most + ROUNDING;
-
-/** The scale in a line, as a hint beside a field for epsilon. */
-export const scaleInWords = () => `Smaller is more private: ${SCALE.slice(0, -1).map(({ most, word }, i) => `${i ? "" : "up to "}${most} is ${word}`).join(", ")}, more is hardly any`;
 
 /** Beliefs before, and the most they can be after one report, and after all of one answer. */
 export const beliefs = (n) => [0.01, 0.1, 0.5].map((before) => [`${100 * before} %`, ...[n.odds, n.lifetime].map((odds) => chance(beliefAfter(before, odds), true))]);

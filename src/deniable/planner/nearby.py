@@ -6,11 +6,13 @@ for what is proposed here exists, and has about the epsilon that is named (tests
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from math import ceil, floor, log10
 from typing import Any
 
 from deniable.errors import PlanError
 from deniable.planner.catalogue import families
+from deniable.planner.planning import plan
 from deniable.planner.question import Question, ask
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside
@@ -18,9 +20,10 @@ from deniable.planner.solve import Outside
 __all__ = ["Nearby", "nearby"]
 
 # Proposals are predicted at this share of their epsilon, for what prediction and simulation may differ by: more for the
-# errors of few people under an open alphabet, which hang on how its hash functions fall (0.9 missed by 15 % there).
-_ROOM, _ROOM_OPEN = 0.9, 0.75
-_ABOVE = 1.1  # times the smallest error there is, at least: nearer to it epsilon grows without bound
+# errors of few people under an open alphabet, which hang on how its hash functions fall (0.9 missed by 15 % there,
+# and by 2 % with three answers).
+_ROOM, _ROOM_OPEN = 0.85, 0.75
+_ABOVE = 1.15  # times the smallest error there is, at least: nearer to it epsilon grows without bound
 _LARGEST = 0.5  # an error that says nothing
 
 
@@ -39,7 +42,6 @@ def nearby(problem: PlanError, epsilons: Sequence[float], **arguments: Any) -> I
     For each epsilon the smallest error that these people allow, then the people that the error takes at the first of
     the epsilons. Numbers have two digits, rounded up. What cannot be had is left out.
 
-    >>> from deniable.planner import plan
     >>> arguments = {"n": 150, "symbols": 3, "max_error": 0.05}
     >>> try:
     ...     plan(**arguments)
@@ -47,10 +49,10 @@ def nearby(problem: PlanError, epsilons: Sequence[float], **arguments: Any) -> I
     ...     print([(one.change, one.epsilon) for one in nearby(problem, (2.0, 4.0), **arguments)])
     [('max_error', 2.0), ('max_error', 4.0), ('n', 2.0)]
     """
-    errors = {name: arguments.pop(name, None) for name in ("max_l1", "max_l2", "max_error", "visible")}
-    rest = {"epsilon": None, "symbols": None, "candidates": None, "other": None, "shape": "worst", "confidence": 0.9}
-    rest |= {"max_bytes": None, "max_cohorts": None, "name": "", "seed": 0}
-    question = ask(errors=errors, **(rest | arguments))
+    given = {name: one.default for name, one in signature(plan).parameters.items()} | arguments
+    del given["progress"]
+    errors = {name: given.pop(name) for name in ("max_l1", "max_l2", "max_error", "visible")}
+    question = ask(errors=errors, **given)
     if question.found != "epsilon" or problem.least is None:
         return
     for epsilon in epsilons:

@@ -108,10 +108,18 @@ class Caller:
         await self.app.stop()
 
     async def __call__(
-        self, method: str, path: str, body: bytes | object = b"", *, token: str | None = None, kind: str | None = None
+        self,
+        method: str,
+        path: str,
+        body: bytes | object = b"",
+        *,
+        token: str | None = None,
+        kind: str | None = None,
+        accept: str = "*/*",
     ) -> Answer:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         headers = [(b"content-type", (kind or "application/json").encode()), (b"content-length", b"%d" % len(data))]
+        headers.append((b"accept", accept.encode()))
         if token is not None:
             headers.append((b"authorization", b"Bearer " + token.encode()))
         route, _, query = path.partition("?")

@@ -13,12 +13,14 @@ import pytest
 import qrcode
 
 import deniable as dn
-from deniable.cli.words import at_most, belief_after, chance
+from deniable.cli.words import at_most, belief_after, chance, notice
 from deniable.lab.streams import stream_of
 from deniable.mechanisms import BitFlip, Subset
+from deniable.survey.strength import SCALE, strength
 from studies import explore
 
 SCRIPT = Path(__file__).parents[1] / "e2e" / "pages.mjs"
+PAGES = Path(dn.__file__).parent / "service" / "pages"
 SYMBOLS = [f"answer {i}" for i in range(12)]
 SURVEYS = {
     "warner": dn.warner(epsilon=1),
@@ -155,6 +157,100 @@ def test_long_lists_are_drawn_in_part_and_say_so() -> None:
 def test_what_nobody_can_know(name: str, words: str) -> None:
     (n,) = ask(("words.js", "numbers", [json.loads(SURVEYS[name].to_json())]))
     assert ask(("words.js", "unknowable", [n])) == [words]
+
+
+def test_the_scale_of_the_pages_is_pythons() -> None:
+    table = re.search(r"export const SCALE = \[(.*?)\];", (PAGES / "words.js").read_text(encoding="utf-8"), re.S)
+    assert table is not None
+    found = re.findall(r'most: (\S+), word: "([^"]+)"', table[1])
+    assert [(float(most.replace("Infinity", "inf")), word) for most, word in found] == list(SCALE)
+    assert [most for most, _ in SCALE] == sorted({most for most, _ in SCALE}), "one word for every epsilon"
+    # Edges and what is shown alike with two decimals: 1 is one word, 2.00 and 2.004 are one, 2.08 is another.
+    epsilons = [0.1, 0.99, 1, 1.004, 1.01, 1.9, 2, 2.004, 2.01, 2.08, 3, 3.01, 4, 4.01, 9]
+    said = ask(*[("words.js", "wordOf", [epsilon]) for epsilon in epsilons])
+    assert said == [strength(epsilon) for epsilon in epsilons]
+    for most, word in SCALE[:-1]:
+        assert strength(most) == strength(most + 0.004) == word
+        assert strength(most + 0.01) != word
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "word", "headline", "asked", "deny"),
+    [
+        ("1", "very strong", "Nobody can tell what you chose.", "Nobody, you included, can tell what anyone chose.", 0),
+        ("2", "strong", "Nobody can tell what you chose.", "Nobody, you included, can tell what anyone chose.", 0),
+        (
+            "2.08",
+            "moderate",
+            "Nobody can be sure what you chose, but what is sent gives a hint.",
+            "Nobody, you included, can be sure what anyone chose, but what is sent gives a hint.",
+            1,
+        ),
+        (
+            "3.29",  # 27 times likelier
+            "weak",
+            "Nobody can be sure what you chose, but what is sent gives a clear hint.",
+            "Nobody, you included, can be sure what anyone chose, but what is sent gives a clear hint.",
+            1,
+        ),
+        (
+            "5",
+            "hardly any",
+            "What is sent hides your answer hardly at all: whoever sees it can be nearly certain.",
+            "What is sent hides their answers hardly at all: whoever sees it can be nearly certain.",
+            2,
+        ),
+    ],
+)
+def test_headlines_follow_epsilon(epsilon: str, word: str, headline: str, asked: str, deny: int) -> None:
+    survey = dn.krr(symbols=3, epsilon=epsilon)
+    (n,) = ask(("words.js", "numbers", [json.loads(survey.to_json())]))
+    they = {"you": "they", "your": "their"}
+    said = ask(
+        ("words.js", "strength", [n]),
+        ("words.js", "headline", [n]),
+        ("words.js", "headline", [n, they]),
+        ("words.js", "deniability", [n]),
+    )
+    denials = (
+        "You can honestly deny any answer.",
+        "You can deny any answer, but what is sent makes yours a good deal likelier.",
+        "That is hardly any protection: what is sent can make an answer nearly certain.",
+    )
+    assert said == [f"{word} privacy", headline, asked, denials[deny]]
+    told = dict(notice(survey))
+    assert f": {word} privacy; likelihood ratio" in told["The numbers"], "the command line has the same word"
+    assert (
+        denials[deny].replace("what is sent", "a report").replace("an answer nearly", "your answer nearly")
+        in (told["What that protects"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("host", "who"),
+    [
+        ("127.0.0.1:8765", "computer"), ("localhost:1", "computer"), ("[::1]:8765", "computer"),
+        ("0.0.0.0", "computer"), ("a.localhost", "computer"), ("192.168.1.7:8765", "network"),
+        ("10.0.0.1", "network"), ("172.20.1.1", "network"),
+        ("169.254.0.3", "network"), ("[fd00::1]", "network"), ("[fe80::1]", "network"), ("printer", "network"),
+        ("mac.local", "network"), ("172.32.1.1", "anyone"), ("203.0.113.9", "anyone"), ("[2001:db8::1]", "anyone"),
+        ("reports.example.org", "anyone"), ("localhost.example.org", "anyone"), ("10.example.org", "anyone"),
+    ],
+)  # fmt: skip
+def test_who_can_open_an_address(host: str, who: str) -> None:
+    found, said = ask(
+        ("reach.js", "reach", [f"http://{host}/answer/x"]), ("reach.js", "limits", [f"http://{host}/answer/x"])
+    )
+    assert found == who
+    name = host.rsplit(":", 1)[0] if re.search(r":\d+$", host) and "]" not in host.rsplit(":", 1)[1] else host
+    assert (
+        said
+        == {
+            "computer": f"Nobody else can open this link: {name} always means the computer it is opened on.",
+            "network": "Only people in your own network can open this link.",
+            "anyone": "",
+        }[who]
+    )
 
 
 def test_numbers_in_words() -> None:

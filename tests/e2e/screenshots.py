@@ -68,7 +68,7 @@ def _ask(page: Page, link: str, question: str) -> None:
     page.goto(link)
     page.get_by_label("Your question").fill(question)
     page.locator("#answers").fill("never\nonce\nmore than once")
-    page.locator("#chart svg").wait_for()
+    page.locator("#plan .big").wait_for()
     page.locator("h1").click()
 
 

@@ -121,6 +121,93 @@ def test_a_roll_that_was_cut_short_is_the_one_that_is_sent(server: Server, fresh
     assert counters(server, survey) == {"accepted": 1}
 
 
+# When the words are told, where the pointer is and which marks are drawn in their colour; and where they end up.
+TELLING = """new MutationObserver(() => {
+  const sent = document.querySelector("#sent");
+  if (!sent?.textContent || window.told) return;
+  const look = () => [...document.querySelectorAll("#die .pointer, #die .mark")].map((one) => {
+    const { transform, fill } = getComputedStyle(one);
+    return [transform, fill, one.getAttribute("transform"), one.getAttribute("class")].join();
+  });
+  window.told = { then: look(), hidden: document.hidden, look };
+}).observe(document, { childList: true, subtree: true })"""
+
+
+@pytest.mark.parametrize("kind", ["strip", "marks"])
+def test_the_die_rests_before_its_result_is_told(kind: str, server: Server, fresh: Open) -> None:
+    make = dn.krr if kind == "strip" else dn.oue
+    survey = make(SYMBOLS, epsilon=1, name=f"Does it rest, as {kind}?")
+    server.create(survey)
+    page = fresh(viewport=PHONE)
+    page.emulate_media(reduced_motion="no-preference")
+    page.add_init_script(TELLING)
+    page.goto(answer_link(server, survey))
+    page.get_by_label("answer c", exact=True).check()
+    page.get_by_role("button", name="Roll the die").click()
+    page.get_by_role("heading", name="The die is rolling…").wait_for()
+    page.get_by_role("button", name="Send this").wait_for()
+    assert page.locator("#rolled-title").inner_text() == "Here is what will leave your device"
+    assert page.locator("#fell").inner_text() != ""
+    assert page.evaluate("told.then.length > 0")
+    assert page.evaluate("document.getAnimations().length") == 0
+    assert page.evaluate("told.then.join() == told.look().join()"), "nothing moved after it was told"
+    assert page.locator("#sent").get_attribute("aria-live") == "polite"
+
+
+def test_a_hidden_tab_does_not_wait_for_the_die(server: Server, fresh: Open) -> None:
+    survey = dn.krr(SYMBOLS, epsilon=1, name="And in a hidden tab?")
+    server.create(survey)
+    page = fresh(viewport=PHONE)
+    page.emulate_media(reduced_motion="no-preference")
+    # No frame is ever drawn, as in a tab that is hidden; first from the start, then while the die rolls.
+    page.add_init_script("window.requestAnimationFrame = () => 0")
+    page.goto(answer_link(server, survey))
+    page.get_by_label("answer c", exact=True).check()
+    page.evaluate("window.setTimeout = () => 0")  # and no clock helps it
+    page.get_by_role("button", name="Roll the die").click()
+    page.get_by_role("heading", name="The die is rolling…").wait_for()
+    assert page.locator("#send").is_hidden()
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.get_by_role("button", name="Send this").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "said", "thanks"),
+    [
+        (1, "Nobody can tell what you chose.", "is counted, and nobody knows it."),
+        (
+            "3.29",
+            "Nobody can be sure what you chose, but what is sent gives a clear hint.",
+            "nobody can be sure of it.",
+        ),
+        (6, "What is sent hides your answer hardly at all", "Your answer is counted. This"),
+    ],
+)
+def test_the_headline_follows_epsilon(epsilon: object, said: str, thanks: str, server: Server, fresh: Open) -> None:
+    survey = dn.krr(SYMBOLS, epsilon=epsilon, name=f"How sure is it at {epsilon}?")
+    server.create(survey)
+    page = fresh(viewport=PHONE)
+    page.goto(answer_link(server, survey))
+    page.locator("#form").wait_for()
+    assert said in page.locator("#lead").inner_text()
+    assert "Nobody learns" not in page.locator("main").inner_text()
+    page.get_by_label("answer c", exact=True).check()
+    roll(page)
+    page.get_by_role("button", name="Send this").click()
+    thanked(page)
+    assert thanks in page.locator("#status").inner_text()
+
+
+def test_a_phone_does_not_change_what_is_written(server: Server, fresh: Open) -> None:
+    survey = dn.orr(epsilon=2, cells=8, cohorts=4, seed=SEED, name="Which word, on a phone?")
+    server.create(survey)
+    page = fresh(viewport=PHONE)
+    page.goto(answer_link(server, survey))
+    field = page.locator("#text")
+    off = {"autocapitalize": "off", "autocorrect": "off", "autocomplete": "off", "spellcheck": "false"}
+    assert {name: field.get_attribute(name) for name in off} == off
+
+
 def test_two_tabs_roll_once(server: Server, fresh: Open) -> None:
     survey = dn.krr(SYMBOLS, epsilon=1, name="In two tabs?")
     server.create(survey)

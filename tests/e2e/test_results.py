@@ -119,6 +119,12 @@ def test_candidates_of_an_open_survey(demo: list[str], page: Page, tmp_path: Pat
     page.locator("#file").set_input_files(str(listed))
     until(page, "document.querySelectorAll('#shares .mark-rect.role-mark path').length == 5")
     assert "candidate=flu" in page.url, "a bookmark keeps them"
+    assert "token" not in page.url, "and no key"
+    page.locator(".skip").focus()
+    page.keyboard.press("Enter")
+    assert "candidate=flu" in page.url, "a skip link leaves the address alone"
+    page.reload()
+    until(page, "document.querySelectorAll('#shares .mark-rect.role-mark path').length == 5")
 
 
 def test_results_before_there_are_enough(server: Server, fresh: Open) -> None:

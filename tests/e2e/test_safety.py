@@ -142,6 +142,7 @@ def test_axe_finds_nothing_serious(
     page.goto(address(server, "/", token=ADMIN))
     page.get_by_label("Your question").fill("Is this readable?")
     page.locator("#answers").fill("yes\nno")
+    page.locator("#experts summary").click()
     page.locator("#chart svg").wait_for()
     found["ask"] = violations(page)
     page.goto(answer_link(server, full))
@@ -160,6 +161,8 @@ def test_axe_finds_nothing_serious(
     page.goto(address(server, "/explore"))
     page.locator("#chart svg").wait_for()
     found["explore"] = violations(page)
+    page.goto(address(server, "/nowhere"))
+    found["missing"] = violations(page)
     assert {name: some for name, some in found.items() if some} == {}
 
 

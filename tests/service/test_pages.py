@@ -112,6 +112,30 @@ def test_a_plan_over_http(tmp_path: Path) -> None:
     run(story())
 
 
+@pytest.mark.parametrize("answers", [{"symbols": ["no", "maybe", "yes"]}, {"candidates": 20}], ids=["closed", "open"])
+def test_a_plan_that_is_not_possible_comes_with_what_is(tmp_path: Path, answers: dict[str, object]) -> None:
+    async def story() -> None:
+        async with Caller(SQLiteStore(tmp_path)) as call:
+            asked = {"n": 150, "max_error": 0.05, "name": "few", **answers}
+            refused = await call.admin("POST", "/v1/plan", asked)
+            told = refused.json()
+            assert (refused.status, told["type"]) == (422, "urn:deniable:problem:plan")
+            assert told["detail"].startswith("max_error must be at least")
+            assert 0.05 < told["least"] < 0.2
+            ways = told["alternatives"]
+            assert [(way["change"], way["epsilon"], way["privacy"]) for way in ways] == [
+                ("max_error", 2.0, "strong"), ("max_error", 4.0, "weak"), ("n", 2.0, "strong"),
+            ]  # fmt: skip
+            assert told["least"] < ways[1]["max_error"] < ways[0]["max_error"] < 0.5
+            assert isinstance(ways[2]["n"], int)
+            made = await call.admin("POST", "/v1/plan", asked | {"max_error": ways[0]["max_error"]})
+            assert made.status == 200
+            other = (await call.admin("POST", "/v1/plan", {"n": 150, "symbols": 2, "max_error": 3})).json()
+            assert "alternatives" not in other, "a question that is wrong in itself has none"
+
+    run(story())
+
+
 def test_a_plan_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     async def story() -> None:
         async with Caller(SQLiteStore(tmp_path), decode_seconds=0.01) as call:
@@ -153,6 +177,35 @@ def test_a_trend_marks_the_window_that_differs(tmp_path: Path, shifted: bool) ->
             assert [one["start"] for one in only["windows"]] == [last]
             refused = await call.admin("POST", path + "/trend", {"format": "csv"})
             assert refused.json()["detail"] == "format must be json for results over time"
+
+    run(story())
+
+
+def test_browsers_get_a_page_for_unknown_addresses_and_programs_a_problem(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Caller(SQLiteStore(tmp_path)) as call:
+            browser = "text/html,application/xhtml+xml,*/*;q=0.8"
+            for path in ("/nowhere", "/answer", "/answer/", "/answer/a/b", "/results/"):
+                page = await call("GET", path, accept=browser)
+                assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8"), path
+                assert b'<a href="/">ask a question</a>' in page.body
+                assert "unsafe" not in page.headers["content-security-policy"]
+                told = await call("GET", path)
+                assert (told.status, told.headers["content-type"]) == (404, "application/problem+json"), path
+                assert told.json()["detail"] == "there is nothing here; see /openapi.json"
+            for method, path in (("GET", "/v1/nothing"), ("POST", "/nowhere"), ("GET", "/pages/nothing.js")):
+                told = await call(method, path, accept=browser)
+                assert told.headers["content-type"] == "application/problem+json", "a program's address"
+
+    run(story())
+
+
+def test_the_collector_says_where_people_reach_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Caller(SQLiteStore(tmp_path / "a")) as call:
+            assert (await call("GET", "/v1/collector")).json() == {"public_url": None}
+        async with Caller(SQLiteStore(tmp_path / "b"), public_url="https://reports.example.org") as call:
+            assert (await call("GET", "/v1/collector")).json() == {"public_url": "https://reports.example.org"}
 
     run(story())
 

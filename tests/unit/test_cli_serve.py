@@ -10,6 +10,7 @@ import pytest
 import deniable as dn
 from deniable.cli import main
 from deniable.cli.demo_store import ANSWERS, CANDIDATES, DAYS, SHIFT, fill
+from deniable.cli.serve import _announce
 from deniable.service.server import Options, open_store
 from tests.docs.blocks import ROOT
 
@@ -70,3 +71,54 @@ def test_the_private_link_goes_to_a_terminal_only(
     assert (asked[0].store == "collector") is not demo
     if demo:
         assert not Path(asked[0].store).exists(), "the demonstration leaves nothing behind"
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("https://reports.example.org", "https://reports.example.org"),
+        ("https://Reports.Example.org/", "https://reports.example.org"),
+        ("http://203.0.113.9:8765", "http://203.0.113.9:8765"),
+    ],
+)
+def test_links_have_the_public_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], given: str, used: str
+) -> None:
+    asked: list[Options] = []
+    monkeypatch.setattr("deniable.service.server.serve", lambda options, announce=None: asked.append(options))
+    assert main(["serve", "--store", str(tmp_path), "--public-url", given]) == 0
+    assert asked[0].public_url == used
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "reports.example.org",
+        "ftp://example.org",
+        "https://",
+        "https://example.org/survey",
+        "https://me@example.org",
+        "https://example.org?x",
+        "https://example.org#x",
+        "https://example.org:99999",
+        "https://a b",
+        "https://" + 200 * "a",
+    ],
+)
+def test_a_public_address_is_a_scheme_and_a_host(capsys: pytest.CaptureFixture[str], given: str) -> None:
+    assert main(["serve", "--public-url", given]) == 2
+    assert (
+        "--public-url must be like https://reports.example.org: http or https, a host, perhaps a port, and no path, "
+        f"got {given[:80]!r}"
+    ) in capsys.readouterr().err
+
+
+def test_a_terminal_is_told_that_a_local_link_is_local(capsys: pytest.CaptureFixture[str]) -> None:
+    hint = "(it opens on this computer only; for others see --public-url and docs/operations.md)"
+    _announce("http://127.0.0.1:8765", "secret", [])
+    assert hint in capsys.readouterr().out
+    _announce("https://reports.example.org", "secret", [])
+    said = capsys.readouterr().out
+    assert hint not in said
+    assert "https://reports.example.org/#token=secret" in said
+    assert "https://reports.example.org/explore" in said

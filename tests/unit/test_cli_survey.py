@@ -210,7 +210,7 @@ def test_a_survey_whose_reports_are_randomised_again(tmp_path: Path, capsys: pyt
     told = " ".join(capsys.readouterr().out.split())
     assert "at most 24 % after seeing your report (at most 46 % after seeing all your reports of that answer)" in told
     assert "Repeating the same answer sends other bytes, made from the same first roll of the dice" in told
-    assert "epsilon 2 (spent: 2) and 1 a report (spent: 1); likelihood ratio at most 7.38906" in told
+    assert "epsilon 2 (spent: 2) and 1 a report (spent: 1): strong privacy; likelihood ratio at most 7.38906" in told
     for preset in ("krappor", "oue", "subset", "hadamard", "projective"):
         options = ["--mechanism", preset, "--symbols", "12", "--epsilon", "2", "--epsilon-report", "1", "-o", path]
         assert main(["survey", "new", *options, "--force"]) == 0

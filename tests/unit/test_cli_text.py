@@ -101,11 +101,13 @@ def test_words_come_from_the_surveys_own_integers(survey: dn.Survey) -> None:
     ("epsilon", "sentence"),
     [
         (1, "You can honestly deny any answer."),
+        (2, "You can honestly deny any answer."),
+        ("2.01", "You can deny any answer, but a report makes yours a good deal likelier."),
         (4, "You can deny any answer, but a report makes yours a good deal likelier."),
-        (8, "That is weak protection: a report can make your answer nearly certain."),
+        (8, "That is hardly any protection: a report can make your answer nearly certain."),
     ],
 )
-def test_a_notice_does_not_promise_what_epsilon_cannot_keep(epsilon: int, sentence: str) -> None:
+def test_a_notice_does_not_promise_what_epsilon_cannot_keep(epsilon: object, sentence: str) -> None:
     assert sentence in dict(notice(dn.krr(symbols=4, epsilon=epsilon)))["What that protects"]
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import re
 import sys
 import tempfile
 from typing import TYPE_CHECKING
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from deniable.cli.demo_store import Told
 
 __all__ = ["add"]
+
+_PUBLIC = re.compile(r"(?P<origin>https?://([a-z0-9][a-z0-9._-]*|\[[0-9a-f:.]+\])(:(?P<port>[0-9]{1,5}))?)/?")
+_LONGEST_URL = 200  # characters: a QR code holds 412 bytes, and /answer/ with a digest takes 72
 
 
 def add(commands: Commands) -> None:
@@ -36,6 +40,12 @@ def add(commands: Commands) -> None:
     parser.add_argument("--host", metavar="HOST", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
     parser.add_argument(
         "--port", metavar="PORT", type=whole(0, 65535), default=8765, help="default 8765; 0: any free one"
+    )
+    parser.add_argument(
+        "--public-url",
+        metavar="URL",
+        type=_public_url,
+        help="where people reach this collector, for its links and QR codes: https://reports.example.org",
     )
     parser.add_argument(
         "--admin-token-file", metavar="FILE", help="the administrator's secret (default: made in the directory)"
@@ -75,16 +85,32 @@ def _run(args: argparse.Namespace) -> None:
             body_limit=args.body_limit,
             connections=args.connections,
             patience=float(args.patience),
+            public_url=args.public_url,
         )
         # The administrator's link holds the secret: it goes to a person's terminal and into no log.
         shown = args.demo or sys.stdout.isatty()
         serve(options, (lambda address, secret: _announce(address, secret, told)) if shown else None)
 
 
+def _public_url(text: str) -> str:
+    """An address to put before /answer/..., checked: a scheme and a host, and nothing after them.
+
+    >>> _public_url("https://reports.example.org/"), _public_url("http://[2001:db8::1]:8765")
+    ('https://reports.example.org', 'http://[2001:db8::1]:8765')
+    """
+    found = _PUBLIC.fullmatch(text.strip().lower())
+    if not found or int(found["port"] or 0) > 65535 or len(text) > _LONGEST_URL:
+        rule = "must be like https://reports.example.org: http or https, a host, perhaps a port, and no path"
+        raise argparse.ArgumentTypeError(f"{rule}, got {text[:80]!r}")
+    return found["origin"]
+
+
 def _announce(address: str, secret: str, told: "list[Told]") -> None:
     print(
         f"Ask a question:  {address}/#{urlencode({'token': secret})}\n  (a private link: whoever has it may ask here)"
     )
+    if re.match(r"http://(127\.|localhost\b|\[::1\])", address):
+        print("  (it opens on this computer only; for others see --public-url and docs/operations.md)")
     for one in told:
         named = [("token", one.token), *(("candidate", candidate) for candidate in one.candidates)]
         print(f"\n{one.survey.name}")

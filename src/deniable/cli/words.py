@@ -6,6 +6,7 @@ from fractions import Fraction
 from deniable.mechanisms import BitFlip, Subset
 from deniable.reports import cohort_bytes
 from deniable.survey import Direct, Survey
+from deniable.survey.strength import is_at_least, strength
 
 __all__ = [
     "at_most",
@@ -180,12 +181,11 @@ def _what_is_sent(survey: Survey) -> str:
 
 
 def _deniability(survey: Survey) -> str:
-    # At odds of 81 a belief of 10 % can become 90 %.
-    if _lifetime(survey) < 20:
+    if is_at_least(survey.epsilon_spent, "strong"):
         return "You can honestly deny any answer."
-    if _lifetime(survey) < 81:
+    if is_at_least(survey.epsilon_spent, "weak"):
         return "You can deny any answer, but a report makes yours a good deal likelier."
-    return "That is weak protection: a report can make your answer nearly certain."
+    return "That is hardly any protection: a report can make your answer nearly certain."
 
 
 def notice(survey: Survey) -> list[tuple[str, str]]:
@@ -234,7 +234,8 @@ def notice(survey: Survey) -> list[tuple[str, str]]:
         ),
         (
             "The numbers",
-            f"{survey.title}, epsilon {survey.epsilon:g} (spent: {survey.epsilon_spent:.6g}){a_report}; likelihood "
-            f"ratio at most {float(_lifetime(survey)):.6g}; survey {survey.digest}.",
+            f"{survey.title}, epsilon {survey.epsilon:g} (spent: {survey.epsilon_spent:.6g}){a_report}: "
+            f"{strength(survey.epsilon_spent)} privacy; likelihood ratio at most {float(_lifetime(survey)):.6g}; "
+            f"survey {survey.digest}.",
         ),
     ]

@@ -63,6 +63,7 @@ ROUTES = (
     Route("ready", "GET", "/readyz", "public"),
     Route("openapi", "GET", "/openapi.json", "public"),
     Route("metrics", "GET", "/metrics", "admin"),
+    Route("collector", "GET", "/v1/collector", "public"),
     Route("plan", "POST", "/v1/plan", "admin"),
     Route("list", "GET", "/v1/surveys", "admin"),
     Route("create", "POST", "/v1/surveys", "admin"),
@@ -102,12 +103,13 @@ class App:
         body_seconds: float = 10.0,
         decode_seconds: float = 60.0,
         backlog: int = 1 << 19,
+        public_url: str | None = None,
     ) -> None:
         self.store, self.clock, self.metrics = store, clock or Clock(), Metrics()
         self.writer = Writer(store, self.clock, backlog=backlog)
         self.decoding = Decoding(seconds=decode_seconds)
         self.planning, self.pages = Planning(seconds=decode_seconds), Pages()
-        self.stopping = False
+        self.stopping, self.public_url = False, public_url
         self._admin = hash_of(admin_token)
         self._limit, self._seconds = body_limit, body_seconds
         self._room, self._reading = Room(max(1 << 26, body_limit)), Health("read")
@@ -199,7 +201,8 @@ class App:
             request = Request(route.method, parts, query, body, is_admin)
             answer = await self._handle(route, entry, request)
         except RequestError as error:
-            answer = problem(error)
+            page = self.pages.missing(scope) if error.word == "unknown-path" else None
+            answer = page or problem(error)
         except Unavailable as error:
             answer = problem(_unavailable(error))
         except Exception:
@@ -262,6 +265,7 @@ class App:
                 "ready": self._ready,
                 "openapi": self._openapi,
                 "metrics": self._metrics,
+                "collector": self._collector,
                 "plan": lambda: self.planning.answer(request.body),
                 "list": lambda: self._read(lambda: admin.list_surveys(store, self.clock.minutes())),
                 "create": lambda: self._create(request),
@@ -298,6 +302,9 @@ class App:
 
     async def _openapi(self) -> Answer:
         return Answer.json(document())
+
+    async def _collector(self) -> Answer:
+        return Answer.json({"public_url": self.public_url})
 
     async def _metrics(self) -> Answer:
         gauges = {

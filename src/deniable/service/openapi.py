@@ -99,6 +99,13 @@ def document() -> _Json:
                 role="admin",
             )
         },
+        "/v1/collector": {
+            "get": _operation(
+                "collector",
+                "where people reach this collector, if it was told (--public-url)",
+                _json("itself", {"type": "object", "properties": {"public_url": {"type": ["string", "null"]}}}),
+            )
+        },
         "/v1/plan": {
             "post": _operation(
                 "plan",

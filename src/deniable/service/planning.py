@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Any
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, PlanError
 from deniable.service.problems import Answer, RequestError
 
 __all__ = ["FIELDS", "Planning"]
@@ -48,7 +48,8 @@ class Planning:
                 await self.stop()
                 raise
         if "refused" in told:
-            raise RequestError(422, "plan", told["refused"])
+            sentence = told.pop("refused")
+            raise RequestError(422, "plan", sentence, more=told)
         if "failed" in told:
             raise RuntimeError(f"planning failed:\n{told['failed']}")
         return Answer.json(told)
@@ -103,8 +104,29 @@ def told(question: dict[str, Any]) -> dict[str, Any]:
     from deniable.planner import plan
     from deniable.survey import strict_json
 
-    found = plan(**question)
+    try:
+        found = plan(**question)
+    except PlanError as problem:
+        return {"refused": str(problem)} | _instead(problem, question)
     return found.to_json() | {"survey": strict_json(found.survey.to_json()), "lines": found.lines}
+
+
+def _instead(problem: PlanError, question: dict[str, Any]) -> dict[str, Any]:
+    """What is possible: the smallest error at the planner's weakest privacy; changes for strong and weak privacy."""
+    from deniable.planner.nearby import nearby
+    from deniable.survey.strength import bound_of, strength
+
+    found = nearby(problem, (bound_of("strong"), bound_of("weak")), **question)
+    changes = [
+        {
+            "change": one.change,
+            one.change: int(one.value) if one.change == "n" else one.value,
+            "epsilon": one.epsilon,
+            "privacy": strength(one.epsilon),
+        }
+        for one in found
+    ]
+    return {"least": problem.least, "alternatives": changes}
 
 
 def _serve() -> None:

@@ -1,6 +1,7 @@
 """Answers over HTTP: JSON, bytes, and errors as RFC 9457 problem documents."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
@@ -35,11 +36,23 @@ class Unavailable(Exception):
 
 
 class RequestError(Exception):
-    """A request that cannot be met: an HTTP status, a word for programs and a sentence for people."""
+    """A request that cannot be met: an HTTP status, a word for programs and a sentence for people.
 
-    def __init__(self, status: int, word: str, sentence: str, *, retry: int | None = None) -> None:
+    `more` are extension members of the problem document (RFC 9457, section 3.2).
+    """
+
+    def __init__(
+        self,
+        status: int,
+        word: str,
+        sentence: str,
+        *,
+        retry: int | None = None,
+        more: Mapping[str, object] | None = None,
+    ) -> None:
         super().__init__(sentence)
         self.status, self.word, self.sentence, self.retry = status, word, sentence, retry
+        self.more = dict(more or {})
 
 
 def problem(error: RequestError) -> Answer:
@@ -49,12 +62,12 @@ def problem(error: RequestError) -> Answer:
     '{"type": "urn:deniable:problem:unknown-survey", "title": "Not Found", "status": 404,
       "detail": "there is no such survey"}'
     """
-    document = {
+    document: dict[str, object] = {
         "type": f"urn:deniable:problem:{error.word}",
         "title": HTTPStatus(error.status).phrase,
         "status": error.status,
         "detail": error.sentence,
-    }
+    } | error.more
     headers: Headers = []
     if error.retry is not None:
         headers.append((b"retry-after", str(error.retry).encode()))

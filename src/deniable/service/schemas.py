@@ -5,6 +5,7 @@ from typing import Any
 from deniable.service.clock import WINDOWS
 from deniable.service.decoding import CONSTRAINTS, DECODERS, FORMATS
 from deniable.service.entries import LONGEST
+from deniable.survey.strength import SCALE
 
 __all__ = ["DAY", "DIGEST", "ID", "NAMES", "RANGE", "SCHEMAS", "SECOND", "TOKEN"]
 
@@ -66,6 +67,24 @@ SCHEMAS: _Json = {
             "title": {"type": "string"},
             "status": {"type": "integer"},
             "detail": {"type": "string"},
+            "least": {
+                "type": ["number", "null"],
+                "description": "of a plan that is not possible: the smallest error there is, whatever the privacy",
+            },
+            "alternatives": {
+                "type": "array",
+                "description": "of the same: changes that make one possible, predicted; epsilon and privacy about",
+                "items": {
+                    "type": "object",
+                    "required": ["change", "epsilon", "privacy"],
+                    "properties": {
+                        "change": {"type": "string", "description": "the argument to change; its value is beside it"},
+                        "epsilon": {"type": "number"},
+                        "privacy": {"type": "string", "enum": [word for _, word in SCALE]},
+                    },
+                    "additionalProperties": {"type": "number"},
+                },
+            },
         },
     },
     "Rules": _RULES,

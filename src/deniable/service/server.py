@@ -37,6 +37,7 @@ class Options:
     body_limit: int = 1 << 20
     connections: int = 4096
     patience: float = 10.0
+    public_url: str | None = None
 
 
 def open_store(where: str) -> Store:
@@ -123,7 +124,7 @@ def _allow_files(connections: int) -> None:
 def serve(options: Options, announce: Callable[[str, str], None] | None = None) -> None:
     """Serve until SIGTERM or SIGINT: then take no new connection, finish what is there, write it, and return.
 
-    `announce` is told the address and the administrator's secret once the port is open.
+    `announce` is told the address that people use and the administrator's secret once the port is open.
     """
     try:
         import uvicorn
@@ -141,6 +142,7 @@ def serve(options: Options, announce: Callable[[str, str], None] | None = None) 
         origins=options.origins,
         body_limit=options.body_limit,
         body_seconds=options.patience,
+        public_url=options.public_url,
     )
     protocol = guarded(patience=options.patience, body_limit=options.body_limit)
     config = uvicorn.Config(
@@ -155,9 +157,11 @@ def serve(options: Options, announce: Callable[[str, str], None] | None = None) 
     address = listening.getsockname()
     log = logging.getLogger("deniable.service")
     fields = {"event": "listening", "address": f"http://{options.host}:{address[1]}", "store": store.kind}
+    if options.public_url is not None:
+        fields["public"] = options.public_url
     log.info("start", extra={"fields": fields})
     if announce is not None:
-        announce(fields["address"], token)
+        announce(options.public_url or fields["address"], token)
     # The server raises the signal that stopped it once more when it is done; by then there is nothing left to do.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)

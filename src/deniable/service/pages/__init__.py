@@ -68,6 +68,15 @@ class Pages:
             found = self._files[name] = _File(name, body)
         return found.answer(header(scope, b"accept-encoding"), header(scope, b"if-none-match"))
 
+    def missing(self, scope: Scope) -> Answer | None:
+        """The page for an address with nothing behind it, if a person's browser asks; programs get a problem."""
+        accepts = b"text/html" in header(scope, b"accept")
+        if not accepts or scope["method"] not in ("GET", "HEAD") or scope["path"].startswith(("/v1/", "/pages/")):
+            return None
+        body = _read("missing.html")
+        assert body is not None
+        return Answer(404, body, _KINDS[".html"], list(_SHARED))
+
     async def stop(self) -> None:
         """End what is still at work."""
         await self._library.stop()

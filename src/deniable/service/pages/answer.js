@@ -6,9 +6,9 @@
 
 import { $, ask, digestHere, el, fill, Problem, sentence, short, symbolText } from "./common.js";
 import { Client } from "./deniable.min.js";
-import { marksSent, picture, rolled } from "./dice.js";
+import { marksSent, picture, rest, rolled } from "./dice.js";
 import { paragraphs, when } from "./texts.js";
-import { atMost, beliefs, deniability, epsilons, guarantee, numbers, unknowable, whatHappens } from "./words.js";
+import { atMost, beliefs, deniability, epsilons, guarantee, headline, isAtLeast, numbers, unknowable, whatHappens } from "./words.js";
 
 const STATE = "deniable-client/1"; // where the client keeps its outbox
 const LONGEST_PAUSE = 30_000;
@@ -41,7 +41,7 @@ async function start() {
     if (!/^[0-9a-f]{64}$/.test(digest)) throw new Problem(404, "");
     found = await ask(`/v1/surveys/${digest}`);
   } catch (problem) {
-    if (problem.status == 404) return stop("There is no such survey", "Is the link complete? Nothing was sent.");
+    if (problem.status == 404) return stop("There is no such survey", "The link may be incomplete, the survey may have been deleted, or it was asked elsewhere. Ask whoever sent you the link. Nothing was sent.");
     say("The collector does not answer. Trying again…");
     return setTimeout(start, 3000);
   }
@@ -57,6 +57,7 @@ async function start() {
   } catch (problem) {
     return stop(survey.name || "A question for you", `This browser cannot take part: ${problem.message ?? "it keeps nothing for this page."} Nothing was sent.`);
   }
+  $("headline").textContent = headline(n);
   explain();
   // A roll is in the outbox before it is anywhere else: one that was cut short there is the one to send.
   if (!read() && outbox()) keep(outbox());
@@ -91,7 +92,7 @@ function offer() {
       return radio ? valueOf(symbols[radio.value]) : undefined;
     };
   } else {
-    const field = el("input", { type: "text", id: "text", autocomplete: "off", spellcheck: "false", maxlength: "1000", "aria-labelledby": "legend" });
+    const field = el("input", { type: "text", id: "text", autocomplete: "off", autocapitalize: "off", autocorrect: "off", spellcheck: "false", maxlength: "1000", "aria-labelledby": "legend" });
     fill($("choices"), field);
     chosen = () => field.value.trim() || undefined;
   }
@@ -118,8 +119,13 @@ function offer() {
     $("form").remove();
     $("lead").hidden = true;
     keep(outbox());
-    show(read(), truth);
+    const { drawn, tell } = show(read(), truth);
+    const title = $("rolled-title").textContent;
+    $("rolled-title").textContent = "The die is rolling…";
     $("rolled-title").focus();
+    await rest(drawn);
+    $("rolled-title").textContent = title;
+    tell();
   });
 }
 
@@ -127,7 +133,7 @@ function offer() {
 function resume(kept, state) {
   const { sending, done } = kept;
   $("lead").hidden = true;
-  show(kept, null);
+  show(kept, null).tell();
   if (done) return finished(done);
   if (state == "closed") return finished("closed");
   if (sending) send();
@@ -139,7 +145,10 @@ function cellsOf(payload) {
   return [...Array(n.cells).keys()].filter((cell) => (payload[cell >> 3] >> (cell & 7)) & 1);
 }
 
-/** What leaves, as a picture, as words and as bytes. `truth` is known right after the roll and never again. */
+/**
+ * What leaves: the picture at once, and on `tell`, when the die rests, the words, the bytes and the button. `truth` is known
+ * right after the roll and never again.
+ */
 function show({ record, day }, truth) {
   const hex = record.match(/../g);
   const places = { id: 16, version: 1, survey: 8 };
@@ -150,10 +159,17 @@ function show({ record, day }, truth) {
   let at = 0;
   for (const [name, size] of Object.entries(places)) parts[name] = hex.slice(at, (at += size));
   const cells = cellsOf(parts.payload.map((byte) => parseInt(byte, 16)));
-  fill($("die"), truth ? picture(rolled(n, truth, cells)) : n.shape == "marks" ? marksSent(n, cells) : null);
-  fill($("sent"), inWords(cells));
-  $("deny").textContent = `${unknowable(n)} ${deniability(n)}`;
+  const fell = truth && rolled(n, truth, cells);
+  const drawn = fell ? picture(fell) : n.shape == "marks" ? marksSent(n, cells) : null;
+  fill($("die"), drawn);
   $("rolled").hidden = false;
+  const tell = () => {
+    if (fell) $("fell").textContent = `${fell.said} Only you can see this line, and only now.`;
+    fill($("sent"), inWords(cells));
+    $("deny").textContent = `${unknowable(n)} ${deniability(n)}`;
+    $("send").hidden = false;
+    $("wire").hidden = false;
+  };
   const told = {
     id: "a random number, so that a repeated upload counts once",
     version: "the format",
@@ -169,7 +185,7 @@ function show({ record, day }, truth) {
     el("dl", { class: "parts" }, ...listed.flatMap(([name, text]) => [el("dt", {}, parts[name].length > 6 ? `${parts[name].slice(0, 4).join("")}…` : parts[name].join("")), el("dd", {}, text)])),
     el("p", { class: "quiet small break" }, `They go to ${location.origin}/v1/surveys/${digest.slice(0, 8)}…/reports${day ? `?day=${day}` : ""}${day ? `: the day, ${new Date(864e5 * day).toISOString().slice(0, 10)}, is the one on which the die was rolled` : ""}.`),
   );
-  $("wire").hidden = false;
+  return { drawn, tell };
 }
 
 /** What a report names, as people read it. */
@@ -247,7 +263,7 @@ function finished(how) {
   $("until").hidden = true;
   fill($("thanks"), ...(how == "sent" ? paragraphs(rules.thanks) : []));
   $("rolled-title").textContent = how == "sent" ? "This left your device" : "This was rolled for you";
-  if (how == "sent") say("Thank you. Your answer is counted, and nobody knows it. This browser has answered; there is nothing more to do.", "good");
+  if (how == "sent") say(`Thank you. Your answer is counted${isAtLeast(n, "strong") ? ", and nobody knows it" : isAtLeast(n, "weak") ? ", and nobody can be sure of it" : ""}. This browser has answered; there is nothing more to do.`, "good");
   else if (how == "closed") say("The survey was closed before your answer arrived. It is not counted.");
   else if (how == "gone") say("The survey was deleted before your answer arrived. It is not counted.");
   else say("The collector refused what was sent. It is not counted.", "bad");

@@ -1,16 +1,19 @@
 /** Ask: a question becomes a plan while it is typed, then a survey with a link for everyone and a private one. */
 
 import { Picture } from "./charts.js";
-import { $, ask, el, fill, percent, points, secretHere, sentence, short, table, whole } from "./common.js";
+import { $, ask, el, fill, percent, points, sentence, short, table, whole } from "./common.js";
+import { dropKey, findKey, keepKey } from "./keys.js";
 import { picture as qr } from "./qr.js";
+import { limits } from "./reach.js";
 import { fillForm, list as surveyList, takeDraft, writtenRules } from "./surveys.js";
-import { deniability, guarantee, numbers, strength, THEY, whatHappens } from "./words.js";
+import { deniability, guarantee, headline, isAtLeast, numbers, SCALE, strength, THEY, whatHappens } from "./words.js";
 
 const PAUSE = 500; // milliseconds after the last key before the planner is asked
 
-const { token } = secretHere();
+const CHOICE = "How well a single answer stays hidden is for you to choose.";
+
 const chart = new Picture($("chart"));
-let plan, asked, waiting, timer, digests;
+let token, origin, plan, asked, waiting, timer, digests;
 
 const say = (text, kind = "") => fill($("status"), text && el("p", { class: `note ${kind}` }, text));
 const chosen = (name) => document.querySelector(`input[name=${name}]:checked`).value;
@@ -18,12 +21,16 @@ const answers = () => [...new Set($("answers").value.split("\n").map((line) => l
 const name = () => $("question").value.trim().normalize();
 
 async function start() {
+  token = await findKey();
   if (!token) return locked("");
-  $("ask-link").href = $("home").href = `/#${new URLSearchParams({ token })}`;
   try {
+    origin = (await ask("/v1/collector")).public_url ?? location.origin;
     await list();
   } catch (problem) {
-    if (problem.status == 401 || problem.status == 403) return locked("This key does not open this collector.");
+    if (problem.status == 401 || problem.status == 403) {
+      dropKey();
+      return locked("This key does not open this collector.");
+    }
     say(`${sentence(problem.message)} Trying again…`);
     return setTimeout(start, 3000);
   }
@@ -31,19 +38,22 @@ async function start() {
   $("form").hidden = false;
   $("form").addEventListener("input", changed);
   $("form").addEventListener("submit", create);
+  $("experts").addEventListener("toggle", () => plan && draw(plan));
   changed();
   const draft = takeDraft();
   if (draft) duplicate(draft);
 }
 
-addEventListener("hashchange", () => location.reload());
+$("scale").textContent = `Smaller is more private: ${SCALE.slice(0, -1).map(({ most, word }, i) => `${i ? "" : "up to "}${most} is ${word}`).join(", ")}, more is hardly any`;
+$("headline").textContent = CHOICE;
 
 function locked(text) {
   say(text, "bad");
   $("door").hidden = false;
   $("door").onsubmit = (event) => {
     event.preventDefault();
-    location.hash = new URLSearchParams({ token: $("token").value.trim() });
+    keepKey($("token").value);
+    location.reload();
   };
 }
 
@@ -55,7 +65,7 @@ function question() {
   if (!name()) return "Write your question first.";
   if (!open && answers().length < 2) return "Write at least two answers, one a line.";
   if (!(number("people") >= 10)) return "Say how many people will answer: 10 or more.";
-  if (byError && !(number("error") > 0)) return "Say how far off a share may be.";
+  if (byError && !(number("error") > 0 && number("error") < 100)) return "Say how far off a share may be: more than 0 and less than 100 percentage points.";
   if (!byError && !(number("epsilon") > 0)) return "Say which epsilon you want to offer.";
   if (open && !(number("candidates") >= 2)) return "Say how many different answers you will look for: 2 or more.";
   return {
@@ -77,10 +87,10 @@ function changed() {
   if (text === asked) return;
   asked = text;
   plan = undefined;
-  $("create").disabled = true;
+  $("create").disabled = $("experts").hidden = true;
+  $("headline").textContent = CHOICE;
   clearTimeout(timer);
   if (typeof now == "string") {
-    $("plan-figure").hidden = true;
     return fill($("plan"), el("p", { class: "quiet" }, now));
   }
   fill($("plan"), el("p", { class: "quiet" }, "Planning…"));
@@ -101,16 +111,34 @@ async function think(now, text) {
   waiting = undefined;
   if (next.now) return think(next.now, next.text);
   if (text !== asked) return;
-  if (problem) {
-    $("plan-figure").hidden = true;
-    return fill($("plan"), el("p", { class: "note" }, refusal(problem)));
-  }
+  if (problem) return fill($("plan"), ...refusal(problem, now));
   plan = found;
   show(plan);
 }
 
-/** The planner's refusals name its arguments; here they have other names. */
-const refusal = (problem) => sentence(problem.message.replace("max_error", "the largest error"));
+/** Put a number into a field, as if it was typed. */
+function put(id, value) {
+  $(id).value = value;
+  $(id).dispatchEvent(new Event("input", { bubbles: true }));
+  $("plan-title").focus(); // the button that was pressed is gone
+}
+
+/** What cannot be had, in the fields' own units, and what can: each a button that fills it in. */
+function refusal({ message, told }, now) {
+  if (!told.alternatives || !now.max_error) return [el("p", { class: "note" }, sentence(message))];
+  const digits = (share) => String(Number((100 * share).toPrecision(2)));
+  const buttons = told.alternatives.map(({ change, n, max_error, privacy }) => {
+    const people = change == "n";
+    const what = people ? `Ask ${whole(n)} people` : `± ${digits(max_error)} points`;
+    const act = () => (people ? put("people", n) : put("error", digits(max_error)));
+    return el("button", { type: "button", class: "plain", onclick: act }, el("b", {}, what), ` and ${privacy} privacy`);
+  });
+  const least = told.least ? ` The best there is, with hardly any privacy left, is about ± ${digits(told.least)} points.` : "";
+  return [
+    el("p", { class: "note" }, `${whole(now.n)} people are too few to know every share up to ± ${digits(now.max_error)} points.${least}`),
+    ...(buttons.length ? [el("h3", {}, "What is possible"), el("div", { class: "actions", id: "ways" }, ...buttons)] : []),
+  ];
+}
 
 function show(found) {
   const n = numbers(found.survey);
@@ -118,29 +146,28 @@ function show(found) {
   const visible = found.smallest_visible;
   fill(
     $("plan"),
-    el("p", { class: "big" }, `${strength(n)}`),
+    el("p", { class: "big" }, strength(n)),
     el("p", {}, `Epsilon ${found.epsilon.toPrecision(3)}. ${guarantee(n, THEY)} ${deniability(n, THEY)}`),
     el("p", {}, whatHappens(n, THEY)),
     el("div", { class: "facts" }, el("div", {}, el("b", {}, `± ${points(error.mean)} points`), "the largest error, on average"), el("div", {}, el("b", {}, `± ${points(error.bound)} points`), "in 9 of 10 surveys it is smaller")),
     el("h3", {}, "You will be able to see"),
     el("ul", {}, el("li", {}, visible === null ? "hardly any single answer beyond doubt" : `every answer that ${percent(visible)} of people or more give`), el("li", {}, `each share, up to about ${points(error.bound)} points either way`)),
     el("h3", {}, "You will not be able to see"),
-    el("ul", {}, el("li", {}, "what anyone answered"), el("li", {}, visible === null ? "rare answers" : `answers that fewer than ${percent(visible)} give: they may look like none`), el("li", {}, `differences below about ${points(error.bound)} points, and small groups of people`)),
-    el(
-      "details",
-      {},
-      el("summary", {}, "For experts"),
-      el("p", {}, `${found.mechanism}${found.parameters ? `, ${found.parameters}` : ""}; ${found.report_bytes} bytes a report; decoded by ${found.decoder}; ${found.repeats} surveys simulated; answers taken to be ${found.shape}, the worst of ${found.shapes.length} shapes for this error.`),
-      found.alternatives.length ? table("Alternatives", ["instead", `needs ${found.found == "error" ? "an error of" : found.found == "n" ? "n" : "epsilon"}`], found.alternatives.map((one) => [`${one.mechanism} ${one.parameters}`.trim(), one.needs === null ? "cannot" : String(Number(one.needs.toPrecision(3)))])) : null,
-    ),
+    el("ul", {}, el("li", {}, isAtLeast(n, "strong") ? "what anyone answered" : isAtLeast(n, "weak") ? "for certain what anyone answered, though you get hints" : "with full certainty what anyone answered, though you can come close"), el("li", {}, visible === null ? "rare answers" : `answers that fewer than ${percent(visible)} give: they may look like none`), el("li", {}, `differences below about ${points(error.bound)} points, and small groups of people`)),
   );
-  $("create").disabled = false;
+  fill(
+    $("mechanism"),
+    el("p", {}, `${found.mechanism}${found.parameters ? `, ${found.parameters}` : ""}; ${found.report_bytes} bytes a report; decoded by ${found.decoder}; ${found.repeats} surveys simulated; answers taken to be ${found.shape}, the worst of ${found.shapes.length} shapes for this error.`),
+    found.alternatives.length ? table("Alternatives", ["instead", `needs ${found.found == "error" ? "an error of" : found.found == "n" ? "n" : "epsilon"}`], found.alternatives.map((one) => [`${one.mechanism} ${one.parameters}`.trim(), one.needs === null ? "cannot" : String(Number(one.needs.toPrecision(3)))])) : null,
+  );
+  $("headline").textContent = headline(n, THEY);
+  $("create").disabled = $("experts").hidden = false;
   draw(found);
 }
 
 /** Epsilon against n through the plan. */
 function draw(found) {
-  $("plan-figure").hidden = false;
+  if (!$("experts").open) return; // it is drawn when somebody looks
   const rows = found.lines.filter((row) => row.n >= found.n / 1e3 && row.n <= found.n * 1e3);
   const kinds = [...new Set(rows.map((row) => row.mechanism))];
   const across = [found.n, ...rows.map((row) => row.n)];
@@ -197,14 +224,21 @@ function link(title, hint, address) {
   return el("div", { class: "field" }, el("label", { for: id }, title, el("span", { class: "hint" }, hint)), el("div", { class: "link" }, field, button, el("a", { class: "button plain", href: address }, "Open")));
 }
 
+/** Where a link leads nowhere for others: that, and what to do. */
+function caution(address) {
+  const told = limits(address);
+  const remedy = [" To ask others, run the collector where they can reach it and start it with ", el("code", { class: "whole" }, "--public-url"), " and that address; see “In front of it” in docs/operations.md."];
+  return told ? el("p", { class: "note", id: "caution" }, told, ...remedy) : null;
+}
+
 function celebrate(survey, secret) {
   say("");
-  const answer = `${location.origin}/answer/${survey.digest}`;
-  const results = `${location.origin}/results/${survey.digest}#${new URLSearchParams({ token: secret })}`;
+  const answer = `${origin}/answer/${survey.digest}`;
+  const results = `${origin}/results/${survey.digest}#${new URLSearchParams({ token: secret })}`;
   const heading = el("h2", { tabindex: "-1", dir: "auto" }, `“${short(survey.name, 120)}” is ready`);
   fill(
     $("made"),
-    el("section", { class: "card", "aria-label": "The survey is ready" }, heading, link("For the people you ask", "Send it to everyone, or let them scan the code", answer), qr(answer), link("For you alone", "The results. Whoever has this link can read them; keep it now, it is not shown again", results)),
+    el("section", { class: "card", "aria-label": "The survey is ready" }, heading, caution(answer), link("For the people you ask", "Send it to everyone, or let them scan the code", answer), qr(answer), link("For you alone", "The results. Whoever has this link can read them; keep it now, it is not shown again", results)),
   );
   $("made").hidden = false;
   $("form").hidden = true;
@@ -215,7 +249,7 @@ async function list() {
   const { surveys } = await ask("/v1/surveys", { token });
   digests = new Set(surveys.map(({ digest }) => digest));
   $("known").hidden = !surveys.length;
-  const results = (digest) => `/results/${digest}#${new URLSearchParams({ token })}`;
+  const results = (digest) => `/results/${digest}`; // this tab has the key
   fill($("surveys"), surveyList(surveys, { token, say, results, again: list, gone: () => list().then(() => $("known-title").focus()), duplicate }));
 }
 

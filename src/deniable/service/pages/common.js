@@ -22,9 +22,10 @@ export function fill(target, ...children) {
 
 /** A problem that a collector stated, or that none was reached. */
 export class Problem extends Error {
-  constructor(status, sentence) {
+  constructor(status, sentence, told = {}) {
     super(sentence);
     this.status = status;
+    this.told = told; // the whole problem document
   }
 }
 
@@ -45,19 +46,13 @@ export async function ask(path, { method = "GET", body, token, raw = false } = {
   }
   if (!response.ok) {
     const told = await response.json().catch(() => ({}));
-    throw new Problem(response.status, told.detail || `The collector answered ${response.status}.`);
+    throw new Problem(response.status, told.detail || `The collector answered ${response.status}.`, told);
   }
   return raw ? response.blob() : response.json();
 }
 
 /** The survey in the address: its digest, or nothing that could be one. */
 export const digestHere = () => location.pathname.split("/")[2] ?? "";
-
-/** What follows the # of an address, which a browser never sends: a token, and what else a page keeps there. */
-export function secretHere() {
-  const found = new URLSearchParams(location.hash.slice(1));
-  return { token: found.get("token") ?? "", candidates: found.getAll("candidate") };
-}
 
 /** A sentence begins with a capital and ends with a full stop. */
 export const sentence = (text) => {

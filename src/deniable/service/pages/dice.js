@@ -8,6 +8,7 @@ import { chance } from "./words.js";
 
 const MOST_DRAWN = 24; // outcomes of one die
 const MOST_MARKS = 240; // marks of a list
+const LONGEST_ROLL = 15_000; // milliseconds after which the result is told whatever the browser says of its animations
 
 const count = (number, one, many) => (number == 1 ? one : many.replace("#", number.toLocaleString("en")));
 
@@ -69,7 +70,7 @@ function svg(name, attributes, ...children) {
 }
 
 /** What `rolled` gave, drawn: the die falls, or the marks turn, before one's eyes where the device allows motion. */
-export function picture({ parts, place, squares, hidden, legend, said }) {
+export function picture({ parts, place, squares, hidden, legend }) {
   return el(
     "div",
     { class: "die" },
@@ -77,7 +78,7 @@ export function picture({ parts, place, squares, hidden, legend, said }) {
     squares ? el("p", { class: "quiet small" }, `Filled is yes; ${squares.filter(({ mine }) => mine).length > 1 ? "those of your answer have" : "yours has"} a frame.`) : null,
     hidden ? el("p", { class: "quiet small" }, `and ${hidden.toLocaleString("en")} marks more, which are not drawn`) : null,
     el("div", { class: "marks" }, el("b", {}, ...told(legend[0])), el("span", {}, ...told(legend[1]))),
-    el("p", { class: "quiet small", id: "fell" }, `${said} Only you can see this line, and only now.`),
+    el("p", { class: "quiet small", id: "fell", "aria-live": "polite" }), // what it fell on is told when it rests
   );
 }
 
@@ -88,6 +89,16 @@ const told = (text) => {
 };
 
 const soon = (work) => requestAnimationFrame(() => requestAnimationFrame(work));
+const moving = () => matchMedia("(prefers-reduced-motion: no-preference)").matches;
+
+/** When a picture has come to rest: at once where nothing moves or nobody watches, else when its last transition has ended. */
+export async function rest(drawn) {
+  if (!drawn || !moving() || document.hidden) return;
+  const ended = new Promise((done) => soon(() => Promise.allSettled(drawn.getAnimations({ subtree: true }).map(({ finished }) => finished)).then(done)));
+  // A tab that is hidden meanwhile draws no frame, and its transitions may never end.
+  const hidden = new Promise((done) => document.addEventListener("visibilitychange", done, { once: true }));
+  await Promise.race([ended, hidden, new Promise((done) => setTimeout(done, LONGEST_ROLL))]);
+}
 
 function drawStrip(parts, place) {
   const starts = parts.map((_, i) => 1000 * parts.slice(0, i).reduce((sum, { share }) => sum + share, 0));
@@ -101,10 +112,10 @@ function drawStrip(parts, place) {
 function drawMarks(squares) {
   const across = Math.min(squares.length, squares.length > 96 ? 24 : 12);
   const rows = Math.ceil(squares.length / across);
-  const moving = matchMedia("(prefers-reduced-motion: no-preference)").matches;
+  const delayed = moving();
   const boxes = squares.map(({ mine, sent }, i) => {
     const box = svg("rect", { x: 20 * (i % across) + 2, y: 20 * Math.floor(i / across) + 2, width: 16, height: 16, rx: 3, class: mine ? "mark mine yes" : "mark" });
-    if (moving) box.style.transitionDelay = `${Math.round((1200 * i) / squares.length)}ms`;
+    if (delayed) box.style.transitionDelay = `${Math.round((1200 * i) / squares.length)}ms`;
     soon(() => box.classList.toggle("yes", sent));
     return box;
   });

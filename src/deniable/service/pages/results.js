@@ -1,7 +1,8 @@
 /** The results of one survey, live: shares, trend, comparison, diagnostics, downloads. It reads what any client may read. */
 
 import { estimateRows, labelled, Picture } from "./charts.js";
-import { $, ask, digestHere, download, el, fill, percent, points, secretHere, sentence, short, symbolText, table, whole } from "./common.js";
+import { $, ask, digestHere, download, el, fill, percent, points, sentence, short, symbolText, table, whole } from "./common.js";
+import { candidatesHere, dropKey, findKey, keepKey } from "./keys.js";
 import { manage } from "./surveys.js";
 import { atMost, numbers, strength } from "./words.js";
 
@@ -21,12 +22,16 @@ const key = (symbol) => JSON.stringify(symbol);
 const day = (start) => (rules.window == "hour" ? `${start.slice(0, 10)} ${start.slice(11)}:00` : start.slice(0, 10));
 
 async function start() {
-  ({ token, candidates } = secretHere());
+  token = await findKey();
+  candidates = candidatesHere();
   let found;
   try {
     found = await ask(base);
   } catch (problem) {
-    if (problem.status == 404) return fill($("question"), "There is no such survey");
+    if (problem.status == 404) {
+      fill($("question"), "There is no such survey");
+      return say("The link may be incomplete, the survey may have been deleted, or it was asked elsewhere.");
+    }
     say("The collector does not answer. Trying again…");
     return setTimeout(start, EVERY);
   }
@@ -57,7 +62,7 @@ function locked(text) {
   $("door").hidden = false;
   $("door").onsubmit = (event) => {
     event.preventDefault();
-    location.hash = `token=${encodeURIComponent($("token").value.trim())}`;
+    keepKey($("token").value);
     location.reload();
   };
 }
@@ -78,7 +83,10 @@ async function tick() {
         await refresh();
       }
     } catch (problem) {
-      if (problem.status == 401 || problem.status == 403) return locked("This key does not open these results.");
+      if (problem.status == 401 || problem.status == 403) {
+        dropKey();
+        return locked("This key does not open these results.");
+      }
       say(problem.status ? sentence(problem.message) : "The collector does not answer. Trying again…");
       seen = undefined;
     }
@@ -320,7 +328,7 @@ function offerDownloads() {
 $("look").addEventListener("click", () => {
   candidates = [...new Set($("candidates").value.split("\n").map((line) => line.trim()).filter(Boolean))];
   drawn = undefined;
-  if (candidates.length <= 200) history.replaceState(null, "", `#${new URLSearchParams([["token", token], ...candidates.map((one) => ["candidate", one])].filter(([, value]) => value))}`);
+  if (candidates.length <= 200) history.replaceState(null, "", `#${new URLSearchParams(candidates.map((one) => ["candidate", one]))}`);
   refresh().catch((problem) => say(sentence(problem.message), "bad"));
 });
 $("file").addEventListener("change", async () => {

@@ -108,26 +108,48 @@ export const guarantee = (n, { you, your } = YOU) =>
 export const epsilons = (n) =>
   n.twice ? `epsilon ${Math.log(n.odds).toFixed(2)} for one report, and ${Math.log(n.lifetime).toFixed(2)} for all reports of one answer together` : `epsilon ${Math.log(n.odds).toFixed(2)}`;
 
-/** How strong that is, in a word or two, by what it does to a belief of one in ten. */
-export function strength({ odds, lifetime = odds }) {
-  if (lifetime < 3.5) return "very strong privacy";
-  if (lifetime < 8) return "strong privacy";
-  if (lifetime < 20) return "moderate privacy";
-  return lifetime < 81 ? "weak privacy" : "hardly any privacy";
-}
+/** The one scale of words for epsilon, up to `most` each: that of survey/strength.py, which a test compares it with. */
+export const SCALE = [
+  { most: 1, word: "very strong" },
+  { most: 2, word: "strong" },
+  { most: 3, word: "moderate" },
+  { most: 4, word: "weak" },
+  { most: Infinity, word: "hardly any" },
+];
+const ROUNDING = 0.005; // what is shown as 2.00 has the word of 2
+const lasting = ({ odds, lifetime = odds }) => Math.log(lifetime);
+
+/** The word for an epsilon. */
+export const wordOf = (epsilon) => SCALE.find(({ most }) => epsilon < most + ROUNDING).word;
+
+/** How strong the protection of all reports of one answer is, in a word or two. */
+export const strength = (n) => `${wordOf(lasting(n))} privacy`;
+
+/** Whether it has this word or a better one. */
+export const isAtLeast = (n, word) => lasting(n) < SCALE.find((step) => step.word == word).most + ROUNDING;
 
 /** Beliefs before, and the most they can be after one report, and after all of one answer. */
 export const beliefs = (n) => [0.01, 0.1, 0.5].map((before) => [`${100 * before} %`, ...[n.odds, n.lifetime].map((odds) => chance(beliefAfter(before, odds), true))]);
 
+/** The headline: what anyone can learn about one answer. It follows epsilon, as everything here does. */
+export function headline(n, { you, your } = YOU) {
+  const mine = you == "you";
+  const what = mine ? "what you chose" : "what anyone chose";
+  const nobody = mine ? "Nobody" : "Nobody, you included,";
+  if (isAtLeast(n, "strong")) return `${nobody} can tell ${what}.`;
+  if (isAtLeast(n, "weak")) return `${nobody} can be sure ${what}, but what is sent gives ${isAtLeast(n, "moderate") ? "a hint" : "a clear hint"}.`;
+  return `What is sent hides ${your} answer${mine ? "" : "s"} hardly at all: whoever sees it can be nearly certain.`;
+}
+
 export function deniability(n, { You, yours } = YOU) {
-  if (n.lifetime < 20) return `${You} can honestly deny any answer.`;
-  if (n.lifetime < 81) return `${You} can deny any answer, but what is sent makes ${yours} a good deal likelier.`;
-  return "That is weak protection: what is sent can make an answer nearly certain.";
+  if (isAtLeast(n, "strong")) return `${You} can honestly deny any answer.`;
+  if (isAtLeast(n, "weak")) return `${You} can deny any answer, but what is sent makes ${yours} a good deal likelier.`;
+  return "That is hardly any protection: what is sent can make an answer nearly certain.";
 }
 
 /** What a reader of the report cannot know: whether it tells the truth. */
 export function unknowable(n) {
-  const nobody = `Nobody, including us, can ${n.lifetime < 20 ? "tell" : "be sure"}`;
+  const nobody = `Nobody, including us, can ${isAtLeast(n, "strong") ? "tell" : "be sure"}`;
   if (n.shape == "marks") return `${nobody} which of these marks were turned.`;
   if (n.shape == "some") return `${nobody} whether your answer is on this list.`;
   if (n.block) return `${nobody} whether that is a number of your answer.`;

@@ -1,0 +1,124 @@
+"""The keys of the pages: taken out of the address at once, kept for the tab, given to new tabs, forgotten if wished."""
+
+from urllib.parse import urlencode
+
+from playwright.sync_api import Page
+
+from tests.collector import ADMIN, Server
+from tests.e2e.conftest import Open
+from tests.e2e.steps import address, ask_for, survey_of, until
+
+
+def opened(page: Page) -> None:
+    """The Ask page with its form, and no key in its address."""
+    page.locator("#form").wait_for()
+    assert page.locator("#door").is_hidden()
+    assert "token" not in page.url
+    assert page.evaluate("history.length") >= 1
+
+
+def test_the_key_survives_other_pages_reloads_and_skip_links(server: Server, fresh: Open) -> None:
+    page = fresh()
+    page.goto(address(server, "/", token=ADMIN))
+    opened(page)
+    assert page.url == address(server, "/")
+    page.get_by_role("link", name="Explore").click()
+    page.locator("#here .big").wait_for()
+    page.get_by_role("link", name="Ask", exact=True).click()
+    opened(page)
+    page.go_back()
+    page.go_back()
+    opened(page)
+    page.locator(".skip").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    assert page.url == address(server, "/"), "no fragment, which a reload would take for a key"
+    page.reload()
+    opened(page)
+    page.get_by_role("link", name="deniable").click()
+    opened(page)
+
+
+def test_no_link_of_a_page_has_the_administrators_key(server: Server, fresh: Open) -> None:
+    survey = survey_of("Who may share this?")
+    server.create(survey, minimum=1)
+    page = fresh()
+    page.goto(address(server, "/", token=ADMIN))
+    row = page.locator("#surveys li").filter(has_text="Who may share this?")
+    row.wait_for()
+    links = page.evaluate("[...document.querySelectorAll('a')].map((one) => one.href)")
+    assert [one for one in links if "token" in one or urlencode({"": ADMIN})[1:] in one] == []
+    row.get_by_role("link", name="Results").click()
+    page.get_by_text("Results are shown from 1 report").or_(page.get_by_text("no reports")).first.wait_for()
+    assert page.locator("#door").is_hidden(), "the administrator's key opens all results"
+    assert "token" not in page.url
+    page.get_by_role("link", name="Ask", exact=True).click()
+    opened(page)
+
+
+def test_a_private_link_opens_its_survey_and_no_other(server: Server, fresh: Open) -> None:
+    desk = fresh()
+    _, private = ask_for(desk, server, "Whose link is it?", ["no", "yes"], minimum=1)
+    other = survey_of("And another one's?")
+    server.create(other)
+    assert "#token=" in private, "the page that shows the link to keep still does"
+    reader = fresh()
+    reader.goto(private)
+    reader.locator("#forget").wait_for()
+    assert reader.url == private.split("#")[0]
+    reader.reload()
+    reader.get_by_text("They appear here by themselves").wait_for()
+    reader.goto(address(server, f"/results/{other.digest}"))
+    reader.get_by_text("These results are private.").wait_for()
+    reader.goto(address(server, "/"))
+    reader.locator("#door").wait_for()
+    # The whole link may be pasted where a key is asked for.
+    fourth = fresh()
+    fourth.goto(private.split("#")[0])
+    fourth.locator("#token").fill(private)
+    fourth.get_by_role("button", name="Open").click()
+    fourth.get_by_text("They appear here by themselves").wait_for()
+    assert "token" not in fourth.url
+
+
+def test_a_key_is_typed_once_and_a_wrong_one_is_not_kept(server: Server, fresh: Open) -> None:
+    page = fresh()
+    page.goto(address(server, "/"))
+    page.locator("#token").fill("wrong")
+    page.get_by_role("button", name="Open").click()
+    page.get_by_text("This key does not open this collector.").wait_for()
+    assert page.evaluate("JSON.stringify(sessionStorage)") == "{}"
+    assert page.locator("#forget").count() == 0
+    hint = page.locator("#door .hint").inner_text()
+    assert "This tab keeps it until you close it" in hint
+    assert "is in no address" in hint
+    page.locator("#token").fill(f" {ADMIN} ")
+    page.get_by_role("button", name="Open").click()
+    opened(page)
+    page.reload()
+    opened(page)
+    assert page.evaluate("JSON.stringify(localStorage)") == "{}", "nothing outlives the tab"
+
+
+def test_a_new_tab_gets_the_key_from_an_open_one_and_all_forget_together(server: Server, fresh: Open) -> None:
+    one = fresh()
+    one.goto(address(server, "/", token=ADMIN))
+    opened(one)
+    two = one.context.new_page()
+    two.goto(address(server, "/"))
+    opened(two)
+    stranger = fresh()
+    stranger.goto(address(server, "/"))
+    stranger.locator("#door").wait_for()
+    two.get_by_role("button", name="Forget the key").click()
+    for page in (one, two):
+        page.locator("#door").wait_for()
+        assert page.evaluate("JSON.stringify(sessionStorage)") == "{}"
+        page.reload()
+        page.locator("#door").wait_for()
+    one.goto("about:blank")
+    two.goto(address(server, "/", token=ADMIN))
+    opened(two)
+    two.evaluate("(key) => (location.hash = new URLSearchParams({ token: key }))", "another")
+    two.get_by_text("This key does not open this collector.").wait_for()
+    until(two, "!location.href.includes('token')")

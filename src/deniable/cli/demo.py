@@ -181,7 +181,7 @@ def _print(estimate: "Estimate", truth: list[float], files: dict[str, str], spen
     rows = []
     for symbol, true, value, (low, high) in zip(estimate.symbols, truth, found, intervals, strict=True):
         held = "" if low <= true <= high else "  (interval misses the truth)"
-        between = f"{100 * max(low, 0):.2f} to {percent(high)}"
+        between = f"{100 * max(low, 0):.2f} to {percent(min(high, 1))}"
         rows.append([str(symbol), percent(true), percent(value), between, bar(value, max(found)) + held])
     print(table(["", "truth", "estimate", "95 % interval", ""], rows, "lrrrl") + "\n")
     covered = sum(low <= true <= high for true, (low, high) in zip(truth, intervals, strict=True))

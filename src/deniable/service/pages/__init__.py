@@ -68,6 +68,10 @@ class Pages:
             found = self._files[name] = _File(name, body)
         return found.answer(header(scope, b"accept-encoding"), header(scope, b"if-none-match"))
 
+    def start(self) -> None:
+        """Begin to make what the first page with a chart would wait for."""
+        self._library.start()
+
     async def stop(self) -> None:
         """End what is still at work."""
         await self._library.stop()

@@ -78,7 +78,7 @@ def estimate_chart(
     words = base.transform_filter("datum.unknown").mark_text(align="left", dx=8, fontStyle="italic", color=QUIET)
     unknown = words.encode(x="estimate:Q", text=alt.value("not determined"), tooltip=tooltip)
     # In a column of their own: beside the bars they would lie on intervals and on what is true.
-    figures = base.transform_filter("isValid(datum.value)").mark_text(align="left", dx=8, color=INK)
+    figures = base.transform_filter("isValid(datum.value)").mark_text(align="right", dx=54, color=INK)
     values = figures.encode(x=alt.value("width"), text="value:N", tooltip=tooltip)
     described = f"Estimated shares of {len(rows)} symbols with {band}s" + ("" if truth is None else ", and the truth")
     settings: dict[str, Any] = {"width": WIDTH, "height": {"step": step}, "description": described}

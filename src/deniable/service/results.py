@@ -71,7 +71,7 @@ def blocks(store: Store, entry: Entry, now: int) -> list[_Block]:
 
 def windows(store: Store, entry: Entry, request: Request, now: int) -> Answer:
     """The windows that a range can name, with their reports; to the administrator, who may name any, every window as it
-    grows (`live`). `reports` is how many there are so far, also below the minimum: to readers, in windows that ended."""
+    grows (`live`). `reports` is how many there are so far, below the minimum too: to readers, in windows that ended."""
     counted = {start: counts.get("accepted", 0) for start, counts in store.windows(entry).items()}
     ends = {start: window_end(entry.rules.window, start) for start in counted}
     if request.admin:

@@ -42,7 +42,7 @@ async def trend(store: Store, decoding: Decoding, entry: Entry, request: Request
     level = strict_level(question.level, size * (len(parts) - 1))
     strict = dataclasses.replace(question, level=level, simultaneous=False, top=None)
     if question.decoder is None:
-        # What is compared are unbiased estimates. Under a constraint `decode` stops there, without the work of shrinking.
+        # What is compared are unbiased estimates: with a constraint `decode` stops there, and does not shrink them.
         strict = dataclasses.replace(strict, constraint=question.constraint or "projected")
     windows: list[dict[str, Any]] = []
     since: results.Part | None = None

@@ -155,9 +155,9 @@ def test_readers_are_told_when_they_will_see_what(server: Server, fresh: Open) -
     page = fresh()
     page.goto(address(server, f"/results/{survey.digest}"))
     scripted(page, survey, SYMBOLS * 10)
-    page.locator("#so-far").get_by_text("shown once it is over (in UTC) and 20 of them are in").wait_for()
+    page.get_by_text("Only days that are over (in UTC) count here").wait_for()
     assert page.locator("#so-far h2").inner_text() == "0 of 20 answers so far", "nobody watches others answer"
-    assert "Counted are days that are over (in UTC)." in page.locator("#so-far").inner_text()
+    assert "once 20 are in" in page.locator("#so-far").inner_text()
     assert page.locator("#all").is_hidden()
     asker = fresh()
     asker.goto(address(server, f"/results/{survey.digest}", token=ADMIN))
@@ -271,6 +271,8 @@ def test_statistics_are_for_experts_and_intervals_of_people_are_cut(server: Serv
     for word in ("chi-square", "unbiased", "Decoder", "epsilon", "EmpiricalBayes", "standard error"):
         assert word.lower() not in shown.lower(), word
     page.locator("#shares-table summary").click()
+    assert float(page.locator("#facts").inner_text().split("± ")[1].split()[0]) <= 50, "half of all there is"
+    assert "there are too few answers to tell much" in page.locator("#facts").inner_text()
     numbers = page.locator("#shares-table tbody td").all_inner_texts()
     assert all(0 <= float(number.removesuffix(" %")) <= 100 for number in numbers)
     assert any(number in ("0.00 %", "100.00 %") for number in numbers)

@@ -24,7 +24,10 @@ let token, survey, rules, candidates, windows, live, reports, shares, seen, comp
 const say = (text, kind = "") => fill($("status"), text && el("p", { class: `note ${kind}` }, text));
 const post = (path, body, more = {}) => ask(`${base}/${path}`, { method: "POST", token, body, ...more });
 /** The one thing besides the results that stands under the question: placeholders, or how many answers there are so far. */
-const only = (id) => ["waiting", "so-far", "all"].forEach((other) => ($(other).hidden = other != id));
+const only = (id) => {
+  $("main").removeAttribute("aria-busy");
+  for (const other of ["waiting", "so-far", "all"]) $(other).hidden = other != id;
+};
 const day = (start) => (rules.window == "hour" ? `${start.slice(0, 10)} ${start.slice(11)}:00` : start.slice(0, 10));
 
 async function start() {
@@ -182,7 +185,7 @@ function soFar() {
   $("so-far-bar").max = least;
   $("so-far-bar").value = reports;
   $("so-far-count").textContent = `${whole(reports)} of ${whole(least)} answers so far`;
-  $("so-far-words").textContent = live ? `Results appear here by themselves once ${least == 1 ? "one is" : `${whole(least)} are`} in. Fewer are not shown, to anyone: that would say too much about each.` : `Counted are ${rules.window}s that are over (in UTC). To readers ${readers()}. Results appear here by themselves.`;
+  $("so-far-words").textContent = `${live ? "" : `Only ${rules.window}s that are over (in UTC) count here, so that nobody can watch single answers come in. `}Results appear by themselves once ${least == 1 ? "one is" : `${whole(least)} are`} in: fewer would say too much about single people.`;
 }
 
 /** Every window, and where one differs from those before it. */

@@ -7,6 +7,7 @@ import { atMost, deniability, numbers, strength } from "./words.js";
 
 const SHOWN = 24; // characters of an answer in a chart
 const LISTED = 2000; // answers in a table
+const VAGUE = 0.15; // half the width of a typical interval from which shares say little: 15 points
 
 export const label = (symbol) => short(symbolText(symbol), SHOWN);
 export const key = (symbol) => JSON.stringify(symbol);
@@ -22,8 +23,8 @@ export function inOrder(rows, order, own) {
 /** Privacy and precision at a glance. */
 export function head(shares, survey, rules) {
   const n = numbers(survey);
-  const spans = shares.estimates.filter((row) => row.raw_low !== null).map((row) => (row.raw_high - row.raw_low) / 2);
-  const reach = spans.sort((a, b) => a - b)[spans.length >> 1];
+  const spans = shares.estimates.filter((row) => row.raw_low !== null).map((row) => cut(row.raw_low, row.raw_high));
+  const reach = spans.map(([low, high]) => (high - low) / 2).sort((a, b) => a - b)[spans.length >> 1];
   const sure = percent(shares.level, 0).replace(" %", "");
   fill(
     $("facts"),
@@ -31,7 +32,7 @@ export function head(shares, survey, rules) {
     el("div", {}, el("b", {}, strength(n)), `what one person sent is at most ${atMost(n.odds)} times likelier than with another answer`),
     reach === undefined
       ? el("div", {}, el("b", {}, "precision unknown"), "there are too many answers on the list")
-      : el("div", {}, el("b", {}, `± ${points(reach)} points`), `how far off a share typically is at most, ${sure} times in 100`),
+      : el("div", {}, el("b", {}, `± ${points(reach)} points`), `how far off a share typically is at most, ${sure} times in 100${reach < VAGUE ? "" : ": there are too few answers to tell much"}`),
   );
   $("lead").textContent = `Everyone's answer was changed by chance before it was sent, so these are estimates. ${deniability(n, { You: "Everyone", yours: "theirs" })}`;
 }

@@ -162,7 +162,7 @@ def _as_json(estimate: "Estimate", truth: list[float], files: dict[str, str], sp
         "report_bytes": report_bytes(survey),
         "seconds": round(spent, 3),
         "estimates": [
-            {"symbol": symbol, "truth": true, "probability": found, "low": low, "high": high}
+            {"symbol": symbol, "truth": true, "probability": found, "raw_low": low, "raw_high": high}
             for symbol, true, found, (low, high) in rows
         ],
         "files": files,

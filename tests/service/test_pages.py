@@ -253,6 +253,8 @@ def test_how_many_answered_is_told_below_the_minimum_too(tmp_path: Path) -> None
             await send(200, 3)
             assert await told(None) == (52, [52])
             await call.admin("POST", f"{path}/close")
+            assert (await told(None))[0] == 52, "it may be opened again"
+            await call.admin("POST", f"{path}/close", {"final": True})
             assert (await told(None))[0] == 55, "nothing more can come"
 
     run(story())

@@ -310,6 +310,23 @@ def test_what_was_asked_before_is_answered_without_decoding() -> None:
     run(scene())
 
 
+def test_no_answer_outlives_a_deletion() -> None:
+    async def scene() -> None:
+        decoding = Decoding()
+        await decoding.ask(Question(), [tally_of(5)])
+        assert len(decoding._kept) == 1
+        asked = asyncio.create_task(decoding.ask(Question(), [tally_of(6)]))
+        await asyncio.sleep(0)
+        assert decoding._waiting == 1
+        await decoding.forget()
+        assert json.loads(await asked)["n"] == 16, "whoever waits is answered"
+        assert decoding._kept == {}
+        assert decoding._size == 0
+        await decoding.stop()
+
+    run(scene())
+
+
 def test_answers_that_are_kept_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "_MOST_KEPT", 80)
     decoding = Decoding()

@@ -83,11 +83,13 @@ class Decoding:
         if self._waiting >= _MOST_WAITING:
             raise DecodingFailed(f"at most {_MOST_WAITING} questions must wait to be decoded; ask again later")
         self._waiting += 1
+        kept = self._kept
         try:
             found = await self._in_turn(messages)
         finally:
             self._waiting -= 1
-        self._keep(key, found)
+        if kept is self._kept:  # else a survey was deleted meanwhile, which may be this one
+            self._keep(key, found)
         return found
 
     def _keep(self, key: bytes, found: bytes) -> None:
@@ -141,7 +143,9 @@ class Decoding:
         return body
 
     async def forget(self) -> None:
-        """A survey was deleted: end the process that may have seen its counts, unless somebody waits for it."""
+        """A survey was deleted: forget all answers, and end the process that may have seen its counts, unless somebody
+        waits for it."""
+        self._kept, self._size = OrderedDict(), 0
         if not self._waiting:
             await self.stop()
 

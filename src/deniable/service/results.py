@@ -79,7 +79,7 @@ def windows(store: Store, entry: Entry, request: Request, now: int) -> Answer:
         reports = sum(counted.values())
     else:
         listed = [(block.starts[0], block.last, block.reports) for block in blocks(store, entry, now)]
-        reports = sum(count for start, count in counted.items() if ends[start] <= now or entry.closed)
+        reports = sum(count for start, count in counted.items() if ends[start] <= now or entry.final)
     named = [{"start": label(start), "end": label(end), "reports": count} for start, end, count in listed]
     about = {"window": entry.rules.window, "minimum": entry.rules.minimum, "live": request.admin, "reports": reports}
     return Answer.json({**about, "windows": named})

@@ -10,7 +10,19 @@ import platform
 import sys
 from pathlib import Path
 
-from benchmarks import clients, columns, decoding, pages, peers, planning, reproducing, serving, simulating, spark
+from benchmarks import (
+    clients,
+    columns,
+    decoding,
+    pages,
+    peers,
+    planning,
+    reproducing,
+    results,
+    serving,
+    simulating,
+    spark,
+)
 from benchmarks.measure import Line, shown
 
 ROOMS = {
@@ -22,6 +34,7 @@ ROOMS = {
     "spark": spark,
     "serving": serving,
     "pages": pages,
+    "results": results,
     "peers": peers,
     "reproducing": reproducing,
 }

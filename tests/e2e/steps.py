@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -49,13 +50,13 @@ def counters(server: Server, survey: dn.Survey) -> dict[str, int]:
     return told
 
 
-def scripted(page: Page, survey: dn.Survey, answers: list[str]) -> None:
+def scripted(page: Page, survey: dn.Survey, answers: Sequence[str | int]) -> None:
     """Answers through the JavaScript client in this browser, each from a device of its own."""
     code = """async ([survey, answers]) => {
       const { Client } = await import("/pages/deniable.min.js");
       for (const answer of answers) await new Client(survey, { url: location.origin }).send(answer);
     }"""
-    page.evaluate(code, [json.loads(survey.to_json()), answers])
+    page.evaluate(code, [json.loads(survey.to_json()), list(answers)])
 
 
 def ask_for(page: Page, server: Server, question: str, answers: list[str], **fields: Any) -> tuple[str, str]:

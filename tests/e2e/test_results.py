@@ -3,17 +3,21 @@
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Route
 
-from deniable.cli.demo_store import CANDIDATES, DAYS, SHIFT
+import deniable as dn
+from deniable.cli.demo_store import ANSWERS, CANDIDATES, DAYS, SHIFT
 from tests.collector import ADMIN, Server
-from tests.e2e.conftest import DESK, PATIENCE, Open, Watch
-from tests.e2e.steps import SYMBOLS, address, scripted, survey_of, until
+from tests.e2e.conftest import DESK, PATIENCE, PHONE, Open, Watch
+from tests.e2e.steps import SYMBOLS, address, fits, scripted, survey_of, until, violations
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +60,7 @@ def page(browser: Browser, demo: list[str]) -> Iterator[Page]:
 def test_every_panel_of_the_demo_has_something_to_show(demo: list[str], page: Page) -> None:
     page.goto(demo[2])
     page.locator("#changes svg").wait_for()
+    page.locator("#trend svg").wait_for()
     assert int(page.locator("#n").inner_text().replace(",", "")) > DAYS * 2000
     assert page.locator("#shares .mark-rect.role-mark path").count() == 6
     marks = page.locator("#trend-marks li").all_inner_texts()
@@ -80,6 +85,7 @@ def test_controls_change_what_is_shown(demo: list[str], page: Page) -> None:
     page.goto(demo[2])
     page.locator("#changes svg").wait_for()
     assert page.locator("#shares .mark-symbol.role-mark path").count() == 0
+    page.locator("#experts > summary").click()
     page.locator("#raw").check()
     until(page, "document.querySelectorAll('#shares .mark-symbol.role-mark path').length == 6")
 
@@ -88,7 +94,7 @@ def test_controls_change_what_is_shown(demo: list[str], page: Page) -> None:
 
     before = reach()
     page.locator("#level").select_option("0.99")
-    page.get_by_text("a typical 99 % interval").wait_for()
+    page.get_by_text("99 times in 100").wait_for()
     assert reach() > before
     page.locator("#decoder").select_option("least-squares")
     page.get_by_text("Decoded by LeastSquares").wait_for()
@@ -130,13 +136,22 @@ def test_candidates_of_an_open_survey(demo: list[str], page: Page, tmp_path: Pat
 def test_results_before_there_are_enough(server: Server, fresh: Open) -> None:
     survey = survey_of("How many does it take?")
     server.create(survey, minimum=30, results="public")
-    page = fresh()
+    page = fresh(PHONE)
     page.goto(address(server, f"/results/{survey.digest}", token=ADMIN))
-    page.get_by_text("Results are shown from 30 reports on").wait_for()
+    page.get_by_text("0 of 30 answers so far").wait_for()
+    scripted(page, survey, SYMBOLS * 4)
+    page.get_by_text("12 of 30 answers so far").wait_for()
     assert page.locator("#all").is_hidden()
-    scripted(page, survey, SYMBOLS * 10)
+    assert page.locator("#waiting").is_hidden()
+    assert page.evaluate(
+        "[document.getElementById('so-far-bar').value, document.getElementById('so-far-bar').max]"
+    ) == [12, 30]
+    assert violations(page) == []
+    fits(page)
+    scripted(page, survey, SYMBOLS * 6)
     page.locator("#shares svg").wait_for()
     assert page.locator("#n").inner_text() == "30"
+    assert page.locator("#so-far").is_hidden()
 
 
 def test_readers_are_told_when_they_will_see_what(server: Server, fresh: Open) -> None:
@@ -146,7 +161,9 @@ def test_readers_are_told_when_they_will_see_what(server: Server, fresh: Open) -
     page = fresh()
     page.goto(address(server, f"/results/{survey.digest}"))
     scripted(page, survey, SYMBOLS * 10)
-    page.get_by_text("There is nothing to show yet: to readers a day's answers are shown once it is over").wait_for()
+    page.get_by_text("Only days that are over (in UTC) count here").wait_for()
+    assert page.locator("#so-far h2").inner_text() == "0 of 20 answers so far", "nobody watches others answer"
+    assert "once 20 are in" in page.locator("#so-far").inner_text()
     assert page.locator("#all").is_hidden()
     asker = fresh()
     asker.goto(address(server, f"/results/{survey.digest}", token=ADMIN))
@@ -157,6 +174,161 @@ def test_readers_are_told_when_they_will_see_what(server: Server, fresh: Open) -
     assert page.locator("#n").inner_text() == "30"
     assert page.locator("#closed").is_visible()
     assert page.locator("#live").is_hidden()
+
+
+def test_placeholders_at_once_the_numbers_first_and_the_trend_when_it_is_there(demo: list[str], page: Page) -> None:
+    """Whatever is slow, each part of the page waits for its own answer alone."""
+    held: dict[str, list[Route]] = {"survey": [], "estimate": [], "trend": [], "difference": [], "vega.js": []}
+
+    def hold(route: Route) -> None:
+        last = route.request.url.split("?")[0].split("/")[-1]
+        held[last if last in held else "survey"].append(route)
+
+    def asked(name: str) -> None:
+        end = time.monotonic() + PATIENCE / 1000
+        while not held[name]:
+            assert time.monotonic() < end, f"waited in vain for a request for {name}"
+            page.wait_for_timeout(20)
+
+    def release(name: str) -> None:
+        while held[name]:
+            held[name].pop().continue_()
+
+    digest = demo[2].split("/results/")[1].split("#")[0]
+    page.route("**/pages/vega.js", hold)
+    page.route(f"**/v1/surveys/{digest}", hold)
+    for name in ("estimate", "trend", "difference"):
+        page.route(f"**/v1/surveys/{digest}/{name}", hold)
+    page.goto(demo[2])
+    assert page.locator("#waiting .ghost").first.is_visible(), "before anything has answered"
+    asked("survey")
+    release("survey")
+    asked("estimate")
+    assert page.locator("#waiting").is_visible()
+    assert held["trend"] == [], "the shares are asked for first"
+    release("estimate")
+    page.locator("#facts #n").wait_for()
+    assert page.locator("#waiting").is_hidden()
+    assert re.findall(r"[\d.]+ %", page.locator("#shares .quick").inner_text())[0] != "", "numbers before any chart"
+    assert page.locator("#shares .quick li").count() == 6
+    assert page.locator("#trend-part").is_visible(), "with a placeholder in its place"
+    assert page.locator("#trend svg").count() == 0
+    asked("trend")
+    asked("difference")
+    release("difference")
+    asked("vega.js")
+    release("vega.js")
+    page.locator("#shares svg").wait_for()
+    page.locator("#changes svg").wait_for()
+    assert page.locator("#shares .quick").count() == 0
+    assert page.locator("#trend svg").count() == 0
+    release("trend")
+    page.locator("#trend svg").wait_for()
+
+
+def test_bars_by_size_or_in_the_surveys_own_order_with_their_values(demo: list[str], page: Page) -> None:
+    page.goto(demo[2])
+    page.locator("#shares svg").wait_for()
+    names = "[...document.querySelectorAll('#shares .role-axis-label text')].map((text) => text.textContent)"
+    values = "[...document.querySelectorAll('#shares .mark-text.role-mark text')].map((text) => text.textContent)"
+    own = [name[:23] for name in ANSWERS]
+    by_size = [name.rstrip("…") for name in page.evaluate(names) if "%" not in name]
+    assert sorted(by_size) == sorted(own)
+    found = page.evaluate(values)
+    assert all(re.fullmatch(r"\d+\.\d %", value) for value in found)
+    shares = [float(value.split()[0]) for value in found]
+    assert len(shares) == 6
+    assert shares == sorted(shares, reverse=True)
+    page.locator("#order").select_option("own")
+    drawn = f"{names}.filter((name) => !name.includes('%')).map((name) => name.replace('…', ''))"
+    until(page, f"(own) => JSON.stringify({drawn}) == JSON.stringify(own)", own)
+    again = [float(value.split()[0]) for value in page.evaluate(values)]
+    assert sorted(again, reverse=True) == shares
+    page.locator("#shares-table summary").click()
+    assert page.locator("#shares-table tbody th").all_inner_texts() == list(ANSWERS)
+    page.goto(demo[4])
+    page.locator("#shares svg").wait_for()
+    assert page.locator("#order option").all_inner_texts() == ["largest first", "as in your list"]
+
+
+def test_numbers_are_in_their_own_order_unless_told(server: Server, fresh: Open) -> None:
+    survey = dn.krr(symbols=[1, 2, 3, 4, 5], epsilon=2, name="How many stars?")
+    server.create(survey, minimum=1, results="public")
+    page = fresh()
+    page.goto(address(server, f"/results/{survey.digest}", token=ADMIN))
+    scripted(page, survey, [5, 5, 5, 1, 3])
+    page.locator("#shares svg").wait_for()
+    assert page.locator("#order").input_value() == "own"
+    page.locator("#shares-table summary").click()
+    assert page.locator("#shares-table tbody th").all_inner_texts() == ["1", "2", "3", "4", "5"]
+
+
+def test_statistics_are_for_experts_and_intervals_of_people_are_cut(server: Server, fresh: Open) -> None:
+    survey = survey_of("Who needs statistics?", epsilon=0.5)
+    server.create(survey, minimum=1, results="public")
+    page = fresh()
+    page.goto(address(server, f"/results/{survey.digest}", token=ADMIN))
+    scripted(page, survey, SYMBOLS * 4)
+    page.locator("#shares svg").wait_for()
+    until(page, "document.getElementById('n').innerText == '12'")
+    for hidden in ("#decoder", "#level", "#raw", "#statistics", "#more-downloads"):
+        assert page.locator(hidden).is_hidden(), hidden
+    shown = page.locator("main").inner_text()
+    for word in ("chi-square", "unbiased", "Decoder", "epsilon", "EmpiricalBayes", "standard error"):
+        assert word.lower() not in shown.lower(), word
+    page.locator("#shares-table summary").click()
+    assert float(page.locator("#facts").inner_text().split("± ")[1].split()[0]) <= 50, "half of all there is"
+    assert "there are too few answers to tell much" in page.locator("#facts").inner_text()
+    numbers = page.locator("#shares-table tbody td").all_inner_texts()
+    assert all(0 <= float(number.removesuffix(" %")) <= 100 for number in numbers)
+    assert any(number in ("0.00 %", "100.00 %") for number in numbers)
+    page.locator("#experts > summary").click()
+    assert "Fit: there are as many unknowns as counts" in page.locator("#statistics").inner_text()
+    page.locator("#raw-table summary").click()
+    raw = page.locator("#raw-table tbody td").all_inner_texts()
+    assert any(float(number.removesuffix(" %")) < 0 for number in raw), "with 12 answers, nearly all of it is noise"
+
+
+ASKED = {
+    "Have you ever lied to get a day off?": "have-you-ever-lied-to-get-a-day-off",
+    "هل كذبت يوما؟": "هل-كذبت-يوما",
+    "🦊🦊🦊": "results",
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_what_is_saved_says_what_it_is_of(server: Server, fresh: Open, tmp_path: Path, asked: str) -> None:
+    survey = survey_of(asked)
+    server.create(survey, minimum=1, results="public")
+    page = fresh()
+    page.goto(address(server, f"/results/{survey.digest}", token=ADMIN))
+    scripted(page, survey, SYMBOLS * 5)
+    page.locator("#shares svg").wait_for()
+    until(page, "document.getElementById('n').innerText == '15'")
+    today = datetime.now(UTC).date().isoformat()
+    saved = {}
+    page.locator("#experts > summary").click()
+    for title, ending in {"CSV": "csv", "PNG": "png", "SVG": "svg", "JSON": "json", "the tally": "tally"}.items():
+        with page.expect_download() as told:
+            page.get_by_role("button", name=title, exact=True).click()
+        assert told.value.suggested_filename == f"{ASKED[asked]}-{survey.digest[:8]}.{ending}"
+        saved[ending] = tmp_path / f"saved.{ending}"
+        told.value.save_as(saved[ending])
+    table = pd.read_csv(saved["csv"])
+    assert table.columns[0] == "symbol"
+    assert set(table["question"]) == {asked}
+    assert set(table["n"]) == {15}
+    assert set(table["epsilon"]) == {survey.epsilon_spent}
+    assert set(table["from"]) <= {f"{today}T00"}
+    assert "raw_low" in table
+    assert saved["csv"].read_bytes().startswith(b"\xef\xbb\xbf"), "which spreadsheets tell UTF-8 by"
+    drawn = saved["svg"].read_text()
+    assert asked in drawn
+    assert f"15 randomised answers, {today} (UTC), epsilon 1.00, 95 % intervals" in drawn
+    assert dn.Tally.load(saved["tally"]).n == 15
+    assert saved["png"].read_bytes().startswith(b"\x89PNG")
+    plain = page.locator("#shares").inner_text()
+    assert "randomised answers" not in plain, "on the page itself the heading stands above"
 
 
 def test_explore_needs_no_data_of_the_server(server: Server, fresh: Open, watch: Watch) -> None:

@@ -200,12 +200,13 @@ def test_downloads(server: Server, fresh: Open, full: dn.Survey) -> None:
     page = fresh(accept_downloads=True)
     page.goto(address(server, f"/results/{full.digest}", token=ADMIN))
     page.locator("#shares svg").wait_for()
+    page.locator("#experts > summary").click()
     files: dict[str, bytes] = {}
     for name in ("CSV", "JSON", "PNG", "SVG", "the survey", "the tally"):
         with page.expect_download() as waiting:
             page.get_by_role("button", name=name, exact=True).click()
         files[name] = Path(waiting.value.path()).read_bytes()
-    assert re.match(rb"symbol,probability,raw,standard_error,low,high", files["CSV"])
+    assert re.match(r"symbol,probability,raw,standard_error,raw_low,raw_high", files["CSV"].decode("utf-8-sig"))
     people = json.loads(files["JSON"])["n"]
     assert people >= 120
     assert files["PNG"].startswith(b"\x89PNG")

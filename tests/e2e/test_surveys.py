@@ -217,7 +217,7 @@ def test_an_owner_deletes_from_the_results(server: Server, fresh: Open, viewport
         secrets[kind] = made.json()["token"]
     reader = fresh()
     reader.goto(address(server, f"/results/{survey.digest}", token=secrets["read"]))
-    reader.get_by_text("There is nothing to show yet").wait_for()
+    reader.get_by_text("answers so far").wait_for()
     assert reader.locator("#manage").is_hidden(), "who reads may do nothing else"
     page = fresh(viewport=viewport)
     page.goto(address(server, f"/results/{survey.digest}", token=secrets["owner"]))

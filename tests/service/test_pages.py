@@ -1,9 +1,11 @@
 """Pages, plans and trends over HTTP: what is served, to whom, and what is refused."""
 
+import asyncio
 import gzip
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import deniable as dn
@@ -265,5 +267,109 @@ def test_who_asked_sees_windows_grow_and_readers_see_those_that_ended(tmp_path: 
                 assert (await call("GET", path + "/estimate", token=secrets[kind])).json()["n"] == 50 * days
             for route, status in (("/counters", 403), ("/tokens", 403)):
                 assert (await call("GET", path + route, token=secrets["owner"])).status == status, "no more than that"
+
+    run(story())
+
+
+def test_how_many_answered_is_told_below_the_minimum_too(tmp_path: Path) -> None:
+    """To who asked as they come; to readers once the window is over, so that nobody watches a colleague answer."""
+
+    async def story() -> None:
+        clock = Ticking()
+        survey = dn.krr(symbols=["no", "yes"], epsilon=3)
+        async with Caller(SQLiteStore(tmp_path), clock=clock) as call:
+            path = await call.create(survey, minimum=50, window="day", results="public")
+            owner = (await call.admin("POST", path + "/tokens", {"kind": "owner"})).json()["token"]
+
+            async def send(first: int, count: int) -> None:
+                body = b"".join(
+                    (first + i).to_bytes(16, "big") + dn.Report(survey, 0, bytes([i % 2])).pack() for i in range(count)
+                )
+                assert (await call.upload(survey, body)).json()["accepted"] == count
+
+            async def told(token: str | None) -> tuple[int, list[int]]:
+                found = (await call("GET", path + "/windows", token=token)).json()
+                return found["reports"], [one["reports"] for one in found["windows"]]
+
+            assert await told(owner) == await told(None) == (0, [])
+            await send(0, 12)
+            assert await told(owner) == (12, [12])
+            assert await told(None) == (0, [])
+            assert (await call("GET", path + "/estimate", token=owner)).status == 409, "the count alone is told"
+            clock.pass_hours(25)
+            assert await told(None) == (12, [])
+            await send(100, 40)
+            assert await told(owner) == (52, [12, 40])
+            assert await told(None) == (12, [])
+            clock.pass_hours(25)
+            assert await told(None) == (52, [52]), "joined, as their results are"
+            await send(200, 3)
+            assert await told(None) == (52, [52])
+            await call.admin("POST", f"{path}/close")
+            assert (await told(None))[0] == 52, "it may be opened again"
+            await call.admin("POST", f"{path}/close", {"final": True})
+            assert (await told(None))[0] == 55, "nothing more can come"
+
+    run(story())
+
+
+def test_a_trend_that_is_asked_for_again_decodes_what_has_grown(tmp_path: Path) -> None:
+    async def story() -> None:
+        clock = Ticking()
+        survey = dn.krr(symbols=["no", "yes"], epsilon=3)
+        async with Caller(SQLiteStore(tmp_path), clock=clock) as call:
+            path = await call.create(survey, minimum=10, window="day")
+
+            async def send(first: int) -> None:
+                body = b"".join(
+                    (first + i).to_bytes(16, "big") + dn.Report(survey, 0, bytes([i % 2])).pack() for i in range(50)
+                )
+                assert (await call.upload(survey, body)).json()["accepted"] == 50
+
+            for day in range(4):
+                await send(1000 * day)
+                clock.pass_hours(24 if day < 3 else 1)
+            asked: list[int] = []
+            real = call.app.decoding._ask
+
+            async def counted(messages: list[bytes]) -> bytes:
+                asked.append(len(messages) - 1)
+                return await real(messages)
+
+            call.app.decoding._ask = counted  # type: ignore[method-assign]
+            first = (await call.admin("GET", path + "/trend")).json()
+            assert sorted(asked) == [1, 1, 1, 1, 2, 2, 2], "each window, and each with those before it"
+            asked.clear()
+            assert (await call.admin("GET", path + "/trend")).json() == first
+            assert asked == []
+            await send(9000)
+            grown = (await call.admin("GET", path + "/trend")).json()
+            assert sorted(asked) == [1, 2], "the window that goes on, and its comparison"
+            assert grown["windows"][:3] == first["windows"][:3]
+            assert grown["windows"][3]["n"] == 100
+
+    run(story())
+
+
+@pytest.mark.parametrize(
+    "survey", [dn.subset(symbols=5, epsilon=1), dn.orr(symbols=5, epsilon=2, cells=3, cohorts=8, seed=bytes(16))]
+)
+def test_a_trend_compares_what_the_default_decoder_would(survey: dn.Survey) -> None:
+    """Unbiased estimates and their intervals are the same with and without shrinking, which a comparison leaves out."""
+    rng = np.random.default_rng(0)
+    before, after = (dn.simulate(survey, dn.lab.zipf(5, 1), 3000, rng) for _ in range(2))
+    best = dn.difference(dn.decode(after), dn.decode(before))
+    plain = dn.difference(*(dn.decode(tally, constraint=dn.Projected()) for tally in (after, before)))
+    assert best.intervals(0.999) == pytest.approx(plain.intervals(0.999), abs=1e-12)
+
+
+def test_a_collector_that_is_told_to_loads_before_anybody_asks(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Caller(SQLiteStore(tmp_path), warm_after=0.0) as call:
+            while call.app.decoding._process is None or call.app.pages._library._making is None:
+                await asyncio.sleep(0.01)
+        async with Caller(SQLiteStore(tmp_path)) as call:
+            await asyncio.sleep(0)
+            assert call.app.decoding._process is None
 
     run(story())

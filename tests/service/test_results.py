@@ -57,7 +57,7 @@ def test_estimates_in_every_form_and_their_difference(store: SQLiteStore) -> Non
             ]
             whole = (await call.admin("GET", f"{path}/estimate")).json()
             expected = dn.decode(store.tally(store.entries()[0]))
-            assert whole == EstimateRows(expected).to_json() | {"from": None, "to": None}
+            assert whole == EstimateRows(expected).to_json() | {"from": "2026-11-01T00", "to": "2026-11-03T00"}
             assert (whole["n"], whole["decoder"], whole["intervals"]) == (1000, "EmpiricalBayes", "exact")
             assert whole["diagnostics"]["rank"] == 3
             assert [row["significant"] for row in whole["estimates"]][:2] == [True, True]  # the third once in many runs
@@ -70,7 +70,7 @@ def test_estimates_in_every_form_and_their_difference(store: SQLiteStore) -> Non
             assert [row["symbol"] for row in rows] == ["chrome", "firefox", "lynx"]
             assert [float(row["raw"]) for row in rows] == pytest.approx(second.raw)
             assert [float(row["probability"]) for row in rows] == pytest.approx(second.raw)
-            assert [float(row["low"]) for row in rows] == pytest.approx(second.intervals(0.9)[:, 0])
+            assert [float(row["raw_low"]) for row in rows] == pytest.approx(second.intervals(0.9)[:, 0])
             assert [row["significant"] for row in rows][:2] == ["True", "True"]
 
             arrow = await call.admin("GET", f"{path}/estimate?to=2026-11-02&format=arrow")
@@ -78,18 +78,19 @@ def test_estimates_in_every_form_and_their_difference(store: SQLiteStore) -> Non
             first = dn.decode(store.tally(store.entries()[0], None, hour_of("2026-11-02")))
             assert table.column("probability").to_pylist() == pytest.approx(sorted(first.probabilities)[::-1])
             about = json.loads(table.schema.metadata[b"deniable"])
-            assert (about["n"], about["from"], about["to"]) == (600, None, "2026-11-02T00")
+            assert (about["n"], about["from"], about["to"]) == (600, "2026-11-01T00", "2026-11-02T00")
             assert about["diagnostics"]["influence"] == first.diagnostics.influence
 
             change = await call.admin("GET", f"{path}/difference?against_to=2026-11-02&from=2026-11-02")
-            bounds = {"against_from": None, "against_to": "2026-11-02T00", "from": "2026-11-02T00", "to": None}
+            bounds = {"against_from": "2026-11-01T00", "against_to": "2026-11-02T00"}
+            bounds |= {"from": "2026-11-02T00", "to": "2026-11-03T00"}
             assert change.json() == DifferenceRows(dn.difference(second, first)).to_json() | bounds
             assert (change.json()["before"]["n"], change.json()["after"]["n"]) == (600, 400)
             options = "top=1&simultaneous=true&level=0.9&format=csv"
             shortest = await call.admin("GET", f"{path}/difference?against_to=2026-11-02&from=2026-11-02&{options}")
             (row,) = csv.DictReader(io.StringIO(shortest.body.decode()))
             limits = dn.difference(second, first).intervals(0.9, simultaneous=True)
-            assert float(row["low"]) == pytest.approx(limits[BROWSERS.index(row["symbol"])][0])
+            assert float(row["raw_low"]) == pytest.approx(limits[BROWSERS.index(row["symbol"])][0])
 
     run(scene())
 
@@ -176,7 +177,7 @@ def test_an_open_survey_is_decoded_with_candidates(store: SQLiteStore) -> None:
             expected = dn.decode(store.tally(store.entries()[0]), candidates=["ash", "birch", "oak"])
             assert expected.unallocated is not None
             low, high = expected.unallocated.interval(0.95)
-            assert (by_query["unallocated"]["low"], by_query["unallocated"]["high"]) == (low, high)
+            assert (by_query["unallocated"]["raw_low"], by_query["unallocated"]["raw_high"]) == (low, high)
             assert by_query["intervals"] == "approximate"
             assert by_query["diagnostics"]["fit"]["p_value"] == expected.diagnostics.fit.p_value  # type: ignore[union-attr]
             options = "complete=true&decoder=weighted-least-squares&constraint=projected"
@@ -261,29 +262,92 @@ def test_questions_that_make_no_sense(store: SQLiteStore) -> None:
     run(scene())
 
 
-def test_a_decode_that_takes_too_long_or_dies_is_told_and_the_next_one_works() -> None:
-    tally = dn.Tally(SURVEY, [[5, 5, 5]]).to_bytes()
+def tally_of(count: int) -> bytes:
+    return dn.Tally(SURVEY, [[count, 5, 5]]).to_bytes()
 
+
+def test_a_decode_that_takes_too_long_or_dies_is_told_and_the_next_one_works() -> None:
     async def scene() -> None:
         decoding = Decoding(seconds=0.05)  # no interpreter starts that fast
         with pytest.raises(DecodingFailed, match=r"decoding must take at most 0\.05 seconds"):
-            await decoding.ask(Question(), [tally])
+            await decoding.ask(Question(), [tally_of(5)])
         decoding._seconds = 60
-        assert json.loads(await decoding.ask(Question(), [tally]))["n"] == 15
+        assert json.loads(await decoding.ask(Question(), [tally_of(5)]))["n"] == 15
         await decoding.stop()
-        asked = asyncio.create_task(decoding.ask(Question(), [tally]))
+        asked = asyncio.create_task(decoding.ask(Question(), [tally_of(6)]))
         while decoding._process is None:
             await asyncio.sleep(0.001)
         decoding._process.kill()  # as the kernel does where memory runs out
         with pytest.raises(DecodingFailed, match="decoding ran out of memory"):
             await asked
-        assert json.loads(await decoding.ask(Question(), [tally]))["n"] == 15
-        found = await asyncio.gather(*(decoding.ask(Question(), [tally]) for _ in range(40)), return_exceptions=True)
+        assert json.loads(await decoding.ask(Question(), [tally_of(6)]))["n"] == 16
+        many = (decoding.ask(Question(), [tally_of(10 + i)]) for i in range(40))
+        found = await asyncio.gather(*many, return_exceptions=True)
         refused = [str(problem) for problem in found if isinstance(problem, DecodingFailed)]
         assert refused == ["at most 32 questions must wait to be decoded; ask again later"] * 8
         assert decoding._process is not None
         adjusted = Path(f"/proc/{decoding._process.pid}/oom_score_adj")
         assert not adjusted.exists() or adjusted.read_text().strip() == "1000"
+        await decoding.stop()
+
+    run(scene())
+
+
+def test_what_was_asked_before_is_answered_without_decoding() -> None:
+    """The same question about the same counts; another question or other counts are decoded."""
+
+    async def scene() -> None:
+        decoding = Decoding()
+        first = await decoding.ask(Question(), [tally_of(5)])
+        await decoding.stop()
+        assert await decoding.ask(Question(), [tally_of(5)]) is first
+        assert decoding._process is None, "nothing was started for it"
+        assert json.loads(await decoding.ask(Question(level=0.9), [tally_of(5)]))["level"] == 0.9
+        assert decoding._process is not None
+        assert json.loads(await decoding.ask(Question(), [tally_of(6)]))["n"] == 16
+        await decoding.stop()
+
+    run(scene())
+
+
+def test_no_answer_outlives_a_deletion() -> None:
+    async def scene() -> None:
+        decoding = Decoding()
+        await decoding.ask(Question(), [tally_of(5)])
+        assert len(decoding._kept) == 1
+        asked = asyncio.create_task(decoding.ask(Question(), [tally_of(6)]))
+        await asyncio.sleep(0)
+        assert decoding._waiting == 1
+        await decoding.forget()
+        assert json.loads(await asked)["n"] == 16, "whoever waits is answered"
+        assert decoding._kept == {}
+        assert decoding._size == 0
+        await decoding.stop()
+
+    run(scene())
+
+
+def test_answers_that_are_kept_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "_MOST_KEPT", 80)
+    decoding = Decoding()
+    for name in b"abcdefghij":
+        decoding._keep(bytes([name]), b"ten bytes.")
+        assert decoding._kept.get(b"a") is not None or name > b"h"[0]
+    assert b"".join(decoding._kept) == b"cdefghij", "the oldest go"
+    decoding._keep(b"z", b"eleven byte")
+    assert b"z" not in decoding._kept, "one that would take an eighth is not kept"
+    assert decoding._size == sum(map(len, decoding._kept.values())) == 80
+
+
+def test_the_process_is_there_before_anybody_asks() -> None:
+    async def scene() -> None:
+        decoding = Decoding()
+        await decoding.start()
+        process = decoding._process
+        assert process is not None
+        await decoding.start()
+        assert json.loads(await decoding.ask(Question(), [tally_of(5)]))["n"] == 15
+        assert decoding._process is process, "and it is the one that answers"
         await decoding.stop()
 
     run(scene())

@@ -42,7 +42,9 @@ class Inline:
         old, new = (dn.decode(dn.Tally.from_bytes(tally), constraint=dn.Projected()) for tally in tallies)
         change = dn.difference(new, old)
         rows = zip(change.symbols, change.intervals(question.level).tolist(), strict=True)
-        return json.dumps({"changes": [{"symbol": s, "low": low, "high": high} for s, (low, high) in rows]}).encode()
+        return json.dumps(
+            {"changes": [{"symbol": s, "raw_low": low, "raw_high": high} for s, (low, high) in rows]}
+        ).encode()
 
 
 async def marked(survey: dn.Survey, tallies: list[dn.Tally], query: dict[str, str], decoding: Any) -> list[int]:

@@ -38,9 +38,45 @@ def test_bars_keep_the_order_given_and_intervals_are_cut_at_the_ends() -> None:
     assert (found[2]["low"], found[2]["high"]) == (0.0, 0.2)
 
 
-def test_a_bar_outside_the_unit_interval_keeps_its_interval() -> None:
-    found = rows(estimate_chart(["a"], [-0.02], [[-0.05, 0.01]]))
-    assert (found[0]["low"], found[0]["high"]) == (-0.02, 0.01)
+def test_every_chart_for_people_cuts_intervals_at_the_ends() -> None:
+    """The interval is that of a share: whatever the unbiased estimate says, no share is below 0 or above 100 %."""
+    found = rows(estimate_chart(["a", "b"], [-0.02, 1.04], [[-0.05, 0.01], [0.9, 1.3]]))
+    assert [(row["low"], row["high"]) for row in found] == [(0.0, 0.01), (0.9, 1.0)]
+    assert [row["estimate"] for row in found] == [-0.02, 1.04], "the bars are what was found"
+    change = difference_chart(["a"], [0.1], [[-1.3, 1.2]]).to_dict()
+    (shown,) = [data for data in change["datasets"].values() if "name" in data[0]]
+    assert (shown[0]["low"], shown[0]["high"]) == (-1.0, 1.0)
+    day = {"window": "2026-11-15", "name": "a", "estimate": 0.5, "changed": False}
+    found = rows(trend_chart([day | {"low": -0.2, "high": 1.1}, day | {"low": None, "high": None}]))
+    assert [(row["low"], row["high"]) for row in found] == [(0.0, 1.0), (None, None)]
+    tally = dn.Tally(dn.krr(symbols=["no", "yes"], epsilon="0.5"), [[6, 0]])
+    assert dn.decode(tally).intervals().max() > 1
+    plotted = rows(dn.decode(tally).plot())
+    assert all(0 <= row["low"] <= row["high"] <= 1 for row in plotted)
+
+
+def test_the_value_stands_at_the_end_of_each_bar(tmp_path: Path) -> None:
+    chart = estimate_chart(NAMES, SHARES, [*INTERVALS[:2], [-math.inf, math.inf]], truth=SHARES)
+    assert [row["value"] for row in rows(chart)] == ["60.0 %", "30.0 %", None], "none where nothing is determined"
+    save_chart(chart, tmp_path / "chart.svg")
+    drawn = (tmp_path / "chart.svg").read_text()
+    assert drawn.count(">60.0 %</text>") == drawn.count(">30.0 %</text>") == 1
+    assert ">10.0 %</text>" not in drawn
+
+
+@pytest.mark.parametrize("suffix", ["svg", "html"])
+def test_a_heading_says_what_was_asked_and_where_the_numbers_come_from(tmp_path: Path, suffix: str) -> None:
+    asked = "Have you ever, on a working day in the last twelve months, lied to get a day off?"
+    chart = estimate_chart(NAMES, SHARES, INTERVALS, title=asked, subtitle="1,000 randomised reports, epsilon 2.00")
+    title = chart.to_dict()["title"]
+    assert " ".join(title["text"]) == asked
+    assert max(map(len, title["text"])) <= 60
+    save_chart(chart, tmp_path / f"chart.{suffix}")
+    text = (tmp_path / f"chart.{suffix}").read_text()
+    assert "1,000 randomised reports, epsilon 2.00" in text
+    assert (f"<title>{asked}</title>" in text) == (suffix == "html")
+    assert estimate_chart(NAMES, SHARES, INTERVALS, title=asked).to_dict()["title"] == {"text": title["text"]}
+    assert "title" not in estimate_chart(NAMES, SHARES, INTERVALS).to_dict()
 
 
 @pytest.mark.parametrize("truth", [None, [0.5, 0.3, 0.2]])

@@ -153,7 +153,7 @@ def test_the_demo_as_json_is_nothing_but_json_and_covers_the_truth(capsys: pytes
     assert result["epsilon_spent"] <= 3
     assert abs(sum(e["truth"] for e in result["estimates"]) - 1) < 1e-9
     # Twelve intervals of level 0.95: eight or more misses have probability below 1e-7.
-    assert sum(e["low"] <= e["truth"] <= e["high"] for e in result["estimates"]) >= 5
+    assert sum(e["raw_low"] <= e["truth"] <= e["raw_high"] for e in result["estimates"]) >= 5
     assert json.loads(Path("demo.json").read_text())["layer"]
     assert dn.Tally.load(result["files"]["tally"]).n == 50_000
 

@@ -50,8 +50,43 @@ def test_json_is_the_estimate(capsys: pytest.CaptureFixture[str]) -> None:
     assert (result["decoder"], result["constraint"]) == ("Inversion", "Unconstrained")
     assert [line["symbol"] for line in result["estimates"]] == ["chrome", "日本語ブラウザ", "🦊"]
     assert [line["raw"] for line in result["estimates"]] == expected.raw.tolist()
-    bounds = [[line["low"], line["high"]] for line in result["estimates"]]
+    bounds = [[line["raw_low"], line["raw_high"]] for line in result["estimates"]]
     assert bounds == expected.intervals(0.9, simultaneous=True).tolist()
+
+
+def test_intervals_are_cut_for_people_and_raw_in_files(capsys: pytest.CaptureFixture[str]) -> None:
+    survey = dn.krr(["no", "yes"], epsilon="0.5", name="Did you?")
+    dn.Tally(survey, [[9, 1]]).save("few.tally")
+    estimate = dn.decode(dn.Tally.load("few.tally"))
+    assert estimate.intervals().min() < 0
+    assert estimate.intervals().max() > 1
+    assert main(["decode", "few.tally", "--chart", "few.json"]) == 0
+    shown = [line for line in table_of(capsys) if line.startswith(("no ", "yes "))]
+    assert all(" to 100.00 %" in line or "0.00 to " in line for line in shown)
+    assert "-" not in "".join(line.split("to")[0].split("%")[-1] for line in shown)
+    (rows,) = json.loads(Path("few.json").read_text())["datasets"].values()
+    assert all(0 <= row["low"] <= row["high"] <= 1 for row in rows)
+    assert main(["decode", "few.tally", "--csv"]) == 0
+    told = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    raw = [[float(row["raw_low"]), float(row["raw_high"])] for row in told]
+    assert raw == estimate.intervals().tolist(), "no first, which is the larger"
+    assert "low" not in told[0]
+
+
+def test_a_csv_file_says_what_it_is_about(capsys: pytest.CaptureFixture[str]) -> None:
+    """In columns: the first line is the header, for spreadsheets and for pandas."""
+    import pandas as pd
+
+    assert main(["decode", "day0.tally", "--csv", "--level", "0.9"]) == 0
+    table = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    survey = dn.Survey.load("closed.json")
+    assert table["question"].tolist() == ["browser"] * 3
+    assert table["n"].tolist() == [1000] * 3
+    assert table["epsilon"].tolist() == [survey.epsilon_spent] * 3
+    assert table["level"].tolist() == [0.9] * 3
+    assert main(["decode", "day0.tally", "--minus", "day1.tally", "--csv"]) == 0
+    change = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert change[["question", "n_before", "n_after"]].iloc[0].tolist() == ["browser", 100, 1000]
 
 
 def test_csv_is_the_estimate(capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,8 +147,8 @@ def test_the_rest_has_a_row_of_its_own(capsys: pytest.CaptureFixture[str]) -> No
         "probability": estimate.unallocated.value,
         "raw": estimate.unallocated.raw,
         "standard_error": estimate.unallocated.standard_error,
-        "low": low,
-        "high": high,
+        "raw_low": low,
+        "raw_high": high,
     }
     assert main(["decode", "open.tally", "--candidates", "b,c", "--csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
@@ -174,7 +209,7 @@ def test_two_tallies_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     by_name = {line["symbol"]: line for line in result["changes"]}
     for i, symbol in enumerate(change.symbols):
         line = by_name[symbol]
-        assert [line["low"], line["high"]] == change.intervals(0.95, simultaneous=True)[i].tolist()
+        assert [line["raw_low"], line["raw_high"]] == change.intervals(0.95, simultaneous=True)[i].tolist()
         assert (line["raw"], line["changed"]) == (change.raw[i], change.changed()[i])
     assert result["unallocated"] is None
     assert main(["decode", "later.tally", "--minus", "day0.tally", "--top", "1"]) == 0
@@ -210,7 +245,9 @@ def test_only_the_largest_are_listed(capsys: pytest.CaptureFixture[str]) -> None
 def test_a_chart_is_written(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["decode", "day0.tally", "--chart", "chart.svg"]) == 0
     assert table_of(capsys)[-1] == "wrote chart.svg"
-    assert "browser" in Path("chart.svg").read_text()
+    drawn = Path("chart.svg").read_text()
+    assert ">browser<" in drawn
+    assert "1,000 randomised reports, epsilon 2.00" in drawn, "a picture that is passed on says what it is of"
 
 
 def test_a_chart_of_a_difference_is_written(capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,7 +255,8 @@ def test_a_chart_of_a_difference_is_written(capsys: pytest.CaptureFixture[str]) 
     assert main(["decode", "later.tally", "--minus", "day0.tally", "--chart", "change.json"]) == 0
     assert table_of(capsys)[-1] == "wrote change.json"
     spec = json.loads(Path("change.json").read_text())
-    assert spec["title"] == "browser: what changed"
+    assert spec["title"]["text"] == ["browser: what changed"]
+    assert spec["title"]["subtitle"] == ["from 1,000 to 1,000 randomised reports, epsilon 2.00"]
     (rows,) = [data for data in spec["datasets"].values() if "name" in data[0]]
     change = dn.difference(dn.decode(dn.Tally.load("later.tally")), dn.decode(dn.Tally.load("day0.tally")))
     marks = dict(zip(change.symbols, change.changed(), strict=True))
@@ -229,7 +267,7 @@ def test_a_chart_of_a_difference_is_written(capsys: pytest.CaptureFixture[str]) 
     told = json.loads(capsys.readouterr().out)
     rows = next(data for data in json.loads(Path("rose.json").read_text())["datasets"].values() if "name" in data[0])
     assert [row["name"] for row in rows] == ["b", "c", "(unlisted)"]
-    assert rows[-1]["low"] == told["unallocated"]["low"]
+    assert rows[-1]["low"] == told["unallocated"]["raw_low"]
     assert main(["decode", "later.tally", "--minus", "day0.tally", "--chart", "change.svg"]) == 0
     assert "changed significantly (family-wise, 95 %)" in Path("change.svg").read_text()
 

@@ -250,7 +250,7 @@ def test_rows_have_what_the_estimate_has() -> None:
     assert rows["intervals"] == "conditional"
     assert [row["symbol"] for row in rows["estimates"]][:3] == ["site 7", "site 70", "site 700"]
     assert rows["estimates"][3]["probability"] == 0
-    assert rows["estimates"][3]["high"] > 0
+    assert rows["estimates"][3]["raw_high"] > 0
 
 
 def test_progress_is_told_until_all_are_done() -> None:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from deniable.charts.base import BAR, LABEL_WIDTH, QUIET, RULE, TRUTH, WIDTH, styled
+from deniable.charts.base import BAR, INK, LABEL_WIDTH, QUIET, RULE, TRUTH, WIDTH, cut, headed, styled
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
@@ -27,17 +27,18 @@ def estimate_chart(
     raw: Iterable[float] | None = None,
     band: str | None = None,
     title: str | None = None,
+    subtitle: str | None = None,
 ) -> "alt.LayerChart":
-    """Horizontal bars in the order given, an interval on each, and the truth beside them where it is known.
+    """Horizontal bars in the order given, an interval on each, its value at the end of the line, and the truth.
 
     Intervals are cut at 0 and 1, which loses no coverage. An infinite one is replaced by the words "not determined":
     the reports say nothing about that symbol alone. One of NaNs was not computed, and is left out. `raw` adds a dot for
     the unbiased estimate of each symbol, which the intervals belong to; it may be negative. `band` names the intervals
-    where they are no confidence intervals.
+    where they are no confidence intervals. `subtitle` says where the numbers come from.
 
     >>> chart = estimate_chart(["no", "yes"], [0.7, 0.3], [[0.6, 0.8], [0.2, 0.4]], truth=[0.75, 0.25])
     >>> [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
-    ['bar', 'rule', 'point', 'point', 'text']
+    ['bar', 'rule', 'point', 'point', 'text', 'text']
     """
     import altair as alt
 
@@ -51,7 +52,7 @@ def estimate_chart(
     legend = alt.Legend(title=None, orient="top", symbolSize=140, symbolStrokeWidth=3)
     colours = alt.Scale(domain=kinds, range=[look[0] for look in looks.values()])
     shapes = alt.Scale(domain=kinds, range=[look[1] for look in looks.values()])
-    tooltip = [alt.Tooltip("name:N", title="symbol"), alt.Tooltip("estimate:Q", format=".2%")]
+    tooltip = [alt.Tooltip("name:N", title="answer"), alt.Tooltip("estimate:Q", format=".2%")]
     tooltip += [alt.Tooltip("low:Q", format=".2%", title="from"), alt.Tooltip("high:Q", format=".2%", title="to")]
     tooltip += [] if truth is None else [alt.Tooltip("truth:Q", format=".2%")]
 
@@ -76,10 +77,13 @@ def estimate_chart(
     circles = dots.encode(x="raw:Q", shape=alt.Shape("kind:N", scale=shapes, legend=legend))
     words = base.transform_filter("datum.unknown").mark_text(align="left", dx=8, fontStyle="italic", color=QUIET)
     unknown = words.encode(x="estimate:Q", text=alt.value("not determined"), tooltip=tooltip)
+    # In a column of their own: beside the bars they would lie on intervals and on what is true.
+    figures = base.transform_filter("isValid(datum.value)").mark_text(align="right", dx=54, color=INK)
+    values = figures.encode(x=alt.value("width"), text="value:N", tooltip=tooltip)
     described = f"Estimated shares of {len(rows)} symbols with {band}s" + ("" if truth is None else ", and the truth")
     settings: dict[str, Any] = {"width": WIDTH, "height": {"step": step}, "description": described}
-    settings |= {} if title is None else {"title": title}
-    return styled(alt.layer(bars, rules, crosses, circles, unknown).properties(**settings))
+    settings |= headed(title, subtitle)
+    return styled(alt.layer(bars, rules, crosses, circles, unknown, values).properties(**settings))
 
 
 def _rows(
@@ -99,20 +103,12 @@ def _rows(
             f"got {len(names)}, {len(values)} and {len(bounds)}"
         )
     rows = []
-    for label, value, (low, high), exact, dot in zip(printable(names), values, bounds, true, dots, strict=True):
-        known = math.isfinite(low) and math.isfinite(high)
-        floor, ceiling = min(0.0, value), max(1.0, value)  # an unconstrained estimate may lie outside [0, 1]
-        rows.append(
-            {
-                "name": label,
-                "estimate": value,
-                "low": min(max(low, floor), ceiling) if known else None,
-                "high": min(max(high, floor), ceiling) if known else None,
-                "truth": exact,
-                "raw": dot,
-                "unknown": math.isinf(low) or math.isinf(high),
-            }
-        )
+    for label, value, bound, exact, dot in zip(printable(names), values, bounds, true, dots, strict=True):
+        low, high = cut(bound)
+        unknown = any(math.isinf(limit) for limit in bound)
+        shown = None if unknown else f"{100 * value:.1f} %"
+        row = {"name": label, "estimate": value, "low": low, "high": high, "truth": exact, "raw": dot}
+        rows.append(row | {"unknown": unknown, "value": shown})
     return rows
 
 

@@ -3,8 +3,11 @@
 import hashlib
 import html
 import json
+import math
 import os
+import textwrap
 from base64 import b64encode
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +18,14 @@ from deniable.survey import write_atomically
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["DARK", "FORMATS", "chart_bytes", "chart_format", "save_chart", "styled"]
+__all__ = ["DARK", "FORMATS", "chart_bytes", "chart_format", "cut", "headed", "save_chart", "styled"]
 
 FORMATS = ("svg", "png", "html", "json")
 
 BAR, RULE, TRUTH, INK, QUIET, GRID = "#8CC8EE", "#123B57", "#D55E00", "#222222", "#6B6B6B", "#E4E4E4"
 FONT = "Liberation Sans, Arial, Helvetica, Noto Sans, DejaVu Sans, sans-serif"
 WIDTH, HEIGHT, LABEL_WIDTH = 560, 360, 260
+_TITLE, _SUBTITLE = 60, 100  # characters of a line
 
 # What a colour becomes on a dark page: the same hues, light where they were dark.
 DARK = {
@@ -58,6 +62,40 @@ style-src 'unsafe-inline'; img-src data: blob:">
 """
 
 
+def cut(interval: Sequence[float], *, below: float = 0.0) -> tuple[float | None, float | None]:
+    """An interval as people are shown it: no share is below 0 or above 1, so nothing is lost; None where it is unknown.
+
+    >>> cut([-0.05, 0.2]), cut([-math.inf, math.inf]), cut([-1.2, 0.3], below=-1.0)
+    ((0.0, 0.2), (None, None), (-1.0, 0.3))
+    """
+    low, high = (float(bound) for bound in interval)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return None, None
+    return min(max(low, below), 1.0), min(max(high, below), 1.0)
+
+
+def headed(title: str | None, subtitle: str | None = None) -> dict[str, Any]:
+    """The heading of a chart, in lines that fit it: a title, and under it where the numbers come from.
+
+    >>> headed("Why?", "1,000 answers")
+    {'title': {'text': ['Why?'], 'subtitle': ['1,000 answers']}}
+    >>> headed("Why?"), headed(None)
+    ({'title': 'Why?'}, {})
+    """
+    lines = textwrap.wrap(title or "", _TITLE) or [""]
+    if subtitle:
+        return {"title": {"text": lines, "subtitle": textwrap.wrap(subtitle, _SUBTITLE)}}
+    if not title:
+        return {}
+    return {"title": title if len(lines) == 1 else {"text": lines}}
+
+
+def _words(spec: dict[str, Any]) -> str:
+    """The title of a chart in one line, or what it shows."""
+    title = spec.get("title", spec["description"])
+    return " ".join(title["text"]) if isinstance(title, dict) else str(title)
+
+
 def styled(chart: Any) -> "alt.LayerChart":
     """The look that every chart of the project shares: light, quiet, readable in print."""
     styled: alt.LayerChart = chart.configure(
@@ -68,7 +106,8 @@ def styled(chart: Any) -> "alt.LayerChart":
         | {"titleColor": INK, "titlePadding": 12, "gridColor": GRID, "labelPadding": 6},
         view={"stroke": None},
         legend={"labelFontSize": 13, "labelColor": INK, "columnPadding": 18, "offset": 10},
-        title={"anchor": "start", "fontSize": 17, "fontWeight": "bold", "color": INK, "offset": 14},
+        title={"anchor": "start", "fontSize": 17, "fontWeight": "bold", "color": INK, "offset": 14}
+        | {"subtitleFontSize": 12, "subtitleColor": QUIET, "subtitlePadding": 6},
         text={"fontSize": 12},
     )
     # Altair's objects take any assignment for a part of the chart, so this goes past them.
@@ -159,7 +198,7 @@ def _page(chart: "alt.LayerChart") -> str:
     library = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     draw = f"vegaEmbed('#chart', {told}, {how});"
     return _PAGE.format(
-        title=html.escape(str(spec.get("title", spec["description"]))),
+        title=html.escape(_words(spec)),
         scripts=" ".join(f"'sha256-{_digest(script)}'" for script in (library, draw)),
         library=library,
         draw=draw,

@@ -1,11 +1,10 @@
 """Charts of change: shares over time, and the difference between two times or groups."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable.charts.bars import printable
-from deniable.charts.base import HEIGHT, LABEL_WIDTH, QUIET, RULE, TRUTH, WIDTH, styled
+from deniable.charts.base import HEIGHT, LABEL_WIDTH, QUIET, RULE, TRUTH, WIDTH, cut, headed, styled
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
@@ -34,11 +33,14 @@ def difference_chart(
     changed: Iterable[bool | None] | None = None,
     level: float = 0.95,
     title: str | None = None,
+    subtitle: str | None = None,
+    words: tuple[str, str] | None = None,
 ) -> "alt.LayerChart":
     """How much each share rose: a dot and its interval, and a line at no change. Significant changes have a colour.
 
     `changed` says which are significant (`Difference.changed`: family-wise at that level); without it, those whose own
-    interval leaves out zero. An infinite interval is replaced by the words "not determined".
+    interval leaves out zero. `words` are what the legend calls these and the others. Intervals are cut at a change of
+    100 points either way; an infinite one is replaced by the words "not determined".
 
     >>> chart = difference_chart(["no", "yes"], [-0.1, 0.1], [[-0.14, -0.06], [-0.01, 0.21]])
     >>> [row["clear"] for row in chart.to_dict()["datasets"].popitem()[1]]
@@ -58,10 +60,10 @@ def difference_chart(
         for name, value, bound, mark in zip(printable(names), values, bounds, clear, strict=True)
     ]
     family = "" if changed is None else "family-wise, "
-    kinds = [f"changed significantly ({family}{100 * level:g} %)", "within chance"]
+    kinds = list(words or (f"changed significantly ({family}{100 * level:g} %)", "within chance"))
     legend = alt.Legend(title=None, orient="top", symbolSize=140, symbolType="circle", labelLimit=0)
     shade = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[TRUTH, QUIET]), legend=legend)
-    tooltip = [alt.Tooltip("name:N", title="symbol")]
+    tooltip = [alt.Tooltip("name:N", title="answer")]
     tooltip += [alt.Tooltip(f"{name}:Q", format="+.2f", title=title) for name, title in _POINTS.items()]
     base = (
         alt.Chart(alt.InlineData(values=rows))
@@ -89,13 +91,13 @@ def difference_chart(
     unknown = words.encode(x=alt.datum(0), text=alt.value("not determined"), color=alt.value(QUIET))
     settings: dict[str, Any] = {"width": WIDTH, "height": {"step": 30 if len(rows) <= 16 else 22}}
     settings |= {"description": f"Change of {len(rows)} shares with {100 * level:g} % intervals"}
-    settings |= {} if title is None else {"title": title}
+    settings |= headed(title, subtitle)
     return styled(alt.layer(zero, spans, dots, unknown).properties(**settings))
 
 
 def _change(name: str, value: float, interval: tuple[float, float], clear: bool) -> dict[str, Any]:
-    known = all(math.isfinite(bound) for bound in interval)
-    low, high = interval if known else (None, None)
+    low, high = cut(interval, below=-1.0)
+    known = low is not None
     return {"name": name, "change": value if known else None, "low": low, "high": high, "clear": known and clear}
 
 
@@ -104,8 +106,8 @@ def trend_chart(
 ) -> "alt.LayerChart":
     """Shares over time: a line and a band a symbol, and a mark where a window differs from those before it.
 
-    A row has a window (a time as text), a name, an estimate, the low and high of its interval, and whether it is
-    `changed`. At most six names: more lines than that cannot be told apart.
+    A row has a window (a time as text), a name, an estimate, the low and high of its interval (cut at 0 and 1 here),
+    and whether it is `changed`. At most six names: more lines than that cannot be told apart.
 
     >>> day = {"window": "2026-11-15", "name": "yes", "estimate": 0.3, "low": 0.2, "high": 0.4, "changed": False}
     >>> chart = trend_chart([day, day | {"window": "2026-11-16", "changed": True}])
@@ -121,7 +123,7 @@ def trend_chart(
     colours = alt.Scale(domain=names, range=[SERIES[i][0] for i in range(len(names))])
     shapes = alt.Scale(domain=names, range=[SERIES[i][1] for i in range(len(names))])
     tooltip = [
-        alt.Tooltip("name:N", title="symbol"),
+        alt.Tooltip("name:N", title="answer"),
         alt.Tooltip("window:T", title="window", format="%Y-%m-%d %H:%M"),
         alt.Tooltip("estimate:Q", format=".2%"),
         alt.Tooltip("low:Q", format=".2%", title="from"),
@@ -129,7 +131,9 @@ def trend_chart(
     ]
     across = alt.X("window:T", title=None, axis=alt.Axis(format="%d %b", domain=False, ticks=False, grid=False))
     shade = alt.Color("name:N", scale=colours, legend=legend)
-    base = alt.Chart(alt.InlineData(values=[dict(row) for row in rows])).encode(x=across, color=shade, tooltip=tooltip)
+    base = alt.Chart(alt.InlineData(values=[_point(row) for row in rows])).encode(
+        x=across, color=shade, tooltip=tooltip
+    )
     up = alt.Y(
         "estimate:Q",
         title=f"share, with {100 * level:g} % intervals",
@@ -145,5 +149,12 @@ def trend_chart(
     rings = marked.mark_point(filled=False, opacity=1, size=320, strokeWidth=3).encode(y=up)
     settings: dict[str, Any] = {"width": WIDTH, "height": HEIGHT - 60}
     settings |= {"description": f"Shares of {len(names)} symbols over time with {100 * level:g} % intervals"}
-    settings |= {} if title is None else {"title": title}
+    settings |= headed(title)
     return styled(alt.layer(bands, lines, dots, fall, rings).properties(**settings))
+
+
+def _point(row: Mapping[str, Any]) -> dict[str, Any]:
+    if row["low"] is None or row["high"] is None:
+        return dict(row)
+    low, high = cut([row["low"], row["high"]])
+    return {**row, "low": low, "high": high}

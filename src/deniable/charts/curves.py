@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from deniable.charts.base import HEIGHT, INK, WIDTH, styled
+from deniable.charts.base import HEIGHT, INK, WIDTH, headed, styled
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
@@ -83,5 +83,5 @@ def curves_chart(
     rule = here.mark_rule(color=INK, strokeWidth=1.5, strokeDash=[5, 4]).encode(x=across)
     settings: dict[str, Any] = {"width": WIDTH, "height": HEIGHT}
     settings |= {"description": "Expected error of each mechanism by epsilon"}
-    settings |= {} if title is None else {"title": title}
+    settings |= headed(title)
     return styled(alt.layer(lines, rule).properties(**settings))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from deniable.charts.base import HEIGHT, INK, TRUTH, WIDTH, styled
+from deniable.charts.base import HEIGHT, INK, TRUTH, WIDTH, headed, styled
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
@@ -90,5 +90,5 @@ def plan_chart(
         "height": HEIGHT,
         "description": f"Epsilon against n; planned: {label}",
     }
-    settings |= {} if title is None else {"title": title}
+    settings |= headed(title)
     return styled(alt.layer(lines, mark, text).properties(**settings))

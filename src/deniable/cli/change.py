@@ -38,10 +38,12 @@ class Change(DifferenceRows):
         names, places = names_of(self, most)
         numbers = [self.numbers[i] for i in places] + ([] if self.rest is None else [self.rest])
         marks = [self.marks[i] for i in places] + ([] if self.rest is None else [False])
-        name = self.difference.first.tally.survey.name
+        first, second = self.difference.first, self.difference.second
+        name, spent = first.tally.survey.name, first.tally.survey.epsilon_spent
         return difference_chart(
             names, [row[2] for row in numbers], [row[4:] for row in numbers], changed=marks, level=self.level,
             title=f"{name}: what changed" if name else "What changed",
+            subtitle=f"from {second.n:,} to {first.n:,} randomised reports, epsilon {spent:.2f}",
         )  # fmt: skip
 
 
@@ -49,5 +51,5 @@ def _cells(name: str, numbers: list[float], mark: str) -> list[str]:
     before, after, raw, error, low, high = numbers
     known = math.isfinite(error)
     change = f"{100 * raw:+.2f} %" if known else ""
-    interval = between(max(low, -1.0), min(high, 1.0)) if known else ""
+    interval = between(low, high, least=-1.0) if known else ""
     return [name, percent(before), percent(after), change, percent(error), interval, mark]

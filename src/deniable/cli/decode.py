@@ -43,7 +43,8 @@ def add(commands: Commands) -> None:
             "  deniable decode friday.tally --minus monday.tally --chart change.png\n\n"
             "Symbols marked * are significantly above zero (with --minus: have changed significantly), family-wise at\n"
             "the level of the intervals: all marks together are right with that probability. In CSV the row without a\n"
-            "symbol is what no candidate explains."
+            "symbol is what no candidate explains. The table and the chart cut intervals at 0 and 100 %; CSV and JSON\n"
+            "do not: raw, raw_low, raw_high."
         ),
     )
     parser.add_argument("tallies", metavar="TALLY", nargs="+", help="tally files of one survey")

@@ -162,7 +162,7 @@ def _as_json(estimate: "Estimate", truth: list[float], files: dict[str, str], sp
         "report_bytes": report_bytes(survey),
         "seconds": round(spent, 3),
         "estimates": [
-            {"symbol": symbol, "truth": true, "probability": found, "low": low, "high": high}
+            {"symbol": symbol, "truth": true, "probability": found, "raw_low": low, "raw_high": high}
             for symbol, true, found, (low, high) in rows
         ],
         "files": files,
@@ -181,7 +181,7 @@ def _print(estimate: "Estimate", truth: list[float], files: dict[str, str], spen
     rows = []
     for symbol, true, value, (low, high) in zip(estimate.symbols, truth, found, intervals, strict=True):
         held = "" if low <= true <= high else "  (interval misses the truth)"
-        between = f"{100 * max(low, 0):.2f} to {percent(high)}"
+        between = f"{100 * max(low, 0):.2f} to {percent(min(high, 1))}"
         rows.append([str(symbol), percent(true), percent(value), between, bar(value, max(found)) + held])
     print(table(["", "truth", "estimate", "95 % interval", ""], rows, "lrrrl") + "\n")
     covered = sum(low <= true <= high for true, (low, high) in zip(truth, intervals, strict=True))

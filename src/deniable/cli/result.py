@@ -75,8 +75,11 @@ class Result(EstimateRows):
         names, places = names_of(self, most)
         numbers = [self.numbers[i] for i in places] + ([] if self.rest is None else [self.rest])
         values, intervals = [row[0] for row in numbers], [row[3:] for row in numbers]
-        title = self.estimate.tally.survey.name or None
-        return estimate_chart(names, values, intervals, level=self.level, title=title)
+        survey = self.estimate.tally.survey
+        return estimate_chart(
+            names, values, intervals, level=self.level, title=survey.name,
+            subtitle=f"{self.estimate.n:,} randomised reports, epsilon {survey.epsilon_spent:.2f}",
+        )  # fmt: skip
 
 
 def names_of(rows: Rows, most: int) -> tuple[list[str], list[int]]:
@@ -89,12 +92,12 @@ def names_of(rows: Rows, most: int) -> tuple[list[str], list[int]]:
 
 
 def _cells(name: str, value: float, error: float, interval: list[float], mark: str, largest: float) -> list[str]:
-    low, high = (min(max(bound, 0.0), 1.0) for bound in interval)
     known = math.isfinite(error)
     shown_error = percent(error) if known else "unknown" if math.isnan(error) else "not determined"
-    return [name, percent(value), shown_error, between(low, high) if known else "", mark, bar(value, largest)]
+    return [name, percent(value), shown_error, between(*interval) if known else "", mark, bar(value, largest)]
 
 
-def between(low: float, high: float) -> str:
-    """An interval of shares as text: 1.20 to 3.40 %."""
+def between(low: float, high: float, *, least: float = 0.0) -> str:
+    """An interval as people read it, cut at 0 and 100 % (that of a change, at -100 %): 1.20 to 3.40 %."""
+    low, high = (min(max(bound, least), 1.0) for bound in (low, high))
     return f"{100 * low:.2f} to {percent(high)}"

@@ -2,14 +2,15 @@
 
 One place, so that both doors say the same. Not to be confused with `Estimate.to_arrow`, which is for whoever holds the
 estimate itself. In JSON and CSV what is infinite (not determined) or unknown is null or empty; in Arrow only what is
-unknown.
+unknown. `raw` is the unbiased estimate and `raw_low` to `raw_high` its interval: they may lie below 0 or above 1, and
+it is tables and charts for people that cut them there.
 """
 
 import csv
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
@@ -55,6 +56,10 @@ class Rows(ABC):
     def head(self) -> dict[str, Any]:
         """What holds for all rows."""
 
+    @abstractmethod
+    def context(self) -> dict[str, Any]:
+        """What a row of CSV says of the survey, so that a file tells what it is about wherever it ends up."""
+
     def more(self) -> dict[str, Any]:
         """What JSON says after the rows."""
         return {}
@@ -68,16 +73,21 @@ class Rows(ABC):
         rest = None if self.rest is None else self._named(self.rest)
         return {**self.head(), self.KEY: rows, "unallocated": rest, **self.more()}
 
-    def write_csv(self, file: IO[str]) -> None:
-        """The same numbers as CSV; bytes are hexadecimal, the row without a symbol is what no candidate explains."""
+    def write_csv(self, file: IO[str], about: Mapping[str, Any] | None = None) -> None:
+        """The same numbers as CSV; bytes are hexadecimal, the row without a symbol is what no candidate explains.
+
+        The question, the number of reports, epsilon, the level and `about` (the dates) are columns, the same in every
+        row: lines of comments before the header would have to be taken out by hand in spreadsheets and in pandas.
+        """
+        context = {**self.context(), **(about or {})}
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["symbol", *self.FIELDS, self.MARK])
+        writer.writerow(["symbol", *self.FIELDS, self.MARK, *context])
         for i in self.order:
             symbol = self.symbols[i]
             name = symbol.hex() if isinstance(symbol, bytes) else symbol
-            writer.writerow([name, *map(finite, self.numbers[i]), self.marks[i]])
+            writer.writerow([name, *map(finite, self.numbers[i]), self.marks[i], *context.values()])
         if self.rest is not None:
-            writer.writerow([None, *map(finite, self.rest), None])
+            writer.writerow([None, *map(finite, self.rest), None, *context.values()])
 
     def to_arrow(self) -> "pa.Table":
         """The same as an Arrow table; everything that JSON has besides the rows is in the metadata `deniable`."""
@@ -117,7 +127,7 @@ class EstimateRows(Rows):
     ('yes', 'exact', None)
     """
 
-    FIELDS = ("probability", "raw", "standard_error", "low", "high")
+    FIELDS = ("probability", "raw", "standard_error", "raw_low", "raw_high")
     MARK = "significant"
     KEY = "estimates"
 
@@ -173,6 +183,11 @@ class EstimateRows(Rows):
             "intervals": None if self.problem else estimate.interval_kind,
         }
 
+    def context(self) -> dict[str, Any]:
+        survey = self.estimate.tally.survey
+        about = {"question": survey.name, "n": self.estimate.n, "epsilon": survey.epsilon_spent}
+        return about | {"level": self.level}
+
     def more(self) -> dict[str, Any]:
         groups = [
             {
@@ -209,7 +224,7 @@ class DifferenceRows(Rows):
     [True, True]
     """
 
-    FIELDS = ("before", "after", "raw", "standard_error", "low", "high")
+    FIELDS = ("before", "after", "raw", "standard_error", "raw_low", "raw_high")
     MARK = "changed"
     KEY = "changes"
 
@@ -238,3 +253,8 @@ class DifferenceRows(Rows):
             "simultaneous": self.simultaneous,
             "intervals": "approximate",
         }
+
+    def context(self) -> dict[str, Any]:
+        first, second = self.difference.first, self.difference.second
+        about = {"question": first.tally.survey.name, "n_before": second.n, "n_after": first.n}
+        return about | {"epsilon": first.tally.survey.epsilon_spent, "level": self.level}

@@ -90,7 +90,10 @@ _PATTERNS = [(route, route.pattern) for route in ROUTES]
 
 
 class App:
-    """The collector as an ASGI application. `admin_token` is the administrator's secret; only its hash is kept."""
+    """The collector as an ASGI application. `admin_token` is the administrator's secret; only its hash is kept.
+
+    `warm_after` is how many seconds after its start it loads what the first reader of results would wait for.
+    """
 
     def __init__(
         self,
@@ -104,6 +107,7 @@ class App:
         decode_seconds: float = 60.0,
         backlog: int = 1 << 19,
         public_url: str | None = None,
+        warm_after: float | None = None,
     ) -> None:
         self.store, self.clock, self.metrics = store, clock or Clock(), Metrics()
         self.writer = Writer(store, self.clock, backlog=backlog)
@@ -117,7 +121,8 @@ class App:
         self._entries: dict[str, Entry] = {}
         self._common: Headers = [] if origins is None else [(b"access-control-allow-origin", origins.encode())]
         self._upload_headers: Headers = [(b"content-type", b"application/json"), *self._common]
-        self._purging: asyncio.Task[None] | None = None
+        self._warm_after = warm_after
+        self._chores: list[asyncio.Task[None]] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -400,18 +405,25 @@ class App:
     async def start(self) -> None:
         """Begin to write; until `stop` the store belongs to the writer's thread."""
         self.writer.start()
-        self._purging = asyncio.create_task(self._purge())
+        self._chores.append(asyncio.create_task(self._purge()))
+        if self._warm_after is not None:
+            self._chores.append(asyncio.create_task(self._warm(self._warm_after)))
 
     async def stop(self) -> None:
         """Write what waits, then let go of everything."""
         self.stopping = True
-        if self._purging is not None:
-            self._purging.cancel()
+        for chore in self._chores:
+            chore.cancel()
         await self.writer.stop()
         await self.decoding.stop()
         await self.planning.stop()
         await self.pages.stop()
         await asyncio.to_thread(self.store.close)
+
+    async def _warm(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        await self.decoding.start()
+        self.pages.start()
 
     async def _purge(self) -> None:
         while True:

@@ -1,25 +1,22 @@
 """Decoding, in a process of its own: it may take seconds and gigabytes, and no upload waits for it.
 
-The collector starts `python -m deniable.service.decoding`, writes tallies and parameters to it and reads the answer. A
-decode that takes too long is killed with its process; the next one starts another.
+The collector starts `python -m deniable.service.worker`, writes tallies and parameters to it and reads the answer. A
+decode that takes too long is killed with its process; the next one starts another. Answers are kept by what was asked
+and by the bytes of the tallies, so that a page which asks again decodes only what has grown.
 """
 
 import asyncio
 import contextlib
-import io
+import hashlib
 import json
 import os
 import struct
 import sys
-import traceback
+from collections import OrderedDict
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any
 
 from deniable.errors import DeniableError
-
-if TYPE_CHECKING:
-    from deniable.decoders.rows import Rows
 
 __all__ = ["CONSTRAINTS", "DECODERS", "FORMATS", "Decoding", "DecodingFailed", "Question"]
 
@@ -35,9 +32,10 @@ DECODERS = (
 )
 CONSTRAINTS = ("none", "normalized", "projected")
 FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8", "arrow": "application/vnd.apache.arrow.stream"}
-_HEAD = struct.Struct("<BQ")
-_DONE, _REFUSED, _FAILED = range(3)
+HEAD = struct.Struct("<BQ")  # of a message through a pipe: its status, and the bytes that follow
+DONE, REFUSED, FAILED = range(3)
 _MOST_WAITING = 32
+_MOST_KEPT = 1 << 25  # bytes of answers that are kept
 
 
 class DecodingFailed(Exception):
@@ -60,30 +58,54 @@ class Question:
 
 
 class Decoding:
-    """The collector's end: one process, one question at a time."""
+    """The collector's end: one process, one question at a time, and the answers that were given last."""
 
     def __init__(self, *, seconds: float = 60.0) -> None:
         self._seconds = seconds
         self._process: asyncio.subprocess.Process | None = None
-        self._turn: asyncio.Lock | None = None
+        self._turn = asyncio.Lock()
         self._waiting = 0
+        self._kept: OrderedDict[bytes, bytes] = OrderedDict()  # answers, those last asked for at the end
+        self._size = 0  # bytes of all of them
+
+    async def start(self) -> None:
+        """Start the process before anybody asks: it takes a moment to load."""
+        async with self._turn:
+            await self._running()
 
     async def ask(self, question: Question, tallies: list[bytes]) -> bytes:
         """The answer to a question about one tally, or about the difference of two."""
-        self._turn = self._turn or asyncio.Lock()
+        messages = [json.dumps({**_fields(question), "tallies": len(tallies)}).encode(), *tallies]
+        key = hashlib.sha256(b"".join(frame(DONE, message) for message in messages)).digest()
+        if (known := self._kept.get(key)) is not None:
+            self._kept.move_to_end(key)
+            return known
         if self._waiting >= _MOST_WAITING:
             raise DecodingFailed(f"at most {_MOST_WAITING} questions must wait to be decoded; ask again later")
         self._waiting += 1
+        kept = self._kept
         try:
-            return await self._in_turn(self._turn, question, tallies)
+            found = await self._in_turn(messages)
         finally:
             self._waiting -= 1
+        if kept is self._kept:  # else a survey was deleted meanwhile, which may be this one
+            self._keep(key, found)
+        return found
 
-    async def _in_turn(self, turn: asyncio.Lock, question: Question, tallies: list[bytes]) -> bytes:
-        async with turn:
+    def _keep(self, key: bytes, found: bytes) -> None:
+        """Keep an answer, and forget those that nobody has asked for the longest where there are too many bytes."""
+        if key in self._kept or len(found) > _MOST_KEPT // 8:
+            return
+        self._kept[key] = found
+        self._size += len(found)
+        while self._size > _MOST_KEPT:
+            self._size -= len(self._kept.popitem(last=False)[1])
+
+    async def _in_turn(self, messages: list[bytes]) -> bytes:
+        async with self._turn:
             try:
                 async with asyncio.timeout(self._seconds):
-                    return await self._ask(question, tallies)
+                    return await self._ask(messages)
             except TimeoutError:
                 await self.stop()
                 raise DecodingFailed(
@@ -96,30 +118,34 @@ class Decoding:
                 await self.stop()
                 raise
 
-    async def _ask(self, question: Question, tallies: list[bytes]) -> bytes:
+    async def _running(self) -> asyncio.subprocess.Process:
         process = self._process
         if process is None or process.returncode is not None:
             pipe = asyncio.subprocess.PIPE
             process = self._process = await asyncio.create_subprocess_exec(
-                sys.executable, *_program(), stdin=pipe, stdout=pipe, limit=1 << 26
+                sys.executable, *_program(), stdin=pipe, stdout=pipe, limit=1 << 26, env=_environment()
             )
+        return process
+
+    async def _ask(self, messages: list[bytes]) -> bytes:
+        process = await self._running()
         assert process.stdin is not None
         assert process.stdout is not None
-        fields = {name: getattr(question, name) for name in Question.__slots__}
-        process.stdin.write(_frame(_DONE, json.dumps(fields | {"tallies": len(tallies)}).encode()))
-        for tally in tallies:
-            process.stdin.write(_frame(_DONE, tally))
+        for message in messages:
+            process.stdin.write(frame(DONE, message))
         await process.stdin.drain()
-        status, size = _HEAD.unpack(await process.stdout.readexactly(_HEAD.size))
+        status, size = HEAD.unpack(await process.stdout.readexactly(HEAD.size))
         body = await process.stdout.readexactly(size)
-        if status == _REFUSED:
+        if status == REFUSED:
             raise DeniableError(body.decode())
-        if status == _FAILED:
+        if status == FAILED:
             raise RuntimeError(f"decoding failed:\n{body.decode()}")
         return body
 
     async def forget(self) -> None:
-        """A survey was deleted: end the process that may have seen its counts, unless somebody waits for it."""
+        """A survey was deleted: forget all answers, and end the process that may have seen its counts, unless somebody
+        waits for it."""
+        self._kept, self._size = OrderedDict(), 0
         if not self._waiting:
             await self.stop()
 
@@ -132,96 +158,20 @@ class Decoding:
             await process.wait()
 
 
+def _fields(question: Question) -> dict[str, Any]:
+    return {name: getattr(question, name) for name in Question.__slots__}
+
+
 def _program() -> list[str]:
     """Not from the directory that the collector happens to run in (-P)."""
-    return ["-P", "-m", "deniable.service.decoding"]
+    return ["-P", "-m", "deniable.service.worker"]
 
 
-def _frame(status: int, body: bytes) -> bytes:
-    return _HEAD.pack(status, len(body)) + body
+def _environment() -> dict[str, str]:
+    """One thread for linear algebra, unless somebody has said otherwise: uploads come first."""
+    return {"OPENBLAS_NUM_THREADS": "1", **os.environ}
 
 
-# From here on: the other end of the pipe.
-
-
-def answer(fields: dict[str, Any], tallies: list[bytes]) -> bytes:
-    """Decode what was asked: one tally, or how the second differs from the first."""
-    from deniable.decoders import decode, difference
-    from deniable.decoders.rows import DifferenceRows, EstimateRows
-    from deniable.decoders.strategies import constraint_of, decoder_of
-    from deniable.survey.alphabet import symbol_from_json
-    from deniable.tally import Tally
-
-    candidates = fields["candidates"]
-    names = None if candidates is None else [symbol_from_json(symbol) for symbol in candidates]
-    estimates = [
-        decode(
-            Tally.from_bytes(tally),
-            candidates=names,
-            decoder=decoder_of(fields["decoder"]),
-            constraint=constraint_of(fields["constraint"]),
-            complete=fields["complete"],
-        )
-        for tally in tallies
-    ]
-    options = {name: fields[name] for name in ("level", "simultaneous", "top")}
-    if len(estimates) == 1:
-        return _WRITERS[fields["form"]](EstimateRows(estimates[0], **options, patient=False), fields["about"])
-    return _WRITERS[fields["form"]](DifferenceRows(difference(estimates[1], estimates[0]), **options), fields["about"])
-
-
-def _json(rows: "Rows", about: dict[str, Any]) -> bytes:
-    return json.dumps(rows.to_json() | about, ensure_ascii=False, allow_nan=False).encode()
-
-
-def _csv(rows: "Rows", about: dict[str, Any]) -> bytes:
-    out = io.StringIO()
-    rows.write_csv(out)
-    return out.getvalue().encode()
-
-
-def _arrow(rows: "Rows", about: dict[str, Any]) -> bytes:
-    import pyarrow as pa
-
-    table = rows.to_arrow()
-    known = json.loads(table.schema.metadata[b"deniable"])
-    table = table.replace_schema_metadata({"deniable": json.dumps(known | about, allow_nan=False)})
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    return sink.getvalue()
-
-
-_WRITERS = {"json": _json, "csv": _csv, "arrow": _arrow}
-
-
-def _receive(source: BinaryIO) -> bytes | None:
-    head = source.read(_HEAD.size)
-    if len(head) < _HEAD.size:
-        return None
-    return source.read(_HEAD.unpack(head)[1])
-
-
-def serve(source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer questions until the collector is gone."""
-    while (question := _receive(source)) is not None:
-        fields = json.loads(question)
-        tallies = [_receive(source) or b"" for _ in range(fields["tallies"])]
-        try:
-            reply = _frame(_DONE, answer(fields, tallies))
-        except DeniableError as problem:
-            reply = _frame(_REFUSED, str(problem).encode())
-        except MemoryError:
-            reply = _frame(_REFUSED, b"candidates must fit into memory; name fewer")
-        except Exception:
-            reply = _frame(_FAILED, traceback.format_exc().encode())
-        sink.write(reply)
-        sink.flush()
-
-
-if __name__ == "__main__":
-    os.nice(10)  # uploads come first
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    with contextlib.suppress(OSError):  # where memory runs out, this is what goes, and not the collector
-        Path("/proc/self/oom_score_adj").write_text("1000")
-    serve(sys.stdin.buffer, sys.stdout.buffer)
+def frame(status: int, body: bytes) -> bytes:
+    """A message as it goes through a pipe."""
+    return HEAD.pack(status, len(body)) + body

@@ -71,18 +71,18 @@ def blocks(store: Store, entry: Entry, now: int) -> list[_Block]:
 
 def windows(store: Store, entry: Entry, request: Request, now: int) -> Answer:
     """The windows that a range can name, with their reports; to the administrator, who may name any, every window as it
-    grows (`live`): one below the minimum says only that it is."""
-    listed: list[dict[str, Any]] = []
+    grows (`live`). `reports` is how many there are so far, below the minimum too: to readers, in windows that ended."""
+    counted = {start: counts.get("accepted", 0) for start, counts in store.windows(entry).items()}
+    ends = {start: window_end(entry.rules.window, start) for start in counted}
     if request.admin:
-        for start, counts in store.windows(entry).items():
-            accepted = counts.get("accepted", 0)
-            shown = accepted if accepted >= entry.rules.minimum else None
-            listed.append({"start": start, "end": window_end(entry.rules.window, start), "reports": shown})
+        listed = [(start, ends[start], count) for start, count in counted.items()]
+        reports = sum(counted.values())
     else:
-        listed = [{"start": b.starts[0], "end": b.last, "reports": b.reports} for b in blocks(store, entry, now)]
-    named = [row | {"start": label(row["start"]), "end": label(row["end"])} for row in listed]
-    about = {"window": entry.rules.window, "minimum": entry.rules.minimum, "live": request.admin}
-    return Answer.json(about | {"windows": named})
+        listed = [(block.starts[0], block.last, block.reports) for block in blocks(store, entry, now)]
+        reports = sum(count for start, count in counted.items() if ends[start] <= now or entry.final)
+    named = [{"start": label(start), "end": label(end), "reports": count} for start, end, count in listed]
+    about = {"window": entry.rules.window, "minimum": entry.rules.minimum, "live": request.admin, "reports": reports}
+    return Answer.json({**about, "windows": named})
 
 
 def counters(store: Store, entry: Entry, request: Request) -> Answer:
@@ -107,6 +107,10 @@ def read_range(store: Store, entry: Entry, first: str | None, last: str | None, 
     begin, end = hours_of(first, last)
     if not admin:
         begin, end = _between_blocks(blocks(store, entry, now), begin, end, least)
+    elif starts := [start for start, counts in store.windows(entry).items() if counts.get("accepted", 0)]:
+        # The dates that a range without bounds stands for: whoever keeps a result wants to know them.
+        begin = starts[0] if begin is None else begin
+        end = window_end(entry.rules.window, starts[-1]) if end is None else end
     found = store.tally(entry, begin, end)
     if found.n < least:
         raise RequestError(409, "too-few", f"results are shown from {least} reports on; this range has fewer")

@@ -236,9 +236,9 @@ _MARKED: _Json = {"type": ["boolean", "null"]}
 _TEST = _record(
     {"statistic": {"type": "number"}, "degrees": {"type": "integer"}, "p_value": {"type": "number"}}, nullable=True
 )
-_ESTIMATED: _Json = dict.fromkeys(("probability", "raw", "standard_error", "low", "high"), _NUMBER)
-_CHANGED: _Json = dict.fromkeys(("before", "after", "raw", "standard_error", "low", "high"), _NUMBER)
-_BOUND: _Json = {"type": ["string", "null"], "description": "an hour, in UTC; null: no bound"}
+_ESTIMATED: _Json = dict.fromkeys(("probability", "raw", "standard_error", "raw_low", "raw_high"), _NUMBER)
+_CHANGED: _Json = dict.fromkeys(("before", "after", "raw", "standard_error", "raw_low", "raw_high"), _NUMBER)
+_BOUND: _Json = {"type": "string", "description": "an hour, in UTC; without a bound, where its windows begin or end"}
 _SHARED: _Json = {
     "survey": {"type": "string"},
     "level": {"type": "number"},
@@ -297,12 +297,13 @@ SCHEMAS["Windows"] = _record({
     "window": {"type": "string", "enum": list(WINDOWS)},
     "minimum": {"type": "integer"},
     "live": {"type": "boolean", "description": "whether windows that have not ended are here, too"},
+    "reports": {"type": "integer", "description": "so far, in all; where not live, in windows that have ended"},
     "windows": {
         "type": "array",
         "items": _record({
             "start": {"type": "string"},
             "end": {"type": "string"},
-            "reports": {"type": ["integer", "null"], "description": "null: below the minimum"},
+            "reports": {"type": "integer"},
         }),
     },
 })  # fmt: skip

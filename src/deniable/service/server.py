@@ -24,6 +24,8 @@ from deniable.survey import write_atomically
 
 __all__ = ["Options", "open_store", "read_store", "serve"]
 
+_WARM_AFTER = 1.0  # seconds: reports that wait for a collector to come back are taken first
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -143,6 +145,7 @@ def serve(options: Options, announce: Callable[[str, str], None] | None = None) 
         body_limit=options.body_limit,
         body_seconds=options.patience,
         public_url=options.public_url,
+        warm_after=_WARM_AFTER,
     )
     protocol = guarded(patience=options.patience, body_limit=options.body_limit)
     config = uvicorn.Config(

@@ -41,6 +41,9 @@ async def trend(store: Store, decoding: Decoding, entry: Entry, request: Request
     size = len(question.candidates or entry.survey.symbols or ())
     level = strict_level(question.level, size * (len(parts) - 1))
     strict = dataclasses.replace(question, level=level, simultaneous=False, top=None)
+    if question.decoder is None:
+        # What is compared are unbiased estimates: with a constraint `decode` stops there, and does not shrink them.
+        strict = dataclasses.replace(strict, constraint=question.constraint or "projected")
     windows: list[dict[str, Any]] = []
     since: results.Part | None = None
     for part in parts:
@@ -49,13 +52,17 @@ async def trend(store: Store, decoding: Decoding, entry: Entry, request: Request
         if since is not None:
             told = await _ask(decoding, strict, [since, part])
             rows = told["changes"]
-            changed = [row["symbol"] for row in rows if row["low"] is not None and (row["low"] > 0 or row["high"] < 0)]
+            changed = [row["symbol"] for row in rows if _leaves_out_zero(row)]
         since = gathered(since, part, bool(changed))
         row = {"start": found["from"], "end": found["to"], "n": found["n"], "estimates": found["estimates"]}
         windows.append(row | {"changed": changed})
     return Answer.json(
         {"survey": entry.survey.digest, "window": entry.rules.window, "level": question.level, "windows": windows}
     )
+
+
+def _leaves_out_zero(row: dict[str, Any]) -> bool:
+    return row["raw_low"] is not None and bool(row["raw_low"] > 0 or row["raw_high"] < 0)
 
 
 def strict_level(level: float, comparisons: int) -> float:

@@ -77,6 +77,10 @@ class Pages:
         assert body is not None
         return Answer(404, body, _KINDS[".html"], list(_SHARED))
 
+    def start(self) -> None:
+        """Begin to make what the first page with a chart would wait for."""
+        self._library.start()
+
     async def stop(self) -> None:
         """End what is still at work."""
         await self._library.stop()

@@ -3,12 +3,12 @@
  * compiled, so no page has to allow `eval`.
  */
 
-import { el } from "./common.js";
+import { el, percent } from "./common.js";
 
 let loading;
 
 /** Vega, and the specifications; loaded when the first chart is. */
-const library = () =>
+export const library = () =>
   (loading ??= Promise.all([import("./vega.js"), fetch("/pages/charts.json").then((response) => response.json())]).then(([, templates]) => templates));
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -105,10 +105,11 @@ export class Picture {
     }));
   }
 
-  /** The chart as a file, as Python draws it: on white, in its own size. */
+  /** The chart as a file, as Python draws it: on white, in its own size, under the heading that a page does without. */
   async file(kind) {
     const templates = await library();
-    const { view } = await window.vegaEmbed(el("div"), filled(templates, this.what), { ...OPTIONS, renderer: kind == "png" ? "canvas" : "svg" });
+    const spec = { ...filled(templates, this.what), title: this.what.heading };
+    const { view } = await window.vegaEmbed(el("div"), spec, { ...OPTIONS, renderer: kind == "png" ? "canvas" : "svg" });
     try {
       if (kind == "svg") return new Blob([await view.toSVG()], { type: "image/svg+xml" });
       const canvas = await view.toCanvas(2);
@@ -119,14 +120,16 @@ export class Picture {
   }
 }
 
-/** Rows of an estimate's chart: intervals are cut at 0 and 1, which loses no coverage. */
+/** An interval as people are shown it: no share is below 0 or above 1, and no change below -1. */
+export const cut = (low, high, least = 0) => (low === null || high === null ? [null, null] : [low, high].map((bound) => Math.min(Math.max(bound, least), 1)));
+
+/** Rows of an estimate's chart. */
 export function estimateRows(estimates, label, dots) {
-  const some = estimates.some((row) => row.low !== null);
-  return labelled(estimates, label).map(({ probability, raw, low, high, name }) => {
-    const floor = Math.min(0, probability);
-    const ceiling = Math.max(1, probability);
-    const cut = (value) => (value === null ? null : Math.min(Math.max(value, floor), ceiling));
-    return { name, estimate: probability, low: cut(low), high: cut(high), truth: null, raw: dots ? raw : null, unknown: some && low === null };
+  const some = estimates.some((row) => row.raw_low !== null);
+  return labelled(estimates, label).map(({ probability, raw, raw_low, raw_high, name }) => {
+    const [low, high] = cut(raw_low, raw_high);
+    const unknown = some && low === null;
+    return { name, estimate: probability, low, high, truth: null, raw: dots ? raw : null, unknown, value: unknown ? null : percent(probability) };
   });
 }
 

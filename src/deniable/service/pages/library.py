@@ -1,8 +1,8 @@
 """What draws charts in a browser: Vega's JavaScript out of vl-convert, and the project's charts as templates.
 
 Both come from the packages that draw charts everywhere else in the project, so a page shows what `Estimate.plot` and
-`--chart` show, and nothing is kept twice. They are made in a process of their own the first time that a browser asks:
-it takes a second or two and a hundred megabytes, and the collector takes reports meanwhile.
+`--chart` show, and nothing is kept twice. They are made in a process of their own, soon after the collector has started
+or when a browser asks: it takes a second or two and a hundred megabytes, and the collector takes reports meanwhile.
 """
 
 import asyncio
@@ -22,14 +22,19 @@ class Library:
     def __init__(self) -> None:
         self._making: asyncio.Task[dict[str, str]] | None = None
 
+    def start(self) -> "asyncio.Task[dict[str, str]]":
+        """Make the files, unless they are there or on their way."""
+        if self._making is None:
+            self._making = asyncio.create_task(_make())
+        return self._making
+
     async def file(self, name: str) -> bytes | None:
         """One of `NAMES`, made with the other if need be; None for any other name."""
         if name not in NAMES:
             return None
-        if self._making is None:
-            self._making = asyncio.create_task(_make())
+        making = self.start()
         try:
-            made = await asyncio.shield(self._making)
+            made = await asyncio.shield(making)
         except Exception:
             self._making = None  # the next browser may have more luck
             raise

@@ -165,8 +165,11 @@ def test_a_javascript_device_and_the_collector_die_and_every_report_is_counted_o
         assert counts(server) == [1] * EACH + [0] * (EACH * (DEVICES - 1))
 
 
-def test_what_is_not_taken_stays_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_taken_stays_with_a_sentence_and_what_never_will_be_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client = dn.Client(SURVEY, state=tmp_path / "me.json")
+    now = time.time()
     for answer in answers(0)[:5]:
         client.queue(answer)
     waiting = client.outbox
@@ -182,7 +185,16 @@ def test_what_is_not_taken_stays_with_a_sentence(tmp_path: Path, monkeypatch: py
             assert str(caught.value).endswith(end)
             return str(caught.value)[len(start) : -len(end)]
 
-        assert refused() == f"404 (survey {SURVEY.digest[:8]} is not known here)"
+        for day in (0, 29, 30):  # it drops on the last of these, but not what comes after it is known
+            monkeypatch.setattr("time.time", lambda day=day: now + day * 86_400)
+            if day < 30:
+                assert refused() == f"404 (survey {SURVEY.digest[:8]} is not known here)"
+        assert {refusal.reason for refusal in client.send(url).refused} == {"unknown-survey"}
+        assert client.status().refused == {"unknown-survey": 5}
+        monkeypatch.undo()
+        for answer in answers(0)[:5]:
+            client.queue(answer)
+        waiting = client.outbox
         server.create(SURVEY, uploads="token", minimum=0)
         made = {
             kind: server.ask("POST", f"{PATH}/tokens", json.dumps({"kind": kind}).encode()).json()["token"]
@@ -194,7 +206,6 @@ def test_what_is_not_taken_stays_with_a_sentence(tmp_path: Path, monkeypatch: py
         assert client.send(url, token=made["upload"]).accepted == 5
 
         # A device that was away for too long is told so; one whose clock is ahead is counted all the same.
-        now = time.time()
         for days in (-40, 400):
             monkeypatch.setattr("time.time", lambda days=days: now + days * 86_400)
             client.queue(answers(0)[6 if days < 0 else 7])
@@ -204,9 +215,15 @@ def test_what_is_not_taken_stays_with_a_sentence(tmp_path: Path, monkeypatch: py
         assert (found.accepted, found.refused, found.waiting) == (1, (Refusal(old.id, "too_old"),), 0)
 
         client.queue(answers(0)[8])
-        waiting = client.outbox
+        (last,) = client.outbox
         assert server.ask("POST", f"{PATH}/close").status == 200
-        assert refused(token=made["upload"]) == f"410 (survey {SURVEY.digest[:8]} is closed and takes no reports)"
+        found = client.send(url, token=made["upload"])
+        assert (found.refused, found.waiting) == ((Refusal(last.id, "closed"),), 0)
+        assert found.problem == (
+            f"{url}{PATH}/reports must take reports, but answered 410 "
+            f"(survey {SURVEY.digest[:8]} is closed and takes no reports); 1 report was dropped"
+        )
+        assert client.status().refused == {"unknown-survey": 5, "refused": 1, "closed": 1}
         expected = np.zeros(EACH * DEVICES, int)
         expected[[0, 1, 2, 3, 4, 7]] = 1
         assert counts(server) == expected.tolist()

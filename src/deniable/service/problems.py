@@ -35,11 +35,16 @@ class Unavailable(Exception):
 
 
 class RequestError(Exception):
-    """A request that cannot be met: an HTTP status, a word for programs and a sentence for people."""
+    """A request that cannot be met: an HTTP status, a word for programs and a sentence for people.
 
-    def __init__(self, status: int, word: str, sentence: str, *, retry: int | None = None) -> None:
+    `survey` is the digest of the one that is meant, whole, where a device acts on the word.
+    """
+
+    def __init__(
+        self, status: int, word: str, sentence: str, *, retry: int | None = None, survey: str | None = None
+    ) -> None:
         super().__init__(sentence)
-        self.status, self.word, self.sentence, self.retry = status, word, sentence, retry
+        self.status, self.word, self.sentence, self.retry, self.survey = status, word, sentence, retry, survey
 
 
 def problem(error: RequestError) -> Answer:
@@ -49,12 +54,14 @@ def problem(error: RequestError) -> Answer:
     '{"type": "urn:deniable:problem:unknown-survey", "title": "Not Found", "status": 404,
       "detail": "there is no such survey"}'
     """
-    document = {
+    document: dict[str, object] = {
         "type": f"urn:deniable:problem:{error.word}",
         "title": HTTPStatus(error.status).phrase,
         "status": error.status,
         "detail": error.sentence,
     }
+    if error.survey is not None:
+        document["survey"] = error.survey
     headers: Headers = []
     if error.retry is not None:
         headers.append((b"retry-after", str(error.retry).encode()))

@@ -66,6 +66,7 @@ SCHEMAS: _Json = {
             "title": {"type": "string"},
             "status": {"type": "integer"},
             "detail": {"type": "string"},
+            "survey": {"type": "string", "description": "the digest, where a device acts on `type`: closed, unknown"},
         },
     },
     "Rules": _RULES,

@@ -186,6 +186,6 @@ def test_two_processes_that_are_refused_count_a_report_once(tmp_path: Path) -> N
         def meanwhile(_: float) -> None:
             twin.send(collector.url)
 
-        found = one.send(collector.url, wait=meanwhile)
+        found = one.send(collector.url, attempts=2, wait=meanwhile)
     assert len(found.refused) == 1
     assert one.status().refused == {"closed": 1}

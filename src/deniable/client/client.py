@@ -186,18 +186,19 @@ class Client:
         *,
         token: str | None = None,
         batch: int = 500,
-        attempts: int = 5,
+        attempts: int = 1,
         timeout: float = 10.0,
         wait: Callable[[float], None] = time.sleep,
     ) -> Delivery:
         """Deliver this survey's outbox to the collector at `url`, in batches; what it acknowledges leaves the outbox.
 
-        After 408, 425, 429 and 5xx it waits (longer each time, at random, or as long as the collector asks for) and
-        sends the same bytes again, `attempts` times in all. Then, and at once where there is no answer, it returns with
-        the rest still waiting: `problem` says why, `retry_after` when to call again. What a survey that is closed, or
-        has been unknown for 30 days, refused for good is dropped, counted, and told in `refused`. Other answers raise
-        `DeliveryError`, and nothing leaves the outbox. `token` is an upload token. A batch holds reports of one day; to
-        a collector that has not reached that day they are sent again without one.
+        Without an answer, or after 408, 425, 429 and 5xx, it returns at once with the rest still waiting: `problem`
+        says why, `retry_after` when to call again. What a survey that is closed, or has been unknown for 30 days,
+        refused for good is dropped, counted, and told in `refused`. Other answers raise `DeliveryError`, and nothing
+        leaves the outbox. `token` is an upload token. A batch holds reports of one day; to a collector that has not
+        reached that day they are sent again without one. With `attempts` above 1 it stays for those answers that say
+        later: it waits (longer each time, at random, or as long as the collector asks for) and sends the same bytes
+        again.
 
         >>> import deniable as dn
         >>> dn.Client(dn.warner(epsilon=1.0)).send("http://127.0.0.1:9")

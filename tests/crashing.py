@@ -91,7 +91,8 @@ def live(survey: dn.Survey, path: Path, url: str, log: int, at: int) -> None:
     for answers in (("a", "b"), ("a",)):
         for answer in answers:
             note(queued=client.queue(answer).pack().hex())
-        note(sent=client.send(url, attempts=1).accepted)
+        found = client.send(url, attempts=1)
+        note(sent=found.accepted, refused=len(found.refused))
     note(points=bomb.passed)
 
 
@@ -101,7 +102,8 @@ def recover(survey: dn.Survey, path: Path, url: str, log: int) -> None:
     assert client._secret is not None
     found = client.send(url, attempts=1)
     account = client.ledger[survey]
-    left = {"waiting": len(client.outbox), "problem": found.problem, "account": account.memoised}
+    left: dict[str, object] = {"waiting": len(client.outbox), "problem": found.problem, "account": account.memoised}
+    left["refused"] = dict(client.status().refused)
     files = sorted(entry.name for entry in path.parent.iterdir())
     line = {"secret": client._secret.hex(), "cohort": client.cohort, "files": files} | left
     os.write(log, json.dumps(line).encode() + b"\n")

@@ -26,7 +26,7 @@ class Collector:
         self.days: dict[str, set[str]] = {}  # the days that an id came with
         self.by_path: dict[str, list[tuple[str, bytes]]] = {}
         self.requests: list[tuple[str, dict[str, str], int]] = []
-        self.url = ""
+        self.url, self.closed = "", False
 
     def take(self, records: list[tuple[str, bytes]]) -> dict[str, object]:
         accepted = duplicate = 0
@@ -80,6 +80,9 @@ def collecting(survey: Survey, *faults: Fault) -> Iterator[Collector]:
             if fault == "deaf":
                 self.close_connection = True
                 return
+            if collector.closed:
+                fields = {"type": "urn:deniable:problem:closed", "status": 410, "survey": survey.digest}
+                fault = (410, {}, json.dumps(fields).encode())
             if isinstance(fault, int):
                 fault = (fault, {}, b"")
             if isinstance(fault, tuple):

@@ -1,27 +1,16 @@
-// A device with the JavaScript client, its storage a file: node tests/sending.mjs CLIENT SURVEY STATE URL [VALUE ...]
-// With values it queues them offline; without, it sends what waits until nothing does.
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+// A device with the JavaScript client, its state in a file: node tests/sending.mjs CLIENT SURVEY STATE URL [VALUE ...]
+// With values it queues them; without, it sends what waits until nothing does. It says how many wait, and how many were refused.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 
 const [, , source, surveyPath, path, url, ...values] = process.argv;
-const { Client } = await import(source);
-const storage = {
-  getItem: () => (existsSync(path) ? readFileSync(path, "utf8") : null),
-  setItem(_, text) {
-    const file = openSync(path + ".new", "w");
-    writeSync(file, text);
-    fsyncSync(file);
-    closeSync(file);
-    renameSync(path + ".new", path);
-  },
-};
-const client = new Client(JSON.parse(readFileSync(surveyPath, "utf8")), { storage, url, batch: 3, pause: 10 });
-client.offline = values.length > 0;
-for (const value of values) await client.send(value);
-while (!client.offline && client.status().pending) {
-  try {
-    await client.flush();
-  } catch (error) {
-    if (!/no answer|status 5/.test(error.message)) throw error;
-  }
+const { Client } = await import(join(source, "src/node.js"));
+const { fileStorage } = await import(join(source, "src/file.js"));
+const client = new Client(JSON.parse(readFileSync(surveyPath, "utf8")), { storage: fileStorage(path) });
+for (const value of values) client.queue(value);
+while (!values.length && client.status().waiting) {
+  await client.send(url, { batch: 3 });
+  await setTimeout(10);
 }
-console.log(client.status().pending);
+console.log(JSON.stringify(client.status()));

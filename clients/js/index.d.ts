@@ -29,70 +29,91 @@ export interface Report {
   pack(): Uint8Array;
 }
 
-/** What a collector said. */
+/** A report that no collector will ever take: it has left the outbox. */
+export interface Refusal {
+  id: string;
+  /** `closed`, `unknown-survey`, or what the collector said of the report. */
+  reason: string;
+}
+
+/** What became of the outbox. */
 export interface Delivery {
+  /** How many reports were counted now, and how many had been counted before. */
   accepted: number;
   duplicate: number;
-  refused: { index: number; id: string; reason: string }[];
+  refused: Refusal[];
   /** How many reports are still in the outbox. */
-  pending: number;
+  waiting: number;
+  /** Why some wait, or why all were refused. */
+  problem?: string;
+  /** If some wait, after how many seconds to send again. */
+  retryAfter?: number;
 }
 
 export interface Status {
   /** Drawn once, before any answer; it travels in the clear with every report. */
   cohort: number;
-  /** How many reports wait for a collector's acknowledgement. */
-  pending: number;
+  /** How many reports are in the outbox. */
+  waiting: number;
+  /** How many reports left the outbox without being counted: `closed`, `unknown-survey`, or `refused` one by one. */
+  refused: { [why: string]: number };
   /** The epsilon that this survey has spent if its answer stayed the same, and at most, however often it changed. */
   spent: number;
   worst: number;
-  /** The same for all surveys in this storage: `totalSpent` if answers stayed the same, `total` at most. */
+  /** The same for all surveys in this storage. */
   totalSpent: number;
-  total: number;
+  totalWorst: number;
+}
+
+/** Where a device's state is kept, such as `localStorage` or `fileStorage` of `deniable-client/file`. */
+export interface Storage {
+  getItem(key: string): string | null | undefined;
+  setItem(key: string, value: string): unknown;
+  /** Runs `work` while no other process does, if the storage can see to that. */
+  locked?<R>(work: () => R): R;
 }
 
 export interface Options {
-  /** Where cohort, secret, ledger and outbox are kept, such as `localStorage`; in memory if it is not given. */
-  storage?: { getItem(key: string): string | null | undefined; setItem(key: string, value: string): unknown };
+  /** Where cohort, secret, ledger and outbox are kept; in memory if it is not given. */
+  storage?: Storage;
   /** Whether the same answer gives the same bytes; true unless said otherwise. */
   memoize?: boolean;
   /** The epsilon that all surveys in this storage may spend together, if answers stay the same; no limit by default. */
   cap?: number;
   /** The same, however often answers change. */
   hardCap?: number;
-  /** The collector, without a slash at its end. Without it reports stay in the outbox. */
-  url?: string;
-  /** Sent as `Authorization: Bearer`. */
-  token?: string;
-  /** Keep reports in the outbox; may be changed later, as a property of the client. */
-  offline?: boolean;
-  /** How many reports one upload holds at most: 100. */
-  batch?: number;
-  /** How many failures in a row end a flush: 5. */
-  attempts?: number;
-  /** Milliseconds that the first pause takes about; it doubles with every failure: 1000. */
-  pause?: number;
   /** For tests, and for platforms with their own randomness: fresh, uniform words of `width` bits. */
   entropy?: { width: number; word(): bigint };
-  fetch?: typeof globalThis.fetch;
+}
+
+export interface SendOptions {
+  /** An upload token, sent as `Authorization: Bearer`. */
+  token?: string;
+  /** How many reports one upload holds at most: 500. */
+  batch?: number;
+  /** After how many seconds without an answer this device counts as offline: 10. */
+  timeout?: number;
 }
 
 /** One respondent of one survey. */
 export class Client {
   constructor(survey: Survey | string | object, options?: Options);
   readonly survey: Survey;
-  offline: boolean | undefined;
   /** Randomise one answer, and charge the ledger. Nothing is sent. */
   report(value: Answer): Report;
-  /** Randomise one answer, put it into the outbox, and deliver what is there. */
-  send(value: Answer): Promise<Delivery>;
-  /** Deliver the outbox; throws a `DeliveryError`, and keeps the outbox, if no collector takes it. */
-  flush(): Promise<Delivery>;
+  /** The same, and put it into the outbox, where it waits for `send`; no network is needed. */
+  queue(value: Answer): Report;
+  /**
+   * Deliver the outbox to the collector at `url`, a batch after the other. Without an answer, or with one that says later, it returns
+   * at once; what a survey that is closed, or has been unknown for 30 days, refused for good is dropped; any other answer
+   * rejects with a `DeliveryError`, and the outbox stays.
+   */
+  send(url: string, options?: SendOptions): Promise<Delivery>;
   status(): Status;
   toString(): string;
 }
 
 /** Every error that this package raises on purpose; `name` says of which kind. No message ever holds an answer. */
 export class DeniableError extends Error {
-  name: "SurveyError" | "AlphabetError" | "StateError" | "BudgetError" | "DeliveryError" | "WireError";
+  name: "SurveyError" | "ArgumentError" | "AlphabetError" | "StateError" | "BudgetError" | "DeliveryError" | "WireError";
 }

@@ -54,7 +54,11 @@ def scripted(page: Page, survey: dn.Survey, answers: Sequence[str | int]) -> Non
     """Answers through the JavaScript client in this browser, each from a device of its own."""
     code = """async ([survey, answers]) => {
       const { Client } = await import("/pages/deniable.min.js");
-      for (const answer of answers) await new Client(survey, { url: location.origin }).send(answer);
+      for (const answer of answers) {
+        const client = new Client(survey);
+        client.queue(answer);
+        await client.send(location.origin);
+      }
     }"""
     page.evaluate(code, [json.loads(survey.to_json()), list(answers)])
 

@@ -155,12 +155,12 @@ def test_traffic_says_no_more_than_the_channel(browser: Browser, asked: Server, 
 MUTANTS = {
     "a request more for one answer": (
         '$("form").reset();',
-        "if (truth[0] == 0) await fetch('/healthz'); $(\"form\").reset();",
+        "if (truth[0] == 0) fetch('/healthz'); $(\"form\").reset();",
     ),
-    "the answer in an address": ('$("form").reset();', "await fetch('/healthz?' + truth); $(\"form\").reset();"),
+    "the answer in an address": ('$("form").reset();', "fetch('/healthz?' + truth); $(\"form\").reset();"),
     "the answer in a header": (
         '$("form").reset();',
-        "await fetch('/healthz', { headers: { 'x-page': String(truth) } }); $(\"form\").reset();",
+        "fetch('/healthz', { headers: { 'x-page': String(truth) } }); $(\"form\").reset();",
     ),
     "the answer in a random number": (
         "const value = chosen();",
@@ -173,8 +173,8 @@ MUTANTS = {
         };""",
     ),
     "no noise": (
-        "offline: true, attempts: 1 }",
-        "offline: true, attempts: 1, memoize: false, entropy: { width: 64, word: () => 0n } }",
+        "{ storage: localStorage }",
+        "{ storage: localStorage, memoize: false, entropy: { width: 64, word: () => 0n } }",
     ),
     "a cookie": ('$("form").reset();', 'document.cookie = `seen=${truth}`; $("form").reset();'),
 }

@@ -5,6 +5,7 @@ each single report, 1 if it was counted, 0 if it was lost, 2 if it was counted t
 """
 
 import contextlib
+import dataclasses
 import json
 import os
 import random
@@ -142,10 +143,10 @@ def test_a_javascript_device_and_the_collector_die_and_every_report_is_counted_o
     with home() as place, serving(str(place / "store"), place) as server:
         stay(server)
         server.create(SURVEY, minimum=0)
-        command = [node(), str(HERE / "sending.mjs"), str(JS / "src" / "node.js"), str(place / "survey.json")]
+        command = [node(), str(HERE / "sending.mjs"), str(JS), str(place / "survey.json")]
         command += [str(place / "state"), f"http://127.0.0.1:{server.port}"]
         ran = subprocess.run([*command, *values], capture_output=True, text=True, check=True)
-        assert ran.stdout == f"{EACH}\n"
+        assert json.loads(ran.stdout)["waiting"] == EACH
         for deaths in range(1, 13):
             before = accepted(server)
             device = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -160,13 +161,52 @@ def test_a_javascript_device_and_the_collector_die_and_every_report_is_counted_o
                 disturb(server, chance)
         device = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         told, _ = device.communicate(timeout=600)
-        assert (device.returncode, told) == (0, "0\n")
+        assert (device.returncode, json.loads(told)["waiting"]) == (0, 0)
         assert len(arrived - {0, EACH}) >= 2, "it died on the way, and not only before and after"
         assert counts(server) == [1] * EACH + [0] * (EACH * (DEVICES - 1))
 
 
-def test_what_is_not_taken_stays_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_closed_survey_refuses_leaves_the_outbox_of_both_clients_alike(tmp_path: Path) -> None:
+    """The real collector's words, and the same status from Python and JavaScript."""
+    SURVEY.save(tmp_path / "survey.json")
     client = dn.Client(SURVEY, state=tmp_path / "me.json")
+    with serving(str(tmp_path / "store"), tmp_path) as server:
+        url = f"http://127.0.0.1:{server.port}"
+        command = [node(), str(HERE / "sending.mjs"), str(JS), str(tmp_path / "survey.json"), str(tmp_path / "js"), url]
+
+        def javascript(*values: str) -> dict[str, object]:
+            ran = subprocess.run([*command, *values], capture_output=True, text=True)
+            assert ran.returncode == 0, ran.stderr
+            told: dict[str, object] = json.loads(ran.stdout)
+            return told
+
+        def python() -> dict[str, object]:
+            names = {"total_spent": "totalSpent", "total_worst": "totalWorst"}
+            return {names.get(name, name): value for name, value in dataclasses.asdict(client.status()).items()}
+
+        server.create(SURVEY, minimum=0)
+        for count in (2, 4):
+            for answer in answers(0)[:count]:
+                client.queue(answer)
+            assert python() == javascript(*answers(0)[:count])
+            assert python()["waiting"] == count
+            if count == 4:
+                assert server.ask("POST", f"{PATH}/close").status == 200
+            found = client.send(url)
+            assert (found.accepted, len(found.refused)) == ((2, 0) if count == 2 else (0, 4))
+            assert python() == javascript()
+        assert python() == {
+            "cohort": 0, "waiting": 0, "refused": {"closed": 4}, "spent": 40.0, "worst": 240.0, "totalSpent": 40.0,
+            "totalWorst": 240.0,
+        }  # fmt: skip
+        assert counts(server)[:5] == [2, 2, 0, 0, 0]
+
+
+def test_what_is_not_taken_stays_with_a_sentence_and_what_never_will_be_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = dn.Client(SURVEY, state=tmp_path / "me.json")
+    now = time.time()
     for answer in answers(0)[:5]:
         client.queue(answer)
     waiting = client.outbox
@@ -182,7 +222,16 @@ def test_what_is_not_taken_stays_with_a_sentence(tmp_path: Path, monkeypatch: py
             assert str(caught.value).endswith(end)
             return str(caught.value)[len(start) : -len(end)]
 
-        assert refused() == f"404 (survey {SURVEY.digest[:8]} is not known here)"
+        for day in (0, 29, 30):  # it drops on the last of these, but not what comes after it is known
+            monkeypatch.setattr("time.time", lambda day=day: now + day * 86_400)
+            if day < 30:
+                assert refused() == f"404 (survey {SURVEY.digest[:8]} is not known here)"
+        assert {refusal.reason for refusal in client.send(url).refused} == {"unknown-survey"}
+        assert client.status().refused == {"unknown-survey": 5}
+        monkeypatch.undo()
+        for answer in answers(0)[:5]:
+            client.queue(answer)
+        waiting = client.outbox
         server.create(SURVEY, uploads="token", minimum=0)
         made = {
             kind: server.ask("POST", f"{PATH}/tokens", json.dumps({"kind": kind}).encode()).json()["token"]
@@ -194,7 +243,6 @@ def test_what_is_not_taken_stays_with_a_sentence(tmp_path: Path, monkeypatch: py
         assert client.send(url, token=made["upload"]).accepted == 5
 
         # A device that was away for too long is told so; one whose clock is ahead is counted all the same.
-        now = time.time()
         for days in (-40, 400):
             monkeypatch.setattr("time.time", lambda days=days: now + days * 86_400)
             client.queue(answers(0)[6 if days < 0 else 7])
@@ -204,9 +252,15 @@ def test_what_is_not_taken_stays_with_a_sentence(tmp_path: Path, monkeypatch: py
         assert (found.accepted, found.refused, found.waiting) == (1, (Refusal(old.id, "too_old"),), 0)
 
         client.queue(answers(0)[8])
-        waiting = client.outbox
+        (last,) = client.outbox
         assert server.ask("POST", f"{PATH}/close").status == 200
-        assert refused(token=made["upload"]) == f"410 (survey {SURVEY.digest[:8]} is closed and takes no reports)"
+        found = client.send(url, token=made["upload"])
+        assert (found.refused, found.waiting) == ((Refusal(last.id, "closed"),), 0)
+        assert found.problem == (
+            f"{url}{PATH}/reports must take reports, but answered 410 "
+            f"(survey {SURVEY.digest[:8]} is closed and takes no reports); 1 report was dropped"
+        )
+        assert client.status().refused == {"unknown-survey": 5, "refused": 1, "closed": 1}
         expected = np.zeros(EACH * DEVICES, int)
         expected[[0, 1, 2, 3, 4, 7]] = 1
         assert counts(server) == expected.tolist()

@@ -6,26 +6,31 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import deniable as dn
-from tests.failing_collector import collecting
+from tests.failing_collector import Collector, collecting
 
 # Every report is randomised again, so a report that was made anew would differ.
 SURVEY = dn.krappor(symbols=["a", "b"] + [f"other {i}" for i in range(62)], epsilon=8, epsilon_report=4)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="kill -9 needs signals")
-def test_killed_at_every_point_nothing_is_lost_or_sent_anew(tmp_path: Path) -> None:
-    SURVEY.save(tmp_path / "survey.json")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kill -9 needs signals")
+
+
+def lives(folder: Path, *, closed: bool) -> tuple[list[dict[str, Any]], int, Collector]:
+    """One device for each point that it can be killed at: what it saw, how many points there are, and what arrived."""
+    SURVEY.save(folder / "survey.json")
     # In memory where there is such a folder: hundreds of fsyncs are not what is tested.
     memory = Path("/dev/shm")
     with (
-        tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else tmp_path) as devices,
+        tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else folder) as devices,
         collecting(SURVEY) as collector,
     ):
-        command = [sys.executable, "-m", "tests.crashing", str(tmp_path / "survey.json"), devices]
+        collector.closed = closed
+        command = [sys.executable, "-m", "tests.crashing", str(folder / "survey.json"), devices]
         ran = subprocess.run([*command, collector.url], capture_output=True, text=True, timeout=300)
         assert ran.stderr == ""
         collector.check()
@@ -33,6 +38,42 @@ def test_killed_at_every_point_nothing_is_lost_or_sent_anew(tmp_path: Path) -> N
     assert not lines[-1]["killed"]
     points = lines[-1]["told"][-1]["points"]
     assert len(lines) == points + 1 > 100
+    return lines, points, collector
+
+
+def test_killed_at_every_point_what_a_closed_survey_refused_is_dropped_and_counted_once(tmp_path: Path) -> None:
+    lines, points, collector = lives(tmp_path, closed=True)
+    outcomes = set()
+    for line in lines:
+        (after,) = line["after"]
+        assert line["recovered"], line
+        assert line["killed"] == (line["at"] <= points)
+        queued = sum("queued" in note for note in line["told"])
+        told = sum(note.get("refused", 0) for note in line["told"])
+        made = after["account"]
+        # Dropped and counted in one step: every report that was made is counted, and none of them twice.
+        assert after["refused"] == ({"closed": made} if made else {})
+        assert after["waiting"] == 0
+        assert queued <= made <= queued + 1
+        assert told <= queued
+        outcomes.add((queued, told, made))
+    assert collector.counted == {}
+    # In doubt and not, before and after each drop.
+    assert outcomes == {
+        (0, 0, 0),
+        (0, 0, 1),
+        (1, 0, 1),
+        (1, 0, 2),
+        (2, 0, 2),
+        (2, 2, 2),
+        (2, 2, 3),
+        (3, 2, 3),
+        (3, 3, 3),
+    }
+
+
+def test_killed_at_every_point_nothing_is_lost_or_sent_anew(tmp_path: Path) -> None:
+    lines, points, collector = lives(tmp_path, closed=False)
     outcomes = set()
     for line in lines:
         told = {name: value for note in line["told"] for name, value in note.items()}
@@ -49,7 +90,7 @@ def test_killed_at_every_point_nothing_is_lost_or_sent_anew(tmp_path: Path) -> N
         assert len(set(queued)) == len(queued)
         assert set(queued) <= {report.hex() for report in arrived.values()}
         assert len(queued) <= len(arrived) <= len(queued) + 1
-        assert (after["waiting"], after["problem"]) == (0, None)
+        assert (after["waiting"], after["problem"], after["refused"]) == (0, None, {})
         assert after["account"] == len(arrived)
         outcomes.add((len(queued), len(arrived)))
     # The points reach every state of affairs, in doubt and not.

@@ -91,7 +91,7 @@ def test_another_devices_file_is_refused(tmp_path: Path) -> None:
     client = dn.Client(KRR, state=mine)
     dn.Client(KRR, state=theirs)
     os.replace(theirs, mine)
-    for attempt in (lambda: client.report("b"), lambda: client.ledger, lambda: client._acknowledge(("x",))):
+    for attempt in (lambda: client.report("b"), lambda: client.ledger, lambda: client._settle(("x",), {})):
         with pytest.raises(dn.StateError) as caught:
             attempt()
         assert str(caught.value) == (

@@ -59,19 +59,45 @@ def test_an_upload_token_is_sent(client: dn.Client) -> None:
     assert collector.requests[0][1]["Authorization"] == "Bearer s3cret"
 
 
-@pytest.mark.parametrize("fault", ["lost", "deaf", "half", 408, 425, 429, 500, 502, 503, (200, {}, b"<html>login")])
-def test_after_a_fault_the_same_bytes_go_out_under_the_same_ids(client: dn.Client, fault: Fault) -> None:
+@pytest.mark.parametrize("fault", [408, 425, 429, 500, 502, 503])
+def test_after_an_answer_that_says_later_the_same_bytes_go_out_again(client: dn.Client, fault: Fault) -> None:
     sent = filled(client, 5)
     clock = Clock()
     with collecting(SURVEY, fault, fault, "ok") as collector:
-        found = client.send(collector.url, wait=clock)
+        found = client.send(collector.url, attempts=5, wait=clock)
         collector.check()
-    counted = fault in ("lost", "half")
-    assert found == Delivery(0 if counted else 5, 5 if counted else 0, (), 0)
+    assert found == Delivery(5, 0, (), 0)
     assert sorted(collector.counted.values()) == sent
     assert len(collector.seen) == 15
     assert len(clock.waits) == 2
     assert 0.25 <= clock.waits[0] <= 0.5 <= clock.waits[1] <= 1.0
+
+
+@pytest.mark.parametrize("fault", ["lost", "deaf", "half", (200, {}, b"<html>login")])
+def test_without_an_answer_it_returns_at_once_and_says_when_to_send_again(client: dn.Client, fault: Fault) -> None:
+    sent = filled(client, 5)
+    clock = Clock()
+    with collecting(SURVEY, *[fault] * 9) as collector:
+        found = [client.send(collector.url, attempts=5, wait=clock) for _ in range(9)]
+        last = client.send(collector.url, attempts=5, wait=clock)
+        again = client.send(collector.url)
+        collector.check()
+    assert clock.waits == [], "whoever called may do something else meanwhile"
+    assert len(collector.requests) == 10
+    assert {(one.accepted, one.duplicate, one.waiting) for one in found} == {(0, 0, 5)}
+    assert all(one.problem for one in found)
+    later = [one.retry_after for one in found]
+    tops = [min(0.5 * 2**i, 60.0) for i in range(9)]
+    assert all(seconds and top / 2 <= seconds <= top for top, seconds in zip(tops, later, strict=True))
+    counted = fault in ("lost", "half")
+    assert last == Delivery(0 if counted else 5, 5 if counted else 0, (), 0)
+    assert again == Delivery(0, 0, (), 0)
+    assert sorted(collector.counted.values()) == sent
+    client.queue("x")
+    with collecting(SURVEY, "deaf") as collector:
+        soon = client.send(collector.url).retry_after
+    assert soon is not None
+    assert 0.25 <= soon <= 0.5, "failures in a row are counted from the last answer on"
 
 
 def test_waits_grow_and_have_jitter_and_end(client: dn.Client) -> None:
@@ -82,17 +108,19 @@ def test_waits_grow_and_have_jitter_and_end(client: dn.Client) -> None:
     assert len(collector.requests) == 12
     assert found.waiting == 1
     assert found.problem == f"{collector.url}/v1/surveys/{SURVEY.digest}/reports answered 503"
+    assert found.retry_after is not None
+    assert 30 <= found.retry_after <= 60
     tops = [min(0.5 * 2**i, 60.0) for i in range(11)]
     assert all(top / 2 <= seconds <= top for top, seconds in zip(tops, clock.waits, strict=True))
     assert len({seconds / top for top, seconds in zip(tops, clock.waits, strict=True)}) == 11
     assert len(client.outbox) == 1
 
 
-def test_one_attempt_does_not_wait(client: dn.Client) -> None:
+def test_it_does_not_wait(client: dn.Client) -> None:
     filled(client, 1)
     clock = Clock()
     with collecting(SURVEY, 500) as collector:
-        assert client.send(collector.url, attempts=1, wait=clock).waiting == 1
+        assert client.send(collector.url, wait=clock).waiting == 1, "unless it is asked to"
     assert clock.waits == []
 
 
@@ -100,7 +128,7 @@ def test_retry_after_is_honoured(client: dn.Client) -> None:
     filled(client, 2)
     clock = Clock()
     with collecting(SURVEY, (429, {"Retry-After": "7"}, b""), (503, {"Retry-After": "soon"}, b""), "ok") as collector:
-        assert client.send(collector.url, wait=clock).accepted == 2
+        assert client.send(collector.url, attempts=3, wait=clock).accepted == 2
     assert clock.waits[0] == 7.0
     assert 0.5 <= clock.waits[1] <= 1.0  # what cannot be read is no instruction
 
@@ -109,7 +137,7 @@ def test_a_long_retry_after_is_the_callers_business(client: dn.Client) -> None:
     filled(client, 2)
     clock = Clock()
     with collecting(SURVEY, (503, {"Retry-After": "3600"}, PROBLEM)) as collector:
-        found = client.send(collector.url, wait=clock)
+        found = client.send(collector.url, attempts=5, wait=clock)
     assert clock.waits == []
     assert (found.waiting, found.retry_after) == (2, 3600.0)
     assert found.problem is not None
@@ -152,6 +180,7 @@ def test_refused_reports_leave_the_outbox_and_are_told(client: dn.Client) -> Non
         found = client.send(collector.url)
     assert found == Delivery(2, 0, (Refusal("ff" * 16, "report must have wire version 1, got 2"),), 0)
     assert client.outbox == ()
+    assert client.status().refused == {"refused": 1}
 
 
 @pytest.mark.parametrize(
@@ -209,9 +238,10 @@ def test_the_day_is_fixed_when_a_report_is_queued(client: dn.Client, monkeypatch
     monkeypatch.setattr("time.time", lambda: 20_900 * 86_400.0)
     assert sorted(str(day) for day in days.values())[:5] == ["20799"] * 2 + ["20800"] * 3
     with collecting(SURVEY, "lost", "ok", "deaf") as collector:
-        found = client.send(collector.url, batch=2, wait=Clock())
+        rounds = [client.send(collector.url, batch=2, wait=Clock()) for _ in range(3)]
         collector.check()
-    assert found.accepted + found.duplicate == len(days)
+    assert sum(found.accepted + found.duplicate for found in rounds) == len(days)
+    assert [found.problem is None for found in rounds] == [False, False, True]
     assert collector.days == {name: {"" if day is None else f"day={day}"} for name, day in days.items()}
 
 
@@ -232,7 +262,7 @@ def test_reports_of_a_day_that_has_not_come_go_again_without_one(client: dn.Clie
         {"index": 1, "id": late.id, "reason": "too_old"},
     ]
     answer: Fault = (200, {}, json.dumps({"accepted": 1, "duplicate": 0, "refused": refused}).encode())
-    with collecting(SURVEY, answer, "lost", *[503] * 4) as collector:
+    with collecting(SURVEY, answer, "lost") as collector:
         found = client.send(collector.url, wait=Clock())
     assert (found.accepted, found.refused, found.waiting) == (1, (Refusal(late.id, "too_old"),), 1)
     assert client.outbox == (early,), "it waits as it was, until it is acknowledged"
@@ -249,11 +279,12 @@ def test_no_collector_at_all(client: dn.Client) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     clock = Clock()
-    found = client.send(f"http://127.0.0.1:{port}", wait=clock)
+    found = client.send(f"http://127.0.0.1:{port}", attempts=5, wait=clock)
     assert found.problem == (
         f"http://127.0.0.1:{port}/v1/surveys/{SURVEY.digest}/reports cannot be reached: connection refused"
     )
-    assert (found.waiting, len(clock.waits)) == (2, 4)
+    assert (found.waiting, clock.waits) == (2, [])
+    assert found.retry_after is not None
     found = client.send("http://nowhere.invalid", attempts=1)
     assert found.waiting == 2
 
@@ -285,7 +316,7 @@ def test_what_is_queued_meanwhile_waits_for_the_next_time(tmp_path: Path) -> Non
         def meanwhile(_: float) -> None:
             twin.queue("another")
 
-        found = client.send(collector.url, wait=meanwhile)
+        found = client.send(collector.url, attempts=2, wait=meanwhile)
         assert (found.accepted, found.waiting) == (2, 1)
         assert twin.send(collector.url).accepted == 1
 

@@ -64,7 +64,7 @@ export function closed({ symbols, other }) {
   const places = new Map(values.map((value, place) => [keyOf(value), place]));
   const { size } = places;
   const rest = other === undefined ? other : places.get(keyOf(fromJson(other)));
-  need(size == symbols.length && size > 1 && size <= 2 ** 24, `symbols must be 2 to 2**24 distinct ones, got ${size}`);
+  need(size == symbols.length && size > 1 && size <= 2 ** 24, `symbols must be 2 to 2**24 distinct, got ${size}`);
   return {
     size,
     stated: { kind: "closed", symbols: values.map(toJson), other: symbols[rest] },

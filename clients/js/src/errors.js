@@ -3,6 +3,7 @@
  * `<name> must <rule>, got <value>; <next step>`, and none of them ever holds an answer.
  *
  *     SurveyError        a survey that is malformed, out of range, or not what it claims to be
+ *     ArgumentError      an argument of another kind than it must be of; named, and shown unless it is a secret
  *     AlphabetError      a value that this survey cannot encode (never shows the value)
  *     StateError         a state that is lost, foreign or damaged, or that the storage does not keep
  *     BudgetError        a report that would spend more than a cap
@@ -15,6 +16,6 @@ import { Obj } from "./bytes.js";
 export class DeniableError extends Error {}
 
 /** Refuse with a sentence unless `ok`. */
-export function need(ok, message, kind = "Survey") {
-  if (!ok) throw Obj.assign(new DeniableError(message), { name: kind + "Error" });
+export function need(ok, message = "", kind = "Survey") {
+  if (!ok) throw Obj.assign(new DeniableError(message.slice(0, 240)), { name: kind + "Error" });
 }

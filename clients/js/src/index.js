@@ -1,5 +1,5 @@
 /** The public surface of the JavaScript client: a survey is read, a client answers it, a report leaves. */
 
-export { Client } from "./client.js";
+export { Client } from "./checked.js";
 export { DeniableError } from "./errors.js";
 export { readSurvey } from "./survey.js";

@@ -40,7 +40,7 @@ export function read(storage, digest, secret) {
   }
   need(
     state && sealed(state) == text && (!digest || (state[digest] && (!secret || state.secret == secret))),
-    "client state must be whole and its own; restore it, or clear it and accept that reports add up",
+    "client state must be whole and its own; restore it, or clear it and let reports add up",
     "State",
   );
   return state;

@@ -1,6 +1,7 @@
 /** Reading packed reports back, for tests and for collectors in JavaScript. A device needs none of this. */
 
 import { Bytes, hex } from "./bytes.js";
+import { argument } from "./arguments.js";
 import { need } from "./errors.js";
 import { reportOf } from "./report.js";
 
@@ -12,6 +13,7 @@ const cellsOf = ({ bits }, payload) =>
 
 /** The cohort, payload and named cells of the report in `wire`, or a `WireError` that says what is wrong with it. */
 export function unpack(survey, wire) {
+  argument(survey?.encoding?.of, "survey", "be what readSurvey returns", survey);
   const { encoding, mechanism } = survey;
   need(wire instanceof Bytes, `report must be a Uint8Array, got ${typeof wire}`, "Wire");
   need(wire[0] === 1, `report must have wire version 1, got ${wire[0] ?? "nothing"}`, "Wire");

@@ -6,17 +6,20 @@ a secret that never leaves the device, the survey and the answer's cells, so rep
 and nothing that was not made to be sent, is kept: not in the state file, an attribute, a log or an error.
 """
 
+import contextlib
 import os
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import NoReturn
 
 from deniable.client.delivery import Delivery, deliver
 from deniable.client.ledger import Account, Ledger
+from deniable.client.outbox import settle, today, unknown_days
 from deniable.client.state import Contents, StateFile, Waiting
+from deniable.client.status import Status
 from deniable.errors import AlphabetError, BudgetError, StateError
 from deniable.mechanisms import epsilon_text, parse_epsilon
 from deniable.noise import DerivedEntropy, Entropy, OsEntropy
@@ -26,7 +29,6 @@ from deniable.survey import Survey
 __all__ = ["Client"]
 
 MAX_WAITING = 10_000
-_DAYS = range(20_454, 1 << 20)  # from 2026-01-01: a clock that shows less has stopped or was never set
 
 
 class Client:
@@ -50,6 +52,7 @@ class Client:
         "_caps",
         "_cohort",
         "_entropy",
+        "_failed",
         "_file",
         "_mechanism",
         "_memory",
@@ -86,6 +89,7 @@ class Client:
         self._caps = (_cap("cap", cap), _cap("hard_cap", hard_cap))
         self._file = None if state is None else StateFile(state)
         self._memory = Contents(b"")
+        self._failed = 0  # sendings in a row
         self._uncounted = [0]  # reports made in memory that are not in the account yet
         if self._file is None or not os.path.lexists(self._file.path):
             self._memory.cohorts[survey.digest] = self._entropy.uniform_below(survey.cohorts)
@@ -123,6 +127,20 @@ class Client:
         waiting = [w for w in self._kept().outbox.values() if w.survey == self._survey.digest]
         return tuple(sorted(waiting, key=lambda w: w.id))
 
+    def status(self) -> Status:
+        """How this device stands with this survey, and what it has spent; JavaScript's `status()` says the same.
+
+        >>> import deniable as dn
+        >>> dn.Client(dn.warner(epsilon=1.0)).status()
+        Status(cohort=0, waiting=0, refused={}, spent=0.0, worst=0.0, total_spent=0.0, total_worst=0.0)
+        """
+        kept, digest = self._kept(), self._survey.digest
+        ledger = Ledger(tuple(kept.accounts.values()))
+        account = ledger[self._survey]
+        waiting = sum(w.survey == digest for w in kept.outbox.values())
+        refused = dict(kept.refused.get(digest, {}))
+        return Status(self._cohort, waiting, refused, account.spent, account.worst, ledger.spent, ledger.worst)
+
     def report(self, value: object) -> Report:
         """Randomise one answer. The result is all that may leave the device; sending it is up to you (or see `queue`).
 
@@ -159,7 +177,7 @@ class Client:
         if isinstance(report, str):
             raise AlphabetError(report)
         name = struct.pack("<2Q", *self._entropy.words(2)).hex()
-        self._enter(Waiting(self._survey.digest, name, report.pack(), _today()))
+        self._enter(Waiting(self._survey.digest, name, report.pack(), today()))
         return report
 
     def send(
@@ -168,37 +186,41 @@ class Client:
         *,
         token: str | None = None,
         batch: int = 500,
-        attempts: int = 5,
+        attempts: int = 1,
         timeout: float = 10.0,
         wait: Callable[[float], None] = time.sleep,
     ) -> Delivery:
         """Deliver this survey's outbox to the collector at `url`, in batches; what it acknowledges leaves the outbox.
 
-        After no answer, or one of 408, 425, 429 and 5xx, it waits (longer each time, at random, and as long as the
-        collector asks for) and sends the same bytes again, `attempts` times in all; then it returns with the rest still
-        waiting. Other answers raise `DeliveryError`, and nothing leaves the outbox. `token` is an upload token. A batch
-        holds reports of one day; to a collector that has not reached that day they are sent again without one.
+        Without an answer, or after 408, 425, 429 and 5xx, it returns at once with the rest still waiting: `problem`
+        says why, `retry_after` when to call again. What a survey that is closed, or has been unknown for 30 days,
+        refused for good is dropped, counted, and told in `refused`. Other answers raise `DeliveryError`, and nothing
+        leaves the outbox. `token` is an upload token. A batch holds reports of one day; to a collector that has not
+        reached that day they are sent again without one. With `attempts` above 1 it stays for those answers that say
+        later: it waits (longer each time, at random, or as long as the collector asks for) and sends the same bytes
+        again.
 
         >>> import deniable as dn
         >>> dn.Client(dn.warner(epsilon=1.0)).send("http://127.0.0.1:9")
         Delivery(accepted=0, duplicate=0, refused=(), waiting=0, problem=None, retry_after=None)
         """
 
-        def pause(longest: float) -> None:
-            wait(longest * (0.5 + self._entropy.uniform_below(1 << 32) / (1 << 33)))
-
-        return deliver(
+        found = deliver(
             self.outbox,
-            self._acknowledge,
+            self._settle,
+            self._unknown_days,
             url=url,
             digest=self._survey.digest,
             token=token,
             batch=batch,
             attempts=attempts,
             timeout=timeout,
-            pause=pause,
+            failed=self._failed,
+            jitter=lambda longest: longest * (0.5 + self._entropy.uniform_below(1 << 32) / (1 << 33)),
             wait=wait,
         )
+        self._failed = 0 if found.retry_after is None else self._failed + 1
+        return found
 
     def _randomized(self, value: object) -> Report | str:
         """The report, or what is wrong with the value: an error raised here would carry frames that hold the value."""
@@ -246,11 +268,17 @@ class Client:
 
     def _enter(self, waiting: Waiting | None) -> None:
         """Put one report on the account, and in the outbox if it waits there: durably, before anyone sees it."""
+        with self._changing() as kept:
+            self._charge(kept, waiting)
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[Contents]:
+        """What this device keeps; changes are durable when the block ends, all of them or none."""
         if self._file is None:
-            self._charge(self._kept(), waiting)
-            return
-        with self._file.change(self._survey) as kept:
-            self._charge(self._same(kept), waiting)
+            yield self._kept()
+        else:
+            with self._file.change(self._survey) as kept:
+                yield self._same(kept)
 
     def _charge(self, kept: Contents, waiting: Waiting | None) -> None:
         digest = self._survey.digest
@@ -272,16 +300,15 @@ class Client:
                     f"{epsilon_text(cap)}; ask this device no more"
                 )
 
-    def _acknowledge(self, ids: tuple[str, ...]) -> int:
-        """Take these reports out of the outbox, durably; how many of this survey are left."""
-        if self._file is None:
-            for name in ids:
-                self._memory.outbox.pop(name, None)
-        else:
-            with self._file.change(self._survey) as kept:
-                for name in ids:
-                    self._same(kept).outbox.pop(name, None)
+    def _settle(self, ids: Sequence[str], refused: Mapping[str, str]) -> int:
+        """Take these reports out of the outbox and count the refused ones, in one write; how many are left."""
+        with self._changing() as kept:
+            settle(kept, self._survey.digest, ids, refused)
         return len(self.outbox)
+
+    def _unknown_days(self) -> int:
+        with self._changing() as kept:
+            return unknown_days(kept, self._survey.digest)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a client is one device and holds its secret: it must not be pickled or copied")
@@ -294,12 +321,6 @@ class Client:
             kept += " in memory only"
         whose = f"survey {self._survey.digest[:8]}, cohort {self._cohort} of {self._survey.cohorts}"
         return f"<Client of {whose}, {kept}>"
-
-
-def _today() -> int | None:
-    """The UTC day, counted from 1970; None where the clock cannot be right: a wrong day would have reports refused."""
-    day = int(time.time() // 86_400)
-    return day if day in _DAYS else None
 
 
 def _cap(name: str, value: object) -> Fraction | None:

@@ -2,16 +2,22 @@
 
     POST {url}/v1/surveys/{digest}/reports?day=n  application/octet-stream: 16 bytes of id, then the packed report, ...
     200 {"accepted": n, "duplicate": n, "refused": [{"index": i, "id": "...", "reason": "..."}]}
+    410 {"type": "urn:deniable:problem:closed", "survey": "<digest>", ...}
 
-Only such an answer, with numbers that add up, counts as an acknowledgement: a login page that says 200 does not. What
-was refused leaves the outbox too (the same bytes would be refused again) and is told to the caller. `day` is left out
+Only such a 200, with numbers that add up, counts as an acknowledgement: a login page that says 200 does not. What was
+refused leaves the outbox too (the same bytes would be refused again) and is told to the caller. `day` is left out
 where none is known, and where the collector says `too_early`: then our clock is ahead. That is safe: such a report was
 not counted, or its id is still known, and an id without a day is kept as long as the survey is open.
+
+A survey that is closed takes none of what waits, ever: all of it is dropped. One that the collector does not know
+(404, `unknown-survey`) may be back when a backup has been restored, so its reports are dropped only once that has been
+said for `GRACE` days. Both must be said in a problem document that names this survey; any other 404 or 410 is a wrong
+address. See docs/decisions/0028-reports-nobody-takes.md.
 """
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,17 +27,20 @@ from deniable.errors import DeliveryError, StateError
 __all__ = ["Delivery", "Refusal", "deliver"]
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
+GRACE = 30  # days; the time after which collectors refuse a report as too old, unless their rules say otherwise
+CLOSED, UNKNOWN, REFUSED = "closed", "unknown-survey", "refused"
 _LONGEST_ANSWER = 1 << 22
 _LATER = {408, 425, 429}  # request timeout, too early, too many requests
+_GONE = {(410, f"urn:deniable:problem:{CLOSED}"): CLOSED, (404, f"urn:deniable:problem:{UNKNOWN}"): UNKNOWN}
 _TOO_EARLY = "too_early"
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A report that the collector will not take, and why.
+    """A report that the collector will never take, and why: it has left the outbox.
 
-    >>> Refusal(id="00" * 16, reason="the survey is closed").reason
-    'the survey is closed'
+    >>> Refusal(id="00" * 16, reason="closed").reason
+    'closed'
     """
 
     id: str
@@ -40,9 +49,10 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What became of the outbox: reports counted, counted before, refused, and still `waiting`.
+    """What became of the outbox: reports counted, counted before, refused for good, and still `waiting`.
 
-    `problem` says why some wait; `retry_after` is how many seconds the collector asked to be left alone for.
+    `problem` says why some wait, or why all were refused; `retry_after`, if some wait, in how many seconds to send
+    again: as the collector asks, or after no answer longer each time.
 
     >>> Delivery(accepted=3, duplicate=0, refused=(), waiting=0).problem is None
     True
@@ -58,10 +68,19 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class _Later:
-    """Not now: why, and for how long if the collector said so."""
+    """Not now: why, whether a collector said so, and for how long if it did."""
 
     problem: str
+    answered: bool = False
     seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Gone:
+    """Never: the collector's word for it, and a sentence."""
+
+    word: str
+    problem: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +92,8 @@ class _Answer:
 
 def deliver(
     waiting: Sequence[Waiting],
-    acknowledge: Callable[[tuple[str, ...]], int],
+    settle: Callable[[Sequence[str], Mapping[str, str]], int],
+    unknown_days: Callable[[], int],
     *,
     url: str,
     digest: str,
@@ -81,10 +101,15 @@ def deliver(
     batch: int,
     attempts: int,
     timeout: float,
-    pause: Callable[[float], None],
+    failed: int,
+    jitter: Callable[[float], float],
     wait: Callable[[float], None],
 ) -> Delivery:
-    """Send what is waiting, batch by batch; `acknowledge` takes ids out of the outbox and says how many are left."""
+    """Send what is waiting, batch by batch.
+
+    `settle` takes ids out of the outbox, counts those that were refused by the word it is given for them, and says how
+    many are left; `unknown_days` for how long the survey has been unknown. `failed` sendings failed before this one.
+    """
     if not url.startswith(("http://", "https://")):
         raise DeliveryError(f"url must start with http:// or https://, got {url[:80]!r}")
     if token is not None and not (token.isascii() and token.isprintable() and token and " " not in token):
@@ -101,25 +126,31 @@ def deliver(
     parts = deque(_batches(waiting, batch))
     while parts:
         part = parts.popleft()
-        outcome: _Answer | _Later = _Later("no attempt was made")
         for attempt in range(attempts):
-            outcome = _post(place, part, token, timeout)
-            if isinstance(outcome, _Answer) or attempt + 1 == attempts:
+            outcome = _post(place, part, digest, token, timeout)
+            # Without an answer this device is offline: whoever called may wait better than we can.
+            if not (isinstance(outcome, _Later) and outcome.answered) or attempt + 1 == attempts:
                 break
-            if outcome.seconds is None:
-                pause(min(FIRST_WAIT * 2**attempt, LONGEST_WAIT))
-            elif outcome.seconds <= LONGEST_WAIT:
-                wait(outcome.seconds)
-            else:
+            if outcome.seconds is not None and outcome.seconds > LONGEST_WAIT:
                 break
+            wait(jitter(_backoff(attempt)) if outcome.seconds is None else outcome.seconds)
         if isinstance(outcome, _Later):
-            return Delivery(accepted, duplicate, refused, left, outcome.problem, outcome.seconds)
+            later = jitter(_backoff(attempt + failed)) if outcome.seconds is None else outcome.seconds
+            return Delivery(accepted, duplicate, refused, left, outcome.problem, later)
+        if isinstance(outcome, _Gone):
+            if outcome.word == UNKNOWN and unknown_days() < GRACE:
+                raise _untaken(outcome.problem)
+            rest = [*part, *(w for other in parts for w in other)]
+            left = settle([w.id for w in rest], {w.id: outcome.word for w in rest})
+            refused += tuple(Refusal(w.id, outcome.word) for w in rest)
+            dropped = f"{len(rest)} report{'s were' if len(rest) > 1 else ' was'} dropped"
+            return Delivery(accepted, duplicate, refused, left, f"{outcome.problem}; {dropped}")
         early = {refusal.id for refusal in outcome.refused if refusal.reason == _TOO_EARLY and part[0].day is not None}
         if early:
             parts.append([replace(w, day=None) for w in part if w.id in early])
-        left = acknowledge(tuple(w.id for w in part if w.id not in early))
-        accepted, duplicate = accepted + outcome.accepted, duplicate + outcome.duplicate
-        refused += tuple(refusal for refusal in outcome.refused if refusal.id not in early)
+        final = tuple(refusal for refusal in outcome.refused if refusal.id not in early)
+        left = settle([w.id for w in part if w.id not in early], {refusal.id: REFUSED for refusal in final})
+        accepted, duplicate, refused = accepted + outcome.accepted, duplicate + outcome.duplicate, refused + final
     return Delivery(accepted, duplicate, refused, left)
 
 
@@ -133,7 +164,13 @@ def _batches(waiting: Sequence[Waiting], size: int) -> Iterator[Sequence[Waiting
             yield days[day][start : start + size]
 
 
-def _post(place: str, part: Sequence[Waiting], token: str | None, timeout: float) -> _Answer | _Later:
+def _backoff(failures: int) -> float:
+    return min(FIRST_WAIT * 2.0 ** min(failures, 10), LONGEST_WAIT)
+
+
+def _post(
+    place: str, part: Sequence[Waiting], digest: str, token: str | None, timeout: float
+) -> _Answer | _Later | _Gone:
     # Loaded late: a device that only reports does not pay for a network stack.
     import http.client
     import urllib.error
@@ -169,10 +206,24 @@ def _post(place: str, part: Sequence[Waiting], token: str | None, timeout: float
         answer = _answer(text, part)
         return answer or _Later(f"{place} must answer as a collector does, got something else; a login page?")
     if status in _LATER or status >= 500:
-        return _Later(f"{place} answered {status}{_detail(text)}", later)
-    raise DeliveryError(
-        f"{place} must take reports, but answered {status}{_detail(text)}; the reports wait in the outbox"
-    )
+        return _Later(f"{place} answered {status}{_detail(text)}", True, later)
+    problem = f"{place} must take reports, but answered {status}{_detail(text)}"
+    if (word := _gone(status, text, digest)) is not None:
+        return _Gone(word, problem)
+    raise _untaken(problem)
+
+
+def _untaken(problem: str) -> DeliveryError:
+    return DeliveryError(f"{problem}; the reports wait in the outbox")
+
+
+def _gone(status: int, text: bytes, digest: str) -> str | None:
+    """The word of a collector that says it of just this survey: not of a proxy, and not of a wrong address."""
+    try:
+        fields = json.loads(text)
+        return _GONE.get((status, fields["type"])) if fields["survey"] == digest else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def _answer(text: bytes, part: Sequence[Waiting]) -> _Answer | None:

@@ -58,12 +58,18 @@ class Waiting:
 
 @dataclass(slots=True)
 class Contents:
-    """All that a device keeps. Cohorts and accounts by survey digest, the outbox by report id."""
+    """All that a device keeps. Cohorts and accounts by survey digest, the outbox by report id.
+
+    `refused` counts, by survey and word, the reports that left the outbox uncounted; `unknown` is the first day on
+    which a collector said that it does not know the survey, if nobody has taken a report of it since.
+    """
 
     secret: bytes = field(repr=False)
     cohorts: dict[str, int] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
     outbox: dict[str, Waiting] = field(default_factory=dict)
+    refused: dict[str, dict[str, int]] = field(default_factory=dict)
+    unknown: dict[str, int] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         fields: dict[str, object] = {
@@ -77,6 +83,8 @@ class Contents:
                     "answers": account.answers,
                     "memoised": account.memoised,
                     "fresh": account.fresh,
+                    **({"refused": self.refused[digest]} if self.refused.get(digest) else {}),
+                    **({"unknown": self.unknown[digest]} if digest in self.unknown else {}),
                 }
                 for digest, account in sorted(self.accounts.items())
             },
@@ -109,6 +117,10 @@ class Contents:
                     _count(entry["memoised"]),
                     _count(entry["fresh"]),
                 )
+                if "refused" in entry:
+                    found.refused[digest] = {str(word): _count(number) for word, number in entry["refused"].items()}
+                if "unknown" in entry:
+                    found.unknown[digest] = _count(entry["unknown"])
             for digest, name, report, *day in fields["outbox"]:  # no day: queued before reports had one
                 found.outbox[name] = Waiting(digest, name, bytes.fromhex(report), *map(_count, day))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ZeroDivisionError):

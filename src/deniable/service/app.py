@@ -164,7 +164,7 @@ class App:
         another collector too: every transaction looks whether it was."""
         entry = await self._read(lambda: self.store.entry(digest))
         if entry is None:
-            raise RequestError(404, "unknown-survey", f"survey {digest[:8]} is not known here")
+            raise RequestError(404, "unknown-survey", f"survey {digest[:8]} is not known here", more={"survey": digest})
         if not entry.ended(self.clock.minutes()):
             self._entries[digest] = entry
         return entry

@@ -38,7 +38,8 @@ class Unavailable(Exception):
 class RequestError(Exception):
     """A request that cannot be met: an HTTP status, a word for programs and a sentence for people.
 
-    `more` are extension members of the problem document (RFC 9457, section 3.2).
+    `more` are extension members of the problem document (RFC 9457, section 3.2): `survey`, the whole digest of the one
+    that is meant, where a device acts on the word.
     """
 
     def __init__(

@@ -85,6 +85,7 @@ SCHEMAS: _Json = {
                     "additionalProperties": {"type": "number"},
                 },
             },
+            "survey": {"type": "string", "description": "the digest, where a device acts on `type`: closed, unknown"},
         },
     },
     "Rules": _RULES,

@@ -156,4 +156,5 @@ def upload_body(accepted: int, duplicate: int, refused: list[tuple[int, str | No
 
 def closed(entry: Entry) -> RequestError:
     """The error for reports to a survey that has ended."""
-    return RequestError(410, "closed", f"survey {entry.survey.digest[:8]} is closed and takes no reports")
+    digest = entry.survey.digest
+    return RequestError(410, "closed", f"survey {digest[:8]} is closed and takes no reports", more={"survey": digest})

@@ -53,7 +53,7 @@ async function start() {
   document.title = short(survey.name || "A question for you");
   try {
     n = numbers(survey);
-    client = new Client(survey, { storage: localStorage, url: location.origin, offline: true, attempts: 1 });
+    client = new Client(survey, { storage: localStorage });
   } catch (problem) {
     return stop(survey.name || "A question for you", `This browser cannot take part: ${problem.message ?? "it keeps nothing for this page."} Nothing was sent.`);
   }
@@ -102,14 +102,14 @@ function offer() {
   $("what").textContent = whatHappens(n);
   $("form").hidden = false;
   $("form").addEventListener("input", () => ($("roll").disabled = chosen() === undefined));
-  $("form").addEventListener("submit", async (event) => {
+  $("form").addEventListener("submit", (event) => {
     event.preventDefault();
     const value = chosen();
     if (value === undefined || $("roll").disabled) return;
     if (read()) return location.reload(); // another tab was faster
     $("roll").disabled = true;
     try {
-      await client.send(value); // offline: into the outbox
+      client.queue(value);
     } catch (problem) {
       $("roll").disabled = false;
       return say(`Nothing was sent: ${sentence(problem.message)}`, "bad");
@@ -236,18 +236,18 @@ async function send(pause = 1000) {
   keep({ sending: true });
   $("send").disabled = true;
   say("Sending…");
-  client.offline = false;
   try {
-    const { accepted, duplicate, refused } = await client.flush();
-    if (accepted + duplicate || !refused.length) return finished("sent");
-    const state = await stateNow();
-    finished(state == "closed" || state == "gone" ? state : "refused");
+    const { waiting } = await client.send(location.origin);
+    // Of all that this browser ever sent here, which is one report: another tab may have been told.
+    const { closed, refused, ...unknown } = client.status().refused;
+    if (!waiting) return finished(closed ? "closed" : refused ? "refused" : "unknown-survey" in unknown ? "gone" : "sent");
   } catch {
-    const state = await stateNow();
-    if (state == "closed" || state == "gone") return finished(state);
-    say("The collector does not answer. What was rolled is kept on this device and sent as soon as it does; you may leave this page open, or come back.");
-    setTimeout(() => send(Math.min(2 * pause, LONGEST_PAUSE)), pause);
+    // The collector does not take it as it is, which may pass; what was rolled is kept.
   }
+  const state = await stateNow();
+  if (state == "closed" || state == "gone") return finished(state);
+  say("The collector does not answer. What was rolled is kept on this device and sent as soon as it does; you may leave this page open, or come back.");
+  setTimeout(() => send(Math.min(2 * pause, LONGEST_PAUSE)), pause);
 }
 
 /** Whether the survey is open or closed, gone, or whether the collector is away. */

@@ -1,0 +1,49 @@
+/**
+ * The client for those who write programs with it: every argument is checked, and what is wrong with one is said in a sentence that
+ * names it. `deniable.min.js` is made without this file: visitors of a page cannot mistype an option, and every byte is theirs.
+ */
+
+import { argument } from "./arguments.js";
+import { Obj } from "./bytes.js";
+import { Client as Core } from "./client.js";
+
+const isFunction = (value) => typeof value == "function";
+const isAbove0 = (value) => typeof value == "number" && value > 0;
+
+const CLIENT = {
+  storage: ["have getItem and setItem", (value) => isFunction(value?.getItem) && isFunction(value.setItem)],
+  memoize: ["be true or false", (value) => typeof value == "boolean"],
+  entropy: ["have width and word", (value) => value?.width > 0 && isFunction(value.word)],
+  cap: ["be a number above 0", isAbove0],
+  hardCap: ["be a number above 0", isAbove0],
+};
+
+const SEND = {
+  batch: ["be a whole number from 1 on", (value) => isAbove0(value) && Number.isInteger(value)],
+  timeout: ["be a number of seconds above 0", isAbove0],
+  token: ["be printable ASCII text without blanks", (value) => typeof value == "string" && /^[!-~]+$/.test(value)],
+};
+
+function check(options = {}, rules) {
+  argument(Obj(options) === options && !isFunction(options), "options", "be an object", options);
+  for (const [name, value] of Obj.entries(options)) {
+    argument(Obj.hasOwn(rules, name), "options", `be of ${Obj.keys(rules).join(", ")}`, name);
+    if (value !== undefined) argument(rules[name][1](value), name, rules[name][0], value);
+  }
+}
+
+export class Client extends Core {
+  constructor(survey, options) {
+    check(options, CLIENT);
+    super(survey, options);
+    const { send } = this;
+    const { memoize = true, storage } = options ?? {};
+    this.send = async (url, settings) => {
+      argument(typeof url == "string" && /^https?:\/\/./.test(url), "url", "start with http:// or https://", url);
+      check(settings, SEND);
+      return send(url.replace(/\/+$/, ""), settings);
+    };
+    this.toString = () =>
+      `<Client of survey ${this.survey.digest.slice(0, 8)}, ${memoize ? "" : "not "}memoised, in ${storage ? "its storage" : "memory only"}>`;
+  }
+}

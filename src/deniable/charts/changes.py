@@ -87,8 +87,8 @@ def difference_chart(
     spans = base.mark_rule(strokeWidth=3).encode(x="low:Q", x2="high:Q")
     known = base.transform_filter("isValid(datum.low)")
     dots = known.mark_point(filled=True, opacity=1, size=110).encode(x=across)
-    words = base.transform_filter("!isValid(datum.low)").mark_text(align="left", dx=8, fontStyle="italic", color=QUIET)
-    unknown = words.encode(x=alt.datum(0), text=alt.value("not determined"), color=alt.value(QUIET))
+    empty = base.transform_filter("!isValid(datum.low)").mark_text(align="left", dx=8, fontStyle="italic", color=QUIET)
+    unknown = empty.encode(x=alt.datum(0), text=alt.value("not determined"), color=alt.value(QUIET))
     settings: dict[str, Any] = {"width": WIDTH, "height": {"step": 30 if len(rows) <= 16 else 22}}
     settings |= {"description": f"Change of {len(rows)} shares with {100 * level:g} % intervals"}
     settings |= headed(title, subtitle)

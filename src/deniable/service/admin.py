@@ -102,7 +102,7 @@ def there(found: Entry | None, asked: Entry) -> Entry:
 
 def unknown(digest: str) -> RequestError:
     """The error for a survey that is not here, or not any more."""
-    return RequestError(404, "unknown-survey", f"survey {digest[:8]} is not known here")
+    return RequestError(404, "unknown-survey", f"survey {digest[:8]} is not known here", more={"survey": digest})
 
 
 def add_token(store: Store, entry: Entry, request: Request) -> Answer:

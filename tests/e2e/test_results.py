@@ -76,6 +76,9 @@ def test_every_panel_of_the_demo_has_something_to_show(demo: list[str], page: Pa
     told = "[...document.querySelectorAll('#changes-table tr')].map((row) => row.innerText.split('\\t'))"
     # From 9 to 19 points, and beyond doubt; with the ranges that are chosen at first it was 6.
     until(page, f"{told}.some(([name, change, low]) => name == 'anxious' && change > 8 && change < 12 && low > 6)")
+    assert "clear change" in (page.locator("#changes svg").text_content() or ""), (
+        "not family-wise, to somebody who reads a page"
+    )
     health = page.locator("#health").inner_text()
     assert "If one answer in a hundred were planted" in health
     assert "No alarm" in health

@@ -34,12 +34,12 @@ def difference_chart(
     level: float = 0.95,
     title: str | None = None,
     subtitle: str | None = None,
-    words: tuple[str, str] | None = None,
+    called: tuple[str, str] | None = None,
 ) -> "alt.LayerChart":
     """How much each share rose: a dot and its interval, and a line at no change. Significant changes have a colour.
 
     `changed` says which are significant (`Difference.changed`: family-wise at that level); without it, those whose own
-    interval leaves out zero. `words` are what the legend calls these and the others. Intervals are cut at a change of
+    interval leaves out zero. `called` are what the legend calls these and the others. Intervals are cut at a change of
     100 points either way; an infinite one is replaced by the words "not determined".
 
     >>> chart = difference_chart(["no", "yes"], [-0.1, 0.1], [[-0.14, -0.06], [-0.01, 0.21]])
@@ -60,7 +60,7 @@ def difference_chart(
         for name, value, bound, mark in zip(printable(names), values, bounds, clear, strict=True)
     ]
     family = "" if changed is None else "family-wise, "
-    kinds = list(words or (f"changed significantly ({family}{100 * level:g} %)", "within chance"))
+    kinds = list(called or (f"changed significantly ({family}{100 * level:g} %)", "within chance"))
     legend = alt.Legend(title=None, orient="top", symbolSize=140, symbolType="circle", labelLimit=0)
     shade = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[TRUTH, QUIET]), legend=legend)
     tooltip = [alt.Tooltip("name:N", title="answer")]

@@ -33,7 +33,7 @@ def templates() -> dict[str, Any]:
     return {
         "estimate": _empty(estimate_chart(*one)),
         "raw": _empty(estimate_chart(*one, raw=[0.5])),
-        "difference": _empty(difference_chart(*one, words=("clear change", "may be chance"))),
+        "difference": _empty(difference_chart(*one, called=("clear change", "may be chance"))),
         "trend": _empty(trend_chart([day | {"name": name} for name in "abcdef"])),
         "plan": _empty(plan_chart([point | {"mechanism": name} for name in LINES], point)),
         "curves": _empty(curves_chart([curve], epsilon=1.0)),

@@ -102,7 +102,7 @@ function offer() {
   $("what").textContent = whatHappens(n);
   $("form").hidden = false;
   $("form").addEventListener("input", () => ($("roll").disabled = chosen() === undefined));
-  $("form").addEventListener("submit", (event) => {
+  $("form").addEventListener("submit", async (event) => {
     event.preventDefault();
     const value = chosen();
     if (value === undefined || $("roll").disabled) return;

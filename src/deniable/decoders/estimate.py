@@ -13,7 +13,7 @@ from deniable.decoders.base import Decoder, Solution
 from deniable.decoders.cell_law import CellLaw
 from deniable.decoders.constraints import Constraint
 from deniable.decoders.diagnostics import Diagnostics, diagnose
-from deniable.decoders.intervals import Mass, mass_of, sum_along, symbol_limits
+from deniable.decoders.intervals import Mass, mass_of, sum_limits, symbol_limits
 from deniable.decoders.limits import Limits, check_level, holm
 from deniable.decoders.spread import Spread, check_kept, is_kept
 from deniable.design import BlockDesign, Design, OpenDesign
@@ -276,7 +276,7 @@ class Estimate:
             inside = np.zeros(self._system.symbols)
             inside[members] = 1.0
             names = tuple(self.symbols[i] for i in members)
-            error = float(np.sqrt(sum_along(self, inside)[0]))
+            error = float(sum_limits(self, inside, self._spread.misfit).errors[0])
             found.append(Group(names, float(self.raw[members].sum()), error))
         return tuple(found)
 

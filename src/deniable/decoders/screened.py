@@ -140,7 +140,7 @@ class ScreenedEstimate(Estimate):
         chance = missed / len(self.symbols)
         reach = np.full(len(self.symbols), self._found.reach)
         reach[self._found.model] = -float(ndtri(chance))
-        return self._stacked(SelectedLimits(self._found.limits, chance), reach, missed)
+        return self._stacked(SelectedLimits(self._found.limits), reach, missed)
 
     def _stacked(self, model: Limits, reach: Floats | float = np.inf, most: float = 0.05) -> StackedLimits:
         return StackedLimits(model, self._found.kept, self.kept, self.raw, self._found.errors, reach, most)

@@ -84,8 +84,10 @@ def test_a_test_that_forgets_what_it_should_not_finds_too_much(monkeypatch: pyte
         reject("screening-family", too_many("heavy on both sides"))
     with monkeypatch.context() as patch:
         patch.setattr(screening, "judged", normal)
+        patch.setattr(screening, "drawn_z", lambda table, sums, draws: sums / np.sqrt(table.var(axis=1).sum()))
+        patch.setattr(screening._Plain, "rounds", 2)  # it would go on finding more
         patch.setattr(RobustFit, "suits", lambda tally: False)  # which would find them out
-        reject("screening-family", too_many("everything unlisted"))
+        reject("screening-family", too_many("a heavy unlisted answer"))
     with monkeypatch.context() as patch:
         patch.setattr(robust, "judged", twice)
         reject("screening-family", too_many("heavy on both sides"))

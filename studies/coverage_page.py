@@ -48,7 +48,7 @@ def _summary(rows: list[Row]) -> str:
     ]
     for what in OTHERS:
         groups.append((what, lambda r, what=what: r.what == what and not _missing(r)))  # type: ignore[misc]
-        if what in ("unlisted mass", "all symbols at once", "no false mark"):
+        if what in ("unlisted mass", "differences", "all symbols at once", "no false mark"):
             groups.append((f"{what}, heavy answers missing", lambda r, w=what: r.what == w and _missing(r)))  # type: ignore[misc]
     lines = [
         "| intervals of | cells | mean at 90 | at 95 | at 99 | lowest at 90 | at 95 | at 99 | short |",
@@ -67,8 +67,9 @@ def _summary(rows: list[Row]) -> str:
     return "\n".join(lines) + (
         "\n\n*lowest* is over the cells whose Monte Carlo error is below two points. *short* counts the cells, over "
         "the three\nlevels, that are more than one point below nominal by more than three Monte Carlo errors. Sums are "
-        "of every other\nsymbol; differences are of two independent tallies of one population; *no false mark* is the "
-        "family-wise test of symbols\nthat have no mass.\n"
+        "of every other\nsymbol; differences are of two independent tallies of one population and survey; *no false "
+        "mark* is the family-wise test of\nsymbols that have no mass. With one cohort of 30 cells an unlisted answer "
+        "may have any candidate's cells, so that lower\nlimits are zero and nothing is marked.\n"
     )
 
 

@@ -17,23 +17,23 @@ __all__ = ["DrawnReach", "drawn_z", "judged", "log_tail"]
 
 Floats = npt.NDArray[np.float64]
 
-_BINS = 1 << 14  # of a sum that is tested; a table's values are split between the two nearest
+_BINS = 1 << 13  # of a sum that is tested; a table's values are split between the two nearest
 _LIMIT_BINS = 1 << 11  # of a sum that has limits
-_SMEARED = 3.0  # standard deviations of what this splitting adds to a sum: a tail counts what is so little below
+_SMEARED = 2.0  # standard deviations of what this splitting adds to a sum: a tail counts what is so little below
 _AT_ONCE = 1 << 22  # bins of rows that are transformed together
 _LEAST = 1e-12  # probabilities below which rounding in the Fourier transform would show
 _MOST_ROWS = 1024  # beyond which sums are so smooth that a bound and what it is short by will do
 _TILTS = np.array([0.35, 0.5, 0.7, 1.0, 1.4])  # of the tilt that a normal law would need
 _LADDER = 0.25 * 1.5 ** np.arange(16)  # tilts, times the standard deviation
 _FAR_OUT = 2.0  # standard deviations from which a sum is looked at more closely
-_UNSURE = 4.0  # how far above the logarithm of a chance a bound may be, for the tail itself to be looked at
+_UNSURE = 1.2  # of the logarithm of a tail that is the bound less what it is short by: 1.0 where sums are lumps
 
 
 def judged(table: Floats, statistic: float, draws: int, chance: float) -> tuple[float, float]:
     """(log of a p-value, the statistic whose p-value would be `chance`) of a sum of this table over somebody's cells.
 
-    The p-value is Chernoff's bound, min over t of E[exp(t sum)] exp(-t x), where that decides, else the tail itself.
-    The bound is about z sqrt(2 pi) times the tail, z being the normal quantile, which the second number makes good.
+    The p-value is Chernoff's bound, min over t of E[exp(t sum)] exp(-t x), where that decides. The bound is about
+    z sqrt(2 pi) times the tail, z being the normal quantile; where that does not decide either, it is the tail itself.
 
     Claim: a p-value is at most u with probability u at most, if the cells were drawn.
     Proof: tests/unit/test_drawn.py::test_p_values_are_never_too_small
@@ -41,7 +41,7 @@ def judged(table: Floats, statistic: float, draws: int, chance: float) -> tuple[
     >>> table = np.zeros((40, 32))
     >>> table[:, 0] = 1.0  # an unlisted answer, in one cell of each cohort
     >>> [float(np.exp(judged(table, met, 1, 1e-6)[0]).round(8)) for met in (9.0, 10.0, 20.0)]
-    [3.22e-06, 3.2e-07, 0.0]
+    [3.21e-06, 6.3e-07, 0.0]
     """
     from scipy.special import ndtri
 
@@ -55,8 +55,10 @@ def judged(table: Floats, statistic: float, draws: int, chance: float) -> tuple[
     found = float((logs - tilts * apart).min())
     short = float(np.log(max(z * np.sqrt(2 * np.pi), 1.0)))
     needed = float(((logs - np.log(chance) - short) / tilts).min()) + statistic - apart
-    if 0 < found - np.log(chance) < _UNSURE:
-        found = log_tail(table, statistic, draws) if len(table) <= _MOST_ROWS else found - short
+    above = found - short - float(np.log(chance))  # in so far as that is the tail
+    if found > np.log(chance) and above < _UNSURE:
+        sure = above < -_UNSURE or len(table) > _MOST_ROWS
+        found = found - short + (_UNSURE if above < -_UNSURE else 0.0) if sure else log_tail(table, statistic, draws)
     return min(found, 0.0), needed
 
 

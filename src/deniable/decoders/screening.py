@@ -25,6 +25,7 @@ scores of the law that the residuals follow, with tests that hold whatever that 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -161,8 +162,9 @@ class _Plain(_Fit):
         limits = self.joint._limits
         assert isinstance(limits, SkewedLimits)
         refined = WeightedLeastSquares().solve([self.screen.tally], self.joint.design)[0].values
-        return refined, self.joint, JudgedLimits(limits, *self._judged())
+        return refined, self.joint, JudgedLimits(limits, *self._judged)
 
+    @cached_property
     def _judged(self) -> tuple[Floats, Floats]:
         """P-values of the model's candidates, and the estimates that are kept from.
 

@@ -189,6 +189,9 @@ def difference(first: Estimate, second: Estimate) -> Difference:
     clients repeat their permanent noise, so their differences vary *less* than is said here, and the noise they share
     does not average out over the days. Tallies that overlap (a day and its week) are not independent either.
 
+    Estimates of one open survey meet the same unlisted answers, so what these add to both cancels, and errors have only
+    what changed among them: heavy answers that are not listed do not hide a change.
+
     >>> import deniable as dn
     >>> survey = dn.krr(symbols=["no", "yes"], epsilon=2)
     >>> monday, friday = (dn.decode(dn.Tally(survey, [counts])) for counts in ([700, 300], [500, 500]))

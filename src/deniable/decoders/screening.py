@@ -15,11 +15,12 @@ the reports in its cells plus Q b (1 - b) a cell for what other answers add by m
 * least squares over the model and the background tells who was only met by someone heavy: these leave;
 * until nobody joins or leaves.
 
-Of the model, those are *kept* that a strict, family-wise test over all S candidates finds above zero.
+Of the model, those are *kept* that a strict, family-wise test over all S candidates finds above zero. It holds whatever
+is unlisted: a candidate that is not there has its cells drawn at random, so its law is known (`drawn`).
 
 Where unlisted answers are heavy they are spikes in single cells, and least squares is not the way to look beside them.
 If the residuals show that cells tell more than that (`RobustFit.gain`), the search goes on from what was kept: by the
-scores of the law that the residuals follow, with tests that hold whatever that law is (`robust`).
+scores of the law that the residuals follow, with tests of the same kind (`robust`).
 """
 
 from abc import ABC, abstractmethod

@@ -60,8 +60,8 @@ l1 is the sum of |estimate - share| over the candidates, a tally; s is processor
 
 `python -m studies.beside` draws these: {len(NAMES):,} candidates, of which none or a few are there, one unlisted answer
 with much of the mass, and light ones with the rest. Of {sum(row.setting.tallies for row in beside)} tallies
-{sum(row.wrong for row in beside)} have a false discovery; one in twenty may. The test takes a candidate's cells for
-drawn, so that no answer has to be guessed at (`decoders/drawn.py`).
+{sum(row.wrong for row in beside)} had a false discovery; one in twenty may. The test takes a candidate's cells for
+drawn at random, so nothing has to be known about what is unlisted (`decoders/drawn.py`).
 
 {_beside(beside)}
 """

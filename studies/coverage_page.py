@@ -19,7 +19,9 @@ test computes some of it again. Cells of the grid: a survey, a population (spiky
 uniform), n from 100 to 10^6. O-RR kxC has k cells and C cohorts; hash functions are drawn anew twenty
 times a cell, and for every tally where answers are missing.
 
-Where a symbol's count is binomial the interval is Clopper-Pearson's, mapped: *exact*, at least nominal always. Others
+Where a symbol's count is binomial the interval is Clopper-Pearson's, mapped: *exact*, at least nominal always, at every
+n up to 2^63 - 1, where a tally ends ([how](../decisions/0026-limits-at-any-n.md); beyond 2^53 reports doubles no longer
+hold every count, which is allowed for). Others
 are *approximate*: from the covariance and the skewness of the unbiased estimate (`src/deniable/decoders/limits.py`).
 None is computed from a constrained estimate.
 """

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -72,6 +73,7 @@ def _orappor(epsilon: float, cells: int, cohorts: int, hashes: int) -> Callable[
 
 
 JOINT = dn.LeastSquares(per_cohort=False)
+FEW: dict[str, Any] = {"sizes": (10_000, 1_000_000), "populations": ("spiky",)}
 CASES = (
     Case("k-RR, eps 1, 8 symbols", 8, lambda _: dn.krr(symbols=8, epsilon=1)),
     Case("k-RR, eps 4, 32 symbols", 32, lambda _: dn.krr(symbols=32, epsilon=4)),
@@ -103,6 +105,10 @@ CASES = (
     Case("O-RR 32x16, eps 4, 16 heaviest of 32 missing", 32, _orr(4, 32, 16), missing=16, populations=("zipf",)),
     Case("O-RR 64x8, eps 8, heaviest of 32 missing", 32, _orr(8, 64, 8), missing=1),
     Case("O-RAPPOR 64x8 h 2, eps 4, heaviest of 32 missing", 32, _orappor(4, 64, 8, 2), missing=1),
+    Case("O-RR 20x10, eps 3, heaviest of 13 missing", 13, _orr(3, 20, 10), missing=1, **FEW),
+    Case("O-RR 60x2, eps 5, heaviest of 13 missing", 13, _orr(5, 60, 2), missing=1, **FEW),
+    Case("O-RR 30x3, eps 5, heaviest of 13 missing", 13, _orr(5, 30, 3), missing=1, **FEW),
+    Case("O-RR 30x1, eps 5, heaviest of 13 missing", 13, _orr(5, 30, 1), missing=1, **FEW),
 )  # fmt: skip
 
 

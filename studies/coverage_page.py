@@ -19,7 +19,9 @@ test computes some of it again. Cells of the grid: a survey, a population (spiky
 uniform), n from 100 to 10^6. O-RR kxC has k cells and C cohorts; hash functions are drawn anew twenty
 times a cell, and for every tally where answers are missing.
 
-Where a symbol's count is binomial the interval is Clopper-Pearson's, mapped: *exact*, at least nominal always. Others
+Where a symbol's count is binomial the interval is Clopper-Pearson's, mapped: *exact*, at least nominal always, at every
+n up to 2^63 - 1, where a tally ends ([how](../decisions/0026-limits-at-any-n.md); beyond 2^53 reports doubles no longer
+hold every count, which is allowed for). Others
 are *approximate*: from the covariance and the skewness of the unbiased estimate (`src/deniable/decoders/limits.py`).
 None is computed from a constrained estimate.
 """
@@ -48,7 +50,7 @@ def _summary(rows: list[Row]) -> str:
     ]
     for what in OTHERS:
         groups.append((what, lambda r, what=what: r.what == what and not _missing(r)))  # type: ignore[misc]
-        if what in ("unlisted mass", "all symbols at once", "no false mark"):
+        if what in ("unlisted mass", "differences", "all symbols at once", "no false mark"):
             groups.append((f"{what}, heavy answers missing", lambda r, w=what: r.what == w and _missing(r)))  # type: ignore[misc]
     lines = [
         "| intervals of | cells | mean at 90 | at 95 | at 99 | lowest at 90 | at 95 | at 99 | short |",
@@ -67,8 +69,9 @@ def _summary(rows: list[Row]) -> str:
     return "\n".join(lines) + (
         "\n\n*lowest* is over the cells whose Monte Carlo error is below two points. *short* counts the cells, over "
         "the three\nlevels, that are more than one point below nominal by more than three Monte Carlo errors. Sums are "
-        "of every other\nsymbol; differences are of two independent tallies of one population; *no false mark* is the "
-        "family-wise test of symbols\nthat have no mass.\n"
+        "of every other\nsymbol; differences are of two independent tallies of one population and survey; *no false "
+        "mark* is the family-wise test of\nsymbols that have no mass. With one cohort of 30 cells an unlisted answer "
+        "may have any candidate's cells, so that lower\nlimits are zero and nothing is marked.\n"
     )
 
 

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import bdtrc
 
+from studies import beside
 from studies.candidates import CELLS, METHODS, Row, measure, read
 from studies.candidates_page import page, pooled
 from studies.lasso import nonnegative_lasso
@@ -19,7 +21,7 @@ def rows() -> list[Row]:
 
 
 def test_the_page_is_made_from_the_table(rows: list[Row]) -> None:
-    assert (RESULTS / "candidates.md").read_text() == page(rows)
+    assert (RESULTS / "candidates.md").read_text() == page(rows, beside.read())
 
 
 def test_the_table_is_whole(rows: list[Row]) -> None:
@@ -47,6 +49,19 @@ def test_what_was_promised_holds(rows: list[Row]) -> None:
         inside, count = pooled(rows, ours, hits, of)
         assert inside / count > 0.93
     assert max(row.seconds for row in rows if row.method == ours) < 30
+
+
+def test_beside_a_heavy_answer_nothing_false_is_found_and_the_rest_is() -> None:
+    """One tally in twenty may have a false discovery: so many more have less than one chance in a thousand."""
+    rows = beside.read()
+    assert [row.setting for row in rows] == list(beside.SETTINGS)
+    for row in rows:
+        assert not row.wrong or bdtrc(row.wrong - 1, row.setting.tallies, 0.05) > 1e-3
+        assert row.found >= 0.9 * len(row.setting.there) * row.setting.tallies
+        assert row.covered >= 0.92 * row.found
+    again = beside.measure(beside.SETTINGS[5], tallies=2)
+    assert again.wrong == 0
+    assert again.found >= 8
 
 
 @pytest.mark.parametrize("unlisted", [0.0, 0.1])

@@ -6,13 +6,19 @@ One symbol a tally, so that tallies are independent trials and tails are exact b
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 import pytest
-from scipy.special import bdtr
+from scipy.special import bdtr, bdtrc
 
 import deniable as dn
+from deniable.decoders import Difference
+from deniable.decoders.limits import Collisions
 from deniable.decoders.simplex import project
+from deniable.decoders.spread import Misfit
 from deniable.survey import Survey
 from tests.statistical.harness import accept, generator, reject
+
+Floats = npt.NDArray[np.float64]
 
 SIZE, REPEATS = 32, 700
 PLAIN = dn.Projected()  # what is tested belongs to the unbiased estimate, whatever stands beside it
@@ -142,3 +148,92 @@ def test_differences_cover(name: str) -> None:
         outside.append(bool(low <= truth <= high))
     accept("coverage", short(inside, 0.95))
     reject("coverage", short(outside, 0.95))
+
+
+# Cells, cohorts, epsilon, reports, the share that is not listed, shares that are; ten candidates more have none.
+FEW = {
+    "one cohort": (30, 1, 5.0, 10**6, 0.5, (0.3, 0.2)),
+    "two cohorts": (60, 2, 5.0, 10**5, 0.9, (0.1,)),
+    "three cohorts": (30, 3, 5.0, 10**6, 0.5, (0.3, 0.2)),
+}
+
+
+def beside_a_heavy_answer(name: str, repeats: int) -> tuple[list[bool], list[bool], list[bool]]:
+    """Whether all intervals held at once, no mark was false, and the unlisted mass was covered, tally by tally."""
+    cells, cohorts, epsilon, n, unlisted, listed = FEW[name]
+    rng, together, silent, rest = generator(f"few cohorts {name}"), [], [], []
+    truth = np.append(listed, np.zeros(10))
+    for _ in range(repeats):
+        survey = dn.orr(epsilon=epsilon, cells=cells, cohorts=cohorts, seed=rng.bytes(16))
+        p = np.append(listed, unlisted)
+        tally = dn.simulate(survey, p, n, rng, symbols=[*range(len(listed)), "unlisted"])
+        estimate = dn.decode(tally, candidates=range(len(truth)), constraint=PLAIN)
+        low, high = estimate.intervals(0.95, simultaneous=True).T
+        together.append(bool(((low <= truth) & (truth <= high)).all()))
+        silent.append(not estimate.significant(0.95)[truth == 0].any())
+        assert estimate.unallocated is not None
+        low, high = estimate.unallocated.interval(0.95)
+        rest.append(bool(low <= unlisted <= high))
+    return together, silent, rest
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_few_cohorts_do_not_take_an_unlisted_answer_for_a_candidate(name: str) -> None:
+    for found in beside_a_heavy_answer(name, 400):
+        accept("coverage", short(found, 0.95))
+
+
+def test_what_a_heavy_answer_leaves_is_not_all_that_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mutant goes by the residuals alone: whoever has all cells of a candidate leaves none."""
+
+    def as_it_looks(self: Collisions, reach: Floats, squares: Floats) -> Floats:
+        return np.sqrt(reach**2 + self.unlisted * np.where(np.isfinite(squares), squares, 0.0))
+
+    monkeypatch.setattr(Collisions, "widened", as_it_looks)
+    for found in beside_a_heavy_answer("one cohort", 400):
+        reject("coverage", short(found, 0.95))
+
+
+def changes(before: float, after: float, repeats: int, level: float) -> tuple[list[bool], list[bool]]:
+    """Whether the change of a candidate without share, and that of the unlisted mass, is in its interval.
+
+    Two windows of one survey; one answer of this share before and after is not listed, and hash functions change.
+    """
+    rng, symbols, rest = generator(f"changes {before} {after} {level}"), [], []
+    for _ in range(repeats):
+        survey = dn.orr(epsilon=3, cells=20, cohorts=10, seed=rng.bytes(16))
+        windows = [
+            dn.simulate(survey, [missing, 1 - missing], 10**6, rng, symbols=["unlisted", 0])
+            for missing in (before, after)
+        ]
+        change = dn.difference(*dn.decode_all(windows, candidates=range(8), constraint=PLAIN))
+        low, high = change.intervals(level)[int(rng.integers(1, 8))]
+        symbols.append(bool(low <= 0 <= high))
+        assert change.unallocated is not None
+        low, high = change.unallocated.interval(level)
+        rest.append(bool(low <= before - after <= high))
+    return symbols, rest
+
+
+def idle(covered: list[bool], level: float) -> float:
+    """How likely so many are if coverage is eight points above the level, or worse: intervals that say nothing."""
+    return float(bdtrc(sum(covered) - 1, len(covered), level + 0.08))
+
+
+def test_differences_of_one_survey_do_not_count_what_cancels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than half is unlisted on both days; the mutant adds what each day says about it."""
+    for found in changes(0.6, 0.6, 300, 0.5):
+        accept("coverage", idle(found, 0.5))
+        accept("coverage", short(found, 0.5))
+    monkeypatch.setattr(Difference, "_misfit", None)
+    for found in changes(0.6, 0.6, 100, 0.5):
+        reject("coverage", idle(found, 0.5))
+
+
+def test_differences_cover_what_changes_among_the_unlisted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mutant takes for granted that nothing does."""
+    for found in changes(0.6, 0.3, 300, 0.95):
+        accept("coverage", short(found, 0.95))
+    monkeypatch.setattr(Misfit, "unlisted", 0.0)
+    for found in changes(0.6, 0.3, 100, 0.95):
+        reject("coverage", short(found, 0.95))

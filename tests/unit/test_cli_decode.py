@@ -237,6 +237,22 @@ def test_two_tallies_of_an_open_survey_are_compared(capsys: pytest.CaptureFixtur
     assert "not determined" in capsys.readouterr().out
 
 
+def test_too_few_cohorts_are_named_and_nothing_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
+    survey = dn.orr(epsilon=5, cells=30, cohorts=1, seed=bytes(16))
+    dn.simulate(survey, [0.6, 0.4], 10**6, np.random.default_rng(1), symbols=["a", "x"]).save("few.tally")
+    argv = ["decode", "few.tally", "--candidates", "a,b,c,d", "--simultaneous"]
+    assert main(argv) == 0
+    out = capsys.readouterr().out
+    assert "Too few cohorts to tell candidates from what is not listed" in out
+    assert main([*argv, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert not any(row["significant"] for row in result["estimates"])
+    assert [row["low"] for row in result["estimates"] if row["symbol"] == "a"] == [0.0]
+    assert result["diagnostics"]["alarms"][-1].startswith("Too few cohorts")
+    assert main([*argv, "--complete", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["estimates"][0]["significant"]
+
+
 def test_only_the_largest_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["decode", "day0.tally", "--top", "1"]) == 0
     assert "... and 2 more; --top 0 shows all" in table_of(capsys)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.decoders import Difference
 
 SURVEY = dn.krr(symbols=["a", "b", "c"], epsilon=2)
 OPEN = dn.orr(epsilon=3, cells=8, cohorts=32, seed=bytes(16))
@@ -81,3 +82,58 @@ def test_differences_refuse_with_a_sentence() -> None:
         dn.difference(None, two)  # type: ignore[arg-type]
     with pytest.raises(dn.DecodeError, match="level must be between 0 and 1, got 2"):
         dn.difference(two, two).intervals(2)
+
+
+def two_windows(seeds: tuple[bytes, bytes], missing: tuple[float, float] = (0.6, 0.6)) -> Difference:
+    rng, windows = np.random.default_rng(5), []
+    for seed, gone in zip(seeds, missing, strict=True):
+        survey = dn.orr(epsilon=3, cells=20, cohorts=10, seed=seed)
+        p = [gone, 0.3, 0.7 - gone]
+        tally = dn.simulate(survey, p, 10**6, rng, symbols=["unlisted", "a", "b"])
+        windows.append(dn.decode(tally, candidates=["a", "b", "c"]))
+    return dn.difference(*windows)
+
+
+def test_what_two_windows_of_one_survey_share_cancels() -> None:
+    """The same hash functions: what an unlisted answer adds to one window it adds to the other."""
+    same, other = two_windows((bytes(16), bytes(16))), two_windows((bytes(16), bytes([1] * 16)))
+    assert same.first.standard_errors.min() > 0.02
+    assert same.standard_errors.max() < 0.005
+    np.testing.assert_allclose(
+        other.standard_errors, np.hypot(other.first.standard_errors, other.second.standard_errors)
+    )
+    moved = two_windows((bytes(16), bytes(16)), (0.6, 0.5))
+    assert moved.changed().tolist() == [False, True, False]
+    assert moved.standard_errors.max() > 3 * same.standard_errors.max()  # what was unlisted has changed
+    assert same.unallocated is not None
+    assert moved.unallocated is not None
+    assert same.unallocated.standard_error < 0.01 < moved.unallocated.standard_error
+    low, high = moved.unallocated.interval()
+    assert low < 0.1 < high
+    assert not moved.unallocated.exact
+
+
+def test_windows_of_one_survey_may_differ_in_what_can_be_shared() -> None:
+    """Another normalisation, or a cohort without reports in one of them: each is taken by itself, which is wider."""
+    survey, rng = dn.orr(epsilon=3, cells=20, cohorts=10, seed=bytes(16)), np.random.default_rng(5)
+    tallies = [dn.simulate(survey, [0.6, 0.4], 10**6, rng, symbols=["unlisted", "a"]) for _ in range(2)]
+    first, second = dn.decode_all(tallies, candidates=["a", "b"])
+    joint = dn.decode(tallies[1], candidates=["a", "b"], decoder=dn.LeastSquares(per_cohort=False))
+    counts, reports = tallies[1].counts.copy(), tallies[1].reports.copy()
+    counts[3], reports[3] = 0, 0
+    empty = dn.decode(dn.Tally(survey, counts, reports), candidates=["a", "b"])
+    shared = dn.difference(first, second).standard_errors
+    for other in (joint, empty):
+        apart = dn.difference(first, other).standard_errors
+        np.testing.assert_allclose(apart, np.hypot(first.standard_errors, other.standard_errors))
+        assert (apart > 3 * shared).all()
+    screened = [dn.decode(tally, candidates=["a", "b"], decoder=dn.Screening()) for tally in tallies]
+    assert dn.difference(*screened).standard_errors.shape == (2,)
+
+
+def test_no_change_is_larger_than_one_with_too_few_cohorts() -> None:
+    survey, rng = dn.orr(epsilon=5, cells=20, cohorts=1, seed=bytes(16)), np.random.default_rng(5)
+    tallies = [dn.simulate(survey, [gone, 1 - gone], 10**6, rng, symbols=["x", "a"]) for gone in (0.2, 0.5)]
+    change = dn.difference(*dn.decode_all(tallies, candidates=["a", "b"]))
+    assert change.intervals(simultaneous=True).tolist() == [[-1.0, 1.0]] * 2
+    assert not change.changed().any()

@@ -154,3 +154,31 @@ def test_large_systems_are_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     full = decoded(LARGE["orr-closed"])
     monkeypatch.setattr(room, "_MOST_STEPS", 16 * (40 + 8) * 5)  # the five largest symbols
     assert 0 < full.diagnostics.influence <= decoded(LARGE["orr-closed"]).diagnostics.influence
+
+
+def test_too_few_cohorts_to_tell_candidates_from_what_is_not_listed() -> None:
+    """Ten candidates in one cohort of thirty cells: an unlisted answer is one of them for all that can be seen."""
+    names, rng = [f"c{i}" for i in range(10)], np.random.default_rng(0)
+    for cohorts, hidden in ((1, 10 / 30), (2, 10 / 900)):
+        survey = dn.orr(epsilon=5, cells=30, cohorts=cohorts, seed=bytes(16))
+        tally = dn.simulate(survey, [0.6, 0.4], 10**6, rng, symbols=["c0", "elsewhere"])
+        estimate = dn.decode(tally, candidates=names)
+        found = estimate.diagnostics
+        assert found.hidden == pytest.approx(hidden)
+        told = [alarm for alarm in found.alarms if alarm.startswith("Too few cohorts")]
+        assert len(told) == (hidden > 0.05)
+        if cohorts == 1:
+            assert not estimate.significant().any()
+            assert estimate.intervals(simultaneous=True)[0, 0] == 0.0
+    whole = dn.decode(
+        dn.Tally(dn.orr(epsilon=5, cells=30, cohorts=1, seed=bytes(16)), [[9] * 30]), candidates=names, complete=True
+    )
+    assert whole.diagnostics.hidden == 0.0
+    screened = dn.decode(tally, candidates=names, decoder=dn.Screening())
+    assert screened.diagnostics.hidden == pytest.approx(10 / 900)
+    said = Diagnostics(17, 3.25, (), None, None, 0.033, hidden=1 / 3).alarms
+    assert said == (
+        "Too few cohorts to tell candidates from what is not listed: an answer that is not may have all cells of a "
+        "candidate (probability 0.33), so none is marked. Ask with more cohorts, or decode as complete if nothing else "
+        "can be answered.",
+    )

@@ -114,23 +114,53 @@ def test_what_is_not_determined_has_no_limits() -> None:
     assert limits.above_zero().tolist() == [1.0]
 
 
+def met(unlisted: float, cohorts: int, cells: int, cohorts_seen: float | None = None) -> Collisions:
+    """What unlisted answers do to one symbol, if all of its cohorts count alike."""
+    moved, free = 1 / (cohorts * (1 - 1 / cells)), cohorts_seen or cohorts * (1 - 1 / cells)
+    return Collisions(unlisted, np.array([moved]), np.array([moved / cells]), free, cohorts, 1 / cells)
+
+
+def around(centre: float, collisions: Collisions, variance: float = 1e-6) -> SkewedLimits:
+    return SkewedLimits(np.array([centre]), np.array([variance]), np.zeros(1), np.zeros(1), collisions)
+
+
 def test_collisions_reach_as_far_as_they_happen() -> None:
     """Eight cohorts of 64 cells: one meeting in eight candidates; the lower limit must reach over one."""
-    met = Collisions(jump=1.0, trials=8, chance=1 / 64)
-    variance = 8 / 64 * (1 - 1 / 64)
-    limits = SkewedLimits(np.zeros(1), np.array([variance]), np.zeros(1), np.zeros(1), met)
-    below = -limits.between(0.05)[0, 0]
-    assert 1 - 8 / 64 < below < 1.25
+    limits = around(0.4, met(0.25, 8, 64))
+    one = 0.5 / 8
+    assert one < 0.4 - limits.between(0.05)[0, 0] < 1.4 * one
     widths = [float(np.ptp(limits.between(alpha))) for alpha in (0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-6)]
     assert widths == sorted(widths)
-    many = Collisions(jump=1e-3, trials=10**6, chance=0.25)  # as good as normal
-    assert float(many.excess(np.array([0.05]))[0]) < 0.6 * (1e-3 * 1.96) ** 2 * 10**6 * 0.1875
     # The meetings that happen with probability alpha / 2 or less, by another road.
     for alpha in (0.2, 0.05, 1e-4):
-        x = binom.ppf(1 - alpha / 2, 8, 1 / 64)
-        normal = binom.var(8, 1 / 64) * chi2.ppf(1 - alpha, 1)
-        expected = max((1.25 * (x - 8 / 64)) ** 2 - normal, 0.0)
-        assert float(met.excess(np.array([alpha]))[0]) == pytest.approx(expected, rel=1e-6)
+        moved = 1 / (8 * 63 / 64)
+        counted = 1.25 * moved * (binom.ppf(1 - alpha / 2, 8, 1 / 64) - 8 / 64)
+        normal = moved / 64 * chi2.ppf(1 - alpha, 1)
+        down, up = met(0.25, 8, 64).squares(np.array([alpha]))
+        assert [float(down[0]), float(up[0])] == pytest.approx([max(counted**2, normal), normal], rel=1e-6)
+    many = Collisions(1.0, np.array([1e-6]), np.array([1e-6]), 1e6, 10**6, 0.25)  # as good as normal
+    down, up = many.squares(np.array([0.05]))
+    assert float(down[0]) == pytest.approx(float(up[0]), rel=0.6)
+
+
+def test_what_a_meeting_takes_from_the_residuals_is_given_back() -> None:
+    """If the share were zero, all of the estimate would be somebody else's, and the residuals larger by that."""
+    squares, limits = met(0.0, 3, 30).squares(np.array([0.05]))[0], around(0.3, met(0.0, 3, 30), 1e-4)
+    apart = 0.3 - float(limits.between(0.05)[0, 0])
+    moved, free = 1 / (3 * 29 / 30), 3 * 29 / 30
+    assert apart**2 == pytest.approx(1.959964**2 * 1e-4 + float(squares[0]) * apart**2 / moved / free, rel=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.005])
+def test_with_one_cohort_a_candidate_is_not_told_from_an_unlisted_answer(alpha: float) -> None:
+    """It has the candidate's cell once in thirty times: no level beyond that can be had, whatever the counts."""
+    limits = around(0.5, met(0.0, 1, 30))
+    low, high = limits.between(alpha)[0]
+    assert low == 0.0
+    assert high < 0.51
+    assert limits.above_zero()[0] > 1 / 40
+    assert around(0.5, met(0.0, 1, 100)).between(0.05)[0, 0] > 0.45  # one in a hundred is rarer than that level
+    assert around(0.5, met(0.0, 16, 30)).above_zero()[0] < 1e-9
 
 
 def test_holm_keeps_the_family() -> None:

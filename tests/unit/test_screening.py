@@ -14,7 +14,7 @@ from deniable.cli import main
 from deniable.decoders import ScreenedEstimate, decoding
 from deniable.decoders.limits import SkewedLimits
 from deniable.decoders.rows import EstimateRows
-from deniable.decoders.selection import FarLimits, SelectedLimits, StackedLimits
+from deniable.decoders.selection import JudgedLimits, SelectedLimits, StackedLimits
 from deniable.decoders.strategies import DECODERS
 
 SEED = bytes(range(16))
@@ -289,8 +289,8 @@ def test_kept_intervals_cover_given_that_they_were_kept(mean: float) -> None:
     x = np.linspace(reach, max(reach, mean) + 9, 20_001)
     weight = _normal(x, mean)
     one, none = np.ones(len(x)), np.zeros(len(x))
-    plain = FarLimits(SkewedLimits(x, one, none, none))
-    low, high = SelectedLimits(plain, float(ndtr(-reach))).between(0.1).T
+    plain = SkewedLimits(x, one, none, none)
+    low, high = SelectedLimits(JudgedLimits(plain, ndtr(-x), reach * one)).between(0.1).T
     covered = float(weight[(low <= mean) & (mean <= high)].sum() / weight.sum())
     assert covered > 0.9 - 2e-3
     naive = plain.between(0.1).T

@@ -1,6 +1,6 @@
 """The difference of two estimates: two days, two groups, two versions; symbol by symbol, with error bars."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.estimate import Estimate
-from deniable.decoders.intervals import Mass
-from deniable.decoders.limits import Limits, check_level
+from deniable.decoders.intervals import Mass, own_limits, sum_limits, symbol_collisions
+from deniable.decoders.limits import Collisions, Limits, check_level
+from deniable.decoders.spread import Misfit
+from deniable.design import OpenDesign
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
 from deniable.survey.notebook import data_frame
@@ -28,13 +30,15 @@ class _Apart(Limits):
     """Limits of a - b from those of a and of b (MOVER: the reaches that oppose each other add in squares).
 
     A difference of binomials has no exact limits of this kind. These keep what is exact in the parts: with few reports
-    each reach is Clopper-Pearson's, with many the result is the normal interval of the difference.
+    each reach is Clopper-Pearson's, with many the result is the normal interval of the difference. `collisions` are
+    those of what changed among unlisted answers, where the parts have none of their own: it may have grown or shrunk.
     """
 
     first: Limits
     second: Limits
     centres: tuple[Floats, Floats]
     errors: Floats
+    collisions: Collisions | None = None
 
     @property
     def exact(self) -> bool:
@@ -43,9 +47,14 @@ class _Apart(Limits):
     def between(self, alpha: float) -> Floats:
         (a, b), apart = self.centres, self.centres[0] - self.centres[1]
         (low_a, high_a), (low_b, high_b) = self.first.between(alpha).T, self.second.between(alpha).T
-        low = apart - np.sqrt((a - low_a) ** 2 + (high_b - b) ** 2)
-        high = apart + np.sqrt((high_a - a) ** 2 + (b - low_b) ** 2)
-        return np.stack([low, high], axis=-1)
+        plain = below, above = np.hypot(a - low_a, high_b - b), np.hypot(high_a - a, b - low_b)
+        if self.collisions is not None:
+            met = np.maximum(*self.collisions.squares(np.full(len(apart), alpha)))
+            below, above = (self.collisions.widened(reach, met) for reach in plain)
+            # No share changes by more than one, also where too few cohorts leave nothing to go by.
+            below = np.minimum(below, np.maximum(plain[0], 1 + apart))
+            above = np.minimum(above, np.maximum(plain[1], 1 - apart))
+        return np.stack([apart - below, apart + above], axis=-1)
 
     def above_zero(self) -> Floats:
         from scipy.special import ndtr
@@ -76,14 +85,39 @@ class Difference:
         return self.first.raw - self.second.raw
 
     @cached_property
+    def _misfit(self) -> Misfit | None:
+        """What changed among unlisted answers, where the two estimates have their hash functions in common.
+
+        Then an unlisted answer meets the same candidates in both, as often: what it adds to one it adds to the other,
+        and only its change is left in the difference. None where each of the two has to be taken by itself.
+        """
+        first, second = self.first, self.second
+        if type(first) is not Estimate or type(second) is not Estimate:  # screened ones have models of their own
+            return None
+        open_ = isinstance(first._system, OpenDesign) and isinstance(second._system, OpenDesign)
+        if not open_ or first.tally.survey.encoding != second.tally.survey.encoding:
+            return None
+        same = first.per_cohort == second.per_cohort and np.array_equal(first._law.kept, second._law.kept)
+        both = first._spread.misfit, second._spread.misfit
+        return both[0].minus(both[1]) if same and both[0] is not None and both[1] is not None else None
+
+    @cached_property
     def standard_errors(self) -> Floats:
         """One standard error a symbol, of `raw`."""
-        return np.hypot(self.first.standard_errors, self.second.standard_errors)
+        if self._misfit is None:
+            return np.hypot(self.first.standard_errors, self.second.standard_errors)
+        one, two, size = self.first._spread, self.second._spread, len(self.symbols)
+        variances = np.maximum(one.own, 0.0) + np.maximum(two.own, 0.0) + self._misfit.unlisted * one.meeting
+        return np.where(one.estimable, np.sqrt(np.maximum(variances, 0.0)), np.inf)[:size]
 
     @cached_property
     def _limits(self) -> Limits:
-        pair = (self.first, self.second)
-        return _Apart(pair[0]._limits, pair[1]._limits, (pair[0].raw, pair[1].raw), self.standard_errors)
+        one, two = self.first, self.second
+        centres = (one.raw, two.raw)
+        if self._misfit is None:
+            return _Apart(one._limits, two._limits, centres, self.standard_errors)
+        met = symbol_collisions(one, self._misfit)
+        return _Apart(own_limits(one), own_limits(two), centres, self.standard_errors, met)
 
     def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
         """Confidence intervals of the differences, shape (S, 2); approximate, see docs/results/intervals.md."""
@@ -100,9 +134,16 @@ class Difference:
         a, b = self.first.unallocated, self.second.unallocated
         if a is None or b is None:
             return None
-        error = float(np.hypot(a.standard_error, b.standard_error))
-        limits = _Apart(a.limits, b.limits, (np.array([a.raw]), np.array([b.raw])), np.array([error]))
-        return Mass(a.value - b.value, a.raw - b.raw, error, limits)
+        if self._misfit is None:
+            error = float(np.hypot(a.standard_error, b.standard_error))
+            limits = _Apart(a.limits, b.limits, (np.array([a.raw]), np.array([b.raw])), np.array([error]))
+            return Mass(a.value - b.value, a.raw - b.raw, error, limits)
+        last = np.zeros(len(self.symbols) + 1)
+        last[-1] = 1.0
+        one, two = sum_limits(self.first, last, self._misfit), sum_limits(self.second, last, None)
+        errors = np.hypot(one.errors, two.errors)
+        limits = _Apart(replace(one, collisions=None), two, (one.centre, two.centre), errors, one.collisions)
+        return Mass(a.value - b.value, a.raw - b.raw, float(errors[0]), limits)
 
     def to_arrow(self, level: float = 0.95) -> "pa.Table":
         """An Arrow table: symbol, difference, raw, standard_error, low, high, changed."""
@@ -147,6 +188,9 @@ def difference(first: Estimate, second: Estimate) -> Difference:
     Two groups of people always are. Two days of the same people are only if every report is drawn afresh: memoised
     clients repeat their permanent noise, so their differences vary *less* than is said here, and the noise they share
     does not average out over the days. Tallies that overlap (a day and its week) are not independent either.
+
+    Estimates of one open survey meet the same unlisted answers, so what these add to both cancels, and errors have only
+    what changed among them: heavy answers that are not listed do not hide a change.
 
     >>> import deniable as dn
     >>> survey = dn.krr(symbols=["no", "yes"], epsilon=2)

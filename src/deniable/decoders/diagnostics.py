@@ -13,14 +13,14 @@ import numpy.typing as npt
 
 from deniable.decoders.least_squares import normal_solve
 from deniable.decoders.simplex import project
-from deniable.design import BlockDesign, Design, GramFactor
+from deniable.design import BlockDesign, Design, GramFactor, OpenDesign
 from deniable.survey import Symbol
 from deniable.tally import Tally
 
 if TYPE_CHECKING:
     from deniable.decoders.estimate import Estimate
 
-__all__ = ["ChiSquare", "Diagnostics", "diagnose"]
+__all__ = ["ChiSquare", "Diagnostics", "diagnose", "hidden_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,6 +31,7 @@ _MOSTLY_EXCESS = 10.0  # times the variance of a chi-square law from which a sca
 _SMALLEST = 1e-12  # probability of a cell: weights that differ by more are lost in their sums
 _ALARM = 1e-3
 _PLANTED = 0.01
+_MOST_HIDDEN = 0.05  # beyond which no family-wise mark can be right with 95 %
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ class Diagnostics:
     `fit` tests the counts of all cohorts against the best mixture of the candidates (and of what is unlisted); it is
     None where counts and unknowns are equally many, as for k-RR, or too many to test. `cohorts` tests their sizes.
     `influence` is the mass that one planted report in a hundred can add to one symbol's unbiased estimate, at most.
+    `hidden` bounds how likely a given unlisted answer has all cells of some candidate, and so cannot be told from it;
+    zero where nothing is unlisted.
     """
 
     rank: int
@@ -60,10 +63,11 @@ class Diagnostics:
     fit: ChiSquare | None
     cohorts: ChiSquare | None
     influence: float
+    hidden: float = 0.0
 
     @property
     def alarms(self) -> tuple[str, ...]:
-        """A sentence for each check that chance passes less than once in a thousand times."""
+        """A sentence for each check that chance passes less than once in a thousand times, and for too few cohorts."""
         found = []
         if self.fit is not None and self.fit.p_value < _ALARM:
             found.append(
@@ -74,6 +78,12 @@ class Diagnostics:
             found.append(
                 f"Cohorts differ in size more than chance allows ({self.cohorts}): clients do not draw them alike, or "
                 "reports were planted or lost."
+            )
+        if self.hidden > _MOST_HIDDEN:
+            found.append(
+                "Too few cohorts to tell candidates from what is not listed: an answer that is not may have all cells "
+                f"of a candidate (probability {min(self.hidden, 1.0):.2g}), so none is marked. Ask with more cohorts, "
+                "or decode as complete if nothing else can be answered."
             )
         return tuple(found)
 
@@ -97,7 +107,15 @@ def diagnose(estimate: "Estimate") -> Diagnostics:
         fit=_fit(estimate),
         cohorts=_sizes(estimate.tally),
         influence=_influence(estimate),
+        hidden=hidden_of(estimate._system, len(estimate.symbols)),
     )
+
+
+def hidden_of(design: Design, candidates: int) -> float:
+    """How likely an unlisted answer has all cells of one of so many candidates, at most."""
+    if not isinstance(design, OpenDesign):
+        return 0.0
+    return candidates * float(design.level) ** (design.cohorts * design.drawn)
 
 
 def _tail(statistic: float, degrees: int, excess: float = 0.0) -> ChiSquare:

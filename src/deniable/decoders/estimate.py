@@ -13,7 +13,7 @@ from deniable.decoders.base import Decoder, Solution
 from deniable.decoders.cell_law import CellLaw
 from deniable.decoders.constraints import Constraint
 from deniable.decoders.diagnostics import Diagnostics, diagnose
-from deniable.decoders.intervals import Mass, mass_of, sum_along, symbol_limits
+from deniable.decoders.intervals import Mass, mass_of, sum_limits, symbol_limits
 from deniable.decoders.limits import Limits, check_level, holm
 from deniable.decoders.spread import Spread, check_kept, is_kept
 from deniable.design import BlockDesign, Design, OpenDesign
@@ -276,7 +276,7 @@ class Estimate:
             inside = np.zeros(self._system.symbols)
             inside[members] = 1.0
             names = tuple(self.symbols[i] for i in members)
-            error = float(np.sqrt(sum_along(self, inside)[0]))
+            error = float(sum_limits(self, inside, self._spread.misfit).errors[0])
             found.append(Group(names, float(self.raw[members].sum()), error))
         return tuple(found)
 
@@ -287,8 +287,9 @@ class Estimate:
         Clopper-Pearson intervals, mapped: they cover at least `level`, always. Over blocks and cohorts they come from
         the covariance and the skewness of the estimate (`decoders.limits`) and are approximate: `interval_kind` says
         which, docs/results/intervals.md what they cover. Where candidates are missing, the noise of what they leave
-        out is in them. With `simultaneous` all of them hold at once with probability `level` (Bonferroni). They may
-        reach outside [0, 1], as the unbiased estimate does; cutting them there loses no coverage.
+        out is in them; with few cohorts it may leave a lower limit of zero. With `simultaneous` all of them hold at
+        once with probability `level` (Bonferroni). They may reach outside [0, 1], as the unbiased estimate does;
+        cutting them there loses no coverage.
         """
         alpha = (1 - check_level(level)) / (len(self.symbols) if simultaneous else 1)
         return self._limits.between(alpha)
@@ -312,7 +313,8 @@ class Estimate:
     def significant(self, level: float = 0.95) -> npt.NDArray[np.bool_]:
         """Which symbols are significantly above zero, family-wise: all these statements hold at once with that level.
 
-        Holm's test on one-sided p-values, exact binomial ones where counts are binomial.
+        Holm's test on one-sided p-values, exact binomial ones where counts are binomial. Nothing is marked where an
+        open survey has too few cohorts to tell a candidate from an answer that is not listed (`diagnostics` says so).
 
         >>> import deniable as dn
         >>> dn.decode(dn.Tally(dn.krr(symbols=3, epsilon=2), [[900, 60, 60]])).significant()

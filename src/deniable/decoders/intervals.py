@@ -1,14 +1,15 @@
 """The limits of an estimate's symbols, and of sums of them: exact where a count is binomial, else by cumulants."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders.drawn import DrawnReach
 from deniable.decoders.least_squares import normal_solve
-from deniable.decoders.limits import BinomialLimits, Collisions, Limits, SkewedLimits, check_level
-from deniable.decoders.spread import variance_along
+from deniable.decoders.limits import BinomialLimits, Collisions, DrawnCollisions, Limits, SkewedLimits, check_level
+from deniable.decoders.spread import Misfit, variance_along
 from deniable.design import BlockDesign, OpenDesign
 from deniable.theory.covariance import inversion_cumulants
 from deniable.theory.score_law import ScoreLaw
@@ -16,9 +17,13 @@ from deniable.theory.score_law import ScoreLaw
 if TYPE_CHECKING:
     from deniable.decoders.estimate import Estimate
 
-__all__ = ["Mass", "mass_of", "sum_along", "symbol_limits"]
+__all__ = ["Mass", "mass_of", "own_limits", "sum_limits", "symbol_collisions", "symbol_limits"]
 
 Floats = npt.NDArray[np.float64]
+
+_FEW_COHORTS = 6  # up to which cells differ so much in weight that every symbol has a law of its own
+_MANY_COHORTS = 1024  # from which sums are met so often that it is as good as normal
+_ROUNDING = 1e-9  # of a mass that is solved for: no interval is narrower
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +62,17 @@ def symbol_limits(estimate: "Estimate") -> Limits:
         hits = np.rint(blocks.adjoint(tally.counts.astype(np.float64)))
         base = blocks.occupied * miss + blocks.shared * r
         return BinomialLimits(hits, tally.n, base, r * blocks.distance)
-    variances = estimate.standard_errors**2
     if blocks is not None:
         third, step = inversion_cumulants(blocks, mechanism, tally.counts / tally.n, tally.n)
-        return SkewedLimits(estimate.raw, variances, third, np.full(len(third), step))
-    law, system = estimate._law, estimate._system
-    size = len(estimate.symbols)
+        return SkewedLimits(estimate.raw, estimate.standard_errors**2, third, np.full(len(third), step))
+    return replace(own_limits(estimate), collisions=symbol_collisions(estimate, estimate._spread.misfit))
+
+
+def own_limits(estimate: "Estimate") -> SkewedLimits:
+    """The limits of every symbol by the reports' own noise, where something was solved for."""
+    law, system, spread, size = estimate._law, estimate._system, estimate._spread, len(estimate.symbols)
+    mechanism = estimate.tally.survey.mechanism
+    r = float(mechanism.hit - mechanism.miss)
     # The weights of least squares at a symbol's own cells add up to one: they are taken to be equal.
     m, inverse = law.columns, np.broadcast_to(law.inverse[:, None], law.columns.shape)
     bent, once, places = system.adjoint(np.stack([m * (1 - m) * (1 - 2 * m) * inverse**2, inverse, np.ones(m.shape)]))[
@@ -70,18 +80,22 @@ def symbol_limits(estimate: "Estimate") -> Limits:
     ]
     weight = 1 / (np.maximum(places, 1) * r)
     step = once / np.maximum(places, 1) * weight
-    return SkewedLimits(estimate.raw, variances, bent * weight**3, step, _collisions(estimate))
+    variances = np.where(spread.estimable, np.maximum(spread.own, 0.0), np.inf)[:size]
+    return SkewedLimits(estimate.raw, variances, bent * weight**3, step)
 
 
-def _collisions(estimate: "Estimate", symbols: int = 1) -> Collisions | None:
-    """What one unlisted answer does to some symbols if it alone makes the noise that the fit shows."""
-    system = estimate._system
-    q = estimate._spread.unlisted if isinstance(system, OpenDesign) else 0.0
-    if not isinstance(system, OpenDesign) or q <= 0:
+def symbol_collisions(estimate: "Estimate", misfit: Misfit | None) -> Collisions | None:
+    """What unlisted answers of this misfit do to every symbol; None where nothing is unlisted."""
+    system, spread, size = estimate._system, estimate._spread, len(estimate.symbols)
+    if misfit is None or not isinstance(system, OpenDesign):
         return None
-    places = system.cohorts * system.drawn
-    jump = float(np.sqrt(q)) / (places * (1 - system.level))
-    return Collisions(jump, places * symbols, system.level)
+    free, places = max(misfit.free, 0.0) + system.level - system.both, system.cohorts * system.drawn
+    known = misfit.unlisted, spread.inverse[:size], spread.meeting[:size], free, places, system.level
+    if system.cohorts > _FEW_COHORTS or not estimate._is_kept:
+        return Collisions(*known)
+    inverse = system.factor.solve(np.eye(size + 1))
+    weights = np.stack([system.forward(np.ascontiguousarray(row)) for row in inverse[:size]])
+    return DrawnCollisions(*known, DrawnReach.of(weights, system.drawn))
 
 
 def mass_of(estimate: "Estimate", inside: Floats, value: float) -> Mass:
@@ -89,39 +103,59 @@ def mass_of(estimate: "Estimate", inside: Floats, value: float) -> Mass:
     blocks, tally = estimate._blocks, estimate.tally
     mechanism = tally.survey.mechanism
     miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
-    raw = float(inside @ estimate._unknowns)
     if blocks is not None and mechanism.one_column and blocks.occupied == 1:
         # Every symbol has one cell and every report names one: the reports in a set of cells are binomial.
-        places = np.flatnonzero(inside)
+        raw, places = float(inside @ estimate._unknowns), np.flatnonzero(inside)
         hits = float(blocks.adjoint(tally.counts.astype(np.float64))[places].sum())
         limits: Limits = BinomialLimits(np.array([hits]), tally.n, len(places) * miss, r)
         rate = min(max(hits / tally.n, 0.5 / (tally.n + 1)), 1 - 0.5 / (tally.n + 1))
         return Mass(value, raw, float(np.sqrt(rate * (1 - rate) / tally.n)) / r, limits)
-    variance, weights = sum_along(estimate, inside)
-    law, met = estimate._law, None
-    if blocks is None:
-        met = _collisions(estimate, int(inside[: len(estimate.symbols)].sum()))
+    found = sum_limits(estimate, inside, None if blocks else estimate._spread.misfit)
+    return Mass(value, float(found.centre[0]), float(found.errors[0]), found)
+
+
+def sum_limits(estimate: "Estimate", inside: Floats, misfit: Misfit | None) -> SkewedLimits:
+    """The limits of a combination of unknowns, beside unlisted answers of this misfit."""
+    mechanism, law, system = estimate.tally.survey.mechanism, estimate._law, estimate._system
+    variance, meeting, weights = _sum_along(estimate, inside)
+    # Nobody's mass is everything: so it is in floating point, but for the last digits.
+    variance = max(variance, _ROUNDING**2)
+    r = float(mechanism.hit - mechanism.miss)
     third, step = _bend(weights / r, law.columns, law.inverse, one_column=mechanism.one_column)
-    limits = SkewedLimits(np.array([raw]), np.array([variance]), np.array([third]), np.array([step]), met)
-    return Mass(value, raw, float(np.sqrt(variance)), limits)
+    raw = np.array([float(inside @ estimate._unknowns)])
+    own = SkewedLimits(raw, np.array([variance]), np.array([third]), np.array([step]))
+    if misfit is None or not isinstance(system, OpenDesign) or not np.isfinite(variance):
+        return own
+    free = max(misfit.free, 0.0) + system.level - system.both
+    known = misfit.unlisted, np.array([float((weights**2).sum())]), np.array([meeting]), free
+    if system.cohorts > _MANY_COHORTS:
+        return replace(own, collisions=Collisions(*known, 0, 0.0))
+    # An answer that has all cells of a candidate is taken for it, and not for what is unlisted.
+    places = system.cohorts * system.drawn
+    alike, rest, candidates = system.level**places, float(inside[-1]), inside[:-1]
+    hidden = alike * float((candidates > rest).sum()), alike * float((candidates < rest).sum())
+    drawn = DrawnReach.of(weights[None], system.drawn)
+    return replace(own, collisions=DrawnCollisions(*known, places, system.level, drawn, hidden))
 
 
-def sum_along(estimate: "Estimate", inside: Floats) -> tuple[float, Floats]:
-    """The variance of a combination of unknowns, infinite where it is not determined, and its weights in u."""
+def _sum_along(estimate: "Estimate", inside: Floats) -> tuple[float, float, Floats]:
+    """The variance of a combination of unknowns, what unlisted answers with Q = 1 add to it, and its weights in u.
+
+    The variance is infinite where the reports do not determine it.
+    """
     blocks, tally, system = estimate._blocks, estimate.tally, estimate._system
     if blocks is not None:
         weights, columns = _inverting(blocks, inside), tally.counts / tally.n
         law = ScoreLaw.of(blocks, tally.survey.mechanism, inside, np.array([1 / tally.n]), observed=columns)
-        return max(law.variance(weights), 0.0), weights
+        return max(law.variance(weights), 0.0), 0.0, weights
     if not (system.is_factored and system.factor.rank == system.symbols):
         # What is determined is its own projection on the range of H'; nothing else may be solved for.
         projected = normal_solve(system, system.adjoint(system.forward(inside))[None])[0]
         if np.abs(projected - inside).max() > 1e-6:
-            return np.inf, np.zeros((system.cohorts, system.cells))
+            return np.inf, 0.0, np.zeros((system.cohorts, system.cells))
     weights = system.forward(normal_solve(system, inside[None])[0])
     scores = estimate._law.scores(tally, system, per_cohort=estimate.per_cohort)
-    unlisted = estimate._spread.unlisted if isinstance(system, OpenDesign) else 0.0
-    return variance_along(scores, weights, unlisted), weights
+    return *variance_along(scores, weights), weights
 
 
 def _inverting(blocks: BlockDesign, inside: Floats) -> Floats:

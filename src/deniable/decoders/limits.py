@@ -5,15 +5,24 @@ after projection covers 77 to 83 % at nominal 95 %.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.beta_law import accuracy, quantile, tail
+from deniable.decoders.drawn import DrawnReach
 from deniable.errors import DecodeError
 
-__all__ = ["BinomialLimits", "Collisions", "Limits", "SkewedLimits", "check_level", "holm"]
+__all__ = [
+    "BinomialLimits",
+    "Collisions",
+    "DrawnCollisions",
+    "Limits",
+    "SkewedLimits",
+    "check_level",
+    "holm",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,6 +30,8 @@ Floats = npt.NDArray[np.float64]
 _WEIGHTS_DIFFER = 1.25
 _ROUNDED = 16 * float(np.finfo(np.float64).eps)  # of a probability: what its arithmetic may lose
 _FARTHEST = 38.0  # standard deviations beyond which a tail is no number
+# What meets other candidates too is partly taken for them, so that the fit shows less of an answer than there is.
+_SEEN_LESS = 1.15
 _NEARLY_NORMAL = 1e7  # the shape of a gamma law from which its quantiles are the normal ones to 3e-4 of their width
 
 
@@ -83,28 +94,72 @@ class BinomialLimits(Limits):
         return np.asarray(np.where(hits > 0, np.minimum(found, 1.0), 1.0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Collisions:
-    """How far a heavy unlisted answer pushes a candidate whose cells it meets: `jump` a meeting, `trials` chances.
+    """How far heavy unlisted answers push a candidate whose cells they take, up to `trials` times.
 
     The variance of an estimate has it on average. But few meetings are far from normal: with 8 cohorts of 64 cells 12 %
-    of the candidates are met once, all others never, and those that are met are 2.6 standard deviations too high.
+    of the candidates are met once, all others never, and those that are met are 2.6 standard deviations too high. So
+    the reach is that of the binomial law, as if one answer made all of the noise that the fit shows.
+
+    An answer that meets a candidate is taken for it in part, and leaves less to be seen. So whether a share could be
+    `apart` from its estimate is judged by what the fit would show if it were: its squares grow by apart**2 / `moved`
+    (least squares with one unknown less), and Q by that over `free`. Where a reach would have to be infinite to hold,
+    nothing tells the candidate from an unlisted answer at that level: there are too few cohorts.
     """
 
-    jump: float
+    unlisted: float  # Q, the sum of the squares of the unlisted masses
+    moved: Floats  # how far one meeting with an answer of mass one moves an estimate, which is the diagonal of G^+
+    variance: Floats  # of an estimate by meetings with answers of Q = 1
+    free: float  # what unlisted answers with Q = 1 leave to be seen, with one unknown less
     trials: int
     chance: float
 
-    def excess(self, alpha: Floats) -> Floats:
-        """By how much the square of the reach of alpha / 2 exceeds that of a normal law with the same variance."""
+    def part(self, some: npt.NDArray[np.intp]) -> "Collisions":
+        """Those of some symbols."""
+        return replace(self, moved=self.moved[some], variance=self.variance[some])
+
+    def squares(self, alpha: Floats) -> tuple[Floats, Floats]:
+        """The squares of the reaches of alpha / 2 downwards and upwards, with Q = 1."""
         from scipy.special import bdtrc, ndtri
 
-        mean, variance = self.trials * self.chance, self.trials * self.chance * (1 - self.chance)
-        most = min(self.trials, int(mean + 40 * np.sqrt(variance) + 200))
+        mean = self.trials * self.chance
+        most = min(self.trials, int(mean + 40 * np.sqrt(mean) + 200))
         tails = bdtrc(np.arange(most + 1.0), self.trials, self.chance)  # P(meetings > x), falling
         meetings = most + 1 - np.searchsorted(tails[::-1], alpha / 2, side="right")
-        normal = ndtri(alpha / 2) ** 2 * variance
-        return np.asarray(self.jump**2 * np.maximum((_WEIGHTS_DIFFER * (meetings - mean)) ** 2 - normal, 0.0))
+        normal = ndtri(alpha / 2) ** 2 * self.variance
+        return np.maximum((_WEIGHTS_DIFFER * self.moved * (meetings - mean)) ** 2, normal), normal
+
+    def widened(self, reach: Floats, squares: Floats) -> Floats:
+        """A reach, with what unlisted answers add to it; infinite where nothing tells them from the candidate."""
+        known = np.isfinite(squares)
+        squares = np.where(known, squares, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left = 1 - squares / (self.moved * self.free)
+            return np.where(known & (left > 0), np.sqrt((reach**2 + self.unlisted * squares) / left), np.inf)
+
+
+@dataclass(frozen=True)
+class DrawnCollisions(Collisions):
+    """The same where the weight of every cell in an estimate is known: then so is the law of what an answer adds to it.
+
+    `hidden` is how likely an unlisted answer has all cells of a candidate that makes an estimate too large, or too
+    small, so that nothing is left to see it by: where that is likelier than alpha / 2 there is no limit on that side.
+    """
+
+    drawn: DrawnReach
+    hidden: tuple[float, float] = (0.0, 0.0)
+
+    def part(self, some: npt.NDArray[np.intp]) -> "Collisions":
+        return replace(self, moved=self.moved[some], variance=self.variance[some], drawn=self.drawn.part(some))
+
+    def squares(self, alpha: Floats) -> tuple[Floats, Floats]:
+        from scipy.special import ndtri
+
+        normal = ndtri(alpha / 2) ** 2 * self.variance
+        both = zip(self.drawn.reach(alpha / 2), self.hidden, strict=True)
+        added, taken = (np.where(likely > alpha / 2, np.inf, _SEEN_LESS * reach) for reach, likely in both)
+        return np.maximum(added**2, normal), np.maximum(taken**2, normal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +178,7 @@ class SkewedLimits(Limits):
     """
 
     centre: Floats
-    variance: Floats  # infinite where nothing is known
+    variance: Floats  # by the reports' own noise; infinite where nothing is known
     third: Floats  # third cumulant
     step: Floats
     collisions: Collisions | None = None
@@ -132,12 +187,30 @@ class SkewedLimits(Limits):
     def exact(self) -> bool:
         return False
 
+    @property
+    def errors(self) -> Floats:
+        """Standard errors, by all noise."""
+        more = 0.0 if self.collisions is None else self.collisions.unlisted * self.collisions.variance
+        return np.sqrt(self.variance + more)
+
     def between(self, alpha: float) -> Floats:
-        below, above = self._reach(np.full(len(self.centre), alpha))
+        each = np.full(len(self.centre), alpha)
+        (below, above), plain = self._reach(each), self._own_reach(each)
+        # Whatever unlisted answers do, a mass is in [0, 1]: there are limits where too few cohorts leave none.
+        below = np.minimum(below, np.maximum(plain[0], self.centre))
+        above = np.minimum(above, np.maximum(plain[1], 1 - self.centre))
         return np.stack([self.centre - below, self.centre + above], axis=-1)
 
     def _reach(self, alpha: Floats) -> tuple[Floats, Floats]:
         """How far down and up the limits are from the estimate."""
+        below, above = self._own_reach(alpha)
+        if self.collisions is None:
+            return below, above
+        down, up = self.collisions.squares(alpha)
+        return self.collisions.widened(below, down), self.collisions.widened(above, up)
+
+    def _own_reach(self, alpha: Floats) -> tuple[Floats, Floats]:
+        """The same by the reports' own noise."""
         from scipy.special import ndtri
 
         known = np.isfinite(self.variance)
@@ -147,8 +220,6 @@ class SkewedLimits(Limits):
         far = np.maximum(near, far)
         right = self.third >= 0
         below, above = np.where(right, near, far), np.where(right, far, near)
-        if self.collisions is not None:
-            below = np.sqrt(below**2 + self.collisions.excess(alpha))
         return np.where(known, below, np.inf), np.where(known, above, np.inf)
 
     def above_zero(self) -> Floats:
@@ -161,7 +232,8 @@ class SkewedLimits(Limits):
         if not len(bent):
             return np.asarray(found)
         # Elsewhere: the level at which the lower limit is zero, by bisection of its logarithm.
-        part = SkewedLimits(self.centre[bent], self.variance[bent], self.third[bent], self.step[bent], self.collisions)
+        met = None if self.collisions is None else self.collisions.part(bent)
+        part = SkewedLimits(self.centre[bent], self.variance[bent], self.third[bent], self.step[bent], met)
         low, high = np.full(len(bent), -690.0), np.full(len(bent), np.log(2.0))
         for _ in range(30):
             middle = (low + high) / 2

@@ -7,16 +7,18 @@ regression), found by Fisher scoring from least squares.
 
 What is *certain* about such estimates comes from the hash functions, not from the law. A candidate of share zero has a
 cell in each cohort that is as good as drawn at random, whatever is in the cells. So any sum of a function of the
-residuals over its cells has, given the tally, a known mean, variance and third cumulant: those of drawing one cell a
-cohort. Were the law wrong, tests would find less, and still not find what is not there.
+residuals over its cells has, given the tally, a known law: that of drawing one cell a cohort (`drawn`). Were the
+learned law wrong, tests would find less, and still not find what is not there.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.base import unbias
+from deniable.decoders.drawn import drawn_z, judged
 from deniable.decoders.limits import SkewedLimits
 from deniable.decoders.selection import JudgedLimits
 from deniable.decoders.simplex import project
@@ -34,9 +36,9 @@ _CURVED = 8.0  # standard errors up to which shares are seen by their scores
 _LARGER = 2.0  # between the shares beyond, which are looked at by themselves
 _MOST_LARGER = 6
 _SQUARES = 6.0  # standard errors from which least squares sees a share
-_RUNG = 1.25  # between shares whose tests have moments of their own
+_JUDGED_FROM = 2.0  # standard errors above zero: nobody nearer to it is kept
 _FEWEST_CELLS = 1024  # to learn a law from
-_FEWEST_COHORTS = 64  # for a sum over cohorts to be nearly normal, far out too
+_FEWEST_COHORTS = 24  # of which each half is judged by the law of the other
 _FEWEST_REPORTS = 16.0  # a cell, for its noise to be nearly normal: fewer look like spikes themselves
 
 
@@ -117,7 +119,7 @@ class RobustFit:
         return self.unknowns[:-1]
 
     def tables(self) -> Floats:
-        """What the cells say about a candidate that has them, less the mean in each cohort, shape (R, C, k).
+        """What the cells say about a candidate that has them, shape (R, C, k).
 
         First the scores, for shares within the noise of a cell. They vanish beyond it, where all cells of a candidate
         look like spikes; so next the logarithms of f(x - p) / f(x) for some larger shares p, as far as least squares
@@ -125,8 +127,7 @@ class RobustFit:
         """
         x, rows = self.residual, self.cells.rows
         now = self.law.log_density(x, rows)
-        ratios = [self.law.log_density(x - share, rows) - now for share in self.larger]
-        return np.stack([self.scores, *(ratio - ratio.mean(axis=1, keepdims=True) for ratio in ratios)])
+        return np.stack([self.scores, *(self.law.log_density(x - share, rows) - now for share in self.larger)])
 
     @property
     def larger(self) -> list[float]:
@@ -159,55 +160,64 @@ class RobustFit:
         first = grid[1] / tops[1]
         shares = np.where(sums[0] > tops[1], np.interp(sums[0], *ends), first * sums[0])
         errors = error * np.where(sums[0] > tops[1], shares / np.where(sums[0] > tops[1], sums[0], 1.0), first)
-        z, guess = sums[0] / error, shares
+        z, guess = drawn_z(tables[0], sums[0], system.drawn), shares
         for share, table, total in zip(self.larger, tables[1:], sums[1:], strict=True):
-            above = total / np.sqrt((system.level - system.both) * (table**2).sum())
+            # Whoever is met by a spike here and there has more of it than others, and still less than without a share.
+            above = np.where(total > 0, drawn_z(table, total, system.drawn), 0.0)
             z, guess = np.maximum(z, above), np.where(above > z, share, guess)
         return Seen(shares, errors, z, guess)
 
-    def limits(self) -> JudgedLimits:
+    def limits(self, chance: float) -> JudgedLimits:
         """Limits of the candidates: from their errors, and tested by likelihood ratios whose law the hashing gives.
 
-        The statistic is L = sum of log f(x) - log f(x + p) over the cells of a candidate, with p its share: it grows
-        with p however heavy that is, where scores at zero vanish once all of its cells look like spikes.
+        The statistic is L = sum of log f(x - p) - log f(x) over the cells of a candidate, with p its share and x what
+        would be in the cells without it: it grows with p however heavy that is, where scores at zero vanish once all
+        of its cells look like spikes. A candidate is kept if its p-value is at most `chance`.
 
         Claim: one tally in twenty at most has a candidate of share zero among those below .05 / S.
         Proof: tests/statistical/test_screening.py::test_nothing_is_found_that_is_not_there
         """
         met, rows, own = self._own()
-        known = np.isfinite(self.errors) & (self.raw > 0)
-        share = np.where(known, self.raw, 1.0)
-        ratio = self.law.log_density(met, rows) - self.law.log_density(met + share, rows)
-        total = (ratio * own).sum(axis=(0, 1))
-        rungs = np.round(np.log(share) / np.log(_RUNG))
-        z, third = np.zeros(len(share)), np.zeros(len(share))
-        for rung in np.unique(rungs[known]).tolist():
-            mean, variance, bent = self._moments(_RUNG**rung)
-            here = known & (rungs == rung)
-            z[here] = (total[here] - mean) / np.sqrt(max(variance, 1e-300))
-            third[here] = bent / max(variance, 1e-300) ** 1.5
-        z *= (1 - self.system.level) / self.leverage
+        known = np.isfinite(self.errors) & (self.raw > _JUDGED_FROM * self.errors)
+        looks = 1 + len(self.larger)
+        p_values, needed = np.ones(len(self.raw)), np.full(len(self.raw), np.inf)
+        for i in np.flatnonzero(known).tolist():
+            share = float(self.raw[i])
+            ratio = self._ratio(i, share)
+            here = ratio[np.arange(len(ratio))[:, None], self._places[:, :, i]]
+            total, mean = float((here * own[:, :, i]).sum()), self.system.level * float(ratio.sum())
+            if total <= 0:  # who is met by a spike now and then has more than others, and less than without a share
+                continue
+            # The rest and the other candidates are estimated too, which takes some of what speaks for this one.
+            statistic = mean + (1 - self.system.level) / float(self.leverage[i]) * (total - mean)
+            log_p, least = judged(ratio, statistic, self.system.drawn, chance / looks)
+            p_values[i] = min(looks * np.exp(log_p), 1.0)
+            # If the statistic grows like the estimate.
+            needed[i] = share * (least - mean) / max(statistic - mean, 1e-300)
         errors = self._errors(met, rows, own)
         plain = SkewedLimits(self.raw, errors**2, np.zeros(len(errors)), np.zeros(len(errors)))
-        return JudgedLimits(plain, np.where(known, z, 0.0), np.maximum(third, 0.0), 1 + len(self.larger))
+        return JudgedLimits(plain, p_values, needed)
+
+    def _ratio(self, place: int, share: float) -> Floats:
+        """log f(x - share) - log f(x), where x is what all cells would hold were this candidate not in the model."""
+        x, rows, cohorts = self.residual.copy(), self.cells.rows, np.arange(len(self.residual))[:, None]
+        own = self.system.listed.table[:, :, place] < self.system.cells
+        # A repeat counts once: where it would be the first cell is put back instead, to what it is already.
+        places = np.where(own, self._places[:, :, place], self._places[:, :1, place])
+        x[cohorts, places] = self.residual[cohorts, places] + share
+        return self.law.log_density(x - share, rows) - self.law.log_density(x, rows)
+
+    @cached_property
+    def _places(self) -> npt.NDArray[np.intp]:
+        """The cells of the candidates, shape (C, h, S); zero where a cell is a repeat."""
+        table = self.system.listed.table
+        return np.where(table < self.system.cells, table, 0).astype(np.intp)
 
     def _own(self) -> tuple[Floats, npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
         """The residuals in the cells of the candidates, shape (C, h, S), the levels of these, and which count."""
-        table = self.system.listed.table
-        own = table < self.system.cells  # else a repeat, which counts once
-        places = np.where(own, table, 0).astype(np.intp)
-        cohorts = np.arange(len(table))[:, None, None]
+        own = self.system.listed.table < self.system.cells  # else a repeat, which counts once
+        places, cohorts = self._places, np.arange(self.system.cohorts)[:, None, None]
         return self.residual[cohorts, places], self.cells.rows[cohorts, places], own
-
-    def _moments(self, share: float) -> tuple[float, float, float]:
-        """Mean, variance and third cumulant of L for a candidate whose share is zero, if it is tested against this."""
-        x, rows = self.residual, self.cells.rows
-        ratio = self.law.log_density(x - share, rows) - self.law.log_density(x, rows)
-        level, both = self.system.level, self.system.both
-        mean = ratio.mean(axis=1, keepdims=True)
-        centred = ratio - mean
-        variance, third = (level - both) * float((centred**2).sum()), level * float((centred**3).sum())
-        return level * float(ratio.sum()), variance, third
 
     def _errors(self, met: Floats, rows: npt.NDArray[np.intp], own: npt.NDArray[np.bool_]) -> Floats:
         """Standard errors by how fast the scores in a candidate's own cells really change, two errors either way."""

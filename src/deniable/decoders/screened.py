@@ -1,7 +1,7 @@
 """`ScreenedEstimate`: an estimate of very many candidates, of which the reports show a few."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from deniable.decoders.base import Decoder, Solution
 from deniable.decoders.constraints import Constraint, Unconstrained
-from deniable.decoders.diagnostics import Diagnostics
+from deniable.decoders.diagnostics import Diagnostics, hidden_of
 from deniable.decoders.estimate import Estimate, Group
 from deniable.decoders.intervals import Mass, mass_of
 from deniable.decoders.limits import Limits, check_level
@@ -140,7 +140,7 @@ class ScreenedEstimate(Estimate):
         chance = missed / len(self.symbols)
         reach = np.full(len(self.symbols), self._found.reach)
         reach[self._found.model] = -float(ndtri(chance))
-        return self._stacked(SelectedLimits(self._found.limits, chance), reach, missed)
+        return self._stacked(SelectedLimits(self._found.limits), reach, missed)
 
     def _stacked(self, model: Limits, reach: Floats | float = np.inf, most: float = 0.05) -> StackedLimits:
         return StackedLimits(model, self._found.kept, self.kept, self.raw, self._found.errors, reach, most)
@@ -167,5 +167,6 @@ class ScreenedEstimate(Estimate):
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Those of the joint problem."""
-        return self._together.diagnostics
+        """Those of the joint problem; `hidden` is about all candidates."""
+        joint = self._together
+        return replace(joint.diagnostics, hidden=hidden_of(joint._system, len(self.symbols)))

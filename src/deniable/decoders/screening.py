@@ -15,16 +15,18 @@ the reports in its cells plus Q b (1 - b) a cell for what other answers add by m
 * least squares over the model and the background tells who was only met by someone heavy: these leave;
 * until nobody joins or leaves.
 
-Of the model, those are *kept* that a strict, family-wise test over all S candidates finds above zero.
+Of the model, those are *kept* that a strict, family-wise test over all S candidates finds above zero. It holds whatever
+is unlisted: a candidate that is not there has its cells drawn at random, so its law is known (`drawn`).
 
 Where unlisted answers are heavy they are spikes in single cells, and least squares is not the way to look beside them.
 If the residuals show that cells tell more than that (`RobustFit.gain`), the search goes on from what was kept: by the
-scores of the law that the residuals follow, with tests that hold whatever that law is (`robust`).
+scores of the law that the residuals follow, with tests of the same kind (`robust`).
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -32,11 +34,12 @@ import numpy.typing as npt
 
 from deniable.decoders.base import Decoder, Solution, unbias
 from deniable.decoders.constraints import Unconstrained
+from deniable.decoders.drawn import drawn_z, judged
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.limits import SkewedLimits, check_level
 from deniable.decoders.robust import RobustFit, Seen
-from deniable.decoders.selection import FarLimits, JudgedLimits
+from deniable.decoders.selection import JudgedLimits
 from deniable.decoders.weighted import WeightedLeastSquares
 from deniable.design import Design, OpenDesign, StreamedDesign
 from deniable.errors import DecodeError
@@ -56,6 +59,7 @@ _SLACK = 0.5  # standard errors between joining the model and leaving it
 _NEAR = 1.0  # standard errors above zero from which a candidate may join later on
 _MOST_ROUNDS = 24
 _MOST_ROBUST = 10  # a few that are not there come and go; what is there has come by then
+_JUDGED_FROM = 2.0  # standard errors above zero: nobody nearer to it is kept
 _WORTH_IT = 1.1  # times as much that cells must tell beyond least squares; less is not sure to be more
 
 
@@ -68,7 +72,7 @@ class Screened(Solution):
     kept: npt.NDArray[np.bool_]  # which of the model
     design: OpenDesign  # of the model, and the background
     joint: Solution  # of that design
-    limits: FarLimits | JudgedLimits  # of the model
+    limits: JudgedLimits  # of the model
     reach: float  # standard errors that a candidate must be above zero to join it
 
 
@@ -119,7 +123,7 @@ class _Fit(ABC):
         """What is known about some candidates, given the model."""
 
     @abstractmethod
-    def solved(self) -> tuple[Floats, Estimate, FarLimits | JudgedLimits]:
+    def solved(self) -> tuple[Floats, Estimate, JudgedLimits]:
         """The unknowns as they are reported, the unbiased estimate beside them, and the limits of the candidates."""
 
 
@@ -152,13 +156,38 @@ class _Plain(_Fit):
         found = screen.sums(np.stack(stack), some)
         places = found[2] if system.drawn > 1 else np.full(len(some), float(seen.sum()))
         scale = places * (1 - system.level)
-        return Seen(found[0] / scale, np.sqrt(found[1]) / scale, found[0] / np.sqrt(found[1]), found[0] / scale)
+        z = np.minimum(found[0] / np.sqrt(found[1]), drawn_z(rest[seen], found[0], system.drawn))
+        return Seen(found[0] / scale, np.sqrt(found[1]) / scale, z, found[0] / scale)
 
-    def solved(self) -> tuple[Floats, Estimate, FarLimits]:
+    def solved(self) -> tuple[Floats, Estimate, JudgedLimits]:
         limits = self.joint._limits
         assert isinstance(limits, SkewedLimits)
         refined = WeightedLeastSquares().solve([self.screen.tally], self.joint.design)[0].values
-        return refined, self.joint, FarLimits(limits)
+        return refined, self.joint, JudgedLimits(limits, *self._judged)
+
+    @cached_property
+    def _judged(self) -> tuple[Floats, Floats]:
+        """P-values of the model's candidates, and the estimates that are kept from.
+
+        Without candidate s least squares leaves R_s, orthogonal to all others, and with it s is the sum of R_s over its
+        cells, over what its own column has of that. Were s not there, its cells would be drawn, whatever is in R_s.
+        """
+        joint, screen = self.joint, self.screen
+        system, x = joint._system, joint._unknowns
+        assert isinstance(system, OpenDesign)
+        p_values, needed = np.ones(len(self.raw)), np.full(len(self.raw), np.inf)
+        some = np.flatnonzero(np.isfinite(self.errors) & (self.raw > _JUDGED_FROM * self.errors))
+        if not len(some):
+            return p_values, needed
+        inverse = system.factor.solve(np.eye(system.symbols)[:, some]).T
+        rest = unbias(screen.tally)[joint._law.kept] - system.forward(x)
+        for i, column in zip(some.tolist(), inverse, strict=True):
+            own = float(column[i])
+            statistic = float(x[i]) / own
+            table = rest + statistic * system.forward(np.ascontiguousarray(column))
+            log_p, least = judged(table, statistic, system.drawn, screen.strict)
+            p_values[i], needed[i] = np.exp(log_p), least * own
+        return p_values, needed
 
 
 class _Robust(_Fit):
@@ -181,7 +210,7 @@ class _Robust(_Fit):
         return self.fit.seen(tables, self.screen.sums(stack, some))
 
     def solved(self) -> tuple[Floats, Estimate, JudgedLimits]:
-        return self.fit.unknowns, self.screen.joint(self.model), self.fit.limits()
+        return self.fit.unknowns, self.screen.joint(self.model), self.fit.limits(self.screen.strict)
 
 
 class _Screen:
@@ -211,12 +240,12 @@ class _Screen:
         values = np.zeros(self.design.symbols)
         values[fit.model[kept]] = refined[:-1][kept]
         raw, errors = others.shares, others.errors
-        raw[fit.model], errors[fit.model] = fit.raw, np.sqrt(limits.plain.variance)
+        raw[fit.model], errors[fit.model] = fit.raw, limits.plain.errors
         assert isinstance(joint.design, OpenDesign)
         both = Solution(refined, joint._unknowns)
         return Screened(values, raw, errors, fit.model, kept, joint.design, both, limits, self.reach)
 
-    def _kept(self, fit: _Fit, limits: FarLimits | JudgedLimits) -> npt.NDArray[np.bool_]:
+    def _kept(self, fit: _Fit, limits: JudgedLimits) -> npt.NDArray[np.bool_]:
         # Candidates that no report tells apart have no errors of their own; `Estimate.groups` has their sum.
         return np.asarray((limits.above_zero() <= self.strict) | np.isinf(fit.errors))
 

@@ -18,7 +18,7 @@ from deniable.errors import DecodeError
 from deniable.tally import Tally
 from deniable.theory.score_law import ScoreLaw
 
-__all__ = ["Spread", "check_kept", "is_kept", "variance_along"]
+__all__ = ["Misfit", "Spread", "check_kept", "is_kept", "variance_along"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,17 +41,55 @@ def check_kept(size: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
-    """`variances` of all unknowns, which of them are `estimable`, and what was found on the way.
+class Misfit:
+    """What the fit leaves, and how much of it the reports' own noise explains; see `_misfit`.
 
-    `unlisted` is Q, the sum of the squares of the unlisted masses as far as the fit shows it; it is in the variances.
+    `unlisted` is Q, the sum of the squares of the unlisted masses as far as the fit shows it.
     """
 
-    variances: Floats
+    residual: Floats
+    noise: float  # the sum of squares that the reports' own noise leaves on average
+    free: float  # the sum of squares that unlisted answers with Q = 1 leave on average
+
+    @property
+    def unlisted(self) -> float:
+        # As many unknowns as cells: nothing is left to see it by.
+        if self.free <= 1e-9 * self.residual.size:
+            return 0.0
+        return max(float((self.residual**2).sum()) - self.noise, 0.0) / self.free
+
+    def minus(self, other: "Misfit") -> "Misfit":
+        """That of the difference of two tallies of one design, whose noise is independent.
+
+        Unlisted answers take the same cells in both, so what remains of them is what has changed: Q is the sum of the
+        squares of these changes.
+        """
+        return Misfit(self.residual - other.residual, self.noise + other.noise, self.free)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The variances of all unknowns, which of them are `estimable`, and what was found on the way.
+
+    A variance has two parts: `own`, the noise of the reports, and `meeting` times Q, what unlisted answers add by
+    taking the cells of a candidate more or less often than on average.
+    """
+
+    own: Floats
+    meeting: Floats
+    inverse: Floats  # the diagonal of G^+
     estimable: npt.NDArray[np.bool_]
     rank: int
     condition: float
-    unlisted: float
+    misfit: Misfit | None  # of an open alphabet that need not be complete
+
+    @property
+    def unlisted(self) -> float:
+        return 0.0 if self.misfit is None else self.misfit.unlisted
+
+    @property
+    def variances(self) -> Floats:
+        return self.own + self.unlisted * self.meeting
 
     @classmethod
     def of(cls, design: Design, law: CellLaw, tally: Tally, *, per_cohort: bool) -> "Spread":
@@ -67,12 +105,12 @@ class Spread:
         vectors = _taken(design)
         found = Sandwich.of(packed, inverse, vectors)
         if not isinstance(design, OpenDesign):
-            return cls(found.diagonal, estimable, rank, condition, 0.0)
-        meeting = float((vectors * found.along).sum())
-        q = _unlisted(design, law, tally, found.trace, rank, meeting, per_cohort=per_cohort)
+            return cls(found.diagonal, np.zeros(len(inverse)), inverse, estimable, rank, condition, None)
+        taken = float((vectors * found.along).sum())
+        misfit = _misfit(design, law, tally, found.trace, rank, taken, per_cohort=per_cohort)
         a, b = _meetings(design)
-        variances = found.diagonal + q * (a * inverse + b * (found.along**2).sum(axis=1))
-        return cls(variances, estimable, rank, condition, q)
+        meeting = a * inverse + b * (found.along**2).sum(axis=1)
+        return cls(found.diagonal, meeting, inverse, estimable, rank, condition, misfit)
 
     def noise(self, design: Design) -> Floats:
         """What unlisted answers add to Cov(H' u), dense."""
@@ -82,13 +120,13 @@ class Spread:
         return np.asarray(self.unlisted * (a * design.gram + b * (taken @ taken.T)))
 
 
-def variance_along(scores: ScoreLaw, values: Floats, unlisted: float = 0.0) -> float:
-    """Var(sum v u) for v of shape (C, k), with what unlisted answers add to it."""
-    found, design = scores.variance(values), scores.design
-    if isinstance(design, OpenDesign) and unlisted:
+def variance_along(scores: ScoreLaw, values: Floats) -> tuple[float, float]:
+    """Var(sum v u) for v of shape (C, k): that of the reports, and what unlisted answers with Q = 1 add to it."""
+    design, meeting = scores.design, 0.0
+    if isinstance(design, OpenDesign):
         a, b = _meetings(design)
-        found += unlisted * (a * float((values**2).sum()) + b * float((values.sum(axis=1) ** 2).sum()))
-    return max(found, 0.0)
+        meeting = a * float((values**2).sum()) + b * float((values.sum(axis=1) ** 2).sum())
+    return max(scores.variance(values), 0.0), max(meeting, 0.0)
 
 
 def _inverse(design: Design) -> tuple[Floats, int, float, npt.NDArray[np.bool_]]:
@@ -134,10 +172,10 @@ def _taken(design: Design) -> Floats:
     return design.cohort_scores(np.ones((design.cohorts, design.cells)))
 
 
-def _unlisted(
-    design: OpenDesign, law: CellLaw, tally: Tally, trace: float, rank: int, meeting: float, *, per_cohort: bool
-) -> float:
-    """Q, by how much more the residuals vary than the reports' own noise says.
+def _misfit(
+    design: OpenDesign, law: CellLaw, tally: Tally, trace: float, rank: int, taken: float, *, per_cohort: bool
+) -> Misfit:
+    """How much more the residuals vary than the reports' own noise says.
 
     The background is what an unlisted answer looks like on average over hash functions. A heavy one does not look
     average: in each cohort it takes cells of its own. With Q the sum of the squares of the unlisted masses, a cohort's
@@ -147,7 +185,7 @@ def _unlisted(
 
     independently over cohorts. So the residual sum of squares has mean E + Q t, where E is what the reports' own noise
     gives and t = tr((I - H G^+ H') (a I + b 1 1')), and Q is estimated by moments, cut at zero. `trace` is that of
-    G^+ Cov(H' u), `meeting` the sum of t_c' G^+ t_c over the vectors of `_taken`.
+    G^+ Cov(H' u), `taken` the sum of t_c' G^+ t_c over the vectors of `_taken`.
     """
     mechanism = tally.survey.mechanism
     r = float(mechanism.hit - mechanism.miss)
@@ -155,9 +193,6 @@ def _unlisted(
     residual = u - design.forward(normal_solve(design, design.adjoint(u)[None])[0])
     m = law.columns
     spread = m * (1 - m) * law.inverse[:, None] if per_cohort else (design.cohorts * m - m**2) / tally.n
-    own = float(spread.sum()) / r**2 - trace
     a, b = _meetings(design)
-    free = m.size * design.level * (1 - design.level) - a * rank - b * meeting
-    if free <= 1e-9 * m.size:  # as many unknowns as cells: nothing is left to see it by
-        return 0.0
-    return max(float((residual**2).sum()) - own, 0.0) / free
+    free = m.size * design.level * (1 - design.level) - a * rank - b * taken
+    return Misfit(residual, float(spread.sum()) / r**2 - trace, free)

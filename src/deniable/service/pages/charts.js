@@ -5,11 +5,16 @@
 
 import { el, percent } from "./common.js";
 
-let loading;
+let loading, tries = 0;
 
-/** Vega, and the specifications; loaded when the first chart is. */
-export const library = () =>
-  (loading ??= Promise.all([import("./vega.js"), fetch("/pages/charts.json").then((response) => response.json())]).then(([, templates]) => templates));
+/** Vega, and the specifications; loaded when the first chart is, and once more after it failed: a busy collector needs a while. */
+export const library = () => (loading ??= load().catch((problem) => ((loading = undefined), Promise.reject(problem))));
+
+async function load() {
+  const [, answer] = await Promise.all([import(`./vega.js?${++tries}`), fetch("/pages/charts.json")]); // a browser keeps a module that failed
+  if (!answer.ok) throw new Error("the charts cannot be loaded now");
+  return answer.json();
+}
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 

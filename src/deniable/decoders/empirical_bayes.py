@@ -192,7 +192,7 @@ def _settled(
 def _guarded(seen: Observations, prior: Prior, found: Floats, loss: str, total: float) -> Floats:
     """The answer that no plausible prior regrets."""
     projected = _projected(seen, total)
-    beliefs = list(prior.posteriors(seen, PLAUSIBLE))
+    beliefs = prior.posteriors(seen, PLAUSIBLE)
     return _mixed(projected, no_worse(found, projected, beliefs, lambda known: _answer(known, loss, total), loss))
 
 

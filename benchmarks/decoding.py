@@ -80,7 +80,7 @@ def lines() -> Iterator[Line]:
 
     crowded, roomy = (listed(count) for count in (4096, 1024))
     what = "4096 candidates, 256 cohorts of 16 cells"
-    yield compare(what, "1024 candidates", crowded, roomy, 10, rounds=3, clock=time.process_time)
+    yield compare(what, "1024 candidates", crowded, roomy, 8, rounds=3, clock=time.process_time)
 
     values = np.random.default_rng(0).normal(size=10**6) * 1e-6  # all of them contend
     yield compare(

@@ -8,6 +8,7 @@ import deniable as dn
 from deniable.decoders import prior
 from deniable.decoders.base import Decoder
 from deniable.decoders.empirical_bayes import _spike_and_slab, shrink
+from deniable.decoders.guard import no_worse
 from deniable.decoders.normal_equations import Belief, Dense, Random
 from deniable.decoders.prior import Observations, Posterior, posterior
 from deniable.decoders.simplex import project
@@ -280,3 +281,31 @@ def test_the_check_does_not_depend_on_how_symbols_are_numbered() -> None:
     turned = np.random.default_rng(3).permutation(40)
     other = Observations(seen.values[turned], seen.base[turned], seen.slope)
     np.testing.assert_allclose(shrink(other), shrink(seen)[turned], atol=1e-9)
+
+
+@pytest.mark.parametrize("times", [1, 30])
+def test_levels_take_few_sums(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also far below one half, where shares are believed to be much larger than their sum allows."""
+    rng = np.random.default_rng(0)
+    sums: list[float] = []
+    shares = rng.dirichlet(np.full(500, 0.3)) * times
+    known = posterior(Observations(shares + rng.normal(0, 1e-3, 500), np.full(500, 1e-6), 0.0))
+    at = Posterior._at
+
+    def counted(self: Posterior, level: float) -> tuple[Floats, Floats]:
+        sums.append(level)
+        return at(self, level)
+
+    monkeypatch.setattr(Posterior, "_at", counted)
+    level = known.level(1.0)
+    assert len(sums) <= 20
+    assert float(known.at(level).sum()) == pytest.approx(1, rel=1e-8)
+
+
+def test_the_last_digit_moves_no_guard() -> None:
+    """A belief in shares that are all too large expects the same l1 loss of every answer with one sum."""
+    places = np.full((3, 1), 2.0)
+    sure = Posterior(places, np.ones((3, 1)), np.zeros(3))
+    found, projected = np.array([0.2, 0.3, 0.5]), np.array([0.3, 0.3, 0.4]) + 1e-14
+    kept = no_worse(found, projected, [(1.0, sure)], lambda known: projected, "l1")
+    np.testing.assert_array_equal(kept, found)

@@ -11,8 +11,9 @@ turns that into a new belief, and so on. With few cohorts this is what makes the
 little, and the prior that most shares are small determines the rest.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +44,7 @@ _CROWDED = 0.5  # from which the reports alone may not determine every symbol
 _TIGHT = 0.6  # and from which a third round still pays
 _BELIEVED = 0.5  # of the way to what the prior says: with less, nobody goes by its beliefs
 _ROUNDS = 12  # where there are fewer equations than unknowns
-_UNDETERMINED = 1e-5  # of the right side: how exactly least squares is solved where it determines no symbol
+_UNDETERMINED = 1e-4  # of the right side: how exactly least squares is solved where it determines no symbol
 # Observations and orders that a prior is learned from: on the way, where answers are averaged, where one is taken.
 _EFFORTS = ((256, 4), (512, 4), (1024, 8))
 _WEIGHED = 3  # rounds after which the weights of the cells have settled
@@ -142,7 +143,7 @@ def shrink(seen: Observations, loss: str = "l1", total: float = 1.0, *, ordered:
     if len(seen.values) <= FEW:
         return _projected(seen, total)
     prior = learned(seen)
-    found, _ = _settled(seen, prior, prior.posterior(seen), loss, total)
+    found, _ = _settled(seen, prior, prior.posterior(seen), loss, total, learned)
     return _in_order(seen, prior, found, total) if ordered else found
 
 
@@ -168,9 +169,19 @@ def _answer(known: Posterior, loss: str, total: float) -> Floats:
 
 
 def _settled(
-    seen: Observations, prior: Prior, known: Posterior, loss: str, total: float, *, crowded: bool = False
+    seen: Observations,
+    prior: Prior,
+    known: Posterior,
+    loss: str,
+    total: float,
+    learn: Callable[[Observations], Prior],
+    *,
+    crowded: bool = False,
 ) -> tuple[Floats, float]:
-    """The answer that a prior and its posterior give, made safe, and how far the prior is believed."""
+    """The answer that a prior and its posterior give, made safe, and how far the prior is believed.
+
+    `learn` is how the prior was learned: small promises are checked by learning again.
+    """
     found = _answer(known, loss, total)
     if total <= 0:
         return found, 1.0
@@ -182,7 +193,7 @@ def _settled(
     promised = 1 - known.expected_loss(hoped, loss) / max(known.expected_loss(projected, loss), 1e-300)
 
     def gap(moved: Observations) -> Floats:
-        prior = learned(moved)
+        prior = learn(moved)
         answer = _answer(prior.posterior(moved), loss, total)
         return _guarded(moved, prior, answer, loss, total) - _projected(moved, total)
 
@@ -192,7 +203,7 @@ def _settled(
 def _guarded(seen: Observations, prior: Prior, found: Floats, loss: str, total: float) -> Floats:
     """The answer that no plausible prior regrets."""
     projected = _projected(seen, total)
-    beliefs = list(prior.posteriors(seen, PLAUSIBLE))
+    beliefs = prior.posteriors(seen, PLAUSIBLE)
     return _mixed(projected, no_worse(found, projected, beliefs, lambda known: _answer(known, loss, total), loss))
 
 
@@ -254,11 +265,13 @@ class _Regression:
             if belief is nothing and variances.max() > 1:
                 belief = vague
                 values, variances = system.cavities(belief)
-            seen, prior, known, rest = self._learned(values, variances, _EFFORTS[(turn >= first) + (crowding < 1)])
+            fitted, orders = _EFFORTS[(turn >= first) + (crowding < 1)]
+            learn = partial(learned, fitted=fitted, orders=orders)
+            seen, prior, known, rest = self._learned(values, variances, learn)
             belief = self._mixed(belief, values, variances, known, rest, 1.0 if turn == 0 else _STEP)
             if _WEIGHED - 1 <= turn < first:  # neither weights nor the answer come of this round
                 continue
-            found, believed = self._answered(seen, prior, known, rest[0] if rest else 0.0)
+            found, believed = self._answered(seen, prior, known, rest[0] if rest else 0.0, learn)
             answers.append(found)
             if believed < _BELIEVED and crowding < 1:  # what does not help the symbol itself does not help the others
                 break
@@ -302,19 +315,26 @@ class _Regression:
         return self.iterated
 
     def _learned(
-        self, values: Floats, variances: Floats, effort: tuple[int, int]
+        self, values: Floats, variances: Floats, learn: Callable[[Observations], Prior]
     ) -> tuple[Observations, Prior, Posterior, tuple[float, float] | tuple[()]]:
         """Cavities as observations, the prior that they teach, the posterior, and mean and variance of the rest."""
         rest = _spike_and_slab(float(values[-1]), float(variances[-1])) if self.open else ()
         listed, spread = values[: self.size], variances[: self.size]
         seen = _observations(listed, spread, self._slope(spread, listed))
-        prior = learned(seen, fitted=effort[0], orders=effort[1])
+        prior = learn(seen)
         return seen, prior, prior.posterior(seen), rest
 
-    def _answered(self, seen: Observations, prior: Prior, known: Posterior, rest: float) -> tuple[Floats, float]:
+    def _answered(
+        self,
+        seen: Observations,
+        prior: Prior,
+        known: Posterior,
+        rest: float,
+        learn: Callable[[Observations], Prior],
+    ) -> tuple[Floats, float]:
         """The answer, and how far the prior is believed."""
         total = 1 - rest
-        found, believed = _settled(seen, prior, known, self.loss, total, crowded=self.crowding > _CROWDED)
+        found, believed = _settled(seen, prior, known, self.loss, total, learn, crowded=self.crowding > _CROWDED)
         if self.ordered:
             found = _in_order(seen, prior, found, total)
         return np.append(found, rest) if self.open else found, believed

@@ -21,6 +21,7 @@ PLAUSIBLE = 0.1  # of the evidence for the best prior, from which one must not l
 _TURNS = 12
 _PRESSURE = 30.0  # weights of a prior that loses a tenth grow twentyfold a turn
 _HALVINGS = 8
+_ROUNDING = 1e-9  # where a prior finds all shares too small, every answer with one sum has the same l1 loss
 
 
 def no_worse(
@@ -39,7 +40,7 @@ def no_worse(
     >>> no_worse(np.full(2, 0.5), first, [(0.5, few), (0.5, even)], lambda known: known.means, "l1").round(6)
     array([1., 0.])
     """
-    allowed = np.array([known.expected_loss(projected, loss) for _, known in beliefs])
+    allowed = np.array([known.expected_loss(projected, loss) for _, known in beliefs]) * (1 + _ROUNDING)
     trust, pressure = np.array([part for part, _ in beliefs]), np.zeros(len(beliefs))
 
     def excess(shares: Floats) -> Floats:

@@ -44,6 +44,7 @@ _RESOLVED = 0.15  # standard deviations below which no width can be told from an
 _CUTS, _CLOSE = 60, 1e-9  # of the level at which quantiles add up: cuts at most, and how near their sum must be
 _NEARLY_NOTHING = float(np.nextafter(-1, 0))  # of the mean of a count, less one
 _NORMAL_FROM = 1e7  # counts behind an observation from which its law is normal
+_ROWS = 128  # observations that are worked on at a time: their nodes stay in cache, and memory is used again
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,15 @@ class Observations:
 
     def log_likelihood(self, shares: Floats) -> Floats:
         """Up to a constant for each observation; `shares` has shape (S, G)."""
-        x, base = self.values[:, None], self.base[:, None]
-        if self.slope <= 0 or float(np.median(self.base)) > _NORMAL_FROM * self.slope**2:
+        return self._log_likelihood(shares, slice(None))
+
+    @cached_property
+    def _is_normal(self) -> bool:
+        return self.slope <= 0 or float(np.median(self.base)) > _NORMAL_FROM * self.slope**2
+
+    def _log_likelihood(self, shares: Floats, rows: slice) -> Floats:
+        x, base = self.values[rows, None], self.base[rows, None]
+        if self._is_normal:
             variance = np.maximum(base + self.slope * shares, 1e-3 * base)
             return np.asarray(-0.5 * (x - shares) ** 2 / variance - 0.5 * np.log(variance))
         shift = base / self.slope
@@ -78,10 +86,15 @@ class Observations:
 
         Both carry one common factor; that of the places is about densities of log p.
         """
-        places, widths = self.nodes()
-        inside, at_zero = self.log_likelihood(places), self.log_likelihood(np.zeros((len(places), 1)))[:, 0]
-        top = np.maximum(inside.max(axis=1), at_zero)
-        return places, np.exp(inside - top[:, None]) * widths / places, np.exp(at_zero - top)
+        places, likelihood, at_zero = (np.empty((len(self.values), count)) for count in (_NODES, _NODES, 1))
+        for rows in _slices(len(places)):
+            places[rows], widths = self._nodes(rows)
+            inside, none = (self._log_likelihood(where, rows) for where in (places[rows], np.zeros((1, 1))))
+            top = np.maximum(inside.max(axis=1, keepdims=True), none)
+            np.exp(inside - top, out=likelihood[rows])
+            likelihood[rows] *= widths / places[rows]
+            at_zero[rows] = np.exp(none - top)
+        return places, likelihood, at_zero[:, 0]
 
     @cached_property
     def falls(self) -> Floats:
@@ -90,14 +103,15 @@ class Observations:
         falls = self.log_likelihood(up[:, None]) - self.log_likelihood(self.values[:, None])
         return np.minimum(falls[:, 0], 0.0)
 
-    def nodes(self) -> tuple[Floats, Floats]:
+    def _nodes(self, rows: slice) -> tuple[Floats, Floats]:
         """Where the posterior of each share can be, and the weights of the midpoint rule there."""
+        values, base = self.values[rows], self.base[rows]
         t = (np.arange(_NODES) + 0.5) / _NODES
-        least = 1e-3 * self.base
-        up = np.maximum(self.values, 0.0)
-        spread = np.sqrt(np.maximum(self.base + self.slope * up, least))
-        wider = np.sqrt(np.maximum(self.base + self.slope * (up + _REACH * spread), least))
-        high, low = up + _REACH * np.maximum(spread, wider), np.maximum(self.values - _REACH * spread, 0.0)
+        least = 1e-3 * base
+        up = np.maximum(values, 0.0)
+        spread = np.sqrt(np.maximum(base + self.slope * up, least))
+        wider = np.sqrt(np.maximum(base + self.slope * (up + _REACH * spread), least))
+        high, low = up + _REACH * np.maximum(spread, wider), np.maximum(values - _REACH * spread, 0.0)
         span, near = (high - low)[:, None], (low == 0)[:, None]
         # Close to zero the nodes crowd towards it, so that small bumps are seen.
         places = np.where(near, span * t**2, low[:, None] + span * t)
@@ -112,13 +126,13 @@ class Posterior:
     masses: Floats
     zero: Floats
 
-    @property
+    @cached_property
     def means(self) -> Floats:
-        return np.asarray((self.masses * self.places).sum(axis=1))
+        return np.asarray(np.einsum("ij,ij->i", self.masses, self.places))
 
     @property
     def variances(self) -> Floats:
-        return np.asarray((self.masses * self.places**2).sum(axis=1) - self.means**2)
+        return np.asarray(np.einsum("ij,ij,ij->i", self.masses, self.places, self.places) - self.means**2)
 
     def expected_loss(self, answer: Floats, loss: str) -> float:
         """The l1 distance, or the squared l2 distance, that this posterior expects of an answer.
@@ -127,10 +141,10 @@ class Posterior:
         >>> round(known.expected_loss(np.array([0.2]), "l1"), 3), round(known.expected_loss(np.array([0.2]), "l2"), 3)
         (0.2, 0.04)
         """
-        away = np.abs(self.places - answer[:, None])
+        away = self.places - answer[:, None]
         if loss == "l1":
-            return float(self.zero @ answer) + float((self.masses * away).sum())
-        return float(self.zero @ answer**2) + float((self.masses * away**2).sum())
+            return float(self.zero @ answer) + float(np.vdot(self.masses, np.abs(away, out=away)))
+        return float(self.zero @ answer**2) + float(np.vdot(self.masses, np.square(away, out=away)))
 
     def quantiles(self, total: float) -> Floats:
         """The quantiles of one common level, the one at which they add up to `total`.
@@ -144,44 +158,55 @@ class Posterior:
     def level(self, total: float) -> float:
         """The level at which the quantiles add up to `total`, or the highest.
 
-        Their sum grows with the level, and hardly bends between two nodes: so the bracket is cut where the line through
-        its ends meets the total. An end that stays counts half (the Illinois rule), and every third cut is in the
-        middle, for sums that jump.
+        Their sum grows with the level, and hardly bends along its log odds: so Newton's steps there, or the middle of
+        what is left where a step leads out of it or the last one has not halved the distance.
         """
-        low, high = 0.0, 1 - 1e-15  # at one itself even a share that is surely zero is as large as it can be
-        under, over = -total, float(self.at(high).sum()) - total
-        if over <= 0:
-            return high
-        stayed = 0  # which end stayed the last time
-        for turn in range(_CUTS):
-            level = (low + high) / 2 if turn % 3 == 2 else low - under * (high - low) / (over - under)
-            off = float(self.at(level).sum()) - total
+        low, high = -700.0, 34.5  # at a level of one even a share that is surely zero is as large as it can be
+        if float(self.at(1 - 1e-15).sum()) <= total:
+            return 1 - 1e-15
+        odds, level, last = 0.0, 0.5, np.inf
+        for _ in range(_CUTS):
+            found, slopes = self._at(level)
+            off = float(found.sum()) - total
             if abs(off) <= _CLOSE * total:
                 return level
-            if off < 0:
-                low, under, over, stayed = level, off, over / 2 if stayed == 1 else over, 1
-            else:
-                high, over, under, stayed = level, off, under / 2 if stayed == -1 else under, -1
-        return (low + high) / 2
+            low, high = (odds, high) if off < 0 else (low, odds)
+            slope = float(slopes.sum()) * level * (1 - level)
+            odds -= off / slope if slope > 0 else np.inf
+            if not low < odds < high or abs(off) > last / 2:
+                odds = (low + high) / 2
+            level, last = 1 / (1 + float(np.exp(-odds))), abs(off)
+        return level
 
     def at(self, level: float) -> Floats:
         """The quantile of every share at one level."""
-        ladder, steps = self._ladder
-        rows, last = np.arange(len(ladder)), ladder.shape[1] - 1
+        return self._at(level)[0]
+
+    def _at(self, level: float) -> tuple[Floats, Floats]:
+        """The quantile of every share at one level, and how fast it grows there."""
+        ladder = self._ladder
+        rows = np.arange(len(ladder))
         above = np.count_nonzero(ladder <= level, axis=1)
-        j = np.clip(above, 1, last)
+        j = np.clip(above, 1, ladder.shape[1] - 1)
         low, high = ladder[rows, j - 1], ladder[rows, j]
-        part = np.clip((level - low) / np.maximum(high - low, 1e-300), 0.0, 1.0)
-        found = steps[rows, j - 1] + part * (steps[rows, j] - steps[rows, j - 1])
-        return np.asarray(np.where(above == 0, 0.0, found))
+        start = np.where(j > 1, self.places[rows, j - 2], 0.0)
+        rise = self.places[rows, j - 1] - start
+        width = np.maximum(high - low, 1e-300)
+        part = np.clip((level - low) / width, 0.0, 1.0)
+        inside = (above > 0) & (part < 1)
+        return np.where(above == 0, 0.0, start + part * rise), np.where(inside, rise / width, 0.0)
 
     @cached_property
-    def _ladder(self) -> tuple[Floats, Floats]:
-        """The distribution function of every share, and the places where it is known."""
-        ladder = np.concatenate([self.zero[:, None], self.zero[:, None] + self.masses.cumsum(axis=1)], axis=1)
-        ladder[:, 1:] -= self.masses / 2  # a node's mass lies around it
-        steps = np.concatenate([np.zeros((len(self.zero), 1)), self.places], axis=1)
-        return ladder, steps
+    def _ladder(self) -> Floats:
+        """The distribution function of every share: at zero, and at its places."""
+        ladder = np.empty((len(self.zero), self.places.shape[1] + 1))
+        ladder[:, 0] = self.zero
+        for rows in _slices(len(ladder)):
+            inside = ladder[rows, 1:]
+            np.cumsum(self.masses[rows], axis=1, out=inside)
+            inside -= self.masses[rows] / 2  # a node's mass lies around it
+            inside += self.zero[rows, None]
+        return ladder
 
 
 @dataclass(frozen=True)
@@ -196,24 +221,40 @@ class Prior:
 
     def posterior(self, seen: Observations) -> Posterior:
         """What is known about shares that were observed so."""
-        return mixture(self.posteriors(seen))
+        places, _, at_zero = seen.likelihood
+        masses, zero = np.zeros_like(places), np.zeros_like(at_zero)
+        for family, rows, some, none in self._known(seen, np.flatnonzero(self.trust)):
+            some *= self.trust[family]
+            masses[rows] += some
+            zero[rows] += self.trust[family] * none
+        return Posterior(places, masses, zero)
 
-    def posteriors(self, seen: Observations, least: float = 0.0) -> Iterator[tuple[float, Posterior]]:
+    def posteriors(self, seen: Observations, least: float = 0.0) -> list[tuple[float, Posterior]]:
         """What each family knows, with the trust in it, where that is at least so much of the most trusted one's."""
+        places, _, at_zero = seen.likelihood
+        families = np.flatnonzero((self.trust > 0) & (self.trust >= least * self.trust.max()))
+        found = {f: Posterior(places, np.empty_like(places), np.empty_like(at_zero)) for f in families.tolist()}
+        for family, rows, some, none in self._known(seen, families):
+            found[family].masses[rows], found[family].zero[rows] = some, none
+        return [(float(self.trust[family]), known) for family, known in found.items()]
+
+    def _known(self, seen: Observations, families: npt.NDArray[np.intp]) -> Iterator[tuple[int, slice, Floats, Floats]]:
+        """Family, rows, and the masses on places and on zero that it knows there; the next piece overwrites them."""
         places, likelihood, at_zero = seen.likelihood
-        # Linear interpolation, the same places for each family; the grid is even.
-        left, part_right = _between(np.log(places), self.logs)
-        for part, atom, density in zip(self.trust, self.zeros, self.densities, strict=True):
-            if part == 0 or part < least * self.trust.max():
-                continue
-            some = np.diff(density, append=density[-1]).take(left)
-            some *= part_right
-            some += density.take(left)
-            some *= likelihood
-            none = at_zero * atom
-            scale = 1 / np.maximum(some.sum(axis=1) + none, 1e-300)
-            some *= scale[:, None]
-            yield float(part), Posterior(places, some, none * scale)
+        steps = np.diff(self.densities, append=self.densities[:, -1:])
+        for rows in _slices(len(places)):
+            # Linear interpolation, the same places for each family; the grid is even.
+            left, part = _between(np.log(places[rows]), self.logs)
+            some, start = np.empty_like(part), np.empty_like(part)
+            for family in families.tolist():
+                steps[family].take(left, out=some, mode="clip")  # "clip" writes in place; all points are there
+                some *= part
+                some += self.densities[family].take(left, out=start, mode="clip")
+                some *= likelihood[rows]
+                none = at_zero[rows] * self.zeros[family]
+                scale = 1 / np.maximum(some.sum(axis=1) + none, 1e-300)
+                some *= scale[:, None]
+                yield family, rows, some, none * scale
 
 
 def mixture(parts: Iterable[tuple[float, Posterior]]) -> Posterior:
@@ -249,27 +290,24 @@ def learned(seen: Observations, *, fitted: int = _FITTED, orders: int = _ORDERS)
     >>> float(np.exp(prior.logs[np.argmax(prior.trust @ prior.densities)]).round(3))
     0.025
     """
-    bumps = _families(seen)
+    families = _families(seen)
     order = np.argsort(seen.values, kind="stable")
     if len(order) > fitted:
         order = order[np.linspace(0, len(order) - 1, fitted).astype(np.intp)]
     some = Observations(seen.values[order], seen.base[order], seen.slope)
     places, likelihood, at_zero = some.likelihood
-    logs = np.linspace(bumps[0][0][0] - 5, bumps[0][0][-1] + 5, 2048 if fitted == _FITTED else 1024)
+    logs = np.linspace(families[0][0][0] - 5, families[0][0][-1] + 5, 2048 if fitted == _FITTED else 1024)
     spread = _on_grid(np.log(places), likelihood, logs)
-    evidences, zeros, densities = [], [], []
-    for centres, taus in bumps:
-        shape = _bumps(logs, centres, taus)
-        table = np.concatenate([at_zero[:, None], spread @ shape], axis=1) + 1e-300
-        for weights, evidence in _fitted(table, taus, orders):
-            evidences.append(evidence)
-            zeros.append(weights[0])
-            densities.append(shape @ weights[1:])
-    trust = np.exp(np.array(evidences) - max(evidences))
-    told = max(evidences) + float(np.log(trust.mean())) + float(some.falls.sum())
+    shapes = [_bumps(logs, centres, taus) for centres, taus in families]
+    tables = [np.concatenate([at_zero[:, None], spread @ shape], axis=1) + 1e-300 for shape in shapes]
+    weights, evidences = _fitted(tables, [taus for _, taus in families], orders)
+    trust = np.exp(evidences - evidences.max()).ravel()
+    told = float(evidences.max()) + float(np.log(trust.mean())) + float(some.falls.sum())
     trust[trust < 1e-4 * trust.sum()] = 0.0
     told *= len(seen.values) / len(order)
-    return Prior(logs, trust / trust.sum(), np.array(zeros), np.array(densities), told)
+    zeros = np.concatenate([found[0] for found in weights])
+    densities = np.concatenate([(shape @ found[1:]).T for shape, found in zip(shapes, weights, strict=True)])
+    return Prior(logs, trust / trust.sum(), zeros, densities, told)
 
 
 def _on_grid(logs: Floats, likelihood: Floats, grid: Floats) -> "scipy.sparse.csr_array":
@@ -286,10 +324,14 @@ def _on_grid(logs: Floats, likelihood: Floats, grid: Floats) -> "scipy.sparse.cs
     return sparse.csr_array((values.ravel(), index.ravel(), pointers), shape=(len(logs), len(grid)))
 
 
-def _between(logs: Floats, grid: Floats) -> tuple[npt.NDArray[np.int32], Floats]:
+def _slices(size: int) -> Iterator[slice]:
+    return (slice(start, start + _ROWS) for start in range(0, size, _ROWS))
+
+
+def _between(logs: Floats, grid: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
     """The point of an even grid to the left of each place, and how much of the way to the next one it is."""
     at = np.clip((logs - grid[0]) / (grid[1] - grid[0]), 0.0, len(grid) - 1.0)
-    left = np.minimum(at.astype(np.int32), len(grid) - 2)
+    left = np.minimum(at.astype(np.intp), len(grid) - 2)
     return left, at - left
 
 
@@ -327,31 +369,43 @@ def _bumps(logs: Floats, centres: Floats, taus: Floats) -> Floats:
     return np.asarray(z)
 
 
-def _fitted(table: Floats, taus: Floats, turns: int) -> list[tuple[Floats, float]]:
-    """The weights of atom and bumps from each first belief about the atom, and the log evidence of that belief."""
-    orders = np.tile(_fixed_orders(len(table), turns), (len(_ATOMS), 1))
-    starts = [np.append(atom, (1 - atom) * taus / taus.sum()) for atom in _ATOMS]
+def _fitted(tables: list[Floats], taus: list[Floats], turns: int) -> tuple[list[Floats], Floats]:
+    """The weights of atom and bumps of each family, a column for each first belief about the atom, and log evidences.
+
+    All families visit the observations together: a step is so little work that calling for it costs most. Weights are
+    kept divided by what the steps so far have left of the first ones, so that a step only adds to them.
+    """
+    table = np.concatenate(tables, axis=1)
+    own = np.repeat(np.eye(len(tables)), [part.shape[1] for part in tables], axis=0)  # whose bump it is
+    family = np.ascontiguousarray(own.T)
+    starts = [np.concatenate([np.append(atom, (1 - atom) * t / t.sum()) for t in taus]) for atom in _ATOMS]
     weights = np.repeat(starts, turns, axis=0)
-    totals, pulled = np.empty((len(table), len(weights))), np.empty_like(weights)
+    orders = np.tile(_fixed_orders(len(table), turns), (len(_ATOMS), 1))
     gains = np.arange(2.0, len(table) + 2) ** -_DECAY
-    for gain, rows, total in zip(gains.tolist(), np.ascontiguousarray(orders.T), totals, strict=True):
+    left = np.cumprod(1 - gains)
+    totals, pulled, scale = (
+        np.empty((len(table), len(weights), len(tables))),
+        np.empty_like(weights),
+        np.empty_like(weights),
+    )
+    for gain, rows, total in zip((gains / left).tolist(), np.ascontiguousarray(orders.T), totals, strict=True):
         table.take(rows, axis=0, out=pulled, mode="clip")  # "clip" writes in place; all rows are there
         np.multiply(pulled, weights, out=pulled)
-        np.add.reduce(pulled, axis=1, out=total)
-        weights *= 1 - gain
-        pulled *= (gain / total)[:, None]
-        weights += pulled
-    evidence = np.log(totals).sum(axis=0)
-    found = []
-    means, evidences = weights.reshape(len(_ATOMS), turns, -1).mean(axis=1), evidence.reshape(len(_ATOMS), turns)
-    for mean, logs in zip(means, evidences, strict=True):
-        top = float(logs.max())
-        found.append((_refined(table, mean), top + float(np.log(np.exp(logs - top).mean()))))
-    return found
+        np.matmul(pulled, own, out=total)
+        np.matmul(gain / total, family, out=scale)
+        np.multiply(pulled, scale, out=pulled)
+        np.add(weights, pulled, out=weights)
+    means = (weights * left[-1]).reshape(len(_ATOMS), turns, -1).mean(axis=1)
+    logs = np.log(totals).sum(axis=0).reshape(len(_ATOMS), turns, -1) + float(np.log(left[:-1]).sum())
+    top = logs.max(axis=1)
+    evidences = top + np.log(np.exp(logs - top[:, None]).mean(axis=1))
+    edges = np.cumsum([part.shape[1] for part in tables])[:-1]
+    firsts = np.split(means.T, edges)
+    return [_refined(part, first) for part, first in zip(tables, firsts, strict=True)], evidences.T
 
 
 def _refined(table: Floats, weights: Floats) -> Floats:
-    """Some steps of expectation maximisation."""
+    """Some steps of expectation maximisation, of each column of weights."""
     each, most = _STEPS
     for _ in range(min(len(table) // each, most)):
         weights = weights * (table.T @ (1 / (table @ weights))) / len(table)

@@ -247,7 +247,7 @@ def test_too_few_cohorts_are_named_and_nothing_is_marked(capsys: pytest.CaptureF
     assert main([*argv, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert not any(row["significant"] for row in result["estimates"])
-    assert [row["low"] for row in result["estimates"] if row["symbol"] == "a"] == [0.0]
+    assert [row["raw_low"] for row in result["estimates"] if row["symbol"] == "a"] == [0.0]
     assert result["diagnostics"]["alarms"][-1].startswith("Too few cohorts")
     assert main([*argv, "--complete", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["estimates"][0]["significant"]

@@ -33,6 +33,7 @@ CHECKS = (
     "coverage",
     "decoder-gain",
     "decoder-guard",
+    "planner-few-surveys",
     "planner-honesty",
     "file-law",
     "file-batches",

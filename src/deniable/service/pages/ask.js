@@ -151,7 +151,7 @@ function show(found) {
     el("p", {}, whatHappens(n, THEY)),
     el("div", { class: "facts" }, el("div", {}, el("b", {}, `± ${points(error.mean)} points`), "the largest error, on average"), el("div", {}, el("b", {}, `± ${points(error.bound)} points`), "in 9 of 10 surveys it is smaller")),
     el("h3", {}, "You will be able to see"),
-    el("ul", {}, el("li", {}, visible === null ? "hardly any single answer beyond doubt" : `every answer that ${percent(visible)} of people or more give`), el("li", {}, `each share, up to about ${points(error.bound)} points either way`)),
+    el("ul", {}, el("li", {}, visible === null ? "hardly any single answer for certain" : `every answer that ${percent(visible)} of people or more give`), el("li", {}, `each share, up to about ${points(error.bound)} points either way`)),
     el("h3", {}, "You will not be able to see"),
     el("ul", {}, el("li", {}, isAtLeast(n, "strong") ? "what anyone answered" : isAtLeast(n, "weak") ? "for certain what anyone answered, though you get hints" : "with full certainty what anyone answered, though you can come close"), el("li", {}, visible === null ? "rare answers" : `answers that fewer than ${percent(visible)} give: they may look like none`), el("li", {}, `differences below about ${points(error.bound)} points, and small groups of people`)),
   );

@@ -49,7 +49,7 @@ export async function drawShares(shares, own, picture, heading) {
   const some = estimates.some((row) => row.raw_low !== null);
   $("shares-words").textContent =
     (estimates.length > most ? `The ${most} largest of ${estimates.length}. ` : "") +
-    (some ? `Chance was part of every answer, so a share is known only roughly: the dark line shows how roughly. ${sure} of 100 such lines hold the share of everyone's real answers.` : "There are too many answers on the list to say how exact the shares are; name fewer.");
+    (some ? `Chance was part of every answer, so a share is known only roughly: the line at its end shows how roughly. ${sure} of 100 such lines hold the share of everyone's real answers.` : "There are too many answers on the list to say how exact the shares are; name fewer.");
   $("rest").hidden = !unallocated;
   if (unallocated) {
     const [low, high] = cut(unallocated.raw_low, unallocated.raw_high);

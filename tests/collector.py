@@ -98,7 +98,8 @@ class Caller:
     """The application, called as a server would call it."""
 
     def __init__(self, store: Store, **options: Any) -> None:
-        self.app = App(store, admin_token=ADMIN, **options)
+        # A minute for a plan or a decoding is plenty, except where other work has the processor.
+        self.app = App(store, admin_token=ADMIN, **{"decode_seconds": 900.0, **options})
 
     async def __aenter__(self) -> "Caller":
         await self.app.start()

@@ -247,3 +247,9 @@ def test_the_query_counts_the_reports(capsys: pytest.CaptureFixture[str]) -> Non
     assert "--dialect must be one of duckdb, postgresql, bigquery, spark, got 'x'" in refused(
         capsys, "survey", "sql", "s.json", "--dialect", "x"
     )
+
+
+def test_reports_in_another_encoding_are_no_bad_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("r.csv").write_bytes("cohort,response\n0,ä\n0,ü\n".encode("latin-1"))
+    sentence = refused(capsys, "count", "r.csv", "--survey", "s.json", "-o", "t")
+    assert sentence.startswith("r.csv must be UTF-8 text, got ")

@@ -417,3 +417,18 @@ def test_one_simulated_tally_can_be_kept(capsys: pytest.CaptureFixture[str]) -> 
 )
 def test_simulate_refuses_with_a_sentence(capsys: pytest.CaptureFixture[str], argv: str, sentence: str) -> None:
     assert refused(capsys, "simulate", *argv.split()).startswith(sentence)
+
+
+def test_shares_that_were_shrunk_out_of_their_intervals_are_counted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    survey, rng = dn.krr(symbols=40, epsilon=1), np.random.default_rng(1)
+    drawn = [dn.simulate(survey, np.full(40, 1 / 40), n=2000, rng=rng) for _ in range(5)]
+    shrunk = next(tally for tally in drawn if "shrunk" in str(dn.decode(tally)._largest(40)))
+    shrunk.save(tmp_path / "t")
+    assert main(["decode", str(tmp_path / "t"), "--top", "0"]) == 0
+    sentence = "interval: shares are shrunk; error bars belong to the unbiased estimates (--json)."
+    assert sentence in capsys.readouterr().out
+    dn.Tally(dn.krr(symbols=3, epsilon=4), [[900, 500, 400]]).save(tmp_path / "u")
+    assert main(["decode", str(tmp_path / "u")]) == 0
+    assert "shrunk" not in capsys.readouterr().out

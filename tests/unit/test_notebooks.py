@@ -90,6 +90,20 @@ def test_an_estimate_is_a_mapping_in_all_but_name() -> None:
     assert isinstance(caught.value, dn.DecodeError)
 
 
+def test_a_plan_of_two_stages_names_both_epsilons() -> None:
+    plan = dn.plan(n=10_000, symbols=["no", "yes"], epsilon=2, epsilon_report=1)
+    assert Reader(plan._repr_html_()).text.startswith("Epsilon 2 and 1 a report, 10,000 people")
+
+
+def test_a_mass_names_the_estimate_that_its_error_belongs_to() -> None:
+    estimate = dn.decode(dn.Tally(dn.krr(symbols=3, epsilon=1), [[900, 60, 40]]))
+    total = estimate.total([1, 2])
+    assert total.raw < 0 <= total.value
+    assert repr(total) == f"<Mass {total.value:.3f} (unbiased {total.raw:.3f} ± {total.standard_error:.3f})>"
+    plain = dn.decode(dn.Tally(dn.krr(symbols=3, epsilon=1), [[400, 300, 300]]), constraint=dn.Unconstrained())
+    assert repr(plain.total([0])) == f"<Mass {plain[0]:.3f} ± {plain.total([0]).standard_error:.3f}>"
+
+
 def test_pandas_has_the_same_columns() -> None:
     estimate = dn.decode(TALLY)
     for value in (estimate, dn.difference(estimate, estimate), dn.privatize(SURVEY, ["no", "yes"])):

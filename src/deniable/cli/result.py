@@ -54,9 +54,13 @@ class Result(EstimateRows):
         if any(self.marks):
             print(f"* significantly above zero (family-wise, {level}): all marks together are right with {level}.")
         print(f"Intervals are {_KINDS[self.estimate.interval_kind]} {level}.")
+        if outside := sum(self._is_outside(i) for i in self.order):
+            lie = "share lies outside its" if outside == 1 else "shares lie outside their"
+            print(f"{outside} {lie} interval: shares are shrunk; error bars belong to the unbiased estimates (--json).")
         if isinstance(self.estimate, ScreenedEstimate):
             kept, size = len(self.estimate.kept), len(self.symbols)
             print(f"Of {size:,} candidates {kept:,} were kept; the others are zero, with what they could still have.")
+            print(f"{UNLISTED} is all that the kept ones do not explain, candidates that were not found included.")
         if found.fit is not None and not found.alarms:
             print(f"The reports fit: {found.fit}.")
         print(f"1 % planted reports could raise one symbol by up to {100 * found.influence:.3g} points of mass.")
@@ -64,6 +68,10 @@ class Result(EstimateRows):
             print(f"\n{alarm}")
         if self.rest is not None and self.rest[3] > 0:
             print("\nThese candidates do not account for all reports: name more of them to see what the rest is.")
+
+    def _is_outside(self, i: int) -> bool:
+        value, *_, low, high = self.numbers[i]
+        return math.isfinite(low) and not max(low, 0.0) - 5e-5 <= value <= min(max(high, 0.0), 1.0) + 5e-5
 
     def _row(self, i: int, largest: float) -> list[str]:
         mark = "*" if self.marks[i] else ""

@@ -425,7 +425,7 @@ class Estimate:
     def _repr_html_(self) -> str:
         """What a notebook shows: the largest shares as bars, with 95 % intervals."""
         most, rows = max(float(self.probabilities.max()), 1e-12), []
-        for i, limits in self._largest(20):
+        for i, limits in self._largest(20, percent=True):
             share = float(self.probabilities[i])
             rows.append((self.labels[i], Bar(share / most), f"{100 * share:.2f} %", limits))
         if self.unallocated is not None:
@@ -436,7 +436,7 @@ class Estimate:
         note = f"{left:,} smaller shares are not shown. " if left > 0 else ""
         return html_table(title, ["answer", "", "share", "95 % interval"], rows, note=note)
 
-    def _largest(self, count: int) -> list[tuple[int, str]]:
+    def _largest(self, count: int, *, percent: bool = False) -> list[tuple[int, str]]:
         """Where the largest shares are, and their intervals in words: cut at 0 and 1, as shares are.
 
         An interval belongs to the unbiased estimate. Where shrinkage puts a share outside of it, both are named.
@@ -447,7 +447,8 @@ class Estimate:
         found, limits = [], np.clip(self.intervals(0.95), 0.0, 1.0)
         for i in order:
             low, high = limits[i]
-            words = f"{low:.3f} to {high:.3f}"
+            words = f"{100 * low:.2f} to {100 * high:.2f} %" if percent else f"{low:.3f} to {high:.3f}"
             inside = low - 5e-4 <= self.probabilities[i] <= high + 5e-4
-            found.append((i, words if inside else f"shrunk; unbiased {self.raw[i]:.3f}, {words}"))
+            raw = f"{100 * self.raw[i]:.2f} %" if percent else f"{self.raw[i]:.3f}"
+            found.append((i, words if inside else f"shrunk; unbiased {raw}, {words}"))
         return found

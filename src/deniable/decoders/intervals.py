@@ -50,7 +50,10 @@ class Mass:
         return low, high
 
     def __repr__(self) -> str:
-        return f"<Mass {self.value:.3f} ± {self.standard_error:.3f}>"
+        """The standard error belongs to the unbiased estimate, which is named where it is not what is shown."""
+        if abs(self.value - self.raw) < 5e-4:
+            return f"<Mass {self.value:.3f} ± {self.standard_error:.3f}>"
+        return f"<Mass {self.value:.3f} (unbiased {self.raw:.3f} ± {self.standard_error:.3f})>"
 
 
 def symbol_limits(estimate: "Estimate") -> Limits:

@@ -185,7 +185,7 @@ class EstimateRows(Rows):
 
     def context(self) -> dict[str, Any]:
         survey = self.estimate.tally.survey
-        about = {"question": survey.name, "n": self.estimate.n, "epsilon": survey.epsilon_spent}
+        about = {"question": survey.name, "n": self.estimate.n, "epsilon": survey.epsilon}
         return about | {"level": self.level}
 
     def more(self) -> dict[str, Any]:
@@ -257,4 +257,4 @@ class DifferenceRows(Rows):
     def context(self) -> dict[str, Any]:
         first, second = self.difference.first, self.difference.second
         about = {"question": first.tally.survey.name, "n_before": second.n, "n_after": first.n}
-        return about | {"epsilon": first.tally.survey.epsilon_spent, "level": self.level}
+        return about | {"epsilon": first.tally.survey.epsilon, "level": self.level}

@@ -78,6 +78,8 @@ def converted(batch: pa.RecordBatch, wanted: dict[str, str], refused: dict[str, 
             if kind == "answer":  # any text is one
                 raise not_utf8(source) from None
             good = pa.array(readable_rows(batch.column(name), CONVERT[kind]))
+            if not good.true_count and not _all_utf8(batch.column(name)):  # no row is what it should be: not a bad row
+                raise not_utf8(source) from None
             reason = WRONG[kind].format(name)
             refused[reason] = refused.get(reason, 0) + len(good) - good.true_count
             batch = batch.filter(good)
@@ -252,6 +254,14 @@ def _object(line: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def _all_utf8(column: pa.Array) -> bool:
+    try:
+        column.cast(pa.string())
+        return True
+    except pa.ArrowInvalid:
+        return False
 
 
 def _is_utf8(line: bytes) -> bool:

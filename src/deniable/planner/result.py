@@ -198,7 +198,9 @@ class Plan:
         error = f"{_ARGUMENTS[self.metric]} {self.bound:.3g} in {100 * self.confidence:g} % of surveys"
         rows: list[tuple[object, ...]] = [(self.mechanism, self.parameters, f"{self.report_bytes} bytes", "the plan")]
         rows += [(one.mechanism, one.parameters, f"{one.report_bytes} bytes", one.why) for one in self.alternatives]
-        title = f"Epsilon {self.epsilon:g}, {self.n:,} people, {error}"
+        report = self.survey.epsilon_report
+        again = f" and {report:.4g} a report" if report < 0.999 * self.epsilon else ""
+        title = f"Epsilon {self.epsilon:g}{again}, {self.n:,} people, {error}"
         return html_table(title, ["mechanism", "parameters", "a report", "why"], rows)
 
     def __repr__(self) -> str:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from deniable.service.clock import Clock
 from deniable.service.entries import Ended, Outcome, Upload
 from deniable.service.health import Health
-from deniable.service.problems import Unavailable
+from deniable.service.problems import RequestError, Unavailable
 from deniable.service.store import Store
 
 __all__ = ["Writer"]
@@ -120,7 +120,7 @@ class Writer:
             self._health.bad(problem)
             return problem
         except Exception as problem:
-            if not isinstance(problem, ValueError):
+            if not isinstance(problem, (ValueError, RequestError)):  # who asked is told what was wrong
                 _log.exception("writing failed")
             return problem
         self._health.good()

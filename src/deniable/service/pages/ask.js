@@ -238,7 +238,7 @@ function celebrate(survey, secret) {
   const heading = el("h2", { tabindex: "-1", dir: "auto" }, `“${short(survey.name, 120)}” is ready`);
   fill(
     $("made"),
-    el("section", { class: "card", "aria-label": "The survey is ready" }, heading, caution(answer), link("For the people you ask", "Send it to everyone, or let them scan the code", answer), qr(answer), link("For you alone", "The results. Whoever has this link can read them; keep it now, it is not shown again", results)),
+    el("section", { class: "card", "aria-label": "The survey is ready" }, heading, caution(answer), link("For the people you ask", "Send it to everyone, or let them scan the code", answer), qr(answer), link("For you alone", "The results. Whoever has this link can read them, and close or delete the survey; keep it now, it is not shown again", results)),
   );
   $("made").hidden = false;
   $("form").hidden = true;

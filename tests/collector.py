@@ -159,7 +159,8 @@ class Server:
         self._token.write_text(ADMIN)
         self._token.chmod(0o600)
         self._command = [sys.executable, *program, "serve", "--store", store, "--port", "0"]
-        self._command += ["--admin-token-file", str(self._token), *options]
+        # A minute for a plan is plenty, except where other work has the processor.
+        self._command += ["--admin-token-file", str(self._token), "--decode-seconds", "900", *options]
         self._log = folder / "log"
         self.process: subprocess.Popen[bytes] | None = None
         self.port = 0

@@ -62,6 +62,10 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--patience", metavar="SECONDS", type=whole(1, 3600), default=10, help="for a request to arrive (default 10)"
     )
+    parser.add_argument(
+        "--decode-seconds", metavar="SECONDS", type=whole(1, 3600), default=60,
+        help="most that one decoding or plan may take (default 60)",
+    )  # fmt: skip
     parser.set_defaults(run=_run)
 
 
@@ -85,6 +89,7 @@ def _run(args: argparse.Namespace) -> None:
             body_limit=args.body_limit,
             connections=args.connections,
             patience=float(args.patience),
+            decode_seconds=float(args.decode_seconds),
             public_url=args.public_url,
         )
         # The administrator's link holds the secret: it goes to a person's terminal and into no log.

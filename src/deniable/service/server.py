@@ -39,6 +39,7 @@ class Options:
     body_limit: int = 1 << 20
     connections: int = 4096
     patience: float = 10.0
+    decode_seconds: float = 60.0
     public_url: str | None = None
 
 
@@ -144,6 +145,7 @@ def serve(options: Options, announce: Callable[[str, str], None] | None = None) 
         origins=options.origins,
         body_limit=options.body_limit,
         body_seconds=options.patience,
+        decode_seconds=options.decode_seconds,
         public_url=options.public_url,
         warm_after=_WARM_AFTER,
     )

@@ -88,9 +88,9 @@ def own_limits(estimate: "Estimate") -> SkewedLimits:
 
 
 def symbol_collisions(estimate: "Estimate", misfit: Misfit | None) -> Collisions | None:
-    """What unlisted answers of this misfit do to every symbol; None where nothing is unlisted."""
+    """What unlisted answers of this misfit do to every symbol; None where nothing is unlisted, or no symbol is kept."""
     system, spread, size = estimate._system, estimate._spread, len(estimate.symbols)
-    if misfit is None or not isinstance(system, OpenDesign):
+    if misfit is None or size == 0 or not isinstance(system, OpenDesign):
         return None
     free, places = max(misfit.free, 0.0) + system.level - system.both, system.cohorts * system.drawn
     known = misfit.unlisted, spread.inverse[:size], spread.meeting[:size], free, places, system.level

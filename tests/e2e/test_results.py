@@ -198,7 +198,7 @@ def test_placeholders_at_once_the_numbers_first_and_the_trend_when_it_is_there(d
             held[name].pop().continue_()
 
     digest = demo[2].split("/results/")[1].split("#")[0]
-    page.route("**/pages/vega.js", hold)
+    page.route(re.compile(r"/pages/vega\.js"), hold)
     page.route(f"**/v1/surveys/{digest}", hold)
     for name in ("estimate", "trend", "difference"):
         page.route(f"**/v1/surveys/{digest}/{name}", hold)

@@ -67,7 +67,7 @@ def test_a_private_link_opens_its_survey_and_no_other(server: Server, fresh: Ope
     reader.locator("#forget").wait_for()
     assert reader.url == private.split("#")[0]
     reader.reload()
-    reader.get_by_text("They appear here by themselves").wait_for()
+    reader.locator("#so-far").wait_for()
     reader.goto(address(server, f"/results/{other.digest}"))
     reader.get_by_text("These results are private.").wait_for()
     reader.goto(address(server, "/"))
@@ -77,7 +77,7 @@ def test_a_private_link_opens_its_survey_and_no_other(server: Server, fresh: Ope
     fourth.goto(private.split("#")[0])
     fourth.locator("#token").fill(private)
     fourth.get_by_role("button", name="Open").click()
-    fourth.get_by_text("They appear here by themselves").wait_for()
+    fourth.locator("#so-far").wait_for()
     assert "token" not in fourth.url
 
 

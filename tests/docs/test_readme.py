@@ -13,6 +13,7 @@ import pytest
 import deniable as dn
 from deniable.cli import main
 from deniable.service.server import Options, open_store
+from deniable.survey.strength import SCALE
 from tests.docs.blocks import ROOT, blocks, run
 
 PAGES = [
@@ -87,6 +88,13 @@ def test_the_public_surface_runs_as_written() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 130
+
+
+def test_the_readme_has_the_one_scale_of_words() -> None:
+    text = " ".join((ROOT / "README.md").read_text().split())
+    *steps, (_, rest) = SCALE
+    assert ", ".join(f"up to {most:g} {word}" for most, word in steps).replace("up to 1", "Up to 1 is") in text
+    assert f"more is {rest} privacy" in text
 
 
 def commands_of(page: str) -> list[list[str]]:

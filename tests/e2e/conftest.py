@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, ViewportSize, sync_playwright
 
+from tests import waiting
 from tests.collector import Server, serving
 
 MISSING = (
@@ -16,7 +17,7 @@ MISSING = (
 )
 PHONE: ViewportSize = {"width": 390, "height": 844}
 DESK: ViewportSize = {"width": 1200, "height": 900}
-PATIENCE = 300_000  # milliseconds: what is waited for comes at once on a quiet machine, and a busy one is no failure
+PATIENCE = 1000 * waiting.PATIENCE  # milliseconds, as Playwright counts
 
 Open = Callable[..., Page]
 

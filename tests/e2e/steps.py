@@ -1,7 +1,6 @@
 """What people do on the pages, as steps that tests share."""
 
 import json
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from playwright.sync_api import Page
 
 import deniable as dn
 from tests.collector import ADMIN, Server
-from tests.e2e.conftest import PATIENCE
+from tests.waiting import wait_for
 
 AXE = Path(__file__).parents[2] / "clients" / "js" / "node_modules" / "axe-core" / "axe.min.js"
 QUESTION = "Have you ever lied to get a day off?"
@@ -78,12 +77,9 @@ def ask_for(page: Page, server: Server, question: str, answers: list[str], **fie
     return fields_of.nth(0).input_value(), fields_of.nth(1).input_value()
 
 
-def until(page: Page, code: str, arg: Any = None, *, seconds: float = PATIENCE / 1000) -> None:
+def until(page: Page, code: str, arg: Any = None) -> None:
     """Wait for an expression to hold. (Playwright's own way evaluates strings in the page; its policy forbids that.)"""
-    end = time.monotonic() + seconds
-    while not page.evaluate(code, arg):
-        assert time.monotonic() < end, f"waited in vain for {code}"
-        page.wait_for_timeout(50)
+    wait_for(lambda: page.evaluate(code, arg), code, rest=lambda: page.wait_for_timeout(50))
 
 
 def fits(page: Page) -> None:

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +17,7 @@ from deniable.cli.demo_store import ANSWERS, CANDIDATES, DAYS, SHIFT
 from tests.collector import ADMIN, Server
 from tests.e2e.conftest import DESK, PATIENCE, PHONE, Open, Watch
 from tests.e2e.steps import SYMBOLS, address, fits, scripted, survey_of, until, violations
+from tests.waiting import wait_for
 
 
 @pytest.fixture(scope="module")
@@ -188,10 +188,7 @@ def test_placeholders_at_once_the_numbers_first_and_the_trend_when_it_is_there(d
         held[last if last in held else "survey"].append(route)
 
     def asked(name: str) -> None:
-        end = time.monotonic() + PATIENCE / 1000
-        while not held[name]:
-            assert time.monotonic() < end, f"waited in vain for a request for {name}"
-            page.wait_for_timeout(20)
+        wait_for(lambda: held[name], f"a request for {name}", rest=lambda: page.wait_for_timeout(20))
 
     def release(name: str) -> None:
         while held[name]:

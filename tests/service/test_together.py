@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from deniable.client import Refusal
 from deniable.service.sqlite import SQLiteStore
 from tests.collector import Server, serving
 from tests.contracts.test_js_client import JS, node
+from tests.waiting import wait_for
 
 EACH = 96
 DEVICES = 2
@@ -52,13 +53,6 @@ def counts(server: Server) -> list[int]:
 
 def accepted(server: Server) -> int:
     return int(server.ask("GET", f"{PATH}/counters").json()["counters"].get("accepted", 0))
-
-
-def wait_for(done: Callable[[], bool]) -> None:
-    end = time.monotonic() + 300
-    while not done():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.005)
 
 
 def stay(server: Server) -> None:
@@ -100,7 +94,8 @@ def sent_by_python(place: Path, mutant: str = "") -> tuple[list[int], int, dict[
         chance = random.Random("together")
         for _ in range(3):
             before = accepted(server)
-            wait_for(lambda: accepted(server) > before or accepted(server) >= EACH * DEVICES - 24)  # noqa: B023
+            enough = EACH * DEVICES - 24
+            wait_for(lambda: accepted(server) > before or accepted(server) >= enough, "a report")  # noqa: B023
             assert all(device.poll() is None for device in running), "they wait for the gate"
             disturb(server, chance)
         (place / "gate").touch()
@@ -152,7 +147,7 @@ def test_a_javascript_device_and_the_collector_die_and_every_report_is_counted_o
             device = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
             # It lives until something more of it was counted, and a moment longer, which may be in the middle of
             # anything: on any machine it dies on the way.
-            wait_for(lambda: accepted(server) > before or device.poll() is not None)  # noqa: B023
+            wait_for(lambda: accepted(server) > before or device.poll() is not None, "a report")  # noqa: B023
             time.sleep(chance.uniform(0, 0.005))
             device.kill()
             device.communicate()

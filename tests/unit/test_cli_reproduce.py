@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,9 +19,9 @@ from deniable.cli import main
 from deniable.cli.progress import Stages
 from deniable.reproduce.store import Store
 from tests.tasks import Draw, Fail, claim, stand_ins
+from tests.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 300  # seconds; on a quiet machine everything here ends in one or two
 CLAIMS = [
     claim("holds"),
     claim("holds", id="c2"),
@@ -185,13 +185,6 @@ def begin(folder: Path, log: Path, *, quick: int = 30) -> "subprocess.Popen[str]
     )
 
 
-def wait_for(done: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while not done():
-        assert time.monotonic() < end, f"waited in vain until {what}"
-        time.sleep(0.02)
-
-
 def begun(log: Path) -> int:
     return log.read_text().count("\n") if log.exists() else 0
 
@@ -212,7 +205,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     folder, log = tmp_path / "killed", tmp_path / "log"
     # The first eight results come at once, the others never: it is killed in the middle on any machine.
     with begin(folder, log, quick=8) as process:
-        wait_for(lambda: begun(log) >= 10 and commits(folder) >= 4, "ten tasks began and four were kept")
+        wait_for(lambda: begun(log) >= 10 and commits(folder) >= 4, "ten tasks that began and four that were kept")
         process.kill()
         # The workers hold the pipe too: its end is only seen when the last of them has gone.
         process.communicate(timeout=PATIENCE)
@@ -239,7 +232,7 @@ def test_ctrl_c_stops_the_workers_and_keeps_what_was_finished(tmp_path: Path, st
     # Whoever waits for tasks that sleep for an hour does not come back in time.
     finished = started // 2
     with begin(folder, log, quick=started) as process:
-        wait_for(lambda: begun(log) > started and commits(folder) >= finished, "a task slept")
+        wait_for(lambda: begun(log) > started and commits(folder) >= finished, "a task that sleeps")
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130

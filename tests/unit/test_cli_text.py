@@ -13,6 +13,7 @@ from deniable.cli.parser import whole
 from deniable.cli.progress import busy, progress
 from deniable.cli.text import bar, columns_of, fit, pad, shown, table
 from deniable.cli.words import at_most, belief_after, chance, notice, odds_sentence, report_bytes, truth_sentence
+from tests.waiting import wait_for
 
 SURVEYS = [
     dn.warner(epsilon=1),
@@ -136,20 +137,13 @@ def test_a_progress_bar_waits_before_it_appears(monkeypatch: pytest.MonkeyPatch)
     assert "0 of 3" not in stream.getvalue()
 
 
-def wait_until(stream: Terminal, shown: str) -> None:
-    end = time.monotonic() + 60
-    while shown not in stream.getvalue():
-        assert time.monotonic() < end, f"{shown!r} never appeared"
-        time.sleep(0.01)
-
-
 def test_a_long_step_shows_that_it_is_at_work_and_wipes_it() -> None:
     watched, measured, quick, unwatched = Terminal(), Terminal(), Terminal(), io.StringIO()
     with busy("thinking", after=0.05, stream=watched):
-        wait_until(watched, " s")
+        wait_for(lambda: " s" in watched.getvalue(), "the seconds")
     with busy("thinking", after=0.05, stream=measured) as tell:
         tell(500_000, 1_000_000)
-        wait_until(measured, " s")
+        wait_for(lambda: " s" in measured.getvalue(), "the seconds")
     with busy("thinking", after=3600, stream=quick):
         pass
     with busy("thinking", after=0, stream=unwatched):

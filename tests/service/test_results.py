@@ -18,7 +18,7 @@ from deniable.decoders import strategies
 from deniable.decoders.rows import DifferenceRows, EstimateRows
 from deniable.errors import StoreError
 from deniable.service import decoding as room
-from deniable.service.clock import Clock, hour_of, label, window_of
+from deniable.service.clock import Clock, hour_of, label, minute_of, window_of
 from deniable.service.decoding import Decoding, DecodingFailed, Question
 from deniable.service.sqlite import SQLiteStore
 from deniable.service.store import Unavailable
@@ -418,6 +418,8 @@ def test_a_store_that_does_not_answer_is_told(
 def test_times_that_are_none(text: str) -> None:
     with pytest.raises(StoreError, match="a time must be like 2026-11-15 or 2026-11-15T14, in UTC, got"):
         hour_of(text)
+    with pytest.raises(StoreError, match="a time must be like 2026-11-15 or 2026-11-15T14:30, in UTC, got"):
+        minute_of(text)
 
 
 def test_windows_hold_their_hours() -> None:

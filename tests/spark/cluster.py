@@ -75,10 +75,22 @@ def spark_session(master: str = "local-cluster[2,1,1024]", *, tuned: bool = True
             try:
                 yield session
             finally:
-                session.stop()
+                _end(session)
         finally:
             os.environ.clear()
             os.environ.update(before)
+
+
+def _end(session: "SparkSession") -> None:
+    """Stop it, Java too: that has this home in its environment, which is gone for whoever would be next."""
+    from pyspark import SparkContext
+
+    session.stop()
+    gateway = SparkContext._gateway
+    assert gateway is not None
+    gateway.shutdown()
+    gateway.proc.communicate()  # it ends when its standard input does
+    SparkContext._gateway = SparkContext._jvm = None
 
 
 def processes() -> dict[int, float]:

@@ -24,7 +24,7 @@ demo: .venv/demo
 	$(BIN)/deniable demo
 
 test: check services $(JS)/node_modules/.package-lock.json
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --max-worker-restart 0
 
 # The JavaScript client's tests need Node 18 or newer; on a Debian machine where we may, we install it.
 $(JS)/node_modules/.package-lock.json: $(JS)/package.json $(JS)/package-lock.json

@@ -124,4 +124,16 @@ def test_a_rest_that_no_report_can_tell_from_the_candidates_is_not_determined() 
     assert estimate.unallocated is not None
     assert np.isinf(estimate.unallocated.standard_error)
     assert np.isinf(estimate.standard_errors).all()
+    assert not estimate.unallocated.is_determined
+    assert repr(estimate.unallocated).endswith("(not determined by the reports)>")
     assert np.isfinite(dn.decode(dn.Tally(survey, [[700, 300]]), candidates=pair, complete=True).standard_errors).all()
+
+
+def test_what_is_not_determined_is_said_without_the_variances_of_all_candidates() -> None:
+    """More candidates than equations: finding all variances took half a minute, to answer -inf to inf."""
+    survey, names = dn.orr(epsilon=3, cells=8, cohorts=20, seed=bytes(16)), list(range(300))
+    tally = dn.simulate(survey, dn.lab.zipf(300, 1), 10_000, np.random.default_rng(0), symbols=names)
+    estimate = dn.decode(tally, candidates=names)
+    assert estimate.unallocated is not None
+    assert estimate.unallocated.interval() == (-np.inf, np.inf)
+    assert "_spread" not in estimate.__dict__

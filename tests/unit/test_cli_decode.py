@@ -12,6 +12,7 @@ import pytest
 import deniable as dn
 from deniable.cli import main
 from deniable.cli.text import columns_of
+from deniable.decoders.shown import largest
 from tests.unit.test_cli import refused
 
 
@@ -424,7 +425,7 @@ def test_shares_that_were_shrunk_out_of_their_intervals_are_counted(
 ) -> None:
     survey, rng = dn.krr(symbols=40, epsilon=1), np.random.default_rng(1)
     drawn = [dn.simulate(survey, np.full(40, 1 / 40), n=2000, rng=rng) for _ in range(5)]
-    shrunk = next(tally for tally in drawn if "shrunk" in str(dn.decode(tally)._largest(40)))
+    shrunk = next(tally for tally in drawn if "shrunk" in str(largest(dn.decode(tally), 40)))
     shrunk.save(tmp_path / "t")
     assert main(["decode", str(tmp_path / "t"), "--top", "0"]) == 0
     sentence = "interval: shares are shrunk; error bars belong to the unbiased estimates (--json)."

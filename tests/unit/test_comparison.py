@@ -34,6 +34,39 @@ def test_a_difference_is_first_minus_second() -> None:
     assert table.column("changed").to_pylist() == [True, True, False]
 
 
+def test_a_difference_is_used_like_an_estimate() -> None:
+    change = dn.difference(of(500, 300, 200), of(300, 500, 200))
+    assert len(change) == 3
+    assert list(change) == list(zip(change.symbols, change.raw.tolist(), strict=True))
+    assert dict(change)["a"] == change["a"] == change.raw[0]
+    assert "a" in change
+    assert "d" not in change
+    with pytest.raises(KeyError, match="symbol must be one of the 3 that were decoded"):
+        change["d"]
+    html = change._repr_html_()
+    assert html.count("background:") == 3
+    assert html.count("changed") == 2
+    assert "Difference: 1,000 to 1,000 reports" in html
+    many = dn.krr(symbols=21, epsilon=3)
+    first, second = (dn.decode(dn.Tally(many, [counts])) for counts in ([100] * 21, [90] * 20 + [200]))
+    assert "1 smaller change is not shown." in dn.difference(first, second)._repr_html_()
+
+
+def test_of_many_candidates_a_difference_shows_no_error_bars_by_itself() -> None:
+    """They take seconds for thousands of candidates: a prompt does not wait for them."""
+    survey, names = dn.orr(epsilon=3, cells=16, cohorts=128, seed=bytes(16)), list(range(1500))
+    rng = np.random.default_rng(0)
+    one, two = (
+        dn.decode(dn.simulate(survey, dn.lab.zipf(1500, s), 50_000, rng, symbols=names), candidates=names)
+        for s in (1, 2)
+    )
+    change = dn.difference(one, two)
+    assert "±" not in repr(change)
+    assert "<td" in change._repr_html_()
+    assert "_spread" not in one.__dict__
+    assert "_spread" not in two.__dict__
+
+
 def test_reaches_add_in_squares() -> None:
     """With many reports the interval is the normal one; with few it is wider than either part alone."""
     a, b = of(50_000, 30_000, 20_000), of(49_000, 31_000, 20_000)

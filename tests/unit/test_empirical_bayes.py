@@ -1,11 +1,13 @@
 """The prior that is learned from the estimates, the posterior, and the decoder made of them."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable.decoders import prior
+from deniable.decoders import empirical_bayes, prior
 from deniable.decoders.base import Decoder
 from deniable.decoders.empirical_bayes import _spike_and_slab, shrink
 from deniable.decoders.guard import no_worse
@@ -309,3 +311,25 @@ def test_the_last_digit_moves_no_guard() -> None:
     found, projected = np.array([0.2, 0.3, 0.5]), np.array([0.3, 0.3, 0.4]) + 1e-14
     kept = no_worse(found, projected, [(1.0, sure)], lambda known: projected, "l1")
     np.testing.assert_array_equal(kept, found)
+
+
+def test_rounds_whose_answer_is_thrown_away_are_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer equations than candidates: twelve rounds, the last six are averaged. Only these look at their risk."""
+    calls = {"learned": 0, "tempered": 0}
+
+    def counted(name: str) -> None:
+        wrapped = getattr(empirical_bayes, name)
+
+        def call(*args: Any, **options: Any) -> Any:
+            calls[name] += 1
+            return wrapped(*args, **options)
+
+        monkeypatch.setattr(empirical_bayes, name, call)
+
+    for name in calls:
+        counted(name)
+    survey, names = dn.orr(epsilon=2, cells=16, cohorts=40, seed=bytes(16)), list(range(700))
+    tally = dn.simulate(survey, dn.lab.zipf(700, 1), 10**6, np.random.default_rng(0), symbols=names)
+    dn.decode(tally, candidates=names)
+    assert calls["tempered"] <= 6
+    assert calls["learned"] == 12  # many symbols: moving them a little teaches no other prior

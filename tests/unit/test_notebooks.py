@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.decoders.shown import largest
 
 SURVEY = dn.krr(symbols=["no", "yes", "<script>alert(1)</script>"], epsilon=2, name="Do <b>you</b>?")
 TALLY = dn.Tally(SURVEY, [[700, 200, 100]])
@@ -70,7 +71,7 @@ def test_an_estimate_is_drawn_with_bars_and_what_is_not_listed() -> None:
     html = FREE._repr_html_()
     assert html.count("background:") == 3
     assert "width:100.0px" in html
-    assert "(none of these)" in html
+    assert "(unlisted)" in html
     many = dn.decode(dn.Tally(dn.krr(symbols=30, epsilon=3), [[100] * 30]))
     assert "10 smaller shares are not shown." in many._repr_html_()
 
@@ -136,7 +137,7 @@ def test_a_share_is_shown_with_an_interval_that_is_its_own() -> None:
     shrunk = False
     for _ in range(5):
         estimate = dn.decode(dn.simulate(survey, np.full(40, 1 / 40), n=2000, rng=rng))
-        for i, words in estimate._largest(40):
+        for i, words in largest(estimate, 40):
             low, high = np.clip(estimate.intervals(0.95)[i], 0, 1)
             outside = not low - 5e-4 <= estimate.probabilities[i] <= high + 5e-4
             assert ("shrunk; unbiased" in words) is bool(outside)

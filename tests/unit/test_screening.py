@@ -132,6 +132,24 @@ def test_an_empty_list_is_refused() -> None:
         screened(tally_of(), [])
 
 
+def test_what_the_kept_ones_leave_is_not_called_unlisted() -> None:
+    """A candidate that is too light to be kept is on the list, and in what is left."""
+    shares = {"site 7": 0.6, "nowhere": 0.1, **{f"site {i}": 0.3 / 900 for i in range(1000, 1900)}}
+    estimate = screened(tally_of(shares=shares))
+    assert kept_by(estimate) == {"site 7"}
+    assert estimate.unallocated is not None
+    low, high = estimate.unallocated.interval()
+    assert low < 0.4 < high
+    assert estimate.rest_name == EstimateRows(estimate).rest_name == "(all others)"
+    assert repr(estimate).startswith("<Estimate of 5000 symbols from 1000000 reports, 1 of them kept: 'site 7' 0.")
+    assert "; all others 0." in repr(estimate)
+    assert "(all others)" in estimate._repr_html_()
+    again = dn.difference(estimate, screened(tally_of()))
+    assert again.rest_name == "(all others)"
+    unscreened = dn.decode(tally_of(), candidates=NAMES[:50])
+    assert unscreened.rest_name == dn.difference(unscreened, unscreened).rest_name == "(unlisted)"
+
+
 @pytest.mark.parametrize(("name", "kept"), [("site 7", {"site 7"}), ("elsewhere", set())])
 def test_one_candidate(name: str, kept: set[str]) -> None:
     estimate = screened(tally_of(), [name])
@@ -149,7 +167,7 @@ def test_all_are_excluded_where_none_is_there(survey: dn.Survey) -> None:
     assert estimate.unallocated.value == pytest.approx(1)
     assert estimate.groups == ()
     assert (estimate.intervals()[:, 1] > 0).all()
-    assert repr(estimate).startswith("<Estimate of 5000 symbols from 1000000 reports: ")
+    assert repr(estimate) == "<Estimate of 5000 symbols from 1000000 reports, 0 of them kept: all others 1.000>"
     assert estimate.to_arrow().num_rows == 5001
 
 
@@ -267,6 +285,9 @@ def test_the_command_line_screens(tmp_path: Path, capsys: pytest.CaptureFixture[
     shown = capsys.readouterr().out
     assert "decoded by Screening, Projected" in shown
     assert "Of 5,000 candidates 3 were kept; the others are zero, with what they could still have." in shown
+    assert "(all others) is all that the kept ones do not explain: answers that are not on the list, and" in shown
+    assert "(unlisted)" not in shown
+    assert "name more of them" not in shown
     assert "Intervals are conditional, given that a symbol was kept or not: close to 95 %." in shown
     assert main(["decode", *paths, "--json", "--top", "2"]) == 0
     assert json.loads(capsys.readouterr().out)["decoder"] == "Screening"

@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from deniable.charts import difference_chart
-from deniable.cli.result import UNLISTED, between, names_of
+from deniable.cli.result import between, names_of
 from deniable.cli.text import percent, shown, table
 from deniable.decoders.rows import DifferenceRows
 
@@ -22,7 +22,7 @@ class Change(DifferenceRows):
         print(f"{first.tally.survey}\nfrom {second.n:,} to {first.n:,} reports\n")
         rows = [_cells(shown(self.symbols[i]), self.numbers[i], "*" if self.marks[i] else "") for i in self.order]
         if self.rest is not None:
-            rows.append(_cells(UNLISTED, self.rest, ""))
+            rows.append(_cells(self.rest_name, self.rest, ""))
         heading = f"{100 * self.level:g} % interval" + (", all at once" if self.simultaneous else "")
         print(table(["symbol", "before", "after", "change", "s. e.", heading, ""], rows, "lrrrrrl"))
         if hidden := len(self.symbols) - len(self.order):

@@ -11,9 +11,8 @@ from deniable.decoders.rows import EstimateRows, Rows
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["UNLISTED", "Result", "between", "names_of"]
+__all__ = ["Result", "between", "names_of"]
 
-UNLISTED = "(unlisted)"
 _KINDS = {
     "exact": "exact: at least",
     "approximate": "approximate: close to",
@@ -32,7 +31,7 @@ class Result(EstimateRows):
         rows = [self._row(i, largest) for i in self.order]
         if self.rest is not None:
             value, _, error, *interval = self.rest
-            rows.append(_cells(UNLISTED, value, error, interval, "", largest))
+            rows.append(_cells(self.rest_name, value, error, interval, "", largest))
         heading = f"{100 * self.level:g} % interval" + (", all at once" if self.simultaneous else "")
         print(table(["symbol", "estimate", "s. e.", heading, "", ""], rows, "lrrrll"))
         if hidden := len(self.symbols) - len(self.order):
@@ -60,13 +59,16 @@ class Result(EstimateRows):
         if isinstance(self.estimate, ScreenedEstimate):
             kept, size = len(self.estimate.kept), len(self.symbols)
             print(f"Of {size:,} candidates {kept:,} were kept; the others are zero, with what they could still have.")
-            print(f"{UNLISTED} is all that the kept ones do not explain, candidates that were not found included.")
+            print(
+                f"{self.rest_name} is all that the kept ones do not explain: answers that are not on the list, and\n"
+                "candidates that were not found; how much of it is whose is not known."
+            )
         if found.fit is not None and not found.alarms:
             print(f"The reports fit: {found.fit}.")
         print(f"1 % planted reports could raise one symbol by up to {100 * found.influence:.3g} points of mass.")
         for alarm in found.alarms:
             print(f"\n{alarm}")
-        if self.rest is not None and self.rest[3] > 0:
+        if self.rest is not None and self.rest[3] > 0 and not isinstance(self.estimate, ScreenedEstimate):
             print("\nThese candidates do not account for all reports: name more of them to see what the rest is.")
 
     def _is_outside(self, i: int) -> bool:
@@ -95,7 +97,7 @@ def names_of(rows: Rows, most: int) -> tuple[list[str], list[int]]:
     places = rows.order[:most]
     names = [shown(rows.symbols[i]) for i in places]
     # A candidate of that name keeps it: bars need names of their own.
-    rest = [] if rows.rest is None else [UNLISTED if UNLISTED not in names else "(no candidate)"]
+    rest = [] if rows.rest is None else [rows.rest_name if rows.rest_name not in names else "(no candidate)"]
     return names + rest, places
 
 

@@ -6,8 +6,8 @@ from deniable.decoders.constraints import Constraint, Normalized, Projected, Unc
 from deniable.decoders.decoding import decode, decode_all
 from deniable.decoders.diagnostics import ChiSquare, Diagnostics
 from deniable.decoders.empirical_bayes import EmpiricalBayes
-from deniable.decoders.estimate import Estimate, Group
-from deniable.decoders.intervals import Mass
+from deniable.decoders.estimate import Estimate
+from deniable.decoders.intervals import Group, Mass
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood

@@ -1,5 +1,6 @@
 """The difference of two estimates: two days, two groups, two versions; symbol by symbol, with error bars."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.intervals import Mass, own_limits, sum_limits, symbol_collisions
 from deniable.decoders.limits import Collisions, Limits, check_level
+from deniable.decoders.shown import difference_html, difference_line
 from deniable.decoders.spread import Misfit
 from deniable.design import OpenDesign
 from deniable.errors import DecodeError
@@ -73,6 +75,26 @@ class Difference:
     @property
     def symbols(self) -> tuple[Symbol, ...]:
         return self.first.symbols
+
+    @property
+    def rest_name(self) -> str:
+        """What tables call the change of the unallocated mass."""
+        return next((e.rest_name for e in (self.first, self.second) if type(e) is not Estimate), self.first.rest_name)
+
+    def __getitem__(self, symbol: object) -> float:
+        """The change of one symbol, unbiased; `UnknownSymbol`, which is a KeyError, if it was not decoded."""
+        return float(self.raw[self.first._place(symbol)])
+
+    def __len__(self) -> int:
+        """How many symbols were decoded."""
+        return len(self.symbols)
+
+    def __iter__(self) -> Iterator[tuple[Symbol, float]]:
+        """Each symbol with its unbiased change, which error bars belong to: `dict(change)` is a dictionary of them."""
+        return iter(zip(self.symbols, self.raw.tolist(), strict=True))
+
+    def __contains__(self, symbol: object) -> bool:
+        return symbol in self.first
 
     @property
     def probabilities(self) -> Floats:
@@ -140,7 +162,7 @@ class Difference:
             return Mass(a.value - b.value, a.raw - b.raw, error, limits)
         last = np.zeros(len(self.symbols) + 1)
         last[-1] = 1.0
-        one, two = sum_limits(self.first, last, self._misfit), sum_limits(self.second, last, None)
+        one, two = sum_limits(self.first, last, lambda: self._misfit), sum_limits(self.second, last, lambda: None)
         errors = np.hypot(one.errors, two.errors)
         limits = _Apart(replace(one, collisions=None), two, (one.centre, two.centre), errors, one.collisions)
         return Mass(a.value - b.value, a.raw - b.raw, float(errors[0]), limits)
@@ -176,10 +198,13 @@ class Difference:
         return difference_chart(names, self.raw[order], self.intervals(level)[order], changed=marks, level=level)
 
     def __repr__(self) -> str:
-        order = np.argsort(-np.abs(self.raw), kind="stable")[:3]
-        parts = [f"{self.symbols[i]!r} {self.raw[i]:+.3f} ± {self.standard_errors[i]:.3f}" for i in order]
-        shown = ", ".join(parts) + (", ..." if len(self.symbols) > 3 else "")
-        return f"<Difference of {len(self.symbols)} symbols, {self.second.n} to {self.first.n} reports: {shown}>"
+        """The largest changes, each with its standard error where that takes no time."""
+        before, after = self.second.n, self.first.n
+        return f"<Difference of {len(self.symbols)} symbols, {before} to {after} reports: {difference_line(self)}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the largest changes as bars, with 95 % intervals."""
+        return difference_html(self)
 
 
 def difference(first: Estimate, second: Estimate) -> Difference:

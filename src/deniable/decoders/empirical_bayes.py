@@ -12,7 +12,7 @@ little, and the prior that most shares are small determines the rest.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -23,7 +23,7 @@ from deniable.decoders.guard import PLAUSIBLE, no_worse
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.normal_equations import Belief, Dense, Random, System
 from deniable.decoders.ordered import smoothed
-from deniable.decoders.prior import Observations, Posterior, Prior, learned
+from deniable.decoders.prior import COARSE, Observations, Posterior, Prior, learned
 from deniable.decoders.risk import tempered
 from deniable.decoders.simplex import project
 from deniable.decoders.weighted import WeightedLeastSquares, cell_weights
@@ -44,10 +44,11 @@ _CROWDED = 0.5  # from which the reports alone may not determine every symbol
 _TIGHT = 0.6  # and from which a third round still pays
 _BELIEVED = 0.5  # of the way to what the prior says: with less, nobody goes by its beliefs
 _ROUNDS = 12  # where there are fewer equations than unknowns
-_UNDETERMINED = 1e-4  # of the right side: how exactly least squares is solved where it determines no symbol
+_UNDETERMINED = 1e-3  # of the right side: how exactly least squares is solved where it determines no symbol
 # Observations and orders that a prior is learned from: on the way, where answers are averaged, where one is taken.
 _EFFORTS = ((256, 4), (512, 4), (1024, 8))
 _WEIGHED = 3  # rounds after which the weights of the cells have settled
+_TAUGHT = 512  # symbols from which moving them a little hardly moves the prior that they teach
 _STEP = 0.4  # of each round towards the new beliefs
 _MANY, _MUCH = 64, 0.3  # where equations are short: symbols from which, or a promise with which, beliefs stand alone
 
@@ -193,9 +194,12 @@ def _settled(
     promised = 1 - known.expected_loss(hoped, loss) / max(known.expected_loss(projected, loss), 1e-300)
 
     def gap(moved: Observations) -> Floats:
-        prior = learn(moved)
-        answer = _answer(prior.posterior(moved), loss, total)
-        return _guarded(moved, prior, answer, loss, total) - _projected(moved, total)
+        # In a crowd the guard has changed nothing, or this is not asked: so it is left out here, too.
+        unguarded = crowded and len(moved.values) >= _TAUGHT
+        again = prior if unguarded else learn(moved)
+        answer = _answer(again.posterior(moved), loss, total)
+        safe = _mixed(_projected(moved, total), answer) if unguarded else _guarded(moved, again, answer, loss, total)
+        return safe - _projected(moved, total)
 
     return tempered(seen, projected, safe, promised, gap)
 
@@ -269,14 +273,17 @@ class _Regression:
             learn = partial(learned, fitted=fitted, orders=orders)
             seen, prior, known, rest = self._learned(values, variances, learn)
             belief = self._mixed(belief, values, variances, known, rest, 1.0 if turn == 0 else _STEP)
-            if _WEIGHED - 1 <= turn < first:  # neither weights nor the answer come of this round
+            left = rest[0] if rest else 0.0
+            if turn < first:  # the answer does not come of this round; at first, the next weights do
+                if turn < _WEIGHED - 1:
+                    found = self._complete(_answer(known, self.loss, 1 - left), left)
                 continue
-            found, believed = self._answered(seen, prior, known, rest[0] if rest else 0.0, learn)
+            found, believed = self._answered(seen, prior, known, left, learn)
             answers.append(found)
             if believed < _BELIEVED and crowding < 1:  # what does not help the symbol itself does not help the others
                 break
         if crowding >= 1:  # beliefs may circle where equations are short: take their middle
-            found = np.mean(answers[first - rounds :], axis=0)
+            found = np.mean(answers, axis=0)
             level = self._level(found)
             found = self._as_promised(found, known) if level is None else level
         return found
@@ -321,6 +328,8 @@ class _Regression:
         rest = _spike_and_slab(float(values[-1]), float(variances[-1])) if self.open else ()
         listed, spread = values[: self.size], variances[: self.size]
         seen = _observations(listed, spread, self._slope(spread, listed))
+        if self.crowding >= 1:
+            seen = replace(seen, nodes=COARSE)
         prior = learn(seen)
         return seen, prior, prior.posterior(seen), rest
 
@@ -337,7 +346,11 @@ class _Regression:
         found, believed = _settled(seen, prior, known, self.loss, total, learn, crowded=self.crowding > _CROWDED)
         if self.ordered:
             found = _in_order(seen, prior, found, total)
-        return np.append(found, rest) if self.open else found, believed
+        return self._complete(found, rest), believed
+
+    def _complete(self, listed: Floats, rest: float) -> Floats:
+        """All unknowns: the shares of the candidates, and after them the unallocated mass where there is one."""
+        return np.append(listed, rest) if self.open else listed
 
     def _mixed(
         self, belief: Belief, values: Floats, variances: Floats, known: Posterior, rest: tuple[float, ...], step: float

@@ -1,6 +1,5 @@
 """`Estimate`: a distribution that is never a bare number, with its standard errors, intervals and provenance."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders.arrow import column_of, estimate_table, labels_of
 from deniable.decoders.base import Decoder, Solution
 from deniable.decoders.cell_law import CellLaw
 from deniable.decoders.constraints import Constraint
 from deniable.decoders.diagnostics import Diagnostics, diagnose
-from deniable.decoders.intervals import Mass, mass_of, sum_limits, symbol_limits
+from deniable.decoders.intervals import Group, Mass, mass_of, sum_limits, symbol_limits
 from deniable.decoders.limits import Limits, check_level, holm
+from deniable.decoders.shown import estimate_html, largest_shares
 from deniable.decoders.spread import Spread, check_kept, is_kept
 from deniable.design import BlockDesign, Design, OpenDesign
 from deniable.errors import AlphabetError, DecodeError, UnknownSymbol
 from deniable.survey import Symbol
-from deniable.survey.alphabet import symbol_to_json
-from deniable.survey.notebook import Bar, data_frame, html_table
+from deniable.survey.notebook import data_frame
 from deniable.tally import Tally
 from deniable.theory.covariance import inversion_covariance, inversion_variances
 
@@ -28,18 +28,9 @@ if TYPE_CHECKING:
     import altair as alt
     import pyarrow as pa
 
-__all__ = ["Estimate", "Group"]
+__all__ = ["Estimate"]
 
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Candidates that no report can tell apart, and what is known about their sum."""
-
-    symbols: tuple[Symbol, ...]
-    probability: float
-    standard_error: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,9 +129,7 @@ class Estimate:
         >>> dn.decode(dn.Tally(dn.krr(symbols=["1", 1], epsilon=1), [[3, 1]])).labels
         ('"1"', '1')
         """
-        if {type(symbol) for symbol in self.symbols} in ({str}, {int}):
-            return tuple(str(symbol) for symbol in self.symbols)
-        return tuple(json.dumps(symbol_to_json(symbol), ensure_ascii=False) for symbol in self.symbols)
+        return labels_of(self.symbols)
 
     @property
     def _blocks(self) -> BlockDesign | None:
@@ -198,11 +187,17 @@ class Estimate:
         """The variances, where something was solved."""
         return Spread.of(self._system, self._law, self.tally, per_cohort=self.per_cohort)
 
+    @property
+    def rest_name(self) -> str:
+        """What tables call the unallocated mass: "(unlisted)", answers that are not among the candidates."""
+        return "(unlisted)"
+
     @cached_property
     def unallocated(self) -> Mass | None:
         """The mass that no candidate explains; None where the alphabet is closed or the candidates are all there is.
 
-        With index reports (O-RR) `raw` is one minus the sum of the candidates' raw estimates, exactly.
+        With index reports (O-RR) `raw` is one minus the sum of the candidates' raw estimates, exactly. With more
+        candidates than the reports have equations it is not determined: its interval is infinite.
 
         >>> import deniable as dn
         >>> survey = dn.orr(epsilon=6, cells=16, cohorts=8, seed=bytes(16))
@@ -276,7 +271,7 @@ class Estimate:
             inside = np.zeros(self._system.symbols)
             inside[members] = 1.0
             names = tuple(self.symbols[i] for i in members)
-            error = float(sum_limits(self, inside, self._spread.misfit).errors[0])
+            error = float(sum_limits(self, inside, lambda: self._spread.misfit).errors[0])
             found.append(Group(names, float(self.raw[members].sum()), error))
         return tuple(found)
 
@@ -363,32 +358,14 @@ class Estimate:
     @property
     def names(self) -> list[Symbol]:
         """The symbols as a column can hold them: as they are if they are of one kind that fits, else `labels`."""
-        kinds = {type(symbol) for symbol in self.symbols}
-        fits = kinds != {int} or all(-(2**63) <= s < 2**63 for s in self.symbols if isinstance(s, int))
-        return list(self.symbols) if len(kinds) == 1 and fits else list(self.labels)
+        return column_of(self.symbols)
 
     def to_arrow(self, level: float = 0.95) -> "pa.Table":
         """An Arrow table: symbol, probability, raw, standard_error, low, high, significant.
 
         The last row, of an open alphabet whose candidates need not be all, has no symbol: it is the unallocated mass.
         """
-        import pyarrow as pa
-
-        columns: dict[str, list[Any]] = {
-            "symbol": list(self.names),
-            "probability": self.probabilities.tolist(),
-            "raw": self.raw.tolist(),
-            "standard_error": self.standard_errors.tolist(),
-            "low": self.intervals(level)[:, 0].tolist(),
-            "high": self.intervals(level)[:, 1].tolist(),
-            "significant": self.significant(level).tolist(),
-        }
-        if self.unallocated is not None:
-            rest = self.unallocated
-            row = (None, rest.value, rest.raw, rest.standard_error, *rest.interval(level), None)
-            for column, value in zip(columns.values(), row, strict=True):
-                column.append(value)
-        return pa.table(columns)
+        return estimate_table(self, level)
 
     def to_pandas(self, level: float = 0.95) -> Any:
         """The table of `to_arrow` as a pandas DataFrame.
@@ -415,40 +392,8 @@ class Estimate:
 
     def __repr__(self) -> str:
         """The largest shares, each with its 95 % interval where that takes no time."""
-        parts = [
-            f"{self.symbols[i]!r} {self.probabilities[i]:.3f}{f' ({limits})' if limits else ''}"
-            for i, limits in self._largest(3)
-        ]
-        shown = ", ".join(parts) + (", ..." if len(self.symbols) > 3 else "")
-        return f"<Estimate of {len(self.symbols)} symbols from {self.n} reports: {shown}>"
+        return f"<Estimate of {len(self.symbols)} symbols from {self.n} reports: {largest_shares(self)}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the largest shares as bars, with 95 % intervals."""
-        most, rows = max(float(self.probabilities.max()), 1e-12), []
-        for i, limits in self._largest(20, percent=True):
-            share = float(self.probabilities[i])
-            rows.append((self.labels[i], Bar(share / most), f"{100 * share:.2f} %", limits))
-        if self.unallocated is not None:
-            rest = self.unallocated.value
-            rows.append(("(none of these)", Bar(rest / most), f"{100 * rest:.2f} %", ""))
-        title = f"{self.tally.survey.name or 'Estimate'}: {self.n:,} reports, epsilon {self.tally.survey.epsilon:g}"
-        left = len(self.symbols) - 20
-        note = f"{left:,} smaller shares are not shown. " if left > 0 else ""
-        return html_table(title, ["answer", "", "share", "95 % interval"], rows, note=note)
-
-    def _largest(self, count: int, *, percent: bool = False) -> list[tuple[int, str]]:
-        """Where the largest shares are, and their intervals in words: cut at 0 and 1, as shares are.
-
-        An interval belongs to the unbiased estimate. Where shrinkage puts a share outside of it, both are named.
-        """
-        order = np.argsort(-self.probabilities, kind="stable")[:count].tolist()
-        if len(self.symbols) > 1024:
-            return [(i, "") for i in order]
-        found, limits = [], np.clip(self.intervals(0.95), 0.0, 1.0)
-        for i in order:
-            low, high = limits[i]
-            words = f"{100 * low:.2f} to {100 * high:.2f} %" if percent else f"{low:.3f} to {high:.3f}"
-            inside = low - 5e-4 <= self.probabilities[i] <= high + 5e-4
-            raw = f"{100 * self.raw[i]:.2f} %" if percent else f"{self.raw[i]:.3f}"
-            found.append((i, words if inside else f"shrunk; unbiased {raw}, {words}"))
-        return found
+        return estimate_html(self)

@@ -1,5 +1,7 @@
 """The limits of an estimate's symbols, and of sums of them: exact where a count is binomial, else by cumulants."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,13 +13,14 @@ from deniable.decoders.least_squares import normal_solve
 from deniable.decoders.limits import BinomialLimits, Collisions, DrawnCollisions, Limits, SkewedLimits, check_level
 from deniable.decoders.spread import Misfit, variance_along
 from deniable.design import BlockDesign, OpenDesign
+from deniable.survey import Symbol
 from deniable.theory.covariance import inversion_cumulants
 from deniable.theory.score_law import ScoreLaw
 
 if TYPE_CHECKING:
     from deniable.decoders.estimate import Estimate
 
-__all__ = ["Mass", "mass_of", "own_limits", "sum_limits", "symbol_collisions", "symbol_limits"]
+__all__ = ["Group", "Mass", "mass_of", "own_limits", "sum_limits", "symbol_collisions", "symbol_limits"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,6 +47,14 @@ class Mass:
         """Whether intervals cover at least their level, always; otherwise they are approximate."""
         return self.limits.exact
 
+    @property
+    def is_determined(self) -> bool:
+        """Whether the reports determine it at all; if not, `value` is what the decoder takes it to be.
+
+        More candidates than the reports have equations are not determined, and neither is what they leave.
+        """
+        return math.isfinite(self.standard_error)
+
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """A confidence interval around `raw`; infinite where the reports do not determine it."""
         low, high = self.limits.between(1 - check_level(level))[0].tolist()
@@ -51,9 +62,20 @@ class Mass:
 
     def __repr__(self) -> str:
         """The standard error belongs to the unbiased estimate, which is named where it is not what is shown."""
+        if not self.is_determined:
+            return f"<Mass {self.value:.3f} (not determined by the reports)>"
         if abs(self.value - self.raw) < 5e-4:
             return f"<Mass {self.value:.3f} ± {self.standard_error:.3f}>"
         return f"<Mass {self.value:.3f} (unbiased {self.raw:.3f} ± {self.standard_error:.3f})>"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Candidates that no report can tell apart, and what is known about their sum."""
+
+    symbols: tuple[Symbol, ...]
+    probability: float
+    standard_error: float
 
 
 def symbol_limits(estimate: "Estimate") -> Limits:
@@ -113,12 +135,15 @@ def mass_of(estimate: "Estimate", inside: Floats, value: float) -> Mass:
         limits: Limits = BinomialLimits(np.array([hits]), tally.n, len(places) * miss, r)
         rate = min(max(hits / tally.n, 0.5 / (tally.n + 1)), 1 - 0.5 / (tally.n + 1))
         return Mass(value, raw, float(np.sqrt(rate * (1 - rate) / tally.n)) / r, limits)
-    found = sum_limits(estimate, inside, None if blocks else estimate._spread.misfit)
+    found = sum_limits(estimate, inside, lambda: None if blocks else estimate._spread.misfit)
     return Mass(value, float(found.centre[0]), float(found.errors[0]), found)
 
 
-def sum_limits(estimate: "Estimate", inside: Floats, misfit: Misfit | None) -> SkewedLimits:
-    """The limits of a combination of unknowns, beside unlisted answers of this misfit."""
+def sum_limits(estimate: "Estimate", inside: Floats, misfit_of: Callable[[], Misfit | None]) -> SkewedLimits:
+    """The limits of a combination of unknowns, beside unlisted answers of a misfit.
+
+    That takes all variances: it is not asked for where the reports do not determine the combination.
+    """
     mechanism, law, system = estimate.tally.survey.mechanism, estimate._law, estimate._system
     variance, meeting, weights = _sum_along(estimate, inside)
     # Nobody's mass is everything: so it is in floating point, but for the last digits.
@@ -127,7 +152,10 @@ def sum_limits(estimate: "Estimate", inside: Floats, misfit: Misfit | None) -> S
     third, step = _bend(weights / r, law.columns, law.inverse, one_column=mechanism.one_column)
     raw = np.array([float(inside @ estimate._unknowns)])
     own = SkewedLimits(raw, np.array([variance]), np.array([third]), np.array([step]))
-    if misfit is None or not isinstance(system, OpenDesign) or not np.isfinite(variance):
+    if not isinstance(system, OpenDesign) or not np.isfinite(variance):
+        return own
+    misfit = misfit_of()
+    if misfit is None:
         return own
     free = max(misfit.free, 0.0) + system.level - system.both
     known = misfit.unlisted, np.array([float((weights**2).sum())]), np.array([meeting]), free

@@ -27,11 +27,12 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import scipy.sparse
 
-__all__ = ["Observations", "Posterior", "Prior", "fixed_words", "learned", "mixture", "posterior"]
+__all__ = ["COARSE", "Observations", "Posterior", "Prior", "fixed_words", "learned", "mixture", "posterior"]
 
 Floats = npt.NDArray[np.float64]
 
 _NODES = 64  # of the quadrature over each share
+COARSE = 32  # of the same, where the answers of several rounds are averaged
 _REACH = 6.0  # standard deviations that it covers
 _FITTED = 1024  # observations that the weights are learned from, evenly spread over the sorted ones
 _ORDERS = 8
@@ -58,6 +59,7 @@ class Observations:
     values: Floats
     base: Floats
     slope: float
+    nodes: int = _NODES  # of the quadrature over each share
 
     def log_likelihood(self, shares: Floats) -> Floats:
         """Up to a constant for each observation; `shares` has shape (S, G)."""
@@ -86,7 +88,7 @@ class Observations:
 
         Both carry one common factor; that of the places is about densities of log p.
         """
-        places, likelihood, at_zero = (np.empty((len(self.values), count)) for count in (_NODES, _NODES, 1))
+        places, likelihood, at_zero = (np.empty((len(self.values), count)) for count in (self.nodes, self.nodes, 1))
         for rows in _slices(len(places)):
             places[rows], widths = self._nodes(rows)
             inside, none = (self._log_likelihood(where, rows) for where in (places[rows], np.zeros((1, 1))))
@@ -106,7 +108,7 @@ class Observations:
     def _nodes(self, rows: slice) -> tuple[Floats, Floats]:
         """Where the posterior of each share can be, and the weights of the midpoint rule there."""
         values, base = self.values[rows], self.base[rows]
-        t = (np.arange(_NODES) + 0.5) / _NODES
+        t = (np.arange(self.nodes) + 0.5) / self.nodes
         least = 1e-3 * base
         up = np.maximum(values, 0.0)
         spread = np.sqrt(np.maximum(base + self.slope * up, least))
@@ -115,7 +117,7 @@ class Observations:
         span, near = (high - low)[:, None], (low == 0)[:, None]
         # Close to zero the nodes crowd towards it, so that small bumps are seen.
         places = np.where(near, span * t**2, low[:, None] + span * t)
-        return places, np.where(near, span * 2 * t, span) / _NODES
+        return places, np.where(near, span * 2 * t, span) / self.nodes
 
 
 @dataclass(frozen=True)
@@ -294,7 +296,7 @@ def learned(seen: Observations, *, fitted: int = _FITTED, orders: int = _ORDERS)
     order = np.argsort(seen.values, kind="stable")
     if len(order) > fitted:
         order = order[np.linspace(0, len(order) - 1, fitted).astype(np.intp)]
-    some = Observations(seen.values[order], seen.base[order], seen.slope)
+    some = Observations(seen.values[order], seen.base[order], seen.slope, seen.nodes)
     places, likelihood, at_zero = some.likelihood
     logs = np.linspace(families[0][0][0] - 5, families[0][0][-1] + 5, 2048 if fitted == _FITTED else 1024)
     spread = _on_grid(np.log(places), likelihood, logs)

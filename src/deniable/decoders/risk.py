@@ -14,6 +14,7 @@ than it saves, and they are left alone.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -65,7 +66,7 @@ def tempered(
     for words in fixed_words(moves * len(gap)).reshape(moves, -1):
         steps = np.empty(len(gap))
         steps[order] = np.where(words >> np.uint64(63), errors[order], -errors[order])
-        moved = moved_gap(Observations(seen.values + _STEP * steps, seen.base, seen.slope))
+        moved = moved_gap(replace(seen, values=seen.values + _STEP * steps))
         divergence += float(steps @ (moved - gap)) / (_STEP * moves)
     noise = min(_FEW / len(gap), 1.0) * _SURE * float(np.sqrt(gap**2 @ errors**2))
     way = min(max(-(float(gap @ (projected - seen.values)) + divergence + noise) / length, 0.0), 1.0)

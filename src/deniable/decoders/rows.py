@@ -18,7 +18,8 @@ import numpy as np
 
 from deniable.decoders.comparison import Difference
 from deniable.decoders.diagnostics import Diagnostics
-from deniable.decoders.estimate import Estimate, Group
+from deniable.decoders.estimate import Estimate
+from deniable.decoders.intervals import Group
 from deniable.decoders.limits import check_level
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
@@ -55,6 +56,11 @@ class Rows(ABC):
     @abstractmethod
     def head(self) -> dict[str, Any]:
         """What holds for all rows."""
+
+    @property
+    @abstractmethod
+    def rest_name(self) -> str:
+        """What tables and charts call what no candidate explains."""
 
     @abstractmethod
     def context(self) -> dict[str, Any]:
@@ -168,6 +174,10 @@ class EstimateRows(Rows):
         columns = np.column_stack([estimate.probabilities, estimate.raw, errors, bounds])
         self.numbers = dict(zip(order, columns[order].tolist(), strict=True))
 
+    @property
+    def rest_name(self) -> str:
+        return self.estimate.rest_name
+
     def head(self) -> dict[str, Any]:
         estimate, survey = self.estimate, self.estimate.tally.survey
         return {
@@ -242,6 +252,10 @@ class DifferenceRows(Rows):
         a, b, rest = difference.first.unallocated, difference.second.unallocated, difference.unallocated
         if a is not None and b is not None and rest is not None:
             self.rest = [b.value, a.value, rest.raw, rest.standard_error, *rest.interval(level)]
+
+    @property
+    def rest_name(self) -> str:
+        return self.difference.rest_name
 
     def head(self) -> dict[str, Any]:
         first, second = self.difference.first, self.difference.second

@@ -10,11 +10,12 @@ import numpy.typing as npt
 from deniable.decoders.base import Decoder, Solution
 from deniable.decoders.constraints import Constraint, Unconstrained
 from deniable.decoders.diagnostics import Diagnostics, hidden_of
-from deniable.decoders.estimate import Estimate, Group
-from deniable.decoders.intervals import Mass, mass_of
+from deniable.decoders.estimate import Estimate
+from deniable.decoders.intervals import Group, Mass, mass_of
 from deniable.decoders.limits import Limits, check_level
 from deniable.decoders.screening import Screened, Screening
 from deniable.decoders.selection import SelectedLimits, StackedLimits
+from deniable.decoders.shown import largest_shares
 from deniable.design import Design
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
@@ -96,9 +97,26 @@ class ScreenedEstimate(Estimate):
     def condition(self) -> float:
         return self._together.condition
 
+    @property
+    def rest_name(self) -> str:
+        """ "(all others)": answers that are not among the candidates, and candidates that were excluded."""
+        return "(all others)"
+
+    def __repr__(self) -> str:
+        """The largest of the kept candidates, and what they leave."""
+        assert self.rest is not None
+        kept, size = len(self.kept), len(self.symbols)
+        some = f"{largest_shares(self, min(kept, 3))}; " if kept else ""
+        head = f"<Estimate of {size} symbols from {self.n} reports, {kept} of them kept: "
+        return f"{head}{some}all others {self.rest[0]:.3f}>"
+
     @cached_property
     def unallocated(self) -> Mass | None:
-        """The mass that no kept candidate explains: that of unlisted answers and of excluded candidates together."""
+        """The mass that no *kept* candidate explains: that of unlisted answers and of excluded candidates together.
+
+        So it is no estimate of what is not on the list, which is anything from nothing to this: who of the excluded
+        has how much is not known. Where no candidate was kept it is everything, exactly.
+        """
         assert self.rest is not None
         return mass_of(self._together, np.append(~self._found.kept, True).astype(np.float64), self.rest[0])
 

@@ -265,7 +265,9 @@ SCHEMAS["Estimate"] = _record({
         "description": "largest first; significant: above zero, family-wise: all marks are right at that level",
         "items": _record({"symbol": {}, **_ESTIMATED, "significant": _MARKED}),
     },
-    "unallocated": _record(_ESTIMATED, nullable=True) | {"description": "what no candidate explains"},
+    "unallocated": _record(_ESTIMATED, nullable=True) | {
+        "description": "what no candidate explains; where intervals are conditional, what no kept candidate does"
+    },
     "groups": {
         "type": "array",
         "description": "candidates that no report can tell apart, and their sum",

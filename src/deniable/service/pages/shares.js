@@ -53,7 +53,9 @@ export async function drawShares(shares, own, picture, heading) {
   $("rest").hidden = !unallocated;
   if (unallocated) {
     const [low, high] = cut(unallocated.raw_low, unallocated.raw_high);
-    $("rest").textContent = `Answers that are not on the list: ${percent(Math.max(unallocated.probability, 0))}${low === null ? "" : `, between ${percent(low)} and ${percent(high)} (${wide} interval)`}.`;
+    // From a long list only what stands out is kept: the rest may be on it as well.
+    const whose = shares.intervals === "conditional" ? "All other answers, on the list or not" : "Answers that are not on the list";
+    $("rest").textContent = `${whose}: ${percent(Math.max(unallocated.probability, 0))}${low === null ? "" : `, between ${percent(low)} and ${percent(high)} (${wide} interval)`}.`;
   }
   tables(ordered.slice(0, LISTED), wide);
   if (!$("shares").childElementCount) fill($("shares"), quick(rows));

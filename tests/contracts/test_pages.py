@@ -16,6 +16,7 @@ import deniable as dn
 from deniable.cli.words import at_most, belief_after, chance, notice
 from deniable.lab.streams import stream_of
 from deniable.mechanisms import BitFlip, Subset
+from deniable.planner.question import EPSILONS
 from deniable.survey.strength import SCALE, strength
 from studies import explore
 
@@ -157,6 +158,14 @@ def test_long_lists_are_drawn_in_part_and_say_so() -> None:
 def test_what_nobody_can_know(name: str, words: str) -> None:
     (n,) = ask(("words.js", "numbers", [json.loads(SURVEYS[name].to_json())]))
     assert ask(("words.js", "unknowable", [n])) == [words]
+
+
+def test_the_form_takes_what_the_planner_takes() -> None:
+    field = re.search(r'<input id="epsilon"[^>]*', (PAGES / "ask.html").read_text(encoding="utf-8"))
+    assert field is not None
+    limits = re.search(r'min="(.*?)" max="(.*?)"', field[0])
+    assert limits is not None
+    assert (float(limits[1]), float(limits[2])) == EPSILONS
 
 
 def test_the_scale_of_the_pages_is_pythons() -> None:

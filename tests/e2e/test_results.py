@@ -163,10 +163,13 @@ def test_readers_are_told_when_they_will_see_what(server: Server, fresh: Open) -
     server.create(survey, minimum=20, results="public")
     page = fresh()
     page.goto(address(server, f"/results/{survey.digest}"))
-    scripted(page, survey, SYMBOLS * 10)
-    page.get_by_text("Only days that are over (in UTC) count here").wait_for()
-    assert page.locator("#so-far h2").inner_text() == "0 of 20 answers so far", "nobody watches others answer"
-    assert "once 20 are in" in page.locator("#so-far").inner_text()
+    page.get_by_text("0 of 20 answers so far").wait_for()
+    scripted(page, survey, SYMBOLS * 4)
+    page.get_by_text("12 of 20 answers so far").wait_for()
+    assert "once 20 are in and the day is over (in UTC)" in page.locator("#so-far").inner_text()
+    scripted(page, survey, SYMBOLS * 6)
+    page.get_by_text("Enough have answered. Results appear by themselves once the day is over (in UTC)").wait_for()
+    assert page.locator("#so-far h2").inner_text() == "30 answers so far"
     assert page.locator("#all").is_hidden()
     asker = fresh()
     asker.goto(address(server, f"/results/{survey.digest}", token=ADMIN))
@@ -329,6 +332,58 @@ def test_what_is_saved_says_what_it_is_of(server: Server, fresh: Open, tmp_path:
     assert saved["png"].read_bytes().startswith(b"\x89PNG")
     plain = page.locator("#shares").inner_text()
     assert "randomised answers" not in plain, "on the page itself the heading stands above"
+
+
+def test_spellings_of_one_answer_are_counted_together_and_the_list_keeps_its_order(
+    server: Server, fresh: Open, tmp_path: Path
+) -> None:
+    survey = dn.orr(epsilon=4, cells=8, cohorts=8, name="What do you take?", seed=bytes(16))
+    server.create(survey, minimum=1, results="public")
+    page = fresh()
+    page.goto(address(server, f"/results/{survey.digest}", token=ADMIN))
+    scripted(page, survey, ["Ibuprofen"] * 20 + ["aspirin"] * 5)
+    page.locator("#candidates").fill("Paracetamol\nAspirin\nibuprofen\nIbuprofen \nASPIRIN")
+    page.get_by_role("button", name="Look for these").click()
+    page.locator("#shares svg").wait_for()
+    said = "2 of your 5 candidates are the same answer as another one, written differently."
+    assert page.locator("#merged").inner_text() == said
+    page.locator("#shares-table summary").click()
+    page.locator("#order").select_option("own")
+    names = page.locator("#shares-table tbody th")
+    until(page, "document.querySelector('#shares-table tbody th').textContent == 'paracetamol'")
+    assert names.all_inner_texts() == ["paracetamol", "aspirin", "ibuprofen"]
+    for order, first in (("own", "paracetamol"), ("size", "ibuprofen")):
+        page.locator("#order").select_option(order)
+        with page.expect_download() as told:
+            page.get_by_role("button", name="CSV", exact=True).click()
+        told.value.save_as(tmp_path / order)
+        table = pd.read_csv(tmp_path / order)
+        assert table["symbol"][0] == first
+        assert list(table["symbol"])[-1] == "(unlisted)"
+        assert list(table["listed"]) == [True, True, True, False]
+    page.locator("#candidates").fill("aspirin\nibuprofen")
+    page.get_by_role("button", name="Look for these").click()
+    until(page, "document.querySelectorAll('#shares-table tbody th').length == 2")
+    assert page.locator("#merged").inner_text() == ""
+
+
+def test_a_range_that_ends_before_it_begins_is_named_beside_it(demo: list[str], page: Page) -> None:
+    page.goto(demo[2])
+    page.locator("#changes svg").wait_for()
+    page.locator("#from").select_option(index=9)
+    until(page, "document.getElementById('facts').innerText.includes(' to ')")
+    before = page.locator("#facts").inner_text()
+    page.locator("#to").select_option(index=3)
+    note = page.locator("#range-note .note")
+    note.wait_for()
+    assert note.inner_text().startswith("The range ends before it begins: choose a later end")
+    assert page.locator("#facts").inner_text() == before
+    assert violations(page) == []
+    page.locator("#to").select_option(index=12)
+    note.wait_for(state="detached")
+    page.locator("#a-from").select_option(index=5)
+    page.locator("#a-to").select_option(index=2)
+    page.get_by_text("Each of the two times must end after it begins.").wait_for()
 
 
 def test_explore_needs_no_data_of_the_server(server: Server, fresh: Open, watch: Watch) -> None:

@@ -227,8 +227,62 @@ def test_an_owner_deletes_from_the_results(server: Server, fresh: Open, viewport
     remove.wait_for()
     fits(page)
     remove.click()
-    page.get_by_role("heading", name="There is no such survey").wait_for()
+    page.get_by_role("heading", name="This survey and its data were deleted").wait_for()
     assert state_of(server, survey) == "gone"
+    said = page.locator("#lead").inner_text()
+    assert said.startswith(f"“{survey.name}” is deleted with its 6 answers.")
+    assert page.locator("#manage, #all, #so-far, #door").filter(visible=True).count() == 0
+    assert page.evaluate("document.activeElement.id") == "question"
+    assert page.evaluate("JSON.stringify(sessionStorage)").find(secrets["owner"]) == -1, "its key opens nothing"
+    assert violations(page) == []
+    fits(page)
+    page.reload()
+    page.get_by_role("heading", name="This survey and its data were deleted").wait_for()
+    page.get_by_role("link", name="To the start page").click()
+    page.locator("#door").wait_for()
+
+
+def test_what_happened_is_said_where_it_was_asked_for(server: Server, fresh: Open) -> None:
+    """Far down a list, and on Results without a reload: seen, focused, read out, and still there a while later."""
+    surveys = [survey_of(f"Far down, number {i}?") for i in range(12)]
+    for survey in surveys:
+        server.create(survey, minimum=50)
+    page = fresh(viewport=PHONE)
+    open_ask(page, server)
+
+    def seen(text: str) -> None:
+        note = page.locator("[role=status] .note", has_text=text)
+        note.wait_for()
+        assert note.evaluate("(one) => one.parentElement == document.activeElement")
+        expect(note).to_be_in_viewport()
+
+    last = page.locator("#surveys li").filter(has_text=surveys[-1].name)
+    last.get_by_role("button", name="Close").click()
+    seen("is closed. It takes no answers until you reopen it.")
+    last.get_by_role("button", name="Reopen").click()
+    seen("is open again.")
+    last.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Delete it with its 0 answers").click()
+    seen("is deleted with its 0 answers.")
+    assert violations(page) == []
+    fits(page)
+    page.goto(address(server, f"/results/{surveys[0].digest}"))
+    page.evaluate("window.same = true")
+    page.locator("#manage").get_by_role("button", name="Close").click()
+    seen("is closed. It takes no answers until you reopen it.")
+    assert page.locator("#so-far-count").inner_text() == "0 of 50 answers"
+    words = "This survey has ended, and results are shown from 50 answers on"
+    assert words in page.locator("#so-far-words").inner_text(), "and none are promised"
+    assert "appear" not in page.locator("#so-far-words").inner_text()
+    page.locator("#manage").get_by_role("button", name="Reopen").click()
+    seen("is open again.")
+    assert "Results appear by themselves once 50 are in" in page.locator("#so-far-words").inner_text()
+    assert page.evaluate("window.same"), "the page was not loaded anew"
+    assert violations(page) == []
+    page.locator("#manage").get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Delete it with its 0 answers").click()
+    page.get_by_role("link", name="Back to your surveys").click()
+    page.locator("#form").wait_for()
 
 
 def test_duplicate_fills_the_form_and_makes_another_survey(server: Server, fresh: Open) -> None:
@@ -253,18 +307,38 @@ def test_duplicate_fills_the_form_and_makes_another_survey(server: Server, fresh
     assert made["rules"]["window"] == "hour"
 
 
-def test_duplicate_from_the_results_asks_for_the_key_and_keeps_the_draft(server: Server, fresh: Open) -> None:
-    survey = dn.orr(epsilon="7/3", cells=8, cohorts=16, name="Free text?")
-    server.create(survey)
+def test_duplicate_from_the_results_keeps_what_is_known(server: Server, fresh: Open) -> None:
+    survey = dn.orr(epsilon="7/3", cells=8, cohorts=16, name="Free text?", text="exact")
+    server.create(survey, minimum=1)
     page = fresh()
-    page.goto(address(server, f"/results/{survey.digest}", token=ADMIN))
+    open_ask(page, server)
+    scripted(page, survey, ["tea"] * 14)
+    page.goto(f"{address(server, f'/results/{survey.digest}')}#candidate=tea&candidate=Tea&candidate=coffee")
     page.locator("#manage").get_by_role("button", name="Duplicate").click()
-    page.get_by_label("The administrator's key").fill(ADMIN)
-    page.get_by_role("button", name="Open").click()
     until(page, "() => document.getElementById('question').value == 'Free text? (2)'")
     assert page.locator("#epsilon").input_value() == "2.33333"
     assert page.get_by_label("They write what they like").is_checked()
     assert page.locator("#answers").is_hidden()
+    kept = {name: page.locator(f"#{name}").input_value() for name in ("people", "candidates", "text")}
+    assert kept == {"people": "14", "candidates": "3", "text": "exact"}
+    page.locator("#plan .big").wait_for()
+    page.get_by_role("button", name="Create the survey").click()
+    page.locator("#made .qr").wait_for()
+    link = page.locator("#made .link input").first.input_value()
+    made = server.ask("GET", f"/v1/surveys/{link.split('/')[-1]}").json()
+    assert made["survey"]["alphabet"] == {"kind": "open"}, "exact"
     page.reload()
     page.locator("#form").wait_for()
     assert page.locator("#question").input_value() == "", "a draft is taken once"
+
+
+def test_a_private_link_alone_offers_no_duplicate(server: Server, fresh: Open) -> None:
+    """A new survey takes the administrator's key, which whoever has the link alone was asked for without a word why."""
+    survey = survey_of("Whose is it?")
+    server.create(survey)
+    made = server.ask("POST", f"/v1/surveys/{survey.digest}/tokens", b'{"kind": "owner"}')
+    page = fresh()
+    page.goto(address(server, f"/results/{survey.digest}", token=made.json()["token"]))
+    buttons = page.locator("#manage .actions button")
+    buttons.first.wait_for()
+    assert buttons.all_inner_texts() == ["Close", "Delete"]

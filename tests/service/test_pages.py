@@ -20,14 +20,21 @@ PAGES = Path(dn.__file__).parent / "service" / "pages"
 def test_pages_are_served_with_their_policy_and_a_tag(tmp_path: Path) -> None:
     async def story() -> None:
         async with Caller(SQLiteStore(tmp_path)) as call:
-            for path, name in (
-                ("/", "ask"),
-                ("/explore", "explore"),
-                ("/answer/x", "answer"),
-                ("/results/x", "results"),
+            survey = dn.krr(symbols=["no", "yes"], epsilon=3)
+            await call.create(survey)
+            other = dn.krr(symbols=["no", "yes"], epsilon=3, name="never asked")
+            for path, name, status in (
+                ("/", "ask", 200),
+                ("/explore", "explore", 200),
+                (f"/answer/{survey.digest}", "answer", 200),
+                (f"/results/{survey.digest}", "results", 200),
+                ("/answer/x", "answer", 404),
+                ("/results/x", "results", 404),
+                (f"/answer/{other.digest}", "answer", 404),
+                (f"/results/{other.digest}", "results", 404),
             ):
                 page = await call("GET", path)
-                assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+                assert (page.status, page.headers["content-type"]) == (status, "text/html; charset=utf-8")
                 assert page.body == (PAGES / f"{name}.html").read_bytes()
                 assert "unsafe" not in page.headers["content-security-policy"]
             for name in sorted(path.name for path in PAGES.iterdir() if path.suffix in (".js", ".css", ".svg")):
@@ -125,13 +132,17 @@ def test_a_plan_that_is_not_possible_comes_with_what_is(tmp_path: Path, answers:
             assert told["detail"].startswith("max_error must be at least")
             assert 0.05 < told["least"] < 0.2
             ways = told["alternatives"]
-            assert [(way["change"], way["epsilon"], way["privacy"]) for way in ways] == [
-                ("max_error", 2.0, "strong"), ("max_error", 4.0, "weak"), ("n", 2.0, "strong"),
+            assert [(way["epsilon"], way["privacy"]) for way in ways] == [
+                (2.0, "strong"), (4.0, "weak"), (2.0, "strong"),
             ]  # fmt: skip
-            assert told["least"] < ways[1]["max_error"] < ways[0]["max_error"] < 0.5
-            assert isinstance(ways[2]["n"], int)
-            made = await call.admin("POST", "/v1/plan", asked | {"max_error": ways[0]["max_error"]})
-            assert made.status == 200
+            assert told["least"] < ways[1]["error"] < ways[0]["error"] < 0.5
+            assert [way["n"] for way in ways[:2]] == [150, 150]
+            assert (ways[2]["n"] > 150, ways[2]["error"]) == (True, 0.05)
+            for way in ways:
+                wanted = {"n": way["n"], "epsilon": way["epsilon"], "metric": "max", "name": "few", **answers}
+                made = await call.admin("POST", "/v1/plan", wanted)
+                assert made.status == 200
+                assert 0.8 < made.json()["errors"]["max_error"]["bound"] / way["error"] < 1.2
             other = (await call.admin("POST", "/v1/plan", {"n": 150, "symbols": 2, "max_error": 3})).json()
             assert "alternatives" not in other, "a question that is wrong in itself has none"
 
@@ -294,13 +305,14 @@ def test_how_many_answered_is_told_below_the_minimum_too(tmp_path: Path) -> None
             assert await told(owner) == await told(None) == (0, [])
             await send(0, 12)
             assert await told(owner) == (12, [12])
-            assert await told(None) == (0, [])
+            assert await told(None) == (12, []), "how many came is no secret, and no result"
+            assert (await call("GET", path + "/estimate")).status == 409
             assert (await call("GET", path + "/estimate", token=owner)).status == 409, "the count alone is told"
             clock.pass_hours(25)
             assert await told(None) == (12, [])
             await send(100, 40)
             assert await told(owner) == (52, [12, 40])
-            assert await told(None) == (12, [])
+            assert await told(None) == (52, [])
             clock.pass_hours(25)
             assert await told(None) == (52, [52]), "joined, as their results are"
             await send(200, 3)

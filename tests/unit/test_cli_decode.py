@@ -90,6 +90,23 @@ def test_a_csv_file_says_what_it_is_about(capsys: pytest.CaptureFixture[str]) ->
     assert change[["question", "n_before", "n_after"]].iloc[0].tolist() == ["browser", 100, 1000]
 
 
+def test_no_cell_of_csv_is_a_formula(capsys: pytest.CaptureFixture[str]) -> None:
+    symbols = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "'tis", "plain", "a=b", -5]
+    survey = dn.krr(symbols=symbols, epsilon=3, name="=HYPERLINK(0)")
+    dn.Tally(survey, [list(range(100, 0, -10))]).save("formulas.tally")
+    assert main(["decode", "formulas.tally", "--csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out, newline="")))
+    assert [row["symbol"] for row in rows] == [f"'{one}" for one in symbols[:7]] + ["plain", "a=b", "-5"]
+    assert {row["question"] for row in rows} == {"'=HYPERLINK(0)"}
+    for row in rows:
+        for name in ("probability", "raw", "raw_low", "level", "n"):
+            float(row[name])  # numbers stay numbers, negative ones, too
+        assert row["listed"] == "True"
+    # An apostrophe at the beginning was always put there: without it every text is what it was.
+    back = [row["symbol"].removeprefix("'") for row in rows]
+    assert back == [str(one) for one in symbols]
+
+
 def test_csv_is_the_estimate(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["decode", "day0.tally", "--csv", "--decoder", "likelihood", "--top", "2"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
@@ -153,7 +170,7 @@ def test_the_rest_has_a_row_of_its_own(capsys: pytest.CaptureFixture[str]) -> No
     }
     assert main(["decode", "open.tally", "--candidates", "b,c", "--csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert [row["symbol"] for row in rows] == ["b", "c", ""]
+    assert [row["symbol"] for row in rows] == ["b", "c", "(unlisted)"]
     assert float(rows[-1]["raw"]) == estimate.unallocated.raw
     assert [row["significant"] for row in rows][-1] == ""
     assert main(["decode", "open.tally", "--candidates", "b,c", "--chart", "c.json"]) == 0
@@ -226,7 +243,7 @@ def test_two_tallies_of_an_open_survey_are_compared(capsys: pytest.CaptureFixtur
     assert any(line.startswith("(unlisted)") for line in table_of(capsys))
     assert main([*argv, "--csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert [row["symbol"] for row in rows] == ["c", "b", ""]
+    assert [row["symbol"] for row in rows] == ["c", "b", "(unlisted)"]
     assert float(rows[-1]["raw"]) < 0
     assert main([*argv, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)

@@ -82,7 +82,9 @@ def headed(title: str | None, subtitle: str | None = None) -> dict[str, Any]:
     >>> headed("Why?"), headed(None)
     ({'title': 'Why?'}, {})
     """
-    lines = textwrap.wrap(title or "", _TITLE) or [""]
+    # A control character is not XML: the library that draws ends the process over it.
+    title = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in title or "")
+    lines = textwrap.wrap(title, _TITLE) or [""]
     if subtitle:
         return {"title": {"text": lines, "subtitle": textwrap.wrap(subtitle, _SUBTITLE)}}
     if not title:

@@ -9,6 +9,7 @@ from deniable.cli.files import load_tallies, symbols_from
 from deniable.cli.output import add_chart, add_chart_format, add_force, chart_kind, is_png, put, told, writes
 from deniable.cli.parser import Commands, one_of, share, whole
 from deniable.cli.progress import busy
+from deniable.cli.text import several
 
 if TYPE_CHECKING:
     from deniable.cli.change import Change
@@ -42,9 +43,10 @@ def add(commands: Commands) -> None:
             "  deniable decode homepages.tally --candidates-file homepages.txt --csv > homepages.csv\n"
             "  deniable decode friday.tally --minus monday.tally --chart change.png\n\n"
             "Symbols marked * are significantly above zero (with --minus: have changed significantly), family-wise at\n"
-            "the level of the intervals: all marks together are right with that probability. In CSV the row without a\n"
-            "symbol is what no candidate explains. The table and the chart cut intervals at 0 and 100 %; CSV and JSON\n"
-            "do not: raw, raw_low, raw_high."
+            "the level of the intervals: all marks together are right with that probability. In CSV the row\n"
+            "(unlisted) is what no candidate explains, and text that begins with = + - @ ' or a control character has\n"
+            "an apostrophe before it, so that no spreadsheet runs it. The table and the chart cut intervals at 0 and\n"
+            "100 %; CSV and JSON do not: raw, raw_low, raw_high."
         ),
     )
     parser.add_argument("tallies", metavar="TALLY", nargs="+", help="tally files of one survey")
@@ -92,7 +94,7 @@ def _decoded(args: argparse.Namespace, paths: list[str]) -> "Estimate":
 
     candidates = symbols_from("candidates", args.candidates, args.candidates_file)
     with busy("decoding") as tell:
-        return decode(
+        found = decode(
             load_tallies(paths),
             candidates=range(candidates) if isinstance(candidates, int) else candidates,
             decoder=decoder_of(args.decoder),
@@ -100,6 +102,10 @@ def _decoded(args: argparse.Namespace, paths: list[str]) -> "Estimate":
             complete=args.complete,
             progress=tell,
         )
+    merged = 0 if candidates is None or isinstance(candidates, int) else len(candidates) - len(found.symbols)
+    if merged:
+        print(f"deniable: {several(merged, 'candidate')} merged: another spelling of one before it", file=sys.stderr)
+    return found
 
 
 def _show(args: argparse.Namespace, estimate: "Estimate") -> None:

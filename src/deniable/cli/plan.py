@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import symbols_from
 from deniable.cli.output import add_chart, add_chart_format, add_force, chart_kind, is_png, put, told, writes
-from deniable.cli.parser import Commands, share, whole
+from deniable.cli.parser import Commands, one_of, share, whole
 from deniable.cli.progress import Stages
 from deniable.cli.text import percent, several, table
 from deniable.errors import DeniableError
+from deniable.survey.alphabet import TEXTS
 
 if TYPE_CHECKING:
     from deniable.planner import Alternative, Plan
@@ -41,6 +42,13 @@ def add(commands: Commands) -> None:
     parser.add_argument("--other", metavar="X", help="a catch-all among the answers for anything not listed")
     parser.add_argument("--candidates", metavar="A,B,C", help="what will be looked for among open answers, or a count")
     parser.add_argument("--candidates-file", metavar="FILE", help="the same, one a line")
+    parser.add_argument(
+        "--text",
+        metavar="WAY",
+        type=one_of(*TEXTS),
+        default="folded",
+        help="how open answers are read: folded (no matter the case or blanks; default) or exact",
+    )
     parser.add_argument("--n", metavar="N", type=whole(2), help="people who will answer")
     parser.add_argument("--epsilon", metavar="E", help="privacy budget of an answer, in nats: 1, 0.5, 1/4")
     parser.add_argument(
@@ -52,6 +60,9 @@ def add(commands: Commands) -> None:
     parser.add_argument("--max-l2", metavar="X", help="their Euclidean norm")
     parser.add_argument("--max-error", metavar="X", help="the largest error of any symbol")
     parser.add_argument("--visible", metavar="X", help="the smallest share that must show as more than nothing")
+    parser.add_argument(
+        "--metric", metavar="NAME", help="with --n and --epsilon: the error to find, l1 (default), l2 or max"
+    )
     parser.add_argument(
         "--shape",
         metavar="NAME",
@@ -92,9 +103,11 @@ def _run(args: argparse.Namespace) -> None:
             max_l2=args.max_l2,
             max_error=args.max_error,
             visible=args.visible,
+            metric=args.metric,
             symbols=symbols,
             candidates=candidates,
             other=args.other,
+            text=args.text,
             shape=shape,
             confidence=args.confidence,
             max_bytes=args.max_bytes,

@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+from deniable.cli.text import shown
 from deniable.mechanisms import BitFlip, Subset
 from deniable.reports import cohort_bytes
 from deniable.survey import Direct, Survey
@@ -197,7 +198,7 @@ def notice(survey: Survey) -> list[tuple[str, str]]:
         all_of_them = f" (at most {most} after seeing all your reports of that answer)"
         again = "sends other bytes, made from the same first roll of the dice"
         a_report = f" and {float(survey.mechanism.report_bound):g} a report (spent: {survey.epsilon_report:.6g})"
-    name = f" “{survey.name}”" if survey.name else ""
+    name = f" “{shown(survey.name)}”" if survey.name else ""
     cohort = (
         ""
         if survey.cohorts == 1

@@ -16,7 +16,7 @@ from deniable.design import BlockDesign, Design, StreamedDesign, design_of
 from deniable.errors import DecodeError, TallyMismatch
 from deniable.reports import Report
 from deniable.survey import Hashed, Survey, Symbol
-from deniable.survey.alphabet import repeats_sentence
+from deniable.survey.alphabet import read_candidates
 from deniable.tally import Tally
 
 __all__ = ["decode", "decode_all"]
@@ -168,11 +168,10 @@ def _candidates(survey: Survey, candidates: Iterable[object] | None) -> tuple[Sy
         raise DecodeError("candidates must be given for an open alphabet: the symbols to look for")
     if isinstance(candidates, (str, bytes)) or not isinstance(candidates, Iterable):
         raise DecodeError(f"candidates must be a collection of symbols, got one {type(candidates).__name__}")
-    given = tuple(candidates)
-    found = tuple(survey.alphabet.canonical(value) for value in given)
+    found = read_candidates(survey.alphabet, tuple(candidates))
     if not found:
         raise DecodeError("candidates must hold at least one symbol, got none")
     alike = len(set(map(type, found))) == 1  # else the type keeps 1 and "1" apart from b"1"
     if len(set(found) if alike else set(zip(map(type, found), found, strict=True))) != len(found):
-        raise DecodeError(repeats_sentence(survey.alphabet, given))
+        raise DecodeError("candidates must be distinct after NFC normalisation; remove the repeats")
     return found

@@ -10,7 +10,7 @@ import csv
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
@@ -28,7 +28,26 @@ from deniable.survey.alphabet import symbol_to_json
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["DifferenceRows", "EstimateRows", "Rows", "finite"]
+__all__ = ["UNLISTED", "DifferenceRows", "EstimateRows", "Rows", "finite", "plain_cell"]
+
+
+UNLISTED = "(unlisted)"  # in the symbol column of CSV: the row of what no candidate explains
+# What spreadsheets read as the beginning of a formula (OWASP, CSV injection), and the mark that keeps them from it.
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "'")
+# In CSV a range says that it ends before this hour; the parameters and JSON call it `to`.
+_EXCLUSIVE = {"to": "to_exclusive", "against_to": "against_to_exclusive"}
+
+
+def plain_cell(value: object) -> object:
+    """A value as a cell of CSV that no spreadsheet runs: an apostrophe before a text that begins like a formula.
+
+    A text that begins with an apostrophe gets one more, so the first apostrophe of a cell was always put there, and
+    taking it off gives the text. Numbers are left alone.
+
+    >>> plain_cell("=1+1"), plain_cell("'tis"), plain_cell("yes"), plain_cell(-5)
+    ("'=1+1", "''tis", 'yes', -5)
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
 
 
 def finite(value: float) -> float | None:
@@ -52,6 +71,11 @@ class Rows(ABC):
         self.numbers: dict[int, list[float]] = {}  # by place in `symbols`, of those that are shown
         self.marks: list[bool | None] = []
         self.rest: list[float] | None = None
+
+    def in_own_order(self) -> "Rows":
+        """These rows in the order of the survey or of the candidates, not by size."""
+        self.order = sorted(self.order)
+        return self
 
     @abstractmethod
     def head(self) -> dict[str, Any]:
@@ -80,20 +104,22 @@ class Rows(ABC):
         return {**self.head(), self.KEY: rows, "unallocated": rest, **self.more()}
 
     def write_csv(self, file: IO[str], about: Mapping[str, Any] | None = None) -> None:
-        """The same numbers as CSV; bytes are hexadecimal, the row without a symbol is what no candidate explains.
+        """The same numbers as CSV; bytes are hexadecimal, and of text that begins like a formula see `plain_cell`.
 
-        The question, the number of reports, epsilon, the level and `about` (the dates) are columns, the same in every
-        row: lines of comments before the header would have to be taken out by hand in spreadsheets and in pandas.
+        `listed` is false in the row of what no candidate explains, whose symbol is "(unlisted)". The question, the
+        number of reports, epsilon, the level and `about` (the dates) are columns, the same in every row: lines of
+        comments before the header would have to be taken out by hand in spreadsheets and in pandas.
         """
-        context = {**self.context(), **(about or {})}
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["symbol", *self.FIELDS, self.MARK, *context])
+        told = {_EXCLUSIVE.get(name, name): value for name, value in (about or {}).items()}
+        context = {name: plain_cell(value) for name, value in {**self.context(), **told}.items()}
+        write = _writer(file)
+        write(["symbol", *self.FIELDS, self.MARK, "listed", *context])
         for i in self.order:
             symbol = self.symbols[i]
-            name = symbol.hex() if isinstance(symbol, bytes) else symbol
-            writer.writerow([name, *map(finite, self.numbers[i]), self.marks[i], *context.values()])
+            name = symbol.hex() if isinstance(symbol, bytes) else plain_cell(symbol)
+            write([name, *map(finite, self.numbers[i]), self.marks[i], True, *context.values()])
         if self.rest is not None:
-            writer.writerow([None, *map(finite, self.rest), None, *context.values()])
+            write([UNLISTED, *map(finite, self.rest), None, False, *context.values()])
 
     def to_arrow(self) -> "pa.Table":
         """The same as an Arrow table; everything that JSON has besides the rows is in the metadata `deniable`."""
@@ -115,6 +141,12 @@ class Rows(ABC):
 
     def _named(self, numbers: list[float]) -> dict[str, float | None]:
         return dict(zip(self.FIELDS, map(finite, numbers), strict=True))
+
+
+def _writer(file: IO[str]) -> Callable[[list[Any]], object]:
+    """What writes a row of CSV. `csv` leaves a carriage return bare, which others read as the end of a row."""
+    plain, quoted = (csv.writer(file, lineterminator="\n", quoting=how) for how in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL))
+    return lambda row: (quoted if any("\r" in str(cell) for cell in row) else plain).writerow(row)
 
 
 def _known(value: float) -> float | None:

@@ -1,7 +1,9 @@
 """What is possible instead of a plan that is not: the error that these people allow, the people that this error takes.
 
-Predicted by normal draws over all populations of the question, without simulation, so that it takes a moment: a plan
-for what is proposed here exists, and has about the epsilon that is named (tests/unit/test_planner_nearby.py).
+Each proposal fixes epsilon, so that the privacy it names is exact, and says about which error it has. Errors are
+predicted by normal draws over all populations of the question, without simulation, so that it takes a moment; for a few
+candidates of an open alphabet, where they hang on how the hash functions fall, they are planned
+(tests/unit/test_planner_nearby.py compares them with plans).
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,35 +21,33 @@ from deniable.planner.solve import Outside
 
 __all__ = ["Nearby", "nearby"]
 
-# Proposals are predicted at this share of their epsilon, for what prediction and simulation may differ by: more for the
-# errors of few people under an open alphabet, which hang on how its hash functions fall (0.9 missed by 15 % there,
-# and by 2 % with three answers).
-_ROOM, _ROOM_OPEN = 0.85, 0.75
-_ABOVE = 1.15  # times the smallest error there is, at least: nearer to it epsilon grows without bound
 _LARGEST = 0.5  # an error that says nothing
+_PLANNED = 64  # candidates of an open alphabet up to which errors are planned: predictions missed by a factor up to 1.9
 
 
 @dataclass(frozen=True, slots=True)
 class Nearby:
-    """A change that makes a plan possible: this `value` for the argument `change` gives about this epsilon."""
+    """A plan that is possible: n people at exactly this epsilon have about this `error`, 9 times in 10."""
 
-    change: str
-    value: float
+    n: int
     epsilon: float
+    error: float
 
 
 def nearby(problem: PlanError, epsilons: Sequence[float], **arguments: Any) -> Iterator[Nearby]:
-    """Changes to a question with n and an error that `plan` refused.
+    """Plans near a question with n and an error that `plan` refused.
 
     For each epsilon the smallest error that these people allow, then the people that the error takes at the first of
-    the epsilons. Numbers have two digits, rounded up. What cannot be had is left out.
+    the epsilons. Numbers that were not given have two digits, rounded up. What cannot be had is left out.
 
     >>> arguments = {"n": 150, "symbols": 3, "max_error": 0.05}
     >>> try:
     ...     plan(**arguments)
     ... except PlanError as problem:
-    ...     print([(one.change, one.epsilon) for one in nearby(problem, (2.0, 4.0), **arguments)])
-    [('max_error', 2.0), ('max_error', 4.0), ('n', 2.0)]
+    ...     print(*nearby(problem, (2.0, 4.0), **arguments), sep="\\n")
+    Nearby(n=150, epsilon=2.0, error=0.12)
+    Nearby(n=150, epsilon=4.0, error=0.085)
+    Nearby(n=840, epsilon=2.0, error=0.05)
     """
     given = {name: one.default for name, one in signature(plan).parameters.items()} | arguments
     del given["progress"]
@@ -55,14 +55,16 @@ def nearby(problem: PlanError, epsilons: Sequence[float], **arguments: Any) -> I
     question = ask(errors=errors, **given)
     if question.found != "epsilon" or problem.least is None:
         return
+    assert question.n is not None
+    assert question.target is not None
     for epsilon in epsilons:
-        room = _ROOM_OPEN if question.is_open else _ROOM
-        error = max(_error(question, epsilon * room), problem.least * _ABOVE)
+        error = _planned(arguments, epsilon) if question.is_open and question.size <= _PLANNED else None
+        error = _predicted(question, epsilon) if error is None else error
         if error < _LARGEST:
-            yield Nearby(question.argument, _up(error), epsilon)
-    people = _people(question, epsilons[0] * _ROOM)
+            yield Nearby(question.n, epsilon, _up(error))
+    people = _people(question, epsilons[0])
     if people is not None:
-        yield Nearby("n", _up(people), epsilons[0])
+        yield Nearby(int(_up(people)), epsilons[0], question.target)
 
 
 def _search(question: Question) -> Search:
@@ -71,7 +73,15 @@ def _search(question: Question) -> Search:
     return Search(question, every, active=list(question.shapes))
 
 
-def _error(question: Question, epsilon: float) -> float:
+def _planned(arguments: dict[str, Any], epsilon: float) -> float | None:
+    """The error of the plan itself; None for what a plan does not find, the smallest share that shows."""
+    metrics = {"max_l1": "l1", "max_l2": "l2", "max_error": "max"}
+    asked = {name: value for name, value in arguments.items() if name not in metrics}
+    metric = next((metrics[name] for name in arguments if name in metrics and arguments[name] is not None), None)
+    return None if metric is None else plan(**asked, epsilon=epsilon, metric=metric).bound
+
+
+def _predicted(question: Question, epsilon: float) -> float:
     assert question.n is not None
     search = _search(replace(question, epsilon=epsilon))
     option = search.first(epsilon, question.n)

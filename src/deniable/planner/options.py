@@ -117,6 +117,7 @@ class Option:
         settings |= {} if lifetime is None else {"epsilon": lifetime, "epsilon_report": epsilon}
         settings |= {key: value for key, value in self.parameters.items() if key != "hashes" or value > 1}
         settings |= {"other": alphabet.other} | ({"seed": seed} if self.family.name in _SEEDED else {})
+        settings |= {"text": alphabet.text} if alphabet.is_open else {}
         return _PRESETS[self.family.name](**settings)
 
     @property

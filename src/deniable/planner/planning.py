@@ -51,9 +51,11 @@ def plan(
     max_l2: float | None = None,
     max_error: float | None = None,
     visible: float | None = None,
+    metric: str | None = None,
     symbols: Iterable[object] | int | None = None,
     candidates: Iterable[object] | int | None = None,
     other: object = None,
+    text: str = "folded",
     shape: str | npt.ArrayLike = "worst",
     confidence: float = 0.9,
     max_bytes: int | None = None,
@@ -75,10 +77,14 @@ def plan(
     * `visible`: the smallest share that must show. A symbol of that share is significantly above zero (its simultaneous
       95 % interval lies above it) with probability 90 %.
 
+    Where n and epsilon are given, the error is found: that of `metric`, which is "l1" (the default), "l2" or "max".
+    Mechanism and population are chosen for it; the others are those of the same survey and population.
+
     The error is met by a share `confidence` of surveys: 90 % of them have a smaller loss; `expected_l1` is the mean.
     Losses are those of the default decoder, against the population, sampling error included.
 
-    The alphabet is closed (`symbols`, a list or a number) or open (`candidates`, those that will be looked for).
+    The alphabet is closed (`symbols`, a list or a number) or open (`candidates`, those that will be looked for), and an
+    open one reads `text` "folded" or "exact".
     `shape` is what answers are expected to look like: one share a symbol, or a name: "uniform", "geometric" (its mean
     S / 5), "zipf" (exponent 1), "binomial", "even" (over half of the symbols), "spike" (half of everyone on one); a
     number may follow, as in "zipf:2". The default, "worst", is the largest loss over a family: even over all S symbols,
@@ -93,6 +99,8 @@ def plan(
     (2.0, True, True)
     >>> plan(n=10_000, symbols=4, epsilon=4, epsilon_report=1).survey
     <Survey: k-RR, 4 symbols, epsilon 4 and 1 a report, digest 6604e6b3>
+    >>> plan(n=1000, symbols=4, epsilon=2, metric="max").errors["max"].bound < 0.1
+    True
     >>> from deniable.errors import PlanError
     >>> try:
     ...     plan(n=1000, symbols=256, max_l1=0.05)
@@ -106,9 +114,11 @@ def plan(
         epsilon=epsilon,
         epsilon_report=epsilon_report,
         errors=errors,
+        metric=metric,
         symbols=symbols,
         candidates=candidates,
         other=other,
+        text=text,
         shape=shape,
         confidence=confidence,
         max_bytes=max_bytes,

@@ -10,9 +10,10 @@ from deniable.decoders.empirical_bayes import FEW
 from deniable.errors import DeniableError
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.options import Limits
+from deniable.planner.proxy import LARGEST, METRICS
 from deniable.planner.shapes import Shape, shapes_of
 from deniable.survey import Alphabet, Symbol
-from deniable.survey.alphabet import repeats_sentence
+from deniable.survey.alphabet import read_candidates
 from deniable.theory.arguments import count_of
 
 __all__ = ["EPSILONS", "PEOPLE", "Question", "ask"]
@@ -21,8 +22,10 @@ EPSILONS = (1e-3, 12.0)  # what a plan looks at: below, nothing is learnt from a
 PEOPLE = (2.0, 1e15)
 _MOST_SYMBOLS = 1 << 16
 _AIM, _AIM_FEW = 0.95, 0.95  # of the misses that are allowed; where the default only projects, predictions are better
-# What an error may be at most: the largest that two distributions can have.
-_ERRORS = {"max_l1": ("l1", 2.0), "max_l2": ("l2", 2**0.5), "max_error": ("max", 1.0), "visible": ("visible", 1.0)}
+# The metric of each argument, and what it must stay below.
+_ERRORS = {"max_l1": ("l1", LARGEST["l1"]), "max_l2": ("l2", LARGEST["l2"]), "max_error": ("max", LARGEST["max"])} | {
+    "visible": ("visible", 1.0)
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +89,11 @@ def ask(
     epsilon: object,
     epsilon_report: object,
     errors: dict[str, object],
+    metric: object,
     symbols: Iterable[object] | int | None,
     candidates: Iterable[object] | int | None,
     other: object,
+    text: str,
     shape: object,
     confidence: object,
     max_bytes: object,
@@ -127,11 +132,15 @@ def ask(
                 f"{float(parse_epsilon(epsilon_report)):g}; leave it out where one report may spend all of epsilon"
             )
         lifetime, epsilon = epsilon, epsilon_report
-    metric, target = "l1", None
+    if given and metric is not None:
+        raise DeniableError(f"metric must not be given with {next(iter(given))}, which names the error already")
+    found, target = "l1" if metric is None else metric, None
+    if found not in METRICS:
+        raise DeniableError(f"metric must be one of {', '.join(METRICS)}, got {found!r}")
     for key, value in given.items():
-        metric, most = _ERRORS[key]
+        found, most = _ERRORS[key]
         target = _number(key, value, most)
-    alphabet, names = _alphabet(symbols, candidates, other)
+    alphabet, names = _alphabet(symbols, candidates, other, text)
     size = len(alphabet) if names is None else len(names)
     if size > _MOST_SYMBOLS:
         raise DeniableError(
@@ -148,7 +157,7 @@ def ask(
     return Question(
         people,
         epsilon,
-        metric,
+        str(found),
         target,
         alphabet,
         names,
@@ -172,7 +181,7 @@ def _number(name: str, value: object, most: float) -> float:
 
 
 def _alphabet(
-    symbols: Iterable[object] | int | None, candidates: Iterable[object] | int | None, other: object
+    symbols: Iterable[object] | int | None, candidates: Iterable[object] | int | None, other: object, text: str
 ) -> tuple[Alphabet, tuple[Symbol, ...] | None]:
     if (symbols is None) == (candidates is None):
         raise DeniableError(
@@ -180,13 +189,15 @@ def _alphabet(
             "each is a list or a number"
         )
     if symbols is not None:
+        if text != "folded":
+            raise DeniableError("text must not be given with symbols, which are chosen and not typed")
         return Alphabet.closed(symbols, other), None
     if other is not None:
         raise DeniableError("other must not be given with candidates: an open alphabet accepts every answer")
     # The checks of a closed alphabet are those of a candidate list: distinct, at least two.
     assert candidates is not None
-    given, alphabet = tuple(Alphabet.closed(candidates)), Alphabet.open()
-    names = tuple(alphabet.canonical(value) for value in given)
-    if len(set(names)) != len(names):
-        raise DeniableError(repeats_sentence(alphabet, given))
+    given, alphabet = tuple(Alphabet.closed(candidates)), Alphabet.open(text=text)
+    names = read_candidates(alphabet, given)
+    if len(names) < 2:
+        raise DeniableError("candidates must be two answers or more, got one in several spellings")
     return alphabet, names

@@ -10,6 +10,7 @@ from deniable.service.requests import Request
 from deniable.service.store import Store
 from deniable.service.tokens import hash_of, new_secret
 from deniable.survey import Survey, strict_json
+from deniable.survey.survey import checked_name
 
 __all__ = ["add_token", "change", "close", "create", "drop_token", "list_surveys", "list_tokens", "reopen", "shown"]
 
@@ -43,6 +44,10 @@ def create(store: Store, request: Request, minute: int) -> tuple[Answer, Entry]:
         raise RequestError(422, "survey", str(problem)) from None
     if store.entry(survey.digest) is None:
         _in_the_future(rules, minute)
+        try:
+            checked_name(survey.name)
+        except DeniableError as problem:
+            raise RequestError(422, "survey", str(problem)) from None
     try:
         entry, new = store.create(survey, rules)
     except StoreError as problem:

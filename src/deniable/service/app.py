@@ -169,6 +169,12 @@ class App:
             self._entries[digest] = entry
         return entry
 
+    async def _known(self, digest: str) -> bool:
+        """Whether there is such a survey; where the store does not answer, its page may try."""
+        with contextlib.suppress(Unavailable):
+            return digest in self._entries or await self._read(lambda: self.store.entry(digest)) is not None
+        return True
+
     async def _deleted(self, entry: Entry) -> RequestError:
         """What to say of an upload whose survey was deleted on its way. One that was registered anew since then takes
         it at the next try: devices discard what an unknown survey refuses."""
@@ -193,7 +199,7 @@ class App:
             if scope["method"] == "OPTIONS":
                 await self._send(send, "preflight", self._preflight(scope["path"]))
                 return
-            if (page := await self.pages.answer(scope)) is not None:
+            if (page := await self.pages.answer(scope, self._known)) is not None:
                 await self._send(send, "page", page, body=scope["method"] != "HEAD")
                 return
             route, parts = self._route(scope["method"], scope["path"])

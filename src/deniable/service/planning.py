@@ -16,8 +16,8 @@ from deniable.service.problems import Answer, RequestError
 __all__ = ["FIELDS", "Planning"]
 
 FIELDS = (
-    "n", "epsilon", "epsilon_report", "max_l1", "max_l2", "max_error", "visible", "symbols", "candidates", "other",
-    "shape", "confidence", "max_bytes", "max_cohorts", "name", "seed",
+    "n", "epsilon", "epsilon_report", "max_l1", "max_l2", "max_error", "visible", "metric", "symbols", "candidates",
+    "other", "text", "shape", "confidence", "max_bytes", "max_cohorts", "name", "seed",
 )  # fmt: skip
 _LONGEST = 1 << 24
 _MOST = 1 << 12
@@ -112,21 +112,15 @@ def told(question: dict[str, Any]) -> dict[str, Any]:
 
 
 def _instead(problem: PlanError, question: dict[str, Any]) -> dict[str, Any]:
-    """What is possible: the smallest error at the planner's weakest privacy; changes for strong and weak privacy."""
+    """What is possible: the smallest error at the planner's weakest privacy; plans for strong and weak privacy."""
     from deniable.planner.nearby import nearby
     from deniable.survey.strength import bound_of, strength
 
     found = nearby(problem, (bound_of("strong"), bound_of("weak")), **question)
-    changes = [
-        {
-            "change": one.change,
-            one.change: int(one.value) if one.change == "n" else one.value,
-            "epsilon": one.epsilon,
-            "privacy": strength(one.epsilon),
-        }
-        for one in found
+    plans = [
+        {"n": one.n, "epsilon": one.epsilon, "privacy": strength(one.epsilon), "error": one.error} for one in found
     ]
-    return {"least": problem.least, "alternatives": changes}
+    return {"least": problem.least, "alternatives": plans}
 
 
 def _serve() -> None:

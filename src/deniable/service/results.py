@@ -24,7 +24,7 @@ __all__ = ["PARAMETERS", "RANGE", "SECOND", "Part", "blocks", "counters", "estim
 RANGE = frozenset({"from", "to"})
 SECOND = frozenset({"against_from", "against_to"})
 PARAMETERS = RANGE | {
-    "decoder", "constraint", "candidates", "complete", "level", "simultaneous", "top", "format",
+    "decoder", "constraint", "candidates", "complete", "level", "simultaneous", "top", "order", "format",
 }  # fmt: skip
 _MOST_CANDIDATES = 1 << 20
 
@@ -71,14 +71,14 @@ def blocks(store: Store, entry: Entry, now: int) -> list[_Block]:
 
 def windows(store: Store, entry: Entry, request: Request, now: int) -> Answer:
     """The windows that a range can name, with their reports; to the administrator, who may name any, every window as it
-    grows (`live`). `reports` is how many there are so far, below the minimum too: to readers, in windows that ended."""
+    grows (`live`). `reports` is how many there are so far: to readers all of them while there is no result, so that
+    they see one coming, and then those in windows that have ended."""
     counted = {start: counts.get("accepted", 0) for start, counts in store.windows(entry).items()}
     ends = {start: window_end(entry.rules.window, start) for start in counted}
+    reports = sum(counted.values())
     if request.admin:
         listed = [(start, ends[start], count) for start, count in counted.items()]
-        reports = sum(counted.values())
-    else:
-        listed = [(block.starts[0], block.last, block.reports) for block in blocks(store, entry, now)]
+    elif listed := [(block.starts[0], block.last, block.reports) for block in blocks(store, entry, now)]:
         reports = sum(count for start, count in counted.items() if ends[start] <= now or entry.final)
     named = [{"start": label(start), "end": label(end), "reports": count} for start, end, count in listed]
     about = {"window": entry.rules.window, "minimum": entry.rules.minimum, "live": request.admin, "reports": reports}
@@ -105,6 +105,8 @@ def read_range(store: Store, entry: Entry, first: str | None, last: str | None, 
     """The tally of a range, if enough reports are in it and, but for the administrator, in whatever it cuts off."""
     least = max(entry.rules.minimum, 1)
     begin, end = hours_of(first, last)
+    if begin is not None and end is not None and begin >= end:
+        raise RequestError(400, "malformed", f"a range must end after it begins, got from {first} to {last}")
     if not admin:
         begin, end = _between_blocks(blocks(store, entry, now), begin, end, least)
     elif starts := [start for start, counts in store.windows(entry).items() if counts.get("accepted", 0)]:
@@ -151,7 +153,12 @@ def question_of(request: Request) -> tuple[Question, dict[str, str | None]]:
         ranges[name] = given.get(name)
         if not isinstance(ranges[name], str | None):
             raise RequestError(400, "malformed", f"{name} must be text like 2026-11-15")
-    for name, known in (("decoder", DECODERS), ("constraint", CONSTRAINTS), ("format", tuple(FORMATS))):
+    for name, known in (
+        ("decoder", DECODERS),
+        ("constraint", CONSTRAINTS),
+        ("order", ("size", "own")),
+        ("format", tuple(FORMATS)),
+    ):
         if name in given and given[name] not in known:
             raise RequestError(400, "malformed", f"{name} must be one of {', '.join(known)}")
     level = given.get("level", 0.95)
@@ -175,6 +182,7 @@ def question_of(request: Request) -> tuple[Question, dict[str, str | None]]:
         simultaneous=given.get("simultaneous", False),
         top=top,
         form=given.get("format", "json"),
+        about={"order": given.get("order", "size")},
     )
     return question, ranges
 
@@ -215,7 +223,9 @@ async def estimate(decoding: Decoding, question: Question, parts: list[Part]) ->
     """A decoded answer in the form that was asked for: of one part, or how the second differs from the first."""
     about = parts[-1].about() if len(parts) == 1 else {**parts[0].about("against_"), **parts[1].about()}
     try:
-        body = await decoding.ask(replace(question, about=about), [part.tally.to_bytes() for part in parts])
+        body = await decoding.ask(
+            replace(question, about=question.about | about), [part.tally.to_bytes() for part in parts]
+        )
     except DeniableError as problem:
         raise RequestError(422, "undecodable", str(problem)) from None
     except DecodingFailed as problem:

@@ -23,6 +23,12 @@ NAMES: _Json = {
     "complete": {"type": "boolean", "default": False, "description": "the candidates are all there is"},
     "simultaneous": {"type": "boolean", "default": False, "description": "all intervals hold at once"},
     "top": {"type": "integer", "minimum": 1, "maximum": 2**31 - 1, "description": "only so many symbols, the largest"},
+    "order": {
+        "type": "string",
+        "enum": ["size", "own"],
+        "default": "size",
+        "description": "of the rows: the largest first, or as in the survey or the list of candidates",
+    },
     "format": {"type": "string", "enum": list(FORMATS), "default": "json"},
     "level": _LEVEL,
 }
@@ -73,16 +79,17 @@ SCHEMAS: _Json = {
             },
             "alternatives": {
                 "type": "array",
-                "description": "of the same: changes that make one possible, predicted; epsilon and privacy about",
+                "description": "of the same: plans that are possible; n people at this epsilon have about this error",
                 "items": {
                     "type": "object",
-                    "required": ["change", "epsilon", "privacy"],
+                    "required": ["n", "epsilon", "privacy", "error"],
+                    "additionalProperties": False,
                     "properties": {
-                        "change": {"type": "string", "description": "the argument to change; its value is beside it"},
+                        "n": {"type": "integer"},
                         "epsilon": {"type": "number"},
                         "privacy": {"type": "string", "enum": [word for _, word in SCALE]},
+                        "error": {"type": "number", "description": "predicted, of the kind that was asked for"},
                     },
-                    "additionalProperties": {"type": "number"},
                 },
             },
             "survey": {"type": "string", "description": "the digest, where a device acts on `type`: closed, unknown"},
@@ -208,6 +215,8 @@ SCHEMAS: _Json = {
             **{name: {"type": "number"} for name in ("max_l1", "max_l2", "max_error", "visible", "confidence")},
             **{name: {"type": ["array", "integer"]} for name in ("symbols", "candidates")},
             "other": {"type": "string"},
+            "metric": {"type": "string", "enum": ["l1", "l2", "max"]},
+            "text": {"type": "string", "enum": ["folded", "exact"], "default": "folded"},
             "shape": {"type": ["string", "array"]},
             **{name: {"type": "integer"} for name in ("max_bytes", "max_cohorts", "seed")},
             "name": {"type": "string"},

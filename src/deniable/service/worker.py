@@ -42,9 +42,15 @@ def answer(fields: dict[str, Any], tallies: list[bytes]) -> bytes:
         for tally in tallies
     ]
     options = {name: fields[name] for name in ("level", "simultaneous", "top")}
+    rows: Rows
     if len(estimates) == 1:
-        return _WRITERS[fields["form"]](EstimateRows(estimates[0], **options, patient=False), fields["about"])
-    return _WRITERS[fields["form"]](DifferenceRows(difference(estimates[1], estimates[0]), **options), fields["about"])
+        rows = EstimateRows(estimates[0], **options, patient=False)
+    else:
+        rows = DifferenceRows(difference(estimates[1], estimates[0]), **options)
+    about = dict(fields["about"])
+    if about.pop("order", "size") == "own":
+        rows = rows.in_own_order()
+    return _WRITERS[fields["form"]](rows, about)
 
 
 def _json(rows: Rows, about: dict[str, Any]) -> bytes:

@@ -7,7 +7,7 @@ never shows it.
 """
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -20,7 +20,7 @@ __all__ = [
     "Alphabet",
     "Symbol",
     "canonical_symbol",
-    "repeats_sentence",
+    "read_candidates",
     "symbol_bytes",
     "symbol_from_json",
     "symbol_to_json",
@@ -218,17 +218,24 @@ class Alphabet:
         return fields
 
 
-def repeats_sentence(alphabet: Alphabet, candidates: Iterable[object]) -> str:
-    """What to say of candidates that are not distinct; candidates are public, so that it may name some.
+def read_candidates(alphabet: Alphabet, candidates: Sequence[object]) -> tuple[Symbol, ...]:
+    """Candidates as this alphabet reads them, in their order. Two spellings of one answer are merged; what is repeated
+    letter by letter is left repeated, for the caller to refuse: it is more likely a mistake than a spelling.
 
-    >>> repeats_sentence(Alphabet.open(), ["Ibuprofen", "aspirin", "ibuprofen "])
-    "candidates must be distinct, got 'Ibuprofen' and 'ibuprofen ', which this survey reads as one; remove the repeats"
+    >>> read_candidates(Alphabet.open(), ["Ibuprofen", "aspirin", "ibuprofen "])
+    ('ibuprofen', 'aspirin')
+    >>> read_candidates(Alphabet.open(), ["Ibuprofen", "Ibuprofen"])
+    ('ibuprofen', 'ibuprofen')
     """
-    first: dict[tuple[type, Symbol], object] = {}
-    for value in candidates:
-        symbol = alphabet.canonical(value)
-        other = first.setdefault((type(symbol), symbol), value)
-        if canonical_symbol(other) != canonical_symbol(value):
-            pair = f"{str(other)[:40]!r} and {str(value)[:40]!r}"
-            return f"candidates must be distinct, got {pair}, which this survey reads as one; remove the repeats"
-    return "candidates must be distinct after NFC normalisation; remove the repeats"
+    found = tuple(map(alphabet.canonical, candidates))
+    if alphabet.text == "exact" or len(set(found)) == len(found):
+        return found
+    kept, spellings = [], set()
+    answers: set[tuple[type, Symbol]] = set()  # the type keeps 1 apart from True
+    for value, symbol in zip(candidates, found, strict=True):
+        answer, spelling = (type(symbol), symbol), (type(symbol), canonical_symbol(value))
+        if answer not in answers or spelling in spellings:
+            kept.append(symbol)
+        answers.add(answer)
+        spellings.add(spelling)
+    return tuple(kept)

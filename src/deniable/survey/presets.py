@@ -18,7 +18,7 @@ from deniable.mechanisms.odds import nearest_exp, parse_epsilon
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
 from deniable.survey.encodings import MAX_HASHES, Direct, Encoding, Hashed, Permuted
-from deniable.survey.survey import Survey
+from deniable.survey.survey import Survey, checked_name
 
 __all__ = ["hadamard", "krappor", "krr", "olh", "orappor", "orr", "oue", "projective", "subset", "warner"]
 
@@ -49,7 +49,7 @@ def warner(
     alphabet = Alphabet.closed(symbols)
     if len(alphabet) != 2:
         raise SurveyError(f"symbols must be two for Warner's response, got {len(alphabet)}; use krr for more")
-    return Survey(alphabet, Direct(2), _stages(KRR(2, epsilon), epsilon_report), name)
+    return Survey(alphabet, Direct(2), _stages(KRR(2, epsilon), epsilon_report), checked_name(name))
 
 
 def krr(
@@ -72,7 +72,9 @@ def krr(
     <Survey: k-RR, 10 symbols, epsilon 4 and 1 a report, digest c829b105>
     """
     alphabet = Alphabet.closed(symbols, other)
-    return Survey(alphabet, Direct(len(alphabet)), _stages(KRR(len(alphabet), epsilon), epsilon_report), name)
+    return Survey(
+        alphabet, Direct(len(alphabet)), _stages(KRR(len(alphabet), epsilon), epsilon_report), checked_name(name)
+    )
 
 
 def krappor(
@@ -91,7 +93,9 @@ def krappor(
     256
     """
     alphabet = Alphabet.closed(symbols, other)
-    return Survey(alphabet, Direct(len(alphabet)), _stages(BitFlip(len(alphabet), epsilon), epsilon_report), name)
+    return Survey(
+        alphabet, Direct(len(alphabet)), _stages(BitFlip(len(alphabet), epsilon), epsilon_report), checked_name(name)
+    )
 
 
 def oue(
@@ -114,7 +118,7 @@ def oue(
     """
     alphabet = Alphabet.closed(symbols, other)
     flips = BitFlip(len(alphabet), epsilon, optimized=True)
-    return Survey(alphabet, Direct(len(alphabet)), _stages(flips, epsilon_report), name)
+    return Survey(alphabet, Direct(len(alphabet)), _stages(flips, epsilon_report), checked_name(name))
 
 
 def subset(
@@ -144,8 +148,8 @@ def subset(
         near = math.floor(k / (odds + 1))
         size = min((max(1, near), max(1, near + 1)), key=lambda w: _subset_cost(k, min(w, k - 1), odds))
     if check_size("size", size, 1, k - 1) == 1:
-        return Survey(alphabet, Direct(k), _stages(KRR(k, epsilon), epsilon_report), name)
-    return Survey(alphabet, Direct(k), _stages(Subset(k, epsilon, size), epsilon_report), name)
+        return Survey(alphabet, Direct(k), _stages(KRR(k, epsilon), epsilon_report), checked_name(name))
+    return Survey(alphabet, Direct(k), _stages(Subset(k, epsilon, size), epsilon_report), checked_name(name))
 
 
 def _subset_cost(k: int, w: int, odds: float) -> float:
@@ -182,7 +186,7 @@ def hadamard(
     else:
         best = Hadamard(len(alphabet), blocks)
     channel = KRR(best.cells, epsilon, occupied=best.occupied)
-    return Survey(alphabet, best, _stages(channel, epsilon_report), name)
+    return Survey(alphabet, best, _stages(channel, epsilon_report), checked_name(name))
 
 
 def projective(
@@ -219,7 +223,7 @@ def projective(
             )
         best = min(designs, key=lambda design: _design_cost(design, odds))
     channel = KRR(best.cells, epsilon, occupied=best.occupied)
-    return Survey(alphabet, best, _stages(channel, epsilon_report), name)
+    return Survey(alphabet, best, _stages(channel, epsilon_report), checked_name(name))
 
 
 def _hadamard_designs(size: int) -> Iterable[Hadamard]:
@@ -318,7 +322,7 @@ def orr(
     ['lynx', 'Lynx ']
     """
     alphabet, encoding = _encoded(symbols, other, text, cells, cohorts, 1, seed)
-    return Survey(alphabet, encoding, _stages(KRR(encoding.cells, epsilon), epsilon_report), name)
+    return Survey(alphabet, encoding, _stages(KRR(encoding.cells, epsilon), epsilon_report), checked_name(name))
 
 
 def orappor(
@@ -344,7 +348,7 @@ def orappor(
     hashes = check_size("hashes", hashes, 1, MAX_HASHES)
     alphabet, encoding = _encoded(symbols, other, text, cells, cohorts, hashes, seed)
     flips = BitFlip(encoding.cells, epsilon, min(2 * hashes, encoding.cells))
-    return Survey(alphabet, encoding, _stages(flips, epsilon_report), name)
+    return Survey(alphabet, encoding, _stages(flips, epsilon_report), checked_name(name))
 
 
 def _encoded(

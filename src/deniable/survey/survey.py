@@ -4,6 +4,7 @@ import hashlib
 import json
 import operator
 import os
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -308,6 +309,21 @@ class Survey:
         if isinstance(self.mechanism, Chain):
             epsilon += f" and {epsilon_text(self.mechanism.report_bound)} a report"
         return f"<Survey{name}: {self.title}, {size}{shape}, epsilon {epsilon}, digest {self.digest[:8]}>"
+
+
+def checked_name(name: str) -> str:
+    """The name of a new survey, which must not disturb a terminal or a chart. Surveys that are there keep theirs.
+
+    >>> checked_name("Tea or coffee?")
+    'Tea or coffee?'
+    """
+    text = name if isinstance(name, str) else ""  # what is no text is refused by the survey itself
+    found = next((c for c in text if unicodedata.category(c) in ("Cc", "Zl", "Zp")), None)
+    if found is not None:
+        raise SurveyError(
+            f"name must not have control characters or line breaks, got U+{ord(found):04X}; write it in one line"
+        )
+    return name
 
 
 def _canonical(fields: dict[str, object]) -> bytes:

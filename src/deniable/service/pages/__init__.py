@@ -7,6 +7,8 @@ Their policy lets them load from this collector alone, and run no script but the
 import gzip
 import hashlib
 import re
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import PurePosixPath
 
@@ -30,10 +32,11 @@ _KINDS = {
 _PAGES = (
     (re.compile(r"/"), "ask.html"),
     (re.compile(r"/explore"), "explore.html"),
-    # Whatever is behind the slash: the page itself says that there is no such survey.
+    # Whatever is behind the slash: the page itself says that there is no such survey, and its status is 404.
     (re.compile(r"/answer/[^/]{1,200}"), "answer.html"),
     (re.compile(r"/results/[^/]{1,200}"), "results.html"),
 )
+_OF_SURVEY = re.compile(r"/(?:answer|results)/(.*)")
 _FILE = re.compile(r"/pages/([a-z][a-z.]{0,40})")
 _SHARED: Headers = [
     (b"content-security-policy", POLICY.encode()),
@@ -53,8 +56,8 @@ class Pages:
         self._files: dict[str, _File] = {}
         self._library = Library()
 
-    async def answer(self, scope: Scope) -> Answer | None:
-        """The page or file at a path, or None where there is none."""
+    async def answer(self, scope: Scope, known: Callable[[str], Awaitable[bool]]) -> Answer | None:
+        """The page or file at a path, or None where there is none; `known` says whether there is a survey."""
         name = _name(scope["path"])
         if name is None:
             return None
@@ -66,6 +69,9 @@ class Pages:
             if body is None:
                 return None
             found = self._files[name] = _File(name, body)
+        survey = _OF_SURVEY.fullmatch(scope["path"])
+        if survey is not None and not await known(survey[1]):
+            return replace(found.answer(header(scope, b"accept-encoding"), b""), status=404)
         return found.answer(header(scope, b"accept-encoding"), header(scope, b"if-none-match"))
 
     def missing(self, scope: Scope) -> Answer | None:

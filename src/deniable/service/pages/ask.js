@@ -1,11 +1,11 @@
 /** Ask: a question becomes a plan while it is typed, then a survey with a link for everyone and a private one. */
 
 import { Picture } from "./charts.js";
-import { $, ask, el, fill, percent, points, sentence, short, table, whole } from "./common.js";
+import { $, ask, el, fill, percent, points, sentence, short, table, tell, whole } from "./common.js";
 import { dropKey, findKey, keepKey } from "./keys.js";
 import { picture as qr } from "./qr.js";
 import { limits } from "./reach.js";
-import { fillForm, list as surveyList, takeDraft, writtenRules } from "./surveys.js";
+import { choose, fillForm, list as surveyList, takeDraft, writtenRules } from "./surveys.js";
 import { deniability, guarantee, headline, isAtLeast, numbers, SCALE, strength, THEY, whatHappens } from "./words.js";
 
 const PAUSE = 500; // milliseconds after the last key before the planner is asked
@@ -66,13 +66,13 @@ function question() {
   if (!open && answers().length < 2) return "Write at least two answers, one a line.";
   if (!(number("people") >= 10)) return "Say how many people will answer: 10 or more.";
   if (byError && !(number("error") > 0 && number("error") < 100)) return "Say how far off a share may be: more than 0 and less than 100 percentage points.";
-  if (!byError && !(number("epsilon") > 0)) return "Say which epsilon you want to offer.";
+  if (!byError && !(number("epsilon") >= Number($("epsilon").min) && number("epsilon") <= Number($("epsilon").max))) return `Say which epsilon you want to offer: from ${$("epsilon").min} to ${$("epsilon").max}.`;
   if (open && !(number("candidates") >= 2)) return "Say how many different answers you will look for: 2 or more.";
   return {
     n: Math.round(number("people")),
     name: name(),
-    ...(open ? { candidates: Math.round(number("candidates")) } : { symbols: answers() }),
-    ...(byError ? { max_error: number("error") / 100 } : { epsilon: String(number("epsilon")) }),
+    ...(open ? { candidates: Math.round(number("candidates")), text: $("text").value } : { symbols: answers() }),
+    ...(byError ? { max_error: number("error") / 100 } : { epsilon: String(number("epsilon")), metric: "max" }),
   };
 }
 
@@ -116,26 +116,26 @@ async function think(now, text) {
   show(plan);
 }
 
-/** Put a number into a field, as if it was typed. */
-function put(id, value) {
-  $(id).value = value;
-  $(id).dispatchEvent(new Event("input", { bubbles: true }));
+/** Plan for so many people and exactly this epsilon, whatever error that gives. */
+function offer({ n, epsilon }) {
+  choose("goal", "epsilon");
+  $("people").value = n;
+  $("epsilon").value = epsilon;
+  changed();
   $("plan-title").focus(); // the button that was pressed is gone
 }
 
-/** What cannot be had, in the fields' own units, and what can: each a button that fills it in. */
+/** What cannot be had, in the fields' own units, and what can: each a button that fills it in. Epsilon is set, so the word is true. */
 function refusal({ message, told }, now) {
   if (!told.alternatives || !now.max_error) return [el("p", { class: "note" }, sentence(message))];
   const digits = (share) => String(Number((100 * share).toPrecision(2)));
-  const buttons = told.alternatives.map(({ change, n, max_error, privacy }) => {
-    const people = change == "n";
-    const what = people ? `Ask ${whole(n)} people` : `± ${digits(max_error)} points`;
-    const act = () => (people ? put("people", n) : put("error", digits(max_error)));
-    return el("button", { type: "button", class: "plain", onclick: act }, el("b", {}, what), ` and ${privacy} privacy`);
+  const buttons = told.alternatives.map((one) => {
+    const exact = `about ± ${digits(one.error)} points with ${one.privacy} privacy`;
+    const text = one.n == now.n ? [el("b", {}, sentence(exact).slice(0, -1))] : [el("b", {}, `Ask about ${whole(one.n)} people`), `: ${exact}`];
+    return el("button", { type: "button", class: "plain", onclick: () => offer(one) }, ...text);
   });
-  const least = told.least ? ` The best there is, with hardly any privacy left, is about ± ${digits(told.least)} points.` : "";
   return [
-    el("p", { class: "note" }, `${whole(now.n)} people are too few to know every share up to ± ${digits(now.max_error)} points.${least}`),
+    el("p", { class: "note" }, `${whole(now.n)} people are too few to know every share up to ± ${digits(now.max_error)} points.`),
     ...(buttons.length ? [el("h3", {}, "What is possible"), el("div", { class: "actions", id: "ways" }, ...buttons)] : []),
   ];
 }
@@ -238,7 +238,7 @@ function celebrate(survey, secret) {
   const heading = el("h2", { tabindex: "-1", dir: "auto" }, `“${short(survey.name, 120)}” is ready`);
   fill(
     $("made"),
-    el("section", { class: "card", "aria-label": "The survey is ready" }, heading, caution(answer), link("For the people you ask", "Send it to everyone, or let them scan the code", answer), qr(answer), link("For you alone", "The results. Whoever has this link can read them, and close or delete the survey; keep it now, it is not shown again", results)),
+    el("section", { class: "card", "aria-label": "The survey is ready" }, heading, caution(answer), link("For the people you ask", "Send it to everyone, or let them scan the code", answer), qr(answer), link("For you alone", "The results. Whoever has this link can read them, and close or delete the survey; keep it now, it is not shown again. A browser that opens it may keep it in its history, with the key", results)),
   );
   $("made").hidden = false;
   $("form").hidden = true;
@@ -249,8 +249,10 @@ async function list() {
   const { surveys } = await ask("/v1/surveys", { token });
   digests = new Set(surveys.map(({ digest }) => digest));
   $("known").hidden = !surveys.length;
+  fill($("known-status"));
   const results = (digest) => `/results/${digest}`; // this tab has the key
-  fill($("surveys"), surveyList(surveys, { token, say, results, again: list, gone: () => list().then(() => $("known-title").focus()), duplicate }));
+  const gone = (text) => list().then(() => tell($("known-status"), text, "good"));
+  fill($("surveys"), surveyList(surveys, { token, results, again: list, gone, duplicate }));
 }
 
 function duplicate(draft) {

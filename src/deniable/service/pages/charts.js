@@ -143,7 +143,9 @@ export function labelled(rows, label) {
   const seen = new Map();
   return rows.map((row) => {
     // What cannot be seen or would turn the line around is spelled out.
-    const name = label(row.symbol).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => (c == "\u200d" ? c : `\\u${c.codePointAt(0).toString(16).padStart(4, "0")}`)) || '""';
+    let name = label(row.symbol).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => (c == "\u200d" ? c : `\\u${c.codePointAt(0).toString(16).padStart(4, "0")}`)) || '""';
+    // Vega looks names up in plain objects, which know these already: a mark that nobody sees makes them others.
+    if (name in {}) name += "\u2060";
     seen.set(name, (seen.get(name) ?? 0) + 1);
     return { ...row, name: seen.get(name) > 1 ? `${name} (${seen.get(name)})` : name };
   });

@@ -20,6 +20,14 @@ export function fill(target, ...children) {
   return target;
 }
 
+/** Say something where a person looks: beside what was pressed. It gets the focus, so that it is seen, and read out. */
+export function tell(place, text, kind = "") {
+  fill(place, text && el("p", { class: `note ${kind}` }, text));
+  if (!text) return;
+  place.focus({ preventScroll: true });
+  place.scrollIntoView({ block: "nearest" });
+}
+
 /** A problem that a collector stated, or that none was reached. */
 export class Problem extends Error {
   constructor(status, sentence, told = {}) {

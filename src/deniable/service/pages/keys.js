@@ -115,6 +115,12 @@ export function dropKey() {
   $("forget")?.remove();
 }
 
+/** Whether this tab has the administrator's key, which creating a survey takes. */
+export const isAdministrator = () => Boolean(read(ADMIN));
+
+/** The survey of this page is deleted, and its key opens nothing. */
+export const dropOwnKey = () => write(here, "");
+
 /** A button among the links of the page; other tabs forget, too. */
 function offerToForget() {
   if (!known() || $("forget")) return;

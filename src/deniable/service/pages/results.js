@@ -7,20 +7,21 @@ import { noChanges, showChanges } from "./changes.js";
 import { library, Picture } from "./charts.js";
 import { $, ask, digestHere, download, el, fill, sentence, short, whole } from "./common.js";
 import { health } from "./health.js";
-import { candidatesHere, dropKey, findKey, keepKey } from "./keys.js";
+import { candidatesHere, dropKey, dropOwnKey, findKey, isAdministrator, keepKey } from "./keys.js";
 import { fileName, heading } from "./naming.js";
 import { drawShares, head } from "./shares.js";
-import { manage } from "./surveys.js";
+import { handOver, manage } from "./surveys.js";
 import { forgetChoice, showTrend } from "./trend.js";
 
 const EVERY = 4000; // milliseconds between looks at the counts
 const SLOWEST = 8; // looks after which results are asked for although no count has changed
+const DELETED = "deniable-deleted/1"; // in sessionStorage: the survey that was deleted here, so that a reload still says so
 
 const digest = digestHere();
 const base = `/v1/surveys/${digest}`;
 const pictures = { shares: new Picture($("shares")), trend: new Picture($("trend")), changes: new Picture($("changes")) };
 
-let token, survey, rules, candidates, windows, live, reports, shares, seen, compared, looks = 0, turn = 0;
+let token, survey, rules, closed, gone, candidates, windows, live, reports, shares, seen, compared, looks = 0, turn = 0;
 
 const say = (text, kind = "") => fill($("status"), text && el("p", { class: `note ${kind}` }, text));
 const post = (path, body, more = {}) => ask(`${base}/${path}`, { method: "POST", token, body, ...more });
@@ -40,15 +41,15 @@ async function start() {
   } catch (problem) {
     if (problem.status == 404) {
       only();
+      if (sessionStorage.getItem(DELETED) == digest) return deleted("It is gone with its answers.");
       fill($("question"), "There is no such survey");
       return say("The link may be incomplete, the survey may have been deleted, or it was asked elsewhere.");
     }
     say("The collector does not answer. Trying again…");
     return setTimeout(start, EVERY);
   }
-  ({ survey, rules } = found);
+  standing(found);
   fill($("question"), survey.name || "A survey without a name");
-  $("closed").hidden = found.state != "closed";
   document.title = `Results: ${short(survey.name || digest.slice(0, 8))}`;
   if (rules.results == "private" && !token) return locked("These results are private.");
   guarded(offerDecoders)();
@@ -64,6 +65,41 @@ async function start() {
   for (const id of ["a-from", "a-to", "b-from", "b-to"]) $(id).addEventListener("change", guarded(() => compare(turn)));
   addEventListener("hashchange", () => location.reload());
   tick();
+}
+
+/** How the survey stands now: it may have been closed, reopened or changed, here or by its closing date. */
+function standing(found) {
+  ({ survey, rules } = found);
+  closed = found.state == "closed";
+  $("closed").hidden = !closed;
+}
+
+/** The part for whoever asked, with the survey as it is now. */
+async function own() {
+  const again = async () => {
+    standing(await ask(base));
+    await Promise.all([own(), refresh()]);
+  };
+  // A new survey takes the administrator's key: a private link alone cannot make one.
+  const duplicate = isAdministrator() && handOver;
+  await manage($("manage"), { digest, token, reports, looked: candidates.length, again, gone: deleted, duplicate });
+}
+
+/** Instead of everything else: that the survey is gone, and the way back. */
+function deleted(text) {
+  gone = true;
+  turn++; // what is still being asked for is not shown
+  dropOwnKey();
+  sessionStorage.setItem(DELETED, digest);
+  only();
+  say("");
+  $("manage").hidden = true;
+  fill($("question"), "This survey and its data were deleted");
+  $("lead").textContent = `${text} Whoever opens its link reads that there is no such survey.`;
+  $("lead").after(el("p", {}, el("a", { class: "button", href: "/" }, isAdministrator() ? "Back to your surveys" : "To the start page")));
+  document.title = "Deleted";
+  $("question").tabIndex = -1;
+  $("question").focus();
 }
 
 /** Work whose failure is told. */
@@ -87,24 +123,25 @@ function locked(text) {
 
 /** Look whether counts have changed; if so, ask for everything again. */
 async function tick() {
+  if (gone) return;
   if (!document.hidden) {
     try {
+      if (!closed && rules.closes && new Date(rules.closes) <= new Date()) standing(await ask(base));
       const told = await ask(`${base}/windows`, { token });
-      const now = JSON.stringify(told);
+      const now = JSON.stringify(told) + closed;
       if (now !== seen || ++looks >= SLOWEST) {
         looks = 0;
         ({ windows, live, reports } = told);
-        const grown = seen === undefined || JSON.parse(seen).windows.length != windows.length;
         seen = now;
-        if (grown) offerWindows();
-        const owned = live && $("manage").hidden;
-        await Promise.all([refresh(), owned && manage($("manage"), { digest, token, say, again: () => location.reload() })]);
+        if ($("to").length != windows.length + 1) offerWindows();
+        await Promise.all([refresh(), live && $("manage").hidden && own()]);
       }
     } catch (problem) {
       if (problem.status == 401 || problem.status == 403) {
         dropKey();
         return locked("This key does not open these results.");
       }
+      if (gone) return;
       say(problem.status ? sentence(problem.message) : "The collector does not answer. Trying again…");
       seen = undefined;
     }
@@ -145,13 +182,15 @@ function question(more = {}) {
 
 const range = () => ({ from: $("from").value || undefined, to: after($("to").value) });
 
+const rangeNote = (text) => fill($("range-note"), text && el("p", { class: "note bad" }, text));
+
 /** Who sees what, and when. */
 const readers = () => `a ${rules.window}'s answers are shown once it is over (in UTC) and ${rules.minimum > 1 ? `${whole(rules.minimum)} of them are in` : "some are in"}, so that no single report can be read off`;
 
 /** Everything again. What was asked for meanwhile makes an older answer worthless. */
 async function refresh() {
   const mine = ++turn;
-  $("live").hidden = !$("closed").hidden;
+  $("live").hidden = closed;
   $("live").textContent = live ? "You see answers as they arrive; this page follows them by itself." : `To readers ${readers()}. Whoever asked sees them as they arrive.`;
   if (survey.alphabet.kind == "open" && !candidates.length) {
     only("all");
@@ -159,19 +198,22 @@ async function refresh() {
     say("Name the answers to look for, and their shares appear.");
     return;
   }
+  if ($("to").value && $("from").value > $("to").value) return rangeNote("The range ends before it begins: choose a later end, or an earlier beginning. What is shown is of the range before.");
   let found;
   try {
-    found = await post("estimate", question(range()));
+    found = await post("estimate", question({ ...range(), order: "own" }));
   } catch (problem) {
     if (mine != turn) return;
     if (problem.status != 409) throw problem;
     // What is on the page stays where only the range was too narrow.
-    if ($("from").value || $("to").value) return say(`${sentence(problem.message)} What is shown is of the range before.`);
+    if (shares && ($("from").value || $("to").value)) return rangeNote(`${sentence(problem.message)} What is shown is of the range before.`);
     return soFar();
   }
   if (mine != turn) return;
   shares = found;
   say("");
+  rangeNote("");
+  sameAnswers(found);
   only("all");
   for (const part of PARTS) $(part).hidden = false;
   head(shares, survey, rules);
@@ -181,17 +223,27 @@ async function refresh() {
 }
 
 const PARTS = ["facts", "about-shares", "health-part", "experts"];
-const draw = () => shares && drawShares(shares, survey.alphabet.symbols ?? candidates, pictures.shares, heading(shares, rules.window));
+const draw = () => shares && drawShares(shares, pictures.shares, heading(shares, rules.window));
 
-/** Too few answers for results: how many there are, as far as whoever looks may know. */
+/** Candidates that the survey reads as one answer were counted as one: say so. */
+function sameAnswers({ estimates }) {
+  const merged = survey.alphabet.kind == "open" ? candidates.length - estimates.length : 0;
+  $("merged").textContent = merged ? `${merged} of your ${whole(candidates.length)} candidates ${merged == 1 ? "is" : "are"} the same answer as another one, written differently.` : "";
+}
+
+/** Too few answers for results: how many there are, and whether more can come. */
 function soFar() {
   const least = Math.max(rules.minimum, 1);
   say("");
   only("so-far");
   $("so-far-bar").max = least;
   $("so-far-bar").value = reports;
-  $("so-far-count").textContent = `${whole(reports)} of ${whole(least)} answers so far`;
-  $("so-far-words").textContent = `${live ? "" : `Only ${rules.window}s that are over (in UTC) count here, so that nobody can watch single answers come in. `}Results appear by themselves once ${least == 1 ? "one is" : `${whole(least)} are`} in: fewer would say too much about single people.`;
+  const enough = reports >= least;
+  const few = "fewer would say too much about single people.";
+  $("so-far-count").textContent = `${whole(reports)}${enough ? "" : ` of ${whole(least)}`} answers${closed ? "" : " so far"}`;
+  if (enough) $("so-far-words").textContent = `Enough have answered. Results appear by themselves once the ${rules.window} is over (in UTC), so that nobody can watch single answers come in.`;
+  else if (closed) $("so-far-words").textContent = `This survey has ended, and results are shown from ${whole(least)} answers on: ${few}${live ? " To wait for more answers, reopen it below." : ""}`;
+  else $("so-far-words").textContent = `Results appear by themselves once ${least == 1 ? "one is" : `${whole(least)} are`} in${live ? "" : ` and the ${rules.window} is over (in UTC)`}: ${few}`;
 }
 
 /** Every window, and where one differs from those before it. */
@@ -211,6 +263,7 @@ async function over(mine) {
 async function compare(mine) {
   $("compare-part").hidden = windows.length < 2;
   if (windows.length < 2) return;
+  if ($("a-from").value > $("a-to").value || $("b-from").value > $("b-to").value) return noChanges("Each of the two times must end after it begins.");
   if ($("a-to").value >= $("b-from").value) return noChanges("The time before must end before the time after begins.");
   const body = question({ against_from: $("a-from").value, against_to: after($("a-to").value), from: $("b-from").value, to: after($("b-to").value) });
   compared = body;
@@ -226,7 +279,7 @@ async function compare(mine) {
 
 function offerDownloads() {
   const name = (ending) => fileName(survey.name, digest, ending);
-  const decoded = (format) => post("estimate", question({ ...range(), format }), { raw: true });
+  const decoded = (format) => post("estimate", question({ ...range(), format, order: $("order").value }), { raw: true });
   const picture = (kind) => async () => download(name(kind), await pictures.shares.file(kind));
   const span = () => new URLSearchParams(Object.entries(range()).filter(([, value]) => value));
   const button = ([title, work]) => el("button", { type: "button", class: "plain", onclick: guarded(work) }, title);

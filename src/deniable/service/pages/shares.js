@@ -13,12 +13,8 @@ export const label = (symbol) => short(symbolText(symbol), SHOWN);
 export const key = (symbol) => JSON.stringify(symbol);
 export const bySize = (rows) => [...rows].sort((a, b) => b.probability - a.probability);
 
-/** Rows as the form wants them: by size, or as the survey (or the list of candidates) has them. */
-export function inOrder(rows, order, own) {
-  if (order != "own") return bySize(rows);
-  const places = new Map(own.map((symbol, place) => [key(symbol), place]));
-  return [...rows].sort((a, b) => places.get(key(a.symbol)) - places.get(key(b.symbol)));
-}
+/** Rows as the form wants them: by size, or as they came, which is how the survey (or the list of candidates) has them. */
+export const inOrder = (rows, order) => (order == "own" ? rows : bySize(rows));
 
 /** Privacy and precision at a glance. */
 export function head(shares, survey, rules) {
@@ -37,12 +33,12 @@ export function head(shares, survey, rules) {
   $("lead").textContent = `Everyone's answer was changed by chance before it was sent, so these are estimates. ${deniability(n, { You: "Everyone", yours: "theirs" })}`;
 }
 
-/** The chart, the tables and the sentences of a result. `own` is the survey's order; `picture` draws. */
-export async function drawShares(shares, own, picture, heading) {
+/** The chart, the tables and the sentences of a result; `picture` draws. */
+export async function drawShares(shares, picture, heading) {
   const { level, estimates, unallocated } = shares;
   const most = Number($("top").value);
   const largest = new Set(bySize(estimates).slice(0, most));
-  const ordered = inOrder(estimates, $("order").value, own);
+  const ordered = inOrder(estimates, $("order").value);
   const rows = ordered.filter((row) => largest.has(row));
   const wide = percent(level, 0);
   const sure = wide.replace(" %", "");

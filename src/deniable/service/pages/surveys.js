@@ -3,7 +3,7 @@
  * has a list of all surveys, Results a part for its own.
  */
 
-import { $, ask, el, fill, sentence, short, symbolText, whole } from "./common.js";
+import { $, ask, el, fill, sentence, short, symbolText, tell, whole } from "./common.js";
 import { fromField, toField, when } from "./texts.js";
 
 const DRAFT = "deniable-draft/1"; // in sessionStorage: what Duplicate hands to the form
@@ -35,30 +35,34 @@ export function list(surveys, { results, ...options }) {
 }
 
 /** The part of Results that is for whoever asked: filled once, and again after a change. */
-export async function manage(target, options) {
-  const told = await ask(path(options));
+export async function manage(target, { reports, looked, ...options }) {
+  const told = { ...(await ask(path(options))), reports, looked };
   fill(target, el("h2", {}, "Your survey"), el("p", { class: "quiet" }, sentence(standing(told))), ...controls(told, options));
   target.hidden = false;
 }
 
-/** Buttons, and a form for what may change. `again` shows the survey as it is now, `gone` that it is not there any more. */
-function controls(told, { token, say, again, gone = again, duplicate = handOver, links = [] }) {
+const noteOf = ({ digest }) => `note-${digest}`;
+
+/** Buttons, and a form for what may change. `again` shows the survey as it is now, `gone` that it is not there any more, with what
+ * to say; without `duplicate` there is no such button. What happened is said under the buttons. */
+function controls(told, { token, again, gone, duplicate, links = [] }) {
   const about = `Of the survey “${nameOf(told)}”`;
   const button = (text, work, kind = "plain") => el("button", { type: "button", class: kind, title: about, onclick: work }, text);
   const send = async (method, route, body, done) => {
     try {
       await ask(path(told) + route, { method, token, body });
       await again();
-      say(done, "good");
+      tell($(noteOf(told)), done, "good");
     } catch (problem) {
-      say(sentence(problem.message), "bad");
+      tell($(noteOf(told)), sentence(problem.message), "bad");
     }
   };
   const close = () => send("POST", "/close", {}, `“${nameOf(told)}” is closed. It takes no answers until you reopen it.`);
   const reopen = () => send("POST", "/reopen", {}, `“${nameOf(told)}” is open again.`);
   const change = told.state == "open" ? button("Close", close) : told.final ? null : button("Reopen", reopen);
-  const remove = button("Delete", () => confirmDelete(told, { token, gone, say }), "plain danger");
-  return [el("div", { class: "actions" }, ...links, change, button("Duplicate", () => duplicate(draftOf(told))), remove), texts(told, send)];
+  const remove = button("Delete", () => confirmDelete(told, { token, gone }), "plain danger");
+  const copy = duplicate && button("Duplicate", () => duplicate(draftOf(told)));
+  return [el("div", { class: "actions" }, ...links, change, copy, remove), el("div", { id: noteOf(told), role: "status", tabindex: "-1" }), texts(told, send)];
 }
 
 /** Closing date, introduction and thanks of a survey that is there. */
@@ -89,13 +93,13 @@ function texts(told, send) {
 }
 
 /** Ask once more, and say what goes: a question of its own, that a keyboard and a screen reader stay inside. */
-async function confirmDelete(told, { token, gone, say }) {
+async function confirmDelete(told, { token, gone }) {
   let count;
   try {
     const { reports, windows } = await ask(`${path(told)}/windows`, { token });
     count = reports ?? (windows.some((one) => one.reports === null) ? undefined : windows.reduce((sum, one) => sum + one.reports, 0));
   } catch (problem) {
-    return say(sentence(problem.message), "bad");
+    return tell($(noteOf(told)), sentence(problem.message), "bad");
   }
   const keep = el("button", { type: "button", class: "plain", autofocus: true }, "Keep it");
   const remove = el("button", { type: "button", class: "danger" }, `Delete it with ${answers(count)}`);
@@ -115,8 +119,7 @@ async function confirmDelete(told, { token, gone, say }) {
     try {
       const { reports } = await ask(path(told), { method: "DELETE", token });
       dialog.close();
-      await gone();
-      say(`“${nameOf(told)}” is deleted with ${answers(reports)}.`, "good");
+      await gone(`“${nameOf(told)}” is deleted with ${answers(reports)}.`);
     } catch (problem) {
       remove.disabled = false;
       fill(failed, el("p", { class: "note bad" }, sentence(problem.message)));
@@ -126,17 +129,20 @@ async function confirmDelete(told, { token, gone, say }) {
   dialog.showModal();
 }
 
-/** What of a survey a new one begins with. The same question in the same words would be the same survey: it gets a number. */
-export function draftOf({ survey, rules }) {
+/** What of a survey a new one begins with. The same question in the same words would be the same survey: it gets a number. How many
+ * were asked is not known, only how many have answered; nor how many candidates were thought of, only how many are looked for. */
+export function draftOf({ survey, rules, reports, looked }) {
   const [, name, number] = survey.name.match(/^(.*?)(?: \((\d+)\))?$/s);
   const [above, below = 1] = survey.mechanism.epsilon.split("/").map(Number);
   const { introduction, thanks, results, minimum, window } = rules;
   const epsilon = String(Number((above / below).toPrecision(6)));
-  return { question: `${name} (${Number(number ?? 1) + 1})`, symbols: survey.alphabet.symbols?.map(symbolText), epsilon, introduction, thanks, results, minimum, window };
+  const people = reports >= 10 ? reports : undefined;
+  const open = survey.alphabet.symbols ? {} : { text: survey.alphabet.text ?? "exact", candidates: looked > 1 ? looked : undefined };
+  return { question: `${name} (${Number(number ?? 1) + 1})`, symbols: survey.alphabet.symbols?.map(symbolText), epsilon, people, ...open, introduction, thanks, results, minimum, window };
 }
 
 /** On another page than Ask: go there, with what the form is to be filled with. */
-function handOver(draft) {
+export function handOver(draft) {
   sessionStorage.setItem(DRAFT, JSON.stringify(draft));
   location.assign("/");
 }
@@ -148,13 +154,15 @@ export function takeDraft() {
   return found;
 }
 
+/** Choose one of the form's alternatives. */
+export const choose = (name, value) => (document.querySelector(`input[name=${name}][value=${value}]`).checked = true);
+
 /** Ask's form, filled with a draft. */
 export function fillForm({ symbols, ...values }) {
-  const choose = (name, value) => (document.querySelector(`input[name=${name}][value=${value}]`).checked = true);
   choose("kind", symbols ? "closed" : "open");
   choose("goal", "epsilon");
   if (symbols) $("answers").value = symbols.join("\n");
-  for (const [id, value] of Object.entries(values)) $(id).value = value;
+  for (const [id, value] of Object.entries(values)) if (value !== undefined) $(id).value = value;
   $("form").hidden = false;
   $("question").focus();
 }

@@ -16,7 +16,7 @@ from typing import Any
 
 import deniable as dn
 
-CALLS = ("open", "write", "fsync", "replace", "close")
+CALLS = ("open", "write", "pwrite", "fsync", "replace", "unlink", "close")
 
 
 class Bomb:

@@ -9,6 +9,7 @@ import deniable.client.client as room
 from deniable.noise import Entropy
 from tests.exact.laws import check_memoised, check_survey, law_of, published
 from tests.exact.walker import walk
+from tests.forensics import watched as watched
 
 SEED = bytes(range(16))
 WORDS = ("a", "b", "c", "d", "\u00e9t\u00e9", "\U0001f98a", 7, -7, b"\xff\x00", "")

@@ -12,6 +12,7 @@ from deniable.noise import Entropy
 from tests.exact.laws import worst_ratio
 from tests.exact.test_chain import memoised
 from tests.exact.walker import walk
+from tests.forensics import watched as watched
 
 SURVEYS = {
     "warner": dn.warner(epsilon=1),

@@ -18,6 +18,8 @@ from deniable.errors import StateError
 from deniable.mechanisms import BitFlip
 from deniable.survey import Alphabet, Direct, Survey
 from tests.exact.scripted import ScriptedEntropy
+from tests.forensics import Watch
+from tests.forensics import watched as watched
 
 SEED = bytes(range(16))
 SURVEY = dn.orappor(epsilon=1, cells=64, cohorts=1000, hashes=2, seed=SEED)
@@ -191,7 +193,8 @@ def test_clients_that_start_at_once_share_one_state(tmp_path: Path) -> None:
     assert dn.Client(survey, state=path).ledger[survey].memoised == 40
 
 
-def test_a_state_that_others_can_read_is_refused(tmp_path: Path) -> None:
+def test_a_state_that_others_can_read_is_refused(tmp_path: Path, watched: Watch) -> None:
+    watched.shared = True
     survey = dn.warner(epsilon=1)
     path = tmp_path / "state.json"
     dn.Client(survey, state=path)

@@ -8,6 +8,7 @@ import pytest
 import deniable as dn
 from deniable.client import Delivery, Refusal, Status
 from tests.failing_collector import Fault, collecting
+from tests.forensics import watched as watched
 
 SURVEY = dn.krr(symbols=["a", "b", "c"], epsilon=1)
 OTHER = dn.krr(symbols=["a", "b", "c"], epsilon=2)

@@ -13,6 +13,7 @@ from deniable.client import Delivery, Refusal, Waiting
 from deniable.client import delivery as room
 from deniable.client.delivery import _seconds
 from tests.failing_collector import Fault, collecting
+from tests.forensics import watched as watched
 
 SURVEY = dn.orr(epsilon=1, epsilon_report="1/2", cells=8, cohorts=500, seed=bytes(16))
 PROBLEM = json.dumps({"title": "Bad request", "detail": "the survey\n is closed" + "!" * 400}).encode()

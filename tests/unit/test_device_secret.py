@@ -9,6 +9,8 @@ import pytest
 
 import deniable as dn
 from tests.exact.scripted import ScriptedEntropy
+from tests.forensics import Watch
+from tests.forensics import watched as watched
 from tests.surveys import SEED
 
 WORDS = [0x0123456789ABCDEF, 0xFEDCBA9876543210, 0x00FF00FF00FF00FF, 0x8000000000000001]
@@ -39,7 +41,8 @@ def test_every_part_of_the_secret_is_random() -> None:
 
 @posix
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o660, 0o666], ids=oct)
-def test_a_state_that_others_can_touch_is_refused(mode: int, tmp_path: Path) -> None:
+def test_a_state_that_others_can_touch_is_refused(mode: int, tmp_path: Path, watched: Watch) -> None:
+    watched.shared = True
     path = tmp_path / "state.json"
     dn.Client(SURVEY, state=path)
     before = path.read_bytes()

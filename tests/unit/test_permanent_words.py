@@ -8,6 +8,7 @@ import pytest
 
 import deniable as dn
 from tests.exact.scripted import ScriptedEntropy
+from tests.forensics import watched as watched
 from tests.surveys import SEED
 
 SECRET = bytes(range(100, 132))

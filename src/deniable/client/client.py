@@ -150,15 +150,16 @@ class Client:
         Claim: the law of `report(value).pack()` is 1 / cohorts times the published channel, exactly.
         Proof: tests/exact/test_client.py::test_law_of_the_bytes_is_the_published_channel
         """
-        report = self._randomized(value)
-        del value  # a traceback that shows local names must not show an answer
-        if isinstance(report, str):
-            raise AlphabetError(report)
         if self._file is None and self._caps == (None, None):
+            report = self._randomized(value)
+            del value  # a traceback that shows local names must not show an answer
+            if isinstance(report, str):
+                raise AlphabetError(report)
             self._uncounted[0] += 1
-        else:
-            self._enter(None)
-        return report
+            return report
+        answer = [value]
+        del value
+        return self._made(answer)
 
     def queue(self, value: object) -> Report:
         """Randomise one answer and write it to the outbox, where it waits for `send`; no network is needed.
@@ -172,13 +173,9 @@ class Client:
         >>> client.queue("yes") and len(client.outbox)
         1
         """
-        report = self._randomized(value)
+        answer = [value]
         del value
-        if isinstance(report, str):
-            raise AlphabetError(report)
-        name = struct.pack("<2Q", *self._entropy.words(2)).hex()
-        self._enter(Waiting(self._survey.digest, name, report.pack(), today()))
-        return report
+        return self._made(answer, queue=True)
 
     def send(
         self,
@@ -257,8 +254,7 @@ class Client:
 
     def _same(self, kept: Contents) -> Contents:
         """Refuse a file that was replaced by another device's since this client read it."""
-        ours = self._memory.secret, self._cohort
-        if (kept.secret, kept.cohorts.get(self._survey.digest)) != ours:
+        if kept.secret != self._memory.secret or kept.cohorts.get(self._survey.digest) != self._cohort:
             assert self._file is not None
             raise StateError(
                 f"client state {self._file.path} must stay the one that this client read, got another device's; "
@@ -266,10 +262,25 @@ class Client:
             )
         return kept
 
-    def _enter(self, waiting: Waiting | None) -> None:
-        """Put one report on the account, and in the outbox if it waits there: durably, before anyone sees it."""
-        with self._changing() as kept:
-            self._charge(kept, waiting)
+    def _made(self, answer: list[object], *, queue: bool = False) -> Report:
+        """The report of the one answer in the list, which is empty then: on the account, and in the outbox if it waits.
+
+        Whether there may be one more report is asked before the answer is looked at: a refusal must not say anything
+        about it. All of it is durable before anyone sees the report, or none is.
+        """
+        try:
+            with self._changing() as kept:
+                account = self._charged(kept, queue=queue)
+                report = self._randomized(answer.pop())
+                if isinstance(report, str):
+                    raise AlphabetError(report)
+                if queue:
+                    name = struct.pack("<2Q", *self._entropy.words(2)).hex()
+                    kept.outbox[name] = Waiting(self._survey.digest, name, report.pack(), today())
+                kept.accounts[self._survey.digest] = account
+        finally:
+            answer.clear()  # a traceback that shows local names must not show it
+        return report
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[Contents]:
@@ -280,17 +291,15 @@ class Client:
             with self._file.change(self._survey) as kept:
                 yield self._same(kept)
 
-    def _charge(self, kept: Contents, waiting: Waiting | None) -> None:
-        digest = self._survey.digest
-        before = kept.accounts[digest]
+    def _charged(self, kept: Contents, *, queue: bool) -> Account:
+        """The account with one report more, if there may be one."""
+        before = kept.accounts[self._survey.digest]
         account = self._with(before, 1)
         if self._caps != (None, None):
             self._check_caps(Ledger((*(a for a in kept.accounts.values() if a is not before), account)))
-        if waiting is not None:
-            if len(kept.outbox) >= MAX_WAITING:
-                raise StateError(f"the outbox must hold at most {MAX_WAITING} reports; send them first")
-            kept.outbox[waiting.id] = waiting
-        kept.accounts[digest] = account
+        if queue and len(kept.outbox) >= MAX_WAITING:
+            raise StateError(f"the outbox must hold at most {MAX_WAITING} reports; send them first")
+        return account
 
     def _check_caps(self, after: Ledger) -> None:
         for name, cap, total in zip(("cap", "hard_cap"), self._caps, after.exact(), strict=True):

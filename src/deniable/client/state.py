@@ -2,9 +2,10 @@
 
 One JSON file, readable by its owner alone, for all surveys of a device. It is replaced as a whole (temporary file,
 fsync, rename, fsync of the folder) under a lock, so it is never half written and two processes never lose each other's
-changes. Beside it stands `<name>.lock`, which stays: it is locked during changes, and once the state exists it says
-so. A state that is gone while its lock says that there was one was lost, and is an error: a device that started afresh
-would give old answers new noise.
+changes; the one that was there is overwritten with zeros, so that a delivered report does not stay on the disk.
+Beside it stands `<name>.lock`, which stays: it is locked during changes, and once the state exists it says so. A state
+that is gone while its lock says that there was one was lost, and is an error: a device that started afresh would give
+old answers new noise.
 
 The outbox is kept in the order of the reports' random ids, so neither the file nor a batch shows in which order
 answers were given; the only time in it is the day that a report was made on.
@@ -173,56 +174,80 @@ class StateFile:
                         "be combined"
                     )
                 self._write(create.to_bytes())
-            before = self.path.read_bytes()
-            contents = self._parsed(before, survey)
-            if not marked:  # before any report; a foreign file does not get here
-                os.write(lock, _MARK)
-                os.fsync(lock)
-                self._sync_folder()
-            yield contents
-            after = contents.to_bytes()
-            if after != before:
-                self._write(after)
+            before = after = self.path.read_bytes()
+            try:
+                contents = self._parsed(before, survey)
+                if isinstance(contents, str):
+                    raise StateError(contents)
+                if not marked:  # before any report; a foreign file does not get here
+                    os.write(lock, _MARK)
+                    os.fsync(lock)
+                    self._sync_folder()
+                yield contents
+                after = contents.to_bytes()
+                if after != before:
+                    self._write(after)
+            finally:
+                before = after = b""  # they hold the secret, and a traceback may show local names
 
     def look(self, survey: Survey) -> Contents:
         """The contents as they are; changes to what this returns are lost."""
         with self._sentences():
-            return self._parsed(self.path.read_bytes(), survey)
+            contents = self._parsed(self._current(), survey)
+            if isinstance(contents, str):
+                raise StateError(contents)
+            return contents
 
-    def _parsed(self, data: bytes, survey: Survey) -> Contents:
-        # Raised here and not inside a handler: a JSONDecodeError holds the text it read, device secret included.
+    def _current(self) -> bytes:
+        """The file's bytes, read without the lock: not those of one that was replaced, and wiped, meanwhile."""
+        while True:
+            with open(self.path, "rb") as file:
+                data = file.read()
+                if os.path.samestat(os.fstat(file.fileno()), self.path.stat()):
+                    return data
+
+    def _parsed(self, data: bytes, survey: Survey) -> "Contents | str":
+        """The contents, or what is wrong with them: an error raised here would carry frames that hold the secret."""
         found = Contents.from_bytes(data, survey)
         if isinstance(found, str):
-            raise StateError(
+            return (
                 f"client state {self.path} is for survey {found[:8]}, not {survey.digest[:8]}, and of version 0.1; "
                 "open it once with its own survey"
             )
         if found is None or not 0 <= found.cohorts.get(survey.digest, 0) < survey.cohorts:
-            raise StateError(
+            return (
                 f"client state {self.path} is damaged or not a client's state; restore it, or delete it with "
                 f"{self._lock.name} and accept that earlier reports and new ones can be combined"
             )
         if os.name == "posix" and self.path.stat().st_mode & 0o077:
-            raise StateError(f"client state {self.path} must be readable by its owner only; run chmod 600 on it")
+            return f"client state {self.path} must be readable by its owner only; run chmod 600 on it"
         return found
 
     def _write(self, data: bytes) -> None:
-        # Under the lock one name is enough, and what a crash leaves behind is overwritten by the next write.
+        """Replace the file, and overwrite what it was: a report that was delivered, and the secret beside it.
+
+        Under the lock one name is enough for the new file. What a crash left under it is removed: the file is made
+        here, with its mode, or not at all. The old one is wiped after the new one is durable; its blocks are free for
+        others from then on. (A disk or file system that writes elsewhere than told keeps them for longer.)
+        """
         temporary = self.path.with_name(f".{self.path.name}.new")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        with contextlib.suppress(FileNotFoundError):
+            _wipe(temporary)
         try:
             with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
-                if os.name == "posix":
-                    os.fchmod(file.fileno(), 0o600)
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
+            old = _opened(self.path)
             os.replace(temporary, self.path)
         except BaseException:
             with contextlib.suppress(OSError):
-                os.unlink(temporary)
+                _wipe(temporary)
             raise
         self._sync_folder()
+        if old is not None:
+            _overwrite(old)
 
     def _sync_folder(self) -> None:
         if os.name != "posix":
@@ -253,10 +278,42 @@ class StateFile:
             yield
         except OSError as error:
             problem = (error.strerror or type(error).__name__).lower()
+            error.__traceback__ = None  # Python chains it to what is raised next, and its frames hold the secret
         if problem is not None:
             raise StateError(
                 f"client state {self.path} cannot be read or written: {problem}; what it held is kept, try again"
             )
+
+
+def _opened(path: Path) -> int | None:
+    """The file to be wiped once it has lost its name; None where there is none, or where that would keep its name."""
+    if os.name != "posix":
+        return None
+    try:
+        return os.open(path, os.O_WRONLY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+
+
+def _overwrite(old: int) -> None:
+    """Zeros in the place of a file that has no name any more; one that has (a hard link, a backup) is left alone."""
+    try:
+        with contextlib.suppress(OSError):  # the new file is there, and that is what was promised
+            found = os.fstat(old)
+            if not found.st_nlink:
+                os.pwrite(old, bytes(found.st_size), 0)
+                os.fsync(old)
+    finally:
+        os.close(old)
+
+
+def _wipe(path: Path) -> None:
+    old = _opened(path)
+    try:
+        os.unlink(path)
+    finally:
+        if old is not None:
+            _overwrite(old)
 
 
 if sys.platform == "win32":

@@ -1,35 +1,25 @@
 /**
  * The respondent's page. The answer goes from its field to the client's randomiser and nowhere else: it is in no request, no
  * storage and no address, and the page has forgotten it once the die is rolled. What is rolled is kept and sent as it is,
- * however often that takes; there is no second roll.
+ * however often that takes, and is gone from here once the collector has it; there is no second roll. A page asks once, so
+ * nothing is memoised: the noise is fresh, and there is no secret from which it could be made again.
  */
 
 import { $, ask, digestHere, el, fill, Problem, sentence, short, symbolText } from "./common.js";
 import { Client } from "./deniable.min.js";
 import { marksSent, picture, rest, rolled } from "./dice.js";
+import { forgetEarlier, keeping } from "./kept.js";
 import { paragraphs, when } from "./texts.js";
 import { atMost, beliefs, deniability, epsilons, guarantee, headline, isAtLeast, numbers, unknowable, whatHappens } from "./words.js";
 
-const STATE = "deniable-client/1"; // where the client keeps its outbox
 const LONGEST_PAUSE = 30_000;
 
 const digest = digestHere();
-const PAGE = `deniable-page/1/${digest}`; // what was rolled, and whether it is to be sent
+const kept = keeping(digest);
 
 let survey, rules, n, client;
 
-const read = () => JSON.parse(localStorage.getItem(PAGE) ?? "null");
-const keep = (fields) => localStorage.setItem(PAGE, JSON.stringify({ ...read(), ...fields }));
 const say = (text, kind = "") => fill($("status"), text && el("p", { class: `note ${kind}` }, text));
-
-/**
- * What the client's outbox holds for this survey, if anything: 16 bytes of a random id, then the packed report, in hexadecimal;
- * and the day of the roll, which the upload states.
- */
-function outbox() {
-  const [found] = Object.entries(JSON.parse(localStorage.getItem(STATE).slice(64))[digest].outbox);
-  return found && { record: found[0], day: found[1], sending: false };
-}
 
 /** The symbol that a choice stands for, as the client takes it. */
 const valueOf = (symbol) =>
@@ -53,16 +43,14 @@ async function start() {
   document.title = short(survey.name || "A question for you");
   try {
     n = numbers(survey);
-    client = new Client(survey, { storage: localStorage });
+    forgetEarlier();
+    client = new Client(survey, { storage: kept.storage, memoize: false });
   } catch (problem) {
     return stop(survey.name || "A question for you", `This browser cannot take part: ${problem.message ?? "it keeps nothing for this page."} Nothing was sent.`);
   }
   $("headline").textContent = headline(n);
   explain();
-  // A roll is in the outbox before it is anywhere else: one that was cut short there is the one to send.
-  if (!read() && outbox()) keep(outbox());
-  if (read()) return resume(read(), found.state);
-  if (client.status().spent) return stop(survey.name || "A question for you", "This browser has answered. There is nothing more to do.");
+  if (kept.read()) return resume(kept.read(), found.state);
   if (found.state == "closed") return stop(survey.name || "A question for you", `${ended()} It takes no more answers, and nothing was sent.`);
   if (rules.uploads == "token") return stop(survey.name || "A question for you", "This survey takes answers from named devices only, not from this page.");
   offer();
@@ -104,22 +92,11 @@ function offer() {
   $("form").addEventListener("input", () => ($("roll").disabled = chosen() === undefined));
   $("form").addEventListener("submit", async (event) => {
     event.preventDefault();
-    const value = chosen();
-    if (value === undefined || $("roll").disabled) return;
-    if (read()) return location.reload(); // another tab was faster
+    if (chosen() === undefined || $("roll").disabled) return;
     $("roll").disabled = true;
-    try {
-      client.queue(value);
-    } catch (problem) {
-      $("roll").disabled = false;
-      return say(`Nothing was sent: ${sentence(problem.message)}`, "bad");
-    }
-    const truth = client.survey.encoding.of(client.status().cohort, value);
-    $("form").reset();
-    $("form").remove();
-    $("lead").hidden = true;
-    keep(outbox());
-    const { drawn, tell } = show(read(), truth);
+    const shown = await roll(chosen());
+    if (!shown) return;
+    const { drawn, tell } = shown;
     const title = $("rolled-title").textContent;
     $("rolled-title").textContent = "The die is rolling…";
     $("rolled-title").focus();
@@ -129,12 +106,46 @@ function offer() {
   });
 }
 
-/** After a reload: what was rolled is still what will be sent. */
-function resume(kept, state) {
-  const { sending, done } = kept;
+/** Roll, and show what came; when this has returned nothing on the page holds the answer. */
+async function roll(value) {
+  try {
+    // Where another tab was faster, what that one rolled is what is sent.
+    if (!(await alone(() => rollOnce(value)))) return void location.reload();
+  } catch (problem) {
+    $("roll").disabled = false;
+    say(`Nothing was sent: ${sentence(problem.message)}`, "bad");
+    return undefined;
+  }
+  const truth = client.survey.encoding.of(client.status().cohort, value);
+  $("form").reset();
+  $("form").remove();
   $("lead").hidden = true;
-  show(kept, null).tell();
+  return show(kept.read(), truth);
+}
+
+/** The only roll of this browser, in whichever tab; false where there was one. */
+function rollOnce(value) {
+  if (kept.read()) return false;
+  kept.roll(() => client.queue(value));
+  return true;
+}
+
+/** Run `work` while no other tab does, where the browser can see to that. */
+const alone = async (work) => (navigator.locks ? navigator.locks.request(`deniable-answer/${digest}`, work) : work());
+
+// A page that is left may be shown again as it was: without what was chosen, and without what it fell on.
+addEventListener("pagehide", () => {
+  $("form")?.reset();
+  $("roll")?.setAttribute("disabled", "");
+  if ($("fell")) fill($("die"));
+});
+
+/** After a reload: what was rolled is still what will be sent; what was sent is no longer here. */
+function resume(found, state) {
+  const { sending, done } = found;
+  $("lead").hidden = true;
   if (done) return finished(done);
+  show(found, null).tell();
   if (state == "closed") return finished("closed");
   if (sending) send();
 }
@@ -223,6 +234,7 @@ function explain() {
     el("p", {}, `That holds however much they know and compute, and for the collector too. ${deniability(n)}`),
     el("p", {}, `Experts call this local differential privacy with ${epsilons(n)}: epsilon is the logarithm of ${n.twice ? `those ${atMost(n.odds)} and ${atMost(n.lifetime)}` : `that ${atMost(n.odds)}`}. This page sends one report. Nothing sent at all would be epsilon 0.`),
     el("p", {}, `What can be seen: that somebody took part and when, and the address the message came from, as with any message.${n.cohorts > 1 ? ` Your group number (one of ${n.cohorts}) is in the clear, too.` : ""} The collector stores no address, and of the time only the ${rules.window}.`),
+    el("p", {}, "What this browser keeps: until the collector has it, the bytes that are sent; after that, only that it has answered. Neither your answer nor what the bytes were made with is kept, so whoever opens this browser later learns no more than the collector."),
     el("p", {}, "From everyone's reports together the survey learns how frequent each answer is. It learns that whether or not you take part."),
     el("p", { class: "quiet small break" }, `Survey ${digest}`),
   );
@@ -233,17 +245,17 @@ $("send").addEventListener("click", () => send());
 
 /** Deliver what was rolled, as often as it takes. The same bytes under the same id: it counts once. */
 async function send(pause = 1000) {
-  keep({ sending: true });
   $("send").disabled = true;
   say("Sending…");
   try {
-    const { waiting } = await client.send(location.origin);
-    // Of all that this browser ever sent here, which is one report: another tab may have been told.
-    const { closed, refused, ...unknown } = client.status().refused;
-    if (!waiting) return finished(closed ? "closed" : refused ? "refused" : "unknown-survey" in unknown ? "gone" : "sent");
+    kept.send();
+    await client.send(location.origin);
   } catch {
-    // The collector does not take it as it is, which may pass; what was rolled is kept.
+    // The collector does not take it as it is, which may pass, and what was rolled is kept; or another tab was told that it has it.
   }
+  const found = kept.read();
+  if (!found) return say("This browser has lost what was rolled: its storage was cleared. Nothing more is sent.", "bad");
+  if (found.done) return finished(found.done);
   const state = await stateNow();
   if (state == "closed" || state == "gone") return finished(state);
   say("The collector does not answer. What was rolled is kept on this device and sent as soon as it does; you may leave this page open, or come back.");
@@ -258,13 +270,14 @@ const stateNow = () =>
   );
 
 function finished(how) {
-  keep({ done: how });
+  kept.finish(how);
   $("send").hidden = true;
   $("until").hidden = true;
   fill($("thanks"), ...(how == "sent" ? paragraphs(rules.thanks) : []));
   $("rolled-title").textContent = how == "sent" ? "This left your device" : "This was rolled for you";
   if (how == "sent") say(`Thank you. Your answer is counted${isAtLeast(n, "strong") ? ", and nobody knows it" : isAtLeast(n, "weak") ? ", and nobody can be sure of it" : ""}. This browser has answered; there is nothing more to do.`, "good");
   else if (how == "closed") say("The survey was closed before your answer arrived. It is not counted.");
+  else if (how == "before") say("This browser has answered. There is nothing more to do.");
   else if (how == "gone") say("The survey was deleted before your answer arrived. It is not counted.");
   else say("The collector refused what was sent. It is not counted.", "bad");
 }

@@ -1,0 +1,75 @@
+"""Everything that a page can keep in a browser, read; and what somebody who has it can work out from it."""
+
+import json
+import re
+from typing import Any
+
+from playwright.sync_api import Page
+
+import deniable as dn
+
+# Every store that a script can write, and the fields that a browser fills again when a page is restored.
+_READ = """async () => {
+  const listed = (store) => Object.fromEntries(Object.keys(store).sort().map((key) => [key, store.getItem(key)]));
+  const done = (request) => new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  const databases = {};
+  for (const { name } of await indexedDB.databases()) {
+    const open = await done(indexedDB.open(name));
+    databases[name] = {};
+    for (const store of open.objectStoreNames) {
+      const found = open.transaction(store).objectStore(store);
+      const [keys, values] = await Promise.all([done(found.getAllKeys()), done(found.getAll())]);
+      databases[name][store] = keys.map((key, i) => [String(key), values[i]]);
+    }
+    open.close();
+  }
+  const cached = {};
+  for (const name of globalThis.caches ? await caches.keys() : []) {
+    const cache = await caches.open(name);
+    for (const request of await cache.keys())
+      cached[`${name} ${request.url}`] = await (await cache.match(request)).text();
+  }
+  const files = [];
+  if (navigator.storage?.getDirectory)
+    for await (const [name, handle] of await navigator.storage.getDirectory())
+      files.push([name, handle.getFile ? await (await handle.getFile()).text() : null]);
+  return {
+    local: listed(localStorage),
+    session: listed(sessionStorage),
+    databases,
+    cached,
+    files,
+    history: [history.length, history.state],
+    cookie: document.cookie,
+    address: location.href,
+    name: window.name,
+    workers: (await navigator.serviceWorker?.getRegistrations() ?? []).map(({ scope }) => scope),
+  };
+}"""
+
+
+def read_stores(page: Page) -> dict[str, Any]:
+    """All stores of the page's origin, and the cookies of its browser."""
+    found: dict[str, Any] = page.evaluate(_READ)
+    return found | {"cookies": page.context.cookies()}
+
+
+def secrets_in(stores: Any, survey: dn.Survey) -> set[str]:
+    """Whatever is as long as a device's secret: 32 bytes in hexadecimal, in any place of a longer text too."""
+    text = json.dumps(stores).replace(survey.digest, "")
+    runs = re.findall(r"[0-9a-f]{64,}", text)
+    return {run[at : at + 64] for run in runs for at in range(len(run) - 63)}
+
+
+def suspects(stores: Any, survey: dn.Survey, answers: list[str], sent: bytes) -> set[str]:
+    """The answers that would have given what was sent, under anything in the stores that may be a secret."""
+    found = set[str]()
+    report = dn.Report.unpack(survey, sent)
+    for secret in secrets_in(stores, survey):
+        client = dn.Client(survey)
+        client._secret, client._cohort = bytes.fromhex(secret), report.cohort
+        found |= {answer for answer in answers if client.report(answer) == report}
+    return found

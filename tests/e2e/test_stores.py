@@ -1,0 +1,309 @@
+"""What a browser keeps of an answer: read by one who has the browser, between the steps and after the last one.
+
+A report is one draw of the channel. Whoever has the browser may hold that, until the collector has it; not what it was
+made with, from which the answer follows, and after the thanks nothing but that the survey was answered. That what is
+kept depends on the answer through the report alone is in `test_traffic.py`; here is what an attacker tries.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Route
+
+import deniable as dn
+from tests.collector import Server
+from tests.e2e.conftest import PATIENCE, PHONE, Open, chromium
+from tests.e2e.steps import answer_link, choose_and_roll, counters, roll, thanked
+from tests.e2e.stores import read_stores, secrets_in, suspects
+
+SYMBOLS = [f"answer {letter}" for letter in "abcdefghij"]
+KINDS = {
+    "krr": dn.krr(SYMBOLS, epsilon=2, name="Kept, one?"),
+    "subset": dn.subset(SYMBOLS, epsilon=2, name="Kept, as a list?"),
+    "oue": dn.oue(SYMBOLS, epsilon=2, name="Kept, in better bits?"),
+    "rappor": dn.krappor(SYMBOLS, epsilon=2, name="Kept, in bits?"),
+    "twice": dn.oue(SYMBOLS, epsilon=3, epsilon_report=2, name="Kept, twice?"),
+}
+
+
+def entry(survey: dn.Survey) -> str:
+    return f"deniable-answer/2/{survey.digest}"
+
+
+def answered(page: Page, server: Server, survey: dn.Survey) -> tuple[dict[str, Any], bytes, int]:
+    """Answer, with the collector away for a while: all stores at six moments, what was sent, and its day."""
+    away = set[tuple[bytes, str]]()
+
+    def lose(route: Route) -> None:
+        away.add((route.request.post_data_buffer or b"", route.request.url))
+        route.abort()
+
+    page.route("**/reports?*", lose)
+    page.goto(answer_link(server, survey))
+    page.locator("#form").wait_for()
+    moments = {"before": read_stores(page)}
+    page.get_by_label("answer c", exact=True).check()
+    moments["chosen"] = read_stores(page)
+    roll(page)
+    moments["rolled"] = read_stores(page)
+    page.get_by_role("button", name="Send this").click()
+    page.get_by_text("The collector does not answer").wait_for()
+    moments["waiting"] = read_stores(page)
+    page.unroute("**/reports?*")
+    thanked(page)
+    moments["after"] = read_stores(page)
+    page.reload()
+    thanked(page)
+    moments["reloaded"] = read_stores(page)
+    ((sent, url),) = away
+    return moments, sent, int(url.split("day=")[1])
+
+
+def expected(survey: dn.Survey, record: bytes, day: int, *, sending: bool) -> dict[str, str]:
+    """What may be kept of a report that waits: made here from the report as it is sent, and from nothing else."""
+    cohort = dn.Report.unpack(survey, record[16:]).cohort
+    spent = math.ceil(Fraction(str(survey.epsilon_report)) * 10**9)
+    kept = {"cohort": cohort, "made": [0, 1], "outbox": {record.hex(): day}, "spent": [spent, spent]}
+    text = json.dumps({survey.digest: kept}, separators=(",", ":"))
+    state = hashlib.sha256(text.encode()).hexdigest() + text
+    fields = {"state": state, "sending": True} if sending else {"state": state}
+    return {entry(survey): json.dumps(fields, separators=(",", ":"))}
+
+
+def said_too_much(moments: dict[str, Any], survey: dn.Survey, sent: bytes, day: int) -> list[str]:
+    """The moments at which the stores hold anything that does not follow from the report as it is sent."""
+    allowed = {
+        "before": {},
+        "chosen": {},
+        "rolled": expected(survey, sent, day, sending=False),
+        "waiting": expected(survey, sent, day, sending=True),
+        "after": {entry(survey): '{"done":"sent"}'},
+        "reloaded": {entry(survey): '{"done":"sent"}'},
+    }
+    wrong = [name for name, stores in moments.items() if stores["local"] != allowed[name]]
+    for name, stores in moments.items():
+        rest = {**stores, "local": None, "history": stores["history"][1]}
+        assert rest.pop("address").endswith(f"/answer/{survey.digest}")
+        wrong += [f"{store} {name}" for store, value in rest.items() if value]
+    return wrong
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_kept_follows_from_the_report(kind: str, server: Server, fresh: Open) -> None:
+    survey = KINDS[kind]
+    server.create(survey)
+    moments, sent, day = answered(fresh(viewport=PHONE), server, survey)
+    assert said_too_much(moments, survey, sent, day) == []
+    assert counters(server, survey) == {"accepted": 1}
+
+
+LEAKS = {
+    "a secret": ("answer.js", "kept.storage, memoize: false", "kept.storage", {"rolled", "waiting"}),
+    "the report that was sent": (
+        "kept.js",
+        "finish: (done) => write(digest, { done })",
+        "finish: (done) => write(digest, { ...entry(digest), done })",
+        {"after"},
+    ),
+    "the true cells": (
+        "answer.js",
+        '$("form").reset();',
+        'sessionStorage.x = truth; $("form").reset();',
+        {"session rolled"},
+    ),
+    "the answer in the history": (
+        "answer.js",
+        '$("form").reset();',
+        'history.replaceState(value, ""); $("form").reset();',
+        {"history after"},
+    ),
+    "the answer in a database": (
+        "answer.js",
+        '$("form").reset();',
+        'indexedDB.open(value); $("form").reset();',
+        {"databases after"},
+    ),
+    "the answer in a cache": (
+        "answer.js",
+        '$("form").reset();',
+        'await caches.open(value).then((cache) => cache.put("/" + value, new Response(value))); $("form").reset();',
+        {"cached rolled"},
+    ),
+    "the answer in the name": (
+        "answer.js",
+        '$("form").reset();',
+        'window.name = value; $("form").reset();',
+        {"name waiting"},
+    ),
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_a_page_that_keeps_more_is_found_out(leak: str, server: Server, fresh: Open) -> None:
+    file, old, new, found = LEAKS[leak]
+    survey = dn.oue(SYMBOLS, epsilon=2, name=f"Kept: {leak}?")
+    server.create(survey)
+    page = fresh(viewport=PHONE)
+    changed(page, f"**/pages/{file}", (old, new))
+    moments, sent, day = answered(page, server, survey)
+    assert set(said_too_much(moments, survey, sent, day)) >= found
+
+
+@pytest.mark.parametrize("make", [dn.subset, dn.oue, dn.krappor])
+def test_a_kept_secret_names_the_answer(make: Callable[..., dn.Survey], server: Server, fresh: Open) -> None:
+    """The attack itself: with the secret in its stores, the browser names the answer and no other."""
+    symbols = [*SYMBOLS, *(f"other {number}" for number in range(40))]
+    survey = make(symbols, epsilon=2, name="Kept, with a secret?")
+    server.create(survey)
+    page = fresh(viewport=PHONE)
+    changed(page, "**/pages/answer.js", ("kept.storage, memoize: false", "kept.storage"))
+    moments, sent, _ = answered(page, server, survey)
+    assert suspects(moments["rolled"], survey, symbols, sent[16:]) == {"answer c"}
+    assert secrets_in(moments["after"], survey) == set(), "and with nothing left it names none"
+
+
+def changed(page: Page, pattern: str, mutant: tuple[str, str]) -> None:
+    def change(route: Route) -> None:
+        response = route.fetch()
+        text = response.text()
+        assert text.count(mutant[0]) == 1, "the page has changed; so must its mutant"
+        route.fulfill(response=response, body=text.replace(*mutant))
+
+    page.route(pattern, change)
+
+
+def test_what_earlier_versions_kept_is_removed(server: Server, fresh: Open) -> None:
+    """They kept a secret and the record that was sent."""
+    survey = dn.krr(SYMBOLS, epsilon=1, name="Kept before?")
+    server.create(survey)
+    page = fresh(viewport=PHONE)
+    page.goto(answer_link(server, survey))
+    page.locator("#form").wait_for()
+    page.evaluate(
+        """(digest) => {
+          const other = "ab".repeat(32);
+          const made = { cohort: 0, made: [1, 0], outbox: {}, spent: [1e9, 1e9] };
+          const seen = { cohort: 0, made: [0, 0], outbox: {}, spent: [0, 0] };
+          const state = JSON.stringify({ [digest]: made, [other]: seen, secret: "cd".repeat(32) });
+          localStorage.setItem("deniable-client/1", "ef".repeat(32) + state);
+          const page = JSON.stringify({ record: "00".repeat(30), day: 1, done: "sent" });
+          localStorage.setItem(`deniable-page/1/${digest}`, page);
+        }""",
+        survey.digest,
+    )
+    page.reload()
+    thanked(page)
+    assert read_stores(page)["local"] == {entry(survey): '{"done":"sent"}'}
+    # What is another program's stays.
+    page.evaluate(
+        """() => {
+          const state = JSON.stringify({ x: { made: [1, 0] }, secret: "" });
+          localStorage.setItem("deniable-client/1", "ef".repeat(32) + state);
+        }"""
+    )
+    page.reload()
+    thanked(page)
+    assert "deniable-client/1" in read_stores(page)["local"]
+
+
+def test_a_crash_before_the_thanks_is_no_second_roll(server: Server, fresh: Open) -> None:
+    """The collector has acknowledged it, and the page died before it noted how it ended."""
+    survey = dn.krr(SYMBOLS, epsilon=1, name="Acknowledged?")
+    server.create(survey)
+    page = fresh(viewport=PHONE)
+    changed(page, "**/pages/kept.js", ("finish: (done) => write(digest, { done })", "finish: () => {}"))
+    page.goto(answer_link(server, survey))
+    choose_and_roll(page, "answer c")
+    page.get_by_role("button", name="Send this").click()
+    thanked(page)
+    page.unroute("**/pages/kept.js")
+    page.reload()
+    thanked(page)
+    assert page.locator("#form").is_hidden()
+    assert read_stores(page)["local"] == {entry(survey): '{"done":"sent"}'}
+    assert counters(server, survey) == {"accepted": 1}
+
+
+def test_two_tabs_that_roll_at_once_roll_once(server: Server, fresh: Open) -> None:
+    survey = dn.krappor(SYMBOLS, epsilon=1, name="At once, in two tabs?")
+    server.create(survey)
+    one = fresh(viewport=PHONE)
+    two = one.context.new_page()
+    for page, answer in ((one, "answer c"), (two, "answer d")):
+        page.goto(answer_link(server, survey))
+        page.get_by_label(answer, exact=True).check()
+    # Neither waits for the other: both clicks are on their way before either page has handled its own.
+    for page in (one, two):
+        page.evaluate("() => void setTimeout(() => document.querySelector('#roll').click())")
+    said = []
+    for page in (one, two):
+        page.get_by_role("button", name="Send this").wait_for()
+        said.append(page.locator("#sent").inner_text())
+    assert said[0] == said[1]
+    for page in (one, two):
+        page.get_by_role("button", name="Send this").click()
+        thanked(page)
+    told = counters(server, survey)
+    assert told.pop("duplicate", 0) <= 1
+    assert told == {"accepted": 1}
+
+
+def test_a_page_that_is_left_forgets_what_was_chosen(browser: Browser, server: Server, fresh: Open) -> None:
+    """Browsers fill fields again when one comes back, and show a page again as it was."""
+    survey = dn.orr(epsilon=2, cells=8, cohorts=4, seed=bytes(16), name="And back again?")
+    server.create(survey)
+    page = fresh(viewport=PHONE)
+    page.goto(answer_link(server, survey))
+    page.locator("#text").fill("rosebud")
+    page.goto(f"http://127.0.0.1:{server.port}/explore")
+    page.go_back()
+    page.locator("#text").wait_for()
+    assert page.locator("#text").input_value() == ""
+    assert page.locator("#roll").is_disabled()
+    page.locator("#text").fill("rosebud")
+    roll(page)
+    assert page.locator("#fell").count() == 1
+    page.goto(f"http://127.0.0.1:{server.port}/explore")
+    page.go_back()
+    page.get_by_role("button", name="Send this").wait_for()
+    assert page.locator("#fell, .mine, .truth").count() == 0
+
+
+def test_no_byte_of_the_profile_holds_the_answer(browser: Browser, server: Server, tmp_path: Path) -> None:
+    """On disk: stores, sessions that a browser would restore, caches and histories, after it has ended."""
+    survey = dn.orr(epsilon=2, cells=8, cohorts=4, seed=bytes(16), name="On the disk?")
+    server.create(survey)
+    answer = "Xylographers"  # a word that no browser has in its own files
+
+    def profile(name: str, *, marked: bool = False) -> bytes:
+        context = browser.browser_type.launch_persistent_context(
+            str(tmp_path / name), executable_path=chromium(), args=["--no-sandbox"], reduced_motion="reduce"
+        )
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        page.goto(answer_link(server, survey))
+        page.locator("#text").fill(answer)
+        page.reload()  # chosen and left, and then once more
+        page.locator("#text").fill(answer)
+        roll(page)
+        if marked:
+            page.evaluate("(answer) => localStorage.setItem('x', answer)", answer)
+        page.get_by_role("button", name="Send this").click()
+        thanked(page)
+        context.close()
+        return b"\0".join(path.read_bytes() for path in (tmp_path / name).rglob("*") if path.is_file())
+
+    def holds(data: bytes) -> bool:
+        small = data.lower()
+        return any(word.lower().encode(code) in small for word in (answer,) for code in ("utf-8", "utf-16-le"))
+
+    kept = profile("good")
+    assert len(kept) > 1000
+    assert not holds(kept)
+    assert holds(profile("marked", marked=True)), "one that keeps it is found out"

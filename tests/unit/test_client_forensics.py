@@ -1,0 +1,220 @@
+"""What a device keeps and shows, byte by byte."""
+
+import itertools
+import json
+import os
+import traceback
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import deniable as dn
+from deniable.client import Waiting
+from deniable.client.state import Contents
+from tests.exact.scripted import ScriptedEntropy
+from tests.failing_collector import collecting
+from tests.forensics import modes_of
+from tests.forensics import watched as watched
+
+KRR = dn.krr(symbols=["rosebud", "b", "c"], epsilon=2)
+OPEN = dn.orr(epsilon=1, cells=8, cohorts=500, seed=bytes(16))
+WEAK = dn.krr(symbols=3, epsilon="0.5")
+posix = pytest.mark.skipif(os.name != "posix", reason="permission bits are POSIX")
+
+
+def test_the_file_is_the_same_for_every_answer(tmp_path: Path) -> None:
+    """But for the packed report, its random id and the check: what is kept does not depend on what was answered."""
+    shapes = set()
+    for answer, times in itertools.product(("rosebud", "b", "c"), (1, 3)):
+        path = tmp_path / f"{answer}{times}.json"
+        secret = [0, 11, 12, 13, 14]
+        client = dn.Client(KRR, state=path, entropy=ScriptedEntropy(64, secret + [3] * 2 * 3))
+        for _ in range(times):
+            client.report(answer)
+        fields = json.loads(path.read_bytes())
+        assert fields["outbox"] == []
+        shapes.add((times, path.read_bytes()))
+    assert len(shapes) == 2
+
+
+class Treacherous:
+    """A value whose own method fails with the value in the error."""
+
+    def __index__(self) -> int:
+        raise ValueError("rosebud")
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["on disk", "in memory"])
+@pytest.mark.parametrize("way", ["report", "queue"])
+def test_no_traceback_shows_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bool, way: str) -> None:
+    """Not in the error, what is chained to it, or the local names of any frame of this package."""
+    path = tmp_path / "me.json" if kept else None
+    survey = dn.krr(symbols=["a", "b"], epsilon=2)
+    secret_answers: list[tuple[object, type[Exception]]] = [
+        ("rosebud", dn.AlphabetError),
+        (Treacherous(), dn.AlphabetError),
+        ("rosebud \ud800", dn.AlphabetError),
+        ("a", dn.BudgetError),
+    ]
+    for value, kind in secret_answers:
+        client = dn.Client(survey, state=path, cap=1 if kind is dn.BudgetError else 9)
+        with pytest.raises(kind) as caught:
+            getattr(client, way)(value)
+        errors = [e for e in (caught.value, caught.value.__context__, caught.value.__cause__) if e is not None]
+        stacks = [traceback.TracebackException.from_exception(e, capture_locals=True).stack for e in errors]
+        frames = [frame for stack in stacks for frame in stack if "tests" not in frame.filename]
+        assert way in [frame.name for frame in frames]
+        assert all("value" not in (frame.locals or {}) for frame in frames)
+        assert "rosebud" not in str([(frame.locals, str(e)) for frame in frames for e in errors])
+        assert "rosebud" not in repr(caught.value)
+    with pytest.raises(dn.AlphabetError, match="symbol must be text, an integer or bytes, got one that cannot be read"):
+        dn.Client(survey).report(Treacherous())
+
+
+def test_contents_do_not_print_the_secret() -> None:
+    contents = Contents(bytes(range(32)), outbox={"a": Waiting("s", "a", b"r")})
+    assert bytes(range(32)).hex() not in repr(contents)
+    assert "secret" not in repr(contents)
+
+
+def kept_by(
+    folder: Path, survey: dn.Survey, answer: object, secret: int, *, memoize: bool
+) -> tuple[bytes, list[bytes]]:
+    """The report of an answer on scripted words, and every byte of the device's folder at each step."""
+    folder.mkdir()
+    noise = [] if memoize else [Random(secret).getrandbits(64)]
+    words = [0, secret, 12, 13, 14, *noise, 21, 22]
+    client = dn.Client(survey, state=folder / "me.json", memoize=memoize, entropy=ScriptedEntropy(64, words))
+    stores = []
+
+    def read() -> None:
+        stores.append(b"\0".join(path.name.encode() + path.read_bytes() for path in sorted(folder.iterdir())))
+
+    read()
+    report = client.queue(answer)
+    read()
+    with collecting(survey) as collector:
+        client.send(collector.url)
+    read()
+    return report.pack(), stores
+
+
+@pytest.mark.parametrize("memoize", [True, False])
+def test_two_answers_that_gave_the_same_report_leave_the_same_bytes(tmp_path: Path, memoize: bool) -> None:
+    met = 0
+    for secret in range(12):
+        folders = [tmp_path / f"{secret}-{answer}" for answer in range(3)]
+        runs = [kept_by(folder, WEAK, i, secret, memoize=memoize) for i, folder in enumerate(folders)]
+        for (one, stores), (two, others) in itertools.combinations(runs, 2):
+            met += one == two
+            assert one != two or stores == others
+    assert met >= 3, "too few answers met for the test to say anything; choose other secrets"
+
+
+def test_a_delivered_report_is_gone_from_every_byte(tmp_path: Path) -> None:
+    """From the file, from the one that it replaced, and from what a crash left behind."""
+    path = tmp_path / "me.json"
+    client = dn.Client(OPEN, state=path)
+    report = client.queue("rosebud").pack()
+    (waiting,) = client.outbox
+    (tmp_path / ".me.json.new").write_bytes(path.read_bytes())
+    before = path.open("rb")  # whoever reads the blocks that the old files had
+    left = (tmp_path / ".me.json.new").open("rb")
+    with before, left, collecting(OPEN) as collector:
+        assert report.hex().encode() in before.read()
+        assert client.send(collector.url).accepted == 1
+        for file in (before, left):
+            file.seek(0)
+            assert not file.read().strip(b"\0")
+    data = b"".join(entry.read_bytes() for entry in tmp_path.iterdir())
+    for trace in (report, report.hex().encode(), waiting.id.encode()):
+        assert trace not in data
+    assert json.loads(path.read_bytes())["outbox"] == []
+
+
+@posix
+def test_a_file_with_another_name_is_not_wiped(tmp_path: Path) -> None:
+    """A backup by hard links: what it holds is its own."""
+    path = tmp_path / "me.json"
+    client = dn.Client(OPEN, state=path)
+    os.link(path, tmp_path / "backup.json")
+    kept = path.read_bytes()
+    client.report("rosebud")
+    assert (tmp_path / "backup.json").read_bytes() == kept
+    (tmp_path / "backup.json").unlink()
+
+
+@posix
+def test_the_state_is_read_whole_while_it_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody opens the file, another process replaces and wipes it, and then it is read."""
+    path = tmp_path / "me.json"
+    client = dn.Client(OPEN, state=path)
+    real, pending = os.fstat, [lambda: dn.Client(OPEN, state=path).report("a")]
+
+    def late(handle: int) -> os.stat_result:
+        found = real(handle)
+        if pending:
+            pending.pop()()
+        return found
+
+    monkeypatch.setattr(os, "fstat", late)
+    assert client.status().spent == 1.0
+
+
+@posix
+def test_no_file_is_open_to_others_for_a_moment(tmp_path: Path) -> None:
+    with modes_of(tmp_path) as seen:
+        client = dn.Client(OPEN, state=tmp_path / "me.json")
+        client.queue("rosebud")
+        client.report("rosebud")
+    assert seen == {("me.json", 0o600), ("me.json.lock", 0o600), (".me.json.new", 0o600)}
+
+
+@posix
+def test_a_file_that_is_open_to_others_for_a_moment_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.open
+
+    def lax(path: Any, flags: int, mode: int = 0o777) -> int:
+        made = real(path, flags, 0o644)
+        os.fchmod(made, mode)
+        return made
+
+    monkeypatch.setattr(os, "open", lax)
+    with modes_of(tmp_path) as seen:
+        dn.Client(OPEN, state=tmp_path / "me.json")
+    assert (".me.json.new", 0o644) in seen
+
+
+def test_an_outbox_in_memory_shows_no_order() -> None:
+    client = dn.Client(OPEN)
+    made = [client.queue(f"number {i}").pack() for i in range(40)]
+    ids = [waiting.id for waiting in client.outbox]
+    assert ids == sorted(ids)
+    assert sorted(waiting.report for waiting in client.outbox) == sorted(made)
+    with collecting(OPEN) as collector:
+        assert client.send(collector.url, batch=7).accepted == 40
+    assert [name for name, _ in collector.seen] == ids, "nor does what is sent"
+
+
+def test_an_upload_has_these_headers_and_no_others() -> None:
+    client = dn.Client(KRR)
+    client.queue("b")
+    with collecting(KRR, 503) as collector:
+        client.send(collector.url)
+        client.send(collector.url, token="let-me-in")
+    (_, plain, _), (_, named, _) = collector.requests
+    expected = {
+        "Accept-Encoding": "identity",
+        "Accept": "application/json",
+        "Connection": "close",
+        "Content-Length": "26",
+        "Content-Type": "application/octet-stream",
+        "Host": collector.url.removeprefix("http://"),
+        "User-Agent": "deniable",
+    }
+    assert {name.title(): value for name, value in plain.items()} == expected
+    assert {name.title(): value for name, value in named.items()} == expected | {"Authorization": "Bearer let-me-in"}

@@ -23,7 +23,8 @@ from deniable.decoders.guard import PLAUSIBLE, no_worse
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.normal_equations import Belief, Dense, Random, System
 from deniable.decoders.ordered import smoothed
-from deniable.decoders.prior import COARSE, Observations, Posterior, Prior, learned
+from deniable.decoders.posterior import Posterior
+from deniable.decoders.prior import COARSE, Observations, Prior, learned
 from deniable.decoders.risk import tempered
 from deniable.decoders.simplex import project
 from deniable.decoders.weighted import WeightedLeastSquares, cell_weights

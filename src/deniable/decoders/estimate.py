@@ -308,8 +308,10 @@ class Estimate:
     def significant(self, level: float = 0.95) -> npt.NDArray[np.bool_]:
         """Which symbols are significantly above zero, family-wise: all these statements hold at once with that level.
 
-        Holm's test on one-sided p-values, exact binomial ones where counts are binomial. Nothing is marked where an
-        open survey has too few cohorts to tell a candidate from an answer that is not listed (`diagnostics` says so).
+        Holm's test on one-sided p-values, exact binomial ones where counts are binomial. A symbol whose simultaneous
+        interval lies above zero is always marked; one that is marked may have an interval that reaches zero, because
+        intervals look to both sides and do not profit from what was marked already. Nothing is marked where an open
+        survey has too few cohorts to tell a candidate from an answer that is not listed (`diagnostics` says so).
 
         >>> import deniable as dn
         >>> dn.decode(dn.Tally(dn.krr(symbols=3, epsilon=2), [[900, 60, 60]])).significant()

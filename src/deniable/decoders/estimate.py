@@ -74,7 +74,7 @@ class Estimate:
     ) -> "Estimate":
         """The estimate of a solution; the tally is copied, so later reports do not change it.
 
-        The constraint acts on all unknowns; the last one of an `OpenDesign`, the unallocated mass, is then split off.
+        The constraint acts on all unknowns; the unallocated mass, the last one of an `OpenDesign`, is then split off.
         """
         # With one cohort the two normalisations are one.
         per_cohort = getattr(decoder, "per_cohort", True) or tally.survey.cohorts == 1
@@ -169,7 +169,6 @@ class Estimate:
 
     @property
     def _is_kept(self) -> bool:
-        """Whether a dense matrix of all candidates may stay in memory."""
         return is_kept(len(self.symbols))
 
     @property

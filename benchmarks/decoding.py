@@ -37,7 +37,7 @@ def fresh(design: Design) -> Design:
 
 def listed(count: int) -> Callable[[], object]:
     """Decoding an open survey by default, with so many candidates: from 3,841 on they are more than the equations."""
-    survey = dn.orr(epsilon=4, cells=16, cohorts=256, seed=bytes(16))
+    survey = dn.orr(epsilon=2, cells=16, cohorts=256, seed=bytes(16))
     names = [f"candidate {i}" for i in range(count)]
     tally = dn.simulate(survey, dn.lab.zipf(count, 1), 10**6, np.random.default_rng(0), symbols=names)
     return lambda: dn.decode(tally, candidates=names)

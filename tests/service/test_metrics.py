@@ -38,6 +38,23 @@ def test_a_name_is_one_label_on_one_line(name: str, label: str) -> None:
     assert dict(LABEL.findall(lines[0])) == {"survey": digest, "name": label, "outcome": "accepted"}
 
 
+def test_a_survey_has_a_series_before_it_has_a_report(tmp_path: Path) -> None:
+    """Also after a restart: a dashboard that waits for the first report must find what it waits for."""
+
+    async def scene() -> None:
+        survey = one_cell_each(512, "nobody yet")
+        expected = f'deniable_reports_total{{survey="{survey.digest}",name="nobody yet",outcome="accepted"}} 0'
+        async with Caller(SQLiteStore(tmp_path)) as call:
+            await call.create(survey)
+            assert expected in (await call.admin("GET", "/metrics")).body.decode().split("\n")
+        async with Caller(SQLiteStore(tmp_path)) as call:
+            assert expected in (await call.admin("GET", "/metrics")).body.decode().split("\n")
+            await call.admin("DELETE", f"/v1/surveys/{survey.digest}")
+            assert "nobody yet" not in (await call.admin("GET", "/metrics")).body.decode()
+
+    run(scene())
+
+
 def test_surveys_of_one_name_have_series_of_their_own(tmp_path: Path) -> None:
     async def scene() -> None:
         async with Caller(SQLiteStore(tmp_path)) as call:

@@ -205,3 +205,15 @@ def test_without_pyspark_the_sentence_names_the_extra(tmp_path: Path, monkeypatc
         dn.EngineError, match=r"Spark must be installed for Python first: pip install 'deniable\[spark\]'"
     ):
         spark.count_files(SURVEY, [str(tmp_path / "a.parquet")])
+
+
+@pytest.mark.parametrize("code", ["utf-16", "utf-16-le", "utf-32"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.jsonl.gz"])
+def test_text_of_two_bytes_a_letter_is_refused_before_spark_starts(tmp_path: Path, code: str, name: str) -> None:
+    """Spark read it as UTF-8: no line was a report, and nothing said why."""
+    file, text = tmp_path / name, '{"cohort": 1, "response": 2}\n' if "json" in name else "cohort,response\n1,2\n"
+    data = text.encode(code)
+    file.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    got = code[:6].upper()
+    with pytest.raises(dn.DataError, match=f"a.* must be UTF-8 text, got {got}; save it as UTF-8, or convert it with"):
+        spark.count_files(SURVEY, [str(file)])

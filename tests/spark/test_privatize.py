@@ -48,7 +48,7 @@ def test_an_answer_that_cannot_be_encoded_fails_the_job_and_is_not_shown(session
     people = session.createDataFrame([("a",), (SECRET,)], "answer string").coalesce(1)
     with pytest.raises(PySparkException) as caught:
         spark.privatize(survey, people, "answer").collect()
-    sentence = "column must hold only symbols that the survey can encode, got 1 rows that it cannot"
+    sentence = "column must hold only symbols that the survey can encode, got 1 row that it cannot"
     assert sentence in str(caught.value)
     assert SECRET not in str(caught.value)
 

@@ -124,7 +124,9 @@ def test_what_is_asked_for_wrongly_is_refused_in_a_sentence(
     for action in ("close", "reopen", "delete"):
         told = f"survey 00000000 must be registered at {url}, got an unknown one; see `deniable survey list`"
         assert refused(capsys, "survey", action, gone) == told
-        told = f"SURVEY must be a survey file, a digest or how one starts, got {'no.json'!r}"
+        told = (
+            f"SURVEY must be a survey file, a digest, how one starts, or the name of a survey of {url}, got 'no.json'"
+        )
         assert refused(capsys, "survey", action, "no.json") == told
         assert "got ''" in refused(capsys, "survey", action, "")
     odd = refused(capsys, "survey", "register", "named.json", "--window", "x")
@@ -144,6 +146,24 @@ def test_the_start_of_a_digest_must_name_one_survey(
     twice = next(start for start in starts if starts.count(start) > 1)
     told = f"SURVEY must name one survey of {url}, got {starts.count(twice)} that start with {twice}"
     assert refused(capsys, "survey", "close", twice) == f"{told}; see `deniable survey list`"
+
+
+def test_a_survey_is_named_by_its_name_where_one_alone_has_it(
+    server: Server, url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone, *alike = (
+        one_cell_each(256, "a question?"),
+        one_cell_each(512, "asked twice"),
+        one_cell_each(1024, "asked twice"),
+    )
+    for survey in (alone, *alike):
+        server.create(survey)
+    assert said(capsys, "close", "a question?").endswith("is closed\n")
+    assert said(capsys, "reopen", "a question?").endswith("is open\n")
+    told = f"SURVEY must name one survey of {url}, got 2 called 'asked twice'; see `deniable survey list`"
+    assert refused(capsys, "survey", "delete", "asked twice", "--yes") == told
+    assert said(capsys, "delete", "a question?", "--yes").startswith("deleted ")
+    assert [one["digest"] for one in server.ask("GET", "/v1/surveys").json()["surveys"]] == [s.digest for s in alike]
 
 
 def test_tokens_that_are_missing_wrong_or_unreadable(

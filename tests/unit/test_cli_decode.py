@@ -450,3 +450,28 @@ def test_shares_that_were_shrunk_out_of_their_intervals_are_counted(
     dn.Tally(dn.krr(symbols=3, epsilon=4), [[900, 500, 400]]).save(tmp_path / "u")
     assert main(["decode", str(tmp_path / "u")]) == 0
     assert "shrunk" not in capsys.readouterr().out
+
+
+def _piped(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_a_dash_reads_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Path("day0.tally").read_bytes()
+    assert main(["decode", "day0.tally", "day1.tally", "--json"]) == 0
+    both = capsys.readouterr().out
+    _piped(monkeypatch, data)
+    assert main(["decode", "-", "day1.tally", "--json"]) == 0
+    assert capsys.readouterr().out == both
+    assert main(["survey", "show", "closed.json"]) == 0
+    told = capsys.readouterr().out
+    _piped(monkeypatch, Path("closed.json").read_bytes())
+    assert main(["survey", "show", "-"]) == 0
+    assert capsys.readouterr().out == told
+    # It can be read once, and what it holds is named.
+    _piped(monkeypatch, data)
+    assert refused(capsys, "decode", "-", "-") == "standard input must hold a tally, got nothing"
+    _piped(monkeypatch, b"")
+    assert refused(capsys, "survey", "show", "-") == "standard input must hold a survey, got nothing"
+    _piped(monkeypatch, b"symbol,cell")
+    assert refused(capsys, "decode", "-").startswith("standard input: tally must start with 'deniable-tally")

@@ -152,3 +152,16 @@ def test_a_long_step_shows_that_it_is_at_work_and_wipes_it() -> None:
     assert re.search(rf"thinking \[{'#' * 15}{'[.]' * 15}\] 500,000 of 1,000,000 \.\.\. \d+ s", measured.getvalue())
     assert watched.getvalue().endswith("\r\x1b[K")
     assert quick.getvalue() == unwatched.getvalue() == ""
+
+
+@pytest.mark.parametrize("size", [5, 6, 12])
+def test_a_projective_survey_with_one_cell_a_symbol_has_numbers_and_no_boxes(size: int) -> None:
+    survey = dn.projective(symbols=size, epsilon=2)
+    assert survey.hashes == 1
+    sent = dict(notice(survey))["What is sent"]
+    start = f"A public rule gives every possible answer a number of its own from 1 to {survey.cells}. "
+    assert sent.startswith(start)
+    assert f"one of the {survey.cells - 1} other numbers, each equally likely" in sent
+    assert "box" not in sent
+    assert "group" not in sent
+    assert truth_sentence(survey).startswith("The true number is sent with probability ")

@@ -28,10 +28,10 @@ SECRET = "my secret answer"
         (pa.array(["a", None]), "column must not have missing answers, got 1"),
         (pa.array([0.5]), "column must hold text, integers or bytes, got double"),
         (np.array([["a"]]), "column must have one dimension, got 2"),
-        (["a", 2.5], "got 1 rows that it cannot"),
+        (["a", 2.5], "got 1 row that it cannot"),
         (["a", SECRET, None], "column must not have missing answers, got 1"),
         (["a", 5, None], "column must not have missing answers, got 1"),
-        ([7], "got 1 rows that it cannot"),
+        ([7], "got 1 row that it cannot"),
         (np.array([True]), "column must hold text, integers or bytes, got bool"),
         (
             pa.DictionaryArray.from_arrays([0, 1], ["a", None]),

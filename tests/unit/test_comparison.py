@@ -170,3 +170,24 @@ def test_no_change_is_larger_than_one_with_too_few_cohorts() -> None:
     change = dn.difference(*dn.decode_all(tallies, candidates=["a", "b"]))
     assert change.intervals(simultaneous=True).tolist() == [[-1.0, 1.0]] * 2
     assert not change.changed().any()
+
+
+@pytest.mark.parametrize(("cells", "cohorts", "epsilon"), [(30, 3, 5.0), (30, 8, 3.0), (16, 40, 3.0)])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_what_lies_above_zero_with_all_others_is_marked(cells: int, cohorts: int, epsilon: float, level: float) -> None:
+    """Marks are one-sided and stepwise, simultaneous intervals two-sided: marks are never the fewer."""
+    names = [*(f"there {i}" for i in range(5)), *(f"absent {i}" for i in range(10)), "unlisted"]
+    p = np.array([0.1, 0.05, 0.02, 0.01, 0.005, *[0.0] * 10, 0.815])
+    above = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        survey = dn.orr(epsilon=epsilon, cells=cells, cohorts=cohorts, seed=rng.bytes(16))
+        estimates = [
+            dn.decode(dn.simulate(survey, p / p.sum(), 10**6, rng, symbols=names), candidates=given, complete=complete)
+            for given, complete in ((names[:-1], False), (names, True))
+        ]
+        for estimate in estimates:
+            clear = estimate.intervals(level, simultaneous=True)[:, 0] > 0
+            assert not (clear & ~estimate.significant(level)).any()
+            above += int(clear.sum())
+    assert above > 0

@@ -12,7 +12,8 @@ from deniable.decoders.base import Decoder
 from deniable.decoders.empirical_bayes import _spike_and_slab, shrink
 from deniable.decoders.guard import no_worse
 from deniable.decoders.normal_equations import Belief, Dense, Random
-from deniable.decoders.prior import Observations, Posterior, posterior
+from deniable.decoders.posterior import Posterior
+from deniable.decoders.prior import Observations, posterior
 from deniable.decoders.simplex import project
 from deniable.design import design_of
 

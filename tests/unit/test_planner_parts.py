@@ -1,6 +1,7 @@
 """The parts of a plan: closed forms against the exact ones, the search for a crossing, draws against simulations."""
 
 from math import inf
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import deniable as dn
 from deniable.decoders.simplex import project
 from deniable.design import design_of
-from deniable.planner.catalogue import families, paper_families
+from deniable.planner.catalogue import _weighed, families, paper_families
 from deniable.planner.measure import Sample
 from deniable.planner.options import FAMILIES, Limits, Moments, Option
 from deniable.planner.proxy import Losses, Proxy, projected_rows
@@ -210,3 +211,24 @@ def test_shapes_are_distributions_and_their_classes_add_up() -> None:
     assert shapes_of("even:3", 4)[0].p.tolist() == [1 / 3] * 3 + [0.0]
     assert shapes_of("spike:0.7", 4)[0].p[0] == 0.7
     assert shapes_of(np.full(4, 0.25), 4)[0].name == "as given"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [{"symbols": 1000, "epsilon": 0.01, "shape": "uniform"}, {"candidates": 3000, "epsilon": 12, "shape": "zipf:1"}],
+)
+def test_two_people_are_planned_for_without_a_warning(question: dict[str, Any]) -> None:
+    """A mechanism without any error, and cells that hold far more than a hit, divided by zero."""
+    assert dn.plan(n=2, **question).epsilon == question["epsilon"]
+
+
+def test_a_harmonic_mean_is_never_above_the_arithmetic_one() -> None:
+    """Also where the integral ends before its first node."""
+    cells = np.array([2, 4, 64])
+    shape = Shape.of("one", np.append(0.5, np.full(2999, 0.5 / 2999)))
+    for epsilon in (0.5, 3.0, 12.0):
+        miss = 1 / (np.exp(epsilon) + cells - 1)
+        r, met = (np.exp(epsilon) - 1) * miss, 1 / cells
+        none, _ = _weighed(cells, miss, r, met, shape)
+        assert np.all(none <= miss + r * met)
+        assert np.all(none >= miss)

@@ -22,6 +22,7 @@ SURVEY = SMALL["orr-open"]
         ([(-1, 1, 3)], "cohort must be from 0 to 2 in every row, got -1"),
         ([(0, 1, -3)], "reports must be from 0 to 9223372036854775807 in every row, got -3"),
         ([(None, None, 3, "no response")], "got 3 rows that are not (3 no response)"),
+        ([(None, None, 1, "no response")], "got 1 row that is not (1 no response)"),
     ],
 )
 def test_results_that_are_no_counts(rows: Any, sentence: str) -> None:

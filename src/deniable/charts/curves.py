@@ -43,7 +43,9 @@ def curves_chart(
     import altair as alt
 
     if not rows or any(row["mechanism"] not in CURVES for row in rows):
-        raise DeniableError(f"a chart of curves must have lines named {', '.join(CURVES)}, got {len(rows)} rows")
+        raise DeniableError(
+            f"a chart of curves must have lines named {', '.join(CURVES)}, got {len(rows)} row{'s' * (len(rows) != 1)}"
+        )
     kinds = list(CURVES)
     legend = alt.Legend(title=None, orient="top", symbolSize=300, symbolStrokeWidth=3, columns=4)
     across = alt.X(

@@ -40,7 +40,8 @@ def plan_chart(
     kinds = [name for name in LINES if any(row["mechanism"] == name for row in rows)]
     if not kinds or any(row["mechanism"] not in LINES for row in rows):
         raise DeniableError(
-            f"a chart of plans must have lines named {', '.join(LINES)}, got {len(rows)} rows of others"
+            f"a chart of plans must have lines named {', '.join(LINES)}, got {len(rows)} "
+            f"row{'s' * (len(rows) != 1)} of others"
         )
     # Lines go far beyond what anyone asks about: three powers of ten to either side of the point are enough.
     shown = [dict(row) for row in rows if point["n"] / 1e3 <= row["n"] <= point["n"] * 1e3]

@@ -83,7 +83,7 @@ def add_actions(actions: Commands) -> None:
     five.add_argument("--yes", action="store_true", help="do not ask")
     for parser, run in ((one, _register), (two, _list), (three, _close), (four, _reopen), (five, _delete)):
         if run in (_close, _reopen, _delete):
-            parser.add_argument("survey", metavar="SURVEY", help="its digest, or how that starts, or the survey file")
+            parser.add_argument("survey", metavar="SURVEY", help="its name, its digest or how that starts, or its file")
         parser.add_argument(
             "--collector", metavar="URL", help=f"where the collector is (default $DENIABLE_COLLECTOR, or {URL})"
         )

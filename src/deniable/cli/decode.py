@@ -49,7 +49,7 @@ def add(commands: Commands) -> None:
             "100 %; CSV and JSON do not: raw, raw_low, raw_high."
         ),
     )
-    parser.add_argument("tallies", metavar="TALLY", nargs="+", help="tally files of one survey")
+    parser.add_argument("tallies", metavar="TALLY", nargs="+", help="tally files of one survey (- is standard input)")
     parser.add_argument(
         "--candidates", metavar="A,B,C", help="symbols to look for in an open survey, or a count S for 0 to S-1"
     )

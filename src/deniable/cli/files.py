@@ -1,10 +1,10 @@
 """Files named on the command line: read, written, or refused in a sentence that names them."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from deniable.errors import DeniableError
 from deniable.survey import Survey
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from deniable.tally import Tally
 
 __all__ = ["load_survey", "load_tallies", "read_symbols", "symbols_from", "writing"]
+
+_T = TypeVar("_T")
 
 
 @contextmanager
@@ -39,20 +41,31 @@ def writing(path: str) -> AbstractContextManager[None]:
 
 
 def load_survey(path: str) -> Survey:
-    """The survey in a file."""
+    """The survey in a file, or in standard input for -."""
     with _touching(path, "read"):
-        return Survey.load(path)
+        return Survey.load(path) if path != "-" else _from_input(Survey.from_json, "a survey")
+
+
+def _from_input(read: Callable[[bytes], _T], what: str) -> _T:
+    """What standard input holds; it can be read once."""
+    data = sys.stdin.buffer.read()
+    if not data:
+        raise DeniableError(f"standard input must hold {what}, got nothing")
+    try:
+        return read(data)
+    except DeniableError as problem:
+        raise DeniableError(f"standard input: {problem}") from None
 
 
 def load_tallies(paths: list[str]) -> "Tally":
-    """The sum of the tallies in some files, which must all be of one survey."""
+    """The sum of the tallies in some files (- is standard input), which must all be of one survey."""
     from deniable.errors import TallyMismatch
     from deniable.tally import Tally
 
     total: Tally | None = None
     for path in paths:
         with _touching(path, "read"):
-            found = Tally.load(path)
+            found = Tally.load(path) if path != "-" else _from_input(Tally.from_bytes, "a tally")
         if total is None:
             total = found
             continue

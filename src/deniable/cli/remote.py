@@ -105,22 +105,30 @@ class Collector:
         return found
 
     def path_of(self, text: str) -> str:
-        """The address of the survey that a file, a digest or the start of one names."""
+        """The address of the survey that a file, a digest, the start of one, or its name tells."""
         digest = text.lower()
-        if len(digest) != 64 or set(digest) - set(string.hexdigits):
-            if os.path.exists(text):
-                digest = load_survey(text).digest
-            elif not text or set(digest) - set(string.hexdigits):
-                raise DeniableError(f"SURVEY must be a survey file, a digest or how one starts, got {text[:80]!r}")
-            else:
-                found = [one["digest"] for one in self.surveys() if one["digest"].startswith(digest)]
-                if len(found) != 1:
-                    raise DeniableError(
-                        f"SURVEY must name one survey of {self.url}, got {len(found)} that start with {digest}; see "
-                        "`deniable survey list`"
-                    )
-                (digest,) = found
+        is_hex = bool(text) and not set(digest) - set(string.hexdigits)
+        if not is_hex or len(digest) != 64:
+            digest = load_survey(text).digest if os.path.exists(text) or text == "-" else self._digest(text, is_hex)
         return f"/v1/surveys/{digest}"
+
+    def _digest(self, text: str, is_hex: bool) -> str:
+        """The digest that starts so, or that of the survey of this name. There must be one alone."""
+        surveys = self.surveys() if text else []
+        starting = [one["digest"] for one in surveys if is_hex and one["digest"].startswith(text.lower())]
+        named = [one["digest"] for one in surveys if one["survey"].get("name", "") == text]
+        found = {*starting, *named}
+        if len(found) == 1:
+            return str(found.pop())
+        if not found and not is_hex:
+            raise DeniableError(
+                "SURVEY must be a survey file, a digest, how one starts, or the name of a survey of "
+                f"{self.url}, got {text[:80]!r}"
+            )
+        how = f"that start with {text.lower()}" if is_hex and not named else f"called {text[:80]!r}"
+        raise DeniableError(
+            f"SURVEY must name one survey of {self.url}, got {len(found)} {how}; see `deniable survey list`"
+        )
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):

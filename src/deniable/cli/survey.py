@@ -53,7 +53,7 @@ def add(commands: Commands) -> None:
         help="print a survey readably",
         description="Print what a survey file says, and what follows from it.",
     )
-    show.add_argument("survey", metavar="SURVEY", help="a survey file (JSON)")
+    show.add_argument("survey", metavar="SURVEY", help="a survey file (JSON; - is standard input)")
     show.add_argument("--json", action="store_true", help="print JSON instead of text")
     show.set_defaults(run=_show)
     tell = actions.add_parser(
@@ -62,7 +62,7 @@ def add(commands: Commands) -> None:
         help="print the notice for respondents",
         description="Print what a respondent should know, in plain words, with the survey's own numbers.",
     )
-    tell.add_argument("survey", metavar="SURVEY", help="a survey file (JSON)")
+    tell.add_argument("survey", metavar="SURVEY", help="a survey file (JSON; - is standard input)")
     tell.set_defaults(run=_notice)
     sql = actions.add_parser(
         "sql",
@@ -73,7 +73,7 @@ def add(commands: Commands) -> None:
             "a tally of what it returns."
         ),
     )
-    sql.add_argument("survey", metavar="SURVEY", help="a survey file (JSON)")
+    sql.add_argument("survey", metavar="SURVEY", help="a survey file (JSON; - is standard input)")
     sql.add_argument(
         "--dialect",
         metavar="NAME",

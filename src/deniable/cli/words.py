@@ -106,7 +106,7 @@ def truth_sentence(survey: Survey) -> str:
             f"A report is one of {survey.cells} numbers: each of the {survey.hashes} that stand for the true answer "
             f"with probability {hit}, each other with {miss}."
         )
-    what = "answer" if isinstance(survey.encoding, Direct) else "cell"
+    what = "answer" if isinstance(survey.encoding, Direct) else "cell" if survey.encoding.shared is None else "number"
     if survey.cells == 2:
         return f"The true {what} is sent with probability {hit}, the other one with probability {miss}."
     others = survey.cells - 1
@@ -147,6 +147,13 @@ def _what_is_sent(survey: Survey) -> str:
             f"{chance(survey.hashes * survey.mechanism.hit)} it sends one of the numbers of your true answer; with "
             f"probability {chance(1 - survey.hashes * survey.mechanism.hit)} it sends one of the others, each equally "
             f"likely ({miss} each)."
+        )
+    if survey.encoding.shared is not None and not direct and not isinstance(channel, (BitFlip, Subset)):
+        return (
+            f"A public rule gives every possible answer a number of its own from 1 to {k}. Your device rolls dice that "
+            f"only it can see. With probability {hit} it sends the number of your true answer; with probability {lost} "
+            f"it sends {'the other one' if k == 2 else f'one of the {k - 1} other numbers, each equally likely'} "
+            f"({miss} each)."
         )
     if isinstance(channel, Subset):
         return (

@@ -46,8 +46,10 @@ def tell(refused: dict[str, int]) -> str:
 def refuse_rows(refused: dict[str, int]) -> None:
     """Raise if there are any refused rows."""
     if refused:
+        count = sum(refused.values())
+        got = f"{count:,} rows that are not" if count != 1 else "1 row that is not"
         raise WireError(
-            f"reports must all be ones that the survey's clients send, got {sum(refused.values()):,} rows that are not "
+            f"reports must all be ones that the survey's clients send, got {got} "
             f"({tell(refused)}); pass refused={{}} to count them and go on"
         )
 

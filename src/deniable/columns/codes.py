@@ -26,8 +26,8 @@ class Unencodable(AlphabetError):
 
     def __init__(self, rows: int) -> None:
         super().__init__(
-            f"column must hold only symbols that the survey can encode, got {rows} rows that it cannot; "
-            "name a catch-all symbol with other= or filter them"
+            f"column must hold only symbols that the survey can encode, got {rows} row{'s' * (rows != 1)} that it "
+            "cannot; name a catch-all symbol with other= or filter them"
         )
         self.rows = rows
 

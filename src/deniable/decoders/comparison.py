@@ -146,7 +146,10 @@ class Difference:
         return self._limits.between((1 - check_level(level)) / (len(self.symbols) if simultaneous else 1))
 
     def changed(self, level: float = 0.95) -> npt.NDArray[np.bool_]:
-        """Which symbols changed significantly, family-wise: all these statements are right at once with that level."""
+        """Which symbols changed significantly, family-wise: all these statements are right at once with that level.
+
+        They are the symbols whose simultaneous interval does not contain zero.
+        """
         low, high = self.intervals(level, simultaneous=True).T
         return np.asarray((low > 0) | (high < 0))
 

@@ -74,7 +74,7 @@ class Estimate:
     ) -> "Estimate":
         """The estimate of a solution; the tally is copied, so later reports do not change it.
 
-        The constraint acts on all unknowns; the last one of an `OpenDesign`, the unallocated mass, is then split off.
+        The constraint acts on all unknowns; the unallocated mass, the last one of an `OpenDesign`, is then split off.
         """
         # With one cohort the two normalisations are one.
         per_cohort = getattr(decoder, "per_cohort", True) or tally.survey.cohorts == 1
@@ -169,7 +169,6 @@ class Estimate:
 
     @property
     def _is_kept(self) -> bool:
-        """Whether a dense matrix of all candidates may stay in memory."""
         return is_kept(len(self.symbols))
 
     @property
@@ -308,8 +307,10 @@ class Estimate:
     def significant(self, level: float = 0.95) -> npt.NDArray[np.bool_]:
         """Which symbols are significantly above zero, family-wise: all these statements hold at once with that level.
 
-        Holm's test on one-sided p-values, exact binomial ones where counts are binomial. Nothing is marked where an
-        open survey has too few cohorts to tell a candidate from an answer that is not listed (`diagnostics` says so).
+        Holm's test on one-sided p-values, exact binomial ones where counts are binomial. A symbol whose simultaneous
+        interval lies above zero is always marked; one that is marked may have an interval that reaches zero, because
+        intervals look to both sides and do not profit from what was marked already. Nothing is marked where an open
+        survey has too few cohorts to tell a candidate from an answer that is not listed (`diagnostics` says so).
 
         >>> import deniable as dn
         >>> dn.decode(dn.Tally(dn.krr(symbols=3, epsilon=2), [[900, 60, 60]])).significant()

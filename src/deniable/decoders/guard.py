@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from deniable.decoders.prior import Posterior, mixture
+from deniable.decoders.posterior import Posterior, mixture
 
 __all__ = ["PLAUSIBLE", "no_worse"]
 

@@ -7,9 +7,11 @@ import numpy.typing as npt
 
 from deniable.design import Design, OpenDesign
 
-__all__ = ["Belief", "Dense", "Random", "System"]
+__all__ = ["EXACT", "ROUGH", "Belief", "Dense", "Random", "System"]
 
 Floats = npt.NDArray[np.float64]
+
+EXACT, ROUGH = 1e-14, 1e-9  # where an iteration ends, and where beliefs are only steered by it
 
 
 @dataclass(frozen=True)
@@ -23,14 +25,17 @@ class Belief:
 class System:
     """The normal equations of a weighted regression."""
 
-    def cavities(self, belief: Belief) -> tuple[Floats, Floats]:
-        """What the reports say about each unknown, given the beliefs about the others: values and variances."""
-        mean, variance = self._solved(belief)
+    def cavities(self, belief: Belief, tolerance: float = EXACT) -> tuple[Floats, Floats]:
+        """What the reports say about each unknown, given the beliefs about the others: values and variances.
+
+        `tolerance` is where an iteration ends: at that part of the square of its right side.
+        """
+        mean, variance = self._solved(belief, tolerance)
         # Taking the unknown's own belief out again leaves a little even where the reports say nothing.
         precision = np.maximum(1 / variance - belief.precision, 1e-9 / variance)
         return (mean / variance - belief.pull) / precision, 1 / precision
 
-    def _solved(self, belief: Belief) -> tuple[Floats, Floats]:
+    def _solved(self, belief: Belief, tolerance: float = EXACT) -> tuple[Floats, Floats]:
         raise NotImplementedError
 
 
@@ -44,7 +49,7 @@ class Dense(System):
         nothing = np.zeros(len(self.gram))
         return self._solved(Belief(nothing, nothing))
 
-    def _solved(self, belief: Belief) -> tuple[Floats, Floats]:
+    def _solved(self, belief: Belief, tolerance: float = EXACT) -> tuple[Floats, Floats]:
         from scipy.linalg import cho_factor, cho_solve
 
         filled = self.gram.copy()
@@ -76,7 +81,7 @@ class Random(System):
         self.seats = design.adjoint(weights)
         self.alone = self.seats * (1 - overlap)
 
-    def _solved(self, belief: Belief) -> tuple[Floats, Floats]:
+    def _solved(self, belief: Belief, tolerance: float = EXACT) -> tuple[Floats, Floats]:
         open_ = isinstance(self.design, OpenDesign)
         alone, held = (self.alone[:-1], belief.precision[:-1]) if open_ else (self.alone, belief.precision)
         kept = 1.0
@@ -88,9 +93,9 @@ class Random(System):
         variance = 1 / (held + alone * kept)
         if open_:  # the rest is one minus the sum of the others
             variance = np.append(variance, 1 / (belief.precision[-1] + 1 / float(variance.sum())))
-        return self._iterated(belief), variance
+        return self._iterated(belief, tolerance), variance
 
-    def _iterated(self, belief: Belief) -> Floats:
+    def _iterated(self, belief: Belief, tolerance: float) -> Floats:
         scale = self.seats + belief.precision
         right = self.right + belief.pull
 
@@ -103,7 +108,7 @@ class Random(System):
         d = z.copy()
         rho, first = float(r @ z), float(right @ (right / scale))
         for _ in range(300):
-            if rho <= 1e-14 * first:
+            if rho <= tolerance * first:
                 break
             q = product(d)
             step = rho / float(d @ q)

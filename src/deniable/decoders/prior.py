@@ -16,7 +16,7 @@ many at zero, so many around each size. Several families are fitted and averaged
 Orders are fixed pseudo-random ones over the sorted observations: the answer depends on nothing but the data.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -24,10 +24,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders.posterior import Posterior, slices_of
+
 if TYPE_CHECKING:
     import scipy.sparse
 
-__all__ = ["COARSE", "Observations", "Posterior", "Prior", "fixed_words", "learned", "mixture", "posterior"]
+__all__ = ["COARSE", "Observations", "Prior", "fixed_words", "learned", "posterior"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,10 +44,8 @@ _WIDTHS = (1.0, 0.3, 0.1)  # of the bumps, on the logarithm
 _LEVEL_WIDTH = 0.03  # of the bumps near 1 / S, where a flat population has all its shares
 _ATOMS = (0.1, 0.5, 0.9)  # what a family first believes about how many shares are zero
 _RESOLVED = 0.15  # standard deviations below which no width can be told from another
-_CUTS, _CLOSE = 60, 1e-9  # of the level at which quantiles add up: cuts at most, and how near their sum must be
 _NEARLY_NOTHING = float(np.nextafter(-1, 0))  # of the mean of a count, less one
 _NORMAL_FROM = 1e7  # counts behind an observation from which its law is normal
-_ROWS = 128  # observations that are worked on at a time: their nodes stay in cache, and memory is used again
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Observations:
         Both carry one common factor; that of the places is about densities of log p.
         """
         places, likelihood, at_zero = (np.empty((len(self.values), count)) for count in (self.nodes, self.nodes, 1))
-        for rows in _slices(len(places)):
+        for rows in slices_of(len(places)):
             places[rows], widths = self._nodes(rows)
             inside, none = (self._log_likelihood(where, rows) for where in (places[rows], np.zeros((1, 1))))
             top = np.maximum(inside.max(axis=1, keepdims=True), none)
@@ -118,97 +118,6 @@ class Observations:
         # Close to zero the nodes crowd towards it, so that small bumps are seen.
         places = np.where(near, span * t**2, low[:, None] + span * t)
         return places, np.where(near, span * 2 * t, span) / self.nodes
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """What is known about each share after all: masses on places, shape (S, G), and on zero."""
-
-    places: Floats
-    masses: Floats
-    zero: Floats
-
-    @cached_property
-    def means(self) -> Floats:
-        return np.asarray(np.einsum("ij,ij->i", self.masses, self.places))
-
-    @property
-    def variances(self) -> Floats:
-        return np.asarray(np.einsum("ij,ij,ij->i", self.masses, self.places, self.places) - self.means**2)
-
-    def expected_loss(self, answer: Floats, loss: str) -> float:
-        """The l1 distance, or the squared l2 distance, that this posterior expects of an answer.
-
-        >>> known = Posterior(np.array([[0.4]]), np.array([[0.75]]), np.array([0.25]))
-        >>> round(known.expected_loss(np.array([0.2]), "l1"), 3), round(known.expected_loss(np.array([0.2]), "l2"), 3)
-        (0.2, 0.04)
-        """
-        away = self.places - answer[:, None]
-        if loss == "l1":
-            return float(self.zero @ answer) + float(np.vdot(self.masses, np.abs(away, out=away)))
-        return float(self.zero @ answer**2) + float(np.vdot(self.masses, np.square(away, out=away)))
-
-    def quantiles(self, total: float) -> Floats:
-        """The quantiles of one common level, the one at which they add up to `total`.
-
-        Of all vectors with that sum it has the smallest expected l1 distance to the shares.
-        """
-        found = self.at(self.level(total))
-        reached = float(found.sum())
-        return found * (total / reached) if reached > 0 else np.full(len(found), total / len(found))
-
-    def level(self, total: float) -> float:
-        """The level at which the quantiles add up to `total`, or the highest.
-
-        Their sum grows with the level, and hardly bends along its log odds: so Newton's steps there, or the middle of
-        what is left where a step leads out of it or the last one has not halved the distance.
-        """
-        low, high = -700.0, 34.5  # at a level of one even a share that is surely zero is as large as it can be
-        if float(self.at(1 - 1e-15).sum()) <= total:
-            return 1 - 1e-15
-        odds, level, last = 0.0, 0.5, np.inf
-        for _ in range(_CUTS):
-            found, slopes = self._at(level)
-            off = float(found.sum()) - total
-            if abs(off) <= _CLOSE * total:
-                return level
-            low, high = (odds, high) if off < 0 else (low, odds)
-            slope = float(slopes.sum()) * level * (1 - level)
-            odds -= off / slope if slope > 0 else np.inf
-            if not low < odds < high or abs(off) > last / 2:
-                odds = (low + high) / 2
-            level, last = 1 / (1 + float(np.exp(-odds))), abs(off)
-        return level
-
-    def at(self, level: float) -> Floats:
-        """The quantile of every share at one level."""
-        return self._at(level)[0]
-
-    def _at(self, level: float) -> tuple[Floats, Floats]:
-        """The quantile of every share at one level, and how fast it grows there."""
-        ladder = self._ladder
-        rows = np.arange(len(ladder))
-        above = np.count_nonzero(ladder <= level, axis=1)
-        j = np.clip(above, 1, ladder.shape[1] - 1)
-        low, high = ladder[rows, j - 1], ladder[rows, j]
-        start = np.where(j > 1, self.places[rows, j - 2], 0.0)
-        rise = self.places[rows, j - 1] - start
-        width = np.maximum(high - low, 1e-300)
-        part = np.clip((level - low) / width, 0.0, 1.0)
-        inside = (above > 0) & (part < 1)
-        return np.where(above == 0, 0.0, start + part * rise), np.where(inside, rise / width, 0.0)
-
-    @cached_property
-    def _ladder(self) -> Floats:
-        """The distribution function of every share: at zero, and at its places."""
-        ladder = np.empty((len(self.zero), self.places.shape[1] + 1))
-        ladder[:, 0] = self.zero
-        for rows in _slices(len(ladder)):
-            inside = ladder[rows, 1:]
-            np.cumsum(self.masses[rows], axis=1, out=inside)
-            inside -= self.masses[rows] / 2  # a node's mass lies around it
-            inside += self.zero[rows, None]
-        return ladder
 
 
 @dataclass(frozen=True)
@@ -244,7 +153,7 @@ class Prior:
         """Family, rows, and the masses on places and on zero that it knows there; the next piece overwrites them."""
         places, likelihood, at_zero = seen.likelihood
         steps = np.diff(self.densities, append=self.densities[:, -1:])
-        for rows in _slices(len(places)):
+        for rows in slices_of(len(places)):
             # Linear interpolation, the same places for each family; the grid is even.
             left, part = _between(np.log(places[rows]), self.logs)
             some, start = np.empty_like(part), np.empty_like(part)
@@ -257,20 +166,6 @@ class Prior:
                 scale = 1 / np.maximum(some.sum(axis=1) + none, 1e-300)
                 some *= scale[:, None]
                 yield family, rows, some, none * scale
-
-
-def mixture(parts: Iterable[tuple[float, Posterior]]) -> Posterior:
-    """The average of posteriors on the same places, each with its weight.
-
-    >>> places = np.array([[0.4]])
-    >>> one, other = (Posterior(places, np.array([[m]]), np.array([1 - m])) for m in (1.0, 0.5))
-    >>> mixture([(0.5, one), (0.5, other)]).zero
-    array([0.25])
-    """
-    places, masses, zero = np.zeros((0, 0)), np.zeros(()), np.zeros(())
-    for weight, part in parts:
-        places, masses, zero = part.places, masses + weight * part.masses, zero + weight * part.zero
-    return Posterior(places, masses, zero)
 
 
 def posterior(seen: Observations) -> Posterior:
@@ -324,10 +219,6 @@ def _on_grid(logs: Floats, likelihood: Floats, grid: Floats) -> "scipy.sparse.cs
     values = np.stack([likelihood * (1 - part), likelihood * part], axis=2).reshape(len(logs), -1)
     pointers = np.arange(0, index.size + 1, index.shape[1])
     return sparse.csr_array((values.ravel(), index.ravel(), pointers), shape=(len(logs), len(grid)))
-
-
-def _slices(size: int) -> Iterator[slice]:
-    return (slice(start, start + _ROWS) for start in range(0, size, _ROWS))
 
 
 def _between(logs: Floats, grid: Floats) -> tuple[npt.NDArray[np.intp], Floats]:

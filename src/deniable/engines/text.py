@@ -8,6 +8,7 @@ such rows would leave out every answer with an accent, and bias the rest.
 """
 
 import codecs
+import contextlib
 import csv
 import io
 import json
@@ -22,7 +23,7 @@ import pyarrow.json
 from deniable.engines.files import Source
 from deniable.errors import DataError
 
-__all__ = ["CsvReader", "JsonReader", "readable_rows"]
+__all__ = ["CsvReader", "JsonReader", "check_encoding", "readable_rows"]
 
 _BLOCK = 1 << 22
 _LONGEST = 1 << 26
@@ -131,6 +132,16 @@ class _Bytes:
 
     def close(self) -> None:
         self.closed = True
+
+
+def check_encoding(source: Source) -> None:
+    """Refuse text that starts as UTF-16 or UTF-32 does; whatever else is wrong shows when it is read."""
+    with contextlib.suppress(EOFError, OSError, pa.ArrowInvalid):
+        file = source.open()
+        try:
+            _Bytes(source, file).head()
+        finally:
+            source.close(file)
 
 
 class CsvReader:

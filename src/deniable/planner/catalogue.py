@@ -260,7 +260,11 @@ def _weighed(cells: Ints, miss: Floats, r: Floats, met: Floats, shape: Shape) ->
         alone = miss + r * own
         t = r * nodes / alone
         law = np.log1p(met[..., None] * np.expm1(-t[..., None] * values)) @ counts
-        means.append(alone[:, 0] / (np.exp((1 - own) * law) @ weights))  # the others are what it leaves
+        found = np.exp((1 - own) * law) @ weights  # the others are what it leaves
+        # Cells that hold far more than `alone` end the integral before its first node. A harmonic mean is never above
+        # the arithmetic one, which it comes close to there.
+        most = alone[:, 0] + r[:, 0] * (1 - own) * met[:, 0]
+        means.append(np.minimum(alone[:, 0] / np.maximum(found, 1e-300), most))
     return means[0][back], ((means[1] - means[0]) / shape.collision)[back]
 
 

@@ -70,9 +70,7 @@ def _needed(search: Search, family: Family, target: float, start: float) -> floa
 
 def _why(found: str, value: float, ours: float, size: int, our_size: int, cohorts: int) -> str:
     ratio = value / ours
-    what = {"epsilon": f"epsilon {value:.3g}", "n": f"{_people(value)} people", "error": f"an error of {value:.3g}"}[
-        found
-    ]
+    what = _told(found, value)
     verb = "has" if found == "error" else "needs"
     lengths = f"reports of {size} bytes, not {our_size}" if size != our_size else f"reports as long, of {size} bytes"
     lengths = f"{cohorts} cohorts and {lengths}" if cohorts > 1 else lengths
@@ -102,13 +100,12 @@ def paper_needs(question: Question, search: Search, epsilon: float, n: int) -> l
             found[family.name] = Alternative(family.name, "", None, 0, "not reachable")
             continue
         option = paper.best(family, *where)[0]
-        what = {"epsilon": f"epsilon {value:.3g}", "n": f"{_people(value)} people", "error": f"an error of {value:.3g}"}
         found[family.name] = Alternative(
             family.name,
             option.words,
             value,
             option.report_bytes,
-            f"{'has' if question.found == 'error' else 'needs'} {what[question.found]}",
+            f"{'has' if question.found == 'error' else 'needs'} {_told(question.found, value)}",
         )
     for hashed, direct in _DIRECT:
         one, two = found.get(hashed), found.get(direct)
@@ -238,6 +235,13 @@ def nothing_fits(question: Question, every: Sequence[Family]) -> PlanError:
         f"cohorts and cells must be enough to tell {size} candidates apart, got {got or 'too few'}; "
         "allow more cohorts or bytes, or ask more people"
     )
+
+
+def _told(found: str, value: float) -> str:
+    """What was found, in words."""
+    if found == "n":
+        return f"{_people(value)} people"
+    return f"epsilon {value:.3g}" if found == "epsilon" else f"an error of {value:.3g}"
 
 
 def _people(value: float) -> str:

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.empirical_bayes import ENOUGH, FEW
-from deniable.decoders.prior import Observations, Posterior, learned
+from deniable.decoders.posterior import Posterior
+from deniable.decoders.prior import Observations, learned
 from deniable.lab.streams import stream_of
 from deniable.planner.options import Moments
 from deniable.planner.shapes import Shape

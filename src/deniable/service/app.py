@@ -318,6 +318,9 @@ class App:
         return Answer.json({"public_url": self.public_url})
 
     async def _metrics(self) -> Answer:
+        known = set(self.metrics.names)
+        for digest, name in (await self._read(lambda: self.store.names(known))).items():
+            self.metrics.name(digest, name)
         gauges = {
             "deniable_waiting_reports": float(self.writer.waiting),
             "deniable_open_ids": float(await self._read(self.store.open_ids)),

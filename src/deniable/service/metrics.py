@@ -31,6 +31,11 @@ class Metrics:
         self.reports: Counter[tuple[str, str]] = Counter()
         self.names: dict[str, str] = {}
 
+    def name(self, digest: str, name: str) -> None:
+        """Tell what a survey is called; it has a series from then on, also without a report."""
+        self.names[digest] = name
+        self.reports[digest, "accepted"] += 0
+
     def forget(self, digest: str) -> None:
         """Drop the series of a survey that was deleted."""
         self.names.pop(digest, None)

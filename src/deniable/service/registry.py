@@ -3,7 +3,7 @@
 import json
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Protocol
 
@@ -108,6 +108,13 @@ class Registry(ABC):
         with self.reading() as session:
             rows = session.run(f"SELECT {_COLUMNS} FROM survey ORDER BY key").fetchall()
             return [_entry(row) for row in rows]
+
+    def names(self, known: Collection[str]) -> dict[str, str]:
+        """What surveys are called, by digest, but for those whose digests are known."""
+        with self.reading() as session:
+            digests = [str(row[0]) for row in session.run("SELECT digest FROM survey ORDER BY key").fetchall()]
+            found = {digest: self._entry(session, digest) for digest in digests if digest not in known}
+        return {digest: entry.survey.name for digest, entry in found.items() if entry is not None}
 
     def entry(self, digest: str) -> Entry | None:
         """The survey with this digest, or None."""

@@ -92,7 +92,7 @@ class Uploads:
 
     def _count(self, entry: Entry, accepted: int, duplicate: int) -> None:
         reports = self._metrics.reports
-        self._metrics.names[entry.survey.digest] = entry.survey.name
+        self._metrics.name(entry.survey.digest, entry.survey.name)
         reports[entry.survey.digest, "accepted"] += accepted
         if duplicate:
             reports[entry.survey.digest, "duplicate"] += duplicate

@@ -13,6 +13,7 @@ from deniable.columns.batches import check_digest, report_columns
 from deniable.engines.files import SUFFIXES, open_reader, sources
 from deniable.engines.spark.counting import count, count_text
 from deniable.engines.spark.sessions import reason_of, session_for
+from deniable.engines.text import check_encoding
 from deniable.errors import DataError, EngineError
 from deniable.survey import Survey
 from deniable.tally import Tally
@@ -110,6 +111,8 @@ def _by_format(survey: Survey, paths: Sequence[str], format: str | None) -> dict
             reader = open_reader(source)
             reader.close()
             check_digest(survey, reader)  # which has metadata, as a schema has
+        else:  # Spark would take it for lines that are no reports
+            check_encoding(source)
         kind = "tsv" if source.format == "csv" and ".tsv" in source.path.lower() else source.format
         found.setdefault(kind, []).append("file://" + os.path.realpath(source.path))
     for path in away:

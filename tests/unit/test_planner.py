@@ -416,11 +416,11 @@ def test_a_plan_is_a_value_that_others_can_copy() -> None:
     ],
     ids=str,
 )
-def test_means_are_below_the_bounds_and_no_loss_is_larger_than_losses_are(asked: dict[str, Any]) -> None:
+def test_means_are_below_the_bounds_and_below_the_largest_loss_there_is(asked: dict[str, Any]) -> None:
     found = dn.plan(name="q", **asked)
     for metric, largest in (("l1", 2.0), ("l2", 2**0.5), ("max", 1.0)):
         error = found.errors[metric]
-        assert error.mean < error.bound <= 1.001 * largest, metric
+        assert error.mean < min(error.bound, largest), metric
 
 
 def test_the_error_that_is_found_is_the_one_that_is_named() -> None:

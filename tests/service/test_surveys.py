@@ -16,6 +16,7 @@ from tests.collector import ADMIN, Caller, Ticking, name_of, one_cell_each, reco
 
 SURVEY = one_cell_each(1024)
 PATH = f"/v1/surveys/{SURVEY.digest}"
+RINGING = dn.Survey(SURVEY.alphabet, SURVEY.encoding, SURVEY.mechanism, "Ring\x07?")
 
 
 @pytest.fixture
@@ -54,6 +55,12 @@ WRONG = [
     ("/v1/surveys", b"{", 400, "body must be JSON in UTF-8, with whole numbers"),
     ("/v1/surveys", {"survey": {}, "more": 1}, 400, "body must be an object with survey"),
     ("/v1/surveys", {"survey": {"format": "x"}}, 422, "survey must have the field"),
+    (
+        "/v1/surveys",
+        {"survey": json.loads(RINGING.to_json())},
+        422,
+        "name must not have control characters or line breaks, got U+0007; write it in one line",
+    ),
     ("/v1/surveys", {"survey": 1}, 422, "survey must be an object, got int"),
     (f"{PATH}/tokens", {"kind": "admin"}, 422, "kind must be upload, read or owner"),
     (f"{PATH}/tokens", {"kind": "read", "quota": 4}, 422, QUOTA),

@@ -107,6 +107,29 @@ def test_no_cell_of_csv_is_a_formula(capsys: pytest.CaptureFixture[str]) -> None
     assert back == [str(one) for one in symbols]
 
 
+@pytest.mark.parametrize("suffix", ["svg", "png", "html"])
+def test_control_characters_reach_neither_the_terminal_nor_a_chart(
+    capsys: pytest.CaptureFixture[str], suffix: str
+) -> None:
+    """In the name of an older survey, and in answers: drawing its chart ended the process, the notice printed them."""
+    plain = dn.krr(symbols=["bell\x07", "red\x1b[31m"], epsilon=2)
+    survey = dn.Survey(plain.alphabet, plain.encoding, plain.mechanism, "Ring\x07 \x1b[31m\x00?")
+    dn.Tally(survey, [[100, 50]]).save("control.tally")
+    survey.save("control.json")
+    chart = ["--chart", f"control.{suffix}"]
+    for command in (
+        ["decode", "control.tally", *chart],
+        ["decode", "control.tally", "--minus", "control.tally", *chart, "--force"],
+        ["survey", "notice", "control.json"],
+        ["survey", "show", "control.json"],
+    ):
+        assert main(command) == 0
+        told = capsys.readouterr()
+        assert [c for c in told.out + told.err if not c.isprintable() and c != "\n"] == []
+    assert main(["survey", "notice", "control.json"]) == 0
+    assert "Ring\\x07 \\x1b[31m\\x00?" in " ".join(capsys.readouterr().out.split())
+
+
 def test_csv_is_the_estimate(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["decode", "day0.tally", "--csv", "--decoder", "likelihood", "--top", "2"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))

@@ -167,5 +167,13 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], mo
             assert sentence in " ".join(capsys.readouterr().out.split())
     assert main(["survey", "new", "--mechanism", "krr", "--symbols", "a,b", "--epsilon", "1", "--text", "exact"]) == 2
     assert "--text must not be given for krr, which has no use for it" in capsys.readouterr().err
+    survey = dn.Survey.load("folded.json")
+    dn.count(survey, dn.privatize(survey, ["tea"] * 50)).save("t.tally")
+    assert main(["decode", "t.tally", "--candidates", "Tea,coffee,TEA,tea"]) == 0
+    assert "deniable: 2 candidates merged: another spelling of one before it" in capsys.readouterr().err
+    plan = ["plan", "--candidates", "Tea,coffee,TEA", "--n", "1000", "--epsilon", "2", "--metric", "max"]
+    assert main([*plan, "--text", "exact", "-o", "planned.json"]) == 0
+    assert dn.Survey.load("planned.json").alphabet.text == "exact"
+    capsys.readouterr()
     assert main([*new, "x.json", "--text", "loose"]) == 2
     assert "--text must be one of folded, exact, got 'loose'" in capsys.readouterr().err

@@ -418,19 +418,19 @@ def test_a_plan_is_a_value_that_others_can_copy() -> None:
     ],
     ids=str,
 )
-def test_means_are_below_the_bounds_and_no_loss_is_larger_than_losses_are(asked: dict[str, Any]) -> None:
+def test_means_are_below_the_bounds_and_below_the_largest_loss_there_is(asked: dict[str, Any]) -> None:
     found = dn.plan(name="q", **asked)
     for metric, largest in (("l1", 2.0), ("l2", 2**0.5), ("max", 1.0)):
         error = found.errors[metric]
-        assert error.mean < error.bound <= 1.001 * largest, metric
+        assert error.mean < min(error.bound, largest), metric
 
 
 def test_the_error_that_is_found_is_the_one_that_is_named() -> None:
-    """Mechanism and population are the worst for it: those of l1 understated the largest error by a quarter."""
-    asked: dict[str, Any] = {"n": 5000, "candidates": 50, "name": "q"}
-    target = dn.plan(max_error=0.03, **asked)
+    """Mechanism and population are those for it: the population that is worst for l1 has a smaller largest error."""
+    asked: dict[str, Any] = {"n": 1000, "symbols": 20, "name": "q"}
+    target = dn.plan(max_error=0.07, **asked)
     found = dn.plan(epsilon=target.epsilon, metric="max", **asked)
     assert (found.metric, found.shape) == ("max", target.shape)
     assert found.bound == found.errors["max"].bound
-    assert 0.9 < found.bound / 0.03 < 1.05
-    assert dn.plan(epsilon=target.epsilon, **asked).errors["max"].bound < 0.8 * found.bound
+    assert 0.9 < found.bound / 0.07 < 1.05
+    assert dn.plan(epsilon=target.epsilon, **asked).shape != target.shape

@@ -99,6 +99,18 @@ def test_names() -> None:
     )
 
 
+@pytest.mark.parametrize("character", ["\x00", "\x07", "\n", "\t", "\x1b", "\x7f", "\x85", "\u2028"])
+def test_a_new_name_has_no_control_characters_and_an_old_one_stays_readable(character: str) -> None:
+    name = f"Do you{character} agree?"
+    sentence = f"name must not have control characters or line breaks, got U+{ord(character):04X}; write it in one line"
+    for make in (dn.warner, lambda **options: dn.orr(cells=4, cohorts=2, **options)):
+        refused(lambda make=make: make(epsilon=1, name=name), sentence)
+    refused(lambda: dn.plan(n=1000, symbols=2, epsilon=1, name=name), sentence)
+    plain = dn.warner(epsilon=1)
+    old = Survey(plain.alphabet, plain.encoding, plain.mechanism, name)
+    assert Survey.from_json(old.to_json()).name == name
+
+
 def test_cohort_out_of_range() -> None:
     survey = dn.orr(epsilon=1, cells=4, cohorts=3, seed=SEED)
     refused(lambda: survey.encode(3, "a"), "cohort must be from 0 to 2, got 3")

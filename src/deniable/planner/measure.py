@@ -8,7 +8,7 @@ other carries the few over to the many: a control variate.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import log, sqrt
+from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from deniable.design import BlockDesign, Design, GramFactor, design_of
 from deniable.lab.streams import stream_of
 from deniable.mechanisms import Subset
 from deniable.planner.options import Moments
-from deniable.planner.proxy import LARGEST, METRICS, Table, losses_of, projected_rows
+from deniable.planner.proxy import METRICS, Table, losses_of, projected_rows
 from deniable.planner.shapes import Shape
 from deniable.simulation import simulate
 from deniable.survey import Projective, Survey, Symbol
@@ -161,7 +161,7 @@ class Sample:
         steps = ndtri((np.arange(25) + 0.5) / 25) * sqrt(residual) if len(off) else np.zeros(1)
         if len(off) >= _OWN:  # their own residuals, which may be skewed, a little wider for what the fit has taken
             steps = rest * sqrt(residual / max(float(rest @ rest) / len(rest), 1e-300))
-        both = np.minimum((real[:, None] + steps).ravel(), log(LARGEST[metric]))
+        both = (real[:, None] + steps).ravel()
         mean = float(np.exp(both).mean())
         bound = float(np.exp(_quantile(both, level, len(quick))))
         # The same quantile of the quick losses, how uncertain it is, and how much of that carries over.

@@ -20,12 +20,11 @@ from deniable.lab.streams import stream_of
 from deniable.planner.options import Moments
 from deniable.planner.shapes import Shape
 
-__all__ = ["LARGEST", "METRICS", "POWERS", "Losses", "Proxy", "Table", "decoded", "losses_of", "projected_rows"]
+__all__ = ["METRICS", "POWERS", "Losses", "Proxy", "Table", "decoded", "losses_of", "projected_rows"]
 
 Floats = npt.NDArray[np.float64]
 
 METRICS = ("l1", "l2", "max")
-LARGEST = {"l1": 2.0, "l2": 2**0.5, "max": 1.0}  # the largest loss that two distributions can have
 POWERS = {"l1": 1.0, "l2": 2.0, "max": 8.0}  # the norm of the noise that ranks options for a loss
 
 # Numbers drawn for one loss, and rows of them. A plan takes about a hundred losses: what `decoded` costs decides these.
@@ -145,7 +144,7 @@ class Losses:
         reach = float(ndtri(level))
         if metric == "max":
             reach = (-np.log(-np.log(level)) - _EULER) * np.sqrt(6) / np.pi
-        return min(self.mean(metric) + reach * self.spread(metric), LARGEST[metric])
+        return self.mean(metric) + reach * self.spread(metric)
 
 
 @lru_cache(maxsize=2)

@@ -10,7 +10,7 @@ from deniable.decoders.empirical_bayes import FEW
 from deniable.errors import DeniableError
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.options import Limits
-from deniable.planner.proxy import LARGEST, METRICS
+from deniable.planner.proxy import METRICS
 from deniable.planner.shapes import Shape, shapes_of
 from deniable.survey import Alphabet, Symbol
 from deniable.survey.alphabet import read_candidates
@@ -22,10 +22,8 @@ EPSILONS = (1e-3, 12.0)  # what a plan looks at: below, nothing is learnt from a
 PEOPLE = (2.0, 1e15)
 _MOST_SYMBOLS = 1 << 16
 _AIM, _AIM_FEW = 0.95, 0.95  # of the misses that are allowed; where the default only projects, predictions are better
-# The metric of each argument, and what it must stay below.
-_ERRORS = {"max_l1": ("l1", LARGEST["l1"]), "max_l2": ("l2", LARGEST["l2"]), "max_error": ("max", LARGEST["max"])} | {
-    "visible": ("visible", 1.0)
-}
+# What an error may be at most: the largest that two distributions can have.
+_ERRORS = {"max_l1": ("l1", 2.0), "max_l2": ("l2", 2**0.5), "max_error": ("max", 1.0), "visible": ("visible", 1.0)}
 
 
 @dataclass(frozen=True, eq=False)

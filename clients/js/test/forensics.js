@@ -22,7 +22,8 @@ export const ours = () => {
 /** What was found since this was last called. */
 export const taken = () => findings.splice(0);
 
-afterEach(() => assert.deepEqual(taken(), [], "the client left something behind"));
+// Other programs import the vectors, too, and have no tests.
+if (/\.test\.js$/.test(process.argv[1])) afterEach(() => assert.deepEqual(taken(), [], "the client left something behind"));
 
 const { random } = Math;
 Math.random = () => {

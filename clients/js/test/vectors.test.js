@@ -143,7 +143,7 @@ const SENTENCES = [
   [/^epsilon_report must be below/, /^epsilon must fit its words, and epsilon_report be less$/],
   [/^epsilon_report must be spelled/, /^epsilon must be 1e-9 to 64 in canonical text, got 0.50$/],
   [/^epsilon must be (?!realisable)|carries no information/, /^epsilon must be 1e-9 to 64 in canonical text, got /],
-  [/^survey fields must not repeat/, /^survey must say name once$/],
+  [/^survey fields must not repeat/, /^survey must say (name|cells|bytes) once$/],
   [/^survey numbers must be integers, got '(5.0|1e999)'/, /^survey numbers must be integers$/],
   [/^threshold '(flip|clear)'/, /^survey must say |^hashes must be 1 to 1, got 2$|^cells must be 2 to 65536 and fit the survey, got 8 for bitflip$/],
   [/^threshold|realisable|must not have the field '(colour|delta|seed)'|^format|^width/, /^survey must say .*, got /],

@@ -13,7 +13,7 @@ export const targets = ["deniable.min.js", "../../src/deniable/service/pages/den
 );
 
 export async function bundle() {
-  const entry = fileURLToPath(new URL("src/min.js", import.meta.url));
+  const entry = fileURLToPath(new URL("src/index.js", import.meta.url));
   const { outputFiles } = await build({
     entryPoints: [entry],
     bundle: true,

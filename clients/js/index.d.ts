@@ -1,5 +1,7 @@
 /** The respondent's side of deniable: answers are randomised before they leave the device. */
 
+import type { DeviceKey } from "./key.js";
+
 /** Text (read as the survey says: folded, so that case and blanks around words make no difference, or exact), an exact integer, or bytes. */
 export type Answer = string | number | bigint | Uint8Array;
 
@@ -78,6 +80,8 @@ export interface Options {
   storage?: Storage;
   /** Whether the same answer gives the same bytes; true unless said otherwise. */
   memoize?: boolean;
+  /** A secret that no script can read: `await deviceKey()` of `deniable-client/key`. Then `report` and `queue` return promises. */
+  key?: DeviceKey;
   /** The epsilon that all surveys in this storage may spend together, if answers stay the same; no limit by default. */
   cap?: number;
   /** The same, however often answers change. */
@@ -96,13 +100,13 @@ export interface SendOptions {
 }
 
 /** One respondent of one survey. */
-export class Client {
-  constructor(survey: Survey | string | object, options?: Options);
+export class Client<Key extends DeviceKey | undefined = undefined> {
+  constructor(survey: Survey | string | object, options?: Options & { key?: Key });
   readonly survey: Survey;
-  /** Randomise one answer, and charge the ledger. Nothing is sent. */
-  report(value: Answer): Report;
+  /** Randomise one answer, and charge the ledger. Nothing is sent. A promise where there is a key. */
+  report(value: Answer): Key extends DeviceKey ? Promise<Report> : Report;
   /** The same, and put it into the outbox, where it waits for `send`; no network is needed. */
-  queue(value: Answer): Report;
+  queue(value: Answer): Key extends DeviceKey ? Promise<Report> : Report;
   /**
    * Deliver the outbox to the collector at `url`, a batch after the other. Without an answer, or with one that says later, it returns
    * at once; what a survey that is closed, or has been unknown for 30 days, refused for good is dropped; any other answer

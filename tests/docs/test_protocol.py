@@ -57,6 +57,13 @@ def test_the_survey_of_the_page_is_a_survey(page: dict[str, Any]) -> None:
     assert dn.Survey.from_fields(page["twice"]).mechanism.report_bound == 1
 
 
+def test_the_page_has_every_field_of_the_vectors() -> None:
+    rows = re.findall(r"^\| `(\w+)\.json` \| (.*?) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(name for name, _ in rows) == sorted(p.stem for p in (ROOT / "tests" / "vectors").glob("*.json"))
+    for name, listed in rows:
+        assert set(re.findall(r"`(\w+)`", listed)) == {field for row in vectors(name) for field in row}, name
+
+
 def test_digests_and_thresholds(page: dict[str, Any]) -> None:
     for fields in surveys().values():
         assert page["digest_of"](fields) == fields["digest"]

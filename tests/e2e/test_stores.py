@@ -107,8 +107,8 @@ LEAKS = {
     "a secret": ("answer.js", "kept.storage, memoize: false", "kept.storage", {"rolled", "waiting"}),
     "the report that was sent": (
         "kept.js",
-        "finish: (done) => write(digest, { done })",
-        "finish: (done) => write(digest, { ...entry(digest), done })",
+        "finish: (done) => write({ done })",
+        "finish: (done) => write({ ...entry(), done })",
         {"after"},
     ),
     "the true cells": (
@@ -200,16 +200,6 @@ def test_what_earlier_versions_kept_is_removed(server: Server, fresh: Open) -> N
     page.reload()
     thanked(page)
     assert read_stores(page)["local"] == {entry(survey): '{"done":"sent"}'}
-    # What is another program's stays.
-    page.evaluate(
-        """() => {
-          const state = JSON.stringify({ x: { made: [1, 0] }, secret: "" });
-          localStorage.setItem("deniable-client/1", "ef".repeat(32) + state);
-        }"""
-    )
-    page.reload()
-    thanked(page)
-    assert "deniable-client/1" in read_stores(page)["local"]
 
 
 def test_a_crash_before_the_thanks_is_no_second_roll(server: Server, fresh: Open) -> None:
@@ -217,7 +207,7 @@ def test_a_crash_before_the_thanks_is_no_second_roll(server: Server, fresh: Open
     survey = dn.krr(SYMBOLS, epsilon=1, name="Acknowledged?")
     server.create(survey)
     page = fresh(viewport=PHONE)
-    changed(page, "**/pages/kept.js", ("finish: (done) => write(digest, { done })", "finish: () => {}"))
+    changed(page, "**/pages/kept.js", ("finish: (done) => write({ done })", "finish: () => {}"))
     page.goto(answer_link(server, survey))
     choose_and_roll(page, "answer c")
     page.get_by_role("button", name="Send this").click()
@@ -307,3 +297,48 @@ def test_no_byte_of_the_profile_holds_the_answer(browser: Browser, server: Serve
     assert len(kept) > 1000
     assert not holds(kept)
     assert holds(profile("marked", marked=True)), "one that keeps it is found out"
+
+
+SOURCES = Path(__file__).parents[2] / "clients" / "js" / "src"
+# A device that is asked again and again: what it sent, the same from a second client, and whether its key can be read.
+AGAIN = """async ([survey, answer, keyed]) => {
+  const { Client } = await import("/pages/client/index.js");
+  const { deviceKey } = await import("/pages/client/key.js");
+  const [key, same] = keyed ? await Promise.all([deviceKey(), deviceKey()]) : [];
+  const client = new Client(survey, { storage: localStorage, key });
+  const report = [...(await client.report(answer)).pack()];
+  const again = [...(await new Client(survey, { storage: localStorage, key: same }).report(answer)).pack()];
+  if (!keyed) return { report, again };
+  const done = (request) => new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
+  const database = await done(indexedDB.open("deniable-client/1"));
+  const kept = await done(database.transaction("keys").objectStore("keys").get("device"));
+  const read = await crypto.subtle.exportKey("raw", kept).then(() => "read", ({ name }) => name);
+  return { report, again, read, keyed: [kept.extractable, key.check == same.check] };
+}"""
+
+
+@pytest.mark.parametrize("keyed", [True, False], ids=["with a key", "with a secret"])
+def test_a_memoised_device_with_a_key_holds_nothing_to_test_a_report_against(
+    keyed: bool, server: Server, fresh: Open
+) -> None:
+    symbols = [*SYMBOLS, *(f"other {number}" for number in range(40))]
+    survey = dn.oue(symbols, epsilon=2, name=f"Again and again, {keyed}?")
+    server.create(survey)
+    page = fresh(viewport=PHONE)
+    page.route(
+        "**/pages/client/*.js",
+        lambda route: route.fulfill(
+            body=(SOURCES / route.request.url.rsplit("/", 1)[1]).read_text(encoding="utf-8"),
+            content_type="text/javascript",
+        ),
+    )
+    page.goto(answer_link(server, survey))
+    page.locator("#form").wait_for()
+    told = page.evaluate(AGAIN, [json.loads(survey.to_json()), "answer c", keyed])
+    assert told["report"] == told["again"], "the same answer gives the same bytes"
+    found = suspects(read_stores(page), survey, symbols, bytes(told["report"]))
+    if keyed:
+        assert (told["read"], told["keyed"]) == ("InvalidAccessError", [False, True])
+        assert found == set()
+    else:
+        assert found == {"answer c"}

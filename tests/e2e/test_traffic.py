@@ -176,7 +176,7 @@ MUTANTS = {
         "fetch('/healthz', { headers: { 'x-page': String(truth) } }); $(\"form\").reset();",
     ),
     "the answer in a random number": (
-        "  try {\n    // Where another tab",
+        "  try {\n    if (!(await alone(",
         """
         const draw = crypto.getRandomValues;
         crypto.getRandomValues = (array) => {
@@ -185,7 +185,7 @@ MUTANTS = {
           return array;
         };
         try {
-          // Where another tab""",
+          if (!(await alone(""",
     ),
     "no noise": (
         "memoize: false",

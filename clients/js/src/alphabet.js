@@ -60,6 +60,7 @@ const toJson = (symbol) =>
  * what is no symbol at all, so that no answer stays unsent. `stated` is what a survey must say of it.
  */
 export function closed({ symbols, other }) {
+  need(symbols?.map, "symbols must be a list");
   const values = symbols.map(fromJson);
   const places = new Map(values.map((value, place) => [keyOf(value), place]));
   const { size } = places;

@@ -1,10 +1,10 @@
-/** What is said of a wrong argument: its name, the rule, and as much of it as fits on a line. Not in `deniable.min.js`. */
+/** What is said of a wrong argument: its name, the rule, and as much of it as fits on a line. */
 
 import { Obj, spell } from "./bytes.js";
 import { need } from "./errors.js";
 
 /** A wrong argument, or as much of it as tells what it is. Never for an answer. */
-function shown(value) {
+export function shown(value) {
   try {
     return String(value?.constructor == Obj || Array.isArray(value) ? spell(value) : value).slice(0, 60);
   } catch {

@@ -1,7 +1,4 @@
-/**
- * The client for those who write programs with it: every argument is checked, and what is wrong with one is said in a sentence that
- * names it. `deniable.min.js` is made without this file: visitors of a page cannot mistype an option, and every byte is theirs.
- */
+/** The client as it is published: every argument is checked, and what is wrong with one is said in a sentence that names it. */
 
 import { argument } from "./arguments.js";
 import { Obj } from "./bytes.js";
@@ -13,6 +10,7 @@ const isAbove0 = (value) => typeof value == "number" && value > 0;
 const CLIENT = {
   storage: ["have getItem and setItem", (value) => isFunction(value?.getItem) && isFunction(value.setItem)],
   memoize: ["be true or false", (value) => typeof value == "boolean"],
+  key: ["be what deviceKey returns", (value) => value?.check && isFunction(value.words)],
   entropy: ["have width and word", (value) => value?.width > 0 && isFunction(value.word)],
   cap: ["be a number above 0", isAbove0],
   hardCap: ["be a number above 0", isAbove0],

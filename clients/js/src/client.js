@@ -4,6 +4,7 @@
  *     new Client(survey)                               in memory; the same answer again gives the same bytes
  *     new Client(survey, { storage: localStorage })    cohort, secret, ledger and outbox survive a restart
  *     new Client(survey, { memoize: false })           one-shot use: fresh noise every time
+ *     new Client(survey, { storage, key })             a secret that no script can read: `key.js`; then `report` and `queue` are promises
  *
  *     client.report("firefox")                         randomise, and hand the report over: sending it is up to you
  *     client.queue("firefox")                          randomise, and write the report to the outbox; no network is needed
@@ -35,7 +36,7 @@ const totals = (state) =>
   upTo(2).map((i) => Obj.values(state).reduce((sum, { spent }) => sum + (spent ? spent[i] : 0), 0) / UNITS);
 
 export class Client {
-  constructor(source, { storage = memory(), memoize = true, entropy = osEntropy, cap = Infinity, hardCap = Infinity } = {}) {
+  constructor(source, { storage = memory(), memoize = true, key, entropy = osEntropy, cap = Infinity, hardCap = Infinity } = {}) {
     const survey = source?.encoding?.of ? source : readSurvey(source);
     const { digest, encoding, mechanism, symbols } = survey;
     const { cells, cohorts, hashes } = encoding;
@@ -61,36 +62,48 @@ export class Client {
 
     start = change((_, state) => {
       state[digest] ??= { cohort: uniformBelow(entropy, cohorts), made: [0, 0], spent: [0, 0], outbox: {} };
-      if (memoize) state.secret ??= upTo(4).map(() => hex(little(entropy.word(), 8))).join("");
+      // Of a key that cannot be read only a check is kept here, which tells it from another one.
+      if (memoize) state.secret ??= key ? key.check : upTo(4).map(() => hex(little(entropy.word(), 8))).join("");
+      need(!memoize || (key ? state.secret == key.check : state.secret[63]), "key must be the one of this client state", "State");
       return state;
     });
 
-    const make = (value, queue) =>
+    /** One report more; refused before the answer is looked at, so that a refusal says nothing about it. */
+    const charge = (entry, state) => {
+      const { made } = entry;
+      // How many were memoised, and how many had noise of their own.
+      made[memoize ? 0 : 1]++;
+      entry.spent = [1, responses].map((most) => min(made[0] * each, whole * most) + made[1] * each);
+      const [spent, worst] = totals(state);
+      for (const [name, limit, total] of [
+        ["cap", cap, spent],
+        ["hardCap", hardCap, worst],
+      ])
+        need(total <= limit, `${name} must not be exceeded, got ${total} of ${limit}; ask no more`, "Budget");
+      return entry;
+    };
+
+    const encode = (cohort, value, occupied) => {
+      try {
+        occupied = encoding.of(cohort, value);
+      } catch {
+        // Whatever it was, and a value's own methods may throw anything, nothing of it is shown.
+      }
+      // The platform keeps the text that a pattern matched last.
+      /./.test(".");
+      need(occupied, RULE + ", and one the survey takes", "Alphabet");
+      return occupied;
+    };
+
+    /** What the permanent words of an answer are derived for. */
+    const labelOf = (cohort, occupied) =>
+      join(utf8("permanent"), unhex(digest), ...[cohort, ...occupied].map((number) => little(number, 4)));
+
+    const make = (value, queue, derived) =>
       change((entry, state) => {
-        const { cohort, made } = entry;
-        // How many were memoised, and how many had noise of their own.
-        made[memoize ? 0 : 1]++;
-        entry.spent = [1, responses].map((most) => min(made[0] * each, whole * most) + made[1] * each);
-        // Before the answer is looked at: a refusal must say nothing about it.
-        const [spent, worst] = totals(state);
-        for (const [name, limit, total] of [
-          ["cap", cap, spent],
-          ["hardCap", hardCap, worst],
-        ])
-          need(total <= limit, `${name} must not be exceeded, got ${total} of ${limit}; ask no more`, "Budget");
-        let occupied;
-        try {
-          occupied = encoding.of(cohort, value);
-        } catch {
-          // Whatever it was, and a value's own methods may throw anything, nothing of it is shown.
-        }
-        need(occupied, RULE + ", and one the survey takes", "Alphabet");
-        const words = memoize
-          ? derivedEntropy(
-              unhex(state.secret),
-              join(utf8("permanent"), unhex(digest), ...[cohort, ...occupied].map((number) => little(number, 4))),
-            )
-          : entropy;
+        const { cohort } = charge(entry, state);
+        const occupied = encode(cohort, value);
+        const words = memoize ? (derived ?? derivedEntropy(unhex(state.secret), labelOf(cohort, occupied))) : entropy;
         // Wider words would hardly ever fall below the thresholds: the truth would leave unrandomised.
         for (const { width } of [words, entropy])
           need(width == mechanism.width, `entropy must give ${mechanism.width}-bit words, got ${width}`, "State");
@@ -101,6 +114,14 @@ export class Client {
         return report;
       });
 
+    /** The same with words from a key, which have to be waited for. */
+    const wait = async (value, queue) => {
+      const state = load();
+      const { cohort } = charge(state[digest], state);
+      return make(value, queue, await key.words(labelOf(cohort, encode(cohort, value)), mechanism.bits ? cells + 1 : 1));
+    };
+    const answer = memoize && key ? wait : make;
+
     Obj.assign(this, {
       survey,
       status() {
@@ -110,8 +131,8 @@ export class Client {
         const waiting = Obj.keys(outbox).length;
         return { cohort, waiting, refused, spent: spent[0] / UNITS, worst: spent[1] / UNITS, totalSpent, totalWorst };
       },
-      report: (value) => make(value),
-      queue: (value) => make(value, true),
+      report: (value) => answer(value),
+      queue: (value) => answer(value, true),
       send: sender(digest, () => load()[digest].outbox, change),
     });
   }

@@ -5,6 +5,7 @@
 
 import { min, Obj, unhex } from "./bytes.js";
 import { need } from "./errors.js";
+import { randomBytes } from "./noise.js";
 
 /** The day, in UTC, counted from 1970. */
 export const today = () => (Date.now() / 864e5) | 0;
@@ -34,6 +35,8 @@ export function sender(digest, outboxOf, change) {
           method: "POST",
           headers: { "Content-Type": "application/octet-stream", ...(token && { Authorization: "Bearer " + token }) },
           body: unhex(records.join("")),
+          // Nothing but this goes along: no cookie, no address of the page, no time; and nothing of it is stored on the way.
+          cache: "no-store",
           credentials: "omit",
           redirect: "manual",
           referrerPolicy: "no-referrer",
@@ -85,7 +88,7 @@ export function sender(digest, outboxOf, change) {
           "Delivery",
         );
         // Twice as long after each failure, up to half of it at random, and never sooner than the collector asks.
-        return { ...told, problem, retryAfter: seconds || min(2 ** failed++ / 2, 60) * (1 - Math.random() / 2) };
+        return { ...told, problem, retryAfter: seconds || min(2 ** failed++ / 2, 60) * (1 - randomBytes(1)[0] / 512) };
       }
     }
   };

@@ -6,6 +6,7 @@
  */
 
 import { ceil, hex, isPrime, min, unhex, upTo, utf8 } from "./bytes.js";
+import { need } from "./errors.js";
 import { fingerprint, permute, scaled, stream } from "./hashing.js";
 
 /** Each symbol is its own cell. */
@@ -13,13 +14,14 @@ export const direct = (fields, size, find) => ({ cells: size, hashes: 1, of: (co
 
 /** Hash functions over an open alphabet, or permutations of a closed one: `hashes` of them for each cohort. */
 export function seeded({ kind, cells, cohorts, hashes, seed }, size, find) {
+  need(/^([^]{2}){8,64}$/.test(seed), "seed must be 8 to 64 bytes in hexadecimal");
   const key = unhex(seed);
   const stated = { cohorts: cohorts | 0, hashes: hashes | 0, seed: hex(key) };
   // "p" is not a type byte, so no symbol's fingerprint is the root of the permutations.
   const root = fingerprint(key, utf8("permutations"));
   return {
     // A hashed encoding has an open alphabet, and a permuted one a closed one.
-    cells: (kind == "hashed") == !size && key.length > 7 && key.length < 65 ? cells | 0 : 0,
+    cells: (kind == "hashed") == !size ? cells | 0 : 0,
     ...stated,
     stated,
     of: (cohort, value, place = size ? find(value) : fingerprint(key, find(value))) =>

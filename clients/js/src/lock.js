@@ -6,6 +6,7 @@
  * so it cannot be that of a later one with the same number.
  */
 
+import { randomInt } from "node:crypto";
 import fs from "node:fs";
 import { basename, join } from "node:path";
 import { threadId } from "node:worker_threads";
@@ -61,6 +62,6 @@ export function waitAlone(folder, file) {
       `client state ${file} is in use by process ${parseInt(others[0])}; wait until it is done, or delete ${basename(folder)}/${others[0]}`,
       "State",
     );
-    sleep(1 + 9 * Math.random());
+    sleep(1 + randomInt(9));
   }
 }

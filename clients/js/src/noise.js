@@ -1,6 +1,6 @@
 /**
  * The only place that draws randomness for privacy. A mechanism asks an entropy for words of `width` bits, as BigInts,
- * and for nothing else. Nothing is seeded or buffered. (`Math.random` spaces retries in `client.js`, and that is all.)
+ * and for nothing else. Nothing is seeded or buffered, and `Math.random` is used nowhere, not even to space retries.
  */
 
 import { big, Bytes, join, little, num, word64 } from "./bytes.js";

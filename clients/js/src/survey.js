@@ -5,13 +5,15 @@
  */
 
 import { closed, open } from "./alphabet.js";
-import { canonical, hex, parse, spell, utf8 } from "./bytes.js";
+import { shown } from "./arguments.js";
+import { canonical, hex, Obj, parse, spell, utf8 } from "./bytes.js";
 import { direct, hadamard, projective, seeded } from "./encodings.js";
 import { DeniableError, need } from "./errors.js";
 import { bitflip, krr, subset } from "./mechanisms.js";
 import { readEpsilon } from "./odds.js";
 import { sha256 } from "./sha256.js";
 
+const ALPHABETS = { __proto__: null, open, closed };
 const ENCODINGS = { __proto__: null, direct, hashed: seeded, permuted: seeded, hadamard, projective };
 const MECHANISMS = { __proto__: null, krr, bitflip, subset };
 
@@ -19,24 +21,25 @@ const MECHANISMS = { __proto__: null, krr, bitflip, subset };
 export function remake(given) {
   const { name, digest, alphabet: answers, encoding: cellsBy, mechanism: stage } = given;
   const { kind, epsilon, epsilon_report, size, clear } = stage;
-  const alphabet = (answers.symbols ? closed : open)(answers);
+  for (const [known, stated] of [
+    [ALPHABETS, answers],
+    [ENCODINGS, cellsBy],
+    [MECHANISMS, stage],
+  ])
+    need(known[stated.kind], `kind must be of ${Obj.keys(known)}, got ${stated.kind}`);
+  const alphabet = ALPHABETS[answers.kind](answers);
   const encoding = { cohorts: 1, ...ENCODINGS[cellsBy.kind](cellsBy, alphabet.size, alphabet.find) };
   const { block, cells, cohorts, hashes } = encoding;
   const one = kind == "krr";
-  need(
-    cells > 1 &&
-      cells <= 2 ** (one && !block ? 24 : 16) &&
-      cohorts > 0 &&
-      cohorts <= 2 ** 20 &&
-      cohorts * cells <= 2 ** 27 &&
-      hashes > 0 &&
-      // Optimised flips of a bit give it all of epsilon, so an answer may have but one.
-      (block ? one : hashes <= (one || clear ? 1 : 64)) &&
-      (kind != "subset" || (cellsBy.kind == "direct" && size > 0 && size < cells)) &&
-      // By code points, as in Python: a character outside the basic plane counts once.
-      /^\P{Cs}{0,500}$/u.test(name),
-    `survey parts must fit each other, got ${kind} and ${spell(cellsBy)}`,
-  );
+  const most = 2 ** (one && !block ? 24 : 16);
+  // Optimised flips of a bit give it all of epsilon, so an answer may have but one.
+  const bits = one || clear ? 1 : 64;
+  // By code points, as in Python: a character outside the basic plane counts once.
+  need(/^\P{Cs}{0,500}$/u.test(name), "name must be text of at most 500 characters");
+  need(cells > 1 && cells <= most && (one || !block), `cells must be 2 to ${most} and fit the survey, got ${cells} for ${kind}`);
+  need(cohorts > 0 && cohorts <= 2 ** 20 && cohorts * cells <= 2 ** 27, `cohorts must be 1 to 2**20, got ${cohorts}`);
+  need(hashes > 0 && (block || hashes <= bits), `hashes must be 1 to ${bits}, got ${hashes}`);
+  need(kind != "subset" || (cellsBy.kind == "direct" && size > 0 && size < cells), `size must be below the direct cells, got ${size}`);
   const mechanism = {
     width: 64,
     ...MECHANISMS[kind](
@@ -75,11 +78,25 @@ export function remake(given) {
   };
 }
 
+const STRING = /"[^"\\]*(\\.[^"\\]*)*"\s*:?/g;
+
+/** All names of fields in JSON text, sorted: the strings before a colon. */
+const fieldsOf = (text) =>
+  text
+    .match(STRING)
+    .filter((part) => part.endsWith(":"))
+    .map((part) => parse(part.slice(0, -1)))
+    .sort();
+
 /** The survey in JSON text, or in the object that such a text holds. */
 export function readSurvey(source) {
   let text;
   try {
     const given = parse((text = source.trim ? source : spell(source)));
+    // The parser keeps the last one of a repeated field, where another may keep the first.
+    const once = fieldsOf(spell(given));
+    fieldsOf(text).map((field, i) => need(field == once[i], `survey must say ${field} once`));
+    need(!/\d[.e]/i.test(text.replace(STRING, "")), "survey numbers must be integers");
     const survey = remake(given);
     const parts = survey.stated.split(",");
     canonical(given)
@@ -87,7 +104,7 @@ export function readSurvey(source) {
       .map((part, i) => need(part == parts[i], `survey must say ${parts[i]}, got ${part}`));
     return survey;
   } catch (problem) {
-    need(problem instanceof DeniableError, `survey must be the JSON of one, got ${text ?? String(source)}`);
+    need(problem instanceof DeniableError, `survey must be the JSON of one, got ${text ?? shown(source)}`);
     throw problem;
   }
 }

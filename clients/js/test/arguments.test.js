@@ -4,13 +4,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { fileStorage } from "../src/file.js";
-import { Client, DeniableError, readSurvey } from "../src/node.js";
+import * as minified from "../deniable.min.js";
+import * as source from "../src/node.js";
 import { unpack } from "../src/unpack.js";
 import { storage, surveys, texts } from "./vectors.js";
 
 const THINGS = [null, true, 0, -1, NaN, 1.5, Infinity, 7n, "", "x", "rosebud".repeat(300), Symbol("s"), [], [1], {}, { x: 1 }, Object.create(null), () => 1, new Map(), new Uint8Array(2)];
-const client = new Client(texts.krr);
-
 /** All things but those that the argument takes. */
 const but = (...good) => [...THINGS.filter((thing) => !good.some((ok) => Object.is(ok, thing)))];
 
@@ -19,7 +18,7 @@ async function sentence(work) {
   try {
     await work();
   } catch (problem) {
-    assert.ok(problem instanceof DeniableError, `${problem.stack}`);
+    assert.ok(problem instanceof source.DeniableError || problem instanceof minified.DeniableError, `${problem.stack}`);
     assert.ok(problem.message.length <= 240, problem.message);
     assert.ok(!problem.message.includes("\n"));
     return `${problem.name}: ${problem.message}`;
@@ -30,6 +29,7 @@ async function sentence(work) {
 const OPTIONS = {
   storage: ["storage must have getItem and setItem", but()],
   memoize: ["memoize must be true or false", but(true)],
+  key: ["key must be what deviceKey returns", but()],
   entropy: ["entropy must have width and word", but()],
   cap: ["cap must be a number above 0", but(1.5, Infinity)],
   hardCap: ["hardCap must be a number above 0", but(1.5, Infinity)],
@@ -41,53 +41,6 @@ const SETTINGS = {
   token: ["token must be printable ASCII text without blanks", [...but("x", THINGS[10]), "a b", "é", "a\nb"]],
 };
 
-test("each option of a client is named", async () => {
-  for (const [name, [rule, wrong]] of Object.entries(OPTIONS))
-    for (const value of wrong)
-      assert.ok((await sentence(() => new Client(texts.krr, { [name]: value }))).startsWith(`ArgumentError: ${rule}, got `), name);
-  for (const value of [null, true, 0, "x", 7n, Symbol("s"), () => 1])
-    assert.match(await sentence(() => new Client(texts.krr, value)), /^ArgumentError: options must be an object, got /);
-  for (const name of ["memoise", "url", "offline", "toString", "x".repeat(900)])
-    assert.match(await sentence(() => new Client(texts.krr, { [name]: 1 })), /^ArgumentError: options must be of storage, memoize, entropy, cap, hardCap, got /);
-  assert.ok(new Client(texts.krr, { cap: undefined, storage: undefined }), "what is not said is left to its default");
-});
-
-test("each argument of send is named, and a token is not shown", async () => {
-  for (const value of [undefined, ...but(), "ftp://x", "collector.example", "/v1", "http://"])
-    assert.match(await sentence(() => client.send(value)), /^ArgumentError: url must start with http:\/\/ or https:\/\/, got /);
-  for (const [name, [rule, wrong]] of Object.entries(SETTINGS))
-    for (const value of wrong) {
-      const said = await sentence(() => client.send("http://127.0.0.1:9", { [name]: value }));
-      assert.ok(said.startsWith(`ArgumentError: ${rule}`), `${name}: ${said}`);
-      assert.equal(said.includes("got"), name != "token");
-    }
-  assert.match(await sentence(() => client.send("http://127.0.0.1:9", { attempts: 5 })), /^ArgumentError: options must be of batch, timeout, token, got attempts$/);
-  assert.match(await sentence(() => client.send("http://127.0.0.1:9", null)), /^ArgumentError: options must be an object, got null$/);
-});
-
-test("a survey that is none is a short sentence, in the client too", async () => {
-  for (const read of [readSurvey, (source) => new Client(source)])
-    for (const value of [undefined, ...but()])
-      assert.match(await sentence(() => read(value)), /^SurveyError: survey must be the JSON of one, got /s);
-  const long = JSON.parse(texts.krr);
-  long.alphabet.symbols = Array.from({ length: 400 }, (_, i) => `answer ${i}`);
-  assert.match(await sentence(() => new Client(long)), /^SurveyError: survey /);
-  assert.match(await sentence(() => new Client({ ...long, name: "x".repeat(9000) })), /^SurveyError: survey /);
-  const forged = JSON.parse(texts.krr);
-  forged.mechanism.keep = "2";
-  assert.equal(await sentence(() => readSurvey(forged)), `SurveyError: survey must say "keep":"${surveys.krr.mechanism.thresholds.keep}", got "keep":"2"`);
-});
-
-test("an answer that is none is not shown, whatever it is", async () => {
-  const client = new Client(texts.warner);
-  for (const name of ["report", "queue"])
-    for (const value of [undefined, ...but()]) {
-      const said = await sentence(() => client[name](value));
-      assert.equal(said, "AlphabetError: symbol must be well-formed text, an exact integer or bytes, and one the survey takes");
-    }
-  assert.deepEqual(client.status().waiting, 0);
-});
-
 test("what unpack and a file storage take is named", async () => {
   for (const value of [undefined, ...but()]) {
     assert.match(await sentence(() => unpack(value, new Uint8Array(2))), /^ArgumentError: survey must be what readSurvey returns, got /);
@@ -96,9 +49,60 @@ test("what unpack and a file storage take is named", async () => {
   }
 });
 
-test("a limit that is passed is named, with both numbers and no other limit", async () => {
-  const kept = storage();
-  new Client(texts.warner, { storage: kept }).report("yes");
-  const capped = new Client(texts.krr, { storage: kept, cap: 1 });
-  assert.equal(await sentence(() => capped.report(7)), "BudgetError: cap must not be exceeded, got 1.1 of 1; ask no more");
-});
+for (const [build, { Client, readSurvey }] of Object.entries({ sources: source, minified })) {
+  const client = new Client(texts.krr);
+
+  test(`each option of a client is named: ${build}`, async () => {
+    for (const [name, [rule, wrong]] of Object.entries(OPTIONS))
+      for (const value of wrong)
+        assert.ok((await sentence(() => new Client(texts.krr, { [name]: value }))).startsWith(`ArgumentError: ${rule}, got `), name);
+    for (const value of [null, true, 0, "x", 7n, Symbol("s"), () => 1])
+      assert.match(await sentence(() => new Client(texts.krr, value)), /^ArgumentError: options must be an object, got /);
+    for (const name of ["memoise", "url", "offline", "toString", "x".repeat(900)])
+      assert.match(await sentence(() => new Client(texts.krr, { [name]: 1 })), /^ArgumentError: options must be of storage, memoize, key, entropy, cap, hardCap, got /);
+    assert.ok(new Client(texts.krr, { cap: undefined, storage: undefined }), "what is not said is left to its default");
+  });
+
+  test(`each argument of send is named, and a token is not shown: ${build}`, async () => {
+    for (const value of [undefined, ...but(), "ftp://x", "collector.example", "/v1", "http://"])
+      assert.match(await sentence(() => client.send(value)), /^ArgumentError: url must start with http:\/\/ or https:\/\/, got /);
+    for (const [name, [rule, wrong]] of Object.entries(SETTINGS))
+      for (const value of wrong) {
+        const said = await sentence(() => client.send("http://127.0.0.1:9", { [name]: value }));
+        assert.ok(said.startsWith(`ArgumentError: ${rule}`), `${name}: ${said}`);
+        assert.equal(said.includes("got"), name != "token");
+      }
+    assert.match(await sentence(() => client.send("http://127.0.0.1:9", { attempts: 5 })), /^ArgumentError: options must be of batch, timeout, token, got attempts$/);
+    assert.match(await sentence(() => client.send("http://127.0.0.1:9", null)), /^ArgumentError: options must be an object, got null$/);
+  });
+
+  test(`a survey that is none is a short sentence, in the client too: ${build}`, async () => {
+    for (const read of [readSurvey, (source) => new Client(source)])
+      for (const value of [undefined, ...but()])
+        assert.match(await sentence(() => read(value)), /^SurveyError: survey must be the JSON of one, got /s);
+    const long = JSON.parse(texts.krr);
+    long.alphabet.symbols = Array.from({ length: 400 }, (_, i) => `answer ${i}`);
+    assert.match(await sentence(() => new Client(long)), /^SurveyError: survey /);
+    assert.match(await sentence(() => new Client({ ...long, name: "x".repeat(9000) })), /^SurveyError: name must be text of at most 500 characters$/);
+    const forged = JSON.parse(texts.krr);
+    forged.mechanism.keep = "2";
+    assert.equal(await sentence(() => readSurvey(forged)), `SurveyError: survey must say "keep":"${surveys.krr.mechanism.thresholds.keep}", got "keep":"2"`);
+  });
+
+  test(`an answer that is none is not shown, whatever it is: ${build}`, async () => {
+    const client = new Client(texts.warner);
+    for (const name of ["report", "queue"])
+      for (const value of [undefined, ...but()]) {
+        const said = await sentence(() => client[name](value));
+        assert.equal(said, "AlphabetError: symbol must be well-formed text, an exact integer or bytes, and one the survey takes");
+      }
+    assert.deepEqual(client.status().waiting, 0);
+  });
+
+  test(`a limit that is passed is named, with both numbers and no other limit: ${build}`, async () => {
+    const kept = storage();
+    new Client(texts.warner, { storage: kept }).report("yes");
+    const capped = new Client(texts.krr, { storage: kept, cap: 1 });
+    assert.equal(await sentence(() => capped.report(7)), "BudgetError: cap must not be exceeded, got 1.1 of 1; ask no more");
+  });
+}

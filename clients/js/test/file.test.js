@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
 import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -75,6 +76,85 @@ test("a damaged file stops the client, and a folder that is not there has a sent
     name: "StateError",
     message: `client state ${join(path, "me.json")} cannot be read or written: ENOTDIR; what it held is kept, try again`,
   });
+});
+
+test("the state of a Python client is told from one of ours", () => {
+  const path = place();
+  fs.writeFileSync(path, "{}", { mode: 0o600 });
+  fs.writeFileSync(`${path}.lock`, "A device's state was created beside this file.", { mode: 0o600 });
+  assert.throws(() => device(path), {
+    name: "StateError",
+    message: `client state ${path} must be one that fileStorage made, got a file me.json.lock beside it, as Python's client makes one; use another name`,
+  });
+  assert.equal(fs.readFileSync(path, "utf8"), "{}");
+});
+
+/** Run with every call of the file system followed by a look at the modes of all files in the folder, and a umask that allows all. */
+function modesOf(path, work) {
+  const seen = new Set();
+  const real = { ...fs };
+  const umask = process.umask(0);
+  const names = Object.keys(fs).filter((one) => /Sync$/.test(one));
+  for (const name of names)
+    fs[name] = (...given) => {
+      const result = real[name](...given);
+      for (const own of [join(path, ".."), `${path}.lock`])
+        if (real.existsSync(own))
+          for (const entry of real.readdirSync(own)) seen.add(`${entry.replace(/^\d+-.*/, "lock")} ${(real.lstatSync(join(own, entry)).mode & 0o777).toString(8)}`);
+      return result;
+    };
+  syncBuiltinESMExports();
+  try {
+    work();
+  } finally {
+    for (const name of names) fs[name] = real[name];
+    syncBuiltinESMExports();
+    process.umask(umask);
+  }
+  return [...seen].sort();
+}
+
+test("no file is open to others, not for a moment", () => {
+  const path = place();
+  const expected = [".me.json.new 600", "lock 600", "made 600", "me.json 600", "me.json.lock 700"];
+  assert.deepEqual(modesOf(path, () => device(path).queue(7)), expected);
+  // Mutant: a file that is made for all and closed to others afterwards.
+  const other = place();
+  const open = fs.openSync;
+  fs.openSync = (name, flags, mode) => {
+    const made = open(name, flags, mode && 0o644);
+    fs.fstatSync(made); // a moment
+    if (mode) fs.fchmodSync(made, mode);
+    return made;
+  };
+  try {
+    assert.ok(modesOf(other, () => device(other).queue(7)).includes(".me.json.new 644"));
+  } finally {
+    fs.openSync = open;
+    syncBuiltinESMExports();
+  }
+});
+
+test("what was replaced is wiped, and what a crash left behind too; a backup is not", () => {
+  const path = place();
+  const one = device(path);
+  one.queue(7);
+  const [record] = outbox(path);
+  const left = join(path, "..", ".me.json.new");
+  fs.copyFileSync(path, left);
+  const old = [path, left].map((name) => fs.openSync(name, "r"));
+  one.queue(7);
+  for (const handle of old) {
+    const bytes = Buffer.alloc(10_000);
+    const size = fs.readSync(handle, bytes, 0, bytes.length, 0);
+    assert.ok(size > record.length);
+    assert.deepEqual(bytes.subarray(0, size), Buffer.alloc(size));
+    fs.closeSync(handle);
+  }
+  fs.linkSync(path, join(path, "..", "backup.json"));
+  const kept = fs.readFileSync(path, "utf8");
+  one.queue(7);
+  assert.equal(fs.readFileSync(join(path, "..", "backup.json"), "utf8"), kept);
 });
 
 test("a link stays a link", () => {

@@ -13,7 +13,7 @@ let passed = 0;
 const tick = () => {
   if (++passed == point) process.kill(process.pid, "SIGKILL");
 };
-for (const name of ["openSync", "writeFileSync", "fchmodSync", "fsyncSync", "closeSync", "renameSync", "rmSync", "mkdirSync"]) {
+for (const name of ["openSync", "writeFileSync", "writeSync", "fsyncSync", "closeSync", "renameSync", "rmSync", "mkdirSync"]) {
   const real = fs[name];
   fs[name] = (...given) => {
     tick();

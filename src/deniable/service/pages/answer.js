@@ -8,7 +8,7 @@
 import { $, ask, digestHere, el, fill, Problem, sentence, short, symbolText } from "./common.js";
 import { Client } from "./deniable.min.js";
 import { marksSent, picture, rest, rolled } from "./dice.js";
-import { forgetEarlier, keeping } from "./kept.js";
+import { keeping } from "./kept.js";
 import { paragraphs, when } from "./texts.js";
 import { atMost, beliefs, deniability, epsilons, guarantee, headline, isAtLeast, numbers, unknowable, whatHappens } from "./words.js";
 
@@ -43,7 +43,7 @@ async function start() {
   document.title = short(survey.name || "A question for you");
   try {
     n = numbers(survey);
-    forgetEarlier();
+    kept.forgetEarlier();
     client = new Client(survey, { storage: kept.storage, memoize: false });
   } catch (problem) {
     return stop(survey.name || "A question for you", `This browser cannot take part: ${problem.message ?? "it keeps nothing for this page."} Nothing was sent.`);

@@ -5,7 +5,7 @@ PINS := $(shell $(PYTHON) -c 'import sys; print("-c constraints.txt" if sys.vers
 
 JS := clients/js
 
-.PHONY: demo test e2e check bench peers soak services clean
+.PHONY: demo test e2e check bench peers soak services hashes clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS)
 
@@ -22,6 +22,10 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PI
 
 demo: .venv/demo
 	$(BIN)/deniable demo
+
+# The packages of a release with the hashes of their files, for `pip install --require-hashes`; for this platform.
+hashes: .venv/demo
+	$(BIN)/python tests/hashes.py constraints.txt > constraints-hashes.txt
 
 test: check services $(JS)/node_modules/.package-lock.json
 	$(BIN)/python -m pytest -n auto --dist loadfile --max-worker-restart 0

@@ -29,6 +29,8 @@ from deniable.survey import Survey
 __all__ = ["ADMIN", "Answer", "Caller", "Server", "Ticking", "envelope", "one_cell_each", "records", "run"]
 
 ADMIN = "an administrator's secret"
+# Tests bring many reports at once without a token; those of the limits say so.
+UNLIMITED: dict[str, Any] = {"open_batch": 1 << 16, "open_rate": None}
 _T = TypeVar("_T")
 
 
@@ -99,7 +101,7 @@ class Caller:
 
     def __init__(self, store: Store, **options: Any) -> None:
         # A minute for a plan or a decoding is plenty, except where other work has the processor.
-        self.app = App(store, admin_token=ADMIN, **{"decode_seconds": 900.0, **options})
+        self.app = App(store, admin_token=ADMIN, **{"decode_seconds": 900.0, **UNLIMITED, **options})
 
     async def __aenter__(self) -> "Caller":
         await self.app.start()
@@ -160,7 +162,8 @@ class Server:
         self._token.chmod(0o600)
         self._command = [sys.executable, *program, "serve", "--store", store, "--port", "0"]
         # A minute for a plan is plenty, except where other work has the processor.
-        self._command += ["--admin-token-file", str(self._token), "--decode-seconds", "900", *options]
+        self._command += ["--admin-token-file", str(self._token), "--decode-seconds", "900"]
+        self._command += ["--open-batch", "65536", "--open-rate", "0", *options]
         self._log = folder / "log"
         self.process: subprocess.Popen[bytes] | None = None
         self.port = 0

@@ -137,6 +137,7 @@ def test_a_store_of_the_first_layout_opens_and_works(reopen: Open) -> None:
     with store.writing() as session:
         session.run("UPDATE survey SET rules = ?", [json.dumps(old | {"retention": None, "rate": None})])
         session.run("UPDATE survey SET closed = 1 WHERE key = ?", [ended.key])
+        session.run("ALTER TABLE survey DROP COLUMN shown")
         session.run("UPDATE meta SET value = '1' WHERE name = 'schema'")
     store = reopen()
     assert store.entries() == [entry, replace(ended, closed=FOR_GOOD)]
@@ -147,7 +148,7 @@ def test_a_store_of_the_first_layout_opens_and_works(reopen: Open) -> None:
     assert changed is not None
     assert changed.rules.introduction == "Hello"
     with store.reading() as session:
-        assert session.run("SELECT value FROM meta WHERE name = 'schema'").fetchone() == ("2",)
+        assert session.run("SELECT value FROM meta WHERE name = 'schema'").fetchone() == ("3",)
 
 
 @pytest.mark.parametrize("deed", ["delete", "end"])

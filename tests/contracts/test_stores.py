@@ -10,9 +10,10 @@ import pytest
 import deniable as dn
 from deniable.errors import StoreError
 from deniable.service import store as store_module
+from deniable.service.blocks import Block
 from deniable.service.entries import FOR_GOOD, Ended, Outcome, Rules, Token, Upload
 from deniable.service.postgres import PostgresStore
-from deniable.service.records import REASONS
+from deniable.service.records import REASONS, pack_counts
 from deniable.service.sqlite import SQLiteStore
 from deniable.service.store import Store, Unavailable
 from tests.cluster import Cluster
@@ -193,6 +194,27 @@ def test_retention_deletes_old_windows(reopen: Open) -> None:
     assert np.flatnonzero(counted(store.tally(entry))).tolist() == [2]
 
 
+def test_counts_of_every_store_stay_as_they_were_shown(reopen: Open) -> None:
+    """Late reports, from a clock that is behind or from another collector, are counted after what was shown."""
+    store = reopen()
+    entry, _ = store.create(SURVEY, Rules(minimum=3))
+    for hours, numbers in ((0, range(3)), (24, range(3, 5))):
+        store.write([Upload(entry, b"".join(name_of(n) + wire(SURVEY, n) for n in numbers))], hours=24000 + hours)
+    store.show(entry, hour=24000 + 48)
+    windows, shown, blocks = store.blocks(entry)
+    assert (list(windows), shown, blocks) == ([24000, 24024], 24024, [Block((24000,), 24024, 3)])
+    store.write([Upload(entry, name_of(9) + wire(SURVEY, 9))], hours=24000)
+    assert np.flatnonzero(counted(store.tally(entry, 24000, 24024))).tolist() == [0, 1, 2]
+    assert np.flatnonzero(counted(store.tally(entry, 24024, 24048))).tolist() == [3, 4, 9]
+    grown = {24000: (pack_counts(1024, np.array([20]), np.array([1])), '{"accepted":1}')}
+    for _ in range(2):
+        store.take_shard("elsewhere", SURVEY, entry.rules, grown)
+        assert np.flatnonzero(counted(store.tally(entry))).tolist() == [0, 1, 2, 3, 4, 9, 20]
+        assert store.tally(entry).n == 7
+    assert store.tally(entry, 24000, 24024).n == 3
+    assert list(store.check()) == []
+
+
 def test_a_token_pays_for_new_reports_only(reopen: Open) -> None:
     store = reopen()
     entry, _ = store.create(SURVEY, Rules(uploads="token"))
@@ -245,7 +267,7 @@ def test_check_finds_counts_that_do_not_hold(reopen: Open) -> None:
 def test_another_layout_is_refused(reopen: Open) -> None:
     with reopen().writing() as session:
         session.run("UPDATE meta SET value = '99' WHERE name = 'schema'")
-    with pytest.raises(StoreError, match="store must have layout 2, got 99; use the version that made it"):
+    with pytest.raises(StoreError, match="store must have layout 3, got 99; use the version that made it"):
         reopen()
 
 

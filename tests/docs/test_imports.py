@@ -41,7 +41,7 @@ PACKAGES |= {"pyspark", "py4j"}
 # What a report passes on its way to the disk, and the rooms that it may see there.
 UPLOAD_PATH = (
     "uploads envelope entries records seen gathering registry store sqlite postgres writer requests problems "
-    "health clock tokens metrics"
+    "health clock tokens metrics blocks retention checking shards"
 )
 UPLOAD_ROOMS = {"errors", "survey", "reports", "tally", "service"}
 

@@ -16,9 +16,9 @@ from deniable.service.clock import WINDOWS, hour_of
 from deniable.service.entries import Entry, Rules, Upload
 from deniable.service.envelope import open_envelope
 from deniable.service.problems import RequestError
+from deniable.service.questions import question_of
 from deniable.service.records import Shape
 from deniable.service.requests import Request
-from deniable.service.results import question_of
 from deniable.survey import Survey
 from tests.collector import one_cell_each
 from tests.properties.strategies import reports, surveys

@@ -1,6 +1,7 @@
 """What an attacker or a careless operator may try: it ends in a refusal or a closed connection, never in a trace."""
 
 import asyncio
+import contextlib
 import gzip
 import hmac
 import os
@@ -16,6 +17,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
+import deniable as dn
 from deniable.errors import StoreError
 from deniable.service import copies, tokens
 from deniable.service.connections import LARGEST_HEAD, MOST_FIELDS, guarded
@@ -25,6 +27,7 @@ from deniable.service.requests import Room, bearer, read_body
 from deniable.service.server import Options, _allow_files, admin_token
 from deniable.service.sqlite import SQLiteStore
 from tests.collector import ADMIN, Caller, one_cell_each, records, run, serving
+from tests.waiting import wait_for
 
 SURVEY = one_cell_each(1024)
 PATH = f"/v1/surveys/{SURVEY.digest}"
@@ -145,6 +148,15 @@ async def blank_lines_after_a_request(line: Line) -> None:
     await asyncio.sleep(600)
 
 
+async def blank_lines_before_a_request(line: Line) -> None:
+    await drip(line, b"\r\n", 0.1)
+
+
+async def blank_lines_after_a_request_again_and_again(line: Line) -> None:
+    await line.say(REQUEST + b"content-length: 0\r\n\r\n")
+    await drip(line, b"\r\n", 0.1)
+
+
 async def an_upgrade(line: Line) -> None:
     await line.say(REQUEST + b"connection: upgrade\r\nupgrade: h2c\r\ncontent-length: 5\r\n\r\n")
     await drip(line, b"a", 0.01)
@@ -160,6 +172,8 @@ SLOW = [
     (trailers_without_an_end, b""),
     (a_body_that_goes_on_after_its_answer, b" 413 "),
     (blank_lines_after_a_request, b" 200 "),
+    (blank_lines_before_a_request, b""),
+    (blank_lines_after_a_request_again_and_again, b" 200 "),
     (an_upgrade, b""),
 ]
 
@@ -234,6 +248,28 @@ def test_a_head_without_an_end_is_refused(part: bytes) -> None:
     run(scene())
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [b"x: a\r\n" * (MOST_FIELDS + 1), b"x: " + b"a" * LARGEST_HEAD + b"\r\n"],
+    ids=["many fields", "a long field"],
+)
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_head_that_comes_in_one_read_is_not_larger_than_others(fields: bytes, ended: bool) -> None:
+    """As the parser's caller gets it from the system: up to 256 KiB at once."""
+
+    async def scene() -> None:
+        async with listening(patience=3600) as connect:
+            line = await connect()
+            await line.say(REQUEST + fields + (b"\r\n" if ended else b"x: a" * 40_000))
+            if not ended:
+                await line.say(b"a" * (2 * LARGEST_HEAD))
+            answer = await line.ends()
+            assert answer.startswith(b"HTTP/1.1 431 ") or answer == b"", "a reset may overtake it"
+            assert b" 200 " not in answer
+
+    run(scene())
+
+
 def test_an_answer_that_nobody_reads_is_given_up() -> None:
     async def scene() -> None:
         async with listening(bytes(1 << 26), patience=2.0) as connect:
@@ -249,6 +285,28 @@ def test_an_answer_that_nobody_reads_is_given_up() -> None:
             assert len(await slow.ends()) > 1 << 26, "who reads it gets it whole"
 
     run(scene())
+
+
+def connected(port: int) -> int:
+    """How many connections to a port the system holds, as the server sees them."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(row[1].endswith(f":{port:04X}") and row[3] == "01" for row in rows)
+
+
+def test_connections_that_ask_and_do_not_read_leave_no_traceback(tmp_path: Path) -> None:
+    """Twenty connections with twenty requests each, of 700 KB an answer."""
+    large = dn.krr(symbols=[f"symbol number {i} of many, with a long name" for i in range(15_000)], epsilon=3)
+    with serving(str(tmp_path / "store"), tmp_path, "--patience", "1") as server, contextlib.ExitStack() as stack:
+        server.create(large)
+        request = f"GET /v1/surveys/{large.digest} HTTP/1.1\r\nhost: a\r\n\r\n".encode()
+        for _ in range(20):
+            line = stack.enter_context(socket.socket())
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            line.connect(("127.0.0.1", server.port))
+            line.sendall(request * 20)
+        wait_for(lambda: connected(server.port) == 0, "the end of connections that nobody reads from")
+        assert server.ask("GET", "/healthz").status == 200
+        assert "trace" not in server.log()
 
 
 def test_neither_a_request_nor_a_sender_is_in_the_log(tmp_path: Path) -> None:

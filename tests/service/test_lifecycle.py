@@ -232,14 +232,14 @@ def test_a_survey_that_goes_while_a_request_is_on_its_way_is_unknown(store: SQLi
     async def scene() -> None:
         async with Caller(store) as call:
             await call.create(SURVEY)
-            allow = call.app._allow
+            allow = call.app._roles.allow
 
             async def then_gone(*args: object) -> object:
                 found = await allow(*args)  # type: ignore[arg-type]
                 await call.app.writer.call(lambda: store.delete(SURVEY.digest))
                 return found
 
-            call.app._allow = then_gone  # type: ignore[method-assign, assignment]
+            call.app._roles.allow = then_gone  # type: ignore[method-assign, assignment]
             body = {"kind": "read"} if route == "tokens" else b""
             answer = await call("POST", f"{PATH}/{route}", body, token=ADMIN)
             assert told(answer) == (404, "unknown-survey", UNKNOWN)

@@ -18,9 +18,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from deniable.service.app import ROUTES
 from deniable.service.openapi import document
 from deniable.service.records import REASONS
+from deniable.service.routes import ROUTES
 from tests.collector import ADMIN, Server, one_cell_each, records, serving
 
 SURVEY, ENDING = one_cell_each(1024), one_cell_each(1024, "ending")

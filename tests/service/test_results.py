@@ -16,10 +16,11 @@ import deniable as dn
 from deniable.cli import decode as command
 from deniable.decoders import strategies
 from deniable.decoders.rows import DifferenceRows, EstimateRows
-from deniable.errors import StoreError
+from deniable.errors import DeniableError, StoreError
 from deniable.service import decoding as room
 from deniable.service.clock import Clock, hour_of, label, minute_of, window_of
-from deniable.service.decoding import Decoding, DecodingFailed, Question
+from deniable.service.decoding import Decoding, DecodingFailed, Part, Question, Turn
+from deniable.service.entries import Entry, Rules, Upload
 from deniable.service.sqlite import SQLiteStore
 from deniable.service.store import Unavailable
 from tests.collector import Caller, Ticking, run
@@ -275,26 +276,37 @@ def test_questions_that_make_no_sense(store: SQLiteStore) -> None:
     run(scene())
 
 
-def tally_of(count: int) -> bytes:
-    return dn.Tally(SURVEY, [[count, 5, 5]]).to_bytes()
+@pytest.fixture
+def entry(store: SQLiteStore) -> Entry:
+    """A survey with one report an hour."""
+    made, _ = store.create(SURVEY, Rules(window="hour"))
+    report = dn.Report(SURVEY, 0, b"\x01").pack()
+    for hour in range(60):
+        store.write([Upload(made, hour.to_bytes(16, "big") + report)], hours=hour)
+    return made
 
 
-def test_a_decode_that_takes_too_long_or_dies_is_told_and_the_next_one_works() -> None:
+def part(count: int) -> list[Part]:
+    """So many of them."""
+    return [Part(((0, count),), count)]
+
+
+def test_a_decode_that_takes_too_long_or_dies_is_told_and_the_next_one_works(store: SQLiteStore, entry: Entry) -> None:
     async def scene() -> None:
-        decoding = Decoding(seconds=0.05)  # no interpreter starts that fast
+        decoding = Decoding(store.where, seconds=0.05)  # no interpreter starts that fast
         with pytest.raises(DecodingFailed, match=r"decoding must take at most 0\.05 seconds"):
-            await decoding.ask(Question(), [tally_of(5)])
+            await decoding.ask(Question(), entry, part(15))
         decoding._seconds = 60
-        assert json.loads(await decoding.ask(Question(), [tally_of(5)]))["n"] == 15
+        assert json.loads(await decoding.ask(Question(), entry, part(15)))["n"] == 15
         await decoding.stop()
-        asked = asyncio.create_task(decoding.ask(Question(), [tally_of(6)]))
+        asked = asyncio.create_task(decoding.ask(Question(), entry, part(16)))
         while decoding._process is None:
             await asyncio.sleep(0.001)
         decoding._process.kill()  # as the kernel does where memory runs out
         with pytest.raises(DecodingFailed, match="decoding ran out of memory"):
             await asked
-        assert json.loads(await decoding.ask(Question(), [tally_of(6)]))["n"] == 16
-        many = (decoding.ask(Question(), [tally_of(10 + i)]) for i in range(40))
+        assert json.loads(await decoding.ask(Question(), entry, part(16)))["n"] == 16
+        many = (decoding.ask(Question(), entry, part(20 + i)) for i in range(40))
         found = await asyncio.gather(*many, return_exceptions=True)
         refused = [str(problem) for problem in found if isinstance(problem, DecodingFailed)]
         assert refused == ["at most 32 questions must wait to be decoded; ask again later"] * 8
@@ -306,29 +318,29 @@ def test_a_decode_that_takes_too_long_or_dies_is_told_and_the_next_one_works() -
     run(scene())
 
 
-def test_what_was_asked_before_is_answered_without_decoding() -> None:
+def test_what_was_asked_before_is_answered_without_decoding(store: SQLiteStore, entry: Entry) -> None:
     """The same question about the same counts; another question or other counts are decoded."""
 
     async def scene() -> None:
-        decoding = Decoding()
-        first = await decoding.ask(Question(), [tally_of(5)])
+        decoding = Decoding(store.where)
+        first = await decoding.ask(Question(), entry, part(15))
         await decoding.stop()
-        assert await decoding.ask(Question(), [tally_of(5)]) is first
+        assert await decoding.ask(Question(), entry, part(15)) is first
         assert decoding._process is None, "nothing was started for it"
-        assert json.loads(await decoding.ask(Question(level=0.9), [tally_of(5)]))["level"] == 0.9
+        assert json.loads(await decoding.ask(Question(level=0.9), entry, part(15)))["level"] == 0.9
         assert decoding._process is not None
-        assert json.loads(await decoding.ask(Question(), [tally_of(6)]))["n"] == 16
+        assert json.loads(await decoding.ask(Question(), entry, part(16)))["n"] == 16
         await decoding.stop()
 
     run(scene())
 
 
-def test_no_answer_outlives_a_deletion() -> None:
+def test_no_answer_outlives_a_deletion(store: SQLiteStore, entry: Entry) -> None:
     async def scene() -> None:
-        decoding = Decoding()
-        await decoding.ask(Question(), [tally_of(5)])
+        decoding = Decoding(store.where)
+        await decoding.ask(Question(), entry, part(15))
         assert len(decoding._kept) == 1
-        asked = asyncio.create_task(decoding.ask(Question(), [tally_of(6)]))
+        asked = asyncio.create_task(decoding.ask(Question(), entry, part(16)))
         await asyncio.sleep(0)
         assert decoding._waiting == 1
         await decoding.forget()
@@ -340,9 +352,9 @@ def test_no_answer_outlives_a_deletion() -> None:
     run(scene())
 
 
-def test_answers_that_are_kept_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_that_are_kept_take_little_memory(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "_MOST_KEPT", 80)
-    decoding = Decoding()
+    decoding = Decoding(store.where)
     for name in b"abcdefghij":
         decoding._keep(bytes([name]), b"ten bytes.")
         assert decoding._kept.get(b"a") is not None or name > b"h"[0]
@@ -352,14 +364,14 @@ def test_answers_that_are_kept_take_little_memory(monkeypatch: pytest.MonkeyPatc
     assert decoding._size == sum(map(len, decoding._kept.values())) == 80
 
 
-def test_the_process_is_there_before_anybody_asks() -> None:
+def test_the_process_is_there_before_anybody_asks(store: SQLiteStore, entry: Entry) -> None:
     async def scene() -> None:
-        decoding = Decoding()
+        decoding = Decoding(store.where)
         await decoding.start()
         process = decoding._process
         assert process is not None
         await decoding.start()
-        assert json.loads(await decoding.ask(Question(), [tally_of(5)]))["n"] == 15
+        assert json.loads(await decoding.ask(Question(), entry, part(15)))["n"] == 15
         assert decoding._process is process, "and it is the one that answers"
         await decoding.stop()
 
@@ -385,7 +397,7 @@ def test_a_bug_in_decoding_is_a_bug(store: SQLiteStore, monkeypatch: pytest.Monk
             await answers(call, SURVEY, 0, ["lynx"] * 5)
             broken = Question(form="an unknown form")
             with pytest.raises(RuntimeError, match="decoding failed:\nTraceback"):
-                await call.app.decoding.ask(broken, [store.tally(store.entries()[0]).to_bytes()])
+                await call.app.decoding.ask(broken, store.entries()[0], [Part(((0, 2**31 - 1),), 5)])
             assert (await call.admin("GET", f"{path}/estimate")).status == 200, "the process lives on"
 
     run(scene())
@@ -453,3 +465,105 @@ def test_a_clock_that_jumps_is_not_trusted_and_one_that_drifts_is() -> None:
     wall[0] += 86_400
     assert clock.day() == int((1e9 + 93_600) // 86_400)
     assert not clock.trusted
+
+
+def test_readers_without_a_token_have_less(store: SQLiteStore) -> None:
+    async def scene() -> None:
+        clock = Ticking(hour_of("2026-11-01"))
+        async with Caller(store, clock=clock) as call:
+            path = await call.create(OPEN, minimum=5, results="public")
+            await answers(call, OPEN, 0, ["ash"] * 5)
+            clock.pass_hours(25)
+            secret = (await call.admin("POST", f"{path}/tokens", {"kind": "read"})).json()["token"]
+            many = {"candidates": [f"tree {number}" for number in range(4097)]}
+            for token in (None, "unknown"):
+                refused = await call("POST", f"{path}/estimate", many, token=token)
+                assert (refused.status, refused.json()["detail"]) == (
+                    401,
+                    "candidates must be at most 4096 without a token, got 4097; ask with a read token",
+                )
+            asked: list[tuple[bool, float]] = []
+
+            async def noted(message: bytes, seconds: float) -> bytes:
+                asked.append((len(json.loads(message)["candidates"]) > 4096, seconds))
+                return b"{}"
+
+            call.app.decoding._in_turn = noted  # type: ignore[method-assign]
+            assert (await call("POST", f"{path}/estimate", many, token=secret)).status == 200
+            assert (await call("GET", f"{path}/estimate?candidates=ash")).status == 200
+            assert asked == [(True, 900.0), (False, 225.0)], "a quarter of the time"
+
+    run(scene())
+
+
+def test_who_has_a_token_goes_before_those_without_and_gaps_close() -> None:
+    async def scene() -> None:
+        turn, order = Turn(), list[str]()
+
+        async def come(name: str, public: bool) -> None:
+            async with turn.taken(public=public):
+                order.append(name)
+                await asyncio.sleep(0)
+
+        async with turn.taken(public=True):
+            coming = [asyncio.create_task(come(name, name.startswith("p"))) for name in ("p1", "p2", "t1", "p3", "t2")]
+            await asyncio.sleep(0)
+            coming[1].cancel()
+            await asyncio.sleep(0)
+            assert order == []
+        await asyncio.gather(*coming, return_exceptions=True)
+        assert order == ["t1", "t2", "p1", "p3"]
+        async with turn.taken(public=False):
+            late = asyncio.create_task(come("late", False))
+            await asyncio.sleep(0)
+        late.cancel()  # just when its turn has come
+        await asyncio.gather(late, return_exceptions=True)
+        async with asyncio.timeout(60), turn.taken(public=True):
+            order.append("last")
+        assert order[-1] == "last"
+
+    run(scene())
+
+
+def test_strangers_leave_places_for_those_with_a_token(store: SQLiteStore, entry: Entry) -> None:
+    async def scene() -> None:
+        decoding = Decoding(store.where)
+        async with decoding._turn.taken(public=False):
+            waiting = [
+                asyncio.create_task(decoding.ask(Question(), entry, part(20 + i), public=True)) for i in range(30)
+            ]
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            refused = [task for task in waiting if task.done()]
+            assert {str(task.exception()) for task in refused} == {
+                "at most 24 questions without a token must wait; ask again later"
+            }
+            assert len(refused) == 6
+            more = [asyncio.create_task(decoding.ask(Question(), entry, part(1 + i))) for i in range(8)]
+            await asyncio.sleep(0)
+            assert not any(task.done() for task in more)
+            for task in (*waiting, *more):
+                task.cancel()
+            await asyncio.gather(*waiting, *more, return_exceptions=True)
+        assert (decoding._waiting, decoding._public) == (0, 0)
+        await decoding.stop()
+
+    run(scene())
+
+
+def test_what_is_deleted_or_unreadable_meanwhile_is_said(store: SQLiteStore, entry: Entry) -> None:
+    async def scene() -> None:
+        decoding = Decoding(store.where)
+        with pytest.raises(DecodingFailed, match="reports of this range were just deleted; ask again"):
+            await decoding.ask(Question(), entry, [Part(((0, 30),), 31)])
+        with store.writing() as session:
+            session.run("UPDATE delta SET counts = x'00'")
+        with pytest.raises(DeniableError, match="stored counts must be readable; the store is damaged"):
+            await decoding.ask(Question(), entry, part(30))
+        store.path.rename(store.path.with_suffix(".away"))
+        with pytest.raises(Unavailable, match="the database cannot be read"):
+            await decoding.ask(Question(), entry, part(31))
+        store.path.with_suffix(".away").rename(store.path)
+        await decoding.stop()
+
+    run(scene())

@@ -8,8 +8,8 @@ import pytest
 
 import deniable as dn
 from deniable.errors import StoreError
-from deniable.service.app import ROUTES
 from deniable.service.entries import Rules
+from deniable.service.routes import ROUTES
 from deniable.service.sqlite import SQLiteStore
 from deniable.service.tokens import check_admin
 from tests.collector import ADMIN, Caller, Ticking, name_of, one_cell_each, records, run

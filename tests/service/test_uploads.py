@@ -1,7 +1,9 @@
 """The upload route: what is taken, what is refused and how that is said."""
 
 import asyncio
+import inspect
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,8 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.service import uploads
+from deniable.service.app import App
 from deniable.service.problems import RequestError
 from deniable.service.requests import Room, read_body
 from deniable.service.sqlite import SQLiteStore
@@ -28,8 +32,10 @@ from tests.collector import (
     run,
     wire,
 )
+from tests.contracts.test_js_client import JS
 
 SURVEY = one_cell_each(4096)
+LARGE = one_cell_each()
 PATH = f"/v1/surveys/{SURVEY.digest}"
 
 
@@ -375,3 +381,47 @@ def test_a_client_and_a_collector_understand_each_other(store: Store) -> None:
             assert dn.decode(tally)["yes"] > 0.8
 
     run(scene())
+
+
+def test_without_a_token_few_reports_come_at_once_and_not_many_a_second(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One request must not outvote everybody: relays, which bring many, have a token."""
+    monkeypatch.setattr(uploads, "Bucket", lambda rate: Bucket(rate, lambda: 0.0))  # no time passes
+
+    async def scene() -> None:
+        async with Caller(store, open_batch=500, open_rate=1000) as call:
+            path = await call.create(LARGE, minimum=0)
+            secret = (await call.admin("POST", f"{path}/tokens", {"kind": "upload"})).json()["token"]
+            read = (await call.admin("POST", f"{path}/tokens", {"kind": "read"})).json()["token"]
+            fits, large = records(LARGE, range(500)), records(LARGE, range(501))
+            for body, kind in ((large, None), (envelope(LARGE, range(501)), "application/json")):
+                for token in (None, "no token of this survey", read):
+                    answer = await call.upload(LARGE, body, token=token, **({"kind": kind} if kind else {}))
+                    assert (answer.status, answer.json()["type"]) == (413, "urn:deniable:problem:too-many")
+                    assert answer.json()["detail"] == (
+                        "a request without an upload token must hold at most 500 reports, got 501; split it"
+                    )
+            packed = b"".join(wire(LARGE, number) for number in range(501))
+            assert (await call.upload(LARGE, packed, f"?batch={'0' * 32}")).status == 413
+            assert (await call.upload(LARGE, fits)).json()["accepted"] == 500
+            assert (await call.upload(LARGE, records(LARGE, range(500, 900)))).json()["accepted"] == 400
+            refused = await call.upload(LARGE, records(LARGE, range(900, 1001)))
+            assert refused.status == 429
+            assert refused.json()["detail"] == (
+                "this survey takes 1000 reports a second; send the same bytes again later"
+            )
+            relayed = await call.upload(LARGE, records(LARGE, range(20_000, 30_000)), token=secret)
+            assert relayed.json()["accepted"] == 10_000
+            (used,) = [token for token in store.tokens(store.entries()[0]) if token.kind == "upload"]
+            assert used.used == 10_000, "a relay's reports are charged to its token on an open survey, too"
+
+    run(scene())
+
+
+def test_a_client_sends_no_more_at_once_than_a_collector_takes_without_a_token() -> None:
+    default = inspect.signature(App.__init__).parameters["open_batch"].default
+    assert inspect.signature(dn.Client.send).parameters["batch"].default <= default
+    found = re.search(r"batch = (\d+)", (JS / "src" / "delivery.js").read_text())
+    assert found is not None
+    assert int(found[1]) <= default

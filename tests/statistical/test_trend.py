@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+from functools import reduce
+from operator import add
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,8 +13,9 @@ import pytest
 
 import deniable as dn
 from deniable.service import trend
-from deniable.service.decoding import Question
-from deniable.service.results import Part
+from deniable.service.decoding import Part, Question
+from deniable.service.questions import question_of
+from deniable.service.requests import Room
 from tests.statistical.harness import accept, binomial_p_value, generator, reject
 from tests.surveys import SEED
 
@@ -33,29 +36,30 @@ class Inline:
 
     def __init__(self) -> None:
         self.asked: list[Question] = []
+        self.days: list[dn.Tally] = []
 
-    async def ask(self, question: Question, tallies: list[bytes]) -> bytes:
+    async def ask(self, question: Question, parts: list[Part]) -> bytes:
         self.asked.append(question)
-        if len(tallies) == 1:
+        if len(parts) == 1:
             return json.dumps(question.about | {"n": 0, "estimates": []}).encode()
+        assert question.form == "changed"
         # The intervals are those of the unbiased estimates, whichever stand beside them.
-        old, new = (dn.decode(dn.Tally.from_bytes(tally), constraint=dn.Projected()) for tally in tallies)
+        tallies = [reduce(add, (self.days[first // 24] for first, _ in part.spans)) for part in parts]
+        old, new = (dn.decode(tally, constraint=dn.Projected()) for tally in tallies)
         change = dn.difference(new, old)
         rows = zip(change.symbols, change.intervals(question.level).tolist(), strict=True)
-        return json.dumps(
-            {"changes": [{"symbol": s, "raw_low": low, "raw_high": high} for s, (low, high) in rows]}
-        ).encode()
+        return json.dumps([symbol for symbol, (low, high) in rows if low > 0 or high < 0]).encode()
 
 
 async def marked(survey: dn.Survey, tallies: list[dn.Tally], query: dict[str, str], decoding: Any) -> list[int]:
     """The windows that the collector marks, for a tally a day."""
-    parts = [Part(tally, 24 * day, 24 * day + 24) for day, tally in enumerate(tallies)]
+    parts = [Part(((24 * day, 24 * day + 24),), tally.n) for day, tally in enumerate(tallies)]
     entry: Any = SimpleNamespace(survey=survey, rules=SimpleNamespace(window="day", minimum=1))
-    request: Any = SimpleNamespace(method="GET", query=query, body=b"", admin=True)
-    store: Any = None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trend, "_parts", lambda *_: parts)
-        told = json.loads((await trend.trend(store, decoding, entry, request, 0)).body)
+    request: Any = SimpleNamespace(method="GET", query=query, body=b"", admin=True, public=False)
+    decoding.days = tallies
+    with Room().held() as held:
+        answer = await trend.trend(decoding.ask, entry, question_of(request)[0], parts, held)
+    told = json.loads(answer.body)
     return [day for day, window in enumerate(told["windows"]) if window["changed"]]
 
 

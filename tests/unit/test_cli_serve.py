@@ -46,6 +46,21 @@ def test_the_help_registers_a_survey_by_our_own_command(capsys: pytest.CaptureFi
     assert "curl" not in said
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_secret_of_a_demonstration_that_stays_goes_to_a_terminal_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], terminal: bool
+) -> None:
+    monkeypatch.setattr(
+        "deniable.service.server.serve", lambda _, announce: announce("http://127.0.0.1:8765", "the secret")
+    )
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr("deniable.cli.demo_store.DAYS", 2)
+    assert main(["serve", "--demo", "--store", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert said.count("token=") == (3 if terminal else 0)
+    assert said.count("/results/") == said.count("/answer/") == 2
+
+
 @pytest.mark.parametrize(("terminal", "demo"), [(True, False), (False, False), (False, True)])
 def test_the_private_link_goes_to_a_terminal_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], terminal: bool, demo: bool

@@ -66,6 +66,18 @@ def add(commands: Commands) -> None:
         "--decode-seconds", metavar="SECONDS", type=whole(1, 3600), default=60,
         help="most that one decoding or plan may take (default 60)",
     )  # fmt: skip
+    parser.add_argument(
+        "--decode-memory", metavar="MIB", type=whole(256, 1 << 20), default=4096,
+        help="most that decoding may take (default 4096)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--open-batch", metavar="N", type=whole(1, 1 << 16), default=500,
+        help="reports in a request without an upload token (default 500)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--open-rate", metavar="N", type=whole(0, 1 << 31), default=1000,
+        help="reports a second without a token, where a survey has no rate (default 1000; 0: no limit)",
+    )  # fmt: skip
     parser.set_defaults(run=_run)
 
 
@@ -90,11 +102,20 @@ def _run(args: argparse.Namespace) -> None:
             connections=args.connections,
             patience=float(args.patience),
             decode_seconds=float(args.decode_seconds),
+            decode_memory=args.decode_memory << 20,
+            open_batch=args.open_batch,
+            open_rate=args.open_rate or None,
             public_url=args.public_url,
         )
-        # The administrator's link holds the secret: it goes to a person's terminal and into no log.
-        shown = args.demo or sys.stdout.isatty()
-        serve(options, (lambda address, secret: _announce(address, secret, told)) if shown else None)
+        # The administrator's link holds the secret: it goes to a person's terminal and into no log, unless it opens
+        # nothing but a demonstration that is gone with the process.
+        person = sys.stdout.isatty() or (args.demo and not args.store)
+        shown = args.demo or person
+
+        def announce(address: str, secret: str) -> None:
+            _announce(address, secret if person else None, told)
+
+        serve(options, announce if shown else None)
 
 
 def _public_url(text: str) -> str:
@@ -110,14 +131,15 @@ def _public_url(text: str) -> str:
     return found["origin"]
 
 
-def _announce(address: str, secret: str, told: "list[Told]") -> None:
-    print(
-        f"Ask a question:  {address}/#{urlencode({'token': secret})}\n  (a private link: whoever has it may ask here)"
-    )
+def _announce(address: str, secret: str | None, told: "list[Told]") -> None:
+    if secret is not None:
+        link = f"{address}/#{urlencode({'token': secret})}"
+        print(f"Ask a question:  {link}\n  (a private link: whoever has it may ask here)")
     if re.match(r"http://(127\.|localhost\b|\[::1\])", address):
         print("  (it opens on this computer only; for others see --public-url and docs/operations.md)")
     for one in told:
-        named = [("token", one.token), *(("candidate", candidate) for candidate in one.candidates)]
+        named = [("token", one.token)] if secret is not None else []
+        named += [("candidate", candidate) for candidate in one.candidates]
         print(f"\n{one.survey.name}")
         print(f"  answer it:     {address}/answer/{one.survey.digest}")
         print(f"  its results:   {address}/results/{one.survey.digest}#{urlencode(named)}")

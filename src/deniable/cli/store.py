@@ -1,12 +1,20 @@
 """`deniable store backup | restore | check | export | merge`: what an operator does to a collector's store."""
 
 import argparse
+import contextlib
+import sqlite3
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from deniable.cli.files import writing
 from deniable.cli.output import add_force, put, target, told, writes
 from deniable.cli.parser import Commands, Parser
 from deniable.errors import DeniableError
+
+if TYPE_CHECKING:
+    from deniable.service.store import Store
+    from deniable.tally import Tally
 
 __all__ = ["add"]
 
@@ -79,7 +87,7 @@ def add(commands: Commands) -> None:
 def _backup(args: argparse.Namespace) -> None:
     from deniable.service.copies import backup
 
-    with writing(told(args.file)):
+    with _readable(args.store), writing(told(args.file)):
         size = backup(args.store, target(args.file), replace=args.force)
     print(f"wrote {told(args.file)}: {size:,} bytes")
 
@@ -95,37 +103,58 @@ def _restore(args: argparse.Namespace) -> None:
 def _check(args: argparse.Namespace) -> None:
     from deniable.service.server import read_store
 
-    store = read_store(args.store)
-    faults = list(store.check())
-    for fault in faults:
-        print(fault, file=sys.stderr)
-    surveys = len(store.entries())
-    store.close()
-    if faults:
-        raise DeniableError(f"{args.store} must be sound, got {len(faults)} faults; restore a backup")
+    with _readable(args.store):
+        store = read_store(args.store)
+        faults = list(store.check())
+        for fault in faults:
+            print(fault, file=sys.stderr)
+        if faults:
+            raise DeniableError(f"{args.store} must be sound, got {len(faults)} faults; restore a backup")
+        surveys = len(store.entries())
+        store.close()
     print(f"{args.store} is sound: {surveys} surveys")
 
 
+@contextlib.contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Say in one sentence that a store cannot be read."""
+    from deniable.service.problems import Unavailable
+
+    try:
+        yield
+    except Unavailable as problem:
+        raise DeniableError(f"{name} must be a store that can be read: {problem.detail or problem}") from None
+    except sqlite3.Error as problem:
+        raise DeniableError(f"{name} must be a sound store: {problem}; restore a backup") from None
+
+
 def _export(args: argparse.Namespace) -> None:
-    from deniable.service.clock import hour_of
     from deniable.service.server import read_store
 
-    store = read_store(args.store)
+    with _readable(args.store):
+        tally = _tally(read_store(args.store), args)
+    put(args.output, tally.to_bytes(), args)
+    print(f"wrote {told(args.output)}: {tally}")
+
+
+def _tally(store: "Store", args: argparse.Namespace) -> "Tally":
+    from deniable.service.clock import hour_of
+
     found = [entry for entry in store.entries() if args.digest and entry.survey.digest.startswith(args.digest)]
     if len(found) != 1:
         raise DeniableError(f"DIGEST must name one survey of {args.store}, got {len(found)} that start so")
     first = None if args.first is None else hour_of(args.first)
     tally = store.tally(found[0], first, None if args.last is None else hour_of(args.last))
     store.close()
-    put(args.output, tally.to_bytes(), args)
-    print(f"wrote {told(args.output)}: {tally}")
+    return tally
 
 
 def _merge(args: argparse.Namespace) -> None:
     from deniable.service.copies import merge
     from deniable.service.server import open_store
 
-    store = open_store(args.store)
-    total = merge(store, args.others)
-    store.close()
+    with _readable(args.store):
+        store = open_store(args.store)
+        total = merge(store, args.others)
+        store.close()
     print(f"{args.store} holds {total:,} reports of other stores")

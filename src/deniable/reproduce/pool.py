@@ -30,6 +30,8 @@ Progress: TypeAlias = Callable[[str, float, float, int], None]
 
 _Found: TypeAlias = tuple[dict[str, list[float]], float]
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+# Without the last a worker would begin with whatever `pickle.py` lies in the folder that the command was started in.
+_SURROUNDINGS = dict.fromkeys((*_ONE_THREAD, "PYTHONSAFEPATH"), "1")
 _PAUSE = 0.2  # seconds between two words of progress
 
 
@@ -212,12 +214,12 @@ def _work(task: Task, seed: int) -> _Found:
 
 @contextmanager
 def _surroundings_of_workers() -> Iterator[None]:
-    """What a process inherits when it starts: one thread for linear algebra, and deafness to Ctrl-C, which would
-    otherwise end it with a traceback before `_begin` is reached."""
-    resource_tracker.ensure_running()  # when it starts, it switches Ctrl-C on again
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
-    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    """What a process inherits when it starts: one thread for linear algebra, no code from the current folder, and
+    deafness to Ctrl-C, which would otherwise end it with a traceback before `_begin` is reached."""
+    before = {name: os.environ.get(name) for name in _SURROUNDINGS}
+    os.environ.update(_SURROUNDINGS)
     try:
+        resource_tracker.ensure_running()  # when it starts, it switches Ctrl-C on again
         with _uninterrupted():
             yield
     finally:

@@ -1,5 +1,6 @@
 """Surveys and tokens: what an administrator does, and with one survey whoever owns it."""
 
+import json
 from typing import Any
 
 from deniable.errors import DeniableError, StoreError
@@ -12,20 +13,37 @@ from deniable.service.tokens import hash_of, new_secret
 from deniable.survey import Survey, strict_json
 from deniable.survey.survey import checked_name
 
-__all__ = ["add_token", "change", "close", "create", "drop_token", "list_surveys", "list_tokens", "reopen", "shown"]
+__all__ = [
+    "add_token",
+    "change",
+    "close",
+    "create",
+    "drop_token",
+    "list_surveys",
+    "list_tokens",
+    "reopen",
+    "shown",
+    "shown_as_json",
+]
 
 _SHOWN = 16  # digits of a token's hash that name it
 
 
-def shown(entry: Entry, minute: int) -> dict[str, Any]:
+def shown(entry: Entry, minute: int, *, survey: bool = True) -> dict[str, Any]:
     """A survey as anyone may see it at a minute (since 1970): the public agreement and the collector's rules."""
-    return {
+    fields = {
         "digest": entry.survey.digest,
         "state": "closed" if entry.ended(minute) else "open",
         "final": entry.final,
         "rules": entry.rules.to_json(),
-        "survey": strict_json(entry.survey.to_json()),
     }
+    return fields | {"survey": strict_json(entry.survey.to_json())} if survey else fields
+
+
+def shown_as_json(entry: Entry, minute: int) -> bytes:
+    """The same as JSON, around the text of the survey as it is: a large one costs a copy and not a second."""
+    fields = shown(entry, minute, survey=False)
+    return json.dumps(fields, ensure_ascii=False).encode()[:-1] + b', "survey": ' + entry.text.encode() + b"}"
 
 
 def list_surveys(store: Store, minute: int) -> Answer:

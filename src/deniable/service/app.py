@@ -1,20 +1,16 @@
-"""The ASGI application: routes, roles, and the few things that every answer shares.
+"""The ASGI application: from a request to the handler of its route, and the few things that every answer shares.
 
-A route names the least role that may use it: anyone (`public`), the holder of a survey's read token or anyone where its
-rules say so (`read`), the holder of its owner token, who asked the question (`owner`), or the administrator (`admin`).
 Uploads take their own short way.
 """
 
 import asyncio
 import contextlib
 import logging
-import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from deniable.errors import DeniableError
-from deniable.service import admin, results, trend
+from deniable.service import admin, results
 from deniable.service.clock import Clock
 from deniable.service.decoding import Decoding
 from deniable.service.entries import Entry
@@ -24,75 +20,33 @@ from deniable.service.openapi import document
 from deniable.service.pages import Pages
 from deniable.service.planning import Planning
 from deniable.service.problems import Answer, Headers, RequestError, Unavailable, problem
-from deniable.service.requests import Receive, Request, Room, Scope, Send, bearer, read_body
+from deniable.service.requests import Gone, Receive, Request, Room, Scope, Send, bearer, read_body, while_connected
+from deniable.service.roles import Roles
+from deniable.service.routes import UPLOAD, Route, find, preflight
 from deniable.service.store import Store
-from deniable.service.tokens import hash_of, one_of, same
 from deniable.service.uploads import Deleted, Uploads
 from deniable.service.writer import Writer
 
-__all__ = ["ROUTES", "App", "Route"]
+__all__ = ["App"]
 
 _log = logging.getLogger("deniable.service")
-_UPLOAD = re.compile(r"/v1/surveys/([0-9a-f]{64})/reports")
-_SURVEY = "/v1/surveys/{digest}"
 _PURGE_EVERY = 3600.0
+_PROBE_EVERY = 5.0  # seconds between two looks whether the store can be written
 # Nobody on the way keeps a copy of results or tokens, and no browser takes a symbol for a page.
-_PLAIN: Headers = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
+_NOT_KEPT = (b"cache-control", b"no-store")
+_PLAIN = (b"x-content-type-options", b"nosniff")
+_SMALL, _PIECE = 1 << 16, 1 << 18  # bytes of an answer that is sent as one, and of a piece of a larger one
+# What may take long and nobody else needs: it ends when whoever asked is gone.
+_PATIENT = frozenset({"plan", "tally", "estimate", "trend", "difference"})
 _R = TypeVar("_R")
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """One method of one path: its name, who may use it, and its parameters."""
-
-    name: str
-    method: str
-    path: str
-    role: str
-    parameters: frozenset[str] = frozenset()
-
-    @property
-    def pattern(self) -> "re.Pattern[str]":
-        return re.compile(self.path.replace("{digest}", "(?P<digest>[0-9a-f]{64})").replace(
-            "{token}", "(?P<token>[0-9a-f]{16})"
-        ))  # fmt: skip
-
-
-ROUTES = (
-    Route("health", "GET", "/healthz", "public"),
-    Route("ready", "GET", "/readyz", "public"),
-    Route("openapi", "GET", "/openapi.json", "public"),
-    Route("metrics", "GET", "/metrics", "admin"),
-    Route("collector", "GET", "/v1/collector", "public"),
-    Route("plan", "POST", "/v1/plan", "admin"),
-    Route("list", "GET", "/v1/surveys", "admin"),
-    Route("create", "POST", "/v1/surveys", "admin"),
-    Route("survey", "GET", _SURVEY, "public"),
-    Route("change", "PATCH", _SURVEY, "owner"),
-    Route("delete", "DELETE", _SURVEY, "owner"),
-    Route("close", "POST", _SURVEY + "/close", "owner"),
-    Route("reopen", "POST", _SURVEY + "/reopen", "owner"),
-    Route("upload", "POST", _SURVEY + "/reports", "upload", frozenset({"day", "batch"})),
-    Route("tokens", "GET", _SURVEY + "/tokens", "admin"),
-    Route("add_token", "POST", _SURVEY + "/tokens", "admin"),
-    Route("drop_token", "DELETE", _SURVEY + "/tokens/{token}", "admin"),
-    Route("counters", "GET", _SURVEY + "/counters", "admin"),
-    Route("windows", "GET", _SURVEY + "/windows", "read"),
-    Route("tally", "GET", _SURVEY + "/tally", "read", results.RANGE),
-    Route("estimate", "GET", _SURVEY + "/estimate", "read", results.PARAMETERS),
-    Route("estimate_post", "POST", _SURVEY + "/estimate", "read"),
-    Route("trend", "GET", _SURVEY + "/trend", "read", trend.PARAMETERS),
-    Route("trend_post", "POST", _SURVEY + "/trend", "read"),
-    Route("difference", "GET", _SURVEY + "/difference", "read", results.PARAMETERS | results.SECOND),
-    Route("difference_post", "POST", _SURVEY + "/difference", "read"),
-)
-_PATTERNS = [(route, route.pattern) for route in ROUTES]
 
 
 class App:
     """The collector as an ASGI application. `admin_token` is the administrator's secret; only its hash is kept.
 
-    `warm_after` is how many seconds after its start it loads what the first reader of results would wait for.
+    `warm_after` is how many seconds after its start it loads what the first reader of results would wait for. Whoever
+    sends reports without a token may send `open_batch` in a request and, where the survey has no rate of its own, all
+    of them together `open_rate` a second (None: as many as they like).
     """
 
     def __init__(
@@ -105,19 +59,29 @@ class App:
         body_limit: int = 1 << 20,
         body_seconds: float = 10.0,
         decode_seconds: float = 60.0,
+        decode_memory: int = 1 << 32,
+        open_batch: int = 500,
+        open_rate: int | None = 1000,
         backlog: int = 1 << 19,
         public_url: str | None = None,
         warm_after: float | None = None,
     ) -> None:
         self.store, self.clock, self.metrics = store, clock or Clock(), Metrics()
         self.writer = Writer(store, self.clock, backlog=backlog)
-        self.decoding = Decoding(seconds=decode_seconds)
+        self.decoding = Decoding(store.where, seconds=decode_seconds, memory=decode_memory)
         self.planning, self.pages = Planning(seconds=decode_seconds), Pages()
         self.stopping, self.public_url = False, public_url
-        self._admin = hash_of(admin_token)
+        self._roles = Roles(admin_token, store, self._read, self._entry)
+        self._answers = Room(1 << 28, "too many large answers are on their way; ask again later")
+        self._results = results.Results(self.writer, self.clock, self.decoding, self._read, self._answers)
+        self._probed = -_PROBE_EVERY
+        self._writable: str | None = None
         self._limit, self._seconds = body_limit, body_seconds
         self._room, self._reading = Room(max(1 << 26, body_limit)), Health("read")
-        self._uploads = Uploads(self.writer, self.metrics, limit=body_limit, seconds=body_seconds, room=self._room)
+        self._uploads = Uploads(
+            self.writer, self.metrics, limit=body_limit, seconds=body_seconds, room=self._room,
+            batch=open_batch, rate=open_rate,
+        )  # fmt: skip
         self._entries: dict[str, Entry] = {}
         self._common: Headers = [] if origins is None else [(b"access-control-allow-origin", origins.encode())]
         self._upload_headers: Headers = [(b"content-type", b"application/json"), *self._common]
@@ -128,7 +92,7 @@ class App:
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
         elif scope["type"] == "http":
-            if scope["method"] == "POST" and (found := _UPLOAD.fullmatch(scope["path"])):
+            if scope["method"] == "POST" and (found := UPLOAD.fullmatch(scope["path"])):
                 await self._upload(found[1], scope, receive, send)
             else:
                 await self._other(scope, receive, send)
@@ -197,20 +161,25 @@ class App:
         name = "unknown"
         try:
             if scope["method"] == "OPTIONS":
-                await self._send(send, "preflight", self._preflight(scope["path"]))
+                await self._send(send, "preflight", preflight(scope["path"]))
                 return
             if (page := await self.pages.answer(scope, self._known)) is not None:
                 await self._send(send, "page", page, body=scope["method"] != "HEAD")
                 return
-            route, parts = self._route(scope["method"], scope["path"])
+            route, parts = find(scope["method"], scope["path"])
             name = route.name
-            entry, is_admin = await self._allow(route, parts, bearer(scope))
+            entry, role = await self._roles.allow(route, parts, bearer(scope))
             query = Request.parameters(scope["query_string"], route.parameters)
             body = b""
             if route.method in ("POST", "PATCH"):
                 body = await read_body(scope, receive, limit=self._limit, seconds=self._seconds, room=self._room)
-            request = Request(route.method, parts, query, body, is_admin)
-            answer = await self._handle(route, entry, request)
+            request = Request(route.method, parts, query, body, role == "admin", role == "public")
+            if route.name.removesuffix("_post") in _PATIENT:
+                answer = await while_connected(receive, self._handle(route, entry, request))
+            else:
+                answer = await self._handle(route, entry, request)
+        except Gone:
+            return
         except RequestError as error:
             page = self.pages.missing(scope) if error.word == "unknown-path" else None
             answer = page or problem(error)
@@ -218,46 +187,10 @@ class App:
             answer = problem(_unavailable(error))
         except Exception:
             answer = self._bug()
-        await self._send(send, name, answer, body=scope["method"] != "HEAD")
-
-    def _route(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
-        wanted = "GET" if method == "HEAD" else method
-        allowed = []
-        for route, pattern in _PATTERNS:
-            if found := pattern.fullmatch(path):
-                if route.method == wanted:
-                    return route, found.groupdict()
-                allowed.append(route.method)
-        if allowed:
-            raise RequestError(405, "method", f"method must be one of {', '.join(sorted(allowed))} here")
-        raise RequestError(404, "unknown-path", "there is nothing here; see /openapi.json")
-
-    async def _allow(self, route: Route, parts: dict[str, str], secret: str | None) -> tuple[Entry | None, bool]:
-        """The survey of the path, if whoever asks may use the route, and whether it is the administrator. Who may not
-        learns nothing else."""
-        is_admin = secret is not None and same(self._admin, secret)
-        if route.role == "admin" and not is_admin:
-            raise _refusal(secret, "the administrator's token")
-        if route.role == "owner" and not is_admin:
-            owned = None if secret is None else await self._read(lambda: self.store.entry(parts["digest"]))
-            if owned is None or not await self._holds(owned, secret, "owner"):
-                raise _refusal(secret, "the administrator's token or an owner token of this survey")
-            return owned, True
-        entry = await self._entry(parts["digest"]) if "digest" in parts else None
-        if route.role == "read" and not is_admin:
-            assert entry is not None
-            # Whoever asked the question reads as the administrator does, who could: windows as they grow.
-            if await self._holds(entry, secret, "owner"):
-                return entry, True
-            if entry.rules.results != "public" and not await self._holds(entry, secret, "read"):
-                raise _refusal(secret, "a read token of this survey")
-        return entry, is_admin
-
-    async def _holds(self, entry: Entry, secret: str | None, kind: str) -> bool:
-        if secret is None:
-            return False
-        tokens, hashed = await self._read(lambda: self.store.tokens(entry)), hash_of(secret)
-        return one_of((token.hash for token in tokens if token.kind == kind), hashed)
+        try:
+            await self._send(send, name, answer, body=scope["method"] != "HEAD")
+        except RequestError as error:  # no room to hold it, and nothing was sent
+            await self._send(send, name, problem(error))
 
     async def _read(self, work: Callable[[], _R]) -> _R:
         try:
@@ -292,12 +225,12 @@ class App:
             "tokens": lambda: self._read(lambda: admin.list_tokens(store, known, request)),
             "add_token": lambda: self.writer.call(lambda: admin.add_token(store, known, request)),
             "drop_token": lambda: self._drop_token(known, request),
-            "counters": lambda: self._read(lambda: results.counters(store, known, request)),
-            "windows": lambda: self._read(lambda: results.windows(store, known, request, self.clock.settled())),
-            "tally": lambda: self._read(lambda: results.tally(store, known, request, self.clock.settled())),
-            "estimate": lambda: self._estimate(known, request),
-            "trend": lambda: trend.trend(self.store, self.decoding, known, request, self.clock.settled()),
-            "difference": lambda: self._difference(known, request),
+            "counters": lambda: self._read(lambda: results.counters(store, known)),
+            "windows": lambda: self._results.windows(known, request),
+            "tally": lambda: self._results.tally(known, request),
+            "estimate": lambda: self._results.estimate(known, request),
+            "trend": lambda: self._results.trend(known, request),
+            "difference": lambda: self._results.difference(known, request),
         }
         return await handlers[route.name.removesuffix("_post")]()
 
@@ -309,7 +242,20 @@ class App:
         if self.stopping or broken is not None:
             raise RequestError(503, "not-ready", broken or "the collector is stopping", retry=5)
         await self._read(self.store.name)
+        if (now := asyncio.get_running_loop().time()) >= self._probed + _PROBE_EVERY:
+            self._probed = now
+            self._writable = await self._probe()
+        if self._writable is not None:
+            raise RequestError(503, "not-ready", self._writable, retry=5)
         return Answer.json({"status": "ready", "clock": "trusted" if self.clock.trusted else "jumped"})
+
+    async def _probe(self) -> str | None:
+        """Why the store cannot be written, or None if it can: a full disk can be read for as long as one likes."""
+        try:
+            await self.writer.call(self.store.probe)
+        except Unavailable as problem:
+            return str(problem)
+        return None
 
     async def _openapi(self) -> Answer:
         return Answer.json(document())
@@ -336,7 +282,7 @@ class App:
         return answer
 
     async def _survey(self, entry: Entry) -> Answer:
-        return Answer.json(admin.shown(entry, self.clock.minutes()))
+        return Answer(200, admin.shown_as_json(entry, self.clock.minutes()))
 
     async def _put(self, entry: Entry, event: str, work: Callable[[int], Entry]) -> Answer:
         """Put another state of a survey in place of the one before."""
@@ -357,50 +303,30 @@ class App:
         self._uploads.forget_tokens()
         return answer
 
-    async def _estimate(self, entry: Entry, request: Request) -> Answer:
-        question, ranges = results.question_of(request)
-        found = await self._range(entry, request, ranges["from"], ranges["to"])
-        return await results.estimate(self.decoding, question, [found])
-
-    async def _difference(self, entry: Entry, request: Request) -> Answer:
-        question, ranges = results.question_of(request)
-        first, last = ranges["against_from"], ranges["against_to"]
-        ends, starts = results.hours_of(last, ranges["from"])
-        if ends is None or starts is None or ends > starts:
-            raise RequestError(
-                400, "malformed", "against_to and from must be given, and the earlier range must end before the later"
-            )
-        earlier = await self._range(entry, request, first, last)
-        later = await self._range(entry, request, ranges["from"], ranges["to"])
-        return await results.estimate(self.decoding, question, [earlier, later])
-
-    async def _range(self, entry: Entry, request: Request, first: str | None, last: str | None) -> results.Part:
-        now = self.clock.settled()
-        return await self._read(lambda: results.read_range(self.store, entry, first, last, request.admin, now))
-
     # What every answer shares.
-    def _preflight(self, path: str) -> Answer:
-        methods = sorted({route.method for route, pattern in _PATTERNS if pattern.fullmatch(path)})
-        if not methods:
-            raise RequestError(404, "unknown-path", "there is nothing here; see /openapi.json")
-        headers: Headers = [
-            (b"access-control-allow-methods", ", ".join(methods).encode()),
-            (b"access-control-allow-headers", b"authorization, content-type"),
-            (b"access-control-max-age", b"86400"),
-        ]
-        return Answer(204, b"", headers=headers)
-
     def _bug(self) -> Answer:
         _log.exception("a request failed")
         return problem(RequestError(500, "bug", "the collector failed; its log says why. Nothing was acknowledged"))
 
     async def _send(self, send: Send, route: str, answer: Answer, *, body: bool = True) -> None:
         self.metrics.requests[route, answer.status] += 1
-        headers = [*self._common, *_PLAIN, *answer.headers]
+        kept = any(name == b"cache-control" for name, _ in answer.headers)
+        headers = [*self._common, *([] if kept else [_NOT_KEPT]), _PLAIN, *answer.headers]
         if answer.status not in (204, 304):
             headers += [(b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body))]
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        await send({"type": "http.response.body", "body": answer.body if body else b""})
+        start = {"type": "http.response.start", "status": answer.status, "headers": headers}
+        if not body or len(answer.body) <= _SMALL:
+            await send(start)
+            await send({"type": "http.response.body", "body": answer.body if body else b""})
+            return
+        with self._answers.held() as held:
+            held.take(len(answer.body))
+            await send(start)
+            # In pieces, each when the one before is on its way: what nobody reads is held here, where it is counted.
+            for place in range(0, len(answer.body), _PIECE):
+                piece = answer.body[place : place + _PIECE]
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
 
     # Start and stop.
     async def _lifespan(self, receive: Receive, send: Send) -> None:
@@ -446,9 +372,3 @@ class App:
 
 def _unavailable(error: Unavailable) -> RequestError:
     return RequestError(503, "unavailable", f"the store does not answer: {error}", retry=2)
-
-
-def _refusal(secret: str | None, wanted: str) -> RequestError:
-    if secret is None:
-        return RequestError(401, "token-missing", f"this must carry {wanted} as Authorization: Bearer")
-    return RequestError(403, "token-refused", f"the token must be {wanted}")

@@ -51,7 +51,8 @@ class Clock:
     def settled(self) -> int:
         """The hour before which nothing is written any more: a commit may be on its way for a moment after its hour,
         and the clock of another collector may be behind."""
-        return int((self._wall() - _SETTLING) // 3600)
+        now = self._now()
+        return int(((now if self.trusted else min(now, self._steady() + self._offset)) - _SETTLING) // 3600)
 
     def day(self) -> int:
         """Whole days since 1970."""

@@ -6,7 +6,7 @@ reads: each holds memory or a place, so each is ended. One timer a connection lo
 
 import asyncio
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 __all__ = ["LARGEST_HEAD", "MOST_FIELDS", "guarded"]
 
@@ -16,6 +16,10 @@ _SLOWEST = 1024  # bytes of an answer that must be read between two looks
 _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 )  # fmt: skip
+
+
+class _TooLarge(Exception):
+    """A head is larger than any that we act on."""
 
 
 def guarded(*, patience: float, body_limit: int, idle: float = 75.0) -> type[HttpToolsProtocol]:
@@ -28,12 +32,15 @@ def guarded(*, patience: float, body_limit: int, idle: float = 75.0) -> type[Htt
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            self._heard = self._began = self.loop.time()
-            self._in_head = self._in_message = self._has_body = False
-            self._size = self._unread = 0
+            self._heard = self._began = self._free = self.loop.time()
+            self._in_head = self._in_message = self._has_body = self._too_large = False
+            self._size = self._head = self._unread = 0
+            self._cycles: list[RequestResponseCycle] = []
             self._watch = self.loop.call_later(patience, self._look)
 
         def data_received(self, data: bytes) -> None:
+            if self.transport.is_closing():
+                return
             self._heard = self.loop.time()
             begun = self._in_message
             super().data_received(data)
@@ -41,8 +48,7 @@ def guarded(*, patience: float, body_limit: int, idle: float = 75.0) -> type[Htt
                 return
             self._size = self._size + len(data) if begun else 0
             if self._in_head and (self._size > LARGEST_HEAD or len(self.headers) > MOST_FIELDS):
-                self.transport.write(_TOO_LARGE)
-                self.transport.close()
+                self._refuse()
             elif self._size > largest or len(self.headers) > MOST_FIELDS:
                 self.transport.close()
 
@@ -50,11 +56,38 @@ def guarded(*, patience: float, body_limit: int, idle: float = 75.0) -> type[Htt
             super().on_message_begin()
             self._in_head = self._in_message = True
             self._has_body = False
+            self._head = 0
             self._began = self.loop.time()
+
+        def on_url(self, url: bytes) -> None:
+            self._head += len(url)
+            super().on_url(url)
+
+        def on_header(self, name: bytes, value: bytes) -> None:
+            self._head += len(name) + len(value) + 4
+            super().on_header(name, value)
 
         def on_headers_complete(self) -> None:
             self._in_head = False
+            # Again, of what came in one read: nothing of it is acted on.
+            if self._head > LARGEST_HEAD or len(self.headers) > MOST_FIELDS:
+                self._too_large = True
+                raise _TooLarge
             super().on_headers_complete()
+            if self.cycle is not None:
+                self._cycles = [*(cycle for cycle in self._cycles if not cycle.response_complete), self.cycle]
+
+        def send_400_response(self, msg: str) -> None:
+            """Called by the parser's caller for what is no request, and for what we have refused."""
+            if self._too_large:
+                self._refuse()
+            else:
+                super().send_400_response(msg)
+
+        def _refuse(self) -> None:
+            if not self._answering():  # between the parts of another answer nothing can be said
+                self.transport.write(_TOO_LARGE)
+            self.transport.close()
 
         def on_body(self, body: bytes) -> None:
             self._has_body = True
@@ -63,6 +96,17 @@ def guarded(*, patience: float, body_limit: int, idle: float = 75.0) -> type[Htt
         def on_message_complete(self) -> None:
             self._in_message = False
             super().on_message_complete()
+
+        def on_response_complete(self) -> None:
+            self._free = self.loop.time()
+            super().on_response_complete()
+
+        def resume_writing(self) -> None:
+            self._unread = 0  # what was written has been read
+            super().resume_writing()
+
+        def _answering(self) -> bool:
+            return self.cycle is not None and not self.cycle.response_complete
 
         def _look(self) -> None:
             if self.transport.is_closing():
@@ -74,8 +118,7 @@ def guarded(*, patience: float, body_limit: int, idle: float = 75.0) -> type[Htt
             self._watch = self.loop.call_later(patience, self._look)
 
         def _over(self, now: float) -> bool:
-            silent, since = now - self._heard, now - self._began
-            answering = self.cycle is not None and not self.cycle.response_complete
+            silent, since, answering = now - self._heard, now - self._began, self._answering()
             if self._in_message:
                 if self._in_head or (answering and not self._has_body):
                     return since >= patience
@@ -85,10 +128,16 @@ def guarded(*, patience: float, body_limit: int, idle: float = 75.0) -> type[Htt
                 return silent >= patience
             if self._unread and self.transport.get_write_buffer_size() > self._unread - _SLOWEST:
                 return True
-            return not answering and silent >= (patience if self.cycle is None else max(patience, idle))
+            # From the connect or the last answer on, whatever comes: line breaks before a request are no request.
+            return not answering and now - self._free >= (patience if self.cycle is None else max(patience, idle))
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._watch.cancel()
+            # Of requests that came one after the other the server tells the last that nobody is there. The others would
+            # go on writing to a connection that is closed, each with a traceback in the log.
+            for cycle in self._cycles:
+                cycle.disconnected = True
+                cycle.message_event.set()
             super().connection_lost(exc)
 
     return Protocol

@@ -1,8 +1,10 @@
 """Decoding, in a process of its own: it may take seconds and gigabytes, and no upload waits for it.
 
-The collector starts `python -m deniable.service.worker`, writes tallies and parameters to it and reads the answer. A
-decode that takes too long is killed with its process; the next one starts another. Answers are kept by what was asked
-and by the bytes of the tallies, so that a page which asks again decodes only what has grown.
+The collector starts `python -m deniable.service.worker`, tells it the store, the windows and the parameters, and reads
+the answer. Counts never pass through the collector: whoever asks waits for the process first, and it alone reads them.
+A decode that takes too long, or that nobody waits for any more, is killed with its process; the next one starts
+another. Answers are kept by what was asked and by the counters of the windows, so that a page which asks again decodes
+only what has grown.
 """
 
 import asyncio
@@ -11,14 +13,19 @@ import hashlib
 import json
 import os
 import struct
-import sys
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from deniable.errors import DeniableError
+from deniable.service.children import program
+from deniable.service.clock import label
+from deniable.service.entries import Entry
+from deniable.service.problems import Unavailable
 
-__all__ = ["CONSTRAINTS", "DECODERS", "FORMATS", "Decoding", "DecodingFailed", "Question"]
+__all__ = ["CONSTRAINTS", "DECODERS", "FORMATS", "Decoding", "DecodingFailed", "Part", "Question", "Turn"]
 
 # The names of `decoders.strategies`, which this process must not load.
 DECODERS = (
@@ -33,13 +40,31 @@ DECODERS = (
 CONSTRAINTS = ("none", "normalized", "projected")
 FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8", "arrow": "application/vnd.apache.arrow.stream"}
 HEAD = struct.Struct("<BQ")  # of a message through a pipe: its status, and the bytes that follow
-DONE, REFUSED, FAILED = range(3)
-_MOST_WAITING = 32
+DONE, REFUSED, FAILED, UNAVAILABLE, CHANGED = range(5)
+SPENT = 0x80  # added to a status: the process has grown large, and is to be ended
+_MOST_WAITING, _MOST_PUBLIC = 32, 24  # questions that wait, and how many of them may come without a token
 _MOST_KEPT = 1 << 25  # bytes of answers that are kept
 
 
 class DecodingFailed(Exception):
     """No answer: out of time or memory, or too many wait for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Windows to decode together, as spans of hours; how many reports they have, and a digest of their counters, by
+    which it is known whether they have grown."""
+
+    spans: tuple[tuple[int, int], ...]
+    reports: int
+    state: str = ""
+
+    def about(self, prefix: str = "") -> dict[str, str]:
+        """The range in words, by the names of the parameters."""
+        return {f"{prefix}from": label(self.spans[0][0]), f"{prefix}to": label(self.spans[-1][1])}
+
+    def __add__(self, later: "Part") -> "Part":
+        return Part(self.spans + later.spans, self.reports + later.reports, f"{self.state}+{later.state}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,40 +82,90 @@ class Question:
     about: dict[str, Any] = field(default_factory=dict)
 
 
-class Decoding:
-    """The collector's end: one process, one question at a time, and the answers that were given last."""
+class Turn:
+    """One at a time, in order; whoever has a token goes before those who have none."""
 
-    def __init__(self, *, seconds: float = 60.0) -> None:
-        self._seconds = seconds
+    def __init__(self) -> None:
+        self._busy = False
+        self._queues: tuple[deque[asyncio.Future[None]], deque[asyncio.Future[None]]] = deque(), deque()
+
+    @asynccontextmanager
+    async def taken(self, *, public: bool) -> AsyncIterator[None]:
+        """Wait for the turn, and have it."""
+        if self._busy:
+            waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._queues[public].append(waiting)
+            try:
+                await waiting
+            except asyncio.CancelledError:
+                if waiting.done() and not waiting.cancelled():  # it came, and nobody is there to take it
+                    self._next()
+                raise
+        self._busy = True
+        try:
+            yield
+        finally:
+            self._next()
+
+    def _next(self) -> None:
+        for queue in self._queues:
+            while queue:
+                if not (waiting := queue.popleft()).done():
+                    waiting.set_result(None)
+                    return
+        self._busy = False
+
+
+class Decoding:
+    """The collector's end: one process, one question at a time, and the answers that were given last.
+
+    A question has `seconds`, a quarter of them where whoever asks has no token. The process may have `memory` bytes.
+    """
+
+    def __init__(self, where: str, *, seconds: float = 60.0, memory: int = 1 << 32) -> None:
+        self._where, self._seconds, self._memory = where, seconds, memory
         self._process: asyncio.subprocess.Process | None = None
-        self._turn = asyncio.Lock()
-        self._waiting = 0
+        self._turn = Turn()
+        self._waiting = self._public = 0
         self._kept: OrderedDict[bytes, bytes] = OrderedDict()  # answers, those last asked for at the end
         self._size = 0  # bytes of all of them
 
     async def start(self) -> None:
         """Start the process before anybody asks: it takes a moment to load."""
-        async with self._turn:
+        async with self._turn.taken(public=False):
             await self._running()
 
-    async def ask(self, question: Question, tallies: list[bytes]) -> bytes:
-        """The answer to a question about one tally, or about the difference of two."""
-        messages = [json.dumps({**_fields(question), "tallies": len(tallies)}).encode(), *tallies]
-        key = hashlib.sha256(b"".join(frame(DONE, message) for message in messages)).digest()
-        if (known := self._kept.get(key)) is not None:
-            self._kept.move_to_end(key)
+    async def ask(self, question: Question, entry: Entry, parts: Sequence[Part], *, public: bool = False) -> bytes:
+        """The answer to a question about one part of a survey, or about the difference of two."""
+        asked = {**_fields(question), "survey": entry.survey.digest, "key": entry.key}
+        told = json.dumps([asked, [[part.spans, part.state] for part in parts]]).encode()
+        key = hashlib.sha256(told).digest()
+        if (known := self._known(key)) is not None:
             return known
         if self._waiting >= _MOST_WAITING:
             raise DecodingFailed(f"at most {_MOST_WAITING} questions must wait to be decoded; ask again later")
+        if public and self._public >= _MOST_PUBLIC:
+            raise DecodingFailed(f"at most {_MOST_PUBLIC} questions without a token must wait; ask again later")
+        asked |= {"store": self._where, "parts": [[part.spans, part.reports] for part in parts]}
         self._waiting += 1
+        self._public += public
         kept = self._kept
         try:
-            found = await self._in_turn(messages)
+            async with self._turn.taken(public=public):
+                if (known := self._known(key)) is not None:  # somebody else asked the same meanwhile
+                    return known
+                found = await self._in_turn(json.dumps(asked).encode(), self._seconds / 4 if public else self._seconds)
         finally:
             self._waiting -= 1
+            self._public -= public
         if kept is self._kept:  # else a survey was deleted meanwhile, which may be this one
             self._keep(key, found)
         return found
+
+    def _known(self, key: bytes) -> bytes | None:
+        if (known := self._kept.get(key)) is not None:
+            self._kept.move_to_end(key)
+        return known
 
     def _keep(self, key: bytes, found: bytes) -> None:
         """Keep an answer, and forget those that nobody has asked for the longest where there are too many bytes."""
@@ -101,43 +176,47 @@ class Decoding:
         while self._size > _MOST_KEPT:
             self._size -= len(self._kept.popitem(last=False)[1])
 
-    async def _in_turn(self, messages: list[bytes]) -> bytes:
-        async with self._turn:
-            try:
-                async with asyncio.timeout(self._seconds):
-                    return await self._ask(messages)
-            except TimeoutError:
-                await self.stop()
-                raise DecodingFailed(
-                    f"decoding must take at most {self._seconds:g} seconds; name fewer candidates"
-                ) from None
-            except (asyncio.IncompleteReadError, ConnectionError):
-                await self.stop()
-                raise DecodingFailed("decoding ran out of memory; name fewer candidates") from None
-            except asyncio.CancelledError:
-                await self.stop()
-                raise
+    async def _in_turn(self, message: bytes, seconds: float) -> bytes:
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._ask(message)
+        except TimeoutError:
+            await self.stop()
+            raise DecodingFailed(f"decoding must take at most {seconds:g} seconds; name fewer candidates") from None
+        except (asyncio.IncompleteReadError, ConnectionError):
+            await self.stop()
+            raise DecodingFailed("decoding ran out of memory; name fewer candidates") from None
+        except asyncio.CancelledError:
+            await self.stop()
+            raise
 
     async def _running(self) -> asyncio.subprocess.Process:
         process = self._process
         if process is None or process.returncode is not None:
             pipe = asyncio.subprocess.PIPE
             process = self._process = await asyncio.create_subprocess_exec(
-                sys.executable, *_program(), stdin=pipe, stdout=pipe, limit=1 << 26, env=_environment()
-            )
+                *program("deniable.service.worker", str(self._memory)),
+                stdin=pipe, stdout=pipe, limit=1 << 26, env=_environment(),
+            )  # fmt: skip
         return process
 
-    async def _ask(self, messages: list[bytes]) -> bytes:
+    async def _ask(self, message: bytes) -> bytes:
         process = await self._running()
         assert process.stdin is not None
         assert process.stdout is not None
-        for message in messages:
-            process.stdin.write(frame(DONE, message))
+        process.stdin.write(frame(DONE, message))
         await process.stdin.drain()
         status, size = HEAD.unpack(await process.stdout.readexactly(HEAD.size))
         body = await process.stdout.readexactly(size)
+        if status & SPENT:
+            await self.stop()
+        status &= ~SPENT
         if status == REFUSED:
             raise DeniableError(body.decode())
+        if status == UNAVAILABLE:
+            raise Unavailable(*json.loads(body))
+        if status == CHANGED:
+            raise DecodingFailed("reports of this range were just deleted; ask again")
         if status == FAILED:
             raise RuntimeError(f"decoding failed:\n{body.decode()}")
         return body
@@ -160,11 +239,6 @@ class Decoding:
 
 def _fields(question: Question) -> dict[str, Any]:
     return {name: getattr(question, name) for name in Question.__slots__}
-
-
-def _program() -> list[str]:
-    """Not from the directory that the collector happens to run in (-P)."""
-    return ["-P", "-m", "deniable.service.worker"]
 
 
 def _environment() -> dict[str, str]:

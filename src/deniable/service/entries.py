@@ -14,7 +14,7 @@ from deniable.service.clock import WINDOWS, minute_label, minute_of
 from deniable.service.records import REASONS, Shape
 from deniable.survey import Survey
 
-__all__ = ["LONGEST", "Counters", "Ended", "Entry", "Outcome", "Rules", "Token", "Upload"]
+__all__ = ["LONGEST", "Counters", "Ended", "Entry", "Outcome", "Rules", "Token", "Upload", "counters_of"]
 
 _MOST_DAYS = 36_500
 # Rules that may change while a survey runs, and of the texts among them the most characters. No result depends on them.
@@ -129,10 +129,16 @@ class Entry:
     rules: Rules
     closed: int
     floor: int
+    body: str = field(default="", compare=False, repr=False)
 
     @cached_property
     def shape(self) -> Shape:
         return Shape(self.survey)
+
+    @property
+    def text(self) -> str:
+        """The survey as JSON: as it is stored, where it was read from a store."""
+        return self.body or self.survey.to_json()
 
     @cached_property
     def _closes(self) -> int | None:
@@ -199,6 +205,23 @@ class Outcome:
     accepted: int
     duplicate: int
     refused: tuple[tuple[int, int], ...] = ()
+
+
+def counters_of(text: str) -> dict[str, int]:
+    """Counters as a store keeps them.
+
+    >>> counters_of('{"accepted":3,"cohort":1}')
+    {'accepted': 3, 'cohort': 1}
+    """
+    try:
+        found = json.loads(text)
+        if not isinstance(found, dict) or not set(found) <= set(REASONS):
+            raise ValueError
+        if not all(type(count) is int and count >= 0 for count in found.values()):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise StoreError("stored counters must be readable; the store is damaged, restore a backup") from None
+    return found
 
 
 @dataclass(slots=True)

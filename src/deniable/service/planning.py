@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 from deniable.errors import DeniableError, PlanError
+from deniable.service.children import program
 from deniable.service.problems import Answer, RequestError
 
 __all__ = ["FIELDS", "Planning"]
@@ -59,7 +60,7 @@ class Planning:
         if process is None or process.returncode is not None:
             pipe = asyncio.subprocess.PIPE
             process = self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "deniable.service.planning", stdin=pipe, stdout=pipe, limit=_LONGEST
+                *program("deniable.service.planning"), stdin=pipe, stdout=pipe, limit=_LONGEST
             )
         assert process.stdin is not None
         assert process.stdout is not None

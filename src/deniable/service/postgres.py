@@ -18,11 +18,13 @@ from psycopg.adapt import Dumper
 from deniable.errors import StoreError
 from deniable.service.entries import Entry
 from deniable.service.gathering import Bools, Ids
-from deniable.service.problems import Unavailable
+from deniable.service.problems import Contended, Unavailable
 from deniable.service.store import Cursor, Session, Store
 
 __all__ = ["PostgresStore"]
 
+# What the database undid because of what others did: a deadlock, and a state that changed meanwhile.
+_CONTENDED = ("40P01", "40001")
 _UUIDS = 2951  # the type number of uuid[]
 
 
@@ -64,7 +66,8 @@ class PostgresStore(Store):
         "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
         "CREATE TABLE IF NOT EXISTS survey (key BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
         "digest TEXT UNIQUE NOT NULL, body TEXT NOT NULL, rules TEXT NOT NULL, closed INTEGER NOT NULL, "
-        "floor INTEGER NOT NULL)",
+        "floor INTEGER NOT NULL, "
+        "shown INTEGER NOT NULL DEFAULT 0)",
         "CREATE TABLE IF NOT EXISTS delta (seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
         "survey BIGINT NOT NULL, win INTEGER NOT NULL, counts BYTEA, counters TEXT NOT NULL)",
         "CREATE TABLE IF NOT EXISTS tally (survey BIGINT, win INTEGER, counts BYTEA, counters TEXT NOT NULL, "
@@ -77,10 +80,12 @@ class PostgresStore(Store):
         "PRIMARY KEY (survey, id))",
     )
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, write: bool = True) -> None:
         super().__init__()
-        self._address = address
+        self.where = self._address = address
         self._raw: psycopg.Connection[Any] | None = None
+        if not write:
+            return
         try:
             with self.writing() as session:
                 # Two collectors that start together create the tables one after the other.
@@ -165,6 +170,17 @@ class PostgresStore(Store):
         for lock in (7220121, 7220120):
             session.run("SELECT pg_advisory_xact_lock(?::int, ?::int)", [lock, key])
 
+    def _columns(self, session: Session, table: str) -> set[str]:
+        sql = "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped"
+        return {row[0] for row in session.run(sql, [table]).fetchall()}
+
+    def _check_ids(self, session: Session, entry: Entry) -> Iterator[str | int]:
+        sql = "SELECT COUNT(*), COALESCE(MIN(day), 0) FROM ids WHERE survey = ?"
+        count, first = session.run(sql, [entry.key]).fetchone()
+        if first < 0:
+            yield "ids must have a day"
+        yield count
+
     def open_ids(self) -> int:
         """An estimate, from the database's own statistics: counting would read them all."""
         with self.reading() as session:
@@ -178,4 +194,5 @@ class PostgresStore(Store):
 def _unavailable(problem: Exception) -> Unavailable:
     # The driver's text names the host and the user, which whoever sends a report need not know.
     first = str(problem).strip().partition("\n")[0]
-    return Unavailable("PostgreSQL does not answer", f"PostgreSQL does not answer: {first}")
+    kind = Contended if getattr(problem, "sqlstate", None) in _CONTENDED else Unavailable
+    return kind("PostgreSQL does not answer", f"PostgreSQL does not answer: {first}")

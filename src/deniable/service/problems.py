@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-__all__ = ["Answer", "RequestError", "Unavailable", "problem"]
+__all__ = ["Answer", "Contended", "RequestError", "Unavailable", "problem"]
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -33,6 +33,10 @@ class Unavailable(Exception):
     def __init__(self, sentence: str, detail: str | None = None) -> None:
         super().__init__(sentence)
         self.detail = detail
+
+
+class Contended(Unavailable):
+    """The store undid this because somebody else wrote at the same time; done again it may work at once."""
 
 
 class RequestError(Exception):

@@ -8,15 +8,18 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Protocol
 
 from deniable.errors import StoreError
-from deniable.service.entries import FOR_GOOD, Entry, Rules, Token
+from deniable.service.entries import FOR_GOOD, Entry, Rules, Token, counters_of
 from deniable.survey import Survey
 
 __all__ = ["Cursor", "Registry", "Session", "fixed_rules"]
 
 # Layout 2 has the tables of layout 1. In it a survey that is closed may keep its ids (`Entry.closed`), and rules may
-# hold a closing date and texts, which older versions do not know.
-SCHEMA = 2
-_OLDER = ("1",)
+# hold a closing date and texts, which older versions do not know. Layout 3 adds `survey.shown` (see `retention`),
+# before which older versions would go on counting, and checksums of counts.
+SCHEMA = 3
+OLDER = ("1", "2")
+_PROBE = 1 << 16  # bytes
+_MOST_SURVEYS = 64  # that are kept in memory as they were read
 
 
 class Cursor(Protocol):
@@ -37,6 +40,10 @@ class Registry(ABC):
     """Surveys and tokens; `Store` adds reports. All writing is done by one thread at a time."""
 
     TABLES: ClassVar[tuple[str, ...]]
+    where: str  # what opens it once more
+
+    def __init__(self) -> None:
+        self._surveys: dict[str, tuple[Survey, str]] = {}  # with their text
 
     @abstractmethod
     def writing(self) -> AbstractContextManager[Session]:
@@ -72,7 +79,8 @@ class Registry(ABC):
         if found is None:
             session.run("INSERT INTO meta (name, value) VALUES ('schema', ?)", [str(SCHEMA)])
             session.run("INSERT INTO meta (name, value) VALUES ('store', ?)", [uuid.uuid4().hex])
-        elif found[0] in _OLDER:
+        elif found[0] in OLDER:
+            session.run("ALTER TABLE survey ADD COLUMN shown INTEGER NOT NULL DEFAULT 0")
             # What was closed there has forgotten its ids, and says so already: closed is 1, `FOR_GOOD`.
             session.run("UPDATE meta SET value = ? WHERE name = 'schema'", [str(SCHEMA)])
         elif found[0] != str(SCHEMA):
@@ -81,7 +89,18 @@ class Registry(ABC):
     def name(self) -> str:
         """A random name that this store was born with; shards are known by it."""
         with self.reading() as session:
-            return str(session.run("SELECT value FROM meta WHERE name = 'store'").fetchone()[0])
+            found = session.run("SELECT value FROM meta WHERE name = 'store'").fetchone()
+        if found is None:
+            raise StoreError("the store must have the name that it was born with, got none; restore a backup")
+        return str(found[0])
+
+    def probe(self) -> None:
+        """Write something and take it back, or raise: a full disk lets a row be changed, but nothing be added."""
+        name = f"probe {uuid.uuid4().hex}"
+        with self.writing() as session:
+            session.run("INSERT INTO meta (name, value) VALUES (?, ?)", [name, "0" * _PROBE])
+        with self.writing() as session:
+            session.run("DELETE FROM meta WHERE name LIKE 'probe %'")
 
     # Surveys.
     def create(self, survey: Survey, rules: Rules) -> tuple[Entry, bool]:
@@ -106,8 +125,9 @@ class Registry(ABC):
     def entries(self) -> list[Entry]:
         """Every survey, in the order of creation."""
         with self.reading() as session:
-            rows = session.run(f"SELECT {_COLUMNS} FROM survey ORDER BY key").fetchall()
-            return [_entry(row) for row in rows]
+            rows = session.run("SELECT digest FROM survey ORDER BY key").fetchall()
+            found = (self._entry(session, digest) for (digest,) in rows)
+            return [entry for entry in found if entry is not None]
 
     def names(self, known: Collection[str]) -> dict[str, str]:
         """What surveys are called, by digest, but for those whose digests are known."""
@@ -122,8 +142,19 @@ class Registry(ABC):
             return self._entry(session, digest)
 
     def _entry(self, session: Session, digest: str) -> Entry | None:
-        row = session.run(f"SELECT {_COLUMNS} FROM survey WHERE digest = ?", [digest]).fetchone()
-        return None if row is None else _entry(row)
+        # A survey never changes, and one of many thousand symbols takes a while to read: those asked for are kept.
+        known = self._surveys.get(digest)
+        body = "body" if known is None else "''"
+        sql = f"SELECT key, {body}, rules, closed, floor FROM survey WHERE digest = ?"
+        row = session.run(sql, [digest]).fetchone()
+        if row is None:
+            return None
+        found = entry_of(row, known)
+        if known is None and found.survey.digest == digest:
+            self._surveys[digest] = found.survey, row[1]
+            while len(self._surveys) > _MOST_SURVEYS:
+                self._surveys.pop(next(iter(self._surveys)), None)
+        return found
 
     def _shared(self, session: Session, digest: str) -> Entry | None:
         """A survey that nobody changes or deletes until the end of the transaction."""
@@ -199,6 +230,7 @@ class Registry(ABC):
             for table in ("delta", "tally", "shard", "token"):
                 session.run(f"DELETE FROM {table} WHERE survey = ?", [entry.key])
             session.run("DELETE FROM survey WHERE key = ?", [entry.key])
+        self._surveys.pop(digest, None)
         self._forgotten(entry)
         return reports
 
@@ -217,7 +249,7 @@ class Registry(ABC):
         where, values = ("", []) if key is None else (" WHERE survey = ?", [key])
         for table in ("tally", "delta", "shard"):
             for survey, counters in session.run(f"SELECT survey, counters FROM {table}{where}", values).fetchall():
-                found[survey] = found.get(survey, 0) + json.loads(counters).get("accepted", 0)
+                found[survey] = found.get(survey, 0) + counters_of(counters).get("accepted", 0)
         return found
 
     # Tokens.
@@ -248,12 +280,16 @@ class Registry(ABC):
         return bool(names)
 
 
-_COLUMNS = "key, body, rules, closed, floor"
-
-
-def _entry(row: Any) -> Entry:
+def entry_of(row: Any, known: tuple[Survey, str] | None = None) -> Entry:
+    """A survey as its row tells it, without the digest; its text is not read again where it is `known`."""
     key, body, rules, closed, floor = row
-    return Entry(key, Survey.from_json(body), Rules.read(json.loads(rules)), closed, floor)
+    try:
+        if not all(type(number) is int and number >= 0 for number in (closed, floor)):
+            raise ValueError("numbers must not be negative")
+        survey, body = known or (Survey.from_json(body), body)
+        return Entry(key, survey, Rules.read(json.loads(rules)), closed, floor, body)
+    except (TypeError, ValueError) as problem:
+        raise StoreError(f"its row must be readable: {problem}; the store is damaged, restore a backup") from None
 
 
 def _as_text(rules: Rules) -> str:

@@ -1,19 +1,35 @@
 """A request as the handlers see it: path parts, parameters, a bounded body, a bearer token. No address, no agent."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+import contextlib
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, MutableMapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from deniable.service.problems import RequestError
 
-__all__ = ["Receive", "Request", "Room", "Scope", "Send", "bearer", "header", "once", "read_body"]
+__all__ = [
+    "Gone",
+    "Held",
+    "Receive",
+    "Request",
+    "Room",
+    "Scope",
+    "Send",
+    "bearer",
+    "header",
+    "once",
+    "read_body",
+    "while_connected",
+]
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+_T = TypeVar("_T")
 
 
 def header(scope: Scope, name: bytes) -> bytes:
@@ -33,15 +49,39 @@ def bearer(scope: Scope) -> str | None:
 
 
 class Room:
-    """Bytes that unfinished bodies may hold, all of them together: many slow ones must not fill the memory."""
+    """Bytes that unfinished bodies, or answers that nobody has read yet, may hold, all of them together: many slow ones
+    must not fill the memory. `sentence` is for whoever comes when they do."""
 
-    def __init__(self, size: int = 1 << 26) -> None:
+    def __init__(
+        self, size: int = 1 << 26, sentence: str = "too many bodies are on their way; send the same bytes again"
+    ) -> None:
         self.left = size
+        self._sentence = sentence
 
     def take(self, size: int) -> None:
         if size > self.left:
-            raise RequestError(503, "busy", "too many bodies are on their way; send the same bytes again", retry=2)
+            raise RequestError(503, "busy", self._sentence, retry=2)
         self.left -= size
+
+    @contextmanager
+    def held(self) -> "Iterator[Held]":
+        """What one answer holds, given back at the end."""
+        held = Held(self)
+        try:
+            yield held
+        finally:
+            self.left += held.size
+
+
+class Held:
+    """What one answer holds of a `Room`."""
+
+    def __init__(self, room: Room) -> None:
+        self._room, self.size = room, 0
+
+    def take(self, size: int) -> None:
+        self._room.take(size)
+        self.size += size
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -53,6 +93,35 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found := dict(pairs)) != len(pairs):
         raise ValueError("fields must not repeat")
     return found
+
+
+class Gone(Exception):
+    """Whoever asked has closed the connection."""
+
+
+async def while_connected(receive: Receive, work: Coroutine[Any, Any, _T]) -> _T:
+    """Do some work, and stop when nobody waits for it any more. The body of the request has been read."""
+    task = asyncio.create_task(work)
+    watch = asyncio.create_task(_left(receive))
+    try:
+        await asyncio.wait((task, watch), return_when=asyncio.FIRST_COMPLETED)
+        if not task.done() and watch.result():
+            raise Gone
+        return await task
+    finally:
+        for each in (task, watch):
+            if not each.done():
+                each.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await each
+
+
+async def _left(receive: Receive) -> bool:
+    """Wait until the connection is closed; False where that cannot be known."""
+    for _ in range(2):  # the rest of a body that nobody read, and then nothing else
+        if (await receive())["type"] == "http.disconnect":
+            return True
+    return False
 
 
 async def read_body(scope: Scope, receive: Receive, *, limit: int, seconds: float, room: Room) -> bytes:
@@ -114,6 +183,7 @@ class Request:
     query: dict[str, str]
     body: bytes
     admin: bool
+    public: bool = False  # whoever asks has no token, and needs none
 
     @classmethod
     def parameters(cls, raw: bytes, known: frozenset[str]) -> dict[str, str]:

@@ -1,91 +1,156 @@
 """Results: windows, tallies, estimates and differences, for whoever may read them.
 
-Everyone but the administrator, who holds the store anyway, sees windows that have ended, joined until each has the
-survey's minimum of reports; ranges begin and end between those. So any two results that such a reader can get differ by
-the minimum or more: neither asking again and again nor taking one range from another shows single reports.
+Everyone but the administrator, who holds the store anyway, sees blocks of windows that have ended, each with the
+survey's minimum of reports or more; ranges begin and end between those. So any two results that such a reader can get
+differ by the minimum or more: neither asking again and again nor taking one range from another shows single reports.
+
+Nothing here reads counts: which reports are meant is known from counters, and the process that decodes reads the rest.
 """
 
+import hashlib
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from deniable.errors import DeniableError
-from deniable.service.clock import hour_of, label, window_end
-from deniable.service.decoding import CONSTRAINTS, DECODERS, FORMATS, Decoding, DecodingFailed, Question
+from deniable.service import trend
+from deniable.service.blocks import Block, joined
+from deniable.service.clock import Clock, label, window_end
+from deniable.service.decoding import FORMATS, Decoding, DecodingFailed, Part, Question
 from deniable.service.entries import Entry
-from deniable.service.problems import Answer, RequestError
-from deniable.service.requests import Request, once
+from deniable.service.problems import Answer, RequestError, Unavailable
+from deniable.service.questions import hours_of, question_of
+from deniable.service.requests import Request, Room
+from deniable.service.retention import ended
 from deniable.service.store import Store
-from deniable.survey import strict_json
-from deniable.tally import Tally
+from deniable.service.writer import Writer
 
-__all__ = ["PARAMETERS", "RANGE", "SECOND", "Part", "blocks", "counters", "estimate", "hours_of", "tally", "windows"]
+__all__ = ["Results", "counters"]
 
-RANGE = frozenset({"from", "to"})
-SECOND = frozenset({"against_from", "against_to"})
-PARAMETERS = RANGE | {
-    "decoder", "constraint", "candidates", "complete", "level", "simultaneous", "top", "order", "format",
-}  # fmt: skip
-_MOST_CANDIDATES = 1 << 20
+Windows = dict[int, dict[str, int]]
+Read = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The tally of a range, and the hours that it begins at and ends before, where they are bounded."""
+class Results:
+    """Answers questions about surveys. `read` runs what looks into the store; `room` bounds what answers may hold."""
 
-    tally: Tally
-    first: int | None
-    last: int | None
+    def __init__(self, writer: Writer, clock: Clock, decoding: Decoding, read: Read, room: Room) -> None:
+        self._writer, self._clock, self._decoding, self._read, self._room = writer, clock, decoding, read, room
 
-    def about(self, prefix: str = "") -> dict[str, str | None]:
-        """The range in words, by the names of the parameters."""
-        bounds = {"from": self.first, "to": self.last}
-        return {prefix + name: None if hours is None else label(hours) for name, hours in bounds.items()}
+    async def windows(self, entry: Entry, request: Request) -> Answer:
+        """The windows that a range can name, with their reports; to the administrator, who may name any, each window as
+        it grows (`live`). `reports` is how many there are so far: to readers all of them while there is no result, so
+        that they see one coming, and then those in windows that have ended."""
+        counted, blocks = await self._known(entry, request)
+        reports = sum(map(_accepted, counted.values()))
+        if request.admin:
+            spans = [(start, window_end(entry.rules.window, start), _accepted(counted[start])) for start in counted]
+        elif spans := [(block.starts[0], block.last, block.reports) for block in blocks]:
+            reports = sum(count for _, _, count in ended(entry, counted, self._clock.settled()))
+        named = [{"start": label(start), "end": label(end), "reports": count} for start, end, count in spans]
+        about = {"window": entry.rules.window, "minimum": entry.rules.minimum, "live": request.admin}
+        return Answer.json({**about, "reports": reports, "windows": named})
+
+    async def tally(self, entry: Entry, request: Request) -> Answer:
+        """The tally of a range, as the file that `Tally.load` and `deniable decode` read."""
+        part = await self._part(entry, request, request.query.get("from"), request.query.get("to"))
+        body = await self._ask(Question(form="tally"), entry, [part], request.public)
+        name = f'attachment; filename="{entry.survey.digest[:8]}.tally"'.encode()
+        return Answer(200, body, b"application/octet-stream", [(b"content-disposition", name)])
+
+    async def estimate(self, entry: Entry, request: Request) -> Answer:
+        """The shares in a range."""
+        question, ranges = question_of(request)
+        part = await self._part(entry, request, ranges["from"], ranges["to"])
+        return await self._decoded(question, entry, [part], request.public)
+
+    async def difference(self, entry: Entry, request: Request) -> Answer:
+        """How the shares in a range differ from those in an earlier one."""
+        question, ranges = question_of(request)
+        ends, starts = hours_of(ranges["against_to"], ranges["from"])
+        if ends is None or starts is None or ends > starts:
+            raise RequestError(
+                400, "malformed", "against_to and from must be given, and the earlier range must end before the later"
+            )
+        earlier = await self._part(entry, request, ranges["against_from"], ranges["against_to"])
+        later = await self._part(entry, request, ranges["from"], ranges["to"])
+        return await self._decoded(question, entry, [earlier, later], request.public)
+
+    async def trend(self, entry: Entry, request: Request) -> Answer:
+        """The last windows of a range that have enough reports, each with its estimates, and those that changed."""
+        question, ranges = question_of(request)
+        if question.form != "json":
+            raise RequestError(400, "malformed", "format must be json for results over time")
+        first, last = hours_of(ranges["from"], ranges["to"])
+        parts = await self._parts(entry, request, first, last)
+        if not parts:
+            raise _too_few(entry, "no window has as many")
+        ask = lambda question, parts: self._ask(question, entry, parts, request.public)  # noqa: E731
+        with self._room.held() as held:
+            return await trend.trend(ask, entry, question, parts[-trend.MOST :], held)
+
+    async def _decoded(self, question: Question, entry: Entry, parts: list[Part], public: bool) -> Answer:
+        """An answer in the form that was asked for: of one part, or how the second differs from the first."""
+        about = parts[-1].about() if len(parts) == 1 else {**parts[0].about("against_"), **parts[1].about()}
+        body = await self._ask(replace(question, about=question.about | about), entry, parts, public)
+        return Answer(200, body, FORMATS[question.form].encode())
+
+    async def _ask(self, question: Question, entry: Entry, parts: Sequence[Part], public: bool) -> bytes:
+        try:
+            return await self._decoding.ask(question, entry, parts, public=public)
+        except DeniableError as problem:
+            raise RequestError(422, "undecodable", str(problem)) from None
+        except DecodingFailed as problem:
+            raise RequestError(503, "decoding", str(problem), retry=60) from None
+
+    async def _known(self, entry: Entry, request: Request) -> tuple[Windows, list[Block]]:
+        """The windows of a survey and, but for the administrator, the blocks of them that readers may see."""
+        store: Store = self._writer.store
+        if request.admin:
+            return await self._read(lambda: store.windows(entry)), []
+        found = await self._read(lambda: store.blocks(entry))
+        hour = self._clock.settled()
+        more = [span for span in ended(entry, found[0], hour) if span[0] >= found[1]]
+        if joined(more, _least(entry)):
+            try:
+                await self._writer.call(lambda: store.show(entry, hour=hour))
+                found = await self._read(lambda: store.blocks(entry))
+            except Unavailable:  # a full disk: what was shown can be shown again, and no more
+                pass
+        return found[0], found[2]
+
+    async def _parts(self, entry: Entry, request: Request, first: int | None, last: int | None) -> list[Part]:
+        """The windows with enough reports in a range, oldest first: those that whoever asks may name."""
+        counted, blocks = await self._known(entry, request)
+        spans = [(block.starts[0], block.last) for block in blocks]
+        if request.admin:
+            enough = [start for start, counts in counted.items() if _accepted(counts) >= _least(entry)]
+            spans = [(start, window_end(entry.rules.window, start)) for start in enough]
+        inside = [span for span in spans if (first is None or span[0] >= first) and (last is None or span[1] <= last)]
+        return [_part(counted, *span) for span in inside]
+
+    async def _part(self, entry: Entry, request: Request, first: str | None, last: str | None) -> Part:
+        """A range, if enough reports are in it and, but for the administrator, in whatever it cuts off."""
+        counted, blocks = await self._known(entry, request)
+        begin, end = hours_of(first, last)
+        if begin is not None and end is not None and begin >= end:
+            raise RequestError(400, "malformed", f"a range must end after it begins, got from {first} to {last}")
+        if not request.admin:
+            begin, end = _between(blocks, begin, end, _least(entry))
+        elif starts := [start for start, counts in counted.items() if _accepted(counts)]:
+            # The dates that a range without bounds stands for: whoever keeps a result wants to know them.
+            begin = starts[0] if begin is None else begin
+            end = window_end(entry.rules.window, starts[-1]) if end is None else end
+        if begin is None or end is None:
+            raise _too_few(entry, "this range has fewer")
+        found = _part(counted, begin, end)
+        if found.reports < _least(entry):
+            raise _too_few(entry, "this range has fewer")
+        return found
 
 
-@dataclass(slots=True)
-class _Block:
-    """Windows that are shown together."""
-
-    starts: list[int]
-    last: int
-    reports: int
-
-
-def blocks(store: Store, entry: Entry, now: int) -> list[_Block]:
-    """Windows that have ended, joined until each block has the minimum of reports. Those of a survey that is closed for
-    good have; one that can be opened again may still add single reports to the window of today."""
-    least, found = max(entry.rules.minimum, 1), []
-    block = _Block([], 0, 0)
-    for start, counts in store.windows(entry).items():
-        end = window_end(entry.rules.window, start)
-        if end > now and not entry.final:
-            break
-        block.starts.append(start)
-        block.last, block.reports = end, block.reports + counts.get("accepted", 0)
-        if block.reports >= least:
-            found.append(block)
-            block = _Block([], 0, 0)
-    return found
-
-
-def windows(store: Store, entry: Entry, request: Request, now: int) -> Answer:
-    """The windows that a range can name, with their reports; to the administrator, who may name any, every window as it
-    grows (`live`). `reports` is how many there are so far: to readers all of them while there is no result, so that
-    they see one coming, and then those in windows that have ended."""
-    counted = {start: counts.get("accepted", 0) for start, counts in store.windows(entry).items()}
-    ends = {start: window_end(entry.rules.window, start) for start in counted}
-    reports = sum(counted.values())
-    if request.admin:
-        listed = [(start, ends[start], count) for start, count in counted.items()]
-    elif listed := [(block.starts[0], block.last, block.reports) for block in blocks(store, entry, now)]:
-        reports = sum(count for start, count in counted.items() if ends[start] <= now or entry.final)
-    named = [{"start": label(start), "end": label(end), "reports": count} for start, end, count in listed]
-    about = {"window": entry.rules.window, "minimum": entry.rules.minimum, "live": request.admin, "reports": reports}
-    return Answer.json({**about, "windows": named})
-
-
-def counters(store: Store, entry: Entry, request: Request) -> Answer:
+def counters(store: Store, entry: Entry) -> Answer:
     """How many reports met which fate, in all."""
     total: dict[str, int] = {}
     for counts in store.windows(entry).values():
@@ -94,32 +159,25 @@ def counters(store: Store, entry: Entry, request: Request) -> Answer:
     return Answer.json({"counters": total})
 
 
-def tally(store: Store, entry: Entry, request: Request, now: int) -> Answer:
-    """The tally of a range, as the file that `Tally.load` and `deniable decode` read."""
-    found = read_range(store, entry, request.query.get("from"), request.query.get("to"), request.admin, now)
-    name = f'attachment; filename="{entry.survey.digest[:8]}.tally"'.encode()
-    return Answer(200, found.tally.to_bytes(), b"application/octet-stream", [(b"content-disposition", name)])
+def _accepted(counts: dict[str, int]) -> int:
+    return counts.get("accepted", 0)
 
 
-def read_range(store: Store, entry: Entry, first: str | None, last: str | None, admin: bool, now: int) -> Part:
-    """The tally of a range, if enough reports are in it and, but for the administrator, in whatever it cuts off."""
-    least = max(entry.rules.minimum, 1)
-    begin, end = hours_of(first, last)
-    if begin is not None and end is not None and begin >= end:
-        raise RequestError(400, "malformed", f"a range must end after it begins, got from {first} to {last}")
-    if not admin:
-        begin, end = _between_blocks(blocks(store, entry, now), begin, end, least)
-    elif starts := [start for start, counts in store.windows(entry).items() if counts.get("accepted", 0)]:
-        # The dates that a range without bounds stands for: whoever keeps a result wants to know them.
-        begin = starts[0] if begin is None else begin
-        end = window_end(entry.rules.window, starts[-1]) if end is None else end
-    found = store.tally(entry, begin, end)
-    if found.n < least:
-        raise RequestError(409, "too-few", f"results are shown from {least} reports on; this range has fewer")
-    return Part(found, begin, end)
+def _least(entry: Entry) -> int:
+    return max(entry.rules.minimum, 1)
 
 
-def _between_blocks(found: list[_Block], first: int | None, last: int | None, least: int) -> tuple[int, int]:
+def _too_few(entry: Entry, why: str) -> RequestError:
+    return RequestError(409, "too-few", f"results are shown from {_least(entry)} reports on; {why}")
+
+
+def _part(counted: Windows, begin: int, end: int) -> Part:
+    inside = {start: counts for start, counts in counted.items() if begin <= start < end}
+    state = hashlib.sha256(json.dumps(inside, sort_keys=True).encode()).hexdigest()
+    return Part(((begin, end),), sum(map(_accepted, inside.values())), state)
+
+
+def _between(found: list[Block], first: int | None, last: int | None, least: int) -> tuple[int, int]:
     """Where a range begins and ends that holds whole blocks."""
     chosen = []
     for block in found:
@@ -135,99 +193,3 @@ def _between_blocks(found: list[_Block], first: int | None, last: int | None, le
         shown = f"results are shown from {least} reports on, of windows that have ended"
         raise RequestError(409, "too-few", f"{shown}; this range has fewer")
     return chosen[0].starts[0], chosen[-1].last
-
-
-def hours_of(first: str | None, last: str | None) -> tuple[int | None, int | None]:
-    """The hours that two texts of a request name."""
-    try:
-        return None if first is None else hour_of(first), None if last is None else hour_of(last)
-    except DeniableError as problem:
-        raise RequestError(400, "malformed", str(problem)) from None
-
-
-def question_of(request: Request) -> tuple[Question, dict[str, str | None]]:
-    """How to decode, from the query or from a JSON body, which has the same names; and the texts of the ranges."""
-    given = _body(request.body) if request.method == "POST" else _from_query(request.query)
-    ranges: dict[str, str | None] = {}
-    for name in sorted(RANGE | SECOND):
-        ranges[name] = given.get(name)
-        if not isinstance(ranges[name], str | None):
-            raise RequestError(400, "malformed", f"{name} must be text like 2026-11-15")
-    for name, known in (
-        ("decoder", DECODERS),
-        ("constraint", CONSTRAINTS),
-        ("order", ("size", "own")),
-        ("format", tuple(FORMATS)),
-    ):
-        if name in given and given[name] not in known:
-            raise RequestError(400, "malformed", f"{name} must be one of {', '.join(known)}")
-    level = given.get("level", 0.95)
-    if not isinstance(level, float) or not 0.0 < level < 1.0:
-        raise RequestError(400, "malformed", "level must be a number between 0 and 1, for instance 0.95")
-    for name in ("complete", "simultaneous"):
-        if type(given.get(name, False)) is not bool:
-            raise RequestError(400, "malformed", f"{name} must be true or false")
-    top = given.get("top")
-    if top is not None and (type(top) is not int or not 0 < top < 2**31):
-        raise RequestError(400, "malformed", "top must be a positive number of symbols")
-    candidates = given.get("candidates")
-    if candidates is not None and (not isinstance(candidates, list) or not 0 < len(candidates) <= _MOST_CANDIDATES):
-        raise RequestError(400, "malformed", f"candidates must be a list of 1 to {_MOST_CANDIDATES} symbols")
-    question = Question(
-        decoder=given.get("decoder"),
-        constraint=given.get("constraint"),
-        candidates=None if candidates is None else tuple(candidates),
-        complete=given.get("complete", False),
-        level=level,
-        simultaneous=given.get("simultaneous", False),
-        top=top,
-        form=given.get("format", "json"),
-        about={"order": given.get("order", "size")},
-    )
-    return question, ranges
-
-
-def _from_query(query: dict[str, str]) -> dict[str, Any]:
-    """The values that texts stand for; a text that stands for none stays, and is refused as such."""
-    given: dict[str, Any] = dict(query)
-    if "candidates" in given:
-        given["candidates"] = given["candidates"].split(",")
-    for name in given.keys() & {"complete", "simultaneous"}:
-        given[name] = {"true": True, "false": False}.get(given[name], given[name])
-    if "top" in given and given["top"].isascii() and given["top"].isdecimal() and len(given["top"]) < 12:
-        given["top"] = int(given["top"])
-    if "level" in given:
-        try:
-            given["level"] = float(given["level"])
-        except ValueError:
-            given["level"] = None
-    return given
-
-
-def _body(body: bytes) -> dict[str, Any]:
-    try:
-        # The one number that may have a fraction is read apart; everything else is as strict as a survey.
-        given = json.loads(body.decode(), object_pairs_hook=once)
-        plain = {name: value for name, value in given.items() if name != "level"} if isinstance(given, dict) else None
-        strict_json(json.dumps(plain))
-    except (ValueError, RecursionError):
-        raise RequestError(400, "malformed", "body must be a JSON object of parameters") from None
-    if plain is None:
-        raise RequestError(400, "malformed", "body must be a JSON object of parameters")
-    if unknown := sorted(set(given) - PARAMETERS - SECOND):
-        raise RequestError(400, "malformed", f"body must not have the field {unknown[0][:40]!r}; see /openapi.json")
-    return dict(given)
-
-
-async def estimate(decoding: Decoding, question: Question, parts: list[Part]) -> Answer:
-    """A decoded answer in the form that was asked for: of one part, or how the second differs from the first."""
-    about = parts[-1].about() if len(parts) == 1 else {**parts[0].about("against_"), **parts[1].about()}
-    try:
-        body = await decoding.ask(
-            replace(question, about=question.about | about), [part.tally.to_bytes() for part in parts]
-        )
-    except DeniableError as problem:
-        raise RequestError(422, "undecodable", str(problem)) from None
-    except DecodingFailed as problem:
-        raise RequestError(503, "decoding", str(problem), retry=60) from None
-    return Answer(200, body, FORMATS[question.form].encode())

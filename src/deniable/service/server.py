@@ -40,29 +40,28 @@ class Options:
     connections: int = 4096
     patience: float = 10.0
     decode_seconds: float = 60.0
+    decode_memory: int = 1 << 32
+    open_batch: int = 500
+    open_rate: int | None = 1000
     public_url: str | None = None
 
 
-def open_store(where: str) -> Store:
-    """The store at a PostgreSQL address or in a directory."""
+def open_store(where: str, *, write: bool = True) -> Store:
+    """The store at a PostgreSQL address or in a directory; without `write` to look at it only."""
     if where.startswith(("postgres://", "postgresql://")):
         try:
             from deniable.service.postgres import PostgresStore
         except ImportError:
             raise StoreError("PostgreSQL must be installed for Python first: pip install 'deniable[serve]'") from None
-        return PostgresStore(where)
+        return PostgresStore(where, write=write)
     from deniable.service.sqlite import SQLiteStore
 
-    return SQLiteStore(where)
+    return SQLiteStore(where, write=write)
 
 
 def read_store(where: str) -> Store:
     """The same, to look at: an embedded store may be in use by a collector meanwhile."""
-    if where.startswith(("postgres://", "postgresql://")):
-        return open_store(where)
-    from deniable.service.sqlite import SQLiteStore
-
-    return SQLiteStore(where, write=False)
+    return open_store(where, write=False)
 
 
 class _Lines(logging.Formatter):
@@ -146,6 +145,9 @@ def serve(options: Options, announce: Callable[[str, str], None] | None = None) 
         body_limit=options.body_limit,
         body_seconds=options.patience,
         decode_seconds=options.decode_seconds,
+        decode_memory=options.decode_memory,
+        open_batch=options.open_batch,
+        open_rate=options.open_rate,
         public_url=options.public_url,
         warm_after=_WARM_AFTER,
     )

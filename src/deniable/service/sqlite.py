@@ -11,6 +11,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import ClassVar
 
@@ -27,6 +28,7 @@ from deniable.service.store import Cursor, Session, Store
 __all__ = ["FILE", "SQLiteStore", "private"]
 
 FILE = "collector.sqlite"
+_JOINED = 1 << 16  # bytes of ids from which on a row stays as it is
 _WAIT = 2.0  # seconds for another process that holds the database
 
 # What goes away by itself or when somebody makes room. After anything else the state on disk is not known.
@@ -75,7 +77,8 @@ class SQLiteStore(Store):
     TABLES: ClassVar[tuple[str, ...]] = (
         "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
         "CREATE TABLE IF NOT EXISTS survey (key INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT UNIQUE NOT NULL, "
-        "body TEXT NOT NULL, rules TEXT NOT NULL, closed INTEGER NOT NULL, floor INTEGER NOT NULL)",
+        "body TEXT NOT NULL, rules TEXT NOT NULL, closed INTEGER NOT NULL, floor INTEGER NOT NULL, "
+        "shown INTEGER NOT NULL DEFAULT 0)",
         "CREATE TABLE IF NOT EXISTS delta (seq INTEGER PRIMARY KEY, survey INTEGER NOT NULL, win INTEGER NOT NULL, "
         "counts BLOB, counters TEXT NOT NULL)",
         "CREATE TABLE IF NOT EXISTS tally (survey INTEGER, win INTEGER, counts BLOB, counters TEXT NOT NULL, "
@@ -90,6 +93,7 @@ class SQLiteStore(Store):
     def __init__(self, folder: str | os.PathLike[str], *, write: bool = True) -> None:
         super().__init__()
         self.folder, self.path = Path(folder), Path(folder) / FILE
+        self.where = str(self.folder.absolute())
         self.broken: str | None = None
         self._lock: int | None = None
         self._fresh: list[tuple[Entry, Ids, npt.NDArray[np.int64], Prints]] = []
@@ -132,7 +136,7 @@ class SQLiteStore(Store):
         raw = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
         raw.execute("PRAGMA journal_mode = WAL")
         raw.execute("PRAGMA synchronous = FULL")  # a commit is on disk, not only handed to the system
-        raw.execute("PRAGMA secure_delete = FAST")
+        raw.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten: ids, and commits of one report
         raw.execute("PRAGMA journal_size_limit = 67108864")
         return _Connection(raw)
 
@@ -152,7 +156,10 @@ class SQLiteStore(Store):
 
     def _remember(self, survey: int | None, rows: list[bytes]) -> None:
         if survey is not None and rows:
-            ids = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, 16)
+            joined = b"".join(rows)
+            if len(joined) % 16:
+                raise StoreError(f"{self.path} must be a sound store: ids must be of 16 bytes each; restore a backup")
+            ids = np.frombuffer(joined, np.uint8).reshape(-1, 16)
             self._seen.add(self._seen.prints(survey, ids))
 
     @contextmanager
@@ -253,19 +260,40 @@ class SQLiteStore(Store):
 
     def purge(self, *, today: int) -> None:
         super().purge(today=today)
+        for entry in self.entries():
+            with self.writing() as session:
+                self._join_ids(session, entry)
+        self._cut_log()
         if self._stale > 100_000 and 2 * self._stale > len(self._seen):
             self._load_again()
 
     def delete(self, digest: str) -> int | None:
-        # Overwritten, and not only given up, on pages and in the log: this is the one time that somebody asks for it.
-        raw = self._connection.raw
-        raw.execute("PRAGMA secure_delete = ON")
         try:
             return super().delete(digest)
         finally:
-            raw.execute("PRAGMA secure_delete = FAST")
-            with contextlib.suppress(sqlite3.Error):  # a full disk: the log is cut at the next chance
-                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._cut_log()
+
+    def _join_ids(self, session: Session, entry: Entry) -> None:
+        """Join rows of few ids of a day into one, in the order of the ids: a row for each commit would say for as long
+        as ids are kept which report came before which."""
+        sql = "SELECT rowid, day, ids FROM ids WHERE survey = ? AND LENGTH(ids) < ? ORDER BY day"
+        small = session.run(sql, [entry.key, _JOINED]).fetchall()
+        for day, rows in groupby(small, key=lambda row: row[1]):
+            chosen = list(rows)
+            if len(chosen) < 2:
+                continue
+            ids = np.frombuffer(b"".join(row[2] for row in chosen), np.uint8).reshape(-1, 16)
+            ids = ids[np.lexsort((ids.view(">u8")[:, 1], ids.view(">u8")[:, 0]))]
+            for number, _, _ in chosen:
+                session.run("DELETE FROM ids WHERE rowid = ?", [number])
+            session.run("INSERT INTO ids (survey, day, ids) VALUES (?, ?, ?)", [entry.key, day, ids.tobytes()])
+
+    def _cut_log(self) -> None:
+        """Empty the write-ahead log, which holds what was overwritten in the database. While somebody reads, or on a
+        full disk, it is cut at the next chance."""
+        raw = self._connection.raw
+        with contextlib.suppress(sqlite3.Error):
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _forgotten(self, entry: Entry) -> None:
         super()._forgotten(entry)
@@ -282,6 +310,28 @@ class SQLiteStore(Store):
             self.broken = f"the ids cannot be read again: {problem}; check the disk and the memory, then restart"
             raise
 
+    def _check_database(self, session: Session) -> Iterator[str]:
+        for (found,) in session.run("PRAGMA integrity_check(10)").fetchall():
+            if found != "ok":
+                yield f"the database must hold together: {' '.join(str(found).split())}"
+
+    def _columns(self, session: Session, table: str) -> set[str]:
+        return {row[1] for row in session.run(f"PRAGMA table_info({table})").fetchall()}
+
+    def _check_ids(self, session: Session, entry: Entry) -> Iterator[str | int]:
+        known: list[bytes] = []
+        sql = "SELECT rowid FROM ids WHERE survey = ?"
+        for (row,) in session.run(sql, [entry.key]).fetchall():
+            day, ids = session.run("SELECT day, ids FROM ids WHERE rowid = ?", [row]).fetchone()
+            if type(ids) is not bytes or not ids or len(ids) % 16 or type(day) is not int or day < 0:
+                yield "ids must be of 16 bytes each, with a day"
+                return
+            known.append(ids)
+        joined = np.frombuffer(b"".join(known), [("high", "<u8"), ("low", "<u8")])
+        if len(np.unique(joined)) < len(joined):
+            yield "each id must be kept once, got one twice"
+        yield len(joined)
+
     def open_ids(self) -> int:
         return len(self._seen) - self._stale
 
@@ -291,6 +341,7 @@ class SQLiteStore(Store):
         if self.broken is None:
             for entry in self.entries():
                 self.fold(entry)
+            self._cut_log()
         self._connection.raw.close()
         self._give_lock()
 

@@ -17,12 +17,13 @@ import numpy.typing as npt
 
 from deniable.errors import StoreError
 from deniable.service.clock import minute_of, window_of
-from deniable.service.entries import FOR_GOOD, Counters, Ended, Entry, Outcome, Rules, Upload
+from deniable.service.entries import Counters, Ended, Entry, Outcome, Upload
 from deniable.service.gathering import Bools, Ids, Owner, any_of, gather, outcome_of, spread_over, steps
 from deniable.service.problems import Unavailable
-from deniable.service.records import REASONS, add_packed, pack_counts
-from deniable.service.registry import Cursor, Registry, Session, fixed_rules
-from deniable.survey import Survey
+from deniable.service.records import REASONS, pack_counts
+from deniable.service.registry import Cursor, Session
+from deniable.service.retention import COUNTED
+from deniable.service.shards import Shards
 from deniable.tally import Tally
 
 __all__ = ["Cursor", "Session", "Store", "Unavailable"]
@@ -30,14 +31,16 @@ __all__ = ["Cursor", "Session", "Store", "Unavailable"]
 _CODE = {reason: code for code, reason in enumerate(REASONS)}
 _ONE = Outcome(1, 0)
 _FOLD_BYTES, _FOLD_ROWS = 1 << 18, 512
+_PART_BYTES, _PART_ROWS = 1 << 22, 512  # of stored counts that are read at once
 
 
-class Store(Registry):
+class Store(Shards):
     """Surveys, tallies, open ids and tokens, in one database. All writing is done by one thread at a time."""
 
     kind: ClassVar[str]
 
     def __init__(self) -> None:
+        super().__init__()
         self._pending: dict[int, _Waiting] = {}
 
     # What a subclass provides.
@@ -72,31 +75,39 @@ class Store(Registry):
             by_survey.setdefault(upload.entry.key, []).append(place)
         with self.writing() as session:
             state = self._states(session, by_survey, 60 * hours if minute is None else minute)
+            budget = self._budget(session, uploads)
             for key in sorted(state):
-                ended, floor = state[key]
+                ended, floor, shown = state[key]
                 if ended:
                     for place in by_survey[key]:
                         outcomes[place] = Ended.CLOSED
                     continue
                 for places in steps(uploads, by_survey[key]):
-                    found = self._write_one(session, [uploads[i] for i in places], hours=hours, floor=floor)
+                    chosen = [uploads[place] for place in places]
+                    found = self._write_one(session, chosen, budget, hours=hours, floor=floor, shown=shown)
                     for place, outcome in zip(places, found, strict=True):
                         outcomes[place] = outcome
+            for secret, token in budget.items():
+                if token.spent:
+                    session.run("UPDATE token SET used = used + ? WHERE hash = ?", [token.spent, secret])
         return outcomes
 
-    def _states(self, session: Session, keys: Iterable[int], minute: int) -> dict[int, tuple[bool, int]]:
-        """Whether each survey that is there has ended, and its floor; both hold until the end of the transaction."""
+    def _states(self, session: Session, keys: Iterable[int], minute: int) -> dict[int, tuple[bool, int, int]]:
+        """Whether each survey that is there has ended, its floor and the hour up to which it was shown; they hold until
+        the end of the transaction."""
         wanted = sorted(keys)
         self._share(session, wanted)
         marks = ", ".join("?" * len(wanted))
-        rows = session.run(f"SELECT key, closed, floor, rules FROM survey WHERE key IN ({marks})", wanted).fetchall()
+        rows = session.run(f"SELECT key, closed, floor, shown, rules FROM survey WHERE key IN ({marks})", wanted)
         found = {}
-        for key, closed, floor, rules in rows:
+        for key, closed, floor, shown, rules in rows.fetchall():
             closes = json.loads(rules).get("closes")
-            found[key] = bool(closed) or (closes is not None and minute >= minute_of(closes)), floor
+            found[key] = bool(closed) or (closes is not None and minute >= minute_of(closes)), floor, shown
         return found
 
-    def _write_one(self, session: Session, uploads: list[Upload], *, hours: int, floor: int) -> list[Outcome]:
+    def _write_one(
+        self, session: Session, uploads: list[Upload], budget: "Budget", *, hours: int, floor: int, shown: int
+    ) -> list[Outcome]:
         entry = uploads[0].entry
         shape, today = entry.shape, hours // 24
         rows, ids, codes, owners = gather(uploads)
@@ -116,7 +127,7 @@ class Store(Registry):
         elif asked.any():
             new[asked] = self._admit(session, entry, ids[asked], days[asked])
         if any(upload.token is not None for upload in uploads):
-            self._charge(session, entry, uploads, owners, ids, new, good, codes)
+            self._charge(session, uploads, budget, owners, ids, new, good, codes)
         spread = new if alone else np.concatenate([spread_over(new[o.ids], o.rows) for o in owners])
         codes[good & ~spread & (codes == 0)] = _CODE["duplicate"]
         counters = Counters()
@@ -127,7 +138,7 @@ class Store(Registry):
         accepted = codes == 0
         taken = rows if accepted.all() else rows[accepted]
         packed = pack_counts(shape.size, *shape.count(taken)) if len(taken) else None
-        window = window_of(entry.rules.window, hours)
+        window = max(window_of(entry.rules.window, hours), shown)  # what was shown never changes
         session.run(
             "INSERT INTO delta (survey, win, counts, counters) VALUES (?, ?, ?, ?)",
             [entry.key, window, packed, counters.to_json()],
@@ -141,11 +152,22 @@ class Store(Registry):
             ]
         return [outcome_of(codes[owner.rows]) for owner in owners]
 
+    def _budget(self, session: Session, uploads: Sequence[Upload]) -> "Budget":
+        """The tokens of a group, all of them before anything is written and in one order: two collectors that wait for
+        each other's tokens would wait for ever."""
+        secrets = sorted({upload.token for upload in uploads if upload.token is not None})
+        if not secrets:
+            return {}
+        marks = ", ".join("?" * len(secrets))
+        sql = f"SELECT hash, survey, quota, used FROM token WHERE hash IN ({marks}) ORDER BY hash{self._for_update}"
+        rows = session.run(sql, secrets).fetchall()
+        return {secret: _Purse(survey, None if quota is None else quota - used) for secret, survey, quota, used in rows}
+
     def _charge(
         self,
         session: Session,
-        entry: Entry,
         uploads: list[Upload],
+        budget: "Budget",
         owners: list[Owner],
         ids: Ids,
         new: Bools,
@@ -153,29 +175,22 @@ class Store(Registry):
         codes: npt.NDArray[np.uint8],
     ) -> None:
         """Refuse what goes beyond a token's quota: those reports are not counted and their ids are not kept."""
-        left: dict[str, int | None] = {}
-        for secret in sorted({upload.token for upload in uploads if upload.token is not None}):
-            row = session.run(
-                f"SELECT quota, used FROM token WHERE hash = ? AND survey = ?{self._for_update}", [secret, entry.key]
-            ).fetchone()
-            left[secret] = 0 if row is None else None if row[0] is None else row[0] - row[1]
-        spent = dict.fromkeys(left, 0)
+        entry, revoked = uploads[0].entry, _Purse(0, 0)
         for upload, owner in zip(uploads, owners, strict=True):
             if upload.token is None:
                 continue
             fresh = good[owner.rows] & spread_over(new[owner.ids], owner.rows)
-            wanted, room = int(fresh.sum()), left[upload.token]
-            if room is not None and wanted > room - spent[upload.token]:
-                keep = 0 if upload.batch is not None else max(0, room - spent[upload.token])
+            token = budget.get(upload.token, revoked)
+            wanted, room = int(fresh.sum()), token.left if token.survey == entry.key else 0
+            if room is not None and wanted > room - token.spent:
+                keep = 0 if upload.batch is not None else max(0, room - token.spent)
                 over = np.flatnonzero(fresh)[keep:]
                 codes[owner.rows][over] = _CODE["quota"]
                 gone = np.arange(owner.ids.start, owner.ids.stop)[over if upload.batch is None else slice(None)]
                 self._forget(session, entry, ids[gone])
                 new[gone] = False
                 wanted = keep
-            spent[upload.token] += wanted
-        for secret, count in spent.items():
-            session.run("UPDATE token SET used = used + ? WHERE hash = ?", [count, secret])
+            token.spent += wanted
 
     _for_update: ClassVar[str] = ""
 
@@ -229,108 +244,43 @@ class Store(Registry):
         sql = "SELECT counts, counters FROM tally WHERE survey = ? AND win = ?"
         return session.run(sql, [entry.key, window]).fetchall()
 
-    @staticmethod
-    def _add(total: tuple[npt.NDArray[np.int64], Counters], rows: Iterable[Any]) -> None:
-        for counts, counters in rows:
-            if counts is not None:
-                add_packed(total[0], counts)
-            total[1].add(json.loads(counters))
-
     # Results.
-    def windows(self, entry: Entry) -> dict[int, dict[str, int]]:
-        """The counters of every window."""
-        found: dict[int, Counters] = {}
-        with self.reading() as session:
-            for table in ("tally", "delta", "shard"):
-                sql = f"SELECT win, counters FROM {table} WHERE survey = ?"
-                for window, counters in session.run(sql, [entry.key]).fetchall():
-                    found.setdefault(window, Counters()).add(json.loads(counters))
-        return {window: found[window].counts for window in sorted(found)}
-
     def tally(self, entry: Entry, first: int | None = None, last: int | None = None) -> Tally:
         """The sum of the windows that start at or after the hour `first` and before the hour `last`."""
         total = np.zeros(entry.shape.size, np.int64), Counters()
+        bounds = -(2**31) if first is None else first, 2**31 - 1 if last is None else last
         with self.reading() as session:
-            for table in ("tally", "delta", "shard"):
-                self._add(total, self._range(session, table, entry, first, last))
+            for table in COUNTED:
+                self._add(total, self._range(session, table, entry, *bounds))
         return entry.shape.tally(total[0])
 
-    def own_tallies(self, entry: Entry) -> dict[int, tuple[bytes, str]]:
-        """This store's own counts and counters by window, shards left out: what it gives away as a shard."""
-        found: dict[int, tuple[npt.NDArray[np.int64], Counters]] = {}
-        with self.reading() as session:
-            for table in ("tally", "delta"):
-                sql = f"SELECT win, counts, counters FROM {table} WHERE survey = ?"
-                for window, counts, counters in session.run(sql, [entry.key]).fetchall():
-                    total = found.setdefault(window, (np.zeros(entry.shape.size, np.int64), Counters()))
-                    self._add(total, [(counts, counters)])
-        size = entry.shape.size
-        return {
-            window: (pack_counts(size, np.flatnonzero(vector), vector[vector != 0]), counters.to_json())
-            for window, (vector, counters) in found.items()
-        }
-
-    @staticmethod
-    def _range(session: Session, table: str, entry: Entry, first: int | None, last: int | None) -> list[Any]:
-        sql = f"SELECT counts, counters FROM {table} WHERE survey = ? AND win >= ? AND win < ?"
-        bounds = [-(2**31) if first is None else first, 2**31 - 1 if last is None else last]
-        return session.run(sql, [entry.key, *bounds]).fetchall()
-
-    def take_shard(self, source: str, survey: Survey, rules: Rules, tallies: dict[int, tuple[bytes, str]]) -> None:
-        """Put another store's counts beside ours; taking a later state of the same store replaces the earlier one."""
-        with self.writing() as session:
-            entry, _ = self._create(session, survey, rules)
-            if entry.rules.fixed != rules.fixed:
-                raise fixed_rules(survey)
-            session.run("DELETE FROM shard WHERE source = ? AND survey = ?", [source, entry.key])
-            for window, (counts, counters) in tallies.items():
-                session.run(
-                    "INSERT INTO shard (source, survey, win, counts, counters) VALUES (?, ?, ?, ?, ?)",
-                    [source, entry.key, window, counts, counters],
-                )
-
-    # Retention.
-    def purge(self, *, today: int) -> None:
-        """Forget what may be forgotten: ids past their survey's horizon, and windows past its retention. A survey that
-        ended longer ago than its horizon is closed for good, and its ids without a day are forgotten with the others.
-
-        From then on reports of those days are refused, whatever a clock says later, so none is counted twice. One call
-        forgets at most one day of ids of a survey: a clock that was wrong for an hour costs a day, and not a year.
-        """
-        for digest in [entry.survey.digest for entry in self.entries()]:
-            with self.writing() as session:
-                entry = self._locked(session, digest)
-                if entry is None:
-                    continue
-                ended = entry.ended_on(today)
-                if ended is not None and not entry.final and ended < today - entry.rules.horizon:
-                    session.run("UPDATE survey SET closed = ? WHERE key = ?", [FOR_GOOD, entry.key])
-                    self._drop_ids(session, entry, None)
-                sql = "SELECT MIN(day) FROM ids WHERE survey = ? AND day > 0"
-                (oldest,) = session.run(sql, [entry.key]).fetchone()
-                if oldest is not None and oldest < today - entry.rules.horizon:
-                    floor = max(entry.floor, oldest + 1)
-                    session.run("UPDATE survey SET floor = ? WHERE key = ?", [floor, entry.key])
-                    self._drop_ids(session, entry, floor)
-                if entry.rules.retention is not None:
-                    last = 24 * (today - entry.rules.retention)
-                    for table in ("tally", "delta", "shard"):
-                        session.run(f"DELETE FROM {table} WHERE survey = ? AND win < ?", [entry.key, last])
-
-    def check(self) -> Iterator[str]:
-        """Every invariant that does not hold, as a sentence; nothing for a sound store."""
-        for entry in self.entries():
-            try:
-                found = self.tally(entry)
-            except ValueError as problem:
-                yield f"survey {entry.survey.digest[:8]}: {problem}"
+    def _range(self, session: Session, table: str, entry: Entry, first: int, last: int) -> Iterator[Any]:
+        """The rows of a range, a few megabytes at a time: a year of hours may have more bytes than there is memory."""
+        place = "seq" if table == "delta" else "win"
+        sql = f"SELECT {place}, LENGTH(counts) FROM {table} WHERE survey = ? AND win >= ? AND win < ? ORDER BY {place}"
+        rows = session.run(sql, [entry.key, first, last]).fetchall()
+        start = size = 0
+        for end, (_, length) in enumerate(rows, 1):
+            size += length or 0
+            if size < _PART_BYTES and end - start < _PART_ROWS and end < len(rows):
                 continue
-            accepted = sum(counters.get("accepted", 0) for counters in self.windows(entry).values())
-            if accepted != found.n:
-                yield (
-                    f"survey {entry.survey.digest[:8]}: counts must hold the {accepted} reports that were accepted, "
-                    f"got {found.n}"
-                )
+            sql = f"SELECT counts, counters FROM {table} WHERE survey = ? AND win >= ? AND win < ? "
+            within = [rows[start][0], rows[end - 1][0]]
+            sql += f"AND {place} >= ? AND {place} <= ?"
+            yield from session.run(sql, [entry.key, first, last, *within]).fetchall()
+            start, size = end, 0
+
+
+class _Purse:
+    """What a token's quota had left at the beginning of a transaction (None: no quota), and what it spends in it."""
+
+    __slots__ = ("left", "spent", "survey")
+
+    def __init__(self, survey: int, left: int | None) -> None:
+        self.survey, self.left, self.spent = survey, left, 0
+
+
+Budget = dict[str, _Purse]  # by the hash of the token
 
 
 class _Waiting:

@@ -8,61 +8,50 @@ Claim: in a trend without a change there is a mark with probability 1 - level at
 Proof: tests/statistical/test_trend.py::test_marks_where_nothing_changes_are_as_rare_as_the_level_says
 """
 
-import asyncio
 import dataclasses
 import json
-from typing import Any
+from collections.abc import Awaitable, Callable
 
-from deniable.service import results
-from deniable.service.clock import window_end
-from deniable.service.decoding import Decoding, Question
+from deniable.service.decoding import Part, Question
 from deniable.service.entries import Entry
-from deniable.service.problems import Answer, RequestError
-from deniable.service.requests import Request
-from deniable.service.store import Store
+from deniable.service.problems import Answer
+from deniable.service.questions import PARAMETERS as _PARAMETERS
+from deniable.service.requests import Held
 
 __all__ = ["MOST", "PARAMETERS", "gathered", "strict_level", "trend"]
 
 MOST = 62  # windows: two months of days
-PARAMETERS = results.PARAMETERS - {"format"}
+PARAMETERS = _PARAMETERS - {"format"}
 
 
-async def trend(store: Store, decoding: Decoding, entry: Entry, request: Request, now: int) -> Answer:
-    """The last windows of a range that have enough reports, each with its estimates, and those that `changed`."""
-    question, ranges = results.question_of(request)
-    if question.form != "json":
-        raise RequestError(400, "malformed", "format must be json for results over time")
-    first, last = results.hours_of(ranges["from"], ranges["to"])
-    parts = await asyncio.to_thread(_parts, store, entry, request.admin, first, last, now)
-    if not parts:
-        least = max(entry.rules.minimum, 1)
-        raise RequestError(409, "too-few", f"results are shown from {least} reports on; no window has as many")
+async def trend(
+    ask: Callable[[Question, list[Part]], Awaitable[bytes]],
+    entry: Entry,
+    question: Question,
+    parts: list[Part],
+    held: Held,
+) -> Answer:
+    """Each window with its estimates, oldest first, and the symbols that `changed` in it. `held` counts the bytes of
+    the answer as it grows."""
     # Every symbol counts, whatever part of them is to be listed.
     size = len(question.candidates or entry.survey.symbols or ())
     level = strict_level(question.level, size * (len(parts) - 1))
-    strict = dataclasses.replace(question, level=level, simultaneous=False, top=None)
+    strict = dataclasses.replace(question, level=level, simultaneous=False, top=None, form="changed")
     if question.decoder is None:
         # What is compared are unbiased estimates: with a constraint `decode` stops there, and does not shrink them.
         strict = dataclasses.replace(strict, constraint=question.constraint or "projected")
-    windows: list[dict[str, Any]] = []
-    since: results.Part | None = None
+    windows: list[bytes] = []
+    since: Part | None = None
     for part in parts:
-        found = await _ask(decoding, question, [part])
-        changed: list[Any] = []
-        if since is not None:
-            told = await _ask(decoding, strict, [since, part])
-            rows = told["changes"]
-            changed = [row["symbol"] for row in rows if _leaves_out_zero(row)]
-        since = gathered(since, part, bool(changed))
-        row = {"start": found["from"], "end": found["to"], "n": found["n"], "estimates": found["estimates"]}
-        windows.append(row | {"changed": changed})
-    return Answer.json(
-        {"survey": entry.survey.digest, "window": entry.rules.window, "level": question.level, "windows": windows}
-    )
-
-
-def _leaves_out_zero(row: dict[str, Any]) -> bool:
-    return row["raw_low"] is not None and bool(row["raw_low"] > 0 or row["raw_high"] < 0)
+        row = await ask(dataclasses.replace(question, form="window", about=part.about()), [part])
+        changed = b"[]" if since is None else await ask(strict, [since, part])
+        since = gathered(since, part, changed != b"[]")
+        # Joined as bytes: as Python's objects a window of many symbols would take ten times the memory.
+        windows.append(row[:-1] + b', "changed": ' + changed + b"}")
+        held.take(len(windows[-1]))
+    about = {"survey": entry.survey.digest, "window": entry.rules.window, "level": question.level}
+    head = json.dumps(about).encode()
+    return Answer(200, head[:-1] + b', "windows": [' + b", ".join(windows) + b"]}")
 
 
 def strict_level(level: float, comparisons: int) -> float:
@@ -74,30 +63,6 @@ def strict_level(level: float, comparisons: int) -> float:
     return 1 - max((1 - level) / max(comparisons, 1), 1e-12)
 
 
-def gathered(since: results.Part | None, part: results.Part, changed: bool) -> results.Part:
+def gathered(since: Part | None, part: Part, changed: bool) -> Part:
     """What the next window is compared with: everything since the last mark."""
-    if since is None or changed:
-        return part
-    return results.Part(since.tally + part.tally, since.first, part.last)
-
-
-def _parts(
-    store: Store, entry: Entry, admin: bool, first: int | None, last: int | None, now: int
-) -> list[results.Part]:
-    """The last windows with enough reports, oldest first: those that whoever asks may name."""
-    least = max(entry.rules.minimum, 1)
-    spans = [
-        (start, window_end(entry.rules.window, start))
-        for start, counts in sorted(store.windows(entry).items())
-        if counts.get("accepted", 0) >= least
-    ]
-    if not admin:
-        spans = [(block.starts[0], block.last) for block in results.blocks(store, entry, now)]
-    chosen = [span for span in spans if (first is None or span[0] >= first) and (last is None or span[1] <= last)]
-    return [results.Part(store.tally(entry, *span), *span) for span in chosen[-MOST:]]
-
-
-async def _ask(decoding: Decoding, question: Question, parts: list[results.Part]) -> dict[str, Any]:
-    answer = await results.estimate(decoding, question, parts)
-    told: dict[str, Any] = json.loads(answer.body)
-    return told
+    return part if since is None or changed else since + part

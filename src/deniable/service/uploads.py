@@ -51,26 +51,35 @@ class Bucket:
 class Uploads:
     """Takes requests with reports to the writer and says what became of them."""
 
-    def __init__(self, writer: Writer, metrics: Metrics, *, limit: int, seconds: float, room: Room) -> None:
+    def __init__(
+        self, writer: Writer, metrics: Metrics, *, limit: int, seconds: float, room: Room, batch: int, rate: int | None
+    ) -> None:
         self._writer, self._metrics, self._limit, self._seconds, self._room = writer, metrics, limit, seconds, room
+        self._batch, self._rate = batch, rate
         self._buckets: dict[int, Bucket] = {}
         self._good: set[tuple[int, str]] = set()
 
     async def take(self, entry: Entry, scope: Scope, receive: Receive) -> bytes:
         """The body of the answer to an upload, after everything in it that is good is durable."""
-        token = None
+        secret = bearer(scope)
+        token = None if secret is None else hash_of(secret)
         if entry.rules.uploads == "token":
-            secret = bearer(scope)
-            token = None if secret is None else hash_of(secret)
             await self._check_token(entry, token)
+        elif token is not None and not await self._is_good(entry, token):
+            token = None  # an open survey takes reports from anyone
         if entry.ended(self._writer.clock.minutes()):
             raise closed(entry)
         if header(scope, b"content-encoding").lower() not in (b"", b"identity"):
             raise RequestError(415, "content-encoding", "body must not be compressed; send the reports as they are")
         body = await read_body(scope, receive, limit=self._limit, seconds=self._seconds, room=self._room)
         envelope = open_envelope(entry, header(scope, b"content-type"), scope["query_string"], body, token)
-        if entry.rules.rate is not None:
-            self._throttle(entry, sum(upload.count for upload in envelope.uploads))
+        count = sum(upload.count for upload in envelope.uploads)
+        if token is None and count + len(envelope.refused) > self._batch:
+            sentence = f"a request without an upload token must hold at most {self._batch} reports"
+            raise RequestError(413, "too-many", f"{sentence}, got {count + len(envelope.refused)}; split it")
+        rate = entry.rules.rate or (self._rate if token is None else None)
+        if rate is not None:
+            self._throttle(entry, rate, count)
         try:
             if envelope.places is None:  # a stream of bytes is one upload
                 outcome = await self._writer.submit(envelope.uploads[0])
@@ -100,12 +109,18 @@ class Uploads:
     async def _check_token(self, entry: Entry, token: str | None) -> None:
         if token is None:
             raise RequestError(401, "token-missing", "uploads to this survey must carry an upload token")
+        if not await self._is_good(entry, token):
+            raise RequestError(403, "token-refused", "the token must be an upload token of this survey")
+
+    async def _is_good(self, entry: Entry, token: str) -> bool:
+        """Whether this is an upload token of a survey."""
         if (entry.key, token) in self._good:  # one that another collector revoked since then has no quota left
-            return
+            return True
         known = await asyncio.to_thread(self._writer.store.tokens, entry)
         if not one_of((found.hash for found in known if found.kind == "upload"), token):
-            raise RequestError(403, "token-refused", "the token must be an upload token of this survey")
+            return False
         self._good.add((entry.key, token))
+        return True
 
     def forget_tokens(self) -> None:
         """Look every token up again: one was revoked."""
@@ -117,11 +132,10 @@ class Uploads:
         self._good = {(key, token) for key, token in self._good if key != entry.key}
         self._metrics.forget(entry.survey.digest)
 
-    def _throttle(self, entry: Entry, count: int) -> None:
-        assert entry.rules.rate is not None
-        bucket = self._buckets.setdefault(entry.key, Bucket(entry.rules.rate))
+    def _throttle(self, entry: Entry, rate: int, count: int) -> None:
+        bucket = self._buckets.setdefault(entry.key, Bucket(rate))
         if wait := bucket.take(count):
-            sentence = f"this survey takes {entry.rules.rate} reports a second; send the same bytes again later"
+            sentence = f"this survey takes {rate} reports a second; send the same bytes again later"
             raise RequestError(429, "rate", sentence, retry=wait)
 
     def _answer(self, entry: Entry, envelope: Envelope, outcomes: list[Outcome]) -> bytes:

@@ -1,13 +1,14 @@
 """The process that decodes: `Decoding` starts it, asks one question at a time through its pipes, and kills it at will.
 
-Not to be confused with `decoding`, the collector's end, which must not load NumPy. This end loads everything before the
-first question comes, so that whoever asks first does not wait for it.
+Not to be confused with `decoding`, the collector's end. This end loads everything before the first question comes, so
+that whoever asks first does not wait for it; it reads the counts itself, so that they are in no other memory.
 """
 
 import contextlib
 import io
 import json
 import os
+import resource
 import sys
 import traceback
 from pathlib import Path
@@ -19,27 +20,65 @@ from deniable.decoders import decode, difference
 from deniable.decoders.rows import DifferenceRows, EstimateRows, Rows
 from deniable.decoders.strategies import constraint_of, decoder_of
 from deniable.errors import DeniableError
-from deniable.service.decoding import DONE, FAILED, HEAD, REFUSED, frame
+from deniable.service.decoding import CHANGED, DONE, FAILED, HEAD, REFUSED, SPENT, UNAVAILABLE
+from deniable.service.entries import Entry
+from deniable.service.problems import Unavailable
+from deniable.service.server import read_store
+from deniable.service.store import Store
 from deniable.survey import krr, orr
 from deniable.survey.alphabet import symbol_from_json
 from deniable.tally import Tally
 
 __all__ = ["answer", "load", "serve"]
 
+_LONGEST = 1 << 28  # bytes of an answer, which the collector holds until it is read
+_LARGE = 1 << 29  # bytes: after a question that took more, the memory goes back with the process
 
-def answer(fields: dict[str, Any], tallies: list[bytes]) -> bytes:
-    """Decode what was asked: one tally, or how the second differs from the first."""
+
+class _Changed(Exception):
+    """Reports that were there when the question was asked are not."""
+
+
+class _Source:
+    """The store and the survey that were asked for last."""
+
+    def __init__(self) -> None:
+        self._where: str | None = None
+        self._store: Store | None = None
+        self._entry: Entry | None = None
+
+    def tally(self, fields: dict[str, Any], spans: list[list[int]], reports: int) -> Tally:
+        """The sum of some spans of windows, which have so many reports or more."""
+        if self._store is None or self._where != fields["store"]:
+            self._where, self._store = fields["store"], read_store(fields["store"])
+        if self._entry is None or self._entry.key != fields["key"]:
+            self._entry = self._store.entry(fields["survey"])
+        if self._entry is None or self._entry.key != fields["key"]:
+            raise _Changed
+        found = self._store.tally(self._entry, *spans[0])
+        for span in spans[1:]:
+            found += self._store.tally(self._entry, *span)
+        if found.n < reports:
+            raise _Changed
+        return found
+
+
+def answer(fields: dict[str, Any], source: _Source) -> bytes:
+    """Decode what was asked: one part, or how the second differs from the first."""
+    parts = [(spans, reports) for spans, reports in fields["parts"]]
+    if fields["form"] == "tally":
+        return source.tally(fields, *parts[0]).to_bytes()
     candidates = fields["candidates"]
     names = None if candidates is None else [symbol_from_json(symbol) for symbol in candidates]
     estimates = [
         decode(
-            Tally.from_bytes(tally),
+            source.tally(fields, *part),
             candidates=names,
             decoder=decoder_of(fields["decoder"]),
             constraint=constraint_of(fields["constraint"]),
             complete=fields["complete"],
         )
-        for tally in tallies
+        for part in parts
     ]
     options = {name: fields[name] for name in ("level", "simultaneous", "top")}
     rows: Rows
@@ -73,7 +112,24 @@ def _arrow(rows: Rows, about: dict[str, Any]) -> bytes:
     return sink.getvalue()
 
 
-_WRITERS = {"json": _json, "csv": _csv, "arrow": _arrow}
+def _window(rows: Rows, about: dict[str, Any]) -> bytes:
+    """A window of a trend."""
+    told = rows.to_json()
+    found = {"start": about["from"], "end": about["to"], "n": told["n"], "estimates": told["estimates"]}
+    return json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _changed(rows: Rows, about: dict[str, Any]) -> bytes:
+    """The symbols whose share changed: the interval of the change leaves out 0."""
+    found = [row["symbol"] for row in rows.to_json()["changes"] if _leaves_out_zero(row)]
+    return json.dumps(found, ensure_ascii=False).encode()
+
+
+def _leaves_out_zero(row: dict[str, Any]) -> bool:
+    return row["raw_low"] is not None and bool(row["raw_low"] > 0 or row["raw_high"] < 0)
+
+
+_WRITERS = {"json": _json, "csv": _csv, "arrow": _arrow, "window": _window, "changed": _changed}
 
 
 def load() -> None:
@@ -92,24 +148,39 @@ def _receive(source: BinaryIO) -> bytes | None:
 
 def serve(source: BinaryIO, sink: BinaryIO) -> None:
     """Answer questions until the collector is gone."""
+    known = _Source()
     while (question := _receive(source)) is not None:
-        fields = json.loads(question)
-        tallies = [_receive(source) or b"" for _ in range(fields["tallies"])]
-        try:
-            reply = frame(DONE, answer(fields, tallies))
-        except DeniableError as problem:
-            reply = frame(REFUSED, str(problem).encode())
-        except MemoryError:
-            reply = frame(REFUSED, b"candidates must fit into memory; name fewer")
-        except Exception:
-            reply = frame(FAILED, traceback.format_exc().encode())
-        sink.write(reply)
+        status, body = _reply(question, known)
+        spent = SPENT if 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _LARGE else 0
+        sink.write(HEAD.pack(status | spent, len(body)))
+        sink.write(body)
         sink.flush()
+
+
+def _reply(question: bytes, source: _Source) -> tuple[int, bytes]:
+    try:
+        found = answer(json.loads(question), source)
+        if len(found) > _LONGEST:
+            return REFUSED, f"an answer must be at most {_LONGEST} bytes, got {len(found)}; name fewer symbols".encode()
+        return DONE, found
+    except Unavailable as problem:
+        return UNAVAILABLE, json.dumps([str(problem), problem.detail]).encode()
+    except _Changed:
+        return CHANGED, b""
+    except DeniableError as problem:
+        return REFUSED, str(problem).encode()
+    except MemoryError:
+        return REFUSED, b"candidates must fit into memory; name fewer"
+    except Exception:
+        return FAILED, traceback.format_exc().encode()
 
 
 if __name__ == "__main__":
     os.nice(10)  # uploads come first
     with contextlib.suppress(OSError):  # where memory runs out, this is what goes, and not the collector
         Path("/proc/self/oom_score_adj").write_text("1000")
+    most = int(sys.argv[1])
+    with contextlib.suppress(OSError, ValueError):  # a limit that is there already and lower stays
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     load()
     serve(sys.stdin.buffer, sys.stdout.buffer)

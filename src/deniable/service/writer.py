@@ -7,6 +7,7 @@ resolved after the commit and never before.
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -14,13 +15,14 @@ from typing import Any, TypeVar
 from deniable.service.clock import Clock
 from deniable.service.entries import Ended, Outcome, Upload
 from deniable.service.health import Health
-from deniable.service.problems import RequestError, Unavailable
+from deniable.service.problems import Contended, RequestError, Unavailable
 from deniable.service.store import Store
 
 __all__ = ["Writer"]
 
 _MOST = 1 << 16  # reports in one transaction
 _MOST_BYTES = 1 << 26  # of reports that wait
+_ATTEMPTS = 8
 _T = TypeVar("_T")
 _Future = asyncio.Future[Any]
 _Group = list[tuple[Upload, _Future]]
@@ -115,7 +117,7 @@ class Writer:
 
     def _result_of(self, work: Callable[[], Any]) -> Any:
         try:
-            found = work()
+            found = _again(work)
         except Unavailable as problem:
             self._health.bad(problem)
             return problem
@@ -134,6 +136,16 @@ class Writer:
             self._held -= len(upload.records)
             _settle(future, found if failed else found[place])
         self._hand_over()
+
+
+def _again(work: Callable[[], _T]) -> _T:
+    """Do what the database undid because of others once more, a few times, each after a longer while."""
+    for attempt in range(_ATTEMPTS - 1):
+        try:
+            return work()
+        except Contended:
+            time.sleep(0.005 * 2**attempt)  # of those who waited for each other only one is undone
+    return work()
 
 
 def _settle(future: _Future, result: Any) -> None:

@@ -8,7 +8,8 @@ or when a browser asks: it takes a second or two and a hundred megabytes, and th
 import asyncio
 import contextlib
 import json
-import sys
+
+from deniable.service.children import program
 
 __all__ = ["NAMES", "Library"]
 
@@ -50,7 +51,7 @@ class Library:
 
 async def _make() -> dict[str, str]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "deniable.service.pages.bundle", stdout=asyncio.subprocess.PIPE
+        *program("deniable.service.pages.bundle"), stdout=asyncio.subprocess.PIPE
     )
     try:
         async with asyncio.timeout(_SECONDS):

@@ -1,0 +1,164 @@
+"""Whether a store holds together: its database, its layout, and what the rows say about each other.
+
+Every fault is a sentence. A store that is damaged in one place is looked at in all others, as far as it can be read.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from deniable.errors import StoreError
+from deniable.service.clock import WINDOWS, label, window_of
+from deniable.service.entries import Entry, counters_of
+from deniable.service.problems import Unavailable
+from deniable.service.records import add_packed
+from deniable.service.registry import OLDER, SCHEMA, Session, entry_of
+from deniable.service.retention import COUNTED, Retention
+
+__all__ = ["Checked"]
+
+# The columns of each table that a store must have.
+LAYOUT = {
+    "meta": ("name", "value"),
+    "survey": ("key", "digest", "body", "rules", "closed", "floor", "shown"),
+    "delta": ("seq", "survey", "win", "counts", "counters"),
+    "tally": ("survey", "win", "counts", "counters"),
+    "shard": ("source", "survey", "win", "counts", "counters"),
+    "token": ("hash", "survey", "kind", "quota", "used", "name"),
+    "ids": ("survey", "day"),
+}
+_KINDS = ("upload", "read", "owner")
+
+
+class Checked(Retention):
+    """A store that can be checked."""
+
+    def _check_database(self, session: Session) -> Iterator[str]:
+        """Faults of the database below the tables."""
+        yield from ()
+
+    def _columns(self, session: Session, table: str) -> set[str]:
+        """The columns that a table has; none where there is no such table."""
+        raise NotImplementedError
+
+    def _check_ids(self, session: Session, entry: Entry) -> Iterator[str | int]:
+        """Faults of a survey's ids; the number of them, if they can be counted."""
+        raise NotImplementedError
+
+    def check(self) -> Iterator[str]:
+        """Every invariant that does not hold, as a sentence; nothing for a sound store."""
+        try:
+            with self.reading() as session:
+                damaged = list(self._check_database(session))
+                yield from damaged
+                layout = list(self._check_layout(session))
+                yield from layout
+                if not layout:
+                    yield from self._check_rows(session)
+        except (Unavailable, StoreError) as problem:
+            yield f"the store must be readable: {problem}"
+
+    def _check_layout(self, session: Session) -> Iterator[str]:
+        found = {table: self._columns(session, table) for table in LAYOUT}
+        if not found["meta"]:
+            yield "the file must be a collector's store, got a database without its tables"
+            return
+        meta = dict(session.run("SELECT name, value FROM meta").fetchall())
+        layout = meta.get("schema")
+        if layout != str(SCHEMA) and layout not in OLDER:
+            yield f"layout must be {SCHEMA} or older, got {str(layout)[:40]!r}; use the version that made the store"
+            return
+        if not meta.get("store"):
+            yield "the store must have the name that it was born with, got none"
+        for table, columns in LAYOUT.items():
+            missing = [name for name in columns if name not in found[table]]
+            if missing and not (table == "survey" and missing == ["shown"] and layout in OLDER):
+                yield f"table {table} must have the columns {', '.join(columns)}, got none called {missing[0]}"
+
+    def _check_rows(self, session: Session) -> Iterator[str]:
+        rows = session.run("SELECT key, digest, body, rules, closed, floor FROM survey ORDER BY key").fetchall()
+        keys = {row[0] for row in rows}
+        for table in (*COUNTED, "token", "ids"):
+            sql = f"SELECT DISTINCT survey FROM {table}"
+            if lost := sorted(str(key) for (key,) in session.run(sql).fetchall() if key not in keys):
+                yield f"rows of table {table} must belong to a survey, got some of number {lost[0]}, which is not there"
+        for key, digest, *rest in rows:
+            name = f"survey {str(digest)[:8]}"
+            try:
+                entry = entry_of((key, *rest))
+            except StoreError as problem:
+                yield f"{name}: {problem}"
+                continue
+            if entry.survey.digest != digest:
+                yield f"{name}: its text must be that of the survey, got the one of {entry.survey.digest[:8]}"
+                continue
+            yield from self._check_survey(session, entry, name)
+
+    def _check_survey(self, session: Session, entry: Entry, name: str) -> Iterator[str]:
+        faults: list[str] = []
+        told = counted = own = 0
+        wrong: list[str] = []
+        for table in COUNTED:
+            for window, counts, text in self._rows_of(session, table, entry):
+                try:
+                    where = label(window) if type(window) is int else repr(window)
+                    accepted = _accepted(text)
+                    found = _reports(entry, window, counts)
+                except (StoreError, ValueError, OverflowError, OSError) as problem:
+                    faults.append(f"{name}, table {table}: {problem}")
+                    continue
+                told, counted = told + accepted, counted + found
+                own += accepted if table != "shard" else 0
+                if accepted != found:
+                    wrong.append(where)
+        if told != counted:
+            faults.append(f"{name}: counts must hold the {told} reports that were accepted, got {counted}")
+        elif wrong:
+            faults.append(f"{name}: counts must hold the reports that were accepted, got others in {wrong[0]}")
+        for fault in self._check_ids(session, entry):
+            if isinstance(fault, str):
+                faults.append(f"{name}: {fault}")
+            elif not faults and entry.rules.retention is None and fault > own:
+                lost = f"each of its {fault} ids must belong to a report, got {own} reports"
+                faults.append(f"{name}: {lost}: counts are lost")
+        faults += [f"{name}: {fault}" for fault in _check_tokens(self._tokens_of(session, entry))]
+        yield from faults
+
+    @staticmethod
+    def _rows_of(session: Session, table: str, entry: Entry) -> Iterator[Any]:
+        """The rows of a table one by one: each may be large."""
+        place = {"delta": "seq", "tally": "win", "shard": "source, win"}[table]
+        keys = session.run(f"SELECT {place} FROM {table} WHERE survey = ?", [entry.key]).fetchall()
+        where = " AND ".join(f"{name} = ?" for name in place.split(", "))
+        for key in keys:
+            sql = f"SELECT win, counts, counters FROM {table} WHERE survey = ? AND {where}"
+            yield from session.run(sql, [entry.key, *key]).fetchall()
+
+    @staticmethod
+    def _tokens_of(session: Session, entry: Entry) -> list[Any]:
+        return session.run("SELECT hash, kind, quota, used FROM token WHERE survey = ?", [entry.key]).fetchall()
+
+
+def _accepted(text: Any) -> int:
+    return counters_of(text).get("accepted", 0)
+
+
+def _reports(entry: Entry, window: int, counts: Any) -> int:
+    """How many reports a row of counts holds, if a row of this survey can look like that."""
+    kind = entry.rules.window
+    if kind not in WINDOWS or window_of(kind, window) != window:
+        raise StoreError(f"a window must begin where a {kind} does, got {label(window)}")
+    if counts is None:
+        return 0
+    vector = np.zeros(entry.shape.size, np.int64)
+    add_packed(vector, counts)
+    return entry.shape.tally(vector).n
+
+
+def _check_tokens(rows: list[Any]) -> Iterator[str]:
+    for hashed, kind, quota, used in rows:
+        known = isinstance(hashed, str) and re.fullmatch("[0-9a-f]{64}", hashed) and kind in _KINDS
+        if not known or type(used) is not int or used < 0 or (quota is not None and not used <= quota):
+            yield f"token {str(hashed)[:16]} must have a hash, a kind and what it has used, at most its quota"

@@ -1,0 +1,293 @@
+"""Damaged stores: `store check` finds the damage and says it in a sentence, and no command answers with a traceback."""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deniable.cli import main
+from deniable.errors import StoreError
+from deniable.service.entries import Rules, Token, Upload
+from deniable.service.postgres import PostgresStore
+from deniable.service.records import pack_counts
+from deniable.service.sqlite import FILE, SQLiteStore
+from deniable.service.store import Store
+from tests.cluster import Cluster
+from tests.collector import one_cell_each, records
+
+SURVEY, OTHER = one_cell_each(1024), one_cell_each(1024, "another")
+NOW = 480_000
+SIZE = 1024
+
+
+def fill(store: Store) -> None:
+    """Two surveys: folded counts, appended ones, a shard, a token, ids with and without a day."""
+    entry, _ = store.create(SURVEY, Rules())
+    other, _ = store.create(OTHER, Rules(window="hour"))
+    store.write([Upload(entry, records(SURVEY, range(300)))], hours=NOW)
+    store.write([Upload(entry, records(SURVEY, range(300, 310)), day=NOW // 24)], hours=NOW + 24)
+    store.write([Upload(other, records(OTHER, range(5)))], hours=NOW)
+    store.fold(entry)
+    store.write([Upload(entry, records(SURVEY, range(310, 320)))], hours=NOW + 24)
+    store.take_shard("elsewhere", OTHER, Rules(window="hour"), {NOW: (_counts([7]), '{"accepted":1}')})
+    store.add_token(Token("a" * 64, entry.key, "upload", 50, 20, "build 7"))
+
+
+def _counts(places: list[int], count: int = 1) -> bytes:
+    return pack_counts(SIZE, np.array(places), np.full(len(places), count))
+
+
+def flipped(data: bytes, place: int) -> bytes:
+    return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+
+
+Run = Callable[..., Any]
+
+
+def change_counts(run: Run, change: Callable[[bytes], bytes]) -> None:
+    ((window, counts),) = run("SELECT win, counts FROM tally ORDER BY win LIMIT 1")
+    run("UPDATE tally SET counts = ? WHERE win = ?", [change(bytes(counts)), window])
+
+
+# What is done to the rows, in either database, and what is said.
+ROWS: dict[str, tuple[Callable[[Run], Any], str]] = {
+    "a flipped bit of a place": (
+        lambda run: change_counts(run, lambda data: flipped(data, 6)),
+        "stored counts must be readable",
+    ),
+    "a flipped bit of a count": (
+        lambda run: change_counts(run, lambda data: flipped(data, len(data) - 8)),
+        "stored counts must be readable",
+    ),
+    "counts of a wrong length": (
+        lambda run: change_counts(run, lambda data: data[:-1]),
+        "stored counts must be readable",
+    ),
+    "counts of another survey": (
+        lambda run: change_counts(run, lambda _: _counts([SIZE + 5])),
+        "stored counts must be readable",
+    ),
+    "negative counts": (
+        lambda run: change_counts(run, lambda _: _counts([3], -1)),
+        "counts must not be negative",
+    ),
+    "other counts, well packed": (
+        lambda run: change_counts(run, lambda _: _counts([3, 4])),
+        "counts must hold the 320 reports that were accepted, got 22",
+    ),
+    "counts swapped between windows": (
+        lambda run: [
+            run("UPDATE tally SET counters = '{\"accepted\":10}' WHERE win = ?", [NOW]),
+            run("UPDATE tally SET counters = '{\"accepted\":300}' WHERE win = ?", [NOW + 24]),
+        ],
+        "counts must hold the reports that were accepted, got others in 2024-10-04T00",
+    ),
+    "no counts": (lambda run: run("DELETE FROM tally"), "ids must belong to a report"),
+    "counters that are no JSON": (
+        lambda run: run("UPDATE tally SET counters = 'accepted'"),
+        "stored counters must be readable; the store is damaged, restore a backup",
+    ),
+    "negative counters": (
+        lambda run: run("UPDATE delta SET counters = '{\"accepted\":-3}'"),
+        "stored counters must be readable",
+    ),
+    "a window that begins anywhere": (
+        lambda run: run("UPDATE tally SET win = win + 5"),
+        "a window must begin where a day does, got 2024-10-04T05",
+    ),
+    "a text that is no survey": (
+        lambda run: run("UPDATE survey SET body = '{}' WHERE digest = ?", [OTHER.digest]),
+        "its row must be readable",
+    ),
+    "rules that are no JSON": (lambda run: run("UPDATE survey SET rules = 'none'"), "its row must be readable"),
+    "a survey closed before 1970": (lambda run: run("UPDATE survey SET floor = -1"), "numbers must not be negative"),
+    "a digest that is another survey's": (
+        lambda run: run("UPDATE survey SET digest = ? WHERE digest = ?", ["0" * 64, SURVEY.digest]),
+        "its text must be that of the survey, got the one of",
+    ),
+    "a survey that is gone": (
+        lambda run: run("DELETE FROM survey WHERE digest = ?", [OTHER.digest]),
+        "must belong to a survey, got some of number",
+    ),
+    "counts of no survey": (
+        lambda run: run("INSERT INTO shard (source, survey, win, counters) VALUES ('x', 99, 0, '{}')"),
+        "rows of table shard must belong to a survey, got some of number 99, which is not there",
+    ),
+    "a token of no kind": (lambda run: run("UPDATE token SET kind = 'any'"), "must have a hash, a kind"),
+    "a token that is overdrawn": (lambda run: run("UPDATE token SET used = 51"), "at most its quota"),
+    "another layout": (
+        lambda run: run("UPDATE meta SET value = '99' WHERE name = 'schema'"),
+        "layout must be 3 or older, got '99'; use the version that made the store",
+    ),
+    "no layout": (lambda run: run("DELETE FROM meta WHERE name = 'schema'"), "layout must be 3 or older, got 'None'"),
+    "no name": (lambda run: run("DELETE FROM meta WHERE name = 'store'"), "the name that it was born with, got none"),
+    "a missing table": (lambda run: run("DROP TABLE delta"), "table delta must have the columns"),
+    "a missing column": (
+        lambda run: run("ALTER TABLE token DROP COLUMN quota"),
+        "table token must have the columns hash, survey, kind, quota, used, name, got none called quota",
+    ),
+}
+# What is done to the rows of SQLite alone, where ids are kept otherwise.
+IDS: dict[str, tuple[Callable[[Run], Any], str]] = {
+    "ids of a wrong length": (lambda run: run("UPDATE ids SET ids = x'0011'"), "ids must be of 16 bytes each"),
+    "ids without a day": (lambda run: run("UPDATE ids SET day = -1"), "ids must be of 16 bytes each, with a day"),
+    "ids that are there twice": (
+        lambda run: run("INSERT INTO ids SELECT survey, day, ids FROM ids"),
+        "each id must be kept once, got one twice",
+    ),
+    "ids of no survey": (
+        lambda run: run("INSERT INTO ids VALUES (99, 0, x'00112233445566778899aabbccddeeff')"),
+        "rows of table ids must belong to a survey, got some of number 99",
+    ),
+}
+
+
+def _middle(data: bytearray) -> bytearray:
+    data[4096 * 3 : 4096 * 4] = bytes(4096)
+    return data
+
+
+# What is done to the bytes of the file.
+FILES: dict[str, tuple[Callable[[bytearray], bytes | bytearray], str]] = {
+    "cut off": (lambda data: data[: len(data) // 2], "must"),
+    "cut off in a page": (lambda data: data[:5000], "must"),
+    "an empty file": (lambda _: b"", "a database without its tables"),
+    "a text": (lambda _: b"not a database at all\n" * 400, "file is not a database"),
+    "a page of zeros": (_middle, "must"),
+    "a first page of zeros": (lambda data: bytes(4096) + data[4096:], "file is not a database"),
+}
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sound")
+    store = SQLiteStore(folder)
+    fill(store)
+    # As a killed process leaves it, so that appended counts are there, too: closing folds them.
+    with closing(sqlite3.connect(folder / FILE)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store._connection.raw.close()
+    store._give_lock()
+    return folder
+
+
+def judged(capsys: pytest.CaptureFixture[str], store: str) -> str:
+    """What `store check` says of a store that is not sound."""
+    assert main(["store", "check", store]) == 2
+    said = capsys.readouterr()
+    assert "Traceback" not in said.err
+    assert "is sound" not in said.out
+    assert "error:" in said.err or "must" in said.err
+    return said.err
+
+
+def no_tracebacks(capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path) -> None:
+    """Other commands work or refuse in a sentence; which, depends on what they need."""
+    for command in (
+        ["export", str(folder), SURVEY.digest, "-o", str(tmp_path / "a.tally")],
+        ["backup", str(folder), str(tmp_path / "copy")],
+        ["merge", str(tmp_path / "into"), str(folder)],
+    ):
+        assert main(["store", *command]) in (0, 2), command
+        assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_sound_store_is_called_so(sound: Path, cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["store", "check", str(sound)]) == 0
+    address = cluster.fresh()
+    store = PostgresStore(address)
+    fill(store)
+    store.close()
+    assert main(["store", "check", address]) == 0
+    assert capsys.readouterr().out.count("is sound: 2 surveys") == 2
+
+
+@pytest.mark.parametrize("name", [*ROWS, *IDS])
+def test_damaged_rows_are_found(sound: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    damage, sentence = (ROWS | IDS)[name]
+    folder = tmp_path / "store"
+    shutil.copytree(sound, folder)
+    with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as database:
+        damage(lambda sql, values=(): database.execute(sql, values).fetchall())
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert sentence in judged(capsys, str(folder))
+    no_tracebacks(capsys, folder, tmp_path)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_damaged_rows_of_postgresql_are_found(cluster: Cluster, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    damage, sentence = ROWS[name]
+    address = cluster.fresh()
+    store = PostgresStore(address)
+    fill(store)
+    with store.writing() as session:
+
+        def do(sql: str, values: Any = ()) -> Any:
+            found = session.run(sql, values)
+            return found.fetchall() if sql.startswith("SELECT") else None
+
+        damage(do)
+    store.close()
+    assert sentence in judged(capsys, address)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_damaged_files_are_found(sound: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    damage, sentence = FILES[name]
+    folder = tmp_path / "store"
+    shutil.copytree(sound, folder)
+    for more in folder.glob(f"{FILE}-*"):
+        more.unlink()
+    (folder / FILE).write_bytes(damage(bytearray((folder / FILE).read_bytes())))
+    assert sentence in judged(capsys, str(folder))
+    no_tracebacks(capsys, folder, tmp_path)
+
+
+def test_what_a_collector_would_stumble_over_is_said_when_it_opens_a_store(sound: Path, tmp_path: Path) -> None:
+    for name, damage, sentence in (
+        (
+            "ids",
+            "UPDATE ids SET ids = x'0011'",
+            "must be a sound store: ids must be of 16 bytes each; restore a backup",
+        ),
+        (
+            "name",
+            "DELETE FROM meta WHERE name = 'store'",
+            "the store must have the name that it was born with, got none; restore a backup",
+        ),
+    ):
+        shutil.copytree(sound, tmp_path / name)
+        with closing(sqlite3.connect(tmp_path / name / FILE, isolation_level=None)) as database:
+            database.execute(damage)
+        with pytest.raises(StoreError, match=sentence):
+            SQLiteStore(tmp_path / name).name()
+
+
+def test_a_foreign_database_is_no_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(sqlite3.connect(tmp_path / FILE)) as database:
+        database.execute("CREATE TABLE people (name TEXT)")
+    assert "the file must be a collector's store, got a database without its tables" in judged(capsys, str(tmp_path))
+    missing = str(tmp_path / "nowhere")
+    assert f"must be a store, got no {FILE} in it" in judged(capsys, missing)
+
+
+def test_every_bit_of_counts_is_checked(sound: Path, tmp_path: Path) -> None:
+    """Whichever byte of stored counts is changed, it is found: they carry a checksum."""
+    folder = tmp_path / "store"
+    shutil.copytree(sound, folder)
+    with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as database:
+        ((window, counts),) = database.execute("SELECT win, counts FROM tally ORDER BY win DESC LIMIT 1").fetchall()
+        store = SQLiteStore(folder, write=False)
+        assert list(store.check()) == []
+        for place in range(len(counts)):
+            database.execute("UPDATE tally SET counts = ? WHERE win = ?", [flipped(counts, place), window])
+            assert list(store.check()) != [], place
+        database.execute("UPDATE tally SET counts = ? WHERE win = ?", [counts, window])
+        assert list(store.check()) == []
+        assert json.loads(database.execute("SELECT counters FROM tally").fetchone()[0])["accepted"] > 0

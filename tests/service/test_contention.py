@@ -13,7 +13,8 @@ from deniable.service.problems import Contended, Unavailable
 from deniable.service.sqlite import SQLiteStore
 from deniable.service.store import Store
 from tests.cluster import Cluster
-from tests.collector import Caller, counted, one_cell_each, records, run
+from tests.collector import Caller, Ticking, counted, one_cell_each, records, run
+from tests.waiting import wait_for
 
 SURVEY = one_cell_each()
 PATH = f"/v1/surveys/{SURVEY.digest}"
@@ -67,15 +68,14 @@ def test_collectors_that_lock_tokens_as_they_come_are_found_out(
         missing = [upload for upload in uploads if upload.token not in budget]
         for upload in missing:
             budget |= Store._budget(self, session, [upload])
-            session.run("SELECT pg_sleep(0.01)")
+            session.run("SELECT pg_sleep(0.03)")
         return real(self, session, uploads, budget, **more)
 
     monkeypatch.setattr(PostgresStore, "_budget", lambda *_: {})
     monkeypatch.setattr(PostgresStore, "_write_one", later)
     monkeypatch.setattr("deniable.service.writer._ATTEMPTS", 1)
     with caplog.at_level(logging.CRITICAL):
-        answers, _ = storm(cluster)
-    assert answers[503] > 0
+        wait_for(lambda: storm(cluster)[0][503], "two groups that meet")  # the first storm has them, nearly always
 
 
 @pytest.mark.parametrize("times", [7, 8])
@@ -107,3 +107,16 @@ def test_deadlocks_and_changed_states_are_what_is_contended(cluster: Cluster) ->
             session.run(f"DO $$ BEGIN RAISE EXCEPTION 'as told' USING ERRCODE = '{state}'; END $$")
         assert type(caught.value) is kind
     store.close()
+
+
+def test_the_process_that_decodes_reads_postgresql_itself(cluster: Cluster) -> None:
+    async def scene() -> None:
+        async with Caller(PostgresStore(cluster.fresh()), clock=(clock := Ticking())) as call:
+            await call.create(SURVEY, minimum=3, results="public")
+            await call.upload(SURVEY, records(SURVEY, range(5)))
+            clock.pass_hours(49)
+            told = await call("GET", f"{PATH}/estimate?candidates=a,b")
+            assert (told.status, told.json()["n"]) == (200, 5)
+            assert (await call("GET", f"{PATH}/trend?candidates=a,b")).json()["windows"][0]["n"] == 5
+
+    run(scene())

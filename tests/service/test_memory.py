@@ -3,6 +3,8 @@
 import contextlib
 import re
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ import deniable as dn
 from deniable.service.entries import Rules, Upload
 from deniable.service.sqlite import SQLiteStore
 from tests.collector import Server, name_of, serving, wire
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE, wait_for
 
 SIDE, WINDOWS, CLIENTS = 1024, 12, 100
 SURVEY = dn.orr(epsilon=1, cells=SIDE, cohorts=SIDE, seed=bytes(16))
@@ -92,6 +94,17 @@ def statuses(lines: list[socket.socket]) -> list[bytes]:
         with contextlib.suppress(BlockingIOError):
             found.append(line.recv(12, socket.MSG_PEEK)[9:])
     return found
+
+
+def test_the_process_that_decodes_does_not_count_what_its_parent_has() -> None:
+    """A collector with many open ids is large; what it starts is not, and is not ended for it."""
+    child = "from deniable.service.worker import _peak; print(_peak())"
+    parent = (
+        "import subprocess, sys; held = b'x' * (600 << 20); "
+        f"print(subprocess.run([sys.executable, '-P', '-c', {child!r}], capture_output=True, text=True).stdout)"
+    )
+    done = subprocess.run([sys.executable, "-c", parent], capture_output=True, text=True, timeout=PATIENCE)
+    assert 0 < int(done.stdout) < 1 << 29, done.stderr
 
 
 def test_a_hundred_readers_take_little_memory_and_what_they_leave_is_cancelled(tmp_path: Path) -> None:

@@ -162,7 +162,10 @@ def test_what_an_older_version_can_have_shown_stays_together(reopen: Open) -> No
         session.run("ALTER TABLE survey DROP COLUMN shown")
         session.run("UPDATE meta SET value = '2' WHERE name = 'schema'")
     store = reopen()
-    reports = lambda: [block.reports for block in store.blocks(entry)[2]]  # noqa: E731
+
+    def reports() -> list[int]:
+        return [block.reports for block in store.blocks(entry)[2]]
+
     assert reports() == [100, 100]
     store.purge(today=NOW // 24 + 4)
     assert (reports(), store.tally(entry).n) == ([100, 100], 210)

@@ -151,6 +151,28 @@ def test_a_store_of_the_first_layout_opens_and_works(reopen: Open) -> None:
         assert session.run("SELECT value FROM meta WHERE name = 'schema'").fetchone() == ("3",)
 
 
+def test_what_an_older_version_can_have_shown_stays_together(reopen: Open) -> None:
+    """It kept no note of it: blocks of 99 and 1 reports and of 100. The first purge of a newer version must not delete
+    the 99 alone, after which the one would be the difference between two answers."""
+    store = reopen()
+    entry, _ = store.create(SURVEY, Rules(retention=3))
+    for day, numbers in enumerate((range(99), range(99, 100), range(100, 200), range(200, 210))):
+        store.write([upload(entry, numbers)], hours=NOW + 24 * day)
+    with store.writing() as session:
+        session.run("ALTER TABLE survey DROP COLUMN shown")
+        session.run("UPDATE meta SET value = '2' WHERE name = 'schema'")
+    store = reopen()
+
+    def reports() -> list[int]:
+        return [block.reports for block in store.blocks(entry)[2]]
+
+    assert reports() == [100, 100]
+    store.purge(today=NOW // 24 + 4)
+    assert (reports(), store.tally(entry).n) == ([100, 100], 210)
+    store.purge(today=NOW // 24 + 5)
+    assert (reports(), store.tally(entry).n) == ([100], 110)
+
+
 @pytest.mark.parametrize("deed", ["delete", "end"])
 def test_uploads_that_race_with_a_deletion_are_counted_before_or_refused(cluster: Cluster, deed: str) -> None:
     """Three collectors write while a fourth deletes, or closes: what comes after finds it so; no row is left over."""

@@ -127,6 +127,10 @@ ROWS: dict[str, tuple[Callable[[Run], Any], str]] = {
     ),
     "no layout": (lambda run: run("DELETE FROM meta WHERE name = 'schema'"), "layout must be 3 or older, got 'None'"),
     "no name": (lambda run: run("DELETE FROM meta WHERE name = 'store'"), "the name that it was born with, got none"),
+    "a window before all others": (
+        lambda run: run("UPDATE delta SET win = -7890048"),
+        "table delta: a window must be named by an hour since 1970, got -7890048",
+    ),
     "a missing table": (lambda run: run("DROP TABLE delta"), "table delta must have the columns"),
     "a missing column": (
         lambda run: run("ALTER TABLE token DROP COLUMN quota"),
@@ -141,6 +145,10 @@ IDS: dict[str, tuple[Callable[[Run], Any], str]] = {
         lambda run: run("INSERT INTO ids SELECT survey, day, ids FROM ids"),
         "each id must be kept once, got one twice",
     ),
+    "a window that is no number": (
+        lambda run: run("UPDATE tally SET win = win || 'x'"),
+        "table tally: a window must be named by an hour since 1970, got 480000x",
+    ),
     "ids of no survey": (
         lambda run: run("INSERT INTO ids VALUES (99, 0, x'00112233445566778899aabbccddeeff')"),
         "rows of table ids must belong to a survey, got some of number 99",
@@ -153,6 +161,21 @@ def _middle(data: bytearray) -> bytearray:
     return data
 
 
+def _ids_out_of_reach(data: bytearray) -> bytearray:
+    """The first row of ids gets a number after the last one's: it is met on the way, and not found by its number."""
+    copy = bytearray(data)
+    copy[18:20] = b"\x01\x01"  # no write-ahead log
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.deserialize(bytes(copy))
+        ((page,),) = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'ids'").fetchall()
+    start = 4096 * (page - 1)
+    cell = start + int.from_bytes(data[start + 8 : start + 10], "big")
+    number = cell + 1 + (data[cell] >> 7)  # after the length of the row, which has one byte or two
+    assert data[number] == 1
+    data[number] = 100
+    return data
+
+
 # What is done to the bytes of the file.
 FILES: dict[str, tuple[Callable[[bytearray], bytes | bytearray], str]] = {
     "cut off": (lambda data: data[: len(data) // 2], "must"),
@@ -160,6 +183,13 @@ FILES: dict[str, tuple[Callable[[bytearray], bytes | bytearray], str]] = {
     "an empty file": (lambda _: b"", "a database without its tables"),
     "a text": (lambda _: b"not a database at all\n" * 400, "file is not a database"),
     "a page of zeros": (_middle, "must"),
+    "a row of ids that cannot be reached": (_ids_out_of_reach, "must"),
+    "a name of a table that is no text": (
+        lambda data: data.replace(b"tabledelta", b"table\xe1elta").replace(
+            b"CREATE TABLE delta", b"CREATE TABBE delta"
+        ),
+        "the store must be readable",
+    ),
     "a first page of zeros": (lambda data: bytes(4096) + data[4096:], "file is not a database"),
 }
 

@@ -50,6 +50,19 @@ def test_forgotten_ids_and_commits_of_one_report_leave_no_trace(tmp_path: Path, 
         store.close()
 
 
+def test_a_survey_that_is_closed_for_good_leaves_no_ids(tmp_path: Path) -> None:
+    """At once, and not with the next purge; closed until further notice, it keeps them."""
+    store = SQLiteStore(tmp_path)
+    entry, _ = store.create(SURVEY, Rules())
+    for number, name in enumerate(NAMES):
+        store.write([Upload(entry, name + wire(SURVEY, number), day=TODAY)], hours=NOW)
+    store.end(SURVEY.digest, day=TODAY)
+    assert all(name in held(tmp_path) for name in NAMES)
+    store.end(SURVEY.digest)
+    assert not any(name in held(tmp_path) for name in NAMES)
+    store.close()
+
+
 def test_ids_are_kept_in_no_order_of_arrival(tmp_path: Path) -> None:
     """The same reports in another order leave the same rows, once they are an hour old."""
     rows = []

@@ -103,7 +103,9 @@ class Checked(Retention):
         for table in COUNTED:
             for window, counts, text in self._rows_of(session, table, entry):
                 try:
-                    where = label(window) if type(window) is int else repr(window)
+                    if type(window) is not int or window < 0:
+                        raise StoreError(f"a window must be named by an hour since 1970, got {str(window)[:40]}")
+                    where = label(window)
                     accepted = _accepted(text)
                     found = _reports(entry, window, counts)
                 except (StoreError, ValueError, OverflowError, OSError) as problem:

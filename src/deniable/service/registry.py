@@ -61,6 +61,10 @@ class Registry(ABC):
     def _fold(self, session: Session, entry: Entry) -> None:
         """Move a survey's appended counts into its tallies."""
 
+    @abstractmethod
+    def _upgraded(self, session: Session) -> None:
+        """Called when a store of an older layout is opened, once `survey.shown` is there."""
+
     # Several collectors may share a database: whoever writes under a survey shares it with others who do, and whoever
     # changes it or deletes it has it alone, until the end of the transaction.
     @abstractmethod
@@ -81,6 +85,7 @@ class Registry(ABC):
             session.run("INSERT INTO meta (name, value) VALUES ('store', ?)", [uuid.uuid4().hex])
         elif found[0] in OLDER:
             session.run("ALTER TABLE survey ADD COLUMN shown INTEGER NOT NULL DEFAULT 0")
+            self._upgraded(session)
             # What was closed there has forgotten its ids, and says so already: closed is 1, `FOR_GOOD`.
             session.run("UPDATE meta SET value = ? WHERE name = 'schema'", [str(SCHEMA)])
         elif found[0] != str(SCHEMA):

@@ -11,7 +11,7 @@ Proof: tests/properties/test_retention.py::test_histories
 from collections.abc import Mapping
 
 from deniable.service.blocks import Block, joined
-from deniable.service.clock import window_end
+from deniable.service.clock import Clock, window_end
 from deniable.service.entries import FOR_GOOD, Counters, Entry, counters_of
 from deniable.service.registry import Registry, Session
 
@@ -48,12 +48,22 @@ class Retention(Registry):
         with self.writing() as session:
             # Alone: a report that is on its way to such a window is counted first, the next one finds it shown.
             found = self._locked(session, entry.survey.digest)
-            if found is None or found.key != entry.key:
-                return
-            windows, shown = self._windows(session, found), self._shown(session, found)
-            spans = [span for span in ended(found, windows, hour) if span[0] >= shown]
-            if blocks := joined(spans, max(found.rules.minimum, 1)):
-                session.run("UPDATE survey SET shown = ? WHERE key = ?", [blocks[-1].last, found.key])
+            if found is not None and found.key == entry.key:
+                self._show(session, found, hour)
+
+    def _show(self, session: Session, entry: Entry, hour: int) -> None:
+        windows, shown = self._windows(session, entry), self._shown(session, entry)
+        spans = [span for span in ended(entry, windows, hour) if span[0] >= shown]
+        if blocks := joined(spans, max(entry.rules.minimum, 1)):
+            session.run("UPDATE survey SET shown = ? WHERE key = ?", [blocks[-1].last, entry.key])
+
+    def _upgraded(self, session: Session) -> None:
+        """Older versions showed blocks of all that had ended and kept no note of it: whatever they can have shown was
+        shown. Else the first purge would delete single windows of those blocks, and the others would join anew."""
+        hour = Clock().settled()
+        for (digest,) in session.run("SELECT digest FROM survey ORDER BY key").fetchall():
+            if (entry := self._locked(session, digest)) is not None:
+                self._show(session, entry, hour)
 
     @staticmethod
     def _windows(session: Session, entry: Entry) -> dict[int, dict[str, int]]:

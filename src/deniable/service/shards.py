@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.errors import StoreError
 from deniable.service.checking import Checked
 from deniable.service.entries import Counters, Entry, Rules, counters_of
 from deniable.service.records import add_packed, pack_counts
@@ -35,6 +36,8 @@ class Shards(Checked):
             for table in ("tally", "delta"):
                 sql = f"SELECT win, counts, counters FROM {table} WHERE survey = ?"
                 for window, counts, counters in session.run(sql, [entry.key]).fetchall():
+                    if type(window) is not int:
+                        raise StoreError("stored windows must be numbers; the store is damaged, restore a backup")
                     total = found.setdefault(window, (np.zeros(entry.shape.size, np.int64), Counters()))
                     self._add(total, [(counts, counters)])
         return {window: _packed(total) for window, total in found.items()}

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import StoreError
-from deniable.service.entries import Entry
+from deniable.service.entries import FOR_GOOD, Entry
 from deniable.service.gathering import Bools, Ids
 from deniable.service.problems import Unavailable
 from deniable.service.seen import Prints, Seen
@@ -47,6 +47,10 @@ def private(path: str | os.PathLike[str]) -> None:
         os.fchmod(handle, 0o600)
     finally:
         os.close(handle)
+
+
+# What reading a damaged file raises: SQLite's own message about a name in it may not be UTF-8.
+_DAMAGED = (sqlite3.Error, UnicodeDecodeError)
 
 
 class _Connection(Session):
@@ -108,7 +112,7 @@ class SQLiteStore(Store):
             with self.writing() as session:
                 self._prepare(session)
             self._load()
-        except (sqlite3.Error, Unavailable) as problem:
+        except (*_DAMAGED, Unavailable) as problem:
             self._give_lock()
             raise StoreError(f"{self.path} must be a sound store: {problem}; restore a backup") from None
         except BaseException:
@@ -173,7 +177,7 @@ class SQLiteStore(Store):
             yield self._connection
             self._append_ids()
             raw.execute("COMMIT")
-        except sqlite3.Error as problem:
+        except _DAMAGED as problem:
             self._undo()
             code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
             if code not in _PASSING:
@@ -219,7 +223,7 @@ class SQLiteStore(Store):
         try:
             raw.execute("BEGIN")
             yield _Connection(raw)
-        except sqlite3.Error as problem:
+        except _DAMAGED as problem:
             raise Unavailable(f"the database cannot be read: {problem}") from None
         finally:
             raw.close()
@@ -273,6 +277,12 @@ class SQLiteStore(Store):
         finally:
             self._cut_log()
 
+    def end(self, digest: str, *, day: int = FOR_GOOD) -> Entry | None:
+        try:
+            return super().end(digest, day=day)
+        finally:
+            self._cut_log()
+
     def _join_ids(self, session: Session, entry: Entry) -> None:
         """Join rows of few ids of a day into one, in the order of the ids: a row for each commit would say for as long
         as ids are kept which report came before which."""
@@ -322,7 +332,8 @@ class SQLiteStore(Store):
         known: list[bytes] = []
         sql = "SELECT rowid FROM ids WHERE survey = ?"
         for (row,) in session.run(sql, [entry.key]).fetchall():
-            day, ids = session.run("SELECT day, ids FROM ids WHERE rowid = ?", [row]).fetchone()
+            # A row that was listed may be out of reach by its number where pages are damaged.
+            day, ids = session.run("SELECT day, ids FROM ids WHERE rowid = ?", [row]).fetchone() or (None, None)
             if type(ids) is not bytes or not ids or len(ids) % 16 or type(day) is not int or day < 0:
                 yield "ids must be of 16 bytes each, with a day"
                 return

@@ -13,6 +13,7 @@ import pytest
 import deniable as dn
 from deniable.client import Waiting
 from deniable.client.state import Contents
+from deniable.noise import Entropy
 from tests.exact.scripted import ScriptedEntropy
 from tests.failing_collector import collecting
 from tests.forensics import modes_of
@@ -218,3 +219,48 @@ def test_an_upload_has_these_headers_and_no_others() -> None:
     }
     assert {name.title(): value for name, value in plain.items()} == expected
     assert {name.title(): value for name, value in named.items()} == expected | {"Authorization": "Bearer let-me-in"}
+
+
+class Fails(Entropy):
+    """Randomness that ends, or a signal that comes while an answer is randomised."""
+
+    def __init__(self, words: int, problem: BaseException) -> None:
+        self.left, self.problem = words, problem
+
+    def word(self) -> int:
+        self.left -= 1
+        if self.left < 0:
+            raise self.problem
+        return 2**63
+
+
+@pytest.mark.parametrize("problem", [OSError("no entropy"), KeyboardInterrupt(), TimeoutError("too long")], ids=repr)
+@pytest.mark.parametrize("kept", [True, False], ids=["on disk", "in memory"])
+@pytest.mark.parametrize("way", ["report", "queue"])
+def test_an_end_in_the_midst_of_an_answer_shows_nothing_of_it(
+    tmp_path: Path, problem: BaseException, kept: bool, way: str
+) -> None:
+    """Programs that report errors send the local names of their frames along; `watched` reads those."""
+    survey = dn.orappor(epsilon=1, cells=64, cohorts=4, hashes=2, seed=bytes(16))
+    path = tmp_path / "me.json" if kept else None
+    client = dn.Client(survey, state=path, memoize=False, entropy=Fails(5 if kept else 1, problem))
+    with pytest.raises((type(problem), dn.StateError)) as caught:
+        getattr(client, way)("rosebud")
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert not {"_randomized", "randomize"} & {frame.name for frame in frames}
+    assert client.status().waiting == client.status().worst == 0
+
+
+@posix
+def test_a_signal_while_the_state_is_written_shows_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = dn.Client(OPEN, state=tmp_path / "me.json")
+
+    def stop(_: int) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", stop)  # and once more, while what was begun is removed
+        with pytest.raises(KeyboardInterrupt):
+            client.queue("rosebud")
+    assert client.status().waiting == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"me.json", "me.json.lock"}

@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import traceback
+from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,7 +17,7 @@ from deniable.client.state import Contents
 from deniable.noise import Entropy
 from tests.exact.scripted import ScriptedEntropy
 from tests.failing_collector import collecting
-from tests.forensics import modes_of
+from tests.forensics import leaves_of, modes_of, module_roots
 from tests.forensics import watched as watched
 
 KRR = dn.krr(symbols=["rosebud", "b", "c"], epsilon=2)
@@ -111,6 +112,29 @@ def test_two_answers_that_gave_the_same_report_leave_the_same_bytes(tmp_path: Pa
         for (one, stores), (two, others) in itertools.combinations(runs, 2):
             met += one == two
             assert one != two or stores == others
+    assert met >= 3, "too few answers met for the test to say anything; choose other secrets"
+
+
+def remembered_by(answer: int, secret: int, way: str, *, memoize: bool) -> tuple[bytes, Counter[object]]:
+    """The report of an answer on scripted words, and all that is in memory then."""
+    words = [0, *([secret, 12, 13, 14] if memoize else [Random(secret).getrandbits(64)])]
+    client = dn.Client(WEAK, memoize=memoize, entropy=ScriptedEntropy(64, [*words, *([21, 22] * (way == "queue"))]))
+    report = getattr(client, way)(answer).pack()
+    client.status()
+    return report, Counter(leaves_of(client, *module_roots()))
+
+
+@pytest.mark.parametrize("memoize", [True, False])
+@pytest.mark.parametrize("way", ["report", "queue"])
+def test_two_answers_that_gave_the_same_report_leave_the_same_memory(way: str, memoize: bool) -> None:
+    """In the client, its modules and classes, and the environment: also cells, which no needle stands for."""
+    remembered_by(0, 0, way, memoize=memoize)  # what is loaded late
+    met = 0
+    for secret in range(12):
+        runs = [remembered_by(answer, secret, way, memoize=memoize) for answer in range(3)]
+        for (one, memory), (two, other) in itertools.combinations(runs, 2):
+            met += one == two
+            assert one != two or memory == other
     assert met >= 3, "too few answers met for the test to say anything; choose other secrets"
 
 

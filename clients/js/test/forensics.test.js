@@ -197,6 +197,9 @@ const FAULTS = {
     new Client(texts.warner, { memoize: false, entropy: { width: 64, word: () => BigInt(Math.floor(random() * 2 ** 53)) << 11n } }).report("yes");
   },
   console: async () => inSources("((value) => console.debug(value))")("yes"),
+  WebSocket: async () => inSources("(() => globalThis.WebSocket?.name)")(),
+  sessionStorage: async () => inSources("((value) => globalThis.sessionStorage?.setItem('x', value))")("yes"),
+  navigator: async () => inSources("((value) => globalThis.navigator?.sendBeacon?.('/', value))")("yes"),
   output: async () => inSources("((value) => process.stderr.write(value))")(""),
 };
 

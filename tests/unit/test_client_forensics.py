@@ -1,5 +1,6 @@
 """What a device keeps and shows, byte by byte."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -7,12 +8,13 @@ import traceback
 from collections import Counter
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
 import deniable as dn
 from deniable.client import Waiting
+from deniable.client import state as room
 from deniable.client.state import Contents
 from deniable.noise import Entropy
 from tests.exact.scripted import ScriptedEntropy
@@ -59,6 +61,7 @@ def test_no_traceback_shows_an_answer(tmp_path: Path, monkeypatch: pytest.Monkey
         (Treacherous(), dn.AlphabetError),
         ("rosebud \ud800", dn.AlphabetError),
         ("a", dn.BudgetError),
+        ("rosebud", dn.BudgetError),  # of which nobody has asked yet whether it is a symbol
     ]
     for value, kind in secret_answers:
         client = dn.Client(survey, state=path, cap=1 if kind is dn.BudgetError else 9)
@@ -212,6 +215,50 @@ def test_a_file_that_is_open_to_others_for_a_moment_is_found_out(
     with modes_of(tmp_path) as seen:
         dn.Client(OPEN, state=tmp_path / "me.json")
     assert (".me.json.new", 0o644) in seen
+
+
+@posix
+def test_a_write_that_failed_leaves_no_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written for it is wiped: it holds the secret, and a report that nobody was given."""
+    client = dn.Client(OPEN, state=tmp_path / "me.json")
+    with contextlib.ExitStack() as stack:
+        files: list[IO[bytes]] = []
+
+        def fail(source: Path, _: Path) -> None:
+            files.append(stack.enter_context(source.open("rb")))
+            raise OSError(5, "Input/output error")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", fail)
+            with pytest.raises(dn.StateError):
+                client.queue("rosebud")
+        (file,) = files
+        assert not file.read().strip(b"\0")
+    assert not client.outbox
+
+
+@posix
+@pytest.mark.parametrize("planted", ["a link", "a file"])
+def test_a_file_that_somebody_puts_in_the_way_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planted: str
+) -> None:
+    """In a folder that others may write to: between the removal of what a crash left and the writing."""
+    client = dn.Client(OPEN, state=tmp_path / "me.json")
+    theirs, way = tmp_path / "theirs", tmp_path / ".me.json.new"
+    theirs.touch()
+
+    def late(path: Path) -> None:
+        if planted == "a link":
+            path.symlink_to(theirs)
+        else:
+            os.link(theirs, path)
+        monkeypatch.undo()
+
+    monkeypatch.setattr(room, "_wipe", late)
+    with pytest.raises(dn.StateError, match="cannot be read or written"):
+        client.queue("rosebud")
+    assert theirs.read_bytes() == b""
+    way.unlink(missing_ok=True)
 
 
 def test_an_outbox_in_memory_shows_no_order() -> None:

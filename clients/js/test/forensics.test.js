@@ -116,6 +116,19 @@ test("no answer is in memory once its report is made, nor while that is sent", {
   assert.equal(await remembered(Keeps, {}), true, "one that keeps it is found out");
 });
 
+test("a report that was acknowledged is no longer in memory", { timeout: 300_000 }, async () => {
+  for (const Made of [Client, minified.Client]) {
+    const client = new Made(OPEN);
+    const record = new RegExp(`[0-9a-f]{32}01${client.survey.digest.slice(0, 16)}`);
+    const waits = async () => record.test((await heap()).toString("latin1"));
+    (() => client.queue("a"))();
+    assert.equal(await waits(), true, "until then it waits there");
+    await acknowledging(() => {}, () => client.send(url));
+    assert.equal(await waits(), false);
+    assert.equal(client.status().waiting, 0);
+  }
+});
+
 /** The answer as bytes, its cells and its permanent response: those that are still held after its report was made. */
 async function held(Made, read, title, options, way, also = () => {}) {
   const survey = read(texts[title]);

@@ -27,7 +27,7 @@ import pytest
 from deniable.client import Client, delivery
 from deniable.survey import Survey
 
-__all__ = ["Watch", "modes_of", "watched", "watching"]
+__all__ = ["Watch", "leaves_of", "modes_of", "module_roots", "watched", "watching"]
 
 SOURCE = str(Path(__file__).parents[1] / "src" / "deniable")
 SHORTEST = 5  # characters or bytes of an answer that is looked for
@@ -105,29 +105,46 @@ class Watch:
                 self.found(f"a secret in the file {path.name}")
 
     def look_at_memory(self, *roots: object) -> None:
-        """Whatever can be reached from these objects, without types, surveys and the tests themselves."""
-        stack, seen = list(roots), set[int]()
-        while stack:
-            one = stack.pop()
-            if id(one) in seen or isinstance(one, (type, ModuleType, Survey, FrameType)):
-                continue
-            seen.add(id(one))
-            if isinstance(one, FunctionType):
-                if not one.__module__.startswith("tests"):
-                    cells = [cell.cell_contents for cell in one.__closure__ or () if cell != type(cell)()]
-                    stack += [*cells, one.__defaults__, one.__kwdefaults__]
-            elif isinstance(one, (str, bytes, int)):
-                text = one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one)
-                if any(needle in text for needle, listed in self.needles.items() if not listed):
-                    self.found("the memory")
-            else:
-                stack += gc.get_referents(one)
+        """Whatever can be reached from these objects, without surveys and the tests themselves."""
+        for one in leaves_of(*roots):
+            text = one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one)
+            if any(needle in text for needle, listed in self.needles.items() if not listed):
+                self.found("the memory")
 
     def look_at_modules(self) -> None:
-        rooms = ("client", "survey", "noise", "mechanisms", "reports")
-        modules = [m for name, m in sys.modules.items() if name.startswith(tuple(f"deniable.{room}" for room in rooms))]
-        named = [item for module in modules for item in vars(module).items()]
-        self.look_at_memory(*(value for name, value in named if name != "__doc__"))
+        self.look_at_memory(*module_roots())
+
+
+def module_roots() -> list[object]:
+    """What outlives a client in this process: the names of the modules that see answers, and what children inherit."""
+    rooms = ("client", "survey", "noise", "mechanisms", "reports", "errors")
+    modules = [m for name, m in sys.modules.items() if name.startswith(tuple(f"deniable.{room}" for room in rooms))]
+    named = [item for module in modules for item in vars(module).items()]
+    return [*(value for name, value in named if name not in _UNREAD), dict(os.environ)]
+
+
+_UNREAD = {"__doc__", "__builtins__", "__annotations__"}
+
+
+def leaves_of(*roots: object) -> Iterator[str | bytes | int]:
+    """Every text and number that can be reached, once for each place it stands in; of classes only ours are read."""
+    stack, seen = list(roots), set[int]()
+    while stack:
+        one = stack.pop()
+        if isinstance(one, (str, bytes, int)):
+            yield one
+        if id(one) in seen or isinstance(one, (str, bytes, int, ModuleType, Survey, FrameType)):
+            continue
+        seen.add(id(one))
+        if isinstance(one, type):
+            if one.__module__.startswith("deniable."):
+                stack += [value for name, value in vars(one).items() if name not in _UNREAD]
+        elif isinstance(one, FunctionType):
+            if not one.__module__.startswith("tests"):
+                cells = [cell.cell_contents for cell in one.__closure__ or () if cell != type(cell)()]
+                stack += [*cells, one.__defaults__, one.__kwdefaults__, one.__dict__]
+        else:
+            stack += gc.get_referents(one)
 
 
 def _texts(value: object) -> list[str]:

@@ -1,21 +1,25 @@
 """What a device keeps and shows, byte by byte."""
 
+import contextlib
 import itertools
 import json
 import os
 import traceback
+from collections import Counter
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
 import deniable as dn
 from deniable.client import Waiting
+from deniable.client import state as room
 from deniable.client.state import Contents
+from deniable.noise import Entropy
 from tests.exact.scripted import ScriptedEntropy
 from tests.failing_collector import collecting
-from tests.forensics import modes_of
+from tests.forensics import leaves_of, modes_of, module_roots
 from tests.forensics import watched as watched
 
 KRR = dn.krr(symbols=["rosebud", "b", "c"], epsilon=2)
@@ -57,6 +61,7 @@ def test_no_traceback_shows_an_answer(tmp_path: Path, monkeypatch: pytest.Monkey
         (Treacherous(), dn.AlphabetError),
         ("rosebud \ud800", dn.AlphabetError),
         ("a", dn.BudgetError),
+        ("rosebud", dn.BudgetError),  # of which nobody has asked yet whether it is a symbol
     ]
     for value, kind in secret_answers:
         client = dn.Client(survey, state=path, cap=1 if kind is dn.BudgetError else 9)
@@ -110,6 +115,29 @@ def test_two_answers_that_gave_the_same_report_leave_the_same_bytes(tmp_path: Pa
         for (one, stores), (two, others) in itertools.combinations(runs, 2):
             met += one == two
             assert one != two or stores == others
+    assert met >= 3, "too few answers met for the test to say anything; choose other secrets"
+
+
+def remembered_by(answer: int, secret: int, way: str, *, memoize: bool) -> tuple[bytes, Counter[object]]:
+    """The report of an answer on scripted words, and all that is in memory then."""
+    words = [0, *([secret, 12, 13, 14] if memoize else [Random(secret).getrandbits(64)])]
+    client = dn.Client(WEAK, memoize=memoize, entropy=ScriptedEntropy(64, [*words, *([21, 22] * (way == "queue"))]))
+    report = getattr(client, way)(answer).pack()
+    client.status()
+    return report, Counter(leaves_of(client, *module_roots()))
+
+
+@pytest.mark.parametrize("memoize", [True, False])
+@pytest.mark.parametrize("way", ["report", "queue"])
+def test_two_answers_that_gave_the_same_report_leave_the_same_memory(way: str, memoize: bool) -> None:
+    """In the client, its modules and classes, and the environment: also cells, which no needle stands for."""
+    remembered_by(0, 0, way, memoize=memoize)  # what is loaded late
+    met = 0
+    for secret in range(12):
+        runs = [remembered_by(answer, secret, way, memoize=memoize) for answer in range(3)]
+        for (one, memory), (two, other) in itertools.combinations(runs, 2):
+            met += one == two
+            assert one != two or memory == other
     assert met >= 3, "too few answers met for the test to say anything; choose other secrets"
 
 
@@ -189,6 +217,50 @@ def test_a_file_that_is_open_to_others_for_a_moment_is_found_out(
     assert (".me.json.new", 0o644) in seen
 
 
+@posix
+def test_a_write_that_failed_leaves_no_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written for it is wiped: it holds the secret, and a report that nobody was given."""
+    client = dn.Client(OPEN, state=tmp_path / "me.json")
+    with contextlib.ExitStack() as stack:
+        files: list[IO[bytes]] = []
+
+        def fail(source: Path, _: Path) -> None:
+            files.append(stack.enter_context(source.open("rb")))
+            raise OSError(5, "Input/output error")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", fail)
+            with pytest.raises(dn.StateError):
+                client.queue("rosebud")
+        (file,) = files
+        assert not file.read().strip(b"\0")
+    assert not client.outbox
+
+
+@posix
+@pytest.mark.parametrize("planted", ["a link", "a file"])
+def test_a_file_that_somebody_puts_in_the_way_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planted: str
+) -> None:
+    """In a folder that others may write to: between the removal of what a crash left and the writing."""
+    client = dn.Client(OPEN, state=tmp_path / "me.json")
+    theirs, way = tmp_path / "theirs", tmp_path / ".me.json.new"
+    theirs.touch()
+
+    def late(path: Path) -> None:
+        if planted == "a link":
+            path.symlink_to(theirs)
+        else:
+            os.link(theirs, path)
+        monkeypatch.undo()
+
+    monkeypatch.setattr(room, "_wipe", late)
+    with pytest.raises(dn.StateError, match="cannot be read or written"):
+        client.queue("rosebud")
+    assert theirs.read_bytes() == b""
+    way.unlink(missing_ok=True)
+
+
 def test_an_outbox_in_memory_shows_no_order() -> None:
     client = dn.Client(OPEN)
     made = [client.queue(f"number {i}").pack() for i in range(40)]
@@ -218,3 +290,48 @@ def test_an_upload_has_these_headers_and_no_others() -> None:
     }
     assert {name.title(): value for name, value in plain.items()} == expected
     assert {name.title(): value for name, value in named.items()} == expected | {"Authorization": "Bearer let-me-in"}
+
+
+class Fails(Entropy):
+    """Randomness that ends, or a signal that comes while an answer is randomised."""
+
+    def __init__(self, words: int, problem: BaseException) -> None:
+        self.left, self.problem = words, problem
+
+    def word(self) -> int:
+        self.left -= 1
+        if self.left < 0:
+            raise self.problem
+        return 2**63
+
+
+@pytest.mark.parametrize("problem", [OSError("no entropy"), KeyboardInterrupt(), TimeoutError("too long")], ids=repr)
+@pytest.mark.parametrize("kept", [True, False], ids=["on disk", "in memory"])
+@pytest.mark.parametrize("way", ["report", "queue"])
+def test_an_end_in_the_midst_of_an_answer_shows_nothing_of_it(
+    tmp_path: Path, problem: BaseException, kept: bool, way: str
+) -> None:
+    """Programs that report errors send the local names of their frames along; `watched` reads those."""
+    survey = dn.orappor(epsilon=1, cells=64, cohorts=4, hashes=2, seed=bytes(16))
+    path = tmp_path / "me.json" if kept else None
+    client = dn.Client(survey, state=path, memoize=False, entropy=Fails(5 if kept else 1, problem))
+    with pytest.raises((type(problem), dn.StateError)) as caught:
+        getattr(client, way)("rosebud")
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert not {"_randomized", "randomize"} & {frame.name for frame in frames}
+    assert client.status().waiting == client.status().worst == 0
+
+
+@posix
+def test_a_signal_while_the_state_is_written_shows_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = dn.Client(OPEN, state=tmp_path / "me.json")
+
+    def stop(_: int) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", stop)  # and once more, while what was begun is removed
+        with pytest.raises(KeyboardInterrupt):
+            client.queue("rosebud")
+    assert client.status().waiting == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"me.json", "me.json.lock"}

@@ -76,6 +76,21 @@ Object.defineProperty(globalThis, "fetch", {
   set: (other) => (current = watched.get(other) ?? other),
 });
 
+// Every other way out of a page, or into its stores: the client has `fetch`, and the storage that it was given.
+const WAYS = ["XMLHttpRequest", "WebSocket", "EventSource", "Image", "Worker", "SharedWorker", "BroadcastChannel", "RTCPeerConnection", "sessionStorage", "localStorage", "caches", "cookieStore", "document", "history", "location", "navigator"];
+for (const name of WAYS) {
+  let value = globalThis[name];
+  Object.defineProperty(globalThis, name, {
+    configurable: true,
+    enumerable: false,
+    get() {
+      if (ours()) findings.push(name);
+      return value;
+    },
+    set: (other) => (value = other),
+  });
+}
+
 const isCount = (value) => Number.isInteger(value) && value >= 0;
 const FIELDS = {
   cohort: isCount,

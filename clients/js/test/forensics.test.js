@@ -7,8 +7,9 @@ import { getHeapSnapshot } from "node:v8";
 import { storage, surveys, texts } from "./vectors.js";
 import { lookAtState, taken } from "./forensics.js";
 import * as minified from "../deniable.min.js";
+import { wordsOf } from "../src/key.js";
 import { osEntropy } from "../src/noise.js";
-import { Client } from "../src/node.js";
+import { Client, readSurvey } from "../src/node.js";
 
 const KEY = "deniable-client/1";
 const OPEN = texts["orappor, folded"];
@@ -60,10 +61,14 @@ for (const [name, Made] of [["sources", Client], ["minified", minified.Client]])
           look();
           const { payload } = seeded(seed + 1000, () => client.queue(answer));
           look();
+          // A report that is handed over leaves no more than one that waits.
+          const handed = seeded(seed + 1000, () => client.report(answer));
+          assert.deepEqual(handed.payload, payload);
+          look();
           await acknowledging((place, body) => stores.push(`${place} ${body}`), () => client.send(url));
           look();
           runs.push({ payload: String(payload), stores });
-          assert.ok(stores[1].includes("outbox") && !stores[3].includes("01" + client.survey.digest.slice(0, 16)), "once acknowledged it is gone");
+          assert.ok(stores[1].includes("outbox") && !stores[4].includes("01" + client.survey.digest.slice(0, 16)), "once acknowledged it is gone");
         }
         if (runs[0].payload != runs[1].payload) continue;
         met++;
@@ -111,6 +116,72 @@ test("no answer is in memory once its report is made, nor while that is sent", {
   assert.equal(await remembered(Keeps, {}), true, "one that keeps it is found out");
 });
 
+test("a report that was acknowledged is no longer in memory", { timeout: 300_000 }, async () => {
+  for (const Made of [Client, minified.Client]) {
+    const client = new Made(OPEN);
+    const record = new RegExp(`[0-9a-f]{32}01${client.survey.digest.slice(0, 16)}`);
+    const waits = async () => record.test((await heap()).toString("latin1"));
+    (() => client.queue("a"))();
+    assert.equal(await waits(), true, "until then it waits there");
+    await acknowledging(() => {}, () => client.send(url));
+    assert.equal(await waits(), false);
+    assert.equal(client.status().waiting, 0);
+  }
+});
+
+/** The answer as bytes, its cells and its permanent response: those that are still held after its report was made. */
+async function held(Made, read, title, options, way, also = () => {}) {
+  const survey = read(texts[title]);
+  const refs = {};
+  const note = (name, object) => {
+    refs[name] = new WeakRef(object);
+    return object;
+  };
+  const { encoding, mechanism } = survey;
+  const client = new Made(
+    {
+      ...survey,
+      encoding: { ...encoding, of: (cohort, value) => note("cells", encoding.of(cohort, value)) },
+      // Under another name in the minified file, and then it is not asked for.
+      mechanism: { ...mechanism, randomize: (...given) => note("permanent", mechanism.randomize(...given)) },
+    },
+    options,
+  );
+  await (() => client[way](also(note("answer", Uint8Array.of(1, 2, 3))) ?? refs.answer.deref()))();
+  // What was looked at in this turn is kept until the next one.
+  await new Promise((resolve) => setImmediate(resolve));
+  await heap();
+  assert.ok(client.status().spent > 0);
+  return Object.keys(refs).filter((name) => refs[name].deref());
+}
+
+test("the answer, its cells and its permanent response are let go of when the report is made", { timeout: 300_000 }, async () => {
+  const key = await wordsOf(await crypto.subtle.generateKey({ name: "HMAC", hash: "SHA-256" }, false, ["sign"]));
+  for (const way of ["queue", "report"]) {
+    for (const options of [{}, { memoize: false }, { key }]) assert.deepEqual(await held(Client, readSurvey, "orappor, folded", options, way), []);
+    assert.deepEqual(await held(minified.Client, minified.readSurvey, "orappor, folded", {}, way), []);
+  }
+  const kept = [];
+  assert.deepEqual(await held(Client, readSurvey, "orappor, folded", {}, "queue", (value) => void kept.push(value)), ["answer"], "one that keeps it is found out");
+});
+
+test("a client, its reports and its status have these fields, and nothing is added to the platform", async () => {
+  const listed = (object) => Reflect.ownKeys(object).map(String).sort();
+  const before = listed(globalThis);
+  for (const Made of [Client, minified.Client])
+    for (const memoize of [true, false]) {
+      const client = new Made(texts.warner, { memoize });
+      for (const way of ["queue", "report"]) assert.deepEqual(listed(client[way]("yes")), ["cohort", "pack", "payload"]);
+      assert.deepEqual(listed(client), ["queue", "report", "send", "status", "survey", "toString"]);
+      assert.deepEqual(listed(client.status()), ["cohort", "refused", "spent", "totalSpent", "totalWorst", "waiting", "worst"]);
+      await acknowledging(() => {}, async () => {
+        const told = await client.send(url);
+        assert.deepEqual(listed(told), ["accepted", "duplicate", "refused", "waiting"]);
+      });
+    }
+  assert.deepEqual(listed(globalThis), before);
+});
+
 test("every way of answering is charged, once, before its report is handed over", () => {
   for (const title of ["warner", "krr, again", "orr, open", "oue, again"])
     for (const Made of [Client, minified.Client])
@@ -139,6 +210,9 @@ const FAULTS = {
     new Client(texts.warner, { memoize: false, entropy: { width: 64, word: () => BigInt(Math.floor(random() * 2 ** 53)) << 11n } }).report("yes");
   },
   console: async () => inSources("((value) => console.debug(value))")("yes"),
+  WebSocket: async () => inSources("(() => globalThis.WebSocket?.name)")(),
+  sessionStorage: async () => inSources("((value) => globalThis.sessionStorage?.setItem('x', value))")("yes"),
+  navigator: async () => inSources("((value) => globalThis.navigator?.sendBeacon?.('/', value))")("yes"),
   output: async () => inSources("((value) => process.stderr.write(value))")(""),
 };
 

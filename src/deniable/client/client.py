@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import NoReturn
 
 from deniable.client.delivery import Delivery, deliver
+from deniable.client.forgetting import forgetting
 from deniable.client.ledger import Account, Ledger
 from deniable.client.outbox import settle, today, unknown_days
 from deniable.client.state import Contents, StateFile, Waiting
@@ -150,15 +151,14 @@ class Client:
         Claim: the law of `report(value).pack()` is 1 / cohorts times the published channel, exactly.
         Proof: tests/exact/test_client.py::test_law_of_the_bytes_is_the_published_channel
         """
+        answer = [value]
+        del value  # a traceback that shows local names must not show an answer
         if self._file is None and self._caps == (None, None):
-            report = self._randomized(value)
-            del value  # a traceback that shows local names must not show an answer
+            report = forgetting(self._randomized, answer.pop())
             if isinstance(report, str):
                 raise AlphabetError(report)
             self._uncounted[0] += 1
             return report
-        answer = [value]
-        del value
         return self._made(answer)
 
     def queue(self, value: object) -> Report:
@@ -271,7 +271,7 @@ class Client:
         try:
             with self._changing() as kept:
                 account = self._charged(kept, queue=queue)
-                report = self._randomized(answer.pop())
+                report = forgetting(self._randomized, answer.pop())
                 if isinstance(report, str):
                     raise AlphabetError(report)
                 if queue:

@@ -23,6 +23,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from deniable.client.forgetting import forgetting
 from deniable.client.ledger import Account
 from deniable.errors import StateError
 from deniable.mechanisms import epsilon_text
@@ -173,10 +174,10 @@ class StateFile:
                         f"restore it, or delete {self._lock.name} too and accept that earlier reports and new ones can "
                         "be combined"
                     )
-                self._write(create.to_bytes())
+                forgetting(self._write, forgetting(create.to_bytes))
             before = after = self.path.read_bytes()
             try:
-                contents = self._parsed(before, survey)
+                contents = forgetting(self._parsed, before, survey)
                 if isinstance(contents, str):
                     raise StateError(contents)
                 if not marked:  # before any report; a foreign file does not get here
@@ -184,16 +185,16 @@ class StateFile:
                     os.fsync(lock)
                     self._sync_folder()
                 yield contents
-                after = contents.to_bytes()
+                after = forgetting(contents.to_bytes)
                 if after != before:
-                    self._write(after)
+                    forgetting(self._write, after)
             finally:
                 before = after = b""  # they hold the secret, and a traceback may show local names
 
     def look(self, survey: Survey) -> Contents:
         """The contents as they are; changes to what this returns are lost."""
         with self._sentences():
-            contents = self._parsed(self._current(), survey)
+            contents = forgetting(lambda: self._parsed(self._current(), survey))
             if isinstance(contents, str):
                 raise StateError(contents)
             return contents

@@ -167,6 +167,32 @@ test("a link stays a link", () => {
   assert.equal(device(path).status().waiting, 1);
 });
 
+test("a file that somebody puts in the way is not written", () => {
+  const path = place();
+  const one = device(path);
+  const folder = join(path, "..");
+  const theirs = join(folder, "theirs");
+  fs.writeFileSync(theirs, "");
+  const real = fs.rmSync;
+  for (const plant of [fs.symlinkSync, fs.linkSync]) {
+    // After what a crash left was removed, and before the new file is made.
+    fs.rmSync = (name, options) => {
+      real(name, options);
+      if (!name.endsWith(".new")) return;
+      fs.rmSync = real;
+      plant(theirs, name);
+    };
+    try {
+      assert.throws(() => one.queue(7), { name: "StateError" });
+    } finally {
+      fs.rmSync = real;
+    }
+    assert.equal(fs.readFileSync(theirs, "utf8"), "");
+  }
+  one.queue(7);
+  assert.equal(one.status().waiting, 1);
+});
+
 test("killed at every point of the file system's, what was queued is there, and the next process goes on", () => {
   const whole = spawnSync(process.execPath, [FILING, place(), "1"], { encoding: "utf8" });
   const points = Number(/points (\d+)/.exec(whole.stdout)[1]);

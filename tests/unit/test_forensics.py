@@ -17,14 +17,16 @@ from deniable.errors import AlphabetError
 from tests.failing_collector import collecting
 from tests.forensics import watching
 
+LOGGER = logging.getLogger("deniable.client")
 OPEN = dn.orr(epsilon=1, cells=8, cohorts=500, seed=bytes(16))
 
 
 def logs_the_answer(patch: pytest.MonkeyPatch) -> None:
     real = Client._randomized
+    patch.setattr(LOGGER, "propagate", False)  # what a test logs travels to whoever runs it, and not every text can
 
     def leaking(self: Client, value: object) -> Any:
-        logging.getLogger("deniable.client").debug("randomising %s", value)
+        LOGGER.debug("randomising %s", value)
         return real(self, value)
 
     patch.setattr(Client, "_randomized", leaking)
@@ -34,7 +36,7 @@ def logs_the_secret(patch: pytest.MonkeyPatch) -> None:
     real = Client._permanent_words
 
     def leaking(self: Client, cells: tuple[int, ...]) -> Any:
-        logging.getLogger("x").debug("%r", self._secret)
+        LOGGER.debug("%r", self._secret)
         return real(self, cells)
 
     patch.setattr(Client, "_permanent_words", leaking)

@@ -232,6 +232,7 @@ WRONG = [
     ("estimate?constraint=x", "constraint must be one of none, normalized, projected"),
     ("estimate?format=xml", "format must be one of json, csv, arrow"),
     ("estimate?order=random", "order must be one of size, own"),
+    ("trend?from=2026-11-03&to=2026-11-03", "a range must end after it begins, got from 2026-11-03 to 2026-11-03"),
     (
         "estimate?from=2026-11-03&to=2026-11-02",
         "a range must end after it begins, got from 2026-11-03 to 2026-11-02",

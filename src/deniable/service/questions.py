@@ -10,7 +10,7 @@ from deniable.service.problems import RequestError
 from deniable.service.requests import Request, once
 from deniable.survey import strict_json
 
-__all__ = ["PARAMETERS", "RANGE", "SECOND", "hours_of", "question_of"]
+__all__ = ["PARAMETERS", "RANGE", "SECOND", "hours_of", "question_of", "range_of"]
 
 RANGE = frozenset({"from", "to"})
 SECOND = frozenset({"against_from", "against_to"})
@@ -27,6 +27,14 @@ def hours_of(first: str | None, last: str | None) -> tuple[int | None, int | Non
         return None if first is None else hour_of(first), None if last is None else hour_of(last)
     except DeniableError as problem:
         raise RequestError(400, "malformed", str(problem)) from None
+
+
+def range_of(first: str | None, last: str | None) -> tuple[int | None, int | None]:
+    """The hours of one range, which must not be empty."""
+    begin, end = hours_of(first, last)
+    if begin is not None and end is not None and begin >= end:
+        raise RequestError(400, "malformed", f"a range must end after it begins, got from {first} to {last}")
+    return begin, end
 
 
 def question_of(request: Request) -> tuple[Question, dict[str, str | None]]:

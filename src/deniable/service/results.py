@@ -20,7 +20,7 @@ from deniable.service.clock import Clock, label, window_end
 from deniable.service.decoding import FORMATS, Decoding, DecodingFailed, Part, Question
 from deniable.service.entries import Entry
 from deniable.service.problems import Answer, RequestError, Unavailable
-from deniable.service.questions import hours_of, question_of
+from deniable.service.questions import hours_of, question_of, range_of
 from deniable.service.requests import Request, Room
 from deniable.service.retention import ended
 from deniable.service.store import Store
@@ -82,7 +82,7 @@ class Results:
         question, ranges = question_of(request)
         if question.form != "json":
             raise RequestError(400, "malformed", "format must be json for results over time")
-        first, last = hours_of(ranges["from"], ranges["to"])
+        first, last = range_of(ranges["from"], ranges["to"])
         parts = await self._parts(entry, request, first, last)
         if not parts:
             raise _too_few(entry, "no window has as many")
@@ -133,9 +133,7 @@ class Results:
     async def _part(self, entry: Entry, request: Request, first: str | None, last: str | None) -> Part:
         """A range, if enough reports are in it and, but for the administrator, in whatever it cuts off."""
         counted, blocks = await self._known(entry, request)
-        begin, end = hours_of(first, last)
-        if begin is not None and end is not None and begin >= end:
-            raise RequestError(400, "malformed", f"a range must end after it begins, got from {first} to {last}")
+        begin, end = range_of(first, last)
         if not request.admin:
             begin, end = _between(blocks, begin, end, _least(entry))
         elif starts := [start for start, counts in counted.items() if _accepted(counts)]:

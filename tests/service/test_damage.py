@@ -321,3 +321,13 @@ def test_every_bit_of_counts_is_checked(sound: Path, tmp_path: Path) -> None:
         database.execute("UPDATE tally SET counts = ? WHERE win = ?", [counts, window])
         assert list(store.check()) == []
         assert json.loads(database.execute("SELECT counters FROM tally").fetchone()[0])["accepted"] > 0
+
+
+def test_a_store_whose_windows_are_no_numbers_is_not_merged(sound: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    shutil.copytree(sound, folder)
+    with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as database:
+        database.execute("UPDATE tally SET win = win || 'x'")
+    store = SQLiteStore(folder, write=False)
+    with pytest.raises(StoreError, match="stored windows must be numbers; the store is damaged, restore a backup"):
+        store.own_tallies(store.entries()[0])

@@ -173,7 +173,8 @@ def changed(page: Page, pattern: str, mutant: tuple[str, str]) -> None:
         response = route.fetch()
         text = response.text()
         assert text.count(mutant[0]) == 1, "the page has changed; so must its mutant"
-        route.fulfill(response=response, body=text.replace(*mutant))
+        unkept = response.headers | {"cache-control": "no-store"}  # the page that is loaded next is the real one
+        route.fulfill(response=response, headers=unkept, body=text.replace(*mutant))
 
     page.route(pattern, change)
 

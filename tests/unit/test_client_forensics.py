@@ -335,3 +335,13 @@ def test_a_signal_while_the_state_is_written_shows_no_secret(tmp_path: Path, mon
             client.queue("rosebud")
     assert client.status().waiting == 0
     assert {path.name for path in tmp_path.iterdir()} == {"me.json", "me.json.lock"}
+
+
+@posix
+def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "theirs").touch()
+    (tmp_path / "me.json.lock").symlink_to(tmp_path / "theirs")
+    with pytest.raises(dn.StateError, match=r"me\.json cannot be read or written: too many levels of symbolic links"):
+        dn.Client(OPEN, state=tmp_path / "me.json")
+    assert (tmp_path / "theirs").read_bytes() == b""
+    assert not (tmp_path / "me.json").exists()

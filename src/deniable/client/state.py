@@ -261,7 +261,8 @@ class StateFile:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[int]:
-        lock = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
+        # Not through a link: what it leads to is another program's file, and would get the mark.
+        lock = os.open(self._lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
         try:
             deadline = time.monotonic() + PATIENCE
             while not _try_lock(lock):

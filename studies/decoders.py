@@ -41,8 +41,13 @@ __all__ = [
     "Cell",
     "Row",
     "again",
+    "decoded",
     "measure",
+    "noise",
+    "population",
     "read",
+    "smooth",
+    "sweep",
 ]
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
@@ -150,9 +155,9 @@ def _reference() -> tuple[Cell, ...]:
     )
 
 
-def _sweep(count: int = 210) -> tuple[Cell, ...]:
+def sweep(count: int = 210, seed: int = 0) -> tuple[Cell, ...]:
     """Cells drawn over the whole range; the sizes of O-RR and O-RAPPOR are the sensible ones, and some that are not."""
-    rng = stream_of(0, "sweep of decoders")
+    rng = stream_of(seed, "sweep of decoders")
     mechanisms = [name for name, _ in _DIRECT] + list(_COHORTS)
     found = []
     for place in range(count):
@@ -172,9 +177,9 @@ def _sweep(count: int = 210) -> tuple[Cell, ...]:
     return tuple(found)
 
 
-def _noise(count: int = 64) -> tuple[Cell, ...]:
+def noise(count: int = 64, seed: int = 0) -> tuple[Cell, ...]:
     """Few large shares, few reports: most of what is estimated is noise."""
-    rng = stream_of(0, "noise for decoders")
+    rng = stream_of(seed, "noise for decoders")
     mechanisms = [name for name, _ in _DIRECT] + ["O-RR", "O-RR (open)"]
     found = []
     for place in range(count):
@@ -189,9 +194,9 @@ def _noise(count: int = 64) -> tuple[Cell, ...]:
     return tuple(found)
 
 
-def _smooth(count: int = 54) -> tuple[Cell, ...]:
+def smooth(count: int = 54, seed: int = 0) -> tuple[Cell, ...]:
     """Much is known about every symbol, and nothing of it from the others."""
-    rng = stream_of(0, "smooth populations for decoders")
+    rng = stream_of(seed, "smooth populations for decoders")
     mechanisms = ["k-RR", "SS", "OUE", "HR", "O-RR", "O-RR (open)"]
     found = []
     for place in range(count):
@@ -204,7 +209,7 @@ def _smooth(count: int = 54) -> tuple[Cell, ...]:
     return tuple(found)
 
 
-REFERENCE, SWEEP, NOISE, EVEN = _reference(), _sweep(), _noise(), _smooth()
+REFERENCE, SWEEP, NOISE, EVEN = _reference(), sweep(), noise(), smooth()
 TABLES = {"reference": REFERENCE, "sweep": SWEEP, "noise": NOISE, "smooth": EVEN}
 SWEPT = ("weighted, projected", "empirical Bayes")  # decoders of the other tables; all are in the reference table
 
@@ -223,6 +228,10 @@ class Row:
     error: float
 
 
+def population(cell: Cell, rng: np.random.Generator) -> Floats:
+    return (POPULATIONS | SPARSE | SMOOTH)[cell.population](cell.symbols, rng)
+
+
 def measure(cell: Cell, draw: str = "decoders") -> list[Row]:
     """The decoders on the same tallies; another `draw` has other tallies."""
     symbols = range(cell.symbols) if cell.open else None
@@ -230,10 +239,10 @@ def measure(cell: Cell, draw: str = "decoders") -> list[Row]:
     losses: dict[str, list[float]] = {name: [] for name in ("paper", *names)}
     for repeat in range(cell.repeats):
         rng = stream_of(0, draw, cell, repeat)
-        p = (POPULATIONS | SPARSE | SMOOTH)[cell.population](cell.symbols, rng)
+        p = population(cell, rng)
         tally = dn.simulate(cell.survey(repeat), p, cell.n, rng, symbols=symbols)
         for name in losses:
-            found = _decoded(tally, symbols, DECODERS.get(name))
+            found = decoded(tally, symbols, DECODERS.get(name))
             losses[name].append(float(np.abs(found - p).sum()))
     paper = np.array(losses.pop("paper"))
     rows = []
@@ -244,7 +253,7 @@ def measure(cell: Cell, draw: str = "decoders") -> list[Row]:
     return rows
 
 
-def _decoded(tally: dn.Tally, symbols: Iterable[object] | None, decoder: Decoder | None) -> Floats:
+def decoded(tally: dn.Tally, symbols: Iterable[object] | None, decoder: Decoder | None) -> Floats:
     constraint = Projected() if decoder is None else None
     return dn.decode(
         tally, candidates=symbols, decoder=decoder, constraint=constraint, complete=symbols is not None

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.decoders.simplex import project
+from deniable.decoders.simplex import project, project_rows
 from deniable.design import design_of
 from deniable.planner.catalogue import _weighed, families, paper_families
 from deniable.planner.measure import Sample
 from deniable.planner.options import FAMILIES, Limits, Moments, Option
-from deniable.planner.proxy import Losses, Proxy, projected_rows
+from deniable.planner.proxy import Losses, Proxy
 from deniable.planner.shapes import Shape, family, shapes_of
 from deniable.planner.solve import Outside, crossing
 from deniable.planner.visible import smallest_visible
@@ -143,7 +143,7 @@ def test_a_target_outside_the_range_is_told_with_the_nearest_value() -> None:
 
 def test_rows_are_projected_as_one_vector_is() -> None:
     rows = dn.lab.generator(0).standard_normal((20, 33)) / 5
-    assert projected_rows(rows) == pytest.approx(np.stack([project(row) for row in rows]), abs=1e-12)
+    assert project_rows(rows) == pytest.approx(np.stack([project(row) for row in rows]), abs=1e-12)
 
 
 def test_quantiles_of_few_draws_are_nearly_those_of_many() -> None:
@@ -188,7 +188,7 @@ def test_draws_have_the_losses_of_simulated_surveys(survey: Survey, name: str) -
         tallies = [dn.simulate(survey, shape.p, n, rng) for _ in range(repeats)]
         found = np.stack([e.probabilities for e in dn.decode_all(tallies, constraint=dn.Projected())])
         error = np.abs(found - shape.p)
-        drawn = Proxy(size, paper=True).losses(
+        drawn = Proxy(size, decoder=dn.Inversion()).losses(
             option.moments(survey.epsilon, n, shape, weighted=False), n, shape, phantoms=option.phantoms
         )
         assert drawn.mean("l1") == pytest.approx(error.sum(axis=1).mean(), rel=0.08)
@@ -232,3 +232,15 @@ def test_a_harmonic_mean_is_never_above_the_arithmetic_one() -> None:
         none, _ = _weighed(cells, miss, r, met, shape)
         assert np.all(none <= miss + r * met)
         assert np.all(none >= miss)
+
+
+def test_a_plan_follows_the_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the default makes of estimates it says itself: another surrogate, and another error is expected."""
+    shape = Shape.of("zipf", dn.lab.zipf(64, 1))
+    moments = Moments(1.0, 1.0, 1.0)
+    before = Proxy(64).losses(moments, 5_000, shape, phantoms=None).mean("l1")
+    monkeypatch.setattr(dn.EmpiricalBayes, "surrogate", dn.Inversion.surrogate)
+    after = Proxy(64).losses(moments, 5_000, shape, phantoms=None).mean("l1")
+    assert after > 1.1 * before
+    plain = Proxy(64, decoder=dn.Inversion()).losses(moments, 5_000, shape, phantoms=None)
+    assert after == plain.mean("l1")

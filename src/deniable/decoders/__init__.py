@@ -3,7 +3,7 @@
 from deniable.decoders.base import Decoder
 from deniable.decoders.comparison import Difference, difference
 from deniable.decoders.constraints import Constraint, Normalized, Projected, Unconstrained
-from deniable.decoders.decoding import decode, decode_all
+from deniable.decoders.decoding import DEFAULT, decode, decode_all
 from deniable.decoders.diagnostics import ChiSquare, Diagnostics
 from deniable.decoders.empirical_bayes import EmpiricalBayes
 from deniable.decoders.estimate import Estimate
@@ -17,6 +17,7 @@ from deniable.decoders.screening import Screening
 from deniable.decoders.weighted import WeightedLeastSquares
 
 __all__ = [
+    "DEFAULT",
     "ChiSquare",
     "Constraint",
     "Decoder",

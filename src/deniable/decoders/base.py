@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders.simplex import project_rows
 from deniable.design import Design
 from deniable.tally import Tally
 
@@ -33,6 +34,21 @@ class Decoder(ABC):
     @abstractmethod
     def solve(self, tallies: Sequence[Tally], design: Design) -> list[Solution]:
         """One solution per tally; all tallies belong to surveys with this design."""
+
+    def learns(self, symbols: int) -> bool:
+        """Whether the estimate of one of so many symbols depends on the others, beyond their sum."""
+        return False
+
+    def surrogate(
+        self, estimates: Floats, base: float, slope: float, *, teacher: int = 0, quick: bool = False
+    ) -> Floats:
+        """What this decoder makes of unbiased estimates with the variances base + slope p, one survey a row.
+
+        It stands for `solve` and the default constraint where thousands of surveys are predicted; all rows are of one
+        population. `teacher` is the row that a decoder learns from; `quick` may be rougher. A decoder that does more
+        than project says here what it does.
+        """
+        return project_rows(estimates)
 
 
 def unbias(tally: Tally, *, per_cohort: bool = True) -> Floats:

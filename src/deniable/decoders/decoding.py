@@ -19,7 +19,9 @@ from deniable.survey import Hashed, Survey, Symbol
 from deniable.survey.alphabet import read_candidates
 from deniable.tally import Tally
 
-__all__ = ["decode", "decode_all"]
+__all__ = ["DEFAULT", "decode", "decode_all"]
+
+DEFAULT = EmpiricalBayes()  # what decodes where nothing is named; the planner predicts with its surrogate
 
 _SCREENED_FROM = 20_000  # candidates beyond which they are screened, whatever the equations
 _SCREENED_SHORT = 4096  # and beyond which they are where equations are short
@@ -101,7 +103,7 @@ def decode_all(
     design = _design(survey, symbols, decoder, complete=complete)
     if decoder is None:
         plain = Inversion() if isinstance(design, BlockDesign) else LeastSquares()
-        decoder = EmpiricalBayes() if constraint is None else plain
+        decoder = DEFAULT if constraint is None else plain
     limit = Projected() if constraint is None else constraint
     if not isinstance(decoder, Decoder):
         raise DecodeError(f"decoder must be a value such as LeastSquares(), got {decoder!r}")

@@ -11,47 +11,33 @@ turns that into a new belief, and so on. With few cohorts this is what makes the
 little, and the prior that most shares are small determines the rest.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.base import Decoder, Solution, unbias
-from deniable.decoders.guard import PLAUSIBLE, no_worse
+from deniable.decoders.guard import no_worse
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.normal_equations import EXACT, ROUGH, Belief, Dense, Random, System
 from deniable.decoders.ordered import smoothed
 from deniable.decoders.posterior import Posterior
 from deniable.decoders.prior import COARSE, Observations, Prior, learned
-from deniable.decoders.risk import tempered
-from deniable.decoders.simplex import project
+from deniable.decoders.settings import Settings
+from deniable.decoders.simplex import project, project_rows
+from deniable.decoders.surrogate import Table
 from deniable.decoders.weighted import WeightedLeastSquares, cell_weights
 from deniable.design import BlockDesign, Design, OpenDesign
 from deniable.errors import DecodeError
 from deniable.tally import Tally
 from deniable.theory.covariance import inversion_variances
 
-__all__ = ["ENOUGH", "FEW", "WEIGHED_AT_MOST", "EmpiricalBayes", "shrink"]
+__all__ = ["EmpiricalBayes", "shrink"]
 
 Floats = npt.NDArray[np.float64]
 
-FEW, ENOUGH = 8, 24  # symbols up to which nothing can be learned from the others, and from which it can
-_DENSE_AT_MOST = 512  # unknowns up to which the regression is inverted; beyond, its diagonal is that of random hashing
-WEIGHED_AT_MOST = 1024  # symbols of a block design up to which its cells are weighed
-_LOOSE = 0.03  # unknowns an equation below which symbols hardly disturb each other: one round is enough
-_CROWDED = 0.5  # from which the reports alone may not determine every symbol
-_TIGHT = 0.6  # and from which a third round still pays
-_BELIEVED = 0.5  # of the way to what the prior says: with less, nobody goes by its beliefs
-_ROUNDS = 12  # where there are fewer equations than unknowns
-_UNDETERMINED = 1e-4  # of the right side: least squares where it determines no symbol; sums it does are .02 s. e. off
-# Observations and orders that a prior is learned from: on the way, where answers are averaged, where one is taken.
-_EFFORTS = ((256, 4), (512, 4), (1024, 8))
-_WEIGHED = 3  # rounds after which the weights of the cells have settled
-_TAUGHT = 512  # symbols from which moving them a little hardly moves the prior that they teach
-_STEP = 0.4  # of each round towards the new beliefs
-_MANY, _MUCH = 64, 0.3  # where equations are short: symbols from which, or a promise with which, beliefs stand alone
+_QUICK = {"fitted": 96, "orders": 2}  # what a quick surrogate learns its prior from
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +46,10 @@ class EmpiricalBayes(Decoder):
 
     `loss` says which distance to the population should be small. For "l1" the answer is between the posterior means,
     projected, and the quantiles of one common level that add up to one, which are optimal if the fitted prior is right
-    (the means forgive it more); for "l2" it is the projected means. Up to eight symbols have too little to learn
-    from each other: there it is the projected estimate, and up to 24 a mixture of both. Symbols whose order means
-    something (ages, hours, sizes) are `ordered`: then neighbours are taken to be alike, as far as the reports agree.
+    (the means forgive it more); for "l2" it is the projected means. Up to four symbols have too little to learn from
+    each other: there it is the projected estimate. Symbols whose order means something (ages, hours, sizes) are
+    `ordered`: then neighbours are taken to be alike, as far as the reports agree. `settings` are what a study chose;
+    docs/results/ablation.md has what each of them is worth.
 
     Its l1 loss relative to least squares and projection is .2 to 1 (docs/results/decoders.md). The error bars beside it
     are those of the unbiased estimate.
@@ -78,6 +65,7 @@ class EmpiricalBayes(Decoder):
 
     loss: str = "l1"
     ordered: bool = False
+    settings: Settings = field(default=Settings(), repr=False)
 
     def __post_init__(self) -> None:
         if self.loss not in ("l1", "l2"):
@@ -88,11 +76,28 @@ class EmpiricalBayes(Decoder):
             return [self._blocks(tally, design) for tally in tallies]
         # With fewer equations than unknowns no symbol is determined, and the last digits of least squares cost most.
         short = design.symbols > tallies[0].survey.cohorts * design.cells
-        plain = LeastSquares(tolerance=_UNDETERMINED if short else 1e-11).solve(tallies, design)
+        plain = LeastSquares(tolerance=self.settings.undetermined_tolerance if short else 1e-11).solve(tallies, design)
         return [
             Solution(self._cohorts(tally, design, solution.raw), solution.raw)
             for tally, solution in zip(tallies, plain, strict=True)
         ]
+
+    def learns(self, symbols: int) -> bool:
+        return symbols > self.settings.few_symbols
+
+    def surrogate(
+        self, estimates: Floats, base: float, slope: float, *, teacher: int = 0, quick: bool = False
+    ) -> Floats:
+        """What it makes of many surveys of one population at once, under the prior that one of them suggests.
+
+        >>> EmpiricalBayes().surrogate(np.array([[0.9, 0.3, -0.2]]), 0.01, 0.0).round(3)
+        array([[0.8, 0.2, 0. ]])
+        """
+        if not self.learns(estimates.shape[1]):
+            return project_rows(estimates)
+        effort = _QUICK if quick else {"fitted": self.settings.fitted, "orders": self.settings.orders}
+        reach = float(estimates.min()), float(estimates.max())
+        return Table.of(estimates[teacher], base, slope, reach, **effort).decoded(estimates)
 
     def _blocks(self, tally: Tally, design: BlockDesign) -> Solution:
         raw = design.invert(unbias(tally))
@@ -111,41 +116,40 @@ class EmpiricalBayes(Decoder):
             variances = np.maximum(inversion_variances(design, mechanism, columns, 1), 1e-3 * slope)
             base = np.maximum(variances - slope * np.maximum(raw, 0.0), 0.3 * variances)
         seen = Observations(raw, base / tally.n, slope / tally.n)
-        found = shrink(seen, self.loss, ordered=self.ordered)
-        if design.occupied > 1 and FEW < len(raw) <= WEIGHED_AT_MOST:
+        found = shrink(seen, self.loss, ordered=self.ordered, settings=self.settings)
+        if design.occupied > 1 and self.settings.few_symbols < len(raw) <= self.settings.most_weighed_symbols:
             # More cells than symbols: once it is known which are heavy, the others can count for more.
             weights = cell_weights(tally, design, found)
             system = Dense(design.weighted_gram(weights), design.adjoint(weights * unbias(tally)))
             weighed = _observations(*system.alone(), seen.slope)
-            found = shrink(weighed, self.loss, ordered=self.ordered)
+            found = shrink(weighed, self.loss, ordered=self.ordered, settings=self.settings)
         return Solution(found, raw)
 
     def _cohorts(self, tally: Tally, design: Design, raw: Floats) -> Floats:
-        regression = _Regression(tally, design, self.loss, self.ordered)
-        if regression.size <= FEW:
-            return _weighed(tally, design)
-        found = regression.settle(project(raw))
-        if regression.size < ENOUGH and regression.crowding > _CROWDED:
-            # Few symbols over crowded cohorts: what beliefs are mixed with in there is made of them as well.
-            found = _mixed(_weighed(tally, design), found)
-        return found
+        regression = _Regression(tally, design, self)
+        if regression.is_alone or not self.learns(regression.size):
+            return regression.weighed
+        return regression.settle(project(raw))
 
 
-def _weighed(tally: Tally, design: Design) -> Floats:
-    return project(WeightedLeastSquares().solve([tally], design)[0].values)
-
-
-def shrink(seen: Observations, loss: str = "l1", total: float = 1.0, *, ordered: bool = False) -> Floats:
+def shrink(
+    seen: Observations,
+    loss: str = "l1",
+    total: float = 1.0,
+    *,
+    ordered: bool = False,
+    settings: Settings = Settings(),  # noqa: B008  an immutable value
+) -> Floats:
     """Shares that add up to `total`, from noisy observations of them and nothing else.
 
     >>> noisy = 1 / 40 + np.array([0.02, -0.02] * 20)
     >>> shrink(Observations(noisy, np.full(40, 4e-4), 0.0)).round(2)[:4]
     array([0.03, 0.02, 0.03, 0.02])
     """
-    if len(seen.values) <= FEW:
+    if len(seen.values) <= settings.few_symbols:
         return _projected(seen, total)
-    prior = learned(seen)
-    found, _ = _settled(seen, prior, prior.posterior(seen), loss, total, learned)
+    prior = learned(seen, fitted=settings.fitted, orders=settings.orders)
+    found = _guarded(seen, prior, prior.posterior(seen), loss, total, settings)
     return _in_order(seen, prior, found, total) if ordered else found
 
 
@@ -170,52 +174,28 @@ def _answer(known: Posterior, loss: str, total: float) -> Floats:
     return found
 
 
-def _settled(
-    seen: Observations,
-    prior: Prior,
-    known: Posterior,
-    loss: str,
-    total: float,
-    learn: Callable[[Observations], Prior],
-    *,
-    crowded: bool = False,
-) -> tuple[Floats, float]:
-    """The answer that a prior and its posterior give, made safe, and how far the prior is believed.
-
-    `learn` is how the prior was learned: small promises are checked by learning again.
-    """
+def _guarded(seen: Observations, prior: Prior, known: Posterior, loss: str, total: float, settings: Settings) -> Floats:
+    """The answer of a posterior, moved until no plausible prior expects more loss of it than of projection."""
     found = _answer(known, loss, total)
     if total <= 0:
-        return found, 1.0
-    projected = _projected(seen, total)
-    safe = _guarded(seen, prior, found, loss, total)
-    hoped = _mixed(projected, found)
-    if crowded and (safe != hoped).any():  # estimates made of beliefs know little of their risk: the guard is enough
-        return safe, 1.0
-    promised = 1 - known.expected_loss(hoped, loss) / max(known.expected_loss(projected, loss), 1e-300)
-
-    def gap(moved: Observations) -> Floats:
-        # In a crowd the guard has changed nothing, or this is not asked: so it is left out here, too.
-        unguarded = crowded and len(moved.values) >= _TAUGHT
-        again = prior if unguarded else learn(moved)
-        answer = _answer(again.posterior(moved), loss, total)
-        safe = _mixed(_projected(moved, total), answer) if unguarded else _guarded(moved, again, answer, loss, total)
-        return safe - _projected(moved, total)
-
-    return tempered(seen, projected, safe, promised, gap)
+        return found
+    projected, beliefs = _projected(seen, total), prior.posteriors(seen, settings.plausible)
+    found = no_worse(found, projected, beliefs, lambda known: _answer(known, loss, total), loss)
+    return _as_promised(projected, found, known, loss, settings.sure_saving)
 
 
-def _guarded(seen: Observations, prior: Prior, found: Floats, loss: str, total: float) -> Floats:
-    """The answer that no plausible prior regrets."""
-    projected = _projected(seen, total)
-    beliefs = prior.posteriors(seen, PLAUSIBLE)
-    return _mixed(projected, no_worse(found, projected, beliefs, lambda known: _answer(known, loss, total), loss))
+def _as_promised(plain: Floats, found: Floats, known: Posterior, loss: str, sure: float) -> Floats:
+    """All of the way from the plain answer to `found` if that promises to save so much of the loss, else less of it.
 
-
-def _mixed(projected: Floats, found: Floats) -> Floats:
-    """What few symbols tell of each other counts less than what each tells of itself."""
-    trust = min((len(found) - FEW) / (ENOUGH - FEW), 1.0)
-    return np.asarray((1 - trust) * projected + trust * found)
+    A prior that promises little may be wrong by as much: evenly spread shares look, through noise, as if they came in
+    clumps.
+    """
+    if sure <= 0:
+        return found
+    size = len(known.zero)
+    ours, theirs = (known.expected_loss(shares[:size], loss) for shares in (found, plain))
+    trust = min(max((1 - ours / max(theirs, 1e-300)) / sure, 0.0), 1.0)
+    return np.asarray(plain + trust * (found - plain))
 
 
 def _in_order(seen: Observations, prior: Prior, found: Floats, total: float) -> Floats:
@@ -230,8 +210,9 @@ def _in_order(seen: Observations, prior: Prior, found: Floats, total: float) -> 
 class _Regression:
     """The reports of many cohorts as a regression on the unknowns, and the beliefs about them."""
 
-    def __init__(self, tally: Tally, design: Design, loss: str, ordered: bool) -> None:
-        self.tally, self.design, self.loss, self.ordered = tally, design, loss, ordered
+    def __init__(self, tally: Tally, design: Design, decoder: EmpiricalBayes) -> None:
+        self.tally, self.design = tally, design
+        self.loss, self.ordered, self.settings = decoder.loss, decoder.ordered, decoder.settings
         self.u = unbias(tally)
         self.open = isinstance(design, OpenDesign)
         self.size = design.symbols - self.open
@@ -243,6 +224,8 @@ class _Regression:
         known = 0 if design.hashes > 1 else 1  # cells of one-hot answers add up to one in each cohort
         self.equations = int((tally.reports > 0).sum()) * (design.cells - known)
         self.crowding = self.size / max(self.equations, 1)
+        # One cohort cannot tell symbols of one cell apart: beliefs would decide between them, and nothing else.
+        self.is_alone = self.crowding > self.settings.crowded and int((tally.reports > 0).sum()) <= 1
         self.iterated: Random | None = None  # the last large system that was solved
 
     def settle(self, found: Floats) -> Floats:
@@ -252,42 +235,51 @@ class _Regression:
         to gain. More of them would only repeat what the symbols believe of each other, and where these are all alike
         that is no more than a common error, which grows from round to round.
         """
-        crowding = self.crowding
-        unknowns = self.design.symbols
+        settings, unknowns = self.settings, self.design.symbols
         wide = np.full(unknowns, (self.size / 4) ** 2)
         # Where the reports alone may not determine every symbol, beliefs start wide.
         vague = Belief(wide, wide / self.size)
         belief = nothing = Belief(np.zeros(unknowns), np.zeros(unknowns))
-        if crowding > _CROWDED:
+        if self.crowding > settings.crowded:
             belief = vague
-        rounds = 1 if crowding < _LOOSE else 2 if crowding < _TIGHT else 3 if crowding < 1 else _ROUNDS
-        first = rounds // 2 if crowding >= 1 else 0  # of the answers that count
+        rounds, counted = settings.rounds(self.crowding)
         answers = []
         for turn in range(rounds):
-            if turn < _WEIGHED:
+            steers = turn < rounds - counted  # its answer is not used, but the weights and beliefs it gives
+            if turn < settings.weight_rounds:
                 system = self._system(cell_weights(self.tally, self.design, found))
-            values, variances = system.cavities(belief, ROUGH if turn < first else EXACT)
+            values, variances = system.cavities(belief, ROUGH if steers else EXACT)
             if belief is nothing and variances.max() > 1:
                 belief = vague
                 values, variances = system.cavities(belief)
-            fitted, orders = _EFFORTS[(turn >= first) + (crowding < 1)]
-            learn = partial(learned, fitted=fitted, orders=orders)
-            seen, prior, known, rest = self._learned(values, variances, learn)
-            belief = self._mixed(belief, values, variances, known, rest, 1.0 if turn == 0 else _STEP)
+            rest = _spike_and_slab(float(values[-1]), float(variances[-1])) if self.open else ()
             left = rest[0] if rest else 0.0
-            if turn < first:  # the answer does not come of this round; at first, the next weights do
-                if turn < _WEIGHED - 1:
-                    found = self._complete(_answer(known, self.loss, 1 - left), left)
+            seen = self._seen(values, variances)
+            prior = learned(
+                seen, fitted=settings.steering_fitted if steers else settings.fitted, orders=settings.orders
+            )
+            known = prior.posterior(seen)
+            belief = self._moved(belief, values, variances, known, rest, 1.0 if turn == 0 else settings.step)
+            if steers:
+                found = self._complete(_answer(known, self.loss, 1 - left), left)
                 continue
-            found, believed = self._answered(seen, prior, known, left, learn)
-            answers.append(found)
-            if believed < _BELIEVED and crowding < 1:  # what does not help the symbol itself does not help the others
-                break
-        if crowding >= 1:  # beliefs may circle where equations are short: take their middle
+            shares = _guarded(seen, prior, known, self.loss, 1 - left, settings)
+            if self.ordered:
+                shares = _in_order(seen, prior, shares, 1 - left)
+            answers.append(found := self._complete(shares, left))
+        if counted > 1:  # beliefs may circle where equations are short: take their middle
             found = np.mean(answers, axis=0)
             level = self._level(found)
-            found = self._as_promised(found, known) if level is None else level
+            if level is not None:
+                return level
+        if self.crowding > settings.crowded and self.size <= settings.most_doubted:
+            found = _as_promised(self.weighed, found, known, self.loss, settings.sure_saving_crowded)
         return found
+
+    @property
+    def weighed(self) -> Floats:
+        """Weighted least squares, projected: what no belief goes into."""
+        return project(WeightedLeastSquares().solve([self.tally], self.design)[0].values)
 
     def _level(self, found: Floats) -> Floats | None:
         """All candidates alike, where the reports do not prefer what was found to that.
@@ -303,57 +295,28 @@ class _Regression:
         def distance(p: Floats) -> float:
             return float((weights * (self.u - self.design.forward(p)) ** 2).sum())
 
-        return level if distance(level) - distance(found) < 2 * float(np.log(self.size)) + 6 else None
-
-    def _as_promised(self, found: Floats, known: Posterior) -> Floats:
-        """What few symbols believe of each other, as far as they themselves expect something of it."""
-        if self.size >= _MANY:
-            return found
-        weighed = _weighed(self.tally, self.design)
-        ours, plain = (known.expected_loss(shares[: self.size], self.loss) for shares in (found, weighed))
-        trust = min(max((1 - ours / max(plain, 1e-300)) / _MUCH, 0.0), 1.0)
-        return np.asarray(weighed + trust * (found - weighed))
+        allowed = 2 * float(np.log(self.size)) + self.settings.level_margin
+        return level if distance(level) - distance(found) < allowed else None
 
     def _system(self, weights: Floats) -> System:
         right = self.design.adjoint(weights * self.u)
-        if self.design.symbols <= _DENSE_AT_MOST:
+        if self.design.symbols <= self.settings.most_dense_unknowns:
             return Dense(self.design.weighted_gram(weights), right)
         start = None if self.iterated is None else self.iterated.solution
         self.iterated = Random(self.design, weights, right, self.overlap, self.equations, start)
         return self.iterated
 
-    def _learned(
-        self, values: Floats, variances: Floats, learn: Callable[[Observations], Prior]
-    ) -> tuple[Observations, Prior, Posterior, tuple[float, float] | tuple[()]]:
-        """Cavities as observations, the prior that they teach, the posterior, and mean and variance of the rest."""
-        rest = _spike_and_slab(float(values[-1]), float(variances[-1])) if self.open else ()
+    def _seen(self, values: Floats, variances: Floats) -> Observations:
+        """The cavities of the listed symbols as observations of their shares."""
         listed, spread = values[: self.size], variances[: self.size]
         seen = _observations(listed, spread, self._slope(spread, listed))
-        if self.crowding >= 1:
-            seen = replace(seen, nodes=COARSE)
-        prior = learn(seen)
-        return seen, prior, prior.posterior(seen), rest
-
-    def _answered(
-        self,
-        seen: Observations,
-        prior: Prior,
-        known: Posterior,
-        rest: float,
-        learn: Callable[[Observations], Prior],
-    ) -> tuple[Floats, float]:
-        """The answer, and how far the prior is believed."""
-        total = 1 - rest
-        found, believed = _settled(seen, prior, known, self.loss, total, learn, crowded=self.crowding > _CROWDED)
-        if self.ordered:
-            found = _in_order(seen, prior, found, total)
-        return self._complete(found, rest), believed
+        return replace(seen, nodes=COARSE) if self.crowding >= 1 else seen
 
     def _complete(self, listed: Floats, rest: float) -> Floats:
         """All unknowns: the shares of the candidates, and after them the unallocated mass where there is one."""
         return np.append(listed, rest) if self.open else listed
 
-    def _mixed(
+    def _moved(
         self, belief: Belief, values: Floats, variances: Floats, known: Posterior, rest: tuple[float, ...], step: float
     ) -> Belief:
         """The beliefs, moved by a step towards what the prior makes of the cavities."""

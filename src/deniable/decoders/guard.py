@@ -13,11 +13,10 @@ import numpy.typing as npt
 
 from deniable.decoders.posterior import Posterior, mixture
 
-__all__ = ["PLAUSIBLE", "no_worse"]
+__all__ = ["no_worse"]
 
 Floats = npt.NDArray[np.float64]
 
-PLAUSIBLE = 0.1  # of the evidence for the best prior, from which one must not lose by the answer
 _TURNS = 12
 _PRESSURE = 30.0  # weights of a prior that loses a tenth grow twentyfold a turn
 _HALVINGS = 8
@@ -40,6 +39,8 @@ def no_worse(
     >>> no_worse(np.full(2, 0.5), first, [(0.5, few), (0.5, even)], lambda known: known.means, "l1").round(6)
     array([1., 0.])
     """
+    if not beliefs:
+        return found
     allowed = np.array([known.expected_loss(projected, loss) for _, known in beliefs]) * (1 + _ROUNDING)
     trust, pressure = np.array([part for part, _ in beliefs]), np.zeros(len(beliefs))
 

@@ -36,8 +36,8 @@ Floats = npt.NDArray[np.float64]
 _NODES = 64  # of the quadrature over each share
 COARSE = 32  # of the same, where the answers of several rounds are averaged
 _REACH = 6.0  # standard deviations that it covers
-_FITTED = 1024  # observations that the weights are learned from, evenly spread over the sorted ones
-_ORDERS = 8
+_FITTED = 512  # observations that the weights are learned from, evenly spread over the sorted ones
+_ORDERS = 4
 _DECAY = 2 / 3
 _STEPS = (8, 64)  # of expectation maximisation: one for so many observations, and at most so many
 _WIDTHS = (1.0, 0.3, 0.1)  # of the bumps, on the logarithm
@@ -193,7 +193,7 @@ def learned(seen: Observations, *, fitted: int = _FITTED, orders: int = _ORDERS)
         order = order[np.linspace(0, len(order) - 1, fitted).astype(np.intp)]
     some = Observations(seen.values[order], seen.base[order], seen.slope, seen.nodes)
     places, likelihood, at_zero = some.likelihood
-    logs = np.linspace(families[0][0][0] - 5, families[0][0][-1] + 5, 2048 if fitted == _FITTED else 1024)
+    logs = np.linspace(families[0][0][0] - 5, families[0][0][-1] + 5, 1024)
     spread = _on_grid(np.log(places), likelihood, logs)
     shapes = [_bumps(logs, centres, taus) for centres, taus in families]
     tables = [np.concatenate([at_zero[:, None], spread @ shape], axis=1) + 1e-300 for shape in shapes]

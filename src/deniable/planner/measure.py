@@ -1,8 +1,8 @@
 """Simulation to finish: the planned survey, simulated and decoded as it will be, as often as its size allows.
 
-The default decoder takes tens of milliseconds, so few surveys are decoded by it. But a quick decoder that knows the
-population (`proxy.Table`, fed with estimates whose weights are the right ones) has nearly the same loss on the same
-reports, and takes microseconds. So many surveys are decoded quickly, a few both ways, and what the two tell about each
+The default decoder takes tens of milliseconds, so few surveys are decoded by it. But its surrogate, fed with estimates
+whose weights are those of the population, has nearly the same loss on the same reports, and takes microseconds. So many
+surveys are decoded quickly, a few both ways, and what the two tell about each
 other carries the few over to the many: a control variate.
 """
 
@@ -13,14 +13,13 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
-from deniable.decoders import decode_all
+from deniable.decoders import DEFAULT, decode_all
 from deniable.decoders.base import unbias
-from deniable.decoders.empirical_bayes import FEW, WEIGHED_AT_MOST
 from deniable.design import BlockDesign, Design, GramFactor, design_of
 from deniable.lab.streams import stream_of
 from deniable.mechanisms import Subset
 from deniable.planner.options import Moments
-from deniable.planner.proxy import METRICS, Table, losses_of, projected_rows
+from deniable.planner.proxy import METRICS, losses_of
 from deniable.planner.shapes import Shape
 from deniable.simulation import simulate
 from deniable.survey import Projective, Survey, Symbol
@@ -86,16 +85,14 @@ def effort_for(survey: Survey, size: int, budget: float = BUDGET) -> Effort:
         drawing = 0.2 + 1.4e-4 * cells + 1.1e-5 * size * survey.cohorts * survey.hashes
         quick += 2e-5 * cells
     each = drawing + 0.1
-    if size > FEW:  # the prior is learned anew for each
+    if DEFAULT.learns(size):  # the prior is learned anew for each
         learning = 7 + 0.045 * min(size, 1024) + 0.014 * max(size - 1024, 0)
-        learning *= 1.4 + 1.4 * max(
-            1 - size / 100, 0
-        )  # small promises are checked, those of small alphabets more often
         if survey.encoding.shared is None:  # over cohorts in rounds, each with its own weights
             crowding = size / max(survey.cohorts * (survey.cells - 1), 1)
             learning += 1e-4 * cells + 5e-5 * size * survey.cohorts
             learning *= 1 if crowding < 0.03 else 2.2 if crowding < 0.6 else 3.3 if crowding < 1 else 12
-        elif (survey.encoding.occupied or 1) > 1 and size <= WEIGHED_AT_MOST:  # a second time, with weights
+        elif (survey.encoding.occupied or 1) > 1 and size <= DEFAULT.settings.most_weighed_symbols:
+            # A second time, with weights.
             learning += learning + 1.2e-7 * size**3
         each += learning
     elif survey.encoding.shared is None:
@@ -250,11 +247,8 @@ def measured(
 
 def _quick(rows: Floats, shape: Shape, base: float, slope: float) -> Floats:
     """The losses of unbiased estimates, decoded quickly: the mean over what each of a few priors makes of them."""
-    if len(shape.p) <= FEW:
-        return losses_of(projected_rows(rows), shape.p)
-    reach = float(rows.min()), float(rows.max())
-    teachers = 1 if len(shape.p) > _LARGE else _TEACHERS
-    found = [losses_of(Table.of(rows[i], base, slope, reach).decoded(rows), shape.p) for i in range(teachers)]
+    teachers = range(_TEACHERS if DEFAULT.learns(len(shape.p)) and len(shape.p) <= _LARGE else 1)
+    found = [losses_of(DEFAULT.surrogate(rows, base, slope, teacher=i), shape.p) for i in teachers]
     return np.asarray(np.mean(found, axis=0))
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from math import exp, log, sqrt
 
-from deniable.decoders.empirical_bayes import FEW
+from deniable.decoders import DEFAULT
 from deniable.planner.measure import Sample
 from deniable.planner.options import Option
 from deniable.planner.proxy import Losses
@@ -57,7 +57,8 @@ class Point:
     def expected(self, metric: str, level: float) -> Expected:
         """Prediction and simulation, each weighed by how far it may be off."""
         mean, guess = self.predicted.mean(metric), self.predicted.quantile(metric, level)
-        alone, shared = (_TRUST, _TRUST_COHORTS) if len(self.shape.p) > FEW else (_TRUST_FEW, _TRUST_FEW_COHORTS)
+        learns = DEFAULT.learns(len(self.shape.p))
+        alone, shared = (_TRUST, _TRUST_COHORTS) if learns else (_TRUST_FEW, _TRUST_FEW_COHORTS)
         trust = shared if self.option.cohorts > 1 else alone
         if not self.samples:
             return Expected(mean, trust * mean, guess, trust * guess)

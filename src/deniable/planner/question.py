@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
 
-from deniable.decoders.empirical_bayes import FEW
+from deniable.decoders import DEFAULT
 from deniable.errors import DeniableError
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.options import Limits
@@ -55,7 +55,7 @@ class Question:
     @property
     def level(self) -> float:
         """What is aimed at: a little fewer misses than allowed, for what prediction and simulation may be off."""
-        aim = _AIM if self.size > FEW else _AIM_FEW
+        aim = _AIM if DEFAULT.learns(self.size) else _AIM_FEW
         return self.confidence if self.target is None else 1 - aim * (1 - self.confidence)
 
     @property

@@ -6,6 +6,7 @@ from math import inf, sqrt
 
 import numpy as np
 
+from deniable.decoders import DEFAULT, Inversion
 from deniable.planner.options import Family, Option
 from deniable.planner.proxy import POWERS, Losses, Proxy
 from deniable.planner.question import EPSILONS, PEOPLE, Question
@@ -39,7 +40,7 @@ class Search:
     _known: dict[tuple[object, ...], Losses] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.proxy = Proxy(self.question.size, self.question.seed, self.paper)
+        self.proxy = Proxy(self.question.size, self.question.seed, Inversion() if self.paper else DEFAULT)
         self.families = [family for family in self.families if len(family)]
         self.active = self.active or self.question.shapes[:1]
 

@@ -150,8 +150,8 @@ def page(rows: list[dict[str, object]]) -> str:
     lines += [
         "",
         f"The default: {float(str(first['mean'])):.2f} of the paper's loss in the mean over all cells, "
-        f"{float(str(first['sweep'])):.2f} over the sweep; the highest that it surely is above the better plain decoder "
-        f"is {100 * float(str(first['highest'])):.1f} %.",
+        f"{float(str(first['sweep'])):.2f} over the sweep. It is surely above the better plain decoder by "
+        f"{100 * max(float(str(first['highest'])), 0):.1f} % at most.",
         "",
     ]
     return "\n".join(lines)

@@ -23,14 +23,50 @@ import deniable as dn
 from deniable.decoders import Decoder, EmpiricalBayes, WeightedLeastSquares
 from deniable.decoders.settings import Settings
 from deniable.lab.streams import stream_of
-from studies.decoders import EVEN, NOISE, RESULTS, SWEEP, Cell, decoded, noise, population, smooth, sweep
+from studies.decoders import (
+    COHORTS,
+    EVEN,
+    NOISE,
+    POPULATIONS,
+    RESULTS,
+    SMOOTH,
+    SPARSE,
+    SWEEP,
+    Cell,
+    decoded,
+    noise,
+    population,
+    smooth,
+    sweep,
+)
 
 __all__ = ["TABLES", "VARIANTS", "Outcome", "measure", "page", "summary"]
+
+
+def _crowded(count: int = 60) -> tuple[Cell, ...]:
+    """Few symbols over few cohorts, with half to two and a half unknowns an equation: beliefs decide most there."""
+    rng = stream_of(0, "few symbols, crowded")
+    names = list(POPULATIONS | SPARSE | SMOOTH)
+    found = []
+    for place in range(count):
+        symbols, epsilon = (
+            int(rng.choice([5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 63])),
+            float(rng.choice([0.5, 1, 2, 3, 4])),
+        )
+        cells = max(2, round(math.exp(epsilon) + 1))
+        cohorts = max(1, math.ceil(symbols / (cells - 1) / float(rng.choice([0.55, 0.8, 1.0, 1.5, 2.5]))))
+        mechanism, name = COHORTS[place % len(COHORTS)], names[int(rng.integers(len(names)))]
+        found.append(
+            Cell(mechanism, name, symbols, epsilon, int(10 ** rng.choice([3, 4, 5, 6, 7])), cells, cohorts, 24)
+        )
+    return tuple(found)
+
 
 TABLES = {
     "sweep": SWEEP,
     "noise": NOISE,
     "smooth": EVEN,
+    "crowded": _crowded(),
     "fresh": (*sweep(60, seed=1), *noise(20, seed=1), *smooth(20, seed=1)),
 }
 DEFAULT = "default"
@@ -40,11 +76,10 @@ VARIANTS = {
     "no guard": Settings(plausible=2.0),
     "small promises taken at their word": Settings(sure_saving=0.0),
     "the same over crowded cohorts": Settings(most_doubted=0),
-    "beliefs do not start wide": Settings(crowded=math.inf),
+    "crowded cohorts are like any other": Settings(crowded=math.inf),
     "no test for equal shares": Settings(level_margin=-math.inf),
     "full steps": Settings(step=1.0),
     "one round": Settings(loose=1.0),
-    "at most two rounds": Settings(tight=1.0),
     "six rounds where equations are short": Settings(short_rounds=6),
     "weights of the first round": Settings(weight_rounds=1),
     "cells of block designs not weighed": Settings(most_weighed_symbols=0),

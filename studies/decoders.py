@@ -28,6 +28,7 @@ from deniable.decoders import Decoder, EmpiricalBayes, Projected, WeightedLeastS
 from deniable.lab.streams import stream_of
 
 __all__ = [
+    "COHORTS",
     "DECODERS",
     "EVEN",
     "NOISE",
@@ -144,7 +145,7 @@ _DIRECT = (
     ("HR", dn.hadamard),
     ("PGR", dn.projective),
 )
-_COHORTS = ("O-RR", "O-RR (open)", "O-RAPPOR", "O-RAPPOR (open)")
+COHORTS = ("O-RR", "O-RR (open)", "O-RAPPOR", "O-RAPPOR (open)")
 
 
 def _reference() -> tuple[Cell, ...]:
@@ -158,7 +159,7 @@ def _reference() -> tuple[Cell, ...]:
 def sweep(count: int = 210, seed: int = 0) -> tuple[Cell, ...]:
     """Cells drawn over the whole range; the sizes of O-RR and O-RAPPOR are the sensible ones, and some that are not."""
     rng = stream_of(seed, "sweep of decoders")
-    mechanisms = [name for name, _ in _DIRECT] + list(_COHORTS)
+    mechanisms = [name for name, _ in _DIRECT] + list(COHORTS)
     found = []
     for place in range(count):
         mechanism = mechanisms[place % len(mechanisms)]
@@ -170,7 +171,7 @@ def sweep(count: int = 210, seed: int = 0) -> tuple[Cell, ...]:
         cohorts = int(min(2 ** math.ceil(math.log2(max(2, symbols / cells * rng.choice([0.5, 1, 2, 8])))), 256))
         if mechanism in ("HR", "PGR"):
             symbols = min(symbols, 1024)
-        if mechanism in _COHORTS:
+        if mechanism in COHORTS:
             symbols = min(symbols, 512)
         repeats = 12 if symbols <= 256 else 4
         found.append(Cell(mechanism, population, symbols, epsilon, n, cells, cohorts, repeats))
@@ -188,7 +189,7 @@ def noise(count: int = 64, seed: int = 0) -> tuple[Cell, ...]:
         symbols = int(rng.choice([16, 32, 64, 128, 256, 512]))
         epsilon, n = float(rng.choice([0.25, 0.5, 1, 2, 3])), int(10 ** rng.choice([3, 4, 5]))
         cells = round(math.exp(epsilon) + 1)
-        if mechanism in _COHORTS:
+        if mechanism in COHORTS:
             symbols = min(symbols, 256)
         found.append(Cell(mechanism, population, symbols, epsilon, n, cells, 128, 24))
     return tuple(found)

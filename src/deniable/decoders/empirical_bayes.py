@@ -174,14 +174,23 @@ def _answer(known: Posterior, loss: str, total: float) -> Floats:
     return found
 
 
-def _guarded(seen: Observations, prior: Prior, known: Posterior, loss: str, total: float, settings: Settings) -> Floats:
+def _guarded(
+    seen: Observations,
+    prior: Prior,
+    known: Posterior,
+    loss: str,
+    total: float,
+    settings: Settings,
+    *,
+    is_crowded: bool = False,
+) -> Floats:
     """The answer of a posterior, moved until no plausible prior expects more loss of it than of projection."""
     found = _answer(known, loss, total)
     if total <= 0:
         return found
     projected, beliefs = _projected(seen, total), prior.posteriors(seen, settings.plausible)
     found = no_worse(found, projected, beliefs, lambda known: _answer(known, loss, total), loss)
-    return _as_promised(projected, found, known, loss, settings.sure_saving)
+    return found if is_crowded else _as_promised(projected, found, known, loss, settings.sure_saving)
 
 
 def _as_promised(plain: Floats, found: Floats, known: Posterior, loss: str, sure: float) -> Floats:
@@ -235,12 +244,12 @@ class _Regression:
         to gain. More of them would only repeat what the symbols believe of each other, and where these are all alike
         that is no more than a common error, which grows from round to round.
         """
-        settings, unknowns = self.settings, self.design.symbols
+        settings, unknowns, is_crowded = self.settings, self.design.symbols, self.crowding > self.settings.crowded
         wide = np.full(unknowns, (self.size / 4) ** 2)
         # Where the reports alone may not determine every symbol, beliefs start wide.
         vague = Belief(wide, wide / self.size)
         belief = nothing = Belief(np.zeros(unknowns), np.zeros(unknowns))
-        if self.crowding > settings.crowded:
+        if is_crowded:
             belief = vague
         rounds, counted = settings.rounds(self.crowding)
         answers = []
@@ -263,7 +272,7 @@ class _Regression:
             if steers:
                 found = self._complete(_answer(known, self.loss, 1 - left), left)
                 continue
-            shares = _guarded(seen, prior, known, self.loss, 1 - left, settings)
+            shares = _guarded(seen, prior, known, self.loss, 1 - left, settings, is_crowded=is_crowded)
             if self.ordered:
                 shares = _in_order(seen, prior, shares, 1 - left)
             answers.append(found := self._complete(shares, left))
@@ -272,7 +281,7 @@ class _Regression:
             level = self._level(found)
             if level is not None:
                 return level
-        if self.crowding > settings.crowded and self.size <= settings.most_doubted:
+        if is_crowded and self.size <= settings.most_doubted:
             found = _as_promised(self.weighed, found, known, self.loss, settings.sure_saving_crowded)
         return found
 

@@ -17,15 +17,14 @@ class Settings:
 
     # Safeguards; studies/ablation.py switches each of them off.
     few_symbols: int = 4  # up to so many are projected: too few to learn a prior from
-    crowded: float = 0.5  # crowding from which reports alone may not determine every symbol: beliefs start wide
+    crowded: float = 0.5  # crowding from which what is seen of a symbol is mostly what is believed of the others
     sure_saving: float = 0.07  # of projection's loss: an answer that promises to save less goes part of the way; 0: off
-    sure_saving_crowded: float = 0.3  # the same over crowded cohorts, where beliefs are made of beliefs,
-    most_doubted: int = 63  # up to so many symbols: more of them teach a better prior
+    sure_saving_crowded: float = 0.3  # the same where cohorts are crowded, of the loss of weighted least squares,
+    most_doubted: int = 63  # for up to so many symbols: more of them teach a better prior
     plausible: float = 0.1  # of the best prior's evidence, from which a prior must not lose by the answer; above 1: off
     step: float = 0.4  # of each round after the first, towards the new beliefs: larger steps circle
     level_margin: float = 6.0  # of chi-square, beside 2 log S, that the answer must beat equal shares by; -inf: off
     loose: float = 0.03  # crowding below which symbols hardly disturb each other: one round
-    tight: float = 0.6  # crowding from which a third round pays
     short_rounds: int = 12  # rounds where unknowns outnumber equations; the answers of the last half are averaged
     weight_rounds: int = 3  # rounds after which the weights of the cells have settled
     most_weighed_symbols: int = 1024  # symbols of a block design up to which its cells are weighed: 1e-7 s times S^3
@@ -41,4 +40,4 @@ class Settings:
         """How many rounds of beliefs there are, and of how many at the end the answers are averaged."""
         if crowding >= 1:
             return self.short_rounds, self.short_rounds - self.short_rounds // 2
-        return 1 if crowding < self.loose else 2 if crowding < self.tight else 3, 1
+        return 1 if crowding < self.loose else 2, 1

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from deniable.errors import SurveyError
-from deniable.mechanisms.base import Mechanism, check_size
+from deniable.mechanisms.base import Carrier, HitOrMiss, check_size
 from deniable.mechanisms.odds import other_weight, parse_epsilon
 from deniable.noise import Entropy
 
@@ -22,7 +22,7 @@ __all__ = ["BitFlip"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class BitFlip(Mechanism):
+class BitFlip(HitOrMiss):
     """k words in, k bits out: an empty bit is set when its own fresh word is below `flip`, a set one is cleared when it
     is below `clear`; the two are the same integer unless the flips are `optimized`.
 
@@ -40,6 +40,7 @@ class BitFlip(Mechanism):
     """
 
     kind: ClassVar[str] = "bitflip"
+    again_fields: ClassVar[tuple[str, ...]] = ("report_flip",)
     cells: int
     epsilon: Fraction
     distance: int
@@ -98,17 +99,21 @@ class BitFlip(Mechanism):
         return (hit / miss) ** self.distance
 
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        truth = 0
+        for cell in cells:
+            truth |= 1 << cell
+        return self._flipped(truth, (self.flip, self.clear), entropy)
+
+    def _flipped(self, bits: int, thresholds: tuple[int, int], entropy: Entropy) -> int:
+        """Each bit flipped where its own word is below a threshold: the first for an empty bit, else the second."""
         words = entropy.words(self.cells)
         if len(words) != self.cells:
             raise RuntimeError(f"entropy must give one word per bit, got {len(words)} for {self.cells} bits")
-        flips = truth = 0
-        for cell in cells:
-            truth |= 1 << cell
-        thresholds = (self.flip, self.clear)
+        flips = 0
         for position, word in enumerate(words):
-            if word < thresholds[truth >> position & 1]:
+            if word < thresholds[bits >> position & 1]:
                 flips |= 1 << position
-        return flips ^ truth
+        return flips ^ bits
 
     def probability_of(self, response: int, cells: Sequence[int], hit: Fraction, miss: Fraction) -> Fraction:
         truth = 0
@@ -124,3 +129,26 @@ class BitFlip(Mechanism):
 
     def thresholds(self) -> dict[str, int]:
         return {"flip": self.flip, "clear": self.clear} if self.optimized else {"flip": self.flip}
+
+    @property
+    def again_parts(self) -> int:
+        return 2
+
+    def again_thresholds(self, again: int) -> tuple[int, ...]:
+        return (again,)
+
+    def randomize_again(self, response: int, again: int, entropy: Entropy) -> int:
+        return self._flipped(response, (again, again), entropy)
+
+    def title(self, *, own_cells: bool) -> str:
+        if own_cells:
+            return "OUE" if self.optimized else "k-RAPPOR"
+        return "O-OUE" if self.optimized else "O-RAPPOR"
+
+    def check(self, encoding: Carrier) -> None:
+        differ = min(2 * encoding.hashes, encoding.cells)
+        if self.distance != differ:
+            raise SurveyError(
+                f"distance must be min(2 * hashes, cells) = {differ}, got {self.distance}; "
+                "two answers can differ in that many bits"
+            )

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from deniable.mechanisms import KRR, Chain, Mechanism, Registry, missing
-from deniable.survey import Direct, Encoding
+from deniable.survey import BlockEncoding, Direct, Encoding
 from tests.docs.test_imports import SOURCE, files
 from tests.docs.test_ladders import every_subclass
 
@@ -45,16 +45,22 @@ class BareEncoding(Encoding):
     pass
 
 
+class BareDesign(BlockEncoding):
+    pass
+
+
 def test_what_a_bare_type_lacks_is_listed_by_name() -> None:
     assert missing(BareMechanism) == MECHANISM_REGISTRIES
     assert missing(BareEncoding) == ENCODING_REGISTRIES
-    for name in (*MECHANISM_REGISTRIES, *ENCODING_REGISTRIES):  # the name is where it stands
+    assert missing(BareDesign) == sorted(ENCODING_REGISTRIES + BLOCK_REGISTRIES)
+    for name in (*MECHANISM_REGISTRIES, *ENCODING_REGISTRIES, *BLOCK_REGISTRIES):  # the name is where it stands
         module, _, attribute = name.rpartition(".")
         assert getattr(importlib.import_module(module), attribute).name == name
 
 
-MECHANISM_REGISTRIES = ["deniable.survey.reading.mechanisms"]
-ENCODING_REGISTRIES = ["deniable.survey.reading.encodings"]
+MECHANISM_REGISTRIES = ["deniable.columns.randomizing.samplers", "deniable.survey.reading.mechanisms"]
+ENCODING_REGISTRIES = ["deniable.columns.encode.encoders", "deniable.survey.reading.encodings"]
+BLOCK_REGISTRIES = ["deniable.columns.designs.places", "deniable.design.incidence.incidences"]
 
 
 def test_a_lookup_names_the_type_and_the_registration_it_lacks() -> None:

@@ -72,7 +72,9 @@ def test_weights_of_two_values_are_those_of_hit_and_miss() -> None:
 
 class Loud(Band):
     def row(self, cell: int) -> Sequence[int]:
-        return [int(y == cell) << self.width for y in range(self.cells)]
+        others = [1] * self.cells
+        others[cell] += (1 << self.width) - self.cells
+        return others
 
 
 class Short(Band):
@@ -85,7 +87,7 @@ def test_rows_that_are_no_channel_are_refused() -> None:
         SurveyError, match=r"ratio of at most e\*\*2, got more; move them closer together, or use a larger epsilon"
     ):
         Loud(4, 2)
-    with pytest.raises(SurveyError, match=r"must be 3 integers, none negative, that add up to 2\*\*64"):
+    with pytest.raises(SurveyError, match=r"must be 3 positive integers that add up to 2\*\*64"):
         Short(4, 2)
 
 

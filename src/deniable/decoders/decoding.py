@@ -15,7 +15,7 @@ from deniable.decoders.screening import Progress, Screening
 from deniable.design import BlockDesign, Design, StreamedDesign, design_of
 from deniable.errors import DecodeError, TallyMismatch
 from deniable.reports import Report
-from deniable.survey import Hashed, Survey, Symbol
+from deniable.survey import Survey, Symbol
 from deniable.survey.alphabet import read_candidates
 from deniable.tally import Tally
 
@@ -125,7 +125,7 @@ def _is_long(survey: Survey, count: int) -> bool:
 
 
 def _design(survey: Survey, symbols: tuple[Symbol, ...], decoder: Decoder | None, *, complete: bool) -> Design:
-    if isinstance(decoder, Screening) and isinstance(survey.encoding, Hashed):
+    if isinstance(decoder, Screening) and survey.alphabet.is_open:
         return StreamedDesign(survey.encoding, keys_of(survey, symbols))
     entries = len(symbols) * survey.cohorts * survey.hashes
     if survey.alphabet.is_open and len(symbols) > _SCREENED_FROM and entries > _MOST_CELLS:

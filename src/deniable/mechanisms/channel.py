@@ -31,9 +31,9 @@ class Channel(Mechanism):
     def check_rows(self) -> None:
         """Refuse rows that are not channels, or that spend more than epsilon."""
         rows = [self.row(cell) for cell in range(self.cells)]
-        if any(len(row) != self.columns or min(row) < 0 or sum(row) != self.span for row in rows):
+        if any(len(row) != self.columns or min(row) < 1 or sum(row) != self.span for row in rows):
             raise SurveyError(
-                f"every row of weights must be {self.columns} integers, none negative, that add up to 2**{self.width}"
+                f"every row of weights must be {self.columns} positive integers that add up to 2**{self.width}"
             )
         if not verify(rows, self.epsilon):
             raise SurveyError(
@@ -52,7 +52,7 @@ class Channel(Mechanism):
     @property
     def odds(self) -> Fraction:
         columns = zip(*(self.row(cell) for cell in range(self.cells)), strict=True)
-        return max(Fraction(max(column), min(column)) for column in columns if any(column))
+        return max(Fraction(max(column), min(column)) for column in columns)
 
     def weights(self, cells: Sequence[int]) -> Sequence[int]:
         (truth,) = cells

@@ -58,7 +58,11 @@ def test_what_a_bare_type_lacks_is_listed_by_name() -> None:
         assert getattr(importlib.import_module(module), attribute).name == name
 
 
-MECHANISM_REGISTRIES = ["deniable.columns.randomizing.samplers", "deniable.survey.reading.mechanisms"]
+MECHANISM_REGISTRIES = [
+    "deniable.columns.randomizing.samplers",
+    "deniable.simulation.laws",
+    "deniable.survey.reading.mechanisms",
+]
 ENCODING_REGISTRIES = ["deniable.columns.encode.encoders", "deniable.survey.reading.encodings"]
 BLOCK_REGISTRIES = ["deniable.columns.designs.places", "deniable.design.incidence.incidences"]
 

@@ -86,10 +86,11 @@ def decode_all(
         return []
     survey = tallies[0].survey
     for tally in tallies:
-        if tally.survey.encoding != survey.encoding or tally.survey.alphabet != survey.alphabet:
+        alike = survey.mechanism.two_valued or tally.survey.mechanism == survey.mechanism
+        if tally.survey.encoding != survey.encoding or tally.survey.alphabet != survey.alphabet or not alike:
             raise TallyMismatch(
                 f"tally is for survey {tally.survey.digest[:8]}, the first one is for {survey.digest[:8]}; "
-                "decode together only tallies with one encoding",
+                "decode together only tallies with one encoding, and one mechanism if it is not hit or miss",
                 ours=survey.digest,
                 theirs=tally.survey.digest,
             )

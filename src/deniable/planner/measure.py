@@ -264,7 +264,7 @@ def _solver(survey: Survey, design: Design, shape: Shape) -> Callable[[Sequence[
     if isinstance(design, BlockDesign):
         return lambda tallies: np.stack([design.invert(unbias(tally)) for tally in tallies])
     mechanism = survey.mechanism
-    miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
+    miss, r = mechanism.affine
     m = miss + r * design.forward(np.append(shape.p, 0.0) if survey.alphabet.is_open else shape.p)
     weights = 1 / (m if mechanism.one_column else m * (1 - m))
     factor = GramFactor.of(design.weighted_gram(weights))

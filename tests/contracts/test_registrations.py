@@ -59,6 +59,7 @@ def test_what_a_bare_type_lacks_is_listed_by_name() -> None:
 
 
 MECHANISM_REGISTRIES = [
+    "deniable.audit.published.published",
     "deniable.columns.randomizing.samplers",
     "deniable.simulation.laws",
     "deniable.survey.reading.mechanisms",

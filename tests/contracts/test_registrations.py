@@ -60,6 +60,7 @@ def test_what_a_bare_type_lacks_is_listed_by_name() -> None:
 
 MECHANISM_REGISTRIES = [
     "deniable.audit.published.published",
+    "deniable.cli.words.sentences",
     "deniable.columns.randomizing.samplers",
     "deniable.simulation.laws",
     "deniable.survey.reading.mechanisms",

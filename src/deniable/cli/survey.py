@@ -181,8 +181,8 @@ def _show(args: argparse.Namespace) -> None:
             "epsilon_spent": survey.epsilon_spent,
             "epsilon_report": survey.epsilon_report,
             "likelihood_ratio": float(survey.mechanism.odds),
-            "hit": float(survey.mechanism.hit),
-            "miss": float(survey.mechanism.miss),
+            "hit": float(survey.mechanism.hit) if survey.mechanism.two_valued else None,
+            "miss": float(survey.mechanism.miss) if survey.mechanism.two_valued else None,
             "report_bytes": report_bytes(survey),
             "counters": survey.cohorts * survey.columns,
         }
@@ -201,7 +201,7 @@ def _show(args: argparse.Namespace) -> None:
         ("epsilon", f"{survey.epsilon:g} asked for, {survey.epsilon_spent} spent"),
         *(
             [("  a report", f"{float(survey.mechanism.report_bound):g} asked for, {survey.epsilon_report} spent")]
-            if survey.mechanism.permanent is not survey.mechanism
+            if survey.mechanism.twice
             else []
         ),
         ("answers", answers),

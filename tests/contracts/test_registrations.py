@@ -62,11 +62,16 @@ MECHANISM_REGISTRIES = [
     "deniable.audit.published.published",
     "deniable.cli.words.sentences",
     "deniable.columns.randomizing.samplers",
+    "deniable.planner.catalogue.planned",
     "deniable.simulation.laws",
     "deniable.survey.reading.mechanisms",
 ]
 ENCODING_REGISTRIES = ["deniable.columns.encode.encoders", "deniable.survey.reading.encodings"]
-BLOCK_REGISTRIES = ["deniable.columns.designs.places", "deniable.design.incidence.incidences"]
+BLOCK_REGISTRIES = [
+    "deniable.columns.designs.places",
+    "deniable.design.incidence.incidences",
+    "deniable.planner.catalogue.designs",
+]
 
 
 def test_a_lookup_names_the_type_and_the_registration_it_lacks() -> None:

@@ -167,8 +167,8 @@ class _Named(Sentences):
         (hit, miss), encoding = _rates(survey), survey.encoding
         if encoding.is_design and survey.hashes > 1:
             return (
-                f"A report is one of {survey.cells} numbers: each of the {survey.hashes} that stand for the true answer "
-                f"with probability {hit}, each other with {miss}."
+                f"A report is one of {survey.cells} numbers: each of the {survey.hashes} that stand for the true "
+                f"answer with probability {hit}, each other with {miss}."
             )
         what = "answer" if encoding.own_cells else "number" if encoding.is_design else "cell"
         if survey.cells == 2:
@@ -288,7 +288,8 @@ def notice(survey: Survey) -> list[tuple[str, str]]:
         ),
         (
             "What is sent",
-            f"{sentences.of(survey.mechanism.permanent).sent(survey)} That is all: {report_bytes(survey)} bytes, randomised before they leave.",
+            f"{sentences.of(survey.mechanism.permanent).sent(survey)} That is all: {report_bytes(survey)} bytes, "
+            "randomised before they leave.",
         ),
         (
             "What that protects",

@@ -28,6 +28,8 @@ Keys = npt.NDArray[np.intp]
 class Incidence(ABC):
     """H of some symbols, by their keys."""
 
+    work: float = 0.0  # multiplications of a product, beyond a few a cell
+
     @abstractmethod
     def forward(self, p: Floats) -> Floats:
         """H p, shape (b,)."""
@@ -125,6 +127,8 @@ class Orthogonal(Incidence):
     def __init__(self, encoding: Projective, keys: Keys) -> None:
         self.encoding, self.keys = encoding, keys
         self.listed = len(keys) * encoding.hashes <= encoding.order**encoding.dimension
+        # A transform over all vectors, or lists of cells, of which twenty are looked up in the time of one of those.
+        self.work = min(encoding.order**encoding.dimension, len(keys) * encoding.hashes / 20)
 
     @cached_property
     def _digits(self) -> npt.NDArray[np.int64]:

@@ -147,6 +147,7 @@ def ask(
     limits = Limits(
         None if max_bytes is None else count_of("max_bytes", max_bytes, 1),
         None if max_cohorts is None else count_of("max_cohorts", max_cohorts, 1),
+        again=lifetime is not None,
     )
     level = _number("confidence", confidence, 1.0)
     if not 0.5 <= level <= 0.99:

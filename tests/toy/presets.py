@@ -1,0 +1,12 @@
+"""survey/presets.py: a survey by one call."""
+
+from collections.abc import Iterable
+
+from deniable.survey import Alphabet, Direct, Survey
+
+from .band import Band
+
+
+def band(*, symbols: int | Iterable[object], epsilon: object, other: object = None, name: str = "") -> Survey:
+    alphabet = Alphabet.closed(symbols, other)
+    return Survey(alphabet, Direct(len(alphabet)), Band(len(alphabet), epsilon), name)

@@ -7,8 +7,8 @@ that flip; the sums of random sets are drawn column by column (`_set_sums`). Not
 nothing here is used where privacy matters.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -85,73 +85,62 @@ def simulate_counts(
     return Tally(survey, counts, placed.sum(axis=1))
 
 
-class CountLaw(ABC):
-    """The law of the counts of one family of mechanisms, or of a chain that begins with one; shape (C, columns)."""
+@dataclass(frozen=True, slots=True)
+class CountLaw:
+    """How the counts of a mechanism, or of a chain that begins with it, are drawn, shape (C, columns).
 
-    @staticmethod
-    @abstractmethod
-    def drawn(mechanism: Any, design: Design, p: Floats, reports: Counts, rng: np.random.Generator) -> Counts:
-        """For answers drawn from p, so many reports a cohort."""
+    `drawn` is given a population and the reports of each cohort, `placed` the respondents of each cohort and symbol.
+    """
 
-    @staticmethod
-    @abstractmethod
-    def placed(mechanism: Any, design: Design, people: Counts, rng: np.random.Generator) -> Counts:
-        """For so many respondents a cohort and symbol, shape (C, S)."""
+    drawn: Callable[[Any, Design, Floats, Counts, np.random.Generator], Counts]
+    placed: Callable[[Any, Design, Counts, np.random.Generator], Counts]
 
 
-laws: Registry[type[CountLaw]] = Registry("deniable.simulation.laws", Mechanism, "law of its counts")
+laws: Registry[CountLaw] = Registry("deniable.simulation.laws", Mechanism, "law of its counts")
 
 
-class _OneColumn(CountLaw):
-    @staticmethod
-    def drawn(mechanism: Mechanism, design: Design, p: Floats, reports: Counts, rng: np.random.Generator) -> Counts:
-        return rng.multinomial(reports, _shares(_means(mechanism, design, p)))
+def _columns(mechanism: Mechanism, design: Design, p: Floats, reports: Counts, rng: np.random.Generator) -> Counts:
+    return rng.multinomial(reports, _shares(_means(mechanism, design, p)))
 
 
-@laws.add(Channel)
-class _Rows(_OneColumn):
-    @staticmethod
-    def placed(mechanism: Channel, design: Design, people: Counts, rng: np.random.Generator) -> Counts:
-        rows = np.array([design._patterns(cohort) for cohort in range(design.cohorts)])
-        return np.asarray(rng.multinomial(people, rows / rows.sum(axis=2, keepdims=True)).sum(axis=1))
+def _rows(mechanism: Channel, design: Design, people: Counts, rng: np.random.Generator) -> Counts:
+    rows = _shares(design._patterns(0))
+    return np.asarray(rng.multinomial(people[0], rows).sum(axis=0))[None]
 
 
-@laws.add(KRR)
-class _Named(_OneColumn):
-    @staticmethod
-    def placed(mechanism: HitOrMiss, design: Design, people: Counts, rng: np.random.Generator) -> Counts:
-        # k-RR is "a true cell with probability hit - miss each, else any cell at random, the true ones included".
-        r = mechanism.hit - mechanism.miss
-        if design.hashes == 1:
-            kept = rng.binomial(_occupied(design, people), float(r))
-        else:
-            kept = _in_sets(design, rng.binomial(people[0], float(design.hashes * r)), rng)
-        lost = people.sum(axis=1) - kept.sum(axis=1)
-        return np.asarray(kept + rng.multinomial(lost, np.full(design.cells, 1.0 / design.cells)))
+def _krr(mechanism: HitOrMiss, design: Design, people: Counts, rng: np.random.Generator) -> Counts:
+    # k-RR is "a true cell with probability hit - miss each, else any cell at random, the true ones included".
+    r = mechanism.hit - mechanism.miss
+    if design.hashes == 1:
+        kept = rng.binomial(_occupied(design, people), float(r))
+    else:
+        kept = _in_sets(design, rng.binomial(people[0], float(design.hashes * r)), rng)
+    lost = people.sum(axis=1) - kept.sum(axis=1)
+    return np.asarray(kept + rng.multinomial(lost, np.full(design.cells, 1.0 / design.cells)))
 
 
-@laws.add(BitFlip)
-class _Bits(CountLaw):
-    @staticmethod
-    def drawn(mechanism: HitOrMiss, design: Design, p: Floats, reports: Counts, rng: np.random.Generator) -> Counts:
-        if design.hashes == 1:  # one cell an answer: the occupied cells are multinomial themselves
-            return _flipped(mechanism, rng.multinomial(reports, _shares(design.forward(p))), reports, rng)
-        return _Bits.placed(mechanism, design, rng.multinomial(reports, p), rng)
-
-    @staticmethod
-    def placed(mechanism: HitOrMiss, design: Design, people: Counts, rng: np.random.Generator) -> Counts:
-        return _flipped(mechanism, _occupied(design, people), people.sum(axis=1), rng)
+def _bits(mechanism: HitOrMiss, design: Design, p: Floats, reports: Counts, rng: np.random.Generator) -> Counts:
+    if design.hashes == 1:  # one cell an answer: the occupied cells are multinomial themselves
+        return _flipped(mechanism, rng.multinomial(reports, _shares(design.forward(p))), reports, rng)
+    return _placed_bits(mechanism, design, rng.multinomial(reports, p), rng)
 
 
-@laws.add(Subset)
-class _Sets(CountLaw):
-    @staticmethod
-    def drawn(mechanism: HitOrMiss, design: Design, p: Floats, reports: Counts, rng: np.random.Generator) -> Counts:
-        return _set_sums(mechanism, int(reports.sum()), p, None, rng)[None]
+def _placed_bits(mechanism: HitOrMiss, design: Design, people: Counts, rng: np.random.Generator) -> Counts:
+    return _flipped(mechanism, _occupied(design, people), people.sum(axis=1), rng)
 
-    @staticmethod
-    def placed(mechanism: HitOrMiss, design: Design, people: Counts, rng: np.random.Generator) -> Counts:
-        return _set_sums_of(mechanism, people[0], rng)[None]
+
+def _sets(mechanism: HitOrMiss, design: Design, p: Floats, reports: Counts, rng: np.random.Generator) -> Counts:
+    return _set_sums(mechanism, int(reports.sum()), p, None, rng)[None]
+
+
+def _placed_sets(mechanism: HitOrMiss, design: Design, people: Counts, rng: np.random.Generator) -> Counts:
+    return _set_sums_of(mechanism, people[0], rng)[None]
+
+
+laws.add(Channel)(CountLaw(_columns, _rows))
+laws.add(KRR)(CountLaw(_columns, _krr))
+laws.add(BitFlip)(CountLaw(_bits, _placed_bits))
+laws.add(Subset)(CountLaw(_sets, _placed_sets))
 
 
 def cell_probabilities(survey: Survey, p: npt.ArrayLike, *, symbols: Sequence[object] | None = None) -> Any:

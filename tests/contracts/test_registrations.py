@@ -60,7 +60,8 @@ def test_what_a_bare_type_lacks_is_listed_by_name() -> None:
 
 MECHANISM_REGISTRIES = [
     "deniable.audit.published.published",
-    "deniable.cli.words.sentences",
+    "deniable.cli.words.doings",
+    "deniable.cli.words.truths",
     "deniable.columns.randomizing.samplers",
     "deniable.planner.catalogue.planned",
     "deniable.simulation.laws",

@@ -2,22 +2,19 @@
 
 from fractions import Fraction
 
-from deniable.cli.words import Sentences, chance, sentences
+from deniable.cli.words import chance, doings, truths
 from deniable.survey import Survey
 
 from .band import Band
 
 
-@sentences.add(Band)
-class BandSentences(Sentences):
-    @staticmethod
-    def truth(survey: Survey) -> str:
-        row = survey.mechanism.weights((1,))
-        true, near, far = (chance(Fraction(weight, survey.mechanism.span)) for weight in (row[1], row[0], row[3]))
-        return (
-            f"The true answer is sent with probability {true} or more, one beside it with {near}, any other with {far}."
-        )
+@truths.add(Band)
+def band_truth(survey: Survey) -> str:
+    row = survey.mechanism.weights((1,))
+    true, near, far = (chance(Fraction(weight, survey.mechanism.span)) for weight in (row[1], row[0], row[3]))
+    return f"The true answer is sent with probability {true} or more, one beside it with {near}, any other with {far}."
 
-    @staticmethod
-    def sent(survey: Survey) -> str:
-        return f"Your device rolls dice that only it can see. {BandSentences.truth(survey)}"
+
+@doings.add(Band)
+def band_doing(survey: Survey) -> str:
+    return f"Your device rolls dice that only it can see. {band_truth(survey)}"

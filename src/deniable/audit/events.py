@@ -114,9 +114,8 @@ class Twice(Family):
 
     def chances(self, value: int) -> Floats:
         mechanism = self.survey.mechanism
-        again = (
-            published.of(mechanism.permanent).second_stage(mechanism) if mechanism.twice else np.eye(mechanism.outputs)
-        )
+        second = published.of(mechanism.permanent).second_stage
+        again = second(mechanism) if mechanism.twice and second else np.eye(mechanism.outputs)
         rows = []
         for cells in self.table[:, :, value]:
             first = chances_of(mechanism.permanent, tuple(int(c) for c in cells if c < self.survey.cells))

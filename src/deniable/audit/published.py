@@ -1,7 +1,8 @@
 """What the published channel of each mechanism makes of the events of an audit, registered by type."""
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,97 +24,82 @@ def chances_of(mechanism: Mechanism, occupied: tuple[int, ...]) -> Floats:
     return np.array([float(mechanism.probability(y, occupied)) for y in range(mechanism.outputs)])
 
 
-class Published(ABC):
-    """What the published channel of one family, or of a chain that begins with one, makes of the events above."""
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What the published channel of one family, or of a chain that begins with one, makes of the events of an audit.
 
-    independent_bits: ClassVar[bool] = False  # whether the bits of a report are independent given the answer
+    `speaks` gives P(a report of a value speaks for a and against b), and of two reports both, in every cohort;
+    `second_stage` P(response | permanent response), all of it. `independent_bits` are so given the answer.
+    """
 
-    @staticmethod
-    @abstractmethod
-    def speaks(roles: "Roles", value: int, a: int, b: int) -> tuple[Floats, Floats]:
-        """P(a report of `value` speaks for a and against b), and of two reports both, in every cohort."""
-
-    @staticmethod
-    def second_stage(chain: Any) -> Floats:
-        """P(response | permanent response), all of it."""
-        raise NotImplementedError
+    speaks: Callable[["Roles", int, int, int], tuple[Floats, Floats]]
+    second_stage: Callable[[Any], Floats] | None = None
+    independent_bits: bool = False
 
 
-published: Registry[type[Published]] = Registry("deniable.audit.published.published", Mechanism, "chance of its events")
+published: Registry[Published] = Registry("deniable.audit.published.published", Mechanism, "chance of its events")
 
 
-@published.add(Channel)
-class _Rows(Published):
-    @staticmethod
-    def speaks(roles: "Roles", value: int, a: int, b: int) -> tuple[Floats, Floats]:
-        only = roles._only(a, b)
-        laws = [chances_of(roles.survey.mechanism, tuple(cells.tolist())) for cells in roles.table[:, :, value]]
-        one = np.array(
-            [law[cells[mask]].sum() for law, cells, mask in zip(laws, roles.table[:, :, a], only, strict=True)]
-        )
-        return one, one  # without a second stage a device sends the same report again
+def _row_speaks(roles: "Roles", value: int, a: int, b: int) -> tuple[Floats, Floats]:
+    (mine,), (only,) = roles.table[:, :, a], roles._only(a, b)
+    law = chances_of(roles.survey.mechanism, tuple(roles.table[0, :, value].tolist()))
+    one = np.array([law[mine[only]].sum()])
+    return one, one  # without a second stage a device sends the same report again
 
 
-@published.add(KRR)
-class _Named(Published):
-    @staticmethod
-    def speaks(roles: "Roles", value: int, a: int, b: int) -> tuple[Floats, Floats]:
-        mechanism, only = roles.survey.mechanism, roles._only(a, b)
-        first = mechanism.permanent
-        size, shared = only.sum(axis=1), (only & roles._has(value, a)).sum(axis=1)
-        permanent = shared * float(first.hit) + (size - shared) * float(first.miss)
-        keep, other = _again(mechanism) or (1.0, 0.0)
-        return _mixture(permanent, keep + (size - 1) * other, size * other)
-
-    @staticmethod
-    def second_stage(chain: Chain) -> Floats:
-        keep, other = _again(chain)
-        found = np.full((chain.outputs, chain.outputs), other)
-        np.fill_diagonal(found, keep)
-        return found
+def _krr_speaks(roles: "Roles", value: int, a: int, b: int) -> tuple[Floats, Floats]:
+    mechanism, only = roles.survey.mechanism, roles._only(a, b)
+    first = mechanism.permanent
+    size, shared = only.sum(axis=1), (only & roles._has(value, a)).sum(axis=1)
+    permanent = shared * float(first.hit) + (size - shared) * float(first.miss)
+    keep, other = _again(mechanism) or (1.0, 0.0)
+    return _mixture(permanent, keep + (size - 1) * other, size * other)
 
 
-@published.add(BitFlip)
-class _Flipped(Published):
-    independent_bits = True
-
-    @staticmethod
-    def speaks(roles: "Roles", value: int, a: int, b: int) -> tuple[Floats, Floats]:
-        mechanism, only, against = roles.survey.mechanism, roles._only(a, b), roles._only(b, a)
-        hit, miss = float(mechanism.permanent.hit), float(mechanism.permanent.miss)
-        (flip,) = _again(mechanism) or (0.0,)
-        one, both = np.ones(len(only)), np.ones(len(only))
-        for mask, occupied, wanted in ((only, roles._has(value, a), True), (against, roles._has(value, b), False)):
-            p = np.where(occupied, hit, miss)
-            single, double = _mixture(p if wanted else 1 - p, 1 - flip, flip)
-            one *= np.where(mask, single, 1.0).prod(axis=1)
-            both *= np.where(mask, double, 1.0).prod(axis=1)
-        return one, both
-
-    @staticmethod
-    def second_stage(chain: Chain) -> Floats:
-        (flip,), responses = _again(chain), np.arange(chain.outputs)
-        changed = np.bitwise_count(responses[:, None] ^ responses)
-        return np.asarray(flip**changed * (1 - flip) ** (chain.cells - changed))
+def _krr_again(chain: Chain) -> Floats:
+    keep, other = _again(chain)
+    return np.asarray(other + (keep - other) * np.eye(chain.outputs))
 
 
-@published.add(Subset)
-class _Sets(Published):
-    @staticmethod
-    def speaks(roles: "Roles", value: int, a: int, b: int) -> tuple[Floats, Floats]:
-        mechanism = roles.survey.mechanism
-        first, k, w = mechanism.permanent, mechanism.cells, mechanism.hits or 0
-        neither, with_one = (float(p) for p in first.pairs)
-        held = float(first.hit if value == a else first.miss)
-        permanent = np.array([held - (with_one if value in (a, b) else neither)])
-        (keep,) = _again(mechanism) or (1.0,)
-        blind = (1 - keep) * w * (k - w) / (k * (k - 1))
-        return _mixture(permanent, keep + blind, blind)
+def _bit_speaks(roles: "Roles", value: int, a: int, b: int) -> tuple[Floats, Floats]:
+    mechanism, only, against = roles.survey.mechanism, roles._only(a, b), roles._only(b, a)
+    hit, miss = float(mechanism.permanent.hit), float(mechanism.permanent.miss)
+    (flip,) = _again(mechanism) or (0.0,)
+    one, both = np.ones(len(only)), np.ones(len(only))
+    for mask, occupied, wanted in ((only, roles._has(value, a), True), (against, roles._has(value, b), False)):
+        p = np.where(occupied, hit, miss)
+        single, double = _mixture(p if wanted else 1 - p, 1 - flip, flip)
+        one *= np.where(mask, single, 1.0).prod(axis=1)
+        both *= np.where(mask, double, 1.0).prod(axis=1)
+    return one, both
 
-    @staticmethod
-    def second_stage(chain: Chain) -> Floats:
-        (keep,), allowed = _again(chain), np.bitwise_count(np.arange(chain.outputs)) == chain.hits
-        return np.asarray(keep * np.diag(allowed) + (1 - keep) * np.outer(allowed, allowed) / allowed.sum())
+
+def _bit_again(chain: Chain) -> Floats:
+    (flip,), responses = _again(chain), np.arange(chain.outputs)
+    changed = np.bitwise_count(responses[:, None] ^ responses)
+    return np.asarray(flip**changed * (1 - flip) ** (chain.cells - changed))
+
+
+def _set_speaks(roles: "Roles", value: int, a: int, b: int) -> tuple[Floats, Floats]:
+    mechanism = roles.survey.mechanism
+    first, k, w = mechanism.permanent, mechanism.cells, mechanism.hits or 0
+    neither, with_one = (float(p) for p in first.pairs)
+    held = float(first.hit if value == a else first.miss)
+    permanent = np.array([held - (with_one if value in (a, b) else neither)])
+    (keep,) = _again(mechanism) or (1.0,)
+    blind = (1 - keep) * w * (k - w) / (k * (k - 1))
+    return _mixture(permanent, keep + blind, blind)
+
+
+def _set_again(chain: Chain) -> Floats:
+    (keep,), allowed = _again(chain), np.bitwise_count(np.arange(chain.outputs)) == chain.hits
+    return np.asarray(keep * np.diag(allowed) + (1 - keep) * np.outer(allowed, allowed) / allowed.sum())
+
+
+published.add(Channel)(Published(_row_speaks))
+published.add(KRR)(Published(_krr_speaks, _krr_again))
+published.add(BitFlip)(Published(_bit_speaks, _bit_again, independent_bits=True))
+published.add(Subset)(Published(_set_speaks, _set_again))
 
 
 def _again(mechanism: Any) -> tuple[float, ...]:

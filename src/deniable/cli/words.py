@@ -1,7 +1,7 @@
 """Privacy in words: sentences made from a survey's own integers, never from a nominal epsilon."""
 
 import math
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
 
 from deniable.cli.text import shown
@@ -11,16 +11,16 @@ from deniable.survey import Survey
 from deniable.survey.strength import is_at_least, strength
 
 __all__ = [
-    "Sentences",
     "at_most",
     "belief_after",
     "chance",
+    "doings",
     "notice",
     "odds_sentence",
     "report_bytes",
-    "sentences",
     "text_sentence",
     "truth_sentence",
+    "truths",
 ]
 
 
@@ -88,7 +88,7 @@ def truth_sentence(survey: Survey) -> str:
     >>> truth_sentence(dn.warner(epsilon=1))
     'The true answer is sent with probability 73 %, the other one with probability 27 %.'
     """
-    return sentences.of(survey.mechanism.permanent).truth(survey)
+    return truths.of(survey.mechanism.permanent)(survey)
 
 
 def text_sentence(survey: Survey) -> str:
@@ -108,21 +108,10 @@ def report_bytes(survey: Survey) -> int:
     return 1 + 8 + cohort_bytes(survey) + survey.mechanism.payload_bytes
 
 
-class Sentences(ABC):
-    """How the noise of one family of mechanisms, or of a chain that begins with one, is told to people."""
-
-    @staticmethod
-    @abstractmethod
-    def truth(survey: Survey) -> str:
-        """How often the truth is in a report: one sentence for those who know what a report is."""
-
-    @staticmethod
-    @abstractmethod
-    def sent(survey: Survey) -> str:
-        """What a device does with an answer, for respondents."""
-
-
-sentences: Registry[type[Sentences]] = Registry("deniable.cli.words.sentences", Mechanism, "sentence for people")
+# How the noise of a mechanism, or of a chain that begins with it, is told: `truth_sentence`, and for respondents what a
+# device does with an answer.
+truths: Registry[Callable[[Survey], str]] = Registry("deniable.cli.words.truths", Mechanism, "sentence on the truth")
+doings: Registry[Callable[[Survey], str]] = Registry("deniable.cli.words.doings", Mechanism, "sentence on what is sent")
 
 _DICE = "Your device rolls dice that only it can see"
 
@@ -140,95 +129,92 @@ def _boxes(survey: Survey) -> str:
     )
 
 
-@sentences.add(Channel)
-class _Rows(Sentences):
-    @staticmethod
-    def truth(survey: Survey) -> str:
-        mechanism = survey.mechanism
-        weights = [weight for cell in range(survey.cells) for weight in mechanism.weights((cell,))]
-        least, most = (chance(Fraction(weight, mechanism.span)) for weight in (min(weights), max(weights)))
+@truths.add(Channel)
+def _row_truth(survey: Survey) -> str:
+    mechanism = survey.mechanism
+    weights = [weight for cell in range(survey.cells) for weight in mechanism.weights((cell,))]
+    least, most = (chance(Fraction(weight, mechanism.span)) for weight in (min(weights), max(weights)))
+    return (
+        f"A report is one of {survey.columns} numbers; whatever the true answer is, each has a probability of at "
+        f"least {least} and at most {most}."
+    )
+
+
+@doings.add(Channel)
+def _row_doing(survey: Survey) -> str:
+    return (
+        f"{_DICE} and sends one of the numbers from 1 to {survey.columns}. How likely each number is depends on "
+        f"your answer, by a public table. {_row_truth(survey)}"
+    )
+
+
+@truths.add(KRR)
+def _krr_truth(survey: Survey) -> str:
+    (hit, miss), encoding = _rates(survey), survey.encoding
+    if encoding.is_design and survey.hashes > 1:
         return (
-            f"A report is one of {survey.columns} numbers; whatever the true answer is, each has a probability of at "
-            f"least {least} and at most {most}."
+            f"A report is one of {survey.cells} numbers: each of the {survey.hashes} that stand for the true "
+            f"answer with probability {hit}, each other with {miss}."
         )
+    what = "answer" if encoding.own_cells else "number" if encoding.is_design else "cell"
+    if survey.cells == 2:
+        return f"The true {what} is sent with probability {hit}, the other one with probability {miss}."
+    others = survey.cells - 1
+    return f"The true {what} is sent with probability {hit}, each of the {others} others with probability {miss}."
 
-    @staticmethod
-    def sent(survey: Survey) -> str:
+
+@doings.add(KRR)
+def _krr_doing(survey: Survey) -> str:
+    (hit, miss), k, own = _rates(survey), survey.cells, survey.hashes * survey.mechanism.hit
+    lost = chance(1 - survey.mechanism.hit)
+    if survey.encoding.is_design and survey.hashes > 1:
         return (
-            f"{_DICE} and sends one of the numbers from 1 to {survey.columns}. How likely each number is depends on "
-            f"your answer, by a public table. {_Rows.truth(survey)}"
+            f"A public rule gives every possible answer {survey.hashes} of the numbers from 1 to {k}, so a number "
+            f"stands for many answers. {_DICE}. With probability {chance(own)} it sends one of the numbers of your "
+            f"true answer; with probability {chance(1 - own)} it sends one of the others, each equally likely "
+            f"({miss} each)."
         )
-
-
-@sentences.add(KRR)
-class _Named(Sentences):
-    @staticmethod
-    def truth(survey: Survey) -> str:
-        (hit, miss), encoding = _rates(survey), survey.encoding
-        if encoding.is_design and survey.hashes > 1:
-            return (
-                f"A report is one of {survey.cells} numbers: each of the {survey.hashes} that stand for the true "
-                f"answer with probability {hit}, each other with {miss}."
-            )
-        what = "answer" if encoding.own_cells else "number" if encoding.is_design else "cell"
-        if survey.cells == 2:
-            return f"The true {what} is sent with probability {hit}, the other one with probability {miss}."
-        others = survey.cells - 1
-        return f"The true {what} is sent with probability {hit}, each of the {others} others with probability {miss}."
-
-    @staticmethod
-    def sent(survey: Survey) -> str:
-        (hit, miss), k, own = _rates(survey), survey.cells, survey.hashes * survey.mechanism.hit
-        lost = chance(1 - survey.mechanism.hit)
-        if survey.encoding.is_design and survey.hashes > 1:
-            return (
-                f"A public rule gives every possible answer {survey.hashes} of the numbers from 1 to {k}, so a number "
-                f"stands for many answers. {_DICE}. With probability {chance(own)} it sends one of the numbers of your "
-                f"true answer; with probability {chance(1 - own)} it sends one of the others, each equally likely "
-                f"({miss} each)."
-            )
-        if survey.encoding.is_design:
-            return (
-                f"A public rule gives every possible answer a number of its own from 1 to {k}. {_DICE}. With "
-                f"probability {hit} it sends the number of your true answer; with probability {lost} it sends "
-                f"{'the other one' if k == 2 else f'one of the {k - 1} other numbers, each equally likely'} "
-                f"({miss} each)."
-            )
-        thing = "answer" if survey.encoding.own_cells else "box"
-        other = "the other one" if k == 2 else f"one of the {k - 1} others, each equally likely ({miss} each)"
+    if survey.encoding.is_design:
         return (
-            f"{_boxes(survey)}{_DICE}. With probability {hit} it sends the number of your true {thing}; with "
-            f"probability {lost} it sends {other}."
+            f"A public rule gives every possible answer a number of its own from 1 to {k}. {_DICE}. With "
+            f"probability {hit} it sends the number of your true answer; with probability {lost} it sends "
+            f"{'the other one' if k == 2 else f'one of the {k - 1} other numbers, each equally likely'} "
+            f"({miss} each)."
         )
+    thing = "answer" if survey.encoding.own_cells else "box"
+    other = "the other one" if k == 2 else f"one of the {k - 1} others, each equally likely ({miss} each)"
+    return (
+        f"{_boxes(survey)}{_DICE}. With probability {hit} it sends the number of your true {thing}; with "
+        f"probability {lost} it sends {other}."
+    )
 
 
-@sentences.add(BitFlip)
-class _Marks(Sentences):
-    @staticmethod
-    def truth(survey: Survey) -> str:
-        (hit, miss), k = _rates(survey), survey.cells
-        if _is_even(survey):
-            return f"Each of {k} yes-or-no marks is sent as it is with probability {hit}, flipped with {miss}."
-        return f"Of {k} yes-or-no marks the true one is sent with probability {hit}, each other with {miss}."
+@truths.add(BitFlip)
+def _bit_truth(survey: Survey) -> str:
+    (hit, miss), k = _rates(survey), survey.cells
+    if _is_even(survey):
+        return f"Each of {k} yes-or-no marks is sent as it is with probability {hit}, flipped with {miss}."
+    return f"Of {k} yes-or-no marks the true one is sent with probability {hit}, each other with {miss}."
 
-    @staticmethod
-    def sent(survey: Survey) -> str:
-        (hit, miss), k, boxes = _rates(survey), survey.cells, _boxes(survey)
-        thing, mine, fill = "box", "the box of your answer", f"fills in a list of {k} marks, one for each"
-        if survey.encoding.own_cells:
-            thing, mine = "possible answer", "yours"
-        elif survey.hashes > 1:
-            boxes, mine = f"{boxes}Your answer has up to {survey.hashes} boxes. ", "those of your answer"
-        start = f"{boxes}Your device {fill} {thing}: yes for {mine}, no for the others."
-        if _is_even(survey):
-            return (
-                f"{start} Then it rolls dice that only it can see and turns each mark into its opposite with "
-                f"probability {miss}, before it sends the list."
-            )
+
+@doings.add(BitFlip)
+def _bit_doing(survey: Survey) -> str:
+    (hit, miss), k, boxes = _rates(survey), survey.cells, _boxes(survey)
+    thing, mine, fill = "box", "the box of your answer", f"fills in a list of {k} marks, one for each"
+    if survey.encoding.own_cells:
+        thing, mine = "possible answer", "yours"
+    elif survey.hashes > 1:
+        boxes, mine = f"{boxes}Your answer has up to {survey.hashes} boxes. ", "those of your answer"
+    start = f"{boxes}Your device {fill} {thing}: yes for {mine}, no for the others."
+    if _is_even(survey):
         return (
-            f"{start} Then it rolls dice that only it can see: your yes stays with probability {hit}, and each no "
-            f"turns into a yes with probability {miss}, before it sends the list."
+            f"{start} Then it rolls dice that only it can see and turns each mark into its opposite with "
+            f"probability {miss}, before it sends the list."
         )
+    return (
+        f"{start} Then it rolls dice that only it can see: your yes stays with probability {hit}, and each no "
+        f"turns into a yes with probability {miss}, before it sends the list."
+    )
 
 
 def _is_even(survey: Survey) -> bool:
@@ -236,23 +222,22 @@ def _is_even(survey: Survey) -> bool:
     return survey.mechanism.permanent.hit == 1 - survey.mechanism.permanent.miss
 
 
-@sentences.add(Subset)
-class _Sets(Sentences):
-    @staticmethod
-    def truth(survey: Survey) -> str:
-        hit, miss = _rates(survey)
-        return (
-            f"A report names {survey.mechanism.hits} of {survey.cells} answers: the true one with probability {hit}, "
-            f"each other with {miss}."
-        )
+@truths.add(Subset)
+def _set_truth(survey: Survey) -> str:
+    hit, miss = _rates(survey)
+    return (
+        f"A report names {survey.mechanism.hits} of {survey.cells} answers: the true one with probability {hit}, "
+        f"each other with {miss}."
+    )
 
-    @staticmethod
-    def sent(survey: Survey) -> str:
-        hit, miss = _rates(survey)
-        return (
-            f"{_DICE} and makes a list of {survey.mechanism.hits} of the {survey.cells} possible answers. With "
-            f"probability {hit} yours is on it; each other answer is with probability {miss}. Then it sends the list."
-        )
+
+@doings.add(Subset)
+def _set_doing(survey: Survey) -> str:
+    hit, miss = _rates(survey)
+    return (
+        f"{_DICE} and makes a list of {survey.mechanism.hits} of the {survey.cells} possible answers. With "
+        f"probability {hit} yours is on it; each other answer is with probability {miss}. Then it sends the list."
+    )
 
 
 def _deniability(survey: Survey) -> str:
@@ -288,7 +273,7 @@ def notice(survey: Survey) -> list[tuple[str, str]]:
         ),
         (
             "What is sent",
-            f"{sentences.of(survey.mechanism.permanent).sent(survey)} That is all: {report_bytes(survey)} bytes, "
+            f"{doings.of(survey.mechanism.permanent)(survey)} That is all: {report_bytes(survey)} bytes, "
             "randomised before they leave.",
         ),
         (

@@ -151,23 +151,14 @@ def _numbers(encoding: Encoding, cohorts: npt.NDArray[Any]) -> Words:
 
 
 @encoders.add(Hadamard)
-def _hadamard_rows(encoding: Hadamard, cohorts: npt.NDArray[Any], keys: Words) -> Cells:
-    return _hadamard_cells(encoding, keys.astype(np.int64))
-
-
-@encoders.add(Projective)
-def _projective_rows(encoding: Projective, cohorts: npt.NDArray[Any], keys: Words) -> Cells:
-    used, positions = np.unique(keys, return_inverse=True)
-    return _projective_cells(encoding, used)[positions]
-
-
-def _hadamard_cells(encoding: Hadamard, keys: npt.NDArray[np.int64]) -> Cells:
+def _hadamard_cells(encoding: Hadamard, cohorts: npt.NDArray[Any], keys: Words) -> Cells:
     """Row by row, the numbers below 2**m whose bits in common with the row are even in number, in order.
 
     All bits but the row's lowest one are free, and they decide that one. Bits below it are not in the row, so it does
     not depend on them, and counting through the free bits counts upwards.
     """
-    row, block = keys[:, None] // encoding.blocks + 1, keys[:, None] % encoding.blocks
+    row, block = np.divmod(keys.astype(np.int64)[:, None], encoding.blocks)
+    row += 1
     low = row & -row
     free = np.arange(encoding.hashes)
     cell = (free // low) * (2 * low) + free % low
@@ -182,15 +173,17 @@ def projective_digits(encoding: Projective) -> npt.NDArray[np.int64]:
     return np.asarray(values[:, None] // r ** np.arange(t - 1, -1, -1, dtype=np.int64) % r)
 
 
-def _projective_cells(encoding: Projective, keys: Words) -> Cells:
+@encoders.add(Projective)
+def _projective_cells(encoding: Projective, cohorts: npt.NDArray[Any], keys: Words) -> Cells:
     """Row by row, the points that are orthogonal to a point, in order."""
+    keys, positions = np.unique(keys, return_inverse=True)
     r, digits = encoding.order, projective_digits(encoding)
     found = np.empty((len(keys), encoding.hashes), np.int32)
     step = max(1, (1 << 22) // encoding.cells)
     for start in range(0, len(keys), step):
         part = digits[keys[start : start + step].astype(np.intp)]
         found[start : start + step] = np.nonzero(part @ digits.T % r == 0)[1].reshape(len(part), -1)
-    return found
+    return np.asarray(found[positions])
 
 
 def _mark_repeats(cells: Cells, k: int) -> Cells:

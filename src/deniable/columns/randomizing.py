@@ -6,11 +6,12 @@ client's, exactly; `tests/contracts` and `tests/statistical` hold the two togeth
 """
 
 import os
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -134,31 +135,21 @@ class Answers:
         return np.asarray(self._flat.take(self.cohorts[rows].astype(np.intp) * len(self.keys) + self.codes[rows]))
 
 
-class Sampler(ABC):
-    """`Mechanism.randomize` on arrays, and of a chain `Mechanism.randomize_again`, for one family."""
+@dataclass(frozen=True, slots=True)
+class Sampler:
+    """`Mechanism.randomize` on arrays, and of a chain `randomize_again`, for one family.
 
-    @staticmethod
-    @abstractmethod
-    def rows(mechanism: Any) -> int:
-        """How many rows are drawn at once."""
+    `rows` are drawn at once, by `draw`: column numbers, shape (n,), or packed bits, shape (n, payload bytes). `again`
+    takes the words of `again_words` to the second stage.
+    """
 
-    @staticmethod
-    @abstractmethod
-    def draw(mechanism: Any, answers: Answers, rows: slice, stream: WordStream) -> npt.NDArray[Any]:
-        """Responses of some rows: column numbers, shape (n,), or packed bits, shape (n, payload bytes)."""
-
-    @staticmethod
-    def again_words(mechanism: Chain, rows: int, stream: WordStream) -> Words:
-        """The words of the second stage of so many rows."""
-        raise NotImplementedError
-
-    @staticmethod
-    def again(mechanism: Chain, responses: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
-        """What is sent for permanent responses, on these words."""
-        raise NotImplementedError
+    rows: Callable[[Any], int]
+    draw: Callable[[Any, Answers, slice, WordStream], npt.NDArray[Any]]
+    again_words: Callable[[Chain, int, WordStream], Words] | None = None
+    again: Callable[[Chain, npt.NDArray[Any], Words], npt.NDArray[Any]] | None = None
 
 
-samplers: Registry[type[Sampler]] = Registry("deniable.columns.randomizing.samplers", Mechanism, "bulk sampler")
+samplers: Registry[Sampler] = Registry("deniable.columns.randomizing.samplers", Mechanism, "bulk sampler")
 
 
 def _privatize(survey: Survey, column: Any, given: npt.NDArray[Any] | None) -> ReportTable:
@@ -185,96 +176,78 @@ def _privatize(survey: Survey, column: Any, given: npt.NDArray[Any] | None) -> R
 
 def refreshed(mechanism: Mechanism, responses: npt.NDArray[Any], stream: WordStream) -> npt.NDArray[Any]:
     """What is sent for these permanent responses: themselves, or each randomised again in a chain."""
-    if not mechanism.twice:
+    sampler, chain = samplers.of(mechanism.permanent), cast(Chain, mechanism)
+    if not mechanism.twice or sampler.again_words is None:
         return responses
-    chain: Any = mechanism
-    return chain_block(chain, responses, samplers.of(mechanism.permanent).again_words(chain, len(responses), stream))
+    return chain_block(chain, responses, sampler.again_words(chain, len(responses), stream))
 
 
 def chain_block(mechanism: Chain, responses: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
     """`Chain.refresh` on arrays: a word a row, a word a bit, or a word a row and one for each cell of a set."""
-    return samplers.of(mechanism.permanent).again(mechanism, responses, words)
+    again = samplers.of(mechanism.permanent).again
+    assert again is not None
+    return again(mechanism, responses, words)
 
 
-@samplers.add(KRR)
-class _OneCell(Sampler):
-    @staticmethod
-    def rows(mechanism: KRR) -> int:
-        return _BLOCK
-
-    @staticmethod
-    def draw(mechanism: KRR, answers: Answers, rows: slice, stream: WordStream) -> npt.NDArray[Any]:
-        if mechanism.occupied > 1:
-            keys = answers.keys_at(rows)
-            return design_block(mechanism, answers.survey.encoding, keys, stream.words(len(keys)))
-        cells = answers.cell_at(rows)
-        return krr_block(mechanism, cells, stream.words(len(cells)))
-
-    @staticmethod
-    def again_words(mechanism: Chain, rows: int, stream: WordStream) -> Words:
-        return stream.words(rows)
-
-    @staticmethod
-    def again(mechanism: Chain, responses: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
-        keep, other = mechanism.report_thresholds().values()
-        return _named(keep, other, responses, words)
+def _draw_cells(mechanism: KRR, answers: Answers, rows: slice, stream: WordStream) -> npt.NDArray[Any]:
+    if mechanism.occupied > 1:
+        keys = answers.keys_at(rows)
+        return design_block(mechanism, answers.survey.encoding, keys, stream.words(len(keys)))
+    cells = answers.cell_at(rows)
+    return krr_block(mechanism, cells, stream.words(len(cells)))
 
 
-@samplers.add(BitFlip)
-class _Bits(Sampler):
-    @staticmethod
-    def rows(mechanism: BitFlip) -> int:
-        return max(1, _BITS // mechanism.cells)
-
-    @staticmethod
-    def draw(mechanism: BitFlip, answers: Answers, rows: slice, stream: WordStream) -> npt.NDArray[Any]:
-        occupied = answers.cells_at(rows)
-        words = stream.words(len(occupied) * mechanism.cells).reshape(len(occupied), mechanism.cells)
-        return bitflip_block(mechanism, occupied, words)
-
-    @staticmethod
-    def again_words(mechanism: Chain, rows: int, stream: WordStream) -> Words:
-        return stream.words(rows * mechanism.cells)
-
-    @staticmethod
-    def again(mechanism: Chain, responses: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
-        flips = words.reshape(len(responses), mechanism.cells) < np.uint64(mechanism.again)
-        return np.asarray(responses ^ np.packbits(flips, axis=1, bitorder="little"))
+def _cells_again(mechanism: Chain, responses: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
+    keep, other = mechanism.report_thresholds().values()
+    return _named(keep, other, responses, words)
 
 
-@samplers.add(Subset)
-class _Sets(Sampler):
-    @staticmethod
-    def rows(mechanism: Subset) -> int:
-        return max(1, 2 * _BITS // mechanism.cells)
-
-    @staticmethod
-    def draw(mechanism: Subset, answers: Answers, rows: slice, stream: WordStream) -> npt.NDArray[Any]:
-        cells = answers.cells_at(rows)[:, 0]
-        return subset_block(mechanism, cells, _set_words(stream, len(cells), subset_limits(mechanism)))
-
-    @staticmethod
-    def again_words(mechanism: Chain, rows: int, stream: WordStream) -> Words:
-        return _set_words(stream, rows, chain_limits(mechanism)).ravel()
-
-    @staticmethod
-    def again(mechanism: Chain, responses: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
-        words = words.reshape(len(responses), -1)
-        kept = words[:, 0] < np.uint64(mechanism.report_thresholds()["report_keep"])
-        other = _packed_sets(mechanism.cells, _shuffled(mechanism.cells, words[:, 1:]))
-        return np.where(kept[:, None], responses, other)
+def _draw_bits(mechanism: BitFlip, answers: Answers, rows: slice, stream: WordStream) -> npt.NDArray[Any]:
+    occupied = answers.cells_at(rows)
+    words = stream.words(len(occupied) * mechanism.cells).reshape(len(occupied), mechanism.cells)
+    return bitflip_block(mechanism, occupied, words)
 
 
-@samplers.add(Channel)
-class _Rows(Sampler):
-    @staticmethod
-    def rows(mechanism: Channel) -> int:
-        return max(1, _BITS // mechanism.columns)
+def _bits_again(mechanism: Chain, responses: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
+    flips = words.reshape(len(responses), mechanism.cells) < np.uint64(mechanism.again)
+    return np.asarray(responses ^ np.packbits(flips, axis=1, bitorder="little"))
 
-    @staticmethod
-    def draw(mechanism: Channel, answers: Answers, rows: slice, stream: WordStream) -> npt.NDArray[Any]:
-        cells = answers.cell_at(rows)
-        return np.asarray((stream.words(len(cells))[:, None] >= _edges(mechanism)[cells]).sum(axis=1))
+
+def _draw_sets(mechanism: Subset, answers: Answers, rows: slice, stream: WordStream) -> npt.NDArray[Any]:
+    cells = answers.cells_at(rows)[:, 0]
+    return subset_block(mechanism, cells, _set_words(stream, len(cells), subset_limits(mechanism)))
+
+
+def _sets_again(mechanism: Chain, responses: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
+    words = words.reshape(len(responses), -1)
+    kept = words[:, 0] < np.uint64(mechanism.report_thresholds()["report_keep"])
+    other = _packed_sets(mechanism.cells, _shuffled(mechanism.cells, words[:, 1:]))
+    return np.where(kept[:, None], responses, other)
+
+
+def _draw_columns(mechanism: Channel, answers: Answers, rows: slice, stream: WordStream) -> npt.NDArray[Any]:
+    cells = answers.cell_at(rows)
+    return np.asarray((stream.words(len(cells))[:, None] >= _edges(mechanism)[cells]).sum(axis=1))
+
+
+samplers.add(KRR)(Sampler(lambda m: _BLOCK, _draw_cells, lambda m, rows, stream: stream.words(rows), _cells_again))
+samplers.add(BitFlip)(
+    Sampler(
+        lambda m: max(1, _BITS // m.cells),
+        _draw_bits,
+        lambda m, rows, stream: stream.words(rows * m.cells),
+        _bits_again,
+    )
+)
+samplers.add(Subset)(
+    Sampler(
+        lambda m: max(1, 2 * _BITS // m.cells),
+        _draw_sets,
+        lambda m, rows, stream: _set_words(stream, rows, chain_limits(m)).ravel(),
+        _sets_again,
+    )
+)
+samplers.add(Channel)(Sampler(lambda m: max(1, _BITS // m.columns), _draw_columns))
 
 
 @lru_cache(maxsize=4)

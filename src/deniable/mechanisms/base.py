@@ -72,9 +72,9 @@ class Mechanism(ABC):
     width: int
 
     @property
-    @abstractmethod
     def columns(self) -> int:
         """How many counters one cohort of the tally has."""
+        return self.cells
 
     @property
     @abstractmethod
@@ -149,9 +149,11 @@ class Mechanism(ABC):
         """What a report sends for a permanent response: the response itself, unless this is a `Chain`."""
         return response
 
-    @abstractmethod
     def columns_hit(self, response: int) -> Iterable[int]:
         """The tally columns that this response counts in."""
+        if self.one_column:
+            return (response,)
+        return (position for position in range(self.columns) if response >> position & 1)
 
     @abstractmethod
     def thresholds(self) -> dict[str, int]:
@@ -232,14 +234,6 @@ class HitOrMiss(Mechanism):
     __slots__ = ()
 
     two_valued: ClassVar[bool] = True
-
-    @property
-    @abstractmethod
-    def hit(self) -> Fraction: ...
-
-    @property
-    @abstractmethod
-    def miss(self) -> Fraction: ...
 
     # The formulas of the family at any hit and miss, so that a chain of two stages of one family can use them too.
     @abstractmethod

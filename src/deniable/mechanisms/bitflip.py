@@ -8,7 +8,7 @@ OUE (Wang, Blocki, Li and Jha, USENIX Security 2017) flips the bits of a one-hot
 half of the time, so that it alone says nothing, and the whole budget goes to the many bits that are not set.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
@@ -75,10 +75,6 @@ class BitFlip(HitOrMiss):
         self._check_resolution()
 
     @property
-    def columns(self) -> int:
-        return self.cells
-
-    @property
     def outputs(self) -> int:
         return 1 << self.cells
 
@@ -123,9 +119,6 @@ class BitFlip(HitOrMiss):
         risen = (response & ~truth).bit_count()
         of_truth = hit**kept * (1 - hit) ** (occupied - kept)
         return of_truth * miss**risen * (1 - miss) ** (self.cells - occupied - risen)
-
-    def columns_hit(self, response: int) -> Iterable[int]:
-        return (position for position in range(self.cells) if response >> position & 1)
 
     def thresholds(self) -> dict[str, int]:
         return {"flip": self.flip, "clear": self.clear} if self.optimized else {"flip": self.flip}

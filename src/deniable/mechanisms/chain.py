@@ -14,7 +14,7 @@ so the chain is a channel of the same family with another hit and miss, and the 
 formula in public code leaves out the paths through a third cell; it spends 0.70 where it was asked for 1.)
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
@@ -100,10 +100,6 @@ class Chain(HitOrMiss):
         return self.permanent.width
 
     @property
-    def columns(self) -> int:
-        return self.permanent.columns
-
-    @property
     def outputs(self) -> int:
         return self.permanent.outputs
 
@@ -131,9 +127,6 @@ class Chain(HitOrMiss):
     def allows(self, response: int) -> bool:
         return self.permanent.allows(response)
 
-    def columns_hit(self, response: int) -> Iterable[int]:
-        return self.permanent.columns_hit(response)
-
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
         return self.refresh(self.permanent.randomize(cells, entropy), entropy)
 
@@ -150,10 +143,6 @@ class Chain(HitOrMiss):
 
     def title(self, *, own_cells: bool) -> str:
         return self.permanent.title(own_cells=own_cells)
-
-    @property
-    def words(self) -> str:
-        return self.permanent.words
 
     def check(self, encoding: Carrier) -> None:
         self.permanent.check(encoding)

@@ -7,7 +7,7 @@ of k-RR, Hadamard response and projective geometry response alike. Not to be con
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd
@@ -76,10 +76,6 @@ class KRR(HitOrMiss):
         self._check_resolution()
 
     @property
-    def columns(self) -> int:
-        return self.cells
-
-    @property
     def outputs(self) -> int:
         return self.cells
 
@@ -113,9 +109,6 @@ class KRR(HitOrMiss):
 
     def probability_of(self, response: int, cells: Sequence[int], hit: Fraction, miss: Fraction) -> Fraction:
         return hit if response in cells else miss
-
-    def columns_hit(self, response: int) -> Iterable[int]:
-        return (response,)
 
     def thresholds(self) -> dict[str, int]:
         return {"keep": self.keep, "other": self.other}

@@ -6,7 +6,7 @@ count one by one: a tally keeps how often each cell was in the set, which is not
 needs.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import comb
@@ -62,10 +62,6 @@ class Subset(HitOrMiss):
         self._check_resolution()
 
     @property
-    def columns(self) -> int:
-        return self.cells
-
-    @property
     def outputs(self) -> int:
         return 1 << self.cells
 
@@ -118,9 +114,6 @@ class Subset(HitOrMiss):
         if response >> truth & 1:
             return hit / comb(self.cells - 1, self.size - 1)
         return (1 - hit) / comb(self.cells - 1, self.size)
-
-    def columns_hit(self, response: int) -> Iterable[int]:
-        return (position for position in range(self.cells) if response >> position & 1)
 
     def thresholds(self) -> dict[str, int]:
         return {"inside": self.inside}

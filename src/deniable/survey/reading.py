@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Registry, Subset, epsilon_text
@@ -22,9 +22,6 @@ __all__ = [
     "record",
     "strict_json",
 ]
-
-Context = TypeVar("Context")
-Made = TypeVar("Made")
 
 MAX_TEXT = 1 << 28
 
@@ -97,19 +94,19 @@ def read_alphabet(value: object) -> Alphabet:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored(Generic[Context, Made]):
+class Stored:
     """How one kind is read: the names of its fields, those of them that may be missing or are integers, and the value.
 
     `read` is given the fields and what is known already: the alphabet for an encoding, the encoding for a mechanism.
     """
 
     fields: str
-    read: Callable[[dict[str, Any], Context], Made]
+    read: Callable[[dict[str, Any], Any], Any]
     optional: str = ""
     integers: str = ""
 
 
-encodings: Registry[Stored[Alphabet, Encoding]] = Registry("deniable.survey.reading.encodings", Encoding, "JSON reader")
+encodings: Registry[Stored] = Registry("deniable.survey.reading.encodings", Encoding, "JSON reader")
 encodings.add(Direct)(Stored("cells", lambda fields, alphabet: Direct(fields["cells"])))
 encodings.add(Hashed)(Stored("cells cohorts hashes seed", lambda fields, alphabet: Hashed(*_seeded(fields))))
 encodings.add(Permuted)(
@@ -126,9 +123,7 @@ encodings.add(Projective)(
     )
 )
 
-mechanisms: Registry[Stored[Encoding, Mechanism]] = Registry(
-    "deniable.survey.reading.mechanisms", Mechanism, "JSON reader"
-)
+mechanisms: Registry[Stored] = Registry("deniable.survey.reading.mechanisms", Mechanism, "JSON reader")
 mechanisms.add(KRR)(
     Stored("keep other", lambda fields, on: KRR(on.cells, fields["epsilon"], occupied=on.occupied or 1))
 )
@@ -157,7 +152,7 @@ def _seeded(fields: dict[str, Any]) -> tuple[int, int, int, bytes]:
     return fields["cells"], fields["cohorts"], fields["hashes"], seed
 
 
-def _known(what: str, value: object, known: Registry[Any]) -> tuple[Any, Any]:
+def _known(what: str, value: object, known: Registry[Stored]) -> tuple[Any, Stored]:
     """The type of the kind that a record names, and how it is read."""
     given = value.get("kind") if isinstance(value, dict) else None
     types: dict[str, Any] = {getattr(found, "kind", ""): found for found in known.entries}

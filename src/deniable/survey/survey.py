@@ -125,7 +125,7 @@ class Survey:
     @property
     def title(self) -> str:
         """The paper's name for this combination of encoding and randomiser."""
-        named = self.encoding.title or self.mechanism.title(own_cells=self.encoding.own_cells)
+        named = self.encoding.title or self.mechanism.permanent.title(own_cells=self.encoding.own_cells)
         shared = self.encoding.shared is None and not self.alphabet.is_open
         return named + (" (closed)" if shared else "")
 
@@ -262,7 +262,7 @@ class Survey:
 
     def __repr__(self) -> str:
         size = "open alphabet" if self.alphabet.is_open else f"{len(self.alphabet)} symbols"
-        shape = "".join(f", {words}" for words in (self.encoding.words, self.mechanism.words) if words)
+        shape = "".join(f", {words}" for words in (self.encoding.words, self.mechanism.permanent.words) if words)
         name = f" {self.name!r}" if self.name else ""
         epsilon = epsilon_text(self.mechanism.epsilon)
         if self.mechanism.twice:

@@ -150,10 +150,11 @@ class Mechanism(ABC):
         return response
 
     def columns_hit(self, response: int) -> Iterable[int]:
-        """The tally columns that this response counts in."""
-        if self.one_column:
-            return (response,)
-        return (position for position in range(self.columns) if response >> position & 1)
+        """The tally columns that this response counts in: the bits of a bitmap."""
+        while response:
+            last = response & -response
+            yield last.bit_length() - 1
+            response ^= last
 
     @abstractmethod
     def thresholds(self) -> dict[str, int]:

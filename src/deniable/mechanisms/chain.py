@@ -14,7 +14,7 @@ so the chain is a channel of the same family with another hit and miss, and the 
 formula in public code leaves out the paths through a third cell; it spends 0.70 where it was asked for 1.)
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
@@ -126,6 +126,9 @@ class Chain(HitOrMiss):
 
     def allows(self, response: int) -> bool:
         return self.permanent.allows(response)
+
+    def columns_hit(self, response: int) -> Iterable[int]:
+        return self.permanent.columns_hit(response)
 
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
         return self.refresh(self.permanent.randomize(cells, entropy), entropy)

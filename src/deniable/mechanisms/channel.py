@@ -1,7 +1,7 @@
 """A channel of any shape: a report names one column, drawn from a row of integer weights that the true cell chooses."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import accumulate
 
@@ -65,6 +65,9 @@ class Channel(Mechanism):
 
     def probability(self, response: int, cells: Sequence[int]) -> Fraction:
         return Fraction(self.weights(cells)[response], self.span)
+
+    def columns_hit(self, response: int) -> Iterable[int]:
+        return (response,)
 
     def check(self, encoding: Carrier) -> None:
         if not encoding.own_cells:

@@ -7,7 +7,7 @@ of k-RR, Hadamard response and projective geometry response alike. Not to be con
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd
@@ -109,6 +109,9 @@ class KRR(HitOrMiss):
 
     def probability_of(self, response: int, cells: Sequence[int], hit: Fraction, miss: Fraction) -> Fraction:
         return hit if response in cells else miss
+
+    def columns_hit(self, response: int) -> Iterable[int]:
+        return (response,)
 
     def thresholds(self) -> dict[str, int]:
         return {"keep": self.keep, "other": self.other}

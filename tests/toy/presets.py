@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from deniable.survey import Alphabet, Direct, Survey
+from deniable.survey.presets import PRESETS
 
 from .band import Band
 
@@ -10,3 +11,6 @@ from .band import Band
 def band(*, symbols: int | Iterable[object], epsilon: object, other: object = None, name: str = "") -> Survey:
     alphabet = Alphabet.closed(symbols, other)
     return Survey(alphabet, Direct(len(alphabet)), Band(len(alphabet), epsilon), name)
+
+
+PRESETS["band"] = band

@@ -37,8 +37,9 @@ def walk(folder: Path) -> None:
     survey = band(symbols=["never", "rarely", "sometimes", "often", "mostly", "always"], epsilon=2, name="tea")
     print(survey)
 
-    path = folder / "survey.json"
-    survey.save(path)
+    path, symbols = folder / "survey.json", ",".join(map(str, survey.symbols or ()))
+    made = ("--mechanism", "band", "--symbols", symbols, "--epsilon", "2", "--name", "tea", "-o", str(path))
+    printed("survey", "new", *made)
     assert dn.Survey.load(path) == survey
 
     report = dn.Client(survey).report("often")  # privatises, one by one

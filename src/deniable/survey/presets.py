@@ -8,7 +8,7 @@ chosen for you are the best ones for one report.
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from deniable.errors import SurveyError
@@ -20,7 +20,7 @@ from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
 from deniable.survey.encodings import MAX_HASHES, Direct, Encoding, Hashed, Permuted
 from deniable.survey.survey import Survey, checked_name
 
-__all__ = ["hadamard", "krappor", "krr", "olh", "orappor", "orr", "oue", "projective", "subset", "warner"]
+__all__ = ["PRESETS", "hadamard", "krappor", "krr", "olh", "orappor", "orr", "oue", "projective", "subset", "warner"]
 
 
 def _stages(permanent: Mechanism, epsilon_report: object) -> Mechanism:
@@ -369,3 +369,9 @@ def _encoded(
     if text is not None:
         raise SurveyError("text must not be given with symbols, which are exact; leave one of the two out")
     return alphabet, Permuted(len(alphabet), *sizes, hashes, public)
+
+
+# Every preset by its name, as the command line spells it.
+PRESETS: dict[str, Callable[..., Survey]] = {
+    preset.__name__: preset for preset in (warner, krr, krappor, oue, subset, hadamard, projective, orr, olh, orappor)
+}

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, Channel
+from deniable.mechanisms import KRR, Chain, Channel
 from deniable.noise import Entropy
 from deniable.survey import Alphabet, Direct, Hashed, Survey
 from tests.exact.laws import law_of
@@ -96,6 +96,11 @@ def test_only_hit_or_miss_has_a_hit_and_a_miss() -> None:
         with pytest.raises(SurveyError, match="a 'band' mechanism must be asked for weights: it is not hit or miss"):
             getattr(Band(4, 2), name)
     assert Band(4, 2).affine == (0.0, 1.0)
+
+
+def test_a_channel_has_no_second_stage() -> None:
+    with pytest.raises(SurveyError, match="a chain must start with one stage of its own, got 'band'"):
+        Chain(Band(4, 2), 1)
 
 
 def test_a_table_of_weights_has_a_cell_for_every_symbol() -> None:

@@ -10,12 +10,14 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
+from deniable.columns.stream import WordStream
 from deniable.decoders.raw_reports import likelihood_of_reports
 from deniable.design import ChannelDesign, design_of
 from deniable.mechanisms import Channel
 from deniable.simulation import cell_probabilities, simulate_counts
 from deniable.survey import Alphabet, Direct, Survey
 from deniable.theory.covariance import least_squares_moments
+from tests.exact.scripted import ScriptedEntropy
 from tests.toy.band import Band
 
 Floats = npt.NDArray[np.float64]
@@ -120,6 +122,17 @@ def test_simulated_and_privatised_counts_have_the_law(survey: Survey) -> None:
     people[2] = n
     row = np.array(survey.mechanism.weights((2,)), float) / survey.mechanism.span
     assert (np.abs(simulate_counts(survey, people, rng).counts[0] / n - row) < 6 * np.sqrt(row / n)).all()
+
+
+@each_survey
+def test_words_at_the_edges_of_columns_are_the_clients(survey: Survey, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = survey.mechanism
+    for cell in range(5):
+        edges = np.cumsum(np.array(mechanism.weights((cell,)), object))[:-1].tolist()
+        words = [0, 2**64 - 1, *(edge + d for edge in edges for d in (-1, 0, 1))]
+        monkeypatch.setattr(WordStream, "words", lambda self, count, words=words: np.array(words, np.uint64))
+        got = dn.privatize(survey, np.full(len(words), cell)).responses.tolist()
+        assert got == [mechanism.randomize((cell,), ScriptedEntropy(64, [word])) for word in words]
 
 
 def test_the_default_decoder_learns_from_the_other_symbols() -> None:

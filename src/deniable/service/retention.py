@@ -55,7 +55,7 @@ class Retention(Registry):
         windows, shown = self._windows(session, entry), self._shown(session, entry)
         spans = [span for span in ended(entry, windows, hour) if span[0] >= shown]
         if blocks := joined(spans, max(entry.rules.minimum, 1)):
-            session.run("UPDATE survey SET shown = ? WHERE key = ?", [blocks[-1].last, entry.key])
+            self._put(session, entry.key, shown=blocks[-1].last)
 
     def _upgraded(self, session: Session) -> None:
         """Older versions showed blocks of all that had ended and kept no note of it: whatever they can have shown was
@@ -94,13 +94,13 @@ class Retention(Registry):
                     continue
                 closed = entry.ended_on(today)
                 if closed is not None and not entry.final and closed < today - entry.rules.horizon:
-                    session.run("UPDATE survey SET closed = ? WHERE key = ?", [FOR_GOOD, entry.key])
+                    self._put(session, entry.key, closed=FOR_GOOD)
                     self._drop_ids(session, entry, None)
                 sql = "SELECT MIN(day) FROM ids WHERE survey = ? AND day > 0"
                 (oldest,) = session.run(sql, [entry.key]).fetchone()
                 if oldest is not None and oldest < today - entry.rules.horizon:
                     floor = max(entry.floor, oldest + 1)
-                    session.run("UPDATE survey SET floor = ? WHERE key = ?", [floor, entry.key])
+                    self._put(session, entry.key, floor=floor)
                     self._drop_ids(session, entry, floor)
                 # A commit of one report, appended beside its id, would tell whose it is for as long as it is there.
                 self._fold(session, entry)

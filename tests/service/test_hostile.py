@@ -306,7 +306,7 @@ def test_an_answer_that_is_read_slowly_is_given_up_in_the_end() -> None:
             line = await connect()
             await line.say(REQUEST + b"content-length: 0\r\n\r\n")
             assert await sipped(line, 1 << 16) < len(large)
-        async with listening(large[: 1 << 23], patience=0.5, grace=1.0, least_rate=1.0) as connect:
+        async with listening(large[: 1 << 23], patience=2.0, grace=1.0, least_rate=1.0) as connect:
             line = await connect()
             await line.say(REQUEST + b"connection: close\r\ncontent-length: 0\r\n\r\n")
             assert await sipped(line, 1 << 17) > 1 << 23, "who is as fast as the least rate gets it whole"

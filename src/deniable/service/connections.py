@@ -5,6 +5,10 @@ reads: each holds memory or a place, so each is ended. One timer a connection lo
 """
 
 import asyncio
+import contextlib
+import fcntl
+import sys
+import termios
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
@@ -20,6 +24,17 @@ _LEAST_RATE = 1 << 16  # bytes a second
 _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 )  # fmt: skip
+
+
+def _unread(transport: asyncio.Transport) -> int:
+    """Bytes that were written and that the other side has not taken, while some of them wait in this process. The
+    system's own part is counted with them: it takes more in steps of megabytes, the reader in small ones."""
+    size: int = transport.get_write_buffer_size()
+    if size:
+        with contextlib.suppress(OSError, AttributeError):  # a socket that is closed, or no such socket
+            queue = fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4))
+            size += int.from_bytes(queue, sys.byteorder)
+    return size
 
 
 class _TooLarge(Exception):
@@ -43,6 +58,7 @@ def guarded(
             self._in_head = self._in_message = self._has_body = self._too_large = False
             self._size = self._head = self._unread = self._held = self._taken = 0
             self._slow_since: float | None = None  # when the present answer had to wait for its reader first
+            self._written = False  # all of that answer
             self._cycles: list[RequestResponseCycle] = []
             self._watch = self.loop.call_later(patience, self._look)
 
@@ -107,23 +123,25 @@ def guarded(
 
         def on_response_complete(self) -> None:
             self._free = self.loop.time()
-            self._slow_since = None
+            self._written = True
             super().on_response_complete()
 
         def pause_writing(self) -> None:
-            self._held = self.transport.get_write_buffer_size()
+            self._held = _unread(self.transport)
             if self._slow_since is None:
-                self._slow_since, self._taken = self.loop.time(), 0
+                self._slow_since, self._taken, self._written = self.loop.time(), 0, False
             super().pause_writing()
 
         def resume_writing(self) -> None:
-            self._taken += self._held - self.transport.get_write_buffer_size()
+            self._taken += self._held - _unread(self.transport)
             self._held = self._unread = 0  # what was written has been read
+            if self._written:
+                self._slow_since = None
             super().resume_writing()
 
         def _unsteady(self, now: float) -> bool:
             """Whether an answer is read too slowly: since the last look, or all in all."""
-            left = self.transport.get_write_buffer_size()
+            left = _unread(self.transport)
             if self._unread and left > max(self._unread - _SLOWEST * patience, 0):
                 return True
             taken = self._taken + max(self._held - left, 0)
@@ -138,7 +156,7 @@ def guarded(
             if self._unsteady(now) or (not self.transport.is_closing() and self._over(now)):
                 self.transport.abort()
                 return
-            self._unread = self.transport.get_write_buffer_size()
+            self._unread = _unread(self.transport)
             self._watch = self.loop.call_later(patience, self._look)
 
         def _over(self, now: float) -> bool:

@@ -33,7 +33,7 @@ def joined(windows: Iterable[Window], least: int) -> list[Block]:
     """Windows, oldest first, joined until each block has `least` reports or more that were not restored. What is left
     at the end has fewer and is in no block.
 
-    >>> windows = [Window(0, 24, 99), Window(24, 48, 1), Window(48, 72, 150, 140), Window(72, 96, 90), Window(96, 99, 7)]
+    >>> windows = [Window(0, 24, 99), Window(24, 48, 1), Window(48, 72, 150, restored=140), Window(72, 96, 90)]
     >>> [(block.starts, block.reports) for block in joined(windows, 100)]
     [((0, 24), 100), ((48, 72), 240)]
     """

@@ -19,13 +19,12 @@ from deniable.client.state import Contents
 from deniable.noise import Entropy
 from tests.exact.scripted import ScriptedEntropy
 from tests.failing_collector import collecting
-from tests.forensics import leaves_of, modes_of, module_roots
+from tests.forensics import leaves_of, modes_of, module_roots, posix
 from tests.forensics import watched as watched
 
 KRR = dn.krr(symbols=["rosebud", "b", "c"], epsilon=2)
 OPEN = dn.orr(epsilon=1, cells=8, cohorts=500, seed=bytes(16))
 WEAK = dn.krr(symbols=3, epsilon="0.5")
-posix = pytest.mark.skipif(os.name != "posix", reason="permission bits are POSIX")
 
 
 def test_the_file_is_the_same_for_every_answer(tmp_path: Path) -> None:

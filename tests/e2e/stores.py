@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Route
 
 import deniable as dn
 
@@ -49,6 +49,7 @@ _READ = """async () => {
     title: document.title,
     marks: performance.getEntries().filter((one) => /mark|measure/.test(one.entryType)).map((one) => one.name),
     used: globalThis.usedByThePage ?? [],
+    locks: globalThis.locksOfThePage ?? [],
     workers: (await navigator.serviceWorker?.getRegistrations() ?? []).map(({ scope }) => scope),
   };
 }"""
@@ -66,6 +67,10 @@ _NOTED = """(() => {
     };
     Object.defineProperty(owner, name, { configurable: true, writable: true, value: noting });
   };
+  const locks = (globalThis.locksOfThePage = []);
+  const request = navigator.locks?.request;
+  if (request)
+    navigator.locks.request = (name, ...rest) => locks.push(name) && request.call(navigator.locks, name, ...rest);
   for (const name of Object.keys(console)) noted(console, name);
   for (const name of ["BroadcastChannel", "MessageChannel", "Notification", "Worker", "SharedWorker"])
     noted(globalThis, name);
@@ -96,6 +101,19 @@ def remembers(page: Page, text: str) -> bool:
     assert "usedByThePage" in found, "the snapshot is that of a page which is watched"
     fields = page.locator("input, textarea, select").evaluate_all("(all) => all.map((one) => one.value)")
     return text in found or text in page.content() or text in fields
+
+
+def changed(page: Page, pattern: str, mutant: tuple[str, str]) -> None:
+    """Give the page another script in the place of the one that it asks for."""
+
+    def change(route: Route) -> None:
+        response = route.fetch()
+        text = response.text()
+        assert text.count(mutant[0]) == 1, "the page has changed; so must its mutant"
+        unkept = response.headers | {"cache-control": "no-store"}  # the page that is loaded next is the real one
+        route.fulfill(response=response, headers=unkept, body=text.replace(*mutant))
+
+    page.route(pattern, change)
 
 
 def read_stores(page: Page) -> dict[str, Any]:

@@ -8,19 +8,19 @@ kept depends on the answer through the report alone is in `test_traffic.py`; her
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import Page, Route
 
 import deniable as dn
 from tests.collector import Server
-from tests.e2e.conftest import PATIENCE, PHONE, Open, chromium
-from tests.e2e.steps import answer_link, choose_and_roll, counters, roll, thanked
-from tests.e2e.stores import note_uses, read_stores, remembers, secrets_in, suspects
+from tests.e2e.conftest import PHONE, Open
+from tests.e2e.steps import address, answer_link, choose_and_roll, counters, roll, thanked
+from tests.e2e.stores import changed, note_uses, read_stores, secrets_in, suspects
 
 SYMBOLS = [f"answer {letter}" for letter in "abcdefghij"]
 KINDS = {
@@ -45,6 +45,8 @@ def answered(page: Page, server: Server, survey: dn.Survey) -> tuple[dict[str, A
         route.abort()
 
     page.route("**/reports?*", lose)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
     note_uses(page)
     page.goto(answer_link(server, survey))
     page.locator("#form").wait_for()
@@ -62,6 +64,8 @@ def answered(page: Page, server: Server, survey: dn.Survey) -> tuple[dict[str, A
     page.reload()
     thanked(page)
     moments["reloaded"] = read_stores(page)
+    places = rf"/(answer/{survey.digest}|pages/[\w.-]+|v1/surveys/{survey.digest}(/reports\?day=\d+)?)"
+    moments["reloaded"]["asked"] = [url for url in asked if not re.fullmatch(address(server, places), url)]
     ((sent, url),) = away
     return moments, sent, int(url.split("day=")[1])
 
@@ -92,7 +96,10 @@ def said_too_much(moments: dict[str, Any], survey: dn.Survey, sent: bytes, day: 
     for name, stores in moments.items():
         length, state = stores["history"]
         more = length - start["history"][0]  # an entry may hold a state, also one that was gone back from
-        rest = {**stores, "local": None, "history": more or state, "title": stores["title"] != survey.name}
+        # Other tabs see the name of a lock: it is that of the survey, and it is taken for the roll.
+        lock = [f"deniable-answer/{survey.digest}"] if name in ("rolled", "waiting", "after") else []
+        changes = {"local": None, "history": more or state, "title": stores["title"] != survey.name}
+        rest = {**stores, **changes, "locks": stores["locks"] != lock}
         assert rest.pop("address").endswith(f"/answer/{survey.digest}")
         wrong += [f"{store} {name}" for store, value in rest.items() if value]
     return wrong
@@ -169,6 +176,24 @@ LEAKS = {
         'console.debug(value); $("form").reset();',
         {"used rolled"},
     ),
+    "the time in a question": (
+        "answer.js",
+        "ask(`/v1/surveys/${digest}`).then(",
+        "ask(`/v1/surveys/${digest}?t=${Date.now()}`).then(",
+        {"asked reloaded"},
+    ),
+    "the answer in the name of a lock": (
+        "answer.js",
+        '$("form").reset();',
+        'await navigator.locks.request(value, () => {}); $("form").reset();',
+        {"locks rolled"},
+    ),
+    "a roll that takes no lock": (
+        "answer.js",
+        "navigator.locks.request(`deniable-answer/${digest}`, work)",
+        "work()",
+        {"locks rolled"},
+    ),
     "the answer in the name": (
         "answer.js",
         '$("form").reset();',
@@ -200,17 +225,6 @@ def test_a_kept_secret_names_the_answer(make: Callable[..., dn.Survey], server: 
     moments, sent, _ = answered(page, server, survey)
     assert suspects(moments["rolled"], survey, symbols, sent[16:]) == {"answer c"}
     assert secrets_in(moments["after"], survey) == set(), "and with nothing left it names none"
-
-
-def changed(page: Page, pattern: str, mutant: tuple[str, str]) -> None:
-    def change(route: Route) -> None:
-        response = route.fetch()
-        text = response.text()
-        assert text.count(mutant[0]) == 1, "the page has changed; so must its mutant"
-        unkept = response.headers | {"cache-control": "no-store"}  # the page that is loaded next is the real one
-        route.fulfill(response=response, headers=unkept, body=text.replace(*mutant))
-
-    page.route(pattern, change)
 
 
 def test_what_earlier_versions_kept_is_removed(server: Server, fresh: Open) -> None:
@@ -277,103 +291,3 @@ def test_two_tabs_that_roll_at_once_roll_once(server: Server, fresh: Open) -> No
     told = counters(server, survey)
     assert told.pop("duplicate", 0) <= 1
     assert told == {"accepted": 1}
-
-
-def test_a_page_that_is_left_forgets_what_was_chosen(browser: Browser, server: Server, fresh: Open) -> None:
-    """Browsers fill fields again when one comes back, and show a page again as it was."""
-    survey = dn.orr(epsilon=2, cells=8, cohorts=4, seed=bytes(16), name="And back again?")
-    server.create(survey)
-    page = fresh(viewport=PHONE)
-    page.goto(answer_link(server, survey))
-    page.locator("#text").fill("rosebud")
-    page.goto(f"http://127.0.0.1:{server.port}/explore")
-    page.go_back()
-    page.locator("#text").wait_for()
-    assert page.locator("#text").input_value() == ""
-    assert page.locator("#roll").is_disabled()
-    page.locator("#text").fill("rosebud")
-    roll(page)
-    assert page.locator("#fell").count() == 1
-    page.goto(f"http://127.0.0.1:{server.port}/explore")
-    page.go_back()
-    page.get_by_role("button", name="Send this").wait_for()
-    assert page.locator("#fell, .mine, .truth").count() == 0
-
-
-WORD = "Xylographers"  # one that no browser has in its own files
-OPEN_KEPT = dn.orr(epsilon=2, cells=8, cohorts=4, seed=bytes(16), name="Remembered?")
-REMEMBERING = {
-    "nothing": None,
-    "a global": 'globalThis.last = value; $("form").reset();',
-    "a closure": 'addEventListener("online", () => value.at(0)); $("form").reset();',
-    "a timer that writes it later": 'setTimeout(() => (localStorage.late = value), 3e8); $("form").reset();',
-    "a field of an element": '$("status").last = value; $("form").reset();',
-    "an attribute": 'document.body.dataset.last = value; $("form").reset();',
-    "the form": '$("form").hidden = true;',
-}
-
-
-@pytest.mark.parametrize("place", REMEMBERING)
-def test_the_page_has_forgotten_the_answer_once_the_die_is_rolled(place: str, server: Server, fresh: Open) -> None:
-    """In the memory of its scripts and in the document; and a page that has not is found out."""
-    server.create(OPEN_KEPT)
-    page = fresh(viewport=PHONE)
-    note_uses(page)
-    if (mutant := REMEMBERING[place]) is not None:
-        ending = '$("form").reset();\n  $("form").remove();'
-        old = ending if place == "the form" else '$("form").reset();'
-        changed(page, "**/pages/answer.js", (old, mutant))
-    page.goto(answer_link(server, OPEN_KEPT))
-    page.locator("#text").press_sequentially(WORD)  # letter by letter: no call of this test brings the word to the page
-    roll(page)
-    found = [remembers(page, WORD)]
-    if mutant is None:
-        page.get_by_role("button", name="Send this").click()
-        thanked(page)
-        found.append(remembers(page, WORD))
-    assert any(found) == (mutant is not None)
-
-
-def test_fields_are_not_for_the_browser_to_remember(server: Server, fresh: Open) -> None:
-    """Browsers offer what was typed before, and choose again what was chosen when a page is loaded anew."""
-    listed = dn.krr(SYMBOLS, epsilon=1, name="Not to be remembered?")
-    page = fresh(viewport=PHONE)
-    for survey in (listed, OPEN_KEPT):
-        server.create(survey)
-        page.goto(answer_link(server, survey))
-        page.locator("#form").wait_for()
-        said = page.locator("#choices input").evaluate_all("(all) => all.map((one) => one.autocomplete)")
-        assert set(said) == {"off"}
-
-
-def test_no_byte_of_the_profile_holds_the_answer(browser: Browser, server: Server, tmp_path: Path) -> None:
-    """On disk: stores, sessions that a browser would restore, caches and histories, after it has ended."""
-    survey = dn.orr(epsilon=2, cells=8, cohorts=4, seed=bytes(16), name="On the disk?")
-    server.create(survey)
-
-    def profile(name: str, *, marked: bool = False) -> bytes:
-        context = browser.browser_type.launch_persistent_context(
-            str(tmp_path / name), executable_path=chromium(), args=["--no-sandbox"], reduced_motion="reduce"
-        )
-        context.set_default_timeout(PATIENCE)
-        page = context.new_page()
-        page.goto(answer_link(server, survey))
-        page.locator("#text").fill(WORD)
-        page.reload()  # chosen and left, and then once more
-        page.locator("#text").fill(WORD)
-        roll(page)
-        if marked:
-            page.evaluate("(word) => localStorage.setItem('x', word)", WORD)
-        page.get_by_role("button", name="Send this").click()
-        thanked(page)
-        context.close()
-        return b"\0".join(path.read_bytes() for path in (tmp_path / name).rglob("*") if path.is_file())
-
-    def holds(data: bytes) -> bool:
-        small = data.lower()
-        return any(WORD.lower().encode(code) in small for code in ("utf-8", "utf-16-le"))
-
-    kept = profile("good")
-    assert len(kept) > 1000
-    assert not holds(kept)
-    assert holds(profile("marked", marked=True)), "one that keeps it is found out"

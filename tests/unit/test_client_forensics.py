@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import json
 import os
+import stat
 import traceback
 from collections import Counter
 from pathlib import Path
@@ -234,6 +235,28 @@ def test_a_write_that_failed_leaves_no_bytes(tmp_path: Path, monkeypatch: pytest
         (file,) = files
         assert not file.read().strip(b"\0")
     assert not client.outbox
+
+
+@posix
+def test_the_new_file_is_durable_before_it_has_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the name before the old file is wiped, and the zeros before anyone is told."""
+    client = dn.Client(OPEN, state=tmp_path / "me.json")
+    calls: list[str] = []
+
+    def noted(name: str) -> None:
+        real = getattr(os, name)
+
+        def call(*given: Any) -> Any:
+            is_folder = name == "fsync" and stat.S_ISDIR(os.fstat(given[0]).st_mode)
+            calls.append(f"{name} of the folder" if is_folder else name)
+            return real(*given)
+
+        monkeypatch.setattr(os, name, call)
+
+    for name in ("fsync", "replace", "pwrite"):
+        noted(name)
+    client.queue("rosebud")
+    assert calls == ["fsync", "replace", "fsync of the folder", "pwrite", "fsync"]
 
 
 @posix

@@ -162,6 +162,23 @@ def test_a_delivered_report_is_gone_from_every_byte(tmp_path: Path) -> None:
     assert json.loads(path.read_bytes())["outbox"] == []
 
 
+@pytest.mark.parametrize("kept", [True, False], ids=["on disk", "in memory"])
+def test_a_delivered_report_is_gone_from_memory(tmp_path: Path, kept: bool) -> None:
+    """With its id: whoever reads this process later could tell which of a collector's reports were made here."""
+    client = dn.Client(OPEN, state=tmp_path / "me.json" if kept else None)
+    report = client.queue("rosebud").pack()
+    (waiting,) = client.outbox
+
+    def remembered() -> bool:
+        leaves = set(leaves_of(client, *module_roots()))
+        return bool(leaves & {waiting.id, bytes.fromhex(waiting.id), report, report.hex()})
+
+    assert remembered() != kept, "until then it waits there, unless it waits in the file"
+    with collecting(OPEN) as collector:
+        assert client.send(collector.url).accepted == 1
+    assert not remembered()
+
+
 @posix
 def test_a_file_with_another_name_is_not_wiped(tmp_path: Path) -> None:
     """A backup by hard links: what it holds is its own."""

@@ -196,6 +196,15 @@ def _watch_logs(watch: Watch, patch: pytest.MonkeyPatch) -> None:
             watch.found("a log")
         return made
 
+    audit = sys.audit
+
+    def auditing(event: str, *given: Any) -> None:
+        """Hooks that a program or its host has set see what is told here."""
+        if watch.says(f"{event} {given!r}"):
+            watch.found("an audit event")
+        audit(event, *given)
+
+    patch.setattr(sys, "audit", auditing)
     patch.setattr(logging, "_logRecordFactory", record)
     patch.setattr(logging.Logger, "isEnabledFor", lambda *_: True)
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
+from deniable.audit import audit
 from deniable.columns.stream import WordStream
 from deniable.decoders.raw_reports import likelihood_of_reports
 from deniable.design import ChannelDesign, design_of
@@ -173,3 +174,14 @@ def test_single_reports_are_decoded_where_the_law_is_hit_or_miss() -> None:
 def test_an_exact_l1_risk_needs_binomial_counts() -> None:
     with pytest.raises(dn.DeniableError, match="exact must be False for Band, got True"):
         dn.theory.l1_risk(SURVEYS["band"], P, 100, exact=True)
+
+
+def test_more_columns_than_cells_are_counted_and_audited() -> None:
+    survey = SURVEYS["erasing"]
+    assert (survey.columns, survey.cells) == (6, 5)
+    table = dn.privatize(survey, np.arange(2000) % 5)
+    packed = dn.Tally(survey)
+    packed.accumulate(report.pack() for report in table)
+    assert dn.count(survey, table) == dn.count(survey, table.to_arrow()) == packed
+    assert "NOT BETWEEN 0 AND 5" in survey.sql()
+    assert audit(survey, trials=8000).verdict == "PASSED"

@@ -6,7 +6,6 @@ row of the mechanism's law for each symbol, so that everything which works on a 
 """
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -46,15 +45,8 @@ class ChannelDesign(Design):
         gram = self.weighted_gram(weights)
         packed += np.tril(gram) if lower else np.triu(gram)
 
-    def _onehot(self, some: slice, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        return self.rows[:, None].astype(dtype)
-
     def _patterns(self, cohort: int) -> Floats:
         return self.rows
-
-    @property
-    def is_sparse(self) -> bool:
-        return False
 
     @cached_property
     def twins(self) -> list[npt.NDArray[np.intp]]:

@@ -14,7 +14,7 @@ from deniable.audit import audit
 from deniable.columns.stream import WordStream
 from deniable.decoders.raw_reports import likelihood_of_reports
 from deniable.design import ChannelDesign, design_of
-from deniable.mechanisms import Channel
+from deniable.mechanisms import BitFlip, Channel
 from deniable.simulation import cell_probabilities, simulate_counts
 from deniable.survey import Alphabet, Direct, Survey
 from deniable.theory.covariance import least_squares_moments
@@ -161,6 +161,18 @@ def test_a_design_of_weights_belongs_to_one_mechanism() -> None:
     counts = np.full((1, 5), 10)
     with pytest.raises(dn.TallyMismatch, match="with one encoding, and one mechanism if it is not hit or miss"):
         dn.decode_all([dn.Tally(first, counts), dn.Tally(second, counts)])
+
+
+class UnevenBits(BitFlip):
+    """Bits whose noise is taken to depend on their place."""
+
+    two_valued: ClassVar[bool] = False
+
+
+def test_bits_must_be_hit_or_miss() -> None:
+    survey = Survey(Alphabet.closed(4), Direct(4), UnevenBits(4, 1))
+    with pytest.raises(dn.DecodeError, match="that is not hit or miss must name one column, got 'bitflip'"):
+        design_of(survey)
 
 
 def test_single_reports_are_decoded_where_the_law_is_hit_or_miss() -> None:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from deniable.columns.encode import Cells
 from deniable.design.matrix import Design
+from deniable.errors import DecodeError
 from deniable.mechanisms import Mechanism
 
 __all__ = ["ChannelDesign"]
@@ -23,6 +24,8 @@ class ChannelDesign(Design):
     """A, dense; `cells` are the columns of the tally. `table` has the cell of every symbol, shape (1, 1, S)."""
 
     def __init__(self, mechanism: Mechanism, table: Cells) -> None:
+        if not mechanism.one_column:  # which bits go together is known only where they are hit or miss
+            raise DecodeError(f"a mechanism that is not hit or miss must name one column, got {mechanism.kind!r}")
         put = object.__setattr__
         put(self, "table", table)
         put(self, "cells", mechanism.columns)

@@ -171,7 +171,7 @@ class UnevenBits(BitFlip):
 
 def test_bits_must_be_hit_or_miss() -> None:
     survey = Survey(Alphabet.closed(4), Direct(4), UnevenBits(4, 1))
-    with pytest.raises(dn.DecodeError, match="that is not hit or miss must name one column, got 'bitflip'"):
+    with pytest.raises(dn.DecodeError, match="a mechanism that is not hit or miss must name one column, got 'bit"):
         design_of(survey)
 
 

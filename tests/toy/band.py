@@ -1,4 +1,4 @@
-"""Answers in an order: the true cell is the likeliest, its neighbours are twice as likely as the others."""
+"""mechanisms/<name>.py: answers in an order; the true cell is the likeliest, its neighbours come next."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -5,6 +5,7 @@ The package's name is whatever the files were copied to.
 
 import contextlib
 import io
+import json
 import tempfile
 from pathlib import Path
 
@@ -16,11 +17,13 @@ from deniable.cli import main
 from deniable.mechanisms import missing
 from deniable.simulation import simulate_counts
 
-from . import planner, reading, words
+from . import audit as registered_audit
+from . import columns, planner, reading, simulation, words
 from .band import Band
-from .presets import band
+from .plain import Plain
+from .presets import band, plain
 
-assert all((planner, reading, words))
+assert all((registered_audit, columns, planner, reading, simulation, words))
 P = np.array([0.4, 0.25, 0.15, 0.1, 0.06, 0.04])
 
 
@@ -31,14 +34,27 @@ def printed(*arguments: str) -> str:
     return " ".join(text.getvalue().split())
 
 
-def walk(folder: Path) -> None:
-    assert missing(Band) == []
+def walk(folder: Path, title: str, told: str) -> None:
     rng = np.random.default_rng(1)
-    survey = band(symbols=["never", "rarely", "sometimes", "often", "mostly", "always"], epsilon=2, name="tea")
+    preset, kind = {"Band": (band, Band), "Plain": (plain, Plain)}[title]
+    assert missing(kind) == []
+    survey = preset(symbols=["never", "rarely", "sometimes", "often", "mostly", "always"], epsilon=2, name="tea")
     print(survey)
 
     path, symbols = folder / "survey.json", ",".join(map(str, survey.symbols or ()))
-    made = ("--mechanism", "band", "--symbols", symbols, "--epsilon", "2", "--name", "tea", "-o", str(path))
+    made = (
+        "--mechanism",
+        title.lower(),
+        "--force",
+        "--symbols",
+        symbols,
+        "--epsilon",
+        "2",
+        "--name",
+        "tea",
+        "-o",
+        str(path),
+    )
     printed("survey", "new", *made)
     assert dn.Survey.load(path) == survey
 
@@ -67,21 +83,23 @@ def walk(folder: Path) -> None:
     assert abs(np.mean(losses) - risk) < 6 * np.std(losses) / 20
 
     plan = dn.plan(n=60_000, symbols=6, epsilon=2.0)  # plans
-    assert "Band" in {plan.survey.title, *(other.mechanism for other in plan.alternatives)}, plan
+    assert title in {plan.survey.title, *(other.mechanism for other in plan.alternatives)}, plan
     chained = dn.plan(n=60_000, symbols=6, epsilon=2.0, epsilon_report=1.5)
-    told = {other.mechanism: other.why for other in chained.alternatives}
-    assert told["Band"] == "its reports cannot be randomised again"
+    why = {other.mechanism: other.why for other in chained.alternatives}
+    assert why[title] == "its reports cannot be randomised again"
 
     certificate = audit(survey, trials=20_000)  # audits
     assert certificate.verdict == "PASSED", certificate
 
     notice = printed("survey", "notice", str(path))
-    assert "one beside it with" in notice
-    assert "Band, epsilon 2" in notice
-    assert '"hit": null' in printed("survey", "show", "--json", str(path))
-    print("walked")
+    assert told in notice
+    assert f"{title}, epsilon 2" in notice
+    shown = json.loads(printed("survey", "show", "--json", str(path)))["follows"]
+    assert (shown["hit"] is None) == (title == "Band")
+    print("walked", title)
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
-        walk(Path(name))
+        walk(Path(name), "Band", "one beside it with")
+        walk(Path(name), "Plain", "The plain truth is sent with")

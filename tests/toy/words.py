@@ -6,6 +6,7 @@ from deniable.cli.words import chance, doings, truths
 from deniable.survey import Survey
 
 from .band import Band
+from .plain import Plain
 
 
 @truths.add(Band)
@@ -18,3 +19,14 @@ def band_truth(survey: Survey) -> str:
 @doings.add(Band)
 def band_doing(survey: Survey) -> str:
     return f"Your device rolls dice that only it can see. {band_truth(survey)}"
+
+
+@truths.add(Plain)
+def plain_truth(survey: Survey) -> str:
+    hit, miss = chance(survey.mechanism.hit), chance(survey.mechanism.miss)
+    return f"The plain truth is sent with probability {hit}, each of the others with {miss}."
+
+
+@doings.add(Plain)
+def plain_doing(survey: Survey) -> str:
+    return f"Your device rolls dice that only it can see. {plain_truth(survey)}"

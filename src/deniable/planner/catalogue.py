@@ -39,7 +39,7 @@ from deniable.survey import (
 )
 from deniable.survey.blocks import MAX_CELLS, is_prime
 
-__all__ = ["PAPER", "Asked", "channel_law", "designs", "families", "paper_families", "planned"]
+__all__ = ["PAPER", "Asked", "channel_law", "designs", "families", "paper_families", "planned", "support_law"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -51,7 +51,7 @@ _MOST_COHORTS = 1 << 16
 _MOST_BITS = 1 << 13  # bits of a report, unless max_bytes asks for more
 
 
-def _support(rates: Rates) -> Law:
+def support_law(rates: Rates) -> Law:
     def law(parameters: dict[str, Ints], epsilon: float, n: float, shape: Shape | None, weighted: bool) -> Moments:
         hit, miss = rates(parameters, epsilon)
         r = hit - miss
@@ -138,8 +138,8 @@ def _bit_families(asked: Asked) -> list[Family]:
         return [shared]
     wide = HEAD + bit_bytes(np.array([asked.size], np.int64))
     return [
-        Family("OUE", oue, {}, wide, _support(oue_rates), oue_rates, None),
-        Family("k-RAPPOR", krappor, {}, wide, _support(rappor_rates), rappor_rates, None),
+        Family("OUE", oue, {}, wide, support_law(oue_rates), oue_rates, None),
+        Family("k-RAPPOR", krappor, {}, wide, support_law(rappor_rates), rappor_rates, None),
         shared,
     ]
 
@@ -158,7 +158,7 @@ def _set_families(asked: Asked) -> list[Family]:
     w = np.arange(2, size // 2 + 1)
     w = w if len(w) <= 4096 else np.unique(np.geomspace(2, size // 2, 4096).astype(np.int64))
     wide = np.full(len(w), HEAD + ceil(size / 8))
-    return [Family("SS", subset, {"size": w}, wide, _support(rates), rates, 0 * w)]
+    return [Family("SS", subset, {"size": w}, wide, support_law(rates), rates, 0 * w)]
 
 
 @designs.add(Direct)
@@ -168,7 +168,7 @@ def _direct(size: int) -> list[Family]:
         return odds / (odds + size - 1), 1 / (odds + size - 1)
 
     one = np.array([size], np.int64)
-    return [Family("k-RR", krr, {}, HEAD + index_bytes(one), _support(rates), rates, 0 * one)]
+    return [Family("k-RR", krr, {}, HEAD + index_bytes(one), support_law(rates), rates, 0 * one)]
 
 
 @designs.add(Projective)

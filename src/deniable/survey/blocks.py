@@ -57,19 +57,12 @@ class Hadamard(BlockEncoding):
         object.__setattr__(self, "hashes", size // 2)
 
     @property
-    def occupied(self) -> int:
-        return self.hashes
-
-    @property
     def shared(self) -> int:
         return self.hashes // 2
 
     @property
     def words(self) -> str:
         return f"{self.cells} cells in {self.blocks} block" + "s" * (self.blocks > 1)
-
-    def key(self, alphabet: Alphabet, value: object) -> int:
-        return alphabet.index(value)
 
     def encode(self, cohort: int, key: int) -> tuple[int, ...]:
         row, block = key // self.blocks + 1, key % self.blocks
@@ -126,10 +119,6 @@ class Projective(BlockEncoding):
         return int((self.order**dimension - 1) // (self.order - 1))
 
     @property
-    def occupied(self) -> int:
-        return self.hashes
-
-    @property
     def shared(self) -> int:
         return self._points(self.dimension - 2)
 
@@ -142,9 +131,6 @@ class Projective(BlockEncoding):
         tail = next(m for m in range(self.dimension) if number < self._points(m + 1))
         value = number - self._points(tail) + self.order**tail
         return tuple(value // self.order**place % self.order for place in reversed(range(self.dimension)))
-
-    def key(self, alphabet: Alphabet, value: object) -> int:
-        return alphabet.index(value)
 
     def encode(self, cohort: int, key: int) -> tuple[int, ...]:
         r, x = self.order, self.point(key)

@@ -42,9 +42,9 @@ class Encoding(ABC):
         """How many cells any two answers of one block share, or None where that varies: what makes a block design."""
         return None
 
-    @abstractmethod
     def key(self, alphabet: Alphabet, value: object) -> int:
         """What stands for the symbol in all cohorts: its position (closed) or its fingerprint (open)."""
+        return alphabet.index(value)
 
     @abstractmethod
     def encode(self, cohort: int, key: int) -> tuple[int, ...]:
@@ -71,8 +71,8 @@ class BlockEncoding(Encoding):
     __slots__ = ()
 
     @property
-    @abstractmethod
-    def occupied(self) -> int: ...
+    def occupied(self) -> int:
+        return self.hashes
 
     @property
     @abstractmethod
@@ -101,19 +101,12 @@ class Direct(BlockEncoding):
         check_size("cells", self.cells, 2, 1 << 24)
 
     @property
-    def occupied(self) -> int:
-        return 1
-
-    @property
     def shared(self) -> int:
         return 0
 
     @property
     def words(self) -> str:
         return ""
-
-    def key(self, alphabet: Alphabet, value: object) -> int:
-        return alphabet.index(value)
 
     def encode(self, cohort: int, key: int) -> tuple[int, ...]:
         return (key,)
@@ -205,9 +198,6 @@ class Permuted(Encoding):
         _check_sizes(self)
         # "p" is not a type byte, so no symbol's fingerprint can be this one.
         object.__setattr__(self, "root", fingerprint(self.seed, b"permutations"))
-
-    def key(self, alphabet: Alphabet, value: object) -> int:
-        return alphabet.index(value)
 
     def encode(self, cohort: int, key: int) -> tuple[int, ...]:
         first = cohort * self.hashes

@@ -43,9 +43,9 @@ e2e: .venv/ready services $(JS)/node_modules/.package-lock.json
 	$(BIN)/python -m pytest tests/e2e
 
 # What the tests need and pip cannot give: PostgreSQL, for a private cluster in a temporary folder, Chromium for
-# the pages, and Java for Spark.
+# the pages, Java for Spark, and nginx for the proxy that the documentation recommends.
 services:
-	@$(PYTHON) tests/services.py postgresql chromium java
+	@$(PYTHON) tests/services.py postgresql chromium java nginx
 
 check: .venv/ready
 	$(BIN)/ruff check .

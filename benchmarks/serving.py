@@ -33,8 +33,6 @@ class Burst:
     def __init__(
         self, port: int, *, connections: int, per: int = 1, batch: bool = False, seconds: int = SECONDS
     ) -> None:
-        if shutil.which("wrk") is None:
-            raise SystemExit("benchmarks: wrk must be installed for the load: apt-get install wrk")
         names = {"BENCH_PATH": PATH, "BENCH_PER": str(per), "BENCH_REPORT": REPORT.hex()}
         names["BENCH_BATCH"] = "yes" if batch else "no"
         command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}", "--timeout", "10", "-s", LUA]
@@ -61,11 +59,13 @@ def collector(store: str | None = None) -> Iterator[tuple[Server, Path]]:
 def empty() -> Iterator[int]:
     command = [sys.executable, "-m", "benchmarks.empty_server"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        port = int(process.stdout.readline())
-        time.sleep(0.5)
-        yield port
-        process.terminate()
+        try:
+            assert process.stdout is not None
+            port = int(process.stdout.readline())
+            time.sleep(0.5)
+            yield port
+        finally:  # the end of the block waits for the process, also after an error
+            process.terminate()
 
 
 def appended(rows: int) -> float:
@@ -117,6 +117,8 @@ def cold_start() -> float:
 
 
 def lines() -> Iterator[Line]:
+    if shutil.which("wrk") is None:
+        raise SystemExit("benchmarks: wrk must be installed for the load: apt-get install wrk")
     yield Line("deniable serve, to the first report", "1.5 s", min(cold_start() for _ in range(3)), 1.5, 1)
 
     with empty() as port, collector() as (server, _):

@@ -27,11 +27,12 @@ import pytest
 from deniable.client import Client, delivery
 from deniable.survey import Survey
 
-__all__ = ["Watch", "leaves_of", "modes_of", "module_roots", "watched", "watching"]
+__all__ = ["Watch", "leaves_of", "modes_of", "module_roots", "posix", "watched", "watching"]
 
 SOURCE = str(Path(__file__).parents[1] / "src" / "deniable")
 SHORTEST = 5  # characters or bytes of an answer that is looked for
 MOST_WALKS = 20  # calls of a test after which the memory is read
+posix = pytest.mark.skipif(os.name != "posix", reason="permission bits are POSIX")
 
 
 class Watch:
@@ -195,6 +196,15 @@ def _watch_logs(watch: Watch, patch: pytest.MonkeyPatch) -> None:
             watch.found("a log")
         return made
 
+    audit = sys.audit
+
+    def auditing(event: str, *given: Any) -> None:
+        """Hooks that a program or its host has set see what is told here."""
+        if watch.says(f"{event} {given!r}"):
+            watch.found("an audit event")
+        audit(event, *given)
+
+    patch.setattr(sys, "audit", auditing)
     patch.setattr(logging, "_logRecordFactory", record)
     patch.setattr(logging.Logger, "isEnabledFor", lambda *_: True)
 

@@ -1,6 +1,6 @@
 """Programs that the tests and benchmarks need and pip cannot install: found, installed where that is allowed, or named.
 
-python tests/services.py postgresql chromium java wrk
+python tests/services.py postgresql chromium java nginx wrk
 """
 
 import os
@@ -19,6 +19,8 @@ def missing(name: str) -> bool:
         return shutil.which("initdb") is None and not any(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if name == "chromium":
         return not any(shutil.which(known) for known in ("chromium", "chromium-browser", "google-chrome"))
+    if name == "nginx":  # not on the path of everyone on Debian
+        return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin") is None
     if name == "java" and "JAVA_HOME" in os.environ:
         return False
     return shutil.which(name) is None

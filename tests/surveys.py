@@ -1,5 +1,6 @@
 """Small and medium surveys of every kind, shared by the contract and statistical suites."""
 
+import inspect
 import sys
 from typing import Any
 
@@ -84,10 +85,12 @@ def kinds(family: type[Any]) -> set[type[Any]]:
     """Every concrete member of a family that the package defines (tests define mutants of their own)."""
     found: set[type[Any]] = set()
     for member in family.__subclasses__():
+        found |= kinds(member)
         # A slotted dataclass leaves the class it replaced behind, so only what its module holds counts.
         if (
             getattr(sys.modules[member.__module__], member.__name__, None) is member
             and "deniable." in member.__module__
+            and not inspect.isabstract(member)
         ):
             found.add(member)
     return found

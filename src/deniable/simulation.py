@@ -7,7 +7,8 @@ that flip; the sums of random sets are drawn column by column (`_set_sums`). Not
 nothing here is used where privacy matters.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -17,12 +18,12 @@ import numpy.typing as npt
 
 from deniable.design import Design, design_of
 from deniable.errors import DecodeError
-from deniable.mechanisms import Mechanism, Subset
+from deniable.mechanisms import KRR, BitFlip, Channel, HitOrMiss, Mechanism, Registry, Subset
 from deniable.survey import Survey
 from deniable.tally import Tally
 from deniable.theory.arguments import count_of, distribution
 
-__all__ = ["cell_probabilities", "simulate", "simulate_counts"]
+__all__ = ["CountLaw", "cell_probabilities", "laws", "simulate", "simulate_counts"]
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -54,17 +55,8 @@ def simulate(
     n = count_of("n", n, 0, 2**63 - 1)
     _check_generator(rng)
     reports = rng.multinomial(n, np.full(survey.cohorts, 1.0 / survey.cohorts))
-    if survey.mechanism.one_column:
-        law = cell_probabilities(survey, population, symbols=symbols)
-        counts = rng.multinomial(reports, law / law.sum(axis=1, keepdims=True))
-        return Tally(survey, counts, reports)
-    if isinstance(survey.mechanism.permanent, Subset):
-        return Tally(survey, _set_sums(survey.mechanism, n, population, None, rng)[None], reports)
-    if survey.hashes == 1:  # one cell an answer: the occupied cells are multinomial themselves
-        occupied = rng.multinomial(reports, _shares(design.forward(population)))
-    else:
-        occupied = _occupied(design, rng.multinomial(reports, population))
-    return Tally(survey, _flipped(survey.mechanism, occupied, reports, rng), reports)
+    counts = laws.of(survey.mechanism.permanent).drawn(survey.mechanism, design, population, reports, rng)
+    return Tally(survey, counts, reports)
 
 
 def simulate_counts(
@@ -89,20 +81,66 @@ def simulate_counts(
         placed = people[None].astype(np.int64)
     else:
         placed = rng.multinomial(people, np.full(survey.cohorts, 1.0 / survey.cohorts)).T
-    reports = placed.sum(axis=1)
-    mechanism = survey.mechanism
-    if isinstance(mechanism.permanent, Subset):
-        return Tally(survey, _set_sums_of(mechanism, placed[0], rng)[None], reports)
-    if not mechanism.one_column:
-        return Tally(survey, _flipped(mechanism, _occupied(design, placed), reports, rng), reports)
+    counts = laws.of(survey.mechanism.permanent).placed(survey.mechanism, design, placed, rng)
+    return Tally(survey, counts, placed.sum(axis=1))
+
+
+@dataclass(frozen=True, slots=True)
+class CountLaw:
+    """How the counts of a mechanism, or of a chain that begins with it, are drawn, shape (C, columns).
+
+    `drawn` is given a population and the reports of each cohort, `placed` the respondents of each cohort and symbol.
+    """
+
+    drawn: Callable[[Any, Design, Floats, Counts, np.random.Generator], Counts]
+    placed: Callable[[Any, Design, Counts, np.random.Generator], Counts]
+
+
+laws: Registry[CountLaw] = Registry("deniable.simulation.laws", Mechanism, "law of its counts")
+
+
+def _columns(mechanism: Mechanism, design: Design, p: Floats, reports: Counts, rng: np.random.Generator) -> Counts:
+    return rng.multinomial(reports, _shares(_means(mechanism, design, p)))
+
+
+def _rows(mechanism: Channel, design: Design, people: Counts, rng: np.random.Generator) -> Counts:
+    rows = _shares(design._patterns(0))
+    return np.asarray(rng.multinomial(people[0], rows).sum(axis=0))[None]
+
+
+def _krr(mechanism: HitOrMiss, design: Design, people: Counts, rng: np.random.Generator) -> Counts:
     # k-RR is "a true cell with probability hit - miss each, else any cell at random, the true ones included".
-    if survey.hashes == 1:
-        kept = rng.binomial(_occupied(design, placed), float(mechanism.hit - mechanism.miss))
+    r = mechanism.hit - mechanism.miss
+    if design.hashes == 1:
+        kept = rng.binomial(_occupied(design, people), float(r))
     else:
-        kept = _in_sets(design, rng.binomial(placed[0], float(survey.hashes * (mechanism.hit - mechanism.miss))), rng)
-    lost = reports - kept.sum(axis=1)
-    spread = rng.multinomial(lost, np.full(survey.cells, 1.0 / survey.cells))
-    return Tally(survey, kept + spread, reports)
+        kept = _in_sets(design, rng.binomial(people[0], float(design.hashes * r)), rng)
+    lost = people.sum(axis=1) - kept.sum(axis=1)
+    return np.asarray(kept + rng.multinomial(lost, np.full(design.cells, 1.0 / design.cells)))
+
+
+def _bits(mechanism: HitOrMiss, design: Design, p: Floats, reports: Counts, rng: np.random.Generator) -> Counts:
+    if design.hashes == 1:  # one cell an answer: the occupied cells are multinomial themselves
+        return _flipped(mechanism, rng.multinomial(reports, _shares(design.forward(p))), reports, rng)
+    return _placed_bits(mechanism, design, rng.multinomial(reports, p), rng)
+
+
+def _placed_bits(mechanism: HitOrMiss, design: Design, people: Counts, rng: np.random.Generator) -> Counts:
+    return _flipped(mechanism, _occupied(design, people), people.sum(axis=1), rng)
+
+
+def _sets(mechanism: HitOrMiss, design: Design, p: Floats, reports: Counts, rng: np.random.Generator) -> Counts:
+    return _set_sums(mechanism, int(reports.sum()), p, None, rng)[None]
+
+
+def _placed_sets(mechanism: HitOrMiss, design: Design, people: Counts, rng: np.random.Generator) -> Counts:
+    return _set_sums_of(mechanism, people[0], rng)[None]
+
+
+laws.add(Channel)(CountLaw(_columns, _rows))
+laws.add(KRR)(CountLaw(_columns, _krr))
+laws.add(BitFlip)(CountLaw(_bits, _placed_bits))
+laws.add(Subset)(CountLaw(_sets, _placed_sets))
 
 
 def cell_probabilities(survey: Survey, p: npt.ArrayLike, *, symbols: Sequence[object] | None = None) -> Any:
@@ -116,13 +154,18 @@ def cell_probabilities(survey: Survey, p: npt.ArrayLike, *, symbols: Sequence[ob
     mechanism = survey.mechanism
     given = np.asarray(p)
     if given.dtype != object:
-        x: Any = design.forward(np.asarray(given, np.float64))
-        return float(mechanism.miss) + float(mechanism.hit - mechanism.miss) * x
-    exact = np.full((design.cohorts, design.cells + 1), Fraction(0), object)
-    for cohort, rows in enumerate(design.table):
-        for row in rows:
-            np.add.at(exact[cohort], row, given)
-    return mechanism.miss + (mechanism.hit - mechanism.miss) * exact[:, : design.cells]
+        return _means(mechanism, design, np.asarray(given, np.float64))
+    exact = np.full((design.cohorts, mechanism.columns), Fraction(0), object)
+    for cohort, cells in enumerate(np.moveaxis(design.table, 2, 1)):
+        for share, own in zip(given, cells.tolist(), strict=True):
+            law = mechanism.weights([cell for cell in own if cell < mechanism.cells])
+            exact[cohort] += [share * Fraction(weight, mechanism.span) for weight in law]
+    return exact
+
+
+def _means(mechanism: Mechanism, design: Design, p: Floats) -> Floats:
+    miss, r = mechanism.affine
+    return miss + r * design.forward(p)
 
 
 def _design(survey: Survey, symbols: Sequence[object] | None) -> Design:

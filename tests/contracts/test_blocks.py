@@ -224,5 +224,5 @@ def test_exact_l1_of_one_block_is_the_binomials() -> None:
 
 
 def test_what_is_no_block_design_has_no_products() -> None:
-    with pytest.raises(TypeError, match="no products for Hashed"):
+    with pytest.raises(TypeError, match=r"Hashed has no product with H; register one with deniable.design.inc"):
         incidence_of(SMALL["orr-open"].encoding, np.arange(3))

@@ -15,9 +15,10 @@ import deniable as dn
 import deniable.columns.randomizing as room
 from deniable.columns.stream import WordStream
 from deniable.mechanisms import BitFlip, Subset
-from deniable.survey import Survey
+from deniable.survey import Alphabet, Direct, Survey
 from tests.exact.scripted import ScriptedEntropy
 from tests.surveys import SEED, symbols_of
+from tests.toy.band import Band
 
 N, CHUNK, COHORTS = 1013, 230, 300
 TEXT = [f"answer {i}" for i in range(40)]
@@ -27,6 +28,7 @@ SURVEYS: dict[str, Survey] = {
     "krappor": dn.krappor(symbols=20, epsilon=2),
     "oue": dn.oue(symbols=20, epsilon=2),
     "subset": dn.subset(symbols=20, epsilon=1),
+    "band": Survey(Alphabet.closed(20), Direct(20), Band(20, 2)),
     "hadamard": dn.hadamard(symbols=40, epsilon=2, blocks=3),
     "projective": dn.projective(symbols=40, epsilon=2),
     "orr-closed": dn.orr(symbols=40, epsilon=2, cells=8, cohorts=COHORTS, seed=SEED),

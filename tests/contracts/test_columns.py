@@ -118,8 +118,8 @@ def test_a_cell_that_is_worked_out_is_the_one_in_the_list(survey: Survey) -> Non
 
 
 def test_columns_know_no_other_designs() -> None:
-    survey, krr = dn.krr(symbols=4, epsilon=1), KRR(4, 1, occupied=2)
-    with pytest.raises(TypeError, match="no column code for Direct"):
+    survey, krr = dn.orr(epsilon=1, cells=4, cohorts=2), KRR(4, 1, occupied=2)
+    with pytest.raises(TypeError, match=r"Hashed has no cell at a place; register one with deniable.columns.designs.p"):
         design_block(krr, survey.encoding, np.zeros(1, np.uint64), np.zeros(1, np.uint64))
 
 

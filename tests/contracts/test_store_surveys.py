@@ -16,7 +16,7 @@ from deniable.service.entries import FOR_GOOD, Ended, Entry, Outcome, Rules, Tok
 from deniable.service.postgres import PostgresStore
 from deniable.service.records import pack_counts
 from deniable.service.sqlite import SQLiteStore
-from deniable.service.store import Store, Unavailable
+from deniable.service.store import Session, Store, Unavailable
 from tests.cluster import Cluster
 from tests.collector import counted, one_cell_each, wire
 from tests.contracts.conftest import NOW, SURVEY, TODAY, Open, upload
@@ -127,6 +127,15 @@ def test_a_deleted_survey_leaves_nothing_and_starts_anew_empty(reopen: Open) -> 
     assert list(store.check()) == []
 
 
+def older(session: Session, store: Store, layout: str) -> None:
+    """Take what layout 3 has added out of a store."""
+    session.run("ALTER TABLE survey DROP COLUMN shown")
+    for table in store.SEALED:
+        session.run(f"ALTER TABLE {table} DROP COLUMN seal")
+    session.run("DELETE FROM meta WHERE name = 'seal'")
+    session.run("UPDATE meta SET value = ? WHERE name = 'schema'", [layout])
+
+
 def test_a_store_of_the_first_layout_opens_and_works(reopen: Open) -> None:
     """What a version wrote that knew neither dates nor texts, and forgot the ids of what it closed."""
     store = reopen()
@@ -137,9 +146,10 @@ def test_a_store_of_the_first_layout_opens_and_works(reopen: Open) -> None:
     with store.writing() as session:
         session.run("UPDATE survey SET rules = ?", [json.dumps(old | {"retention": None, "rate": None})])
         session.run("UPDATE survey SET closed = 1 WHERE key = ?", [ended.key])
-        session.run("ALTER TABLE survey DROP COLUMN shown")
-        session.run("UPDATE meta SET value = '1' WHERE name = 'schema'")
+        older(session, store, "1")
+    assert list(store.check()) == []
     store = reopen()
+    assert list(store.check()) == []
     assert store.entries() == [entry, replace(ended, closed=FOR_GOOD)]
     assert store.write([upload(entry, [1, 2])], hours=NOW) == [Outcome(1, 1)]
     with pytest.raises(StoreError, match="is closed for good"):
@@ -159,8 +169,7 @@ def test_what_an_older_version_can_have_shown_stays_together(reopen: Open) -> No
     for day, numbers in enumerate((range(99), range(99, 100), range(100, 200), range(200, 210))):
         store.write([upload(entry, numbers)], hours=NOW + 24 * day)
     with store.writing() as session:
-        session.run("ALTER TABLE survey DROP COLUMN shown")
-        session.run("UPDATE meta SET value = '2' WHERE name = 'schema'")
+        older(session, store, "2")
     store = reopen()
 
     def reports() -> list[int]:

@@ -1,10 +1,10 @@
-"""Everything that a page can keep in a browser, read; and what somebody who has it can work out from it."""
+"""Everything that a page can keep in a browser, or tell other pages, read; and what can be worked out from it."""
 
 import json
 import re
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Route
 
 import deniable as dn
 
@@ -46,9 +46,74 @@ _READ = """async () => {
     cookie: document.cookie,
     address: location.href,
     name: window.name,
+    title: document.title,
+    marks: performance.getEntries().filter((one) => /mark|measure/.test(one.entryType)).map((one) => one.name),
+    used: globalThis.usedByThePage ?? [],
+    locks: globalThis.locksOfThePage ?? [],
     workers: (await navigator.serviceWorker?.getRegistrations() ?? []).map(({ scope }) => scope),
   };
 }"""
+
+
+# Ways out of a page that are neither a request nor a store: each use is noted. The answer page has none of them.
+_NOTED = """(() => {
+  const used = (globalThis.usedByThePage = []);
+  const noted = (owner, name) => {
+    const real = owner?.[name];
+    if (typeof real != "function") return;
+    const noting = function (...given) {
+      used.push(name);
+      return new.target ? Reflect.construct(real, given) : Reflect.apply(real, this, given);
+    };
+    Object.defineProperty(owner, name, { configurable: true, writable: true, value: noting });
+  };
+  const locks = (globalThis.locksOfThePage = []);
+  const request = navigator.locks?.request;
+  if (request)
+    navigator.locks.request = (name, ...rest) => locks.push(name) && request.call(navigator.locks, name, ...rest);
+  for (const name of Object.keys(console)) noted(console, name);
+  for (const name of ["BroadcastChannel", "MessageChannel", "Notification", "Worker", "SharedWorker"])
+    noted(globalThis, name);
+  for (const name of ["RTCPeerConnection", "WebSocket", "EventSource", "XMLHttpRequest", "postMessage", "open"])
+    noted(globalThis, name);
+  for (const name of ["pushState", "replaceState"]) noted(history, name);
+  for (const name of ["sendBeacon", "share"]) noted(navigator, name);
+  for (const name of ["write", "writeText"]) noted(navigator.clipboard, name);
+  noted(document, "execCommand");
+})()"""
+
+
+def note_uses(page: Page) -> None:
+    """Note from now on what the page calls that leads out of it; `read_stores` has it as `used`."""
+    page.add_init_script(_NOTED)
+
+
+def remembers(page: Page, text: str) -> bool:
+    """Whether the text is in what the scripts of the page hold, or in what the page shows."""
+    parts: list[str] = []
+    session = page.context.new_cdp_session(page)
+    session.on("HeapProfiler.addHeapSnapshotChunk", lambda event: parts.append(event["chunk"]))
+    session.send("HeapProfiler.enable")
+    session.send("HeapProfiler.collectGarbage")
+    session.send("HeapProfiler.takeHeapSnapshot", {"reportProgress": False})
+    session.detach()
+    found = "".join(parts)
+    assert "usedByThePage" in found, "the snapshot is that of a page which is watched"
+    fields = page.locator("input, textarea, select").evaluate_all("(all) => all.map((one) => one.value)")
+    return text in found or text in page.content() or text in fields
+
+
+def changed(page: Page, pattern: str, mutant: tuple[str, str]) -> None:
+    """Give the page another script in the place of the one that it asks for."""
+
+    def change(route: Route) -> None:
+        response = route.fetch()
+        text = response.text()
+        assert text.count(mutant[0]) == 1, "the page has changed; so must its mutant"
+        unkept = response.headers | {"cache-control": "no-store"}  # the page that is loaded next is the real one
+        route.fulfill(response=response, headers=unkept, body=text.replace(*mutant))
+
+    page.route(pattern, change)
 
 
 def read_stores(page: Page) -> dict[str, Any]:

@@ -8,19 +8,19 @@ kept depends on the answer through the report alone is in `test_traffic.py`; her
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import Page, Route
 
 import deniable as dn
 from tests.collector import Server
-from tests.e2e.conftest import PATIENCE, PHONE, Open, chromium
-from tests.e2e.steps import answer_link, choose_and_roll, counters, roll, thanked
-from tests.e2e.stores import read_stores, secrets_in, suspects
+from tests.e2e.conftest import PHONE, Open
+from tests.e2e.steps import address, answer_link, choose_and_roll, counters, roll, thanked
+from tests.e2e.stores import changed, note_uses, read_stores, secrets_in, suspects
 
 SYMBOLS = [f"answer {letter}" for letter in "abcdefghij"]
 KINDS = {
@@ -45,6 +45,9 @@ def answered(page: Page, server: Server, survey: dn.Survey) -> tuple[dict[str, A
         route.abort()
 
     page.route("**/reports?*", lose)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    note_uses(page)
     page.goto(answer_link(server, survey))
     page.locator("#form").wait_for()
     moments = {"before": read_stores(page)}
@@ -61,6 +64,8 @@ def answered(page: Page, server: Server, survey: dn.Survey) -> tuple[dict[str, A
     page.reload()
     thanked(page)
     moments["reloaded"] = read_stores(page)
+    places = rf"/(answer/{survey.digest}|pages/[\w.-]+|v1/surveys/{survey.digest}(/reports\?day=\d+)?)"
+    moments["reloaded"]["asked"] = [url for url in asked if not re.fullmatch(address(server, places), url)]
     ((sent, url),) = away
     return moments, sent, int(url.split("day=")[1])
 
@@ -87,8 +92,14 @@ def said_too_much(moments: dict[str, Any], survey: dn.Survey, sent: bytes, day: 
         "reloaded": {entry(survey): '{"done":"sent"}'},
     }
     wrong = [name for name, stores in moments.items() if stores["local"] != allowed[name]]
+    start = moments["before"]
     for name, stores in moments.items():
-        rest = {**stores, "local": None, "history": stores["history"][1]}
+        length, state = stores["history"]
+        more = length - start["history"][0]  # an entry may hold a state, also one that was gone back from
+        # Other tabs see the name of a lock: it is that of the survey, and it is taken for the roll.
+        lock = [f"deniable-answer/{survey.digest}"] if name in ("rolled", "waiting", "after") else []
+        changes = {"local": None, "history": more or state, "title": stores["title"] != survey.name}
+        rest = {**stores, **changes, "locks": stores["locks"] != lock}
         assert rest.pop("address").endswith(f"/answer/{survey.digest}")
         wrong += [f"{store} {name}" for store, value in rest.items() if value]
     return wrong
@@ -135,6 +146,54 @@ LEAKS = {
         'await caches.open(value).then((cache) => cache.put("/" + value, new Response(value))); $("form").reset();',
         {"cached rolled"},
     ),
+    "the answer in an entry of the history that was left": (
+        "answer.js",
+        '$("form").reset();',
+        'history.pushState(value, ""); history.back(); $("form").reset();',
+        {"history after", "used rolled"},
+    ),
+    "the answer in the title": (
+        "answer.js",
+        '$("form").reset();',
+        'document.title += value; $("form").reset();',
+        {"title rolled", "title after"},
+    ),
+    "the answer for other tabs": (
+        "answer.js",
+        '$("form").reset();',
+        'new BroadcastChannel("deniable").postMessage(value); $("form").reset();',
+        {"used rolled"},
+    ),
+    "the cells in a timeline": (
+        "answer.js",
+        '$("form").reset();',
+        'performance.mark(truth); $("form").reset();',
+        {"marks waiting"},
+    ),
+    "the answer on the console": (
+        "answer.js",
+        '$("form").reset();',
+        'console.debug(value); $("form").reset();',
+        {"used rolled"},
+    ),
+    "the time in a question": (
+        "answer.js",
+        "ask(`/v1/surveys/${digest}`).then(",
+        "ask(`/v1/surveys/${digest}?t=${Date.now()}`).then(",
+        {"asked reloaded"},
+    ),
+    "the answer in the name of a lock": (
+        "answer.js",
+        '$("form").reset();',
+        'await navigator.locks.request(value, () => {}); $("form").reset();',
+        {"locks rolled"},
+    ),
+    "a roll that takes no lock": (
+        "answer.js",
+        "navigator.locks.request(`deniable-answer/${digest}`, work)",
+        "work()",
+        {"locks rolled"},
+    ),
     "the answer in the name": (
         "answer.js",
         '$("form").reset();',
@@ -166,17 +225,6 @@ def test_a_kept_secret_names_the_answer(make: Callable[..., dn.Survey], server: 
     moments, sent, _ = answered(page, server, survey)
     assert suspects(moments["rolled"], survey, symbols, sent[16:]) == {"answer c"}
     assert secrets_in(moments["after"], survey) == set(), "and with nothing left it names none"
-
-
-def changed(page: Page, pattern: str, mutant: tuple[str, str]) -> None:
-    def change(route: Route) -> None:
-        response = route.fetch()
-        text = response.text()
-        assert text.count(mutant[0]) == 1, "the page has changed; so must its mutant"
-        unkept = response.headers | {"cache-control": "no-store"}  # the page that is loaded next is the real one
-        route.fulfill(response=response, headers=unkept, body=text.replace(*mutant))
-
-    page.route(pattern, change)
 
 
 def test_what_earlier_versions_kept_is_removed(server: Server, fresh: Open) -> None:
@@ -243,103 +291,3 @@ def test_two_tabs_that_roll_at_once_roll_once(server: Server, fresh: Open) -> No
     told = counters(server, survey)
     assert told.pop("duplicate", 0) <= 1
     assert told == {"accepted": 1}
-
-
-def test_a_page_that_is_left_forgets_what_was_chosen(browser: Browser, server: Server, fresh: Open) -> None:
-    """Browsers fill fields again when one comes back, and show a page again as it was."""
-    survey = dn.orr(epsilon=2, cells=8, cohorts=4, seed=bytes(16), name="And back again?")
-    server.create(survey)
-    page = fresh(viewport=PHONE)
-    page.goto(answer_link(server, survey))
-    page.locator("#text").fill("rosebud")
-    page.goto(f"http://127.0.0.1:{server.port}/explore")
-    page.go_back()
-    page.locator("#text").wait_for()
-    assert page.locator("#text").input_value() == ""
-    assert page.locator("#roll").is_disabled()
-    page.locator("#text").fill("rosebud")
-    roll(page)
-    assert page.locator("#fell").count() == 1
-    page.goto(f"http://127.0.0.1:{server.port}/explore")
-    page.go_back()
-    page.get_by_role("button", name="Send this").wait_for()
-    assert page.locator("#fell, .mine, .truth").count() == 0
-
-
-def test_no_byte_of_the_profile_holds_the_answer(browser: Browser, server: Server, tmp_path: Path) -> None:
-    """On disk: stores, sessions that a browser would restore, caches and histories, after it has ended."""
-    survey = dn.orr(epsilon=2, cells=8, cohorts=4, seed=bytes(16), name="On the disk?")
-    server.create(survey)
-    answer = "Xylographers"  # a word that no browser has in its own files
-
-    def profile(name: str, *, marked: bool = False) -> bytes:
-        context = browser.browser_type.launch_persistent_context(
-            str(tmp_path / name), executable_path=chromium(), args=["--no-sandbox"], reduced_motion="reduce"
-        )
-        context.set_default_timeout(PATIENCE)
-        page = context.new_page()
-        page.goto(answer_link(server, survey))
-        page.locator("#text").fill(answer)
-        page.reload()  # chosen and left, and then once more
-        page.locator("#text").fill(answer)
-        roll(page)
-        if marked:
-            page.evaluate("(answer) => localStorage.setItem('x', answer)", answer)
-        page.get_by_role("button", name="Send this").click()
-        thanked(page)
-        context.close()
-        return b"\0".join(path.read_bytes() for path in (tmp_path / name).rglob("*") if path.is_file())
-
-    def holds(data: bytes) -> bool:
-        small = data.lower()
-        return any(word.lower().encode(code) in small for word in (answer,) for code in ("utf-8", "utf-16-le"))
-
-    kept = profile("good")
-    assert len(kept) > 1000
-    assert not holds(kept)
-    assert holds(profile("marked", marked=True)), "one that keeps it is found out"
-
-
-SOURCES = Path(__file__).parents[2] / "clients" / "js" / "src"
-# A device that is asked again and again: what it sent, the same from a second client, and whether its key can be read.
-AGAIN = """async ([survey, answer, keyed]) => {
-  const { Client } = await import("/pages/client/index.js");
-  const { deviceKey } = await import("/pages/client/key.js");
-  const [key, same] = keyed ? await Promise.all([deviceKey(), deviceKey()]) : [];
-  const client = new Client(survey, { storage: localStorage, key });
-  const report = [...(await client.report(answer)).pack()];
-  const again = [...(await new Client(survey, { storage: localStorage, key: same }).report(answer)).pack()];
-  if (!keyed) return { report, again };
-  const done = (request) => new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
-  const database = await done(indexedDB.open("deniable-client/1"));
-  const kept = await done(database.transaction("keys").objectStore("keys").get("device"));
-  const read = await crypto.subtle.exportKey("raw", kept).then(() => "read", ({ name }) => name);
-  return { report, again, read, keyed: [kept.extractable, key.check == same.check] };
-}"""
-
-
-@pytest.mark.parametrize("keyed", [True, False], ids=["with a key", "with a secret"])
-def test_a_memoised_device_with_a_key_holds_nothing_to_test_a_report_against(
-    keyed: bool, server: Server, fresh: Open
-) -> None:
-    symbols = [*SYMBOLS, *(f"other {number}" for number in range(40))]
-    survey = dn.oue(symbols, epsilon=2, name=f"Again and again, {keyed}?")
-    server.create(survey)
-    page = fresh(viewport=PHONE)
-    page.route(
-        "**/pages/client/*.js",
-        lambda route: route.fulfill(
-            body=(SOURCES / route.request.url.rsplit("/", 1)[1]).read_text(encoding="utf-8"),
-            content_type="text/javascript",
-        ),
-    )
-    page.goto(answer_link(server, survey))
-    page.locator("#form").wait_for()
-    told = page.evaluate(AGAIN, [json.loads(survey.to_json()), "answer c", keyed])
-    assert told["report"] == told["again"], "the same answer gives the same bytes"
-    found = suspects(read_stores(page), survey, symbols, bytes(told["report"]))
-    if keyed:
-        assert (told["read"], told["keyed"]) == ("InvalidAccessError", [False, True])
-        assert found == set()
-    else:
-        assert found == {"answer c"}

@@ -188,8 +188,9 @@ def test_the_second_stage_is_no_noisier_than_it_must_be(epsilon: str, one: str) 
 def test_slopes_multiply() -> None:
     """The exact rule: lambda(one report) = lambda(lifetime) lambda(second stage), lambda = (E - 1) / (E + k - 1)."""
     for k, epsilon, one in ((2, 2, 1), (10, 2, 1), (100, 4, "1/2")):
-        chain = Chain(KRR(k, epsilon), one)
-        first = Fraction(chain.permanent.keep - chain.permanent.other, 2**64)  # type: ignore[union-attr]
+        permanent = KRR(k, epsilon)
+        chain = Chain(permanent, one)
+        first = Fraction(permanent.keep - permanent.other, 2**64)
         thresholds = chain.report_thresholds()
         second = Fraction(thresholds["report_keep"] - thresholds["report_other"], 2**64)
         assert chain.hit - chain.miss == first * second

@@ -91,3 +91,19 @@ def test_cells_in_the_clear_are_found_out(kind: str, first: int, monkeypatch: py
 
     monkeypatch.setattr(BitFlip, "randomize", careless)
     assert {cell >> 5 for cell in differing(kind, 40_000)} >= set(range(first >> 5, CELLS >> 5))
+
+
+def test_one_cell_of_65536_is_what_its_word_makes_it() -> None:
+    """Below `keep` the true cell, then `other` words for each of the others in order: at both ends of many blocks."""
+    survey = dn.krr(symbols=CELLS, epsilon=8)
+    keep, other = stated(survey, "keep"), stated(survey, "other")
+    for truth in ANSWERS:
+        others = [cell for cell in range(CELLS) if cell != truth]
+        expected_cells = {0: truth, keep - 1: truth}
+        for block in (0, 1, 254, 255, 256, 4095, 4096, truth - 1, truth, CELLS - 2):
+            if 0 <= block < CELLS - 1:
+                expected_cells |= {keep + block * other: others[block], keep + (block + 1) * other - 1: others[block]}
+        for word, cell in expected_cells.items():
+            with ScriptedEntropy(64, [0, word]) as entropy:
+                report = dn.Client(survey, memoize=False, entropy=entropy).report(truth)
+            assert int.from_bytes(report.payload, "little") == cell

@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from deniable.service import retention
 from deniable.service.clock import hour_of, label
+from deniable.service.copies import backup, restore
 from deniable.service.decoding import Part, Question
 from deniable.service.entries import Entry
 from deniable.service.records import pack_counts
@@ -115,8 +116,11 @@ class Histories(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         """Another clock, which trusts what it sees."""
+        self._runner.run(self._watched.call.app.stop())
+        self._open_again()
+
+    def _open_again(self) -> None:
         old = self._watched
-        self._runner.run(old.call.app.stop())
         self._watched = Watched(SQLiteStore(self._folder.name))
         self._watched.clock.now, self._watched.seen = old.clock.now, old.seen
         self._watched.clock.trusted, self._watched.clock._offset = True, old.clock.now
@@ -162,6 +166,45 @@ class Histories(RuleBasedStateMachine):
         assert closest(self._watched.seen) >= MINIMUM
 
 
+class Lost(Histories):
+    """The same, with stores that are lost and backups that are put in their place. What other stores gave is left out:
+    it may be given again, and is then not known from what is new."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._backup = tempfile.TemporaryDirectory()
+
+    def merge(self, day: int, count: int) -> None:
+        """No rule here."""
+
+    @rule()
+    def back_up(self) -> None:
+        backup(self._folder.name, f"{self._backup.name}/file", replace=True)
+
+    @rule()
+    def restore(self) -> None:
+        if not Path(self._backup.name, "file").exists():
+            return
+        self._runner.run(self._watched.call.app.stop())
+        self._folder.cleanup()
+        self._folder = tempfile.TemporaryDirectory()
+        restore(f"{self._backup.name}/file", self._folder.name)
+        self._open_again()
+        self.ask_for_all()
+
+    @rule(before=st.sampled_from([1, MINIMUM, 2 * MINIMUM]), after=st.integers(0, 2), then=st.integers(0, MINIMUM))
+    def a_day_of_which_the_end_is_lost(self, before: int, after: int, then: int) -> None:
+        self.upload(before)
+        self.back_up()
+        self.some_days([after])
+        self.restore()
+        self.some_days([then])
+
+    def teardown(self) -> None:
+        self._backup.cleanup()
+        super().teardown()
+
+
 HOW = settings(max_examples=60, stateful_step_count=12, suppress_health_check=list(HealthCheck), deadline=None)
 # A mutant need not be found in its shortest form.
 FIND = settings(HOW, phases=[Phase.generate], max_examples=100, report_multiple_bugs=False)
@@ -169,6 +212,20 @@ FIND = settings(HOW, phases=[Phase.generate], max_examples=100, report_multiple_
 
 def test_histories() -> None:
     run_state_machine_as_test(Histories, settings=HOW)
+
+
+def test_histories_of_stores_that_are_lost() -> None:
+    run_state_machine_as_test(Lost, settings=HOW)
+
+
+def test_the_property_finds_what_a_restored_store_shows_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutant: what was restored counts towards the minimum. One history is enough."""
+    monkeypatch.setattr(SQLiteStore, "mark_restored", lambda _: 0)
+    history = Lost()
+    history.begin(retention=4)
+    history.a_day_of_which_the_end_is_lost(MINIMUM, 1, 0)
+    with pytest.raises(AssertionError):
+        history.teardown()
 
 
 def _single_windows(self: Any, session: Any, entry: Entry, last: int) -> None:

@@ -125,11 +125,59 @@ ROWS: dict[str, tuple[Callable[[Run], Any], str]] = {
         lambda run: run("UPDATE meta SET value = '99' WHERE name = 'schema'"),
         "layout must be 3 or older, got '99'; use the version that made the store",
     ),
+    "an older layout than its tables have": (
+        lambda run: run("UPDATE meta SET value = '2' WHERE name = 'schema'"),
+        "layout must be 3, got '2' with tables of layout 3; restore a backup",
+    ),
     "no layout": (lambda run: run("DELETE FROM meta WHERE name = 'schema'"), "layout must be 3 or older, got 'None'"),
     "no name": (lambda run: run("DELETE FROM meta WHERE name = 'store'"), "the name that it was born with, got none"),
     "a window before all others": (
         lambda run: run("UPDATE delta SET win = -7890048"),
         "table delta: a window must be named by an hour since 1970, got -7890048",
+    ),
+    "another hour of a commit that is not folded": (
+        lambda run: run("UPDATE delta SET win = win + 1 WHERE survey = 2"),
+        "table delta: a row must be as it was written, got another checksum in 2024-10-04T01",
+    ),
+    "another day of a commit that is not folded": (
+        lambda run: run("UPDATE delta SET win = win + 24 WHERE survey = 1"),
+        "table delta: a row must be as it was written, got another checksum in 2024-10-06T00",
+    ),
+    "another day of folded counts": (
+        lambda run: run("UPDATE tally SET win = win + 240"),
+        "table tally: a row must be as it was written, got another checksum in 2024-10-14T00",
+    ),
+    "another hour of a shard": (
+        lambda run: run("UPDATE shard SET win = win - 1"),
+        "table shard: a row must be as it was written, got another checksum in 2024-10-03T23",
+    ),
+    "a shard of another store": (
+        lambda run: run("UPDATE shard SET source = 'elsewherf'"),
+        "table shard: a row must be as it was written, got another checksum in 2024-10-04T00",
+    ),
+    "a commit of another survey of the same shape": (
+        lambda run: run("UPDATE delta SET survey = 2 WHERE survey = 1"),
+        "table delta: a row must be as it was written, got another checksum in 2024-10-05T00",
+    ),
+    "a token of another survey": (
+        lambda run: run("UPDATE token SET survey = 2"),
+        f"table token: a row must be as it was written, got another checksum of {'a' * 16}",
+    ),
+    "a token that has used less": (
+        lambda run: run("UPDATE token SET used = used - 1"),
+        f"table token: a row must be as it was written, got another checksum of {'a' * 16}",
+    ),
+    "another hour up to which windows were shown": (
+        lambda run: run("UPDATE survey SET shown = shown + 24"),
+        f"survey {SURVEY.digest[:8]}: a row must be as it was written, got another checksum",
+    ),
+    "another minimum": (
+        lambda run: run("UPDATE survey SET rules = REPLACE(rules, '100', '101')"),
+        f"survey {SURVEY.digest[:8]}: a row must be as it was written, got another checksum",
+    ),
+    "another name": (
+        lambda run: run("UPDATE meta SET value = 'another' WHERE name = 'store'"),
+        "the store must have the name that it was born with, got another checksum",
     ),
     "a missing table": (lambda run: run("DROP TABLE delta"), "table delta must have the columns"),
     "a missing column": (
@@ -142,15 +190,23 @@ IDS: dict[str, tuple[Callable[[Run], Any], str]] = {
     "ids of a wrong length": (lambda run: run("UPDATE ids SET ids = x'0011'"), "ids must be of 16 bytes each"),
     "ids without a day": (lambda run: run("UPDATE ids SET day = -1"), "ids must be of 16 bytes each, with a day"),
     "ids that are there twice": (
-        lambda run: run("INSERT INTO ids SELECT survey, day, ids FROM ids"),
+        lambda run: run("INSERT INTO ids SELECT survey, day, ids, seal FROM ids"),
         "each id must be kept once, got one twice",
+    ),
+    "a changed id": (
+        lambda run: run("UPDATE ids SET ids = CAST(x'ff' || SUBSTR(ids, 2) AS BLOB) WHERE day = 0"),
+        "table ids: a row must be as it was written, got another checksum",
+    ),
+    "another day of ids": (
+        lambda run: run("UPDATE ids SET day = day + 1 WHERE day > 0"),
+        "table ids: a row must be as it was written, got another checksum",
     ),
     "a window that is no number": (
         lambda run: run("UPDATE tally SET win = win || 'x'"),
         "table tally: a window must be named by an hour since 1970, got 480000x",
     ),
     "ids of no survey": (
-        lambda run: run("INSERT INTO ids VALUES (99, 0, x'00112233445566778899aabbccddeeff')"),
+        lambda run: run("INSERT INTO ids VALUES (99, 0, x'00112233445566778899aabbccddeeff', 0)"),
         "rows of table ids must belong to a survey, got some of number 99",
     ),
 }
@@ -321,6 +377,99 @@ def test_every_bit_of_counts_is_checked(sound: Path, tmp_path: Path) -> None:
         database.execute("UPDATE tally SET counts = ? WHERE win = ?", [counts, window])
         assert list(store.check()) == []
         assert json.loads(database.execute("SELECT counters FROM tally").fetchone()[0])["accepted"] > 0
+
+
+Cell = tuple[str, str, int, object]  # a table, a column, the number of a row, and its value
+
+
+@pytest.fixture
+def loose(sound: Path, tmp_path: Path) -> tuple[SQLiteStore, list[Cell], Callable[[Cell, object], list[str]]]:
+    """A store without the rules of its tables, which SQLite's own check knows; everything in it; and what `check` says
+    once something else is in the place of one value."""
+    folder, kept = tmp_path / "store", tmp_path / "kept.sqlite"
+    shutil.copytree(sound, folder)
+    cells: list[Cell] = []
+    with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode = DELETE")
+        names = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE TABLE%'")]
+        for table in [name for name in names if not name.startswith("sqlite_")]:
+            database.execute(f"CREATE TABLE copied AS SELECT * FROM {table}")
+            database.execute(f"DROP TABLE {table}")
+            database.execute(f"ALTER TABLE copied RENAME TO {table}")
+            columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})").fetchall()]
+            for number, *values in database.execute(f"SELECT rowid, * FROM {table}").fetchall():
+                cells += [(table, name, number, value) for name, value in zip(columns, values, strict=True)]
+    shutil.copy(folder / FILE, kept)
+    store = SQLiteStore(folder, write=False)
+
+    def judge(cell: Cell, value: object) -> list[str]:
+        table, column, number, _ = cell
+        shutil.copy(kept, folder / FILE)
+        with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as database:
+            database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", [value, number])
+        return list(store.check())
+
+    return store, [cell for cell in cells if cell[1] != "seq"], judge  # the database's own number says nothing
+
+
+Loose = tuple[SQLiteStore, list[Cell], Callable[[Cell, object], list[str]]]
+
+
+def test_nothing_in_the_place_of_any_value_is_reported(loose: Loose) -> None:
+    store, cells, judge = loose
+    assert list(store.check()) == []
+    tried = [cell for cell in cells if cell[3] is not None]
+    found = {cell[:3]: judge(cell, None) for cell in tried}
+    assert [name for name, faults in found.items() if not faults] == []
+    assert all("must" in fault for faults in found.values() for fault in faults)
+    assert {cell[:2] for cell in tried} == {cell[:2] for cell in cells}, "every column is among them"
+
+
+def test_a_flipped_bit_of_any_value_is_reported(loose: Loose) -> None:
+    """Of numbers, texts and bytes, ids and checksums themselves."""
+    _, cells, judge = loose
+    draw = np.random.default_rng(16)
+    sound = []
+    for cell in cells:
+        table, column, _, value = cell
+        if value is None:
+            continue
+        for _ in range(2):
+            if isinstance(value, int):
+                other: object = value ^ 1 << int(draw.integers(20))
+            else:
+                data = value.encode() if isinstance(value, str) else bytes(value)  # type: ignore[call-overload]
+                data = flipped(data, int(draw.integers(len(data))))
+                other = data.decode() if isinstance(value, str) else data
+            if not judge(cell, other):
+                sound.append((table, column, value, other))
+    assert sound == []
+
+
+def test_a_damaged_row_is_not_folded(sound: Path, tmp_path: Path) -> None:
+    """It would get a checksum that is right, and nobody would know any more."""
+    folder = tmp_path / "store"
+    shutil.copytree(sound, folder)
+    with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as database:
+        database.execute("UPDATE delta SET win = win + 24 WHERE survey = 1")
+    store = SQLiteStore(folder)
+    with pytest.raises(
+        StoreError, match="stored rows must be as they were written; the store is damaged, restore a backup"
+    ):
+        store.purge(today=NOW // 24)
+    store.close()
+    assert len(list(store.check())) == 1
+
+
+def test_a_damaged_row_of_ids_is_not_joined_with_others(sound: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    shutil.copytree(sound, folder)
+    with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as database:
+        database.execute("UPDATE ids SET ids = CAST(x'ff' || SUBSTR(ids, 2) AS BLOB) WHERE rowid = 1")
+    store = SQLiteStore(folder)
+    store.purge(today=NOW // 24)
+    store.close()
+    assert "table ids: a row must be as it was written, got another checksum" in next(iter(store.check()))
 
 
 def test_a_store_whose_windows_are_no_numbers_is_not_merged(sound: Path, tmp_path: Path) -> None:

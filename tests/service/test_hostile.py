@@ -287,6 +287,48 @@ def test_an_answer_that_nobody_reads_is_given_up() -> None:
     run(scene())
 
 
+async def sipped(line: Line, size: int) -> int:
+    """How much is answered to whoever reads so many bytes at a time, with a pause after each."""
+    read = 0
+    with contextlib.suppress(ConnectionError):
+        while part := await line.reader.read(size):
+            read += len(part)
+            await asyncio.sleep(0.02)
+    return read
+
+
+def test_an_answer_that_is_read_slowly_is_given_up_in_the_end() -> None:
+    """It goes on all the time, and much faster than a kilobyte a second: only the whole takes too long."""
+    large = bytes(1 << 26)
+
+    async def scene() -> None:
+        async with listening(large, patience=0.5, grace=1.0, least_rate=1e12) as connect:
+            line = await connect()
+            await line.say(REQUEST + b"content-length: 0\r\n\r\n")
+            assert await sipped(line, 1 << 16) < len(large)
+        async with listening(large[: 1 << 23], patience=2.0, grace=1.0, least_rate=1.0) as connect:
+            line = await connect()
+            await line.say(REQUEST + b"connection: close\r\ncontent-length: 0\r\n\r\n")
+            assert await sipped(line, 1 << 17) > 1 << 23, "who is as fast as the least rate gets it whole"
+
+    run(scene())
+
+
+def test_the_last_answer_of_a_connection_is_not_waited_for_longer_than_others() -> None:
+    """The server closes it when all is written, which is not when all is read."""
+
+    async def scene() -> None:
+        async with listening(bytes(1 << 24), patience=0.5) as connect:
+            line = await connect()
+            line.writer.transport.pause_reading()
+            await line.say(REQUEST + b"connection: close\r\ncontent-length: 0\r\n\r\n")
+            port = line.writer.get_extra_info("peername")[1]
+            while connected(port) > 0:  # the system's view: nobody reads here, so nothing tells us
+                await asyncio.sleep(0.1)
+
+    run(asyncio.wait_for(scene(), 120))
+
+
 def connected(port: int) -> int:
     """How many connections to a port the system holds, as the server sees them."""
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]

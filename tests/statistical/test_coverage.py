@@ -15,8 +15,9 @@ from deniable.decoders import Difference
 from deniable.decoders.limits import Collisions
 from deniable.decoders.simplex import project
 from deniable.decoders.spread import Misfit
-from deniable.survey import Survey
+from deniable.survey import Alphabet, Direct, Survey
 from tests.statistical.harness import accept, generator, reject
+from tests.toy.band import Band
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,6 +29,7 @@ NAMES = tuple(range(SIZE))
 CASES: dict[str, tuple[Callable[[bytes], Survey], int, int]] = {
     "krr": (lambda seed: dn.krr(symbols=SIZE, epsilon=4), 300, SIZE),
     "krappor": (lambda seed: dn.krappor(symbols=SIZE, epsilon=2), 300, SIZE),
+    "band": (lambda seed: Survey(Alphabet.closed(SIZE), Direct(SIZE), Band(SIZE, 4)), 300, SIZE),
     "hadamard-blocks": (lambda seed: dn.hadamard(symbols=SIZE, epsilon=5, blocks=8), 300, SIZE),
     "orr": (lambda seed: dn.orr(epsilon=2, cells=8, cohorts=32, seed=seed), 1000, SIZE),
     "orr-sparse": (lambda seed: dn.orr(epsilon=8, cells=64, cohorts=8, seed=seed), 200, SIZE),

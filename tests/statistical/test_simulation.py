@@ -12,11 +12,12 @@ import deniable as dn
 import deniable.simulation as room
 from deniable.mechanisms import Chain, Mechanism
 from deniable.simulation import cell_probabilities, simulate_counts
-from deniable.survey import Survey
+from deniable.survey import Alphabet, Direct, Survey
 from deniable.tally import Tally
 from tests.exact.laws import published
 from tests.statistical.harness import accept, binomial_p_value, generator, law_p_value, reject
 from tests.surveys import LARGE, SMALL, named, symbols_of
+from tests.toy.band import Band
 
 REPEATS = 5_000
 
@@ -114,11 +115,17 @@ def room_survey(survey: Survey, scale: Fraction) -> Survey:
     return Survey(survey.alphabet, survey.encoding, louder, survey.name)
 
 
-@pytest.mark.parametrize("survey", LARGE.values(), ids=LARGE.keys())
+BANDED = LARGE | {"band": Survey(Alphabet.closed(40), Direct(40), Band(40, 2))}
+
+
+@pytest.mark.parametrize("survey", BANDED.values(), ids=BANDED.keys())
 def test_marginals_of_a_hundred_million(survey: Survey, request: pytest.FixtureRequest) -> None:
     accept("simulate-marginals", marginal_p_value(survey, request.node.name, Fraction(1)))
     reject("simulate-marginals", marginal_p_value(survey, request.node.name, Fraction(11, 10)))
 
 
 def test_the_room_has_no_other_draws() -> None:
-    assert set(room.__all__) == {"cell_probabilities", "simulate", "simulate_counts"}
+    assert set(room.__all__) == {"cell_probabilities", "simulate", "simulate_counts"} | {"CountLaw", "laws"}
+    # Of every law that is registered there is a survey above.
+    drawn = {parent for survey in BANDED.values() for parent in type(survey.mechanism.permanent).__mro__}
+    assert set(room.laws.entries) <= drawn

@@ -14,7 +14,7 @@ import deniable as dn
 from deniable.cli import main
 from deniable.errors import StoreError
 from deniable.service.copies import backup, restore
-from deniable.service.entries import Outcome, Rules, Upload
+from deniable.service.entries import Entry, Outcome, Rules, Upload
 from deniable.service.server import Options, admin_token, open_store, serve
 from deniable.service.sqlite import FILE, SQLiteStore
 from tests.cluster import Cluster
@@ -59,6 +59,80 @@ def test_a_backup_of_a_running_store_is_one_state_and_can_be_restored(
     assert isinstance(outcome, Outcome)
     assert (outcome.accepted, outcome.duplicate) == (5, 25), "clients that send again are counted once"
     again.close()
+
+
+def shown(store: SQLiteStore, entry: Entry, hour: int) -> list[int]:
+    """What readers see at an hour: the reports of each block."""
+    store.show(entry, hour=hour)
+    return [block.reports for block in store.blocks(entry)[2]]
+
+
+def lost(folder: Path, days: list[range], *, rules: Rules, more: range) -> tuple[str, list[int]]:
+    """A backup of a survey of so many reports a day, and what readers saw before the store was lost, with what came to
+    the last of those days after the backup."""
+    store = SQLiteStore(folder / "lost")
+    entry, _ = store.create(SURVEY, rules)
+    for day, numbers in enumerate(days):
+        store.write([Upload(entry, records(SURVEY, numbers))], hours=NOW + 24 * day)
+    backup(str(folder / "lost"), str(folder / "lost.sqlite"))
+    if more:
+        store.write([Upload(entry, records(SURVEY, more))], hours=NOW + 24 * (len(days) - 1))
+    seen = shown(store, entry, NOW + 24 * len(days))
+    store.close()
+    return str(folder / "lost.sqlite"), seen
+
+
+def test_what_a_backup_held_is_shown_with_the_minimum_of_new_reports(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A day of 199 reports at the backup and 200 when it was shown: without its one report that is lost, it would show
+    which one that is."""
+    file, seen = lost(folder, [range(199)], rules=Rules(minimum=100), more=range(199, 200))
+    assert seen == [200]
+    assert main(["store", "restore", file, str(folder / "new")]) == 0
+    assert "; readers see 199 reports of it again with new ones\n" in capsys.readouterr().out
+    store = SQLiteStore(folder / "new")
+    entry = store.entries()[0]
+    assert shown(store, entry, NOW + 24) == []
+    store.write([Upload(entry, records(SURVEY, range(300, 399)))], hours=NOW + 24)
+    assert shown(store, entry, NOW + 48) == []
+    store.write([Upload(entry, records(SURVEY, range(399, 401)))], hours=NOW + 48)
+    assert shown(store, entry, NOW + 72) == [300]
+    store.write([Upload(entry, records(SURVEY, range(500, 600)))], hours=NOW + 72)
+    assert shown(store, entry, NOW + 96) == [300, 100]
+    assert list(store.check()) == []
+    store.close()
+
+
+def test_a_restored_store_that_is_purged_shows_no_single_report(folder: Path) -> None:
+    """Nobody had asked before the backup; then blocks of 99 and 1 reports and of 100 were shown. Once retention has
+    deleted the 99 alone, the one must not be shown with the 100."""
+    days = [range(99), range(99, 100), range(100, 200)]
+    file, seen = lost(folder, days, rules=Rules(minimum=100, retention=3), more=range(0))
+    assert seen == [100, 100]
+    restore(file, str(folder / "new"))
+    store = SQLiteStore(folder / "new")
+    entry = store.entries()[0]
+    store.purge(today=NOW // 24 + 4)
+    assert store.tally(entry).n == 101
+    assert shown(store, entry, NOW + 96) == []
+    store.write([Upload(entry, records(SURVEY, range(200, 300)))], hours=NOW + 96)
+    assert shown(store, entry, NOW + 120) == [201]
+    store.close()
+
+
+def test_a_backup_to_which_nothing_was_added_shows_what_it_showed(folder: Path) -> None:
+    file, seen = lost(folder, [range(99), range(99, 100), range(100, 200)], rules=Rules(minimum=100), more=range(0))
+    assert main(["store", "restore", file, str(folder / "new"), "--complete"]) == 0
+    store = SQLiteStore(folder / "new")
+    assert shown(store, store.entries()[0], NOW + 72) == seen == [100, 100]
+    store.end(SURVEY.digest)
+    store.close()
+    backup(str(folder / "new"), str(folder / "closed"))
+    assert restore(str(folder / "closed"), str(folder / "newer")) == 0, "closed for good, it can have lost nothing"
+    store = SQLiteStore(folder / "newer")
+    assert shown(store, store.entries()[0], NOW) == seen
+    store.close()
 
 
 def test_backup_and_restore_refuse_what_would_destroy_something(

@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import json
 import os
+import stat
 import traceback
 from collections import Counter
 from pathlib import Path
@@ -19,13 +20,12 @@ from deniable.client.state import Contents
 from deniable.noise import Entropy
 from tests.exact.scripted import ScriptedEntropy
 from tests.failing_collector import collecting
-from tests.forensics import leaves_of, modes_of, module_roots
+from tests.forensics import leaves_of, modes_of, module_roots, posix
 from tests.forensics import watched as watched
 
 KRR = dn.krr(symbols=["rosebud", "b", "c"], epsilon=2)
 OPEN = dn.orr(epsilon=1, cells=8, cohorts=500, seed=bytes(16))
 WEAK = dn.krr(symbols=3, epsilon="0.5")
-posix = pytest.mark.skipif(os.name != "posix", reason="permission bits are POSIX")
 
 
 def test_the_file_is_the_same_for_every_answer(tmp_path: Path) -> None:
@@ -162,6 +162,23 @@ def test_a_delivered_report_is_gone_from_every_byte(tmp_path: Path) -> None:
     assert json.loads(path.read_bytes())["outbox"] == []
 
 
+@pytest.mark.parametrize("kept", [True, False], ids=["on disk", "in memory"])
+def test_a_delivered_report_is_gone_from_memory(tmp_path: Path, kept: bool) -> None:
+    """With its id: whoever reads this process later could tell which of a collector's reports were made here."""
+    client = dn.Client(OPEN, state=tmp_path / "me.json" if kept else None)
+    report = client.queue("rosebud").pack()
+    (waiting,) = client.outbox
+
+    def remembered() -> bool:
+        leaves = set(leaves_of(client, *module_roots()))
+        return bool(leaves & {waiting.id, bytes.fromhex(waiting.id), report, report.hex()})
+
+    assert remembered() != kept, "until then it waits there, unless it waits in the file"
+    with collecting(OPEN) as collector:
+        assert client.send(collector.url).accepted == 1
+    assert not remembered()
+
+
 @posix
 def test_a_file_with_another_name_is_not_wiped(tmp_path: Path) -> None:
     """A backup by hard links: what it holds is its own."""
@@ -235,6 +252,28 @@ def test_a_write_that_failed_leaves_no_bytes(tmp_path: Path, monkeypatch: pytest
         (file,) = files
         assert not file.read().strip(b"\0")
     assert not client.outbox
+
+
+@posix
+def test_the_new_file_is_durable_before_it_has_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the name before the old file is wiped, and the zeros before anyone is told."""
+    client = dn.Client(OPEN, state=tmp_path / "me.json")
+    calls: list[str] = []
+
+    def noted(name: str) -> None:
+        real = getattr(os, name)
+
+        def call(*given: Any) -> Any:
+            is_folder = name == "fsync" and stat.S_ISDIR(os.fstat(given[0]).st_mode)
+            calls.append(f"{name} of the folder" if is_folder else name)
+            return real(*given)
+
+        monkeypatch.setattr(os, name, call)
+
+    for name in ("fsync", "replace", "pwrite"):
+        noted(name)
+    client.queue("rosebud")
+    assert calls == ["fsync", "replace", "fsync of the folder", "pwrite", "fsync"]
 
 
 @posix

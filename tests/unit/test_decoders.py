@@ -222,7 +222,10 @@ def test_what_decode_refuses() -> None:
         dn.decode(full, candidates=["é", "é"])
     with pytest.raises(dn.DecodeError, match="Inversion must have a cell for every symbol, got O-RR; use"):
         dn.decode(full, candidates=["a"], decoder=dn.Inversion())
-    with pytest.raises(dn.TallyMismatch, match="decode together only tallies with one encoding"):
+    with pytest.raises(
+        dn.TallyMismatch,
+        match="decode together only tallies with one encoding, and one mechanism if it is not hit or miss",
+    ):
         dn.decode_all([full, dn.Tally(krr, [[1, 1, 1]])], candidates=["a"])
     assert dn.decode(full, candidates=[1, "1", b"1"]).symbols == (1, "1", b"1")
 

@@ -1,7 +1,6 @@
 """The device's secret: 32 bytes of randomness, all of them, in a file that no one else may touch."""
 
 import json
-import os
 import struct
 from pathlib import Path
 
@@ -9,13 +8,12 @@ import pytest
 
 import deniable as dn
 from tests.exact.scripted import ScriptedEntropy
-from tests.forensics import Watch
+from tests.forensics import Watch, posix
 from tests.forensics import watched as watched
 from tests.surveys import SEED
 
 WORDS = [0x0123456789ABCDEF, 0xFEDCBA9876543210, 0x00FF00FF00FF00FF, 0x8000000000000001]
 SURVEY = dn.orr(epsilon=1, cells=4, cohorts=10, seed=SEED)
-posix = pytest.mark.skipif(os.name != "posix", reason="permission bits are POSIX")
 
 
 @pytest.mark.parametrize("refused", [[], [2**64 - 1], [2**64 - 1, 2**64 - 6]], ids=len)

@@ -9,10 +9,10 @@ import pytest
 import deniable as dn
 from deniable.decoders import empirical_bayes, prior
 from deniable.decoders.base import Decoder
-from deniable.decoders.empirical_bayes import _spike_and_slab, shrink
+from deniable.decoders.empirical_bayes import shrink
 from deniable.decoders.guard import no_worse
 from deniable.decoders.normal_equations import Belief, Dense, Random
-from deniable.decoders.posterior import Posterior
+from deniable.decoders.posterior import Posterior, spike_and_slab
 from deniable.decoders.prior import Observations, posterior
 from deniable.decoders.settings import Settings
 from deniable.decoders.simplex import project
@@ -160,8 +160,8 @@ def test_what_no_candidate_explains_is_kept_apart() -> None:
 
 
 def test_the_rest_is_nothing_unless_the_data_insist() -> None:
-    none, _ = _spike_and_slab(0.01, 0.02**2)
-    some, spread = _spike_and_slab(0.3, 0.02**2)
+    none, _ = spike_and_slab(0.01, 0.02**2)
+    some, spread = spike_and_slab(0.3, 0.02**2)
     assert none < 0.003
     assert some == pytest.approx(0.3, abs=1e-3)
     assert spread == pytest.approx(0.02**2, rel=1e-2)

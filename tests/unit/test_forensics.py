@@ -1,6 +1,7 @@
 """Clients that leave something of an answer behind: `tests/forensics.py`, which watches all others, must see it."""
 
 import logging
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -40,6 +41,16 @@ def logs_the_secret(patch: pytest.MonkeyPatch) -> None:
         return real(self, cells)
 
     patch.setattr(Client, "_permanent_words", leaking)
+
+
+def audits_the_answer(patch: pytest.MonkeyPatch) -> None:
+    real = Client._randomized
+
+    def leaking(self: Client, value: object) -> Any:
+        sys.audit("deniable.report", value)
+        return real(self, value)
+
+    patch.setattr(Client, "_randomized", leaking)
 
 
 def keeps_the_answer(patch: pytest.MonkeyPatch) -> None:
@@ -129,6 +140,7 @@ def writes_a_readable_copy(patch: pytest.MonkeyPatch) -> None:
 FAULTS: dict[Callable[[pytest.MonkeyPatch], None], str] = {
     logs_the_answer: "a log",
     logs_the_secret: "a log",
+    audits_the_answer: "an audit event",
     keeps_the_answer: "the memory",
     keeps_the_answer_in_a_function: "the memory",
     chains_the_answer: "an error",

@@ -9,7 +9,8 @@ import pytest
 import deniable as dn
 from deniable.decoders.simplex import project, project_rows
 from deniable.design import design_of
-from deniable.planner.catalogue import _weighed, families, paper_families
+from deniable.planner.catalogue import families, paper_families
+from deniable.planner.cohorts import weighed
 from deniable.planner.measure import Sample
 from deniable.planner.options import FAMILIES, Limits, Moments, Option
 from deniable.planner.proxy import Losses, Proxy
@@ -229,7 +230,7 @@ def test_a_harmonic_mean_is_never_above_the_arithmetic_one() -> None:
     for epsilon in (0.5, 3.0, 12.0):
         miss = 1 / (np.exp(epsilon) + cells - 1)
         r, met = (np.exp(epsilon) - 1) * miss, 1 / cells
-        none, _ = _weighed(cells, miss, r, met, shape)
+        none, _ = weighed(cells, miss, r, met, shape)
         assert np.all(none <= miss + r * met)
         assert np.all(none >= miss)
 

@@ -22,7 +22,8 @@ const SEND = {
   token: ["be printable ASCII text without blanks", (value) => typeof value == "string" && /^[!-~]+$/.test(value)],
 };
 
-function check(options = {}, rules) {
+/** Refuse wrong options: those of a client, or of `send`. */
+export function check(options = {}, rules = CLIENT) {
   argument(Obj(options) === options && !isFunction(options), "options", "be an object", options);
   for (const [name, value] of Obj.entries(options)) {
     argument(Obj.hasOwn(rules, name), "options", `be of ${Obj.keys(rules).join(", ")}`, name);
@@ -32,7 +33,7 @@ function check(options = {}, rules) {
 
 export class Client extends Core {
   constructor(survey, options) {
-    check(options, CLIENT);
+    check(options);
     super(survey, options);
     const { send } = this;
     const { memoize = true, storage } = options ?? {};

@@ -26,12 +26,18 @@ export async function deviceKey() {
   opening.onupgradeneeded = () => opening.result.createObjectStore("keys");
   const database = await done(opening);
   try {
-    const keys = (mode) => database.transaction("keys", mode).objectStore("keys");
     const made = await crypto.subtle.generateKey({ ...HMAC, length: 256 }, false, ["sign"]);
     // One transaction, so that two tabs that begin at once end up with one key.
-    const store = keys("readwrite");
+    const transaction = database.transaction("keys", "readwrite", { durability: "strict" });
+    const durable = new Promise((resolve, reject) => {
+      transaction.oncomplete = resolve;
+      transaction.onabort = () => reject(transaction.error);
+    });
+    const store = transaction.objectStore("keys");
     const kept = await done(store.get("device"));
-    if (!kept) await done(store.put(made, "device"));
+    if (!kept) store.put(made, "device");
+    // A report that was made with a key that a crash took away could never be made again.
+    await durable;
     return await wordsOf(kept ?? made);
   } finally {
     database.close();

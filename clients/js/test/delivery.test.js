@@ -33,6 +33,32 @@ test("a report goes to its survey's place as id and packed bytes, with the token
   assert.ok(collector.requests[1].path.startsWith("/v1/surveys/"), "a slash at the end of a collector.url is one too many");
 });
 
+test("the day is that of UTC, wherever the device is", async () => {
+  const zone = process.env.TZ;
+  try {
+    for (const [place, hour] of [["Pacific/Kiritimati", 23], ["Pacific/Niue", 1]]) {
+      process.env.TZ = place;
+      assert.notEqual(new Date(864e5 * 20_000 + 36e5 * hour).getDate(), new Date(864e5 * 20_000).getUTCDate(), "another day there");
+      const one = client();
+      await on(20_000 + hour / 24, () => one.queue(5));
+      await one.send();
+      assert.ok(collector.requests.at(-1).path.endsWith("?day=20000"), place);
+    }
+  } finally {
+    if (zone === undefined) delete process.env.TZ;
+    else process.env.TZ = zone;
+  }
+});
+
+test("a token is for the one sending that it was given for", async () => {
+  const one = new Client(text);
+  for (const token of ["let-me-in", undefined]) {
+    one.queue(5);
+    await one.send(collector.url, { token });
+  }
+  assert.deepEqual(collector.requests.map(({ headers }) => headers.authorization), ["Bearer let-me-in", undefined]);
+});
+
 test("reports wait in the outbox until they are sent, and survive a restart", async () => {
   const kept = storage();
   const one = client({ storage: kept });

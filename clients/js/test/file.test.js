@@ -45,8 +45,10 @@ test("a device in a file survives a restart, and only its owner can read it", ()
   assert.equal(String(again), "<Client of survey " + again.survey.digest.slice(0, 8) + ", memoised, in its storage>");
   assert.equal(fs.statSync(path).mode & 0o777, 0o600);
   assert.deepEqual(fs.readdirSync(join(path, "..")).sort(), ["me.json", "me.json.lock"]);
-  fs.chmodSync(path, 0o644);
-  assert.throws(() => again.status(), { name: "StateError", message: `client state ${path} must be readable by its owner only; run chmod 600 on it` });
+  for (const mode of [0o644, 0o640, 0o604, 0o620, 0o602, 0o610, 0o601]) {
+    fs.chmodSync(path, mode);
+    assert.throws(() => again.status(), { name: "StateError", message: `client state ${path} must be readable by its owner only; run chmod 600 on it` });
+  }
 });
 
 test("a state that is gone was lost, and is no fresh start", () => {
@@ -155,6 +157,24 @@ test("what was replaced is wiped, and what a crash left behind too; a backup is 
   const kept = fs.readFileSync(path, "utf8");
   one.queue(7);
   assert.equal(fs.readFileSync(join(path, "..", "backup.json"), "utf8"), kept);
+});
+
+test("the new file is durable before it has the name, the name before the old file is wiped, and then that", () => {
+  const path = place();
+  const one = device(path);
+  const calls = [];
+  const real = { ...fs };
+  const kindOf = (handle) => (real.fstatSync(handle).isDirectory() ? "folder" : "file");
+  // The lock has its own calls of other kinds.
+  fs.fsyncSync = (handle) => (calls.push(`fsync ${kindOf(handle)}`), real.fsyncSync(handle));
+  fs.renameSync = (...given) => (calls.push("rename"), real.renameSync(...given));
+  fs.writeSync = (...given) => (calls.push("zeros"), real.writeSync(...given));
+  try {
+    one.queue(7);
+  } finally {
+    for (const name of ["fsyncSync", "renameSync", "writeSync"]) fs[name] = real[name];
+  }
+  assert.deepEqual(calls, ["fsync file", "rename", "fsync folder", "zeros", "fsync file"]);
 });
 
 test("a link stays a link", () => {

@@ -79,3 +79,21 @@ for (const first of [256, 4096, CELLS - 64])
       for (let part = first >> 5; part < CELLS >> 5; part++) assert.ok(found.has(part), `${kind} at ${part}`);
     }
   });
+
+test("one cell of 65,536 is what its word makes it", () => {
+  const stated = remake({ name: "krr", ...listed, mechanism: { kind: "krr", epsilon: "8" } }).stated;
+  const { keep, other } = JSON.parse(stated).mechanism;
+  const [k, o] = [BigInt(keep), BigInt(other)];
+  for (const { readSurvey, Client } of [source, minified]) {
+    const survey = readSurvey(stated);
+    for (const truth of [...ANSWERS, 40_000]) {
+      const rule = [[0n, truth], [k - 1n, truth]];
+      for (const block of [0, 1, 254, 255, 256, 4095, 4096, truth - 1, truth, CELLS - 2].filter((one) => one >= 0 && one < CELLS - 1))
+        for (const word of [k + BigInt(block) * o, k + BigInt(block + 1) * o - 1n]) rule.push([word, block + (block >= truth)]);
+      for (const [word, cell] of rule) {
+        const { payload } = new Client(survey, { memoize: false, entropy: scripted([1n, word]) }).report(truth);
+        assert.equal(payload[0] + 256 * payload[1], cell);
+      }
+    }
+  }
+});

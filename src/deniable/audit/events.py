@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.audit.published import chances_of, published
 from deniable.audit.samples import Sample
 from deniable.columns.encode import Cells, cell_table, keys_of
-from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism
 from deniable.survey import Survey
 
-__all__ = ["Family", "families_of"]
+__all__ = ["Family", "Roles", "families_of"]
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -60,22 +60,13 @@ def families_of(survey: Survey, values: tuple[object, ...], times: int) -> list[
         found.append(Outcomes(survey, values, table))
     if not mechanism.one_column:
         found.append(Bits(survey, values, table))
-    if isinstance(mechanism.permanent, BitFlip):
+    if published.of(mechanism.permanent).independent_bits:
         found.append(Weights(survey, values, table))
     return found
 
 
 def _cohort(survey: Survey, cohort: int) -> str:
     return f" in cohort {cohort}" if survey.cohorts > 1 else ""
-
-
-def _chances(mechanism: Mechanism, occupied: tuple[int, ...]) -> Floats:
-    """The channel's row of an answer, over all responses."""
-    if mechanism.one_column:
-        row = np.full(mechanism.cells, float(mechanism.miss))
-        row[list(occupied)] = float(mechanism.hit)
-        return row
-    return np.array([float(mechanism.probability(y, occupied)) for y in range(mechanism.outputs)])
 
 
 class Outcomes(Family):
@@ -94,11 +85,11 @@ class Outcomes(Family):
 
     def chances(self, value: int) -> Floats:
         mechanism, mine = self.survey.mechanism, self.table[:, :, value].astype(np.intp)
-        if mechanism.one_column:
+        if mechanism.one_column and mechanism.two_valued:  # so many cohorts and cells that only arrays will do
             law = np.full((self.survey.cohorts, mechanism.cells), float(mechanism.miss))
             np.put_along_axis(law, mine, float(mechanism.hit), axis=1)
             return law.ravel() / self.survey.cohorts
-        rows = [_chances(mechanism, tuple(int(c) for c in cells if c < mechanism.cells)) for cells in mine]
+        rows = [chances_of(mechanism, tuple(int(c) for c in cells if c < mechanism.cells)) for cells in mine]
         return np.concatenate(rows) / self.survey.cohorts
 
     def name(self, event: int) -> str:
@@ -123,10 +114,11 @@ class Twice(Family):
 
     def chances(self, value: int) -> Floats:
         mechanism = self.survey.mechanism
-        again = _second_stage(mechanism)
+        second = published.of(mechanism.permanent).second_stage
+        again = second(mechanism) if mechanism.twice and second else np.eye(mechanism.outputs)
         rows = []
         for cells in self.table[:, :, value]:
-            first = _chances(mechanism.permanent, tuple(int(c) for c in cells if c < self.survey.cells))
+            first = chances_of(mechanism.permanent, tuple(int(c) for c in cells if c < self.survey.cells))
             rows.append((again.T * first) @ again)
         return np.concatenate([row.ravel() for row in rows]) / self.survey.cohorts
 
@@ -134,24 +126,6 @@ class Twice(Family):
         code, second = divmod(event, self.survey.mechanism.outputs)
         cohort, first = divmod(code, self.survey.mechanism.outputs)
         return f"the two responses are {first} and {second}{_cohort(self.survey, cohort)}"
-
-
-def _second_stage(mechanism: Mechanism) -> Floats:
-    """P(response | permanent response), all of it."""
-    outputs = mechanism.outputs
-    if not isinstance(mechanism, Chain):
-        return np.eye(outputs)
-    span, thresholds = 2**mechanism.width, mechanism.report_thresholds()
-    if isinstance(mechanism.permanent, KRR):
-        found = np.full((outputs, outputs), thresholds["report_other"] / span)
-        np.fill_diagonal(found, thresholds["report_keep"] / span)
-        return found
-    responses = np.arange(outputs)
-    if isinstance(mechanism.permanent, BitFlip):
-        flip, changed = thresholds["report_flip"] / span, np.bitwise_count(responses[:, None] ^ responses)
-        return np.asarray(flip**changed * (1 - flip) ** (mechanism.cells - changed))
-    keep, allowed = thresholds["report_keep"] / span, np.bitwise_count(responses) == mechanism.hits
-    return np.asarray(keep * np.diag(allowed) + (1 - keep) * np.outer(allowed, allowed) / allowed.sum())
 
 
 class Roles(Family):
@@ -217,46 +191,13 @@ class Roles(Family):
 
     def _of_cohorts(self, value: int, a: int, b: int) -> tuple[Floats, Floats]:
         """P(a report speaks for a and against b), and of two reports both, in every cohort."""
-        mechanism, only, against = self.survey.mechanism, self._only(a, b), self._only(b, a)
-        first = mechanism.permanent
-        hit, miss = float(first.hit), float(first.miss)
-        again = mechanism if isinstance(mechanism, Chain) else None
-        span = 2.0**mechanism.width
-        if mechanism.one_column:
-            size, shared = only.sum(axis=1), (only & self._has(value, a)).sum(axis=1)
-            permanent = shared * hit + (size - shared) * miss
-            other = 0.0 if again is None else again.again / span
-            keep = 1.0 if again is None else again.report_thresholds()["report_keep"] / span
-            return _mixture(permanent, keep + (size - 1) * other, size * other)
-        if isinstance(first, BitFlip):
-            flip = 0.0 if again is None else again.again / span
-            one, both = np.ones(len(only)), np.ones(len(only))
-            roles = ((only, self._has(value, a), True), (against, self._has(value, b), False))
-            for mask, occupied, wanted in roles:
-                p = np.where(occupied, hit, miss)
-                single, double = _mixture(p if wanted else 1 - p, 1 - flip, flip)
-                one *= np.where(mask, single, 1.0).prod(axis=1)
-                both *= np.where(mask, double, 1.0).prod(axis=1)
-            return one, both
-        neither, with_one = (float(p) for p in first.pairs)
-        held = hit if value == a else miss
-        permanent = np.array([held - (with_one if value in (a, b) else neither)])
-        k, w = mechanism.cells, mechanism.hits or 0
-        keep = 1.0 if again is None else again.report_thresholds()["report_keep"] / span
-        blind = (1 - keep) * w * (k - w) / (k * (k - 1))
-        return _mixture(permanent, keep + blind, blind)
+        return published.of(self.survey.mechanism.permanent).speaks(self, value, a, b)
 
     def name(self, event: int) -> str:
         parts = ("both reports", "the first of two reports alone", "the second of two reports alone")
         which = "the report speaks" if self.times == 1 else f"{parts[event % 3]} speak{'s' * (event % 3 > 0)}"
         a, b = self.pairs[event // (1 if self.times == 1 else 3)]
         return f"{which} for value {a + 1} and against value {b + 1}"
-
-
-def _mixture(permanent: Any, if_true: Any, if_false: Any) -> tuple[Floats, Floats]:
-    """P(an event of one report, of both) that has these chances if it holds of the permanent response, and if not."""
-    one = permanent * if_true + (1 - permanent) * if_false
-    return one, permanent * if_true**2 + (1 - permanent) * if_false**2
 
 
 class Bits(Family):

@@ -43,9 +43,9 @@ def read_reports(survey: Survey, devices: Sequence[tuple[bytes, ...]]) -> tuple[
     allowed = (cohorts < survey.cohorts).all(axis=1) & (cohorts == cohorts[:, :1]).all(axis=1)
     payloads = table[:, :, middle:]
     if survey.mechanism.one_column:
-        allowed &= (_numbers(payloads) < survey.cells).all(axis=1)
+        allowed &= (_numbers(payloads) < survey.columns).all(axis=1)
     else:
-        if used := survey.cells % 8:
+        if used := survey.columns % 8:
             allowed &= (payloads[:, :, -1] >> np.uint8(used) == 0).all(axis=1)
         if survey.mechanism.hits is not None:
             allowed &= (np.bitwise_count(payloads).sum(axis=2, dtype=np.int64) == survey.mechanism.hits).all(axis=1)

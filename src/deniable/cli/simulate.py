@@ -12,7 +12,7 @@ from deniable.cli.parser import Commands, one_of, whole
 from deniable.cli.progress import progress
 from deniable.cli.text import shown, table
 from deniable.errors import DeniableError
-from deniable.survey import Direct, Survey
+from deniable.survey import Survey
 
 if TYPE_CHECKING:
     import numpy as np
@@ -200,7 +200,7 @@ def _draw(args: argparse.Namespace, names: list[str], truth: Any, spread: Any, t
 def _expected(survey: Survey, p: Any, n: int, symbols: list[Any] | None) -> dict[str, float] | None:
     from deniable import theory
 
-    exact = isinstance(survey.encoding, Direct) and n <= 10**6
+    exact = survey.encoding.own_cells and survey.mechanism.two_valued and n <= 10**6
     try:
         l1 = theory.l1_risk(survey, p, n, exact=exact, symbols=symbols)
         return {"l1": l1, "squared_l2": theory.l2_risk(survey, p, n, symbols=symbols)}

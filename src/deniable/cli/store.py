@@ -41,12 +41,18 @@ def add(commands: Commands) -> None:
     one.set_defaults(run=_backup)
     two = actions.add_parser(
         "restore",
-        usage="deniable store restore FILE STORE",
+        usage="deniable store restore FILE STORE [--complete]",
         help="make a store from a backup",
-        description="Make an embedded store from a backup file.",
+        description=(
+            "Make an embedded store from a backup file. What readers had not been shown when it was made they see\n"
+            "again with the survey's minimum of new reports: they may have seen it since, with reports that are lost."
+        ),
     )
     two.add_argument("file", metavar="FILE", help="what `deniable store backup` wrote")
     two.add_argument("store", metavar="STORE", help="a directory without a store")
+    two.add_argument(
+        "--complete", action="store_true", help="the collector had stopped before the backup: nothing is lost"
+    )
     two.set_defaults(run=_restore)
     three = actions.add_parser(
         "check",
@@ -96,8 +102,9 @@ def _restore(args: argparse.Namespace) -> None:
     from deniable.service.copies import restore
 
     with writing(args.store):
-        restore(args.file, args.store)
-    print(f"restored {args.store}")
+        held = restore(args.file, args.store, complete=args.complete)
+    more = f"; readers see {held:,} reports of it again with new ones" if held else ""
+    print(f"restored {args.store}{more}")
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -7,7 +7,7 @@ import argparse
 import json
 import sys
 import textwrap
-from collections.abc import Callable
+from inspect import Parameter, signature
 from typing import Any
 
 from deniable.cli.collector import add_actions
@@ -17,21 +17,11 @@ from deniable.cli.parser import Commands, Parser, one_of, whole
 from deniable.cli.text import fit, several, shown
 from deniable.cli.words import notice, odds_sentence, report_bytes, text_sentence, truth_sentence
 from deniable.errors import DeniableError
-from deniable.survey import DIALECTS, Survey, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
+from deniable.survey import DIALECTS, Survey
 from deniable.survey.alphabet import TEXTS
+from deniable.survey.presets import PRESETS
 
 __all__ = ["add"]
-
-CLOSED: dict[str, Callable[..., Survey]] = {
-    "krr": krr,
-    "krappor": krappor,
-    "oue": oue,
-    "subset": subset,
-    "hadamard": hadamard,
-    "projective": projective,
-}
-OPEN: dict[str, Callable[..., Survey]] = {"orr": orr, "olh": olh, "orappor": orappor}
-PRESETS: dict[str, Callable[..., Survey]] = {"warner": warner, **CLOSED, **OPEN}
 
 
 def add(commands: Commands) -> None:
@@ -151,24 +141,18 @@ def _make(args: argparse.Namespace) -> Survey:
     symbols = symbols_from("symbols", args.symbols, args.symbols_file)
     settings: dict[str, Any] = {"epsilon": args.epsilon, "name": args.name}
     settings |= {} if symbols is None else {"symbols": symbols}
-    settings |= {} if args.epsilon_report is None else {"epsilon_report": args.epsilon_report}
-    hashed = args.mechanism in ("orr", "orappor")
+    taken = signature(PRESETS[args.mechanism]).parameters
+    needed = {name for name, parameter in taken.items() if parameter.default is Parameter.empty}
     for option in ("cells", "cohorts"):
-        if hashed and getattr(args, option) is None:
+        if option in needed and getattr(args, option) is None:
             raise DeniableError(f"--{option} must be given for {args.mechanism}; for instance --cells 8 --cohorts 64")
-    if args.mechanism in CLOSED and symbols is None:
+    if "symbols" in needed and symbols is None:
         raise DeniableError(f"--symbols or --symbols-file must be given for {args.mechanism}; use orr for open answers")
-    useful = {
-        "cells": hashed,
-        "cohorts": hashed or args.mechanism == "olh",
-        "hashes": args.mechanism == "orappor",
-        "other": args.mechanism != "warner",
-        "text": args.mechanism in OPEN,
-    }
-    for option, fits in useful.items():
+    for option in ("epsilon_report", "cells", "cohorts", "hashes", "other", "text"):
         value = getattr(args, option)
-        if value is not None and not fits:
-            raise DeniableError(f"--{option} must not be given for {args.mechanism}, which has no use for it")
+        if value is not None and option not in taken:
+            named = option.replace("_", "-")
+            raise DeniableError(f"--{named} must not be given for {args.mechanism}, which has no use for it")
         settings |= {} if value is None else {option: value}
     return PRESETS[args.mechanism](**settings)
 
@@ -181,8 +165,8 @@ def _show(args: argparse.Namespace) -> None:
             "epsilon_spent": survey.epsilon_spent,
             "epsilon_report": survey.epsilon_report,
             "likelihood_ratio": float(survey.mechanism.odds),
-            "hit": float(survey.mechanism.hit),
-            "miss": float(survey.mechanism.miss),
+            "hit": float(survey.mechanism.hit) if survey.mechanism.two_valued else None,
+            "miss": float(survey.mechanism.miss) if survey.mechanism.two_valued else None,
             "report_bytes": report_bytes(survey),
             "counters": survey.cohorts * survey.columns,
         }
@@ -201,7 +185,7 @@ def _show(args: argparse.Namespace) -> None:
         ("epsilon", f"{survey.epsilon:g} asked for, {survey.epsilon_spent} spent"),
         *(
             [("  a report", f"{float(survey.mechanism.report_bound):g} asked for, {survey.epsilon_report} spent")]
-            if survey.mechanism.permanent is not survey.mechanism
+            if survey.mechanism.twice
             else []
         ),
         ("answers", answers),

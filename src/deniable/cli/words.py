@@ -1,23 +1,26 @@
 """Privacy in words: sentences made from a survey's own integers, never from a nominal epsilon."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 from deniable.cli.text import shown
-from deniable.mechanisms import BitFlip, Subset
+from deniable.mechanisms import KRR, BitFlip, Channel, Mechanism, Registry, Subset
 from deniable.reports import cohort_bytes
-from deniable.survey import Direct, Survey
+from deniable.survey import Survey
 from deniable.survey.strength import is_at_least, strength
 
 __all__ = [
     "at_most",
     "belief_after",
     "chance",
+    "doings",
     "notice",
     "odds_sentence",
     "report_bytes",
     "text_sentence",
     "truth_sentence",
+    "truths",
 ]
 
 
@@ -68,14 +71,9 @@ def odds_sentence(survey: Survey) -> str:
     """
     odds = at_most(survey.mechanism.odds)
     one = f"Whatever you answer, any report is at most {odds} times likelier than under another answer"
-    if not _twice(survey):
+    if not survey.mechanism.twice:
         return one + "."
     return f"{one}; all your reports of one answer together are at most {at_most(_lifetime(survey))} times."
-
-
-def _twice(survey: Survey) -> bool:
-    """Whether every report is randomised again from a permanent response."""
-    return survey.mechanism.permanent is not survey.mechanism
 
 
 def _lifetime(survey: Survey) -> Fraction:
@@ -90,27 +88,7 @@ def truth_sentence(survey: Survey) -> str:
     >>> truth_sentence(dn.warner(epsilon=1))
     'The true answer is sent with probability 73 %, the other one with probability 27 %.'
     """
-    hit, miss = chance(survey.mechanism.hit), chance(survey.mechanism.miss)
-    channel = survey.mechanism.permanent
-    if isinstance(channel, Subset):
-        return (
-            f"A report names {channel.size} of {survey.cells} answers: the true one with probability {hit}, "
-            f"each other with {miss}."
-        )
-    if isinstance(channel, BitFlip) and channel.optimized:
-        return f"Of {survey.cells} yes-or-no marks the true one is sent with probability {hit}, each other with {miss}."
-    if isinstance(channel, BitFlip):
-        return f"Each of {survey.cells} yes-or-no marks is sent as it is with probability {hit}, flipped with {miss}."
-    if survey.encoding.shared is not None and survey.hashes > 1:
-        return (
-            f"A report is one of {survey.cells} numbers: each of the {survey.hashes} that stand for the true answer "
-            f"with probability {hit}, each other with {miss}."
-        )
-    what = "answer" if isinstance(survey.encoding, Direct) else "cell" if survey.encoding.shared is None else "number"
-    if survey.cells == 2:
-        return f"The true {what} is sent with probability {hit}, the other one with probability {miss}."
-    others = survey.cells - 1
-    return f"The true {what} is sent with probability {hit}, each of the {others} others with probability {miss}."
+    return truths.of(survey.mechanism.permanent)(survey)
 
 
 def text_sentence(survey: Survey) -> str:
@@ -130,61 +108,135 @@ def report_bytes(survey: Survey) -> int:
     return 1 + 8 + cohort_bytes(survey) + survey.mechanism.payload_bytes
 
 
-def _what_is_sent(survey: Survey) -> str:
-    hit, miss, k = chance(survey.mechanism.hit), chance(survey.mechanism.miss), survey.cells
-    lost = chance(1 - survey.mechanism.hit)
-    direct, channel = isinstance(survey.encoding, Direct), survey.mechanism.permanent
-    boxes = (
-        ""
-        if direct
-        else f"A public rule sorts all possible answers into {k} boxes, by a different sorting in each of "
+# How the noise of a mechanism, or of a chain that begins with it, is told: `truth_sentence`, and for respondents what a
+# device does with an answer.
+truths: Registry[Callable[[Survey], str]] = Registry("deniable.cli.words.truths", Mechanism, "sentence on the truth")
+doings: Registry[Callable[[Survey], str]] = Registry("deniable.cli.words.doings", Mechanism, "sentence on what is sent")
+
+_DICE = "Your device rolls dice that only it can see"
+
+
+def _rates(survey: Survey) -> tuple[str, str]:
+    return chance(survey.mechanism.hit), chance(survey.mechanism.miss)
+
+
+def _boxes(survey: Survey) -> str:
+    if survey.encoding.own_cells:
+        return ""
+    return (
+        f"A public rule sorts all possible answers into {survey.cells} boxes, by a different sorting in each of "
         f"{survey.cohorts} groups of devices, so a box stands for many answers. "
     )
-    if survey.encoding.shared is not None and survey.hashes > 1:
+
+
+@truths.add(Channel)
+def _row_truth(survey: Survey) -> str:
+    mechanism = survey.mechanism
+    weights = [weight for cell in range(survey.cells) for weight in mechanism.weights((cell,))]
+    least, most = (chance(Fraction(weight, mechanism.span)) for weight in (min(weights), max(weights)))
+    return (
+        f"A report is one of {survey.columns} numbers; whatever the true answer is, each has a probability of at "
+        f"least {least} and at most {most}."
+    )
+
+
+@doings.add(Channel)
+def _row_doing(survey: Survey) -> str:
+    return (
+        f"{_DICE} and sends one of the numbers from 1 to {survey.columns}. How likely each number is depends on "
+        f"your answer, by a public table. {_row_truth(survey)}"
+    )
+
+
+@truths.add(KRR)
+def _krr_truth(survey: Survey) -> str:
+    (hit, miss), encoding = _rates(survey), survey.encoding
+    if encoding.is_design and survey.hashes > 1:
+        return (
+            f"A report is one of {survey.cells} numbers: each of the {survey.hashes} that stand for the true "
+            f"answer with probability {hit}, each other with {miss}."
+        )
+    what = "answer" if encoding.own_cells else "number" if encoding.is_design else "cell"
+    if survey.cells == 2:
+        return f"The true {what} is sent with probability {hit}, the other one with probability {miss}."
+    others = survey.cells - 1
+    return f"The true {what} is sent with probability {hit}, each of the {others} others with probability {miss}."
+
+
+@doings.add(KRR)
+def _krr_doing(survey: Survey) -> str:
+    (hit, miss), k, own = _rates(survey), survey.cells, survey.hashes * survey.mechanism.hit
+    lost = chance(1 - survey.mechanism.hit)
+    if survey.encoding.is_design and survey.hashes > 1:
         return (
             f"A public rule gives every possible answer {survey.hashes} of the numbers from 1 to {k}, so a number "
-            "stands for many answers. Your device rolls dice that only it can see. With probability "
-            f"{chance(survey.hashes * survey.mechanism.hit)} it sends one of the numbers of your true answer; with "
-            f"probability {chance(1 - survey.hashes * survey.mechanism.hit)} it sends one of the others, each equally "
-            f"likely ({miss} each)."
-        )
-    if survey.encoding.shared is not None and not direct and not isinstance(channel, (BitFlip, Subset)):
-        return (
-            f"A public rule gives every possible answer a number of its own from 1 to {k}. Your device rolls dice that "
-            f"only it can see. With probability {hit} it sends the number of your true answer; with probability {lost} "
-            f"it sends {'the other one' if k == 2 else f'one of the {k - 1} other numbers, each equally likely'} "
+            f"stands for many answers. {_DICE}. With probability {chance(own)} it sends one of the numbers of your "
+            f"true answer; with probability {chance(1 - own)} it sends one of the others, each equally likely "
             f"({miss} each)."
         )
-    if isinstance(channel, Subset):
+    if survey.encoding.is_design:
         return (
-            f"Your device rolls dice that only it can see and makes a list of {channel.size} of the {k} "
-            f"possible answers. With probability {hit} yours is on it; each other answer is with probability {miss}. "
-            "Then it sends the list."
+            f"A public rule gives every possible answer a number of its own from 1 to {k}. {_DICE}. With "
+            f"probability {hit} it sends the number of your true answer; with probability {lost} it sends "
+            f"{'the other one' if k == 2 else f'one of the {k - 1} other numbers, each equally likely'} "
+            f"({miss} each)."
         )
-    if not isinstance(channel, BitFlip):
-        thing = "answer" if direct else "box"
-        other = "the other one" if k == 2 else f"one of the {k - 1} others, each equally likely ({miss} each)"
-        return (
-            f"{boxes}Your device rolls dice that only it can see. With probability {hit} it sends the number of your "
-            f"true {thing}; with probability {lost} it sends {other}."
-        )
-    start = (
-        f"Your device fills in a list of {k} marks, one for each possible answer: yes for yours, no for the others."
-        if direct
-        else f"{boxes}Your device fills in a list of {k} marks, one for each box: yes for the box of your answer, no "
-        "for the others."
-        if survey.hashes == 1
-        else f"{boxes}Your answer has up to {survey.hashes} boxes. Your device fills in a list of {k} marks, one for "
-        "each box: yes for those of your answer, no for the others."
+    thing = "answer" if survey.encoding.own_cells else "box"
+    other = "the other one" if k == 2 else f"one of the {k - 1} others, each equally likely ({miss} each)"
+    return (
+        f"{_boxes(survey)}{_DICE}. With probability {hit} it sends the number of your true {thing}; with "
+        f"probability {lost} it sends {other}."
     )
-    if channel.optimized:
+
+
+@truths.add(BitFlip)
+def _bit_truth(survey: Survey) -> str:
+    (hit, miss), k = _rates(survey), survey.cells
+    if _is_even(survey):
+        return f"Each of {k} yes-or-no marks is sent as it is with probability {hit}, flipped with {miss}."
+    return f"Of {k} yes-or-no marks the true one is sent with probability {hit}, each other with {miss}."
+
+
+@doings.add(BitFlip)
+def _bit_doing(survey: Survey) -> str:
+    (hit, miss), k, boxes = _rates(survey), survey.cells, _boxes(survey)
+    thing, mine, fill = "box", "the box of your answer", f"fills in a list of {k} marks, one for each"
+    if survey.encoding.own_cells:
+        thing, mine = "possible answer", "yours"
+    elif survey.hashes > 1:
+        boxes, mine = f"{boxes}Your answer has up to {survey.hashes} boxes. ", "those of your answer"
+    start = f"{boxes}Your device {fill} {thing}: yes for {mine}, no for the others."
+    if _is_even(survey):
         return (
-            f"{start} Then it rolls dice that only it can see: your yes stays with probability {hit}, and each no "
-            f"turns into a yes with probability {miss}, before it sends the list."
+            f"{start} Then it rolls dice that only it can see and turns each mark into its opposite with "
+            f"probability {miss}, before it sends the list."
         )
     return (
-        f"{start} Then it rolls dice that only it can see and turns each mark into its opposite with probability "
-        f"{miss}, before it sends the list."
+        f"{start} Then it rolls dice that only it can see: your yes stays with probability {hit}, and each no "
+        f"turns into a yes with probability {miss}, before it sends the list."
+    )
+
+
+def _is_even(survey: Survey) -> bool:
+    """Whether a yes is lost as often as a no is turned."""
+    return survey.mechanism.permanent.hit == 1 - survey.mechanism.permanent.miss
+
+
+@truths.add(Subset)
+def _set_truth(survey: Survey) -> str:
+    hit, miss = _rates(survey)
+    return (
+        f"A report names {survey.mechanism.hits} of {survey.cells} answers: the true one with probability {hit}, "
+        f"each other with {miss}."
+    )
+
+
+@doings.add(Subset)
+def _set_doing(survey: Survey) -> str:
+    hit, miss = _rates(survey)
+    return (
+        f"{_DICE} and makes a list of {survey.mechanism.hits} of the {survey.cells} possible answers. With "
+        f"probability {hit} yours is on it; each other answer is with probability {miss}. Then it sends the list."
     )
 
 
@@ -200,7 +252,7 @@ def notice(survey: Survey) -> list[tuple[str, str]]:
     """What a respondent should know before answering, as (heading, paragraph); every number is the survey's own."""
     tenth = chance(belief_after(Fraction(1, 10), survey.mechanism.odds), up=True)
     all_of_them, again, a_report = "", "sends the same bytes", ""
-    if _twice(survey):
+    if survey.mechanism.twice:
         most = chance(belief_after(Fraction(1, 10), _lifetime(survey)), up=True)
         all_of_them = f" (at most {most} after seeing all your reports of that answer)"
         again = "sends other bytes, made from the same first roll of the dice"
@@ -221,7 +273,8 @@ def notice(survey: Survey) -> list[tuple[str, str]]:
         ),
         (
             "What is sent",
-            f"{_what_is_sent(survey)} That is all: {report_bytes(survey)} bytes, randomised before they leave.",
+            f"{doings.of(survey.mechanism.permanent)(survey)} That is all: {report_bytes(survey)} bytes, "
+            "randomised before they leave.",
         ),
         (
             "What that protects",

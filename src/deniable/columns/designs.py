@@ -6,6 +6,7 @@ decide. So the cells of an answer, and those that are not its own, can be counte
 place be written down. `tests/contracts/test_bulk_words.py` holds this to `KRR.randomize`, word for word.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -13,48 +14,55 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.columns.encode import Words, projective_digits
-from deniable.mechanisms import KRR
-from deniable.survey import Encoding, Hadamard, Projective
+from deniable.mechanisms import KRR, Registry
+from deniable.survey import BlockEncoding, Direct, Encoding, Hadamard, Projective
 
-__all__ = ["design_block"]
+__all__ = ["design_block", "places"]
 
 _LISTED, _SMALL = 1 << 20, 1 << 14
 
 Ints = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 
+# The cell at each place, of the answer's own in order where the last argument is true, of all the others elsewhere.
+places: Registry[Callable[[Any, Ints, Ints, Truths], Ints]] = Registry(
+    "deniable.columns.designs.places", BlockEncoding, "cell at a place"
+)
+
+
+@places.add(Direct)
+def _direct(encoding: Direct, answers: Ints, place: Ints, true: Truths) -> Ints:
+    return np.where(true, answers, place + (place >= answers))
+
 
 def design_block(mechanism: KRR, encoding: Encoding, keys: Words, words: Words) -> npt.NDArray[Any]:
     """`KRR.randomize` on arrays for the answers `keys` to a block design: one word a row."""
-    if not isinstance(encoding, (Hadamard, Projective)):
-        raise TypeError(f"no column code for {type(encoding).__name__}")
+    find = places.of(encoding)
     own, answers = mechanism.occupied, keys.astype(np.int64)
     true = words < np.uint64(own * mechanism.keep)
     # Where a word is below the threshold the subtraction wraps and this number is void; `true` discards it.
     others = (words - np.uint64(own * mechanism.keep)) // np.uint64(mechanism.other)
     place = np.where(true, words // np.uint64(mechanism.keep), others).astype(np.int64)
-    size = encoding.symbols * encoding.cells
-    if size <= min(_LISTED, max(4 * len(words), _SMALL)):
-        return _listed(encoding).take(answers * encoding.cells + place + np.where(true, 0, own))
-    return _cell(encoding, answers, place, true)
-
-
-def _cell(encoding: Hadamard | Projective, answers: Ints, place: Ints, true: Truths) -> Ints:
-    """The cell at `place` among the answer's own where `true`, among all the others elsewhere."""
-    return (_hadamard if isinstance(encoding, Hadamard) else _projective)(encoding, answers, place, true)  # type: ignore[arg-type]
+    symbols = int(getattr(encoding, "symbols", encoding.cells))
+    if symbols * encoding.cells <= min(_LISTED, max(4 * len(words), _SMALL)):
+        return _listed(encoding, symbols).take(answers * encoding.cells + place + np.where(true, 0, own))
+    return find(encoding, answers, place, true)
 
 
 @lru_cache(maxsize=4)
-def _listed(encoding: Hadamard | Projective) -> npt.NDArray[np.uint16]:
+def _listed(encoding: Encoding, symbols: int) -> npt.NDArray[np.uint16]:
     """Of every answer its own cells in order, then all the others: a small design is looked up faster."""
-    place = np.tile(np.arange(encoding.cells), encoding.symbols)
-    answers = np.repeat(np.arange(encoding.symbols), encoding.cells)
+    place = np.tile(np.arange(encoding.cells), symbols)
+    answers = np.repeat(np.arange(symbols), encoding.cells)
     true = place < encoding.hashes
-    return _cell(encoding, answers, np.where(true, place, place - encoding.hashes), true).astype(np.uint16)
+    return places.of(encoding)(encoding, answers, np.where(true, place, place - encoding.hashes), true).astype(
+        np.uint16
+    )
 
 
+@places.add(Hadamard)
 def _hadamard(encoding: Hadamard, answers: Ints, place: Ints, true: Truths) -> Ints:
-    """`_cell` for rows of a Hadamard matrix."""
+    """For rows of a Hadamard matrix."""
     half = encoding.hashes
     row, start = answers + 1, np.zeros(1, np.int64)
     if encoding.blocks > 1:
@@ -72,8 +80,9 @@ def _hadamard(encoding: Hadamard, answers: Ints, place: Ints, true: Truths) -> I
     return np.where(elsewhere, place + np.where(place < start, 0, half), start + cell)
 
 
+@places.add(Projective)
 def _projective(encoding: Projective, answers: Ints, place: Ints, true: Truths) -> Ints:
-    """`_cell` for hyperplanes. Let e be how many zeros the answer's digits end in.
+    """For hyperplanes. Let e be how many zeros the answer's digits end in.
 
     Of the points with m digits after their leading 1, those with m < e are all its own and those with m = e are none
     of them; with m > e the digit at e is decided by those before it, so one in r is its own.

@@ -3,17 +3,18 @@
 `tests/contracts/test_columns.py` ties every function here to the one-at-a-time code, value by value.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import AlphabetError
+from deniable.mechanisms import Registry
 from deniable.survey import Direct, Encoding, Hadamard, Hashed, Permuted, Projective, Survey
 from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides
 
-__all__ = ["cell_rows", "cell_table", "cells_at", "keys_of", "projective_digits"]
+__all__ = ["cell_rows", "cell_table", "cells_at", "encoders", "keys_of", "projective_digits", "streams", "tables"]
 
 Words = npt.NDArray[np.uint64]
 Cells = npt.NDArray[np.int32]
@@ -111,32 +112,53 @@ def _permutation_rows(keys: Words, size: int) -> npt.NDArray[np.intp]:
 
 def cells_at(encoding: Encoding, cohorts: npt.NDArray[Any], keys: Words) -> Cells:
     """The cells of each (cohort, key) pair, shape (n, h); a repeat within one answer is marked by the cell number k."""
-    if isinstance(encoding, Direct):
-        return keys.astype(np.int32)[:, None]
-    if isinstance(encoding, Hadamard):
-        return _hadamard_cells(encoding, keys.astype(np.int64))
-    if isinstance(encoding, Projective):
-        used, places = np.unique(keys, return_inverse=True)
-        return _projective_cells(encoding, used)[places]
-    if not isinstance(encoding, (Hashed, Permuted)):
-        raise TypeError(f"no column code for {type(encoding).__name__}")
-    hashes = np.arange(encoding.hashes, dtype=np.uint64)
-    index: Words = cohorts.astype(np.uint64)[:, None] * _U(encoding.hashes) + hashes
-    if isinstance(encoding, Hashed):
-        cells = scale(stream(keys[:, None], index), encoding.cells)
-    else:
-        roots = stream(np.full(1, encoding.root, np.uint64), index)
-        cells = _permute(roots, encoding.symbols, keys[:, None]) % _U(encoding.cells)
+    return encoders.of(encoding)(encoding, cohorts, keys)
+
+
+# `cells_at`, `cell_table` and `cell_rows` of each encoding; the last two follow from the first, but not as fast.
+encoders: Registry[Callable[[Any, npt.NDArray[Any], Words], Cells]] = Registry(
+    "deniable.columns.encode.encoders", Encoding, "column code"
+)
+tables: Registry[Callable[[Any, Words, int], Cells]] = Registry("deniable.columns.encode.tables", Encoding, "table")
+streams: Registry[Callable[[Any, Words], Iterator[npt.NDArray[np.intp]]]] = Registry(
+    "deniable.columns.encode.streams", Encoding, "stream of cells"
+)
+
+
+@encoders.add(Direct)
+def _direct_cells(encoding: Direct, cohorts: npt.NDArray[Any], keys: Words) -> Cells:
+    return keys.astype(np.int32)[:, None]
+
+
+@encoders.add(Hashed)
+def _hashed_cells(encoding: Hashed, cohorts: npt.NDArray[Any], keys: Words) -> Cells:
+    cells = scale(stream(keys[:, None], _numbers(encoding, cohorts)), encoding.cells)
     return _mark_repeats(cells.astype(np.int32), encoding.cells)
 
 
-def _hadamard_cells(encoding: Hadamard, keys: npt.NDArray[np.int64]) -> Cells:
+@encoders.add(Permuted)
+def _permuted_cells(encoding: Permuted, cohorts: npt.NDArray[Any], keys: Words) -> Cells:
+    roots = stream(np.full(1, encoding.root, np.uint64), _numbers(encoding, cohorts))
+    cells = _permute(roots, encoding.symbols, keys[:, None]) % _U(encoding.cells)
+    return _mark_repeats(cells.astype(np.int32), encoding.cells)
+
+
+def _numbers(encoding: Encoding, cohorts: npt.NDArray[Any]) -> Words:
+    """The numbers of the hash functions of each cohort, shape (n, h)."""
+    return np.asarray(
+        cohorts.astype(np.uint64)[:, None] * _U(encoding.hashes) + np.arange(encoding.hashes, dtype=np.uint64)
+    )
+
+
+@encoders.add(Hadamard)
+def _hadamard_cells(encoding: Hadamard, cohorts: npt.NDArray[Any], keys: Words) -> Cells:
     """Row by row, the numbers below 2**m whose bits in common with the row are even in number, in order.
 
     All bits but the row's lowest one are free, and they decide that one. Bits below it are not in the row, so it does
     not depend on them, and counting through the free bits counts upwards.
     """
-    row, block = keys[:, None] // encoding.blocks + 1, keys[:, None] % encoding.blocks
+    row, block = np.divmod(keys.astype(np.int64)[:, None], encoding.blocks)
+    row += 1
     low = row & -row
     free = np.arange(encoding.hashes)
     cell = (free // low) * (2 * low) + free % low
@@ -151,15 +173,17 @@ def projective_digits(encoding: Projective) -> npt.NDArray[np.int64]:
     return np.asarray(values[:, None] // r ** np.arange(t - 1, -1, -1, dtype=np.int64) % r)
 
 
-def _projective_cells(encoding: Projective, keys: Words) -> Cells:
+@encoders.add(Projective)
+def _projective_cells(encoding: Projective, cohorts: npt.NDArray[Any], keys: Words) -> Cells:
     """Row by row, the points that are orthogonal to a point, in order."""
+    keys, positions = np.unique(keys, return_inverse=True)
     r, digits = encoding.order, projective_digits(encoding)
     found = np.empty((len(keys), encoding.hashes), np.int32)
     step = max(1, (1 << 22) // encoding.cells)
     for start in range(0, len(keys), step):
         part = digits[keys[start : start + step].astype(np.intp)]
         found[start : start + step] = np.nonzero(part @ digits.T % r == 0)[1].reshape(len(part), -1)
-    return found
+    return np.asarray(found[positions])
 
 
 def _mark_repeats(cells: Cells, k: int) -> Cells:
@@ -174,34 +198,51 @@ def cell_table(encoding: Encoding, keys: Words, *, first: int = 0) -> Cells:
 
     With `first`, the C cohorts from that number on: hash functions as independent as those of any other cohorts.
     """
-    count = len(keys)
-    if isinstance(encoding, Direct):
-        return keys.astype(np.int32).reshape(1, 1, count)
-    if isinstance(encoding, (Hadamard, Projective)):
-        return np.ascontiguousarray(cells_at(encoding, np.zeros(count, np.uint8), keys).T[None])
-    if not isinstance(encoding, (Hashed, Permuted)):
-        raise TypeError(f"no column code for {type(encoding).__name__}")
+    return tables.of(encoding)(encoding, keys, first)
+
+
+@tables.add(Encoding)
+def _any_table(encoding: Encoding, keys: Words, first: int) -> Cells:
+    cohorts = range(first, first + encoding.cohorts)
+    rows = [cells_at(encoding, np.full(len(keys), cohort), keys).T for cohort in cohorts]
+    return np.ascontiguousarray(rows[0][None]) if len(rows) == 1 else np.stack(rows)
+
+
+@tables.add(Hashed)
+def _hashed_table(encoding: Hashed, keys: Words, first: int) -> Cells:
+    def rows(numbers: Words) -> Words:
+        return scale(stream(keys[None, :], numbers[:, None]), encoding.cells)
+
+    return _tabulated(encoding, len(keys), first, max(len(keys), 1), rows)
+
+
+@tables.add(Permuted)
+def _permuted_table(encoding: Permuted, keys: Words, first: int) -> Cells:
+    def rows(numbers: Words) -> npt.NDArray[np.intp]:
+        roots = stream(np.full(1, encoding.root, np.uint64), numbers)
+        return _permutation_rows(roots, encoding.symbols)[:, keys.astype(np.intp)] % encoding.cells
+
+    return _tabulated(encoding, len(keys), first, encoding.symbols, rows)
+
+
+def _tabulated(
+    encoding: Encoding, count: int, first: int, width: int, rows: Callable[[Words], npt.NDArray[Any]]
+) -> Cells:
+    """A table from the rows of its hash functions, a block at a time; `width` is how long a row is on the way."""
     total = encoding.cohorts * encoding.hashes
     table = np.empty((total, count), np.int32)
     index = np.arange(first * encoding.hashes, first * encoding.hashes + total, dtype=np.uint64)
-    width = encoding.symbols if isinstance(encoding, Permuted) else max(count, 1)
     step = max(1, _BLOCK // width)
     for start in range(0, total, step):
-        part = index[start : start + step]
-        if isinstance(encoding, Hashed):
-            table[start : start + step] = scale(stream(keys[None, :], part[:, None]), encoding.cells)
-        else:
-            roots = stream(np.full(1, encoding.root, np.uint64), part)
-            rows = _permutation_rows(roots, encoding.symbols)[:, keys.astype(np.intp)]
-            table[start : start + step] = rows % encoding.cells
+        table[start : start + step] = rows(index[start : start + step])
     shaped = table.reshape(encoding.cohorts, encoding.hashes, count)
     if encoding.hashes > 1:
         shaped = np.moveaxis(_mark_repeats(np.moveaxis(shaped, 1, 2), encoding.cells), 2, 1)
     return np.ascontiguousarray(shaped)
 
 
-def cell_rows(encoding: Hashed, keys: Words) -> Iterator[npt.NDArray[np.intp]]:
-    """`cell_table` of hashed keys, one cohort at a time: shape (h, S), ready to index with, and nothing is kept.
+def cell_rows(encoding: Encoding, keys: Words) -> Iterator[npt.NDArray[np.intp]]:
+    """`cell_table`, one cohort at a time: shape (h, S), ready to index with, and nothing is kept.
 
     >>> import deniable as dn
     >>> encoding = dn.orr(epsilon=1, cells=4, cohorts=2, seed=bytes(16)).encoding
@@ -209,6 +250,17 @@ def cell_rows(encoding: Hashed, keys: Words) -> Iterator[npt.NDArray[np.intp]]:
     >>> np.array_equal(np.stack(list(cell_rows(encoding, keys))), cell_table(encoding, keys))
     True
     """
+    return streams.of(encoding)(encoding, keys)
+
+
+@streams.add(Encoding)
+def _any_rows(encoding: Encoding, keys: Words) -> Iterator[npt.NDArray[np.intp]]:
+    for cohort in range(encoding.cohorts):
+        yield cells_at(encoding, np.full(len(keys), cohort), keys).T.astype(np.intp)
+
+
+@streams.add(Hashed)
+def _hashed_rows(encoding: Hashed, keys: Words) -> Iterator[npt.NDArray[np.intp]]:
     index = np.arange(encoding.cohorts * encoding.hashes, dtype=np.uint64).reshape(-1, encoding.hashes)
     for numbers in index:
         rows = [scale(stream(keys, number), encoding.cells).view(np.int64) for number in numbers]

@@ -6,9 +6,12 @@ client's, exactly; `tests/contracts` and `tests/statistical` hold the two togeth
 """
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +22,10 @@ from deniable.columns.encode import Cells, Words, cell_table, cells_at
 from deniable.columns.stream import WordStream
 from deniable.columns.table import ReportTable
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Subset
+from deniable.mechanisms import KRR, BitFlip, Chain, Channel, Mechanism, Registry, Subset
 from deniable.survey import Encoding, Survey
 
-__all__ = ["privatize"]
+__all__ = ["Answers", "Sampler", "privatize", "samplers"]
 
 _BLOCK = 1 << 15
 _BITS = 1 << 20
@@ -100,6 +103,55 @@ def _cells(survey: Survey, keys: Words, rows: int) -> Cells | None:
     return cell_table(survey.encoding, keys)
 
 
+class Answers:
+    """A column of answers, of which the cells of some rows are looked up at a time."""
+
+    def __init__(self, survey: Survey, codes: npt.NDArray[Any], keys: Words, cohorts: npt.NDArray[Any]) -> None:
+        self.survey, self.codes, self.keys, self.cohorts = survey, codes, keys, cohorts
+
+    @cached_property
+    def _table(self) -> Cells | None:
+        return _cells(self.survey, self.keys, len(self.codes))
+
+    @cached_property
+    def _flat(self) -> npt.NDArray[Any] | None:
+        return None if self._table is None else self._table.ravel().astype(np.min_scalar_type(self.survey.cells - 1))
+
+    def keys_at(self, rows: slice) -> Words:
+        return np.asarray(self.keys[self.codes[rows]])
+
+    def cells_at(self, rows: slice) -> Cells:
+        """The cells of each row, shape (n, h)."""
+        if self._table is None:
+            return cells_at(self.survey.encoding, self.cohorts[rows], self.keys_at(rows))
+        return self._table[self.cohorts[rows], :, self.codes[rows]]
+
+    def cell_at(self, rows: slice) -> npt.NDArray[Any]:
+        """The one cell of each row, where answers have one, shape (n,)."""
+        if self._flat is None:
+            return self.cells_at(rows)[:, 0].astype(np.min_scalar_type(self.survey.cells - 1))
+        if self.survey.cohorts == 1:
+            return self._flat.take(self.codes[rows])
+        return np.asarray(self._flat.take(self.cohorts[rows].astype(np.intp) * len(self.keys) + self.codes[rows]))
+
+
+@dataclass(frozen=True, slots=True)
+class Sampler:
+    """`Mechanism.randomize` on arrays, and of a chain `randomize_again`, for one family.
+
+    `rows` are drawn at once, by `draw`: column numbers, shape (n,), or packed bits, shape (n, payload bytes). `again`
+    takes the words of `again_words` to the second stage.
+    """
+
+    rows: Callable[[Any], int]
+    draw: Callable[[Any, Answers, slice, WordStream], npt.NDArray[Any]]
+    again_words: Callable[[Chain, int, WordStream], Words] | None = None
+    again: Callable[[Chain, npt.NDArray[Any], Words], npt.NDArray[Any]] | None = None
+
+
+samplers: Registry[Sampler] = Registry("deniable.columns.randomizing.samplers", Mechanism, "bulk sampler")
+
+
 def _privatize(survey: Survey, column: Any, given: npt.NDArray[Any] | None) -> ReportTable:
     codes, keys = codes_of(survey, column)
     stream = WordStream()
@@ -109,48 +161,100 @@ def _privatize(survey: Survey, column: Any, given: npt.NDArray[Any] | None) -> R
     elif survey.cohorts > 1:
         drawn = stream.uniform_below(survey.cohorts, len(codes))
     drawn = drawn.astype(np.min_scalar_type(survey.cohorts - 1), copy=False)
-    mechanism = survey.mechanism.permanent
-    design = isinstance(mechanism, KRR) and mechanism.occupied > 1
-    table = None if design else _cells(survey, keys, len(codes))
-    if isinstance(mechanism, KRR) and mechanism.occupied == 1:
-        responses: npt.NDArray[Any] = np.empty(len(codes), np.min_scalar_type(mechanism.cells - 1))
-        flat = None if table is None else table.ravel().astype(responses.dtype)
-        for start in range(0, len(codes), _BLOCK):
-            rows = slice(start, start + _BLOCK)
-            if flat is None:
-                cells = cells_at(survey.encoding, drawn[rows], keys[codes[rows]])[:, 0].astype(responses.dtype)
-            elif survey.cohorts == 1:
-                cells = flat.take(codes[rows])
-            else:
-                cells = flat.take(drawn[rows].astype(np.intp) * len(keys) + codes[rows])
-            named = krr_block(mechanism, cells, stream.words(len(cells)))
-            responses[rows] = refreshed(survey.mechanism, named, stream)
-    elif isinstance(mechanism, KRR):
-        responses = np.empty(len(codes), np.min_scalar_type(mechanism.cells - 1))
-        for start in range(0, len(codes), _BLOCK):
-            rows = slice(start, start + _BLOCK)
-            answers = keys[codes[rows]]
-            cells = design_block(mechanism, survey.encoding, answers, stream.words(len(answers)))
-            responses[rows] = refreshed(survey.mechanism, cells.astype(responses.dtype), stream)
-    elif isinstance(mechanism, BitFlip):
-        responses = np.empty((len(codes), mechanism.payload_bytes), np.uint8)
-        step = max(1, _BITS // mechanism.cells)
-        for start in range(0, len(codes), step):
-            rows = slice(start, start + step)
-            occupied = _occupied(survey, table, drawn[rows], keys, codes[rows])
-            words = stream.words(len(occupied) * mechanism.cells).reshape(len(occupied), mechanism.cells)
-            responses[rows] = refreshed(survey.mechanism, bitflip_block(mechanism, occupied, words), stream)
-    elif isinstance(mechanism, Subset):
-        responses = np.empty((len(codes), mechanism.payload_bytes), np.uint8)
-        step = max(1, 2 * _BITS // mechanism.cells)
-        for start in range(0, len(codes), step):
-            rows = slice(start, start + step)
-            cells = _occupied(survey, table, drawn[rows], keys, codes[rows])[:, 0]
-            words = _set_words(stream, len(cells), subset_limits(mechanism))
-            responses[rows] = refreshed(survey.mechanism, subset_block(mechanism, cells, words), stream)
+    mechanism, answers = survey.mechanism.permanent, Answers(survey, codes, keys, drawn)
+    sampler = samplers.of(mechanism)
+    if mechanism.one_column:
+        responses: npt.NDArray[Any] = np.empty(len(codes), np.min_scalar_type(mechanism.columns - 1))
     else:
-        raise TypeError(f"no column code for {type(mechanism).__name__}")
+        responses = np.empty((len(codes), mechanism.payload_bytes), np.uint8)
+    step = sampler.rows(mechanism)
+    for start in range(0, len(codes), step):
+        rows = slice(start, start + step)
+        responses[rows] = refreshed(survey.mechanism, sampler.draw(mechanism, answers, rows, stream), stream)
     return ReportTable(survey, drawn, responses)
+
+
+def refreshed(mechanism: Mechanism, responses: npt.NDArray[Any], stream: WordStream) -> npt.NDArray[Any]:
+    """What is sent for these permanent responses: themselves, or each randomised again in a chain."""
+    sampler, chain = samplers.of(mechanism.permanent), cast(Chain, mechanism)
+    if not mechanism.twice or sampler.again_words is None:
+        return responses
+    return chain_block(chain, responses, sampler.again_words(chain, len(responses), stream))
+
+
+def chain_block(mechanism: Chain, responses: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
+    """`Chain.refresh` on arrays: a word a row, a word a bit, or a word a row and one for each cell of a set."""
+    again = samplers.of(mechanism.permanent).again
+    assert again is not None
+    return again(mechanism, responses, words)
+
+
+def _draw_cells(mechanism: KRR, answers: Answers, rows: slice, stream: WordStream) -> npt.NDArray[Any]:
+    if mechanism.occupied > 1:
+        keys = answers.keys_at(rows)
+        return design_block(mechanism, answers.survey.encoding, keys, stream.words(len(keys)))
+    cells = answers.cell_at(rows)
+    return krr_block(mechanism, cells, stream.words(len(cells)))
+
+
+def _cells_again(mechanism: Chain, responses: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
+    keep, other = mechanism.report_thresholds().values()
+    return _named(keep, other, responses, words)
+
+
+def _draw_bits(mechanism: BitFlip, answers: Answers, rows: slice, stream: WordStream) -> npt.NDArray[Any]:
+    occupied = answers.cells_at(rows)
+    words = stream.words(len(occupied) * mechanism.cells).reshape(len(occupied), mechanism.cells)
+    return bitflip_block(mechanism, occupied, words)
+
+
+def _bits_again(mechanism: Chain, responses: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
+    flips = words.reshape(len(responses), mechanism.cells) < np.uint64(mechanism.again)
+    return np.asarray(responses ^ np.packbits(flips, axis=1, bitorder="little"))
+
+
+def _draw_sets(mechanism: Subset, answers: Answers, rows: slice, stream: WordStream) -> npt.NDArray[Any]:
+    cells = answers.cells_at(rows)[:, 0]
+    return subset_block(mechanism, cells, _set_words(stream, len(cells), subset_limits(mechanism)))
+
+
+def _sets_again(mechanism: Chain, responses: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
+    words = words.reshape(len(responses), -1)
+    kept = words[:, 0] < np.uint64(mechanism.report_thresholds()["report_keep"])
+    other = _packed_sets(mechanism.cells, _shuffled(mechanism.cells, words[:, 1:]))
+    return np.where(kept[:, None], responses, other)
+
+
+def _draw_columns(mechanism: Channel, answers: Answers, rows: slice, stream: WordStream) -> npt.NDArray[Any]:
+    cells = answers.cell_at(rows)
+    return np.asarray((stream.words(len(cells))[:, None] >= _edges(mechanism)[cells]).sum(axis=1))
+
+
+samplers.add(KRR)(Sampler(lambda m: _BLOCK, _draw_cells, lambda m, rows, stream: stream.words(rows), _cells_again))
+samplers.add(BitFlip)(
+    Sampler(
+        lambda m: max(1, _BITS // m.cells),
+        _draw_bits,
+        lambda m, rows, stream: stream.words(rows * m.cells),
+        _bits_again,
+    )
+)
+samplers.add(Subset)(
+    Sampler(
+        lambda m: max(1, 2 * _BITS // m.cells),
+        _draw_sets,
+        lambda m, rows, stream: _set_words(stream, rows, chain_limits(m)).ravel(),
+        _sets_again,
+    )
+)
+samplers.add(Channel)(Sampler(lambda m: max(1, _BITS // m.columns), _draw_columns))
+
+
+@lru_cache(maxsize=4)
+def _edges(mechanism: Channel) -> Words:
+    """Where in the words each column but the last ends, shape (cells, columns - 1)."""
+    rows = [list(accumulate(mechanism.row(cell)))[:-1] for cell in range(mechanism.cells)]
+    return np.array(rows, np.uint64)
 
 
 def _set_words(stream: WordStream, rows: int, limits: Words) -> Words:
@@ -161,35 +265,14 @@ def _set_words(stream: WordStream, rows: int, limits: Words) -> Words:
     return words
 
 
-def refreshed(mechanism: Mechanism, responses: npt.NDArray[Any], stream: WordStream) -> npt.NDArray[Any]:
-    """What is sent for these permanent responses: themselves, or each randomised again in a chain."""
-    if not isinstance(mechanism, Chain):
-        return responses
-    if isinstance(mechanism.permanent, KRR):
-        return chain_block(mechanism, responses, stream.words(len(responses)))
-    if isinstance(mechanism.permanent, BitFlip):
-        return chain_block(mechanism, responses, stream.words(len(responses) * mechanism.cells))
-    return chain_block(mechanism, responses, _set_words(stream, len(responses), chain_limits(mechanism)).ravel())
-
-
 def chain_limits(mechanism: Chain) -> Words:
     """`subset_limits` for the second stage, which draws from all cells, the true one included."""
-    bounds = [mechanism.cells - step for step in range(mechanism.hits or 0)]
+    return _limits(mechanism.cells, mechanism.hits or 0)
+
+
+def _limits(among: int, draws: int) -> Words:
+    bounds = [among - step for step in range(draws)]
     return np.array([2**64 - (2**64 % bound or bound) for bound in bounds], np.uint64)
-
-
-def chain_block(mechanism: Chain, responses: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
-    """`Chain.refresh` on arrays: a word a row, a word a bit, or a word a row and one for each cell of a set."""
-    n, again = len(responses), np.uint64(mechanism.again)
-    thresholds = mechanism.report_thresholds()
-    if isinstance(mechanism.permanent, KRR):
-        return _named(thresholds["report_keep"], thresholds["report_other"], responses, words)
-    if isinstance(mechanism.permanent, BitFlip):
-        flips = words.reshape(n, mechanism.cells) < again
-        return np.asarray(responses ^ np.packbits(flips, axis=1, bitorder="little"))
-    words = words.reshape(n, -1)
-    kept = words[:, 0] < np.uint64(thresholds["report_keep"])
-    return np.where(kept[:, None], responses, _packed_sets(mechanism.cells, _shuffled(mechanism.cells, words[:, 1:])))
 
 
 def _shuffled(size: int, words: Words) -> npt.NDArray[Any]:
@@ -221,13 +304,6 @@ def _packed_sets(cells: int, chosen: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     return np.packbits(bits, axis=1, bitorder="little")
 
 
-def _occupied(
-    survey: Survey, table: Cells | None, cohorts: npt.NDArray[Any], keys: Words, codes: npt.NDArray[Any]
-) -> Cells:
-    """The cells of some rows' answers, shape (n, h)."""
-    return cells_at(survey.encoding, cohorts, keys[codes]) if table is None else table[cohorts, :, codes]
-
-
 def subset_limits(mechanism: Subset) -> Words:
     """The largest multiple of each step's bound below 2**64: words at or above it are drawn again.
 
@@ -235,8 +311,7 @@ def subset_limits(mechanism: Subset) -> Words:
     are independent, and uniform over a multiple of the bound. (A bound that divides 2**64 needs no limit, but its own
     would not fit 64 bits.)
     """
-    bounds = [mechanism.cells - 1 - step for step in range(mechanism.size)]
-    return np.array([2**64 - (2**64 % bound or bound) for bound in bounds], np.uint64)
+    return _limits(mechanism.cells - 1, mechanism.size)
 
 
 def subset_block(mechanism: Subset, cells: npt.NDArray[Any], words: Words) -> npt.NDArray[np.uint8]:

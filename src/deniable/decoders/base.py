@@ -58,7 +58,7 @@ def unbias(tally: Tally, *, per_cohort: bool = True) -> Floats:
     left out by the decoder); otherwise by n / C, the paper's joint normalisation.
     """
     mechanism = tally.survey.mechanism
-    miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)  # the difference first: it may be tiny
+    miss, r = mechanism.affine
     size = tally.reports.astype(np.float64) if per_cohort else np.full(len(tally.reports), tally.n / len(tally.reports))
     seen = size > 0
     frequencies = tally.counts / np.where(seen, size, 1.0)[:, None]

@@ -32,7 +32,7 @@ class CellLaw:
     def of(cls, tally: Tally, design: Design, unknowns: Floats, *, per_cohort: bool) -> "CellLaw":
         """The law of a tally under an estimate; `design` is that of the cohorts that count."""
         mechanism, cohorts = tally.survey.mechanism, len(tally.reports)
-        miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
+        miss, r = mechanism.affine
         kept = tally.reports > 0 if per_cohort else np.ones(cohorts, bool)
         reports = tally.reports[kept].astype(np.float64)
         population = project(unknowns)

@@ -32,8 +32,9 @@ class CohortLikelihood:
     def __init__(self, tally: Tally, design: Design) -> None:
         mechanism = tally.survey.mechanism
         self.design = design
-        self.miss, self.lost = max(float(mechanism.miss), _LEAST), max(float(1 - mechanism.hit), _LEAST)
-        self.r = float(mechanism.hit - mechanism.miss)
+        miss, self.r = mechanism.affine
+        self.miss = max(miss, _LEAST)
+        self.lost = 0.0 if mechanism.one_column else max(float(1 - mechanism.hit), _LEAST)
         self.hits = tally.counts / tally.n
         self.misses = None if mechanism.one_column else tally.reports[:, None] / tally.n - self.hits
 

@@ -15,7 +15,7 @@ from deniable.decoders.screening import Progress, Screening
 from deniable.design import BlockDesign, Design, StreamedDesign, design_of
 from deniable.errors import DecodeError, TallyMismatch
 from deniable.reports import Report
-from deniable.survey import Hashed, Survey, Symbol
+from deniable.survey import Survey, Symbol
 from deniable.survey.alphabet import read_candidates
 from deniable.tally import Tally
 
@@ -88,10 +88,11 @@ def decode_all(
         return []
     survey = tallies[0].survey
     for tally in tallies:
-        if tally.survey.encoding != survey.encoding or tally.survey.alphabet != survey.alphabet:
+        alike = survey.mechanism.two_valued or tally.survey.mechanism == survey.mechanism
+        if tally.survey.encoding != survey.encoding or tally.survey.alphabet != survey.alphabet or not alike:
             raise TallyMismatch(
                 f"tally is for survey {tally.survey.digest[:8]}, the first one is for {survey.digest[:8]}; "
-                "decode together only tallies with one encoding",
+                "decode together only tallies with one encoding, and one mechanism if it is not hit or miss",
                 ours=survey.digest,
                 theirs=tally.survey.digest,
             )
@@ -127,7 +128,7 @@ def _is_long(survey: Survey, count: int) -> bool:
 
 
 def _design(survey: Survey, symbols: tuple[Symbol, ...], decoder: Decoder | None, *, complete: bool) -> Design:
-    if isinstance(decoder, Screening) and isinstance(survey.encoding, Hashed):
+    if isinstance(decoder, Screening) and survey.alphabet.is_open:
         return StreamedDesign(survey.encoding, keys_of(survey, symbols))
     entries = len(symbols) * survey.cohorts * survey.hashes
     if survey.alphabet.is_open and len(symbols) > _SCREENED_FROM and entries > _MOST_CELLS:

@@ -164,7 +164,7 @@ def _fit(estimate: "Estimate") -> ChiSquare | None:
     full = design.cohorts * (design.cells - 1 if mechanism.one_column else design.cells)
     if isinstance(design, BlockDesign) and full <= design.symbols - 1:
         return None
-    miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
+    miss, r = mechanism.affine
     p = estimate._unknowns
     population = project(p)
     u = (counts / reports[:, None] - miss) / r
@@ -221,7 +221,7 @@ def _whitened(
 def _influence(estimate: "Estimate", share: float = _PLANTED) -> float:
     """The largest rise of one symbol when `share` of the reports are planted, in the cells that serve it best."""
     tally, mechanism, blocks = estimate.tally, estimate.tally.survey.mechanism, estimate._blocks
-    r = float(mechanism.hit - mechanism.miss)
+    _, r = mechanism.affine
     if blocks is not None:
         columns = tally.counts / tally.n
         c = blocks.shared / blocks.occupied

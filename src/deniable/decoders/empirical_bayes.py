@@ -18,17 +18,19 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.base import Decoder, Solution, unbias
+from deniable.decoders.cell_law import CellLaw
 from deniable.decoders.guard import no_worse
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.normal_equations import EXACT, ROUGH, Belief, Dense, Random, System
 from deniable.decoders.ordered import smoothed
-from deniable.decoders.posterior import Posterior
+from deniable.decoders.posterior import Posterior, spike_and_slab
 from deniable.decoders.prior import COARSE, Observations, Prior, learned
 from deniable.decoders.settings import Settings
 from deniable.decoders.simplex import project, project_rows
+from deniable.decoders.spread import Spread
 from deniable.decoders.surrogate import Table
 from deniable.decoders.weighted import WeightedLeastSquares, cell_weights
-from deniable.design import BlockDesign, Design, OpenDesign
+from deniable.design import BlockDesign, ChannelDesign, Design, OpenDesign
 from deniable.errors import DecodeError
 from deniable.tally import Tally
 from deniable.theory.covariance import inversion_variances
@@ -74,6 +76,8 @@ class EmpiricalBayes(Decoder):
     def solve(self, tallies: Sequence[Tally], design: Design) -> list[Solution]:
         if isinstance(design, BlockDesign):
             return [self._blocks(tally, design) for tally in tallies]
+        if isinstance(design, ChannelDesign):
+            return [self._channel(tally, design) for tally in tallies]
         # With fewer equations than unknowns no symbol is determined, and the last digits of least squares cost most.
         short = design.symbols > tallies[0].survey.cohorts * design.cells
         plain = LeastSquares(tolerance=self.settings.undetermined_tolerance if short else 1e-11).solve(tallies, design)
@@ -102,7 +106,7 @@ class EmpiricalBayes(Decoder):
     def _blocks(self, tally: Tally, design: BlockDesign) -> Solution:
         raw = design.invert(unbias(tally))
         mechanism = tally.survey.mechanism
-        miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
+        miss, r = mechanism.affine
         if design.blocks == 1:
             q = design.occupied * miss + design.shared * r
             p = q + r * design.distance
@@ -125,11 +129,25 @@ class EmpiricalBayes(Decoder):
             found = shrink(weighed, self.loss, ordered=self.ordered, settings=self.settings)
         return Solution(found, raw)
 
+    def _channel(self, tally: Tally, design: ChannelDesign) -> Solution:
+        """Rows of weights differ from symbol to symbol, and so do variances: they are taken as they were estimated."""
+        raw = LeastSquares().solve([tally], design)[0].raw
+        spread = Spread.of(design, CellLaw.of(tally, design, raw, per_cohort=True), tally, per_cohort=True)
+        if not spread.estimable.all():
+            return Solution(_weighed(tally, design), raw)
+        seen = Observations(raw, np.maximum(spread.variances, 1e-300), 0.0)
+        return Solution(shrink(seen, self.loss, ordered=self.ordered, settings=self.settings), raw)
+
     def _cohorts(self, tally: Tally, design: Design, raw: Floats) -> Floats:
         regression = _Regression(tally, design, self)
         if regression.is_alone or not self.learns(regression.size):
-            return regression.weighed
+            return _weighed(tally, design)
         return regression.settle(project(raw))
+
+
+def _weighed(tally: Tally, design: Design) -> Floats:
+    """Weighted least squares, projected: what no belief goes into."""
+    return project(WeightedLeastSquares().solve([tally], design)[0].values)
 
 
 def shrink(
@@ -261,7 +279,7 @@ class _Regression:
             if belief is nothing and variances.max() > 1:
                 belief = vague
                 values, variances = system.cavities(belief)
-            rest = _spike_and_slab(float(values[-1]), float(variances[-1])) if self.open else ()
+            rest = spike_and_slab(float(values[-1]), float(variances[-1])) if self.open else ()
             left = rest[0] if rest else 0.0
             seen = self._seen(values, variances)
             prior = learned(
@@ -282,13 +300,10 @@ class _Regression:
             if level is not None:
                 return level
         if is_crowded and self.size <= settings.most_doubted:
-            found = _as_promised(self.weighed, found, known, self.loss, settings.sure_saving_crowded)
+            found = _as_promised(
+                _weighed(self.tally, self.design), found, known, self.loss, settings.sure_saving_crowded
+            )
         return found
-
-    @property
-    def weighed(self) -> Floats:
-        """Weighted least squares, projected: what no belief goes into."""
-        return project(WeightedLeastSquares().solve([self.tally], self.design)[0].values)
 
     def _level(self, found: Floats) -> Floats | None:
         """All candidates alike, where the reports do not prefer what was found to that.
@@ -350,15 +365,3 @@ class _Regression:
         base, slope = q * (1 - q) / gap**2 / self.tally.n, (1 - hit - q) / gap / self.tally.n
         alone = np.maximum(base + slope * np.clip(values, 0.0, 1.0), 1e-3 * base)
         return slope * float(np.median(variances / alone))
-
-
-def _spike_and_slab(value: float, variance: float) -> tuple[float, float]:
-    """Mean and variance of the unallocated mass: nothing, or anything from 0 to 1, one as likely as the other."""
-    places = (np.arange(4096) + 0.5) / 4096
-    fit = -0.5 * (value - places) ** 2 / variance
-    none = -0.5 * value**2 / variance
-    top = max(float(fit.max()), none)
-    masses, spike = np.exp(fit - top) / len(places), float(np.exp(none - top))
-    total = float(masses.sum()) + spike
-    mean = float(masses @ places) / total
-    return mean, max(float(masses @ places**2) / total - mean**2, 1e-12)

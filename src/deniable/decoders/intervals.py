@@ -12,7 +12,7 @@ from deniable.decoders.drawn import DrawnReach
 from deniable.decoders.least_squares import normal_solve
 from deniable.decoders.limits import BinomialLimits, Collisions, DrawnCollisions, Limits, SkewedLimits, check_level
 from deniable.decoders.spread import Misfit, variance_along
-from deniable.design import BlockDesign, OpenDesign
+from deniable.design import BlockDesign, ChannelDesign, OpenDesign
 from deniable.survey import Symbol
 from deniable.theory.covariance import inversion_cumulants
 from deniable.theory.score_law import ScoreLaw
@@ -82,7 +82,7 @@ def symbol_limits(estimate: "Estimate") -> Limits:
     """The limits of every symbol."""
     blocks, tally = estimate._blocks, estimate.tally
     mechanism = tally.survey.mechanism
-    miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
+    miss, r = mechanism.affine
     if blocks is not None and blocks.blocks == 1:
         hits = np.rint(blocks.adjoint(tally.counts.astype(np.float64)))
         base = blocks.occupied * miss + blocks.shared * r
@@ -97,7 +97,12 @@ def own_limits(estimate: "Estimate") -> SkewedLimits:
     """The limits of every symbol by the reports' own noise, where something was solved for."""
     law, system, spread, size = estimate._law, estimate._system, estimate._spread, len(estimate.symbols)
     mechanism = estimate.tally.survey.mechanism
-    r = float(mechanism.hit - mechanism.miss)
+    _, r = mechanism.affine
+    variances = np.where(spread.estimable, np.maximum(spread.own, 0.0), np.inf)[:size]
+    if isinstance(system, ChannelDesign):
+        weights = system.factor.solve(system.rows)
+        bends = np.array([_bend(row[None], law.columns, law.inverse, one_column=True) for row in weights])
+        return SkewedLimits(estimate.raw, variances, bends[:, 0], bends[:, 1])
     # The weights of least squares at a symbol's own cells add up to one: they are taken to be equal.
     m, inverse = law.columns, np.broadcast_to(law.inverse[:, None], law.columns.shape)
     bent, once, places = system.adjoint(np.stack([m * (1 - m) * (1 - 2 * m) * inverse**2, inverse, np.ones(m.shape)]))[
@@ -105,7 +110,6 @@ def own_limits(estimate: "Estimate") -> SkewedLimits:
     ]
     weight = 1 / (np.maximum(places, 1) * r)
     step = once / np.maximum(places, 1) * weight
-    variances = np.where(spread.estimable, np.maximum(spread.own, 0.0), np.inf)[:size]
     return SkewedLimits(estimate.raw, variances, bent * weight**3, step)
 
 
@@ -127,7 +131,7 @@ def mass_of(estimate: "Estimate", inside: Floats, value: float) -> Mass:
     """The mass of a combination of unknowns; `inside` has one weight an unknown."""
     blocks, tally = estimate._blocks, estimate.tally
     mechanism = tally.survey.mechanism
-    miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
+    miss, r = mechanism.affine
     if blocks is not None and mechanism.one_column and blocks.occupied == 1:
         # Every symbol has one cell and every report names one: the reports in a set of cells are binomial.
         raw, places = float(inside @ estimate._unknowns), np.flatnonzero(inside)
@@ -148,7 +152,7 @@ def sum_limits(estimate: "Estimate", inside: Floats, misfit_of: Callable[[], Mis
     variance, meeting, weights = _sum_along(estimate, inside)
     # Nobody's mass is everything: so it is in floating point, but for the last digits.
     variance = max(variance, _ROUNDING**2)
-    r = float(mechanism.hit - mechanism.miss)
+    _, r = mechanism.affine
     third, step = _bend(weights / r, law.columns, law.inverse, one_column=mechanism.one_column)
     raw = np.array([float(inside @ estimate._unknowns)])
     own = SkewedLimits(raw, np.array([variance]), np.array([third]), np.array([step]))

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deniable.decoders.base import Decoder, Solution, unbias
-from deniable.design import BlockDesign, Design
+from deniable.decoders.least_squares import normal_solve
+from deniable.design import BlockDesign, ChannelDesign, Design
 from deniable.errors import DecodeError
 from deniable.tally import Tally
 
@@ -31,10 +32,13 @@ class Inversion(Decoder):
     def solve(self, tallies: Sequence[Tally], design: Design) -> list[Solution]:
         solutions = []
         for tally in tallies:
-            if not isinstance(design, BlockDesign):
+            if isinstance(design, ChannelDesign):  # A is inverted; least squares where it has more columns than rows
+                raw = normal_solve(design, design.adjoint(unbias(tally))[None])[0]
+            elif isinstance(design, BlockDesign):
+                raw = design.invert(unbias(tally))
+            else:
                 raise DecodeError(
                     f"Inversion must have a cell for every symbol, got {tally.survey.title}; use LeastSquares()"
                 )
-            raw = design.invert(unbias(tally))
             solutions.append(Solution(raw, raw))
         return solutions

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Posterior", "mixture", "slices_of"]
+__all__ = ["Posterior", "mixture", "slices_of", "spike_and_slab"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -123,3 +123,15 @@ def mixture(parts: Iterable[tuple[float, Posterior]]) -> Posterior:
 def slices_of(size: int) -> Iterator[slice]:
     """All rows, a few at a time."""
     return (slice(start, start + _ROWS) for start in range(0, size, _ROWS))
+
+
+def spike_and_slab(value: float, variance: float) -> tuple[float, float]:
+    """Mean and variance of the unallocated mass: nothing, or anything from 0 to 1, one as likely as the other."""
+    places = (np.arange(4096) + 0.5) / 4096
+    fit = -0.5 * (value - places) ** 2 / variance
+    none = -0.5 * value**2 / variance
+    top = max(float(fit.max()), none)
+    masses, spike = np.exp(fit - top) / len(places), float(np.exp(none - top))
+    total = float(masses.sum()) + spike
+    mean = float(masses @ places) / total
+    return mean, max(float(masses @ places**2) / total - mean**2, 1e-12)

@@ -24,7 +24,7 @@ from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.simplex import project
 from deniable.design import BlockDesign, Design, design_of
 from deniable.errors import DecodeError
-from deniable.survey import Direct, Survey
+from deniable.survey import Survey
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -50,7 +50,7 @@ def likelihood_of_reports(reports: ReportTable, *, tolerance: float = 1e-9) -> E
     True
     """
     survey = reports.survey
-    if survey.symbols is None or not isinstance(survey.encoding, Direct):
+    if survey.symbols is None or not survey.encoding.own_cells or not survey.mechanism.two_valued:
         raise DecodeError(f"reports must be of a survey with one cell a symbol, got {survey.title}; decode their tally")
     design = design_of(survey)
     assert isinstance(design, BlockDesign)

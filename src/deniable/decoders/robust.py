@@ -80,7 +80,7 @@ class RobustFit:
         mechanism, seen = tally.survey.mechanism, tally.reports > 0
         system = design.only(seen)
         assert isinstance(system, OpenDesign)
-        miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
+        miss, r = mechanism.affine
         u = unbias(tally)[seen]
         found = _with_rest(system, u, shares)
         m = miss + r * system.forward(project(found))

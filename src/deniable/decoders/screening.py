@@ -145,7 +145,7 @@ class _Plain(_Fit):
         law, system, seen = joint._law, joint.design, screen.tally.reports > 0
         assert isinstance(system, OpenDesign)
         u, mechanism = unbias(screen.tally), screen.tally.survey.mechanism
-        r = float(mechanism.hit - mechanism.miss)
+        _, r = mechanism.affine
         rest, spread, taken = (np.zeros(u.shape) for _ in range(3))
         rest[seen] = (u - system.forward(joint._unknowns))[seen]
         spread[seen] = law.columns * (1 - law.columns) * law.inverse[:, None] / r**2

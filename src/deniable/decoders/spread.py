@@ -188,7 +188,7 @@ def _misfit(
     G^+ Cov(H' u), `taken` the sum of t_c' G^+ t_c over the vectors of `_taken`.
     """
     mechanism = tally.survey.mechanism
-    r = float(mechanism.hit - mechanism.miss)
+    _, r = mechanism.affine
     u = unbias(tally, per_cohort=per_cohort)[law.kept]
     residual = u - design.forward(normal_solve(design, design.adjoint(u)[None])[0])
     m = law.columns

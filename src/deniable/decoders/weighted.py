@@ -37,7 +37,7 @@ def cell_weights(tally: Tally, design: Design, p: Floats) -> Floats:
     array([[29.2, 79.4]])
     """
     mechanism = tally.survey.mechanism
-    miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
+    miss, r = mechanism.affine
     m = miss + r * design.forward(p)
     return np.asarray(tally.reports[:, None] * r**2 / (m if mechanism.one_column else m * (1 - m)))
 

@@ -2,6 +2,7 @@
 
 from deniable.design.background import OpenDesign
 from deniable.design.blocks import BlockDesign
+from deniable.design.channel import ChannelDesign
 from deniable.design.factor import GramFactor, invert_in_place
 from deniable.design.lookup import design_from_keys, design_of
 from deniable.design.matrix import Design
@@ -10,6 +11,7 @@ from deniable.design.streamed import StreamedDesign
 
 __all__ = [
     "BlockDesign",
+    "ChannelDesign",
     "Design",
     "GramFactor",
     "OpenDesign",

@@ -5,19 +5,21 @@ spaces. Each gives H p, H' v for a stack of v, and H' diag(w) H.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.columns.encode import cell_table, projective_digits
-from deniable.survey import Direct, Encoding, Hadamard, Projective
+from deniable.mechanisms import Registry
+from deniable.survey import BlockEncoding, Direct, Encoding, Hadamard, Projective
 
 if TYPE_CHECKING:
     import scipy.sparse
 
-__all__ = ["Identity", "Incidence", "Orthogonal", "Walsh", "incidence_of", "walsh_hadamard"]
+__all__ = ["Identity", "Incidence", "Orthogonal", "Walsh", "incidence_of", "incidences", "walsh_hadamard"]
 
 Floats = npt.NDArray[np.float64]
 Keys = npt.NDArray[np.intp]
@@ -25,6 +27,8 @@ Keys = npt.NDArray[np.intp]
 
 class Incidence(ABC):
     """H of some symbols, by their keys."""
+
+    work: float = 0.0  # multiplications of a product, beyond a few a cell
 
     @abstractmethod
     def forward(self, p: Floats) -> Floats:
@@ -39,16 +43,17 @@ class Incidence(ABC):
         """H' diag(w) H, dense S x S."""
 
 
+incidences: Registry[Callable[[Any, Keys], Incidence]] = Registry(
+    "deniable.design.incidence.incidences", BlockEncoding, "product with H"
+)
+
+
 def incidence_of(encoding: Encoding, keys: Keys) -> Incidence:
-    if isinstance(encoding, Hadamard):
-        return Walsh(encoding, keys)
-    if isinstance(encoding, Projective):
-        return Orthogonal(encoding, keys)
-    if isinstance(encoding, Direct):
-        return Identity(encoding, keys)
-    raise TypeError(f"no products for {type(encoding).__name__}")
+    """H of a block design and some symbols."""
+    return incidences.of(encoding)(encoding, keys)
 
 
+@incidences.add(Direct)
 class Identity(Incidence):
     """One cell a symbol."""
 
@@ -82,6 +87,7 @@ def walsh_hadamard(values: Floats) -> Floats:
     return found.reshape(shape)
 
 
+@incidences.add(Hadamard)
 class Walsh(Incidence):
     """Rows of Hadamard matrices: h is +1 on its symbol's cells and -1 elsewhere in its block, so H' = (1 + h) / 2."""
 
@@ -108,6 +114,7 @@ class Walsh(Incidence):
         return np.where(self.block[:, None] == self.block, found, 0.0)
 
 
+@incidences.add(Projective)
 class Orthogonal(Incidence):
     """Points of a projective space against the points that are orthogonal to them.
 
@@ -120,6 +127,8 @@ class Orthogonal(Incidence):
     def __init__(self, encoding: Projective, keys: Keys) -> None:
         self.encoding, self.keys = encoding, keys
         self.listed = len(keys) * encoding.hashes <= encoding.order**encoding.dimension
+        # A transform over all vectors, or lists of cells, of which twenty are looked up in the time of one of those.
+        self.work = min(encoding.order**encoding.dimension, len(keys) * encoding.hashes / 20)
 
     @cached_property
     def _digits(self) -> npt.NDArray[np.int64]:

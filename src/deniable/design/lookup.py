@@ -2,11 +2,16 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
 
 from deniable.columns.encode import Words, cell_table, keys_of
 from deniable.design.background import OpenDesign
 from deniable.design.blocks import BlockDesign
+from deniable.design.channel import ChannelDesign
 from deniable.design.matrix import Design
+from deniable.mechanisms import Mechanism
 from deniable.survey import Encoding, Survey
 
 __all__ = ["design_from_keys", "design_of"]
@@ -18,13 +23,21 @@ _CACHE_SIZE = 8
 def design_of(survey: Survey, candidates: Sequence[object] | None = None, *, background: bool = False) -> Design:
     """The design of a survey's encoding and a candidate list (the closed alphabet by default), cached.
 
-    Surveys that differ only in epsilon or in name share it. With `background` it has one more column, for what no
-    candidate explains.
+    Surveys that differ only in epsilon or in name share it, where their law has two values. With `background` it has
+    one more column, for what no candidate explains.
     """
     symbols = survey.symbols if candidates is None else candidates
     if symbols is None:
         raise ValueError("candidates must be given for an open alphabet")
-    return design_from_keys(survey.encoding, keys_of(survey, symbols), background=background)
+    keys = keys_of(survey, symbols)
+    if not survey.mechanism.two_valued:
+        return _channel_design(survey.mechanism, survey.encoding, keys.tobytes())
+    return design_from_keys(survey.encoding, keys, background=background)
+
+
+@lru_cache(maxsize=4)
+def _channel_design(mechanism: Mechanism, encoding: Encoding, keys: bytes) -> ChannelDesign:
+    return ChannelDesign(mechanism, cell_table(encoding, np.frombuffer(keys, np.uint64)))
 
 
 def design_from_keys(encoding: Encoding, keys: Words, *, background: bool = False) -> Design:

@@ -16,7 +16,7 @@ from deniable.columns.encode import Cells, Words, cell_rows, cell_table
 from deniable.design.background import OpenDesign
 from deniable.design.cores import on_every_core
 from deniable.design.matrix import Design
-from deniable.survey import Hashed
+from deniable.survey import Encoding
 
 __all__ = ["StreamedDesign"]
 
@@ -38,13 +38,13 @@ class StreamedDesign(Design):
     True
     """
 
-    def __init__(self, encoding: Hashed, keys: Words) -> None:
+    def __init__(self, encoding: Encoding, keys: Words) -> None:
         put = object.__setattr__
         put(self, "encoding", encoding)
         put(self, "keys", keys)
         put(self, "cells", encoding.cells)
 
-    encoding: Hashed
+    encoding: Encoding
     keys: Words
 
     @property

@@ -301,7 +301,7 @@ class Crowd:
 
 def _keys(encoding: Hashed | Permuted, size: int) -> npt.NDArray[np.uint64]:
     """What stands for the symbols 0 .. size-1 in every cohort."""
-    alphabet = Alphabet.open() if isinstance(encoding, Hashed) else Alphabet.closed(size)
+    alphabet = Alphabet.closed(size)  # hashing takes its symbols as those of an open one
     return np.array([encoding.key(alphabet, symbol) for symbol in range(size)], np.uint64)
 
 

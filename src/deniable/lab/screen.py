@@ -47,7 +47,7 @@ def predicted(cell: Cell, point: Point) -> float:
     cell = cell.like(point.mechanism)
     p, size = truth(cell.symbols), cell.symbols
     mechanism = mechanism_of(point.mechanism, cell.k, cell.h, point.epsilon)
-    miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
+    miss, r = mechanism.affine
     if cell.alphabet == "open":
         taken = 1 - (1 - 1 / cell.k) ** cell.h  # that a given symbol occupies a given cell
         met = taken

@@ -1,10 +1,26 @@
 """The randomisers: frozen values that randomise one answer, state their exact channel, and what they really spend."""
 
-from deniable.mechanisms.base import Mechanism
+from deniable.mechanisms.base import Carrier, HitOrMiss, Mechanism
 from deniable.mechanisms.bitflip import BitFlip
 from deniable.mechanisms.chain import Chain
+from deniable.mechanisms.channel import Channel
 from deniable.mechanisms.krr import KRR
 from deniable.mechanisms.odds import epsilon_text, parse_epsilon, verify
+from deniable.mechanisms.registry import Registry, missing
 from deniable.mechanisms.subset import Subset
 
-__all__ = ["KRR", "BitFlip", "Chain", "Mechanism", "Subset", "epsilon_text", "parse_epsilon", "verify"]
+__all__ = [
+    "KRR",
+    "BitFlip",
+    "Carrier",
+    "Chain",
+    "Channel",
+    "HitOrMiss",
+    "Mechanism",
+    "Registry",
+    "Subset",
+    "epsilon_text",
+    "missing",
+    "parse_epsilon",
+    "verify",
+]

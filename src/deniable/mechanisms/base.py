@@ -4,13 +4,14 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar
+from math import lcm
+from typing import Any, ClassVar, Protocol
 
 from deniable.errors import SurveyError
-from deniable.mechanisms.odds import log_floor
+from deniable.mechanisms.odds import epsilon_text, log_floor
 from deniable.noise import Entropy
 
-__all__ = ["Mechanism", "check_size", "whole_number"]
+__all__ = ["Carrier", "HitOrMiss", "Mechanism", "check_size", "whole_number"]
 
 
 def whole_number(value: Any) -> int | None:
@@ -38,25 +39,42 @@ def check_size(name: str, value: object, low: int, high: int) -> int:
     return number
 
 
+class Carrier(Protocol):
+    """What a mechanism asks of the encoding that it stands on (`survey.Encoding`)."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def cells(self) -> int: ...
+    @property
+    def hashes(self) -> int: ...
+    @property
+    def occupied(self) -> int | None: ...
+    @property
+    def own_cells(self) -> bool: ...
+
+
 class Mechanism(ABC):
     """A randomiser: the cells of one answer in, one integer response out.
 
-    A response below `outputs` hits some of `columns` columns of the tally. For a cell that the answer occupies the
-    column is hit with probability `hit`, for any other with probability `miss`; decoders use these realised rationals
-    and never the nominal e**epsilon.
+    A response below `outputs` hits some of `columns` columns of the tally. Its law is `weights`: for the cells that an
+    answer occupies a row of exact integers, one a column, over `span`. Most mechanisms have but two of them
+    (`HitOrMiss`), and everything behind the wire is fast for these; a `Channel` has any.
     """
 
     __slots__ = ()
 
     kind: ClassVar[str]
+    two_valued: ClassVar[bool] = False  # whether this is a `HitOrMiss`
+    again_fields: ClassVar[tuple[str, ...]] = ()  # names of the integers of a second stage; none: it cannot have one
     cells: int
     epsilon: Fraction
     width: int
 
     @property
-    @abstractmethod
     def columns(self) -> int:
         """How many counters one cohort of the tally has."""
+        return self.cells
 
     @property
     @abstractmethod
@@ -64,37 +82,41 @@ class Mechanism(ABC):
         """How many responses exist: a response is an integer in [0, outputs)."""
 
     @property
+    def span(self) -> int:
+        """What `weights` are over."""
+        return 1 << self.width
+
     @abstractmethod
+    def weights(self, cells: Sequence[int]) -> Sequence[int]:
+        """The law of the tally: P(column j is hit | cells) is weights[j] / span, exactly."""
+
+    @property
+    def affine(self) -> tuple[float, float]:
+        """(miss, r): column j is hit with probability miss + r x_j, where x = H p for the design H of the survey.
+
+        Where the law is not two-valued the design holds the law itself, and this is (0, 1).
+        """
+        return 0.0, 1.0
+
+    @property
     def hit(self) -> Fraction:
-        """P(column j is hit | cell j is occupied)."""
+        """P(column j is hit | cell j is occupied), where that is one number."""
+        raise SurveyError(f"a {self.kind!r} mechanism must be asked for weights: it is not hit or miss")
 
     @property
-    @abstractmethod
     def miss(self) -> Fraction:
-        """P(column j is hit | cell j is not occupied)."""
-
-    # The formulas of the family at any hit and miss, so that a chain of two stages of one family can use them too.
-    @abstractmethod
-    def odds_of(self, hit: Fraction, miss: Fraction) -> Fraction:
-        """`odds` if columns were hit with these probabilities."""
-
-    @abstractmethod
-    def pairs_of(self, hit: Fraction, miss: Fraction) -> tuple[Fraction, Fraction]:
-        """`pairs` if columns were hit with these probabilities."""
-
-    @abstractmethod
-    def probability_of(self, response: int, cells: Sequence[int], hit: Fraction, miss: Fraction) -> Fraction:
-        """`probability` if columns were hit with these probabilities."""
-
-    @property
-    def odds(self) -> Fraction:
-        """The largest ratio Q(y|x) / Q(y|x') over all inputs and outputs of one report, exactly."""
-        return self.odds_of(self.hit, self.miss)
+        """P(column j is hit | cell j is not occupied), where that is one number."""
+        raise SurveyError(f"a {self.kind!r} mechanism must be asked for weights: it is not hit or miss")
 
     @property
     def pairs(self) -> tuple[Fraction, Fraction]:
         """P(two given columns are both hit | neither cell is occupied), and the same if one of the two cells is."""
-        return self.pairs_of(self.hit, self.miss)
+        return Fraction(0), Fraction(0)  # where a report hits one column
+
+    @property
+    @abstractmethod
+    def odds(self) -> Fraction:
+        """The largest ratio Q(y|x) / Q(y|x') over all inputs and outputs of one report, exactly."""
 
     @property
     def hits(self) -> int | None:
@@ -109,26 +131,58 @@ class Mechanism(ABC):
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
         """One response to the occupied `cells`, from fresh words of `entropy`."""
 
+    @abstractmethod
     def probability(self, response: int, cells: Sequence[int]) -> Fraction:
         """Q(response | cells), exactly: the published channel of one report."""
-        return self.probability_of(response, cells, self.hit, self.miss)
 
     @property
     def permanent(self) -> "Mechanism":
         """The stage whose words a memoising client draws once for an answer; all of it, unless this is a `Chain`."""
         return self
 
+    @property
+    def twice(self) -> bool:
+        """Whether every report is randomised again from a permanent response: whether this is a `Chain`."""
+        return self.permanent is not self
+
     def refresh(self, response: int, entropy: Entropy) -> int:
         """What a report sends for a permanent response: the response itself, unless this is a `Chain`."""
         return response
 
-    @abstractmethod
     def columns_hit(self, response: int) -> Iterable[int]:
-        """The tally columns that this response counts in."""
+        """The tally columns that this response counts in: the bits of a bitmap."""
+        while response:
+            last = response & -response
+            yield last.bit_length() - 1
+            response ^= last
 
     @abstractmethod
     def thresholds(self) -> dict[str, int]:
         """The integers that define the channel, by the names surveys store them under."""
+
+    @abstractmethod
+    def title(self, *, own_cells: bool) -> str:
+        """Its name in the literature: where every symbol is a cell of its own, and elsewhere."""
+
+    @abstractmethod
+    def check(self, encoding: Carrier) -> None:
+        """Refuse an encoding that the privacy claim does not hold on."""
+
+    @property
+    def words(self) -> str:
+        """Its own parameters in words, for `repr` of a survey."""
+        return ""
+
+    def settings(self) -> dict[str, int]:
+        """Parameters of its own, by the names surveys store them under."""
+        return {}
+
+    def to_json(self) -> dict[str, object]:
+        """What a survey stores of it, kind first."""
+        first = self.permanent
+        fields: dict[str, object] = {"kind": first.kind, "epsilon": epsilon_text(self.epsilon), "width": self.width}
+        report = {"epsilon_report": epsilon_text(self.report_bound)} if self.twice else {}
+        return fields | first.settings() | report | {name: str(value) for name, value in self.thresholds().items()}
 
     @property
     def one_column(self) -> bool:
@@ -170,3 +224,72 @@ class Mechanism(ABC):
                 f"cells, which would spend only {max(self.epsilon_spent, 0.0):.4g}; "
                 f"use a {'larger epsilon or fewer cells' if self.epsilon < 1 else 'smaller epsilon'}"
             )
+
+
+class HitOrMiss(Mechanism):
+    """A column is hit with probability `hit` if its cell is occupied, else with probability `miss`.
+
+    Decoders use these realised rationals and never the nominal e**epsilon.
+    """
+
+    __slots__ = ()
+
+    two_valued: ClassVar[bool] = True
+
+    # The formulas of the family at any hit and miss, so that a chain of two stages of one family can use them too.
+    @abstractmethod
+    def odds_of(self, hit: Fraction, miss: Fraction) -> Fraction:
+        """`odds` if columns were hit with these probabilities."""
+
+    @abstractmethod
+    def pairs_of(self, hit: Fraction, miss: Fraction) -> tuple[Fraction, Fraction]:
+        """`pairs` if columns were hit with these probabilities."""
+
+    @abstractmethod
+    def probability_of(self, response: int, cells: Sequence[int], hit: Fraction, miss: Fraction) -> Fraction:
+        """`probability` if columns were hit with these probabilities."""
+
+    # A second stage (`Chain`) keeps a response or replaces it by chance, with the weight `again`. A family that has one
+    # names its integers in `again_fields`, and says the rest here.
+    @property
+    def again_parts(self) -> int:
+        """How many parts of `again` words each there are in a second stage that says nothing."""
+        raise NotImplementedError
+
+    @property
+    def blind(self) -> Fraction:
+        """P(a column is hit) by a response that says nothing."""
+        return Fraction(1, self.again_parts)
+
+    def again_thresholds(self, again: int) -> tuple[int, ...]:
+        """The integers of a second stage, in the order of `again_fields`."""
+        raise NotImplementedError
+
+    def randomize_again(self, response: int, again: int, entropy: Entropy) -> int:
+        """One response of the second stage to one of the first."""
+        raise NotImplementedError
+
+    @property
+    def span(self) -> int:
+        return lcm(self.hit.denominator, self.miss.denominator)
+
+    def weights(self, cells: Sequence[int]) -> Sequence[int]:
+        row = [int(self.miss * self.span)] * self.columns
+        for cell in cells:
+            row[cell] = int(self.hit * self.span)
+        return row
+
+    @property
+    def affine(self) -> tuple[float, float]:
+        return float(self.miss), float(self.hit - self.miss)  # the difference first: it may be tiny
+
+    @property
+    def odds(self) -> Fraction:
+        return self.odds_of(self.hit, self.miss)
+
+    @property
+    def pairs(self) -> tuple[Fraction, Fraction]:
+        return self.pairs_of(self.hit, self.miss)
+
+    def probability(self, response: int, cells: Sequence[int]) -> Fraction:
+        return self.probability_of(response, cells, self.hit, self.miss)

@@ -8,13 +8,13 @@ OUE (Wang, Blocki, Li and Jha, USENIX Security 2017) flips the bits of a one-hot
 half of the time, so that it alone says nothing, and the whole budget goes to the many bits that are not set.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
 from deniable.errors import SurveyError
-from deniable.mechanisms.base import Mechanism, check_size
+from deniable.mechanisms.base import Carrier, HitOrMiss, check_size
 from deniable.mechanisms.odds import other_weight, parse_epsilon
 from deniable.noise import Entropy
 
@@ -22,7 +22,7 @@ __all__ = ["BitFlip"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class BitFlip(Mechanism):
+class BitFlip(HitOrMiss):
     """k words in, k bits out: an empty bit is set when its own fresh word is below `flip`, a set one is cleared when it
     is below `clear`; the two are the same integer unless the flips are `optimized`.
 
@@ -40,6 +40,7 @@ class BitFlip(Mechanism):
     """
 
     kind: ClassVar[str] = "bitflip"
+    again_fields: ClassVar[tuple[str, ...]] = ("report_flip",)
     cells: int
     epsilon: Fraction
     distance: int
@@ -74,10 +75,6 @@ class BitFlip(Mechanism):
         self._check_resolution()
 
     @property
-    def columns(self) -> int:
-        return self.cells
-
-    @property
     def outputs(self) -> int:
         return 1 << self.cells
 
@@ -98,17 +95,21 @@ class BitFlip(Mechanism):
         return (hit / miss) ** self.distance
 
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        truth = 0
+        for cell in cells:
+            truth |= 1 << cell
+        return self._flipped(truth, (self.flip, self.clear), entropy)
+
+    def _flipped(self, bits: int, thresholds: tuple[int, int], entropy: Entropy) -> int:
+        """Each bit flipped where its own word is below a threshold: the first for an empty bit, else the second."""
         words = entropy.words(self.cells)
         if len(words) != self.cells:
             raise RuntimeError(f"entropy must give one word per bit, got {len(words)} for {self.cells} bits")
-        flips = truth = 0
-        for cell in cells:
-            truth |= 1 << cell
-        thresholds = (self.flip, self.clear)
+        flips = 0
         for position, word in enumerate(words):
-            if word < thresholds[truth >> position & 1]:
+            if word < thresholds[bits >> position & 1]:
                 flips |= 1 << position
-        return flips ^ truth
+        return flips ^ bits
 
     def probability_of(self, response: int, cells: Sequence[int], hit: Fraction, miss: Fraction) -> Fraction:
         truth = 0
@@ -119,8 +120,28 @@ class BitFlip(Mechanism):
         of_truth = hit**kept * (1 - hit) ** (occupied - kept)
         return of_truth * miss**risen * (1 - miss) ** (self.cells - occupied - risen)
 
-    def columns_hit(self, response: int) -> Iterable[int]:
-        return (position for position in range(self.cells) if response >> position & 1)
-
     def thresholds(self) -> dict[str, int]:
         return {"flip": self.flip, "clear": self.clear} if self.optimized else {"flip": self.flip}
+
+    @property
+    def again_parts(self) -> int:
+        return 2
+
+    def again_thresholds(self, again: int) -> tuple[int, ...]:
+        return (again,)
+
+    def randomize_again(self, response: int, again: int, entropy: Entropy) -> int:
+        return self._flipped(response, (again, again), entropy)
+
+    def title(self, *, own_cells: bool) -> str:
+        if own_cells:
+            return "OUE" if self.optimized else "k-RAPPOR"
+        return "O-OUE" if self.optimized else "O-RAPPOR"
+
+    def check(self, encoding: Carrier) -> None:
+        differ = min(2 * encoding.hashes, encoding.cells)
+        if self.distance != differ:
+            raise SurveyError(
+                f"distance must be min(2 * hashes, cells) = {differ}, got {self.distance}; "
+                "two answers can differ in that many bits"
+            )

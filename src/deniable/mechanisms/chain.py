@@ -20,18 +20,15 @@ from fractions import Fraction
 from typing import ClassVar
 
 from deniable.errors import SurveyError
-from deniable.mechanisms.base import Mechanism
-from deniable.mechanisms.bitflip import BitFlip
-from deniable.mechanisms.krr import KRR
+from deniable.mechanisms.base import Carrier, HitOrMiss, Mechanism
 from deniable.mechanisms.odds import at_most_exp, epsilon_text, parse_epsilon
-from deniable.mechanisms.subset import Subset
 from deniable.noise import Entropy
 
 __all__ = ["Chain"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Chain(Mechanism):
+class Chain(HitOrMiss):
     """A permanent mechanism, and a second stage of its family that each report goes through afresh.
 
     `again` is the least integer for which one report keeps `report_bound`; everything else is the composed channel.
@@ -40,6 +37,7 @@ class Chain(Mechanism):
         ratio is at most e**epsilon.
     Proof: tests/exact/test_chain.py::test_two_reports_of_an_answer_keep_the_lifetime_promise
 
+    >>> from deniable.mechanisms import KRR
     >>> m = Chain(KRR(cells=10, epsilon=2), epsilon_report=1)
     >>> round(m.epsilon_report, 12), round(m.epsilon_spent, 12)
     (1.0, 2.0)
@@ -48,13 +46,13 @@ class Chain(Mechanism):
     """
 
     kind: ClassVar[str] = "chain"
-    permanent: KRR | BitFlip | Subset
+    permanent: HitOrMiss
     report_bound: Fraction
     again: int = field(repr=False)
 
     def __init__(self, permanent: Mechanism, epsilon_report: object) -> None:
         put = object.__setattr__
-        if not isinstance(permanent, (KRR, BitFlip, Subset)):
+        if not isinstance(permanent, HitOrMiss) or not permanent.again_fields:
             raise SurveyError(f"a chain must start with one stage of its own, got {permanent.kind!r}")
         put(self, "permanent", permanent)
         put(self, "report_bound", parse_epsilon(epsilon_report, "epsilon_report"))
@@ -66,7 +64,7 @@ class Chain(Mechanism):
         put(self, "again", 0)
         # The more often a report is replaced the less it says, so the least number that keeps the promise is found by
         # halving; it is one well-defined integer, because e**x is irrational.
-        low, high = 0, (1 << self.width) // self._parts
+        low, high = 0, (1 << self.width) // permanent.again_parts
         while low < high:
             middle = (low + high) // 2
             put(self, "again", middle)
@@ -85,22 +83,9 @@ class Chain(Mechanism):
     def _spends_too_little(self) -> bool:
         return self.width == 64 and self.epsilon_report < 0.99 * self.report_bound
 
-    @property
-    def _parts(self) -> int:
-        if isinstance(self.permanent, KRR):
-            return self.permanent.cells
-        return 2 if isinstance(self.permanent, BitFlip) else 1
-
-    @property
-    def _blind(self) -> Fraction:
-        """P(a column is hit) by a response that says nothing."""
-        if isinstance(self.permanent, Subset):
-            return Fraction(self.permanent.size, self.permanent.cells)
-        return Fraction(1, self._parts)
-
     def _towards_blind(self, chance: Fraction) -> Fraction:
-        slope = 1 - Fraction(self._parts * self.again, 1 << self.width)
-        return self._blind + slope * (chance - self._blind)
+        slope = 1 - Fraction(self.permanent.again_parts * self.again, 1 << self.width)
+        return self.permanent.blind + slope * (chance - self.permanent.blind)
 
     @property
     def cells(self) -> int:  # type: ignore[override]
@@ -113,10 +98,6 @@ class Chain(Mechanism):
     @property
     def width(self) -> int:  # type: ignore[override]
         return self.permanent.width
-
-    @property
-    def columns(self) -> int:
-        return self.permanent.columns
 
     @property
     def outputs(self) -> int:
@@ -153,42 +134,18 @@ class Chain(Mechanism):
         return self.refresh(self.permanent.randomize(cells, entropy), entropy)
 
     def refresh(self, response: int, entropy: Entropy) -> int:
-        if isinstance(self.permanent, KRR):
-            word, keep = entropy.word(), self._kept_words
-            if word < keep:
-                return response
-            block = (word - keep) // self.again
-            return block + (block >= response)
-        if isinstance(self.permanent, BitFlip):
-            words = entropy.words(self.cells)
-            if len(words) != self.cells:
-                raise RuntimeError(f"entropy must give one word per bit, got {len(words)} for {self.cells} bits")
-            for position, word in enumerate(words):
-                if word < self.again:
-                    response ^= 1 << position
-            return response
-        # The other set is drawn whether or not it is sent, so that the work does not depend on it.
-        word = entropy.word()
-        moved: dict[int, int] = {}
-        drawn = 0
-        for step in range(self.permanent.size):
-            place = step + entropy.uniform_below(self.cells - step)
-            drawn |= 1 << moved.get(place, place)
-            moved[place] = moved.get(step, step)
-        return response if word < self._kept_words else drawn
-
-    @property
-    def _kept_words(self) -> int:
-        """How many words leave the permanent response as it is, where it is kept or replaced as a whole."""
-        return (1 << self.width) - max(self._parts - 1, 1) * self.again
+        return self.permanent.randomize_again(response, self.again, entropy)
 
     def thresholds(self) -> dict[str, int]:
         return self.permanent.thresholds() | self.report_thresholds()
 
     def report_thresholds(self) -> dict[str, int]:
         """The integers of the second stage alone, by the names surveys store them under."""
-        if isinstance(self.permanent, KRR):
-            return {"report_keep": self._kept_words, "report_other": self.again}
-        if isinstance(self.permanent, BitFlip):
-            return {"report_flip": self.again}
-        return {"report_keep": self._kept_words}
+        stage = self.permanent.again_thresholds(self.again)
+        return dict(zip(self.permanent.again_fields, stage, strict=True))
+
+    def title(self, *, own_cells: bool) -> str:
+        return self.permanent.title(own_cells=own_cells)
+
+    def check(self, encoding: Carrier) -> None:
+        self.permanent.check(encoding)

@@ -14,7 +14,7 @@ from math import gcd
 from typing import ClassVar
 
 from deniable.errors import SurveyError
-from deniable.mechanisms.base import Mechanism, check_size
+from deniable.mechanisms.base import Carrier, HitOrMiss, check_size
 from deniable.mechanisms.odds import other_weight, parse_epsilon
 from deniable.noise import Entropy
 
@@ -22,7 +22,7 @@ __all__ = ["KRR"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class KRR(Mechanism):
+class KRR(HitOrMiss):
     """One word in, one cell out: s blocks of A words name the true cells, then b - s blocks of B the other cells.
 
     Paper: Eq. (4), `eq:rr`, for s = 1.
@@ -41,6 +41,7 @@ class KRR(Mechanism):
     """
 
     kind: ClassVar[str] = "krr"
+    again_fields: ClassVar[tuple[str, ...]] = ("report_keep", "report_other")
     cells: int
     epsilon: Fraction
     width: int
@@ -73,10 +74,6 @@ class KRR(Mechanism):
                 f"got {self.cells}; use fewer cells or a larger epsilon"
             )
         self._check_resolution()
-
-    @property
-    def columns(self) -> int:
-        return self.cells
 
     @property
     def outputs(self) -> int:
@@ -118,3 +115,31 @@ class KRR(Mechanism):
 
     def thresholds(self) -> dict[str, int]:
         return {"keep": self.keep, "other": self.other}
+
+    @property
+    def again_parts(self) -> int:
+        return self.cells
+
+    def again_thresholds(self, again: int) -> tuple[int, ...]:
+        return (1 << self.width) - (self.cells - 1) * again, again
+
+    def randomize_again(self, response: int, again: int, entropy: Entropy) -> int:
+        word, (keep, other) = entropy.word(), self.again_thresholds(again)
+        if word < keep:
+            return response
+        block = (word - keep) // other
+        return block + (block >= response)
+
+    def title(self, *, own_cells: bool) -> str:
+        return "O-RR" if not own_cells else "W-RR" if self.cells == 2 else "k-RR"
+
+    def check(self, encoding: Carrier) -> None:
+        if encoding.occupied is None:
+            raise SurveyError(
+                f"hashes must be 1 for k-ary randomised response, got {encoding.hashes}; use orappor for Bloom filters"
+            )
+        if encoding.occupied != self.occupied:
+            raise SurveyError(
+                f"every answer must occupy as many cells as the mechanism expects, {self.occupied}, got "
+                f"{encoding.occupied}"
+            )

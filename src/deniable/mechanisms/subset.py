@@ -6,14 +6,14 @@ count one by one: a tally keeps how often each cell was in the set, which is not
 needs.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import comb
 from typing import ClassVar
 
 from deniable.errors import SurveyError
-from deniable.mechanisms.base import Mechanism, check_size
+from deniable.mechanisms.base import Carrier, HitOrMiss, check_size
 from deniable.mechanisms.odds import other_weight, parse_epsilon
 from deniable.noise import Entropy
 
@@ -21,7 +21,7 @@ __all__ = ["Subset"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Subset(Mechanism):
+class Subset(HitOrMiss):
     """One word decides whether the set holds the true cell (it does below `inside`); the others are drawn at random.
 
     The w other cells are always drawn, one after the other without replacement, and the last gives way to the true one
@@ -38,6 +38,7 @@ class Subset(Mechanism):
     """
 
     kind: ClassVar[str] = "subset"
+    again_fields: ClassVar[tuple[str, ...]] = ("report_keep",)
     cells: int
     epsilon: Fraction
     size: int
@@ -59,10 +60,6 @@ class Subset(Mechanism):
                 f"of {self.cells} cells; use a larger epsilon"
             )
         self._check_resolution()
-
-    @property
-    def columns(self) -> int:
-        return self.cells
 
     @property
     def outputs(self) -> int:
@@ -92,20 +89,20 @@ class Subset(Mechanism):
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
         (truth,) = cells
         word = entropy.word()
-        # A shuffle of the k - 1 other cells that stops after w steps; `moved` holds the places that it has touched.
-        moved: dict[int, int] = {}
-        drawn = []
-        for step in range(self.size):
-            place = step + entropy.uniform_below(self.cells - 1 - step)
-            other = moved.get(place, place)
-            moved[place] = moved.get(step, step)
-            drawn.append(other + (other >= truth))
+        drawn = [other + (other >= truth) for other in self._drawn(self.cells - 1, entropy)]
         if word < self.inside:
             drawn[-1] = truth
-        response = 0
-        for cell in drawn:
-            response |= 1 << cell
-        return response
+        return sum(1 << cell for cell in drawn)
+
+    def _drawn(self, among: int, entropy: Entropy) -> list[int]:
+        """w distinct numbers below `among`: a shuffle that stops after w steps."""
+        moved: dict[int, int] = {}  # the places that it has touched
+        drawn = []
+        for step in range(self.size):
+            place = step + entropy.uniform_below(among - step)
+            drawn.append(moved.get(place, place))
+            moved[place] = moved.get(step, step)
+        return drawn
 
     def allows(self, response: int) -> bool:
         return 0 <= response < self.outputs and response.bit_count() == self.size
@@ -118,8 +115,36 @@ class Subset(Mechanism):
             return hit / comb(self.cells - 1, self.size - 1)
         return (1 - hit) / comb(self.cells - 1, self.size)
 
-    def columns_hit(self, response: int) -> Iterable[int]:
-        return (position for position in range(self.cells) if response >> position & 1)
-
     def thresholds(self) -> dict[str, int]:
         return {"inside": self.inside}
+
+    @property
+    def again_parts(self) -> int:
+        return 1
+
+    @property
+    def blind(self) -> Fraction:
+        return Fraction(self.size, self.cells)
+
+    def again_thresholds(self, again: int) -> tuple[int, ...]:
+        return ((1 << self.width) - again,)
+
+    def randomize_again(self, response: int, again: int, entropy: Entropy) -> int:
+        # The other set is drawn whether or not it is sent, so that the work does not depend on it.
+        word = entropy.word()
+        other = sum(1 << cell for cell in self._drawn(self.cells, entropy))
+        return response if word < self.again_thresholds(again)[0] else other
+
+    def title(self, *, own_cells: bool) -> str:
+        return "SS"
+
+    @property
+    def words(self) -> str:
+        return f"sets of {self.size}"
+
+    def settings(self) -> dict[str, int]:
+        return {"size": self.size}
+
+    def check(self, encoding: Carrier) -> None:
+        if not encoding.own_cells:
+            raise SurveyError(f"subset selection must have a cell for every symbol, got {encoding.kind!r} cells")

@@ -7,9 +7,11 @@ The unbiased estimate of a symbol of share p has n times the variance base + slo
 * Hadamard response in several blocks: the same with what lies in the block beside the symbol's cells;
 * cohorts: the same with the chance of sharing a cell in q, less the part of the collisions that least squares knows,
   times what short equations cost: 1 / (1 - (S - 1) / (C (k - 1))) for hashes, rho (C - 1) / (C rho - 1) with
-  rho = (k - 1) / (S - 1) for permutations. Where equations run short (above `_SHORT`) an option is not one.
+  rho = (k - 1) / (S - 1) for permutations. Where equations run short (above `cohorts._SHORT`) an option is not one.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, exp
 from typing import Any
@@ -17,35 +19,39 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.errors import SurveyError
+from deniable.mechanisms import KRR, BitFlip, Channel, Mechanism, Registry, Subset
+from deniable.planner.cohorts import HEAD, bit_bytes, index_bytes, orappor_family, orr_family, together
 from deniable.planner.options import FAMILIES, Family, Law, Limits, Moments, Rates
 from deniable.planner.shapes import Shape
+from deniable.survey import (
+    BlockEncoding,
+    Direct,
+    Hadamard,
+    Projective,
+    Survey,
+    hadamard,
+    krappor,
+    krr,
+    oue,
+    projective,
+    subset,
+)
 from deniable.survey.blocks import MAX_CELLS, is_prime
 
-__all__ = ["PAPER", "families", "paper_families"]
+__all__ = ["PAPER", "Asked", "channel_law", "designs", "families", "paper_families", "planned", "support_law"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 PAPER = ("k-RR", "k-RAPPOR", "O-RR", "O-RAPPOR")
 
-_HEAD = 9  # bytes of a packed report before cohort and payload
-_SHORT = 0.75  # unknowns over equations beyond which least squares is near its worst
 _TABLE = 1 << 24  # cohorts times symbols that are still decoded in seconds
 _MOST_COHORTS = 1 << 16
 _MOST_BITS = 1 << 13  # bits of a report, unless max_bytes asks for more
-_EACH = 32  # reports a cohort should have on average
-_NODES = 16  # of the quadrature over what else a cell holds
 
 
-def _index_bytes(cells: Ints) -> Ints:
-    return np.array([((int(k) - 1).bit_length() + 7) // 8 for k in cells], np.int64)
-
-
-def _bit_bytes(cells: Ints) -> Ints:
-    return (cells + 7) // 8
-
-
-def _support(rates: Rates) -> Law:
+def support_law(rates: Rates) -> Law:
     def law(parameters: dict[str, Ints], epsilon: float, n: float, shape: Shape | None, weighted: bool) -> Moments:
         hit, miss = rates(parameters, epsilon)
         r = hit - miss
@@ -66,19 +72,41 @@ def families(size: int, *, is_open: bool, limits: Limits) -> list[Family]:
     {'SS': 'sets of 69', 'PGR': 'order 3, dimension 6'}
     """
     most = _MOST_BITS if limits.max_bytes is None else max(_MOST_BITS, min(8 * limits.max_bytes, MAX_CELLS))
-    cohorts = _cohorts(size, limits)
-    found = [_orr(size, is_open, cohorts), _orappor(size, is_open, cohorts, most)]
-    if not is_open:
-        found = [*_direct(size), *found]
-    return [family.within(limits) for family in found if len(family)]
+    asked = Asked(size, is_open, _cohorts(size, limits), most)
+    return [family.within(limits) for family in _every(asked) if len(family)]
 
 
 def paper_families(size: int, *, is_open: bool) -> list[Family]:
     """The paper's mechanisms on the paper's grid: powers of two, at most 1024 cohorts."""
     powers = 2 ** np.arange(1, 13 if size <= 256 else 15)
-    cohorts = 2 ** np.arange(11)
-    found = [_orr(size, is_open, cohorts, cells=powers), _orappor(size, is_open, cohorts, int(powers[-1]))]
-    return found if is_open else [*(f for f in _direct(size) if f.name in PAPER), *found]
+    asked = Asked(size, is_open, 2 ** np.arange(11), int(powers[-1]), powers)
+    return [family for family in _every(asked) if family.name in PAPER]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What families are asked for: how many symbols, and what they may use."""
+
+    size: int
+    is_open: bool
+    cohorts: Ints  # numbers of cohorts to look at
+    most_bits: int  # of a report
+    cells: Ints | None = None  # numbers of cells to look at, where the question names them
+
+
+# The families of each mechanism, and those of k-RR on each block encoding.
+planned: Registry[Callable[[Asked], list[Family]]] = Registry(
+    "deniable.planner.catalogue.planned", Mechanism, "planner's families"
+)
+designs: Registry[Callable[[int], list[Family]]] = Registry(
+    "deniable.planner.catalogue.designs", BlockEncoding, "planner's family"
+)
+
+
+def _every(asked: Asked) -> list[Family]:
+    found = [family for entry in dict.fromkeys(planned.entries.values()) for family in entry(asked)]
+    order = {name: place for place, name in enumerate(FAMILIES)}
+    return sorted(found, key=lambda family: order.get(family.name, len(order)))
 
 
 def _cohorts(size: int, limits: Limits) -> Ints:
@@ -90,14 +118,14 @@ def _cohorts(size: int, limits: Limits) -> Ints:
     return np.array(sorted(found), np.int64)
 
 
-def _direct(size: int) -> list[Family]:
-    """The mechanisms in which every symbol has cells of its own."""
-    one = np.array([size], np.int64)
+@planned.add(KRR)
+def _krr_families(asked: Asked) -> list[Family]:
+    alone = [] if asked.is_open else [family for entry in designs.entries.values() for family in entry(asked.size)]
+    return [*alone, orr_family(asked.size, asked.is_open, asked.cohorts, cells=asked.cells)]
 
-    def krr_rates(parameters: dict[str, Ints], epsilon: float) -> tuple[Any, Any]:
-        odds = exp(epsilon)
-        return odds / (odds + size - 1), 1 / (odds + size - 1)
 
+@planned.add(BitFlip)
+def _bit_families(asked: Asked) -> list[Family]:
     def oue_rates(parameters: dict[str, Ints], epsilon: float) -> tuple[Any, Any]:
         return 0.5, 1 / (exp(epsilon) + 1)
 
@@ -105,29 +133,65 @@ def _direct(size: int) -> list[Family]:
         flip = 1 / (exp(epsilon / 2) + 1)
         return 1 - flip, flip
 
-    def subset_rates(parameters: dict[str, Ints], epsilon: float) -> tuple[Any, Any]:
+    shared = orappor_family(asked.size, asked.is_open, asked.cohorts, asked.most_bits)
+    if asked.is_open:
+        return [shared]
+    wide = HEAD + bit_bytes(np.array([asked.size], np.int64))
+    return [
+        Family("OUE", oue, {}, wide, support_law(oue_rates), oue_rates, None),
+        Family("k-RAPPOR", krappor, {}, wide, support_law(rappor_rates), rappor_rates, None),
+        shared,
+    ]
+
+
+@planned.add(Subset)
+def _set_families(asked: Asked) -> list[Family]:
+    size = asked.size
+
+    def rates(parameters: dict[str, Ints], epsilon: float) -> tuple[Any, Any]:
         odds, w = exp(epsilon), parameters["size"].astype(float)
         hit = w * odds / (w * odds + size - w)
         return hit, (hit * (w - 1) + (1 - hit) * w) / (size - 1)
 
-    found = [
-        Family("k-RR", {}, _HEAD + _index_bytes(one), _support(krr_rates), krr_rates, 0 * one),
-        Family("OUE", {}, _HEAD + _bit_bytes(one), _support(oue_rates), oue_rates, None),
-        Family("k-RAPPOR", {}, _HEAD + _bit_bytes(one), _support(rappor_rates), rappor_rates, None),
-    ]
-    if 3 < size <= MAX_CELLS:
-        w = np.arange(2, size // 2 + 1)
-        w = w if len(w) <= 4096 else np.unique(np.geomspace(2, size // 2, 4096).astype(np.int64))
-        wide = np.full(len(w), _HEAD + ceil(size / 8))
-        found.append(Family("SS", {"size": w}, wide, _support(subset_rates), subset_rates, 0 * w))
-    designs = _projective(size)
-    if len(designs):
-        found.append(_design_family("PGR", size, designs))
+    if asked.is_open or not 3 < size <= MAX_CELLS:
+        return []
+    w = np.arange(2, size // 2 + 1)
+    w = w if len(w) <= 4096 else np.unique(np.geomspace(2, size // 2, 4096).astype(np.int64))
+    wide = np.full(len(w), HEAD + ceil(size / 8))
+    return [Family("SS", subset, {"size": w}, wide, support_law(rates), rates, 0 * w)]
+
+
+@designs.add(Direct)
+def _direct(size: int) -> list[Family]:
+    def rates(parameters: dict[str, Ints], epsilon: float) -> tuple[Any, Any]:
+        odds = exp(epsilon)
+        return odds / (odds + size - 1), 1 / (odds + size - 1)
+
+    one = np.array([size], np.int64)
+    return [Family("k-RR", krr, {}, HEAD + index_bytes(one), support_law(rates), rates, 0 * one)]
+
+
+@designs.add(Projective)
+def _projective_families(size: int) -> list[Family]:
+    found = _projective(size)
+    if not len(found):
+        return []
+    r, t = found[:, 0].astype(float), found[:, 1]
+    b, s, shared = (r**t - 1) / (r - 1), (r ** (t - 1) - 1) / (r - 1), (r ** (t - 2) - 1) / (r - 1)
+    constants = {"b": b, "s": s, "l": shared, "blocks": np.ones(len(found))}
+    parameters = {"order": found[:, 0], "dimension": found[:, 1]}
+    return [_design_family("PGR", projective, size, parameters, constants, b.astype(np.int64) - size)]
+
+
+@designs.add(Hadamard)
+def _hadamard_families(size: int) -> list[Family]:
+    if (1 << size.bit_length()) > MAX_CELLS:
+        return []
     blocks = [1 << i for i in range(size.bit_length() + 1)]
-    fit = [b for b in blocks if b == 1 or b << (-(-size // b)).bit_length() <= MAX_CELLS]
-    if (1 << size.bit_length()) <= MAX_CELLS:
-        found.append(_design_family("HR", size, np.array([[b, 0] for b in fit], np.int64)))
-    return sorted(found, key=lambda family: FAMILIES.index(family.name))
+    fit = np.array([b for b in blocks if b == 1 or b << (-(-size // b)).bit_length() <= MAX_CELLS], np.int64)
+    rows = np.array([1 << (-(-size // int(b))).bit_length() for b in fit], float)
+    constants = {"b": fit * rows, "s": rows / 2, "l": rows // 4, "blocks": fit.astype(float)}
+    return [_design_family("HR", hadamard, size, {"blocks": fit}, constants, None)]
 
 
 @lru_cache(maxsize=16)
@@ -144,19 +208,15 @@ def _projective(size: int) -> Ints:
     return np.array(found, np.int64).reshape(-1, 2)
 
 
-def _design_family(name: str, size: int, settings: Ints) -> Family:
+def _design_family(
+    name: str,
+    preset: Callable[..., Survey],
+    size: int,
+    parameters: dict[str, Ints],
+    constants: dict[str, Floats],
+    phantoms: Ints | None,
+) -> Family:
     """Block designs: b outputs, s of them a symbol's, l shared with another symbol of its block."""
-    if name == "HR":
-        blocks = settings[:, 0].astype(float)
-        rows = np.array([1 << (-(-size // int(b))).bit_length() for b in settings[:, 0]], float)
-        b, s, shared = blocks * rows, rows / 2, rows // 4
-        parameters = {"blocks": settings[:, 0]}
-    else:
-        r, t = settings[:, 0].astype(float), settings[:, 1]
-        b, s, shared = (r**t - 1) / (r - 1), (r ** (t - 1) - 1) / (r - 1), (r ** (t - 2) - 1) / (r - 1)
-        blocks = np.ones(len(settings))
-        parameters = {"order": settings[:, 0], "dimension": settings[:, 1]}
-    constants = {"b": b, "s": s, "l": shared, "blocks": blocks}
     # The limits cut the parameters; the constants follow by their key.
     keys = [tuple(int(v) for v in row) for row in np.stack(list(parameters.values()), axis=1)]
 
@@ -171,7 +231,7 @@ def _design_family(name: str, size: int, settings: Ints) -> Family:
         miss = 1 / (d["s"] * exp(epsilon) + d["b"] - d["s"])
         r = (exp(epsilon) - 1) * miss
         # The share of the symbol's block is p + (1 - p) mates, on average over where the others stand.
-        mates = np.where(d["blocks"] > 1, _together(size, d["blocks"]), 1.0)
+        mates = np.where(d["blocks"] > 1, together(size, d["blocks"]), 1.0)
         inside = d["s"] * miss + r * d["l"] * mates
         inside_slope = r * (d["s"] - d["l"] * mates)
         gap = r * (d["s"] - d["l"])
@@ -187,143 +247,30 @@ def _design_family(name: str, size: int, settings: Ints) -> Family:
         d = chosen(kept)
         miss = 1 / (d["s"] * exp(epsilon) + d["b"] - d["s"])
         r = (exp(epsilon) - 1) * miss
-        return d["s"] * (miss + r), d["s"] * miss + r * d["l"]
+        return np.where(d["blocks"] > 1, np.nan, d["s"] * (miss + r)), d["s"] * miss + r * d["l"]
 
-    outputs = b.astype(np.int64)
-    return Family(name, parameters, _HEAD + _index_bytes(outputs), law, rates, None if name == "HR" else outputs - size)
-
-
-def _grid(cells: Ints, cohorts: Ints, hashes: Ints) -> dict[str, Ints]:
-    k, c, h = (a.ravel() for a in np.meshgrid(cells, cohorts, hashes, indexing="ij"))
-    return {"cells": k, "cohorts": c, "hashes": h}
+    wide = HEAD + index_bytes(constants["b"].astype(np.int64))
+    return Family(name, preset, parameters, wide, law, rates, phantoms)
 
 
-def _cohort_bytes(cohorts: Ints) -> Ints:
-    return np.array([((int(c) - 1).bit_length() + 7) // 8 for c in cohorts], np.int64)
+def channel_law(channel: Callable[[float], Channel]) -> Law:
+    """The law of a channel of any shape, from its rows at an epsilon; none where it refuses that epsilon.
 
-
-def _together(size: int, groups: Floats) -> Floats:
-    """The chance that two of `size` symbols, shared out as evenly as they can be, stand in the same group."""
-    each = np.floor(size / groups)
-    larger = size - groups * each
-    return np.asarray((larger * (each + 1) * each + (groups - larger) * each * (each - 1)) / (size * (size - 1)))
-
-
-def _met(parameters: dict[str, Ints], size: int, is_open: bool) -> tuple[Floats, Floats]:
-    """(taken, met): the chance that a symbol occupies a given cell, and that another one shares its cell."""
-    k, h = parameters["cells"].astype(float), parameters["hashes"]
-    k = k if is_open else np.minimum(k, size)
-    taken = 1 - (1 - 1 / k) ** h
-    met = taken if is_open else 1 - (1 - _together(size, k)) ** h
-    return np.asarray(taken, np.float64), np.asarray(met, np.float64)
-
-
-def _growth(parameters: dict[str, Ints], size: int, is_open: bool, n: float) -> Floats:
-    """What few equations and random cohort sizes cost; infinite where the system is too short to be decoded well."""
-    k, c, h = (parameters[name].astype(float) for name in ("cells", "cohorts", "hashes"))
-    k = k if is_open else np.minimum(k, size)
-    equations = c * (k - (h == 1))
-    short = (size - 1) / np.maximum(equations, 1e-9)
-    rho = (k - 1) / (size - 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        growth = 1 / (1 - short)
-        if not is_open:
-            growth = np.where(h == 1, rho * (c - 1) / (c * rho - 1), growth)
-        # Symbols that share every cell cannot be told apart: there should be none.
-        twins = size * (size - 1) / 2 * np.minimum(k, 1e6) ** (-c * h)
-    bad = (short > _SHORT) | (c < 2) | (twins > 0.01) | ~(growth > 0) | (c > max(2.0, n / _EACH))
-    # Each cohort is divided by its own size: E[1 / N] is a little more than 1 / E[N].
-    return np.asarray(np.where(bad, np.inf, growth * (1 + c / n)))
-
-
-def _grown(growth: Floats, base: Floats, slope: Floats, curve: Floats) -> Moments:
-    """The moments times what cohorts cost; an infinite base, and nothing else, says that an option is none."""
-    fit = np.isfinite(growth) & np.isfinite(base)
-    times = np.where(fit, growth, 0.0)
-    return Moments(np.where(fit, times * np.where(fit, base, 0.0), np.inf), times * slope, times * curve)
-
-
-def _weighed(cells: Ints, miss: Floats, r: Floats, met: Floats, shape: Shape) -> tuple[Floats, Floats]:
-    """(none, share): the harmonic mean of a cell's probability m over cohorts is none + share p for a share p in it.
-
-    Cells weigh by 1 / m, so the information about a symbol is that of the mean of 1 / m over what else its cell holds:
-    every other symbol with probability `met`. With m = miss + r (p + X) it is the integral over t > 0 of
-    exp(-(miss + r p) t) E exp(-r t X), the last a product over symbols.
+    With L the inverse of the rows, n times the variance of a symbol is its mean square of L over the reports of a
+    population, less p**2; here averaged over the symbols, and for a symbol over who the others are.
     """
-    _, first = np.unique(cells, return_index=True)
-    back = np.searchsorted(cells[first], cells)
-    miss, r, met = (np.broadcast_to(a, cells.shape)[first][:, None] for a in (miss, r, met))
-    nodes, weights = np.polynomial.laguerre.laggauss(_NODES)
-    values, counts = shape.values, shape.counts
-    means = []
-    for own in (0.0, shape.collision):  # a symbol that nobody has, and one as large as a person's own on average
-        alone = miss + r * own
-        t = r * nodes / alone
-        law = np.log1p(met[..., None] * np.expm1(-t[..., None] * values)) @ counts
-        found = np.exp((1 - own) * law) @ weights  # the others are what it leaves
-        # Cells that hold far more than `alone` end the integral before its first node. A harmonic mean is never above
-        # the arithmetic one, which it comes close to there.
-        most = alone[:, 0] + r[:, 0] * (1 - own) * met[:, 0]
-        means.append(np.minimum(alone[:, 0] / np.maximum(found, 1e-300), most))
-    return means[0][back], ((means[1] - means[0]) / shape.collision)[back]
 
+    @lru_cache(maxsize=256)
+    def of(epsilon: float) -> Moments:
+        try:
+            mechanism = channel(epsilon)
+        except SurveyError:
+            return Moments(np.array([np.inf]), np.zeros(1), np.zeros(1))
+        rows = np.array([[w / mechanism.span for w in mechanism.row(cell)] for cell in range(mechanism.cells)])
+        squares = rows @ np.linalg.pinv(rows) ** 2
+        own, every = float(np.trace(squares)), float(squares.sum())
+        size = mechanism.cells
+        base = (every - own) / (size * (size - 1))
+        return Moments(np.array([base]), np.array([own / size - base]), np.ones(1))
 
-def _orr(size: int, is_open: bool, cohorts: Ints, *, cells: Ints | None = None) -> Family:
-    if cells is None:
-        steps = {*range(2, 33), *(round(2 ** (step / 4)) for step in range(20, 65))}
-        cells = np.array(sorted(k for k in steps if is_open or k < size), np.int64)
-    cells = cells if is_open else cells[cells < size]
-    parameters = _grid(cells, cohorts, np.array([1]))
-
-    def known_sum(k: Floats) -> Floats:
-        """How far least squares knows that estimates add up to one: cells do, if candidates are in all of them."""
-        return np.asarray((1 - (1 - 1 / k) ** size) ** 2) if is_open else np.zeros_like(k)
-
-    def law(kept: dict[str, Ints], epsilon: float, n: float, shape: Shape | None, weighted: bool) -> Moments:
-        k = kept["cells"].astype(float)
-        miss = 1 / (exp(epsilon) + k - 1)
-        r = (exp(epsilon) - 1) * miss
-        _, met = _met(kept, size, is_open)
-        growth = _growth(kept, size, is_open, n)
-        q, gap = miss + r * met, r * (1 - met)
-        growth = growth * (1 - known_sum(k) / size)
-        if weighted and shape is not None:
-            none, share = _weighed(kept["cells"], miss, r, met, shape)
-            # The variance is (1 - q(p)) times the harmonic mean, which is taken to be straight in p.
-            return _grown(growth, (1 - q) * none / gap**2, ((1 - q) * share - gap * none) / gap**2, share / gap)
-        known = met / (1 - met)  # what the collisions vary by, which least squares solves for
-        collision = 0.0 if shape is None else shape.collision
-        base = q * (1 - q) / gap**2 - known * collision
-        return _grown(growth, base, (1 - 2 * q) / gap, 1 - known)
-
-    size_of = _HEAD + _index_bytes(parameters["cells"]) + _cohort_bytes(parameters["cohorts"])
-    phantoms = 0 * size_of
-    if is_open:
-        phantoms = np.rint(np.minimum(size * (1 / known_sum(parameters["cells"].astype(float)) - 1), 1e9)).astype(
-            np.int64
-        )
-    return Family("O-RR", parameters, size_of, law, None, phantoms)
-
-
-def _orappor(size: int, is_open: bool, cohorts: Ints, most: int) -> Family:
-    cells = np.array([1 << power for power in range(1, 17) if 1 << power <= most], np.int64)
-    cells = cells if is_open else cells[cells < size]
-    parameters = _grid(cells, cohorts, np.array([1, 2]))
-
-    def law(kept: dict[str, Ints], epsilon: float, n: float, shape: Shape | None, weighted: bool) -> Moments:
-        k, h = kept["cells"].astype(float), kept["hashes"]
-        miss = 1 / (np.exp(epsilon / np.minimum(2 * h, k)) + 1)
-        r = 1 - 2 * miss
-        taken, met = _met(kept, size, is_open)
-        used = k if is_open else np.minimum(k, size)
-        depth = np.maximum(used * taken * (1 - met), 1e-12)
-        growth = _growth(kept, size, is_open, n)
-        q, gap = miss + r * met, r * (1 - met)
-        known = np.where(h == 1, r**2 * met * (1 - met), 0.0)
-        collision = 0.0 if shape is None else shape.collision
-        base = (q * (1 - q) - known * collision) / (r**2 * depth)
-        slope = gap * (1 - 2 * q) / (r**2 * depth)
-        return _grown(growth, base, slope, (gap**2 - known) / (r**2 * depth))
-
-    size_of = _HEAD + _bit_bytes(parameters["cells"]) + _cohort_bytes(parameters["cohorts"])
-    return Family("O-RAPPOR", parameters, size_of, law, None, None)
+    return lambda parameters, epsilon, n, shape, weighted: of(epsilon)

@@ -16,13 +16,13 @@ import numpy.typing as npt
 from deniable.decoders import DEFAULT, decode_all
 from deniable.decoders.base import unbias
 from deniable.design import BlockDesign, Design, GramFactor, design_of
+from deniable.design.incidence import incidence_of
 from deniable.lab.streams import stream_of
-from deniable.mechanisms import Subset
 from deniable.planner.options import Moments
 from deniable.planner.proxy import METRICS, losses_of
 from deniable.planner.shapes import Shape
 from deniable.simulation import simulate
-from deniable.survey import Projective, Survey, Symbol
+from deniable.survey import Survey, Symbol
 from deniable.tally import Tally
 
 __all__ = ["BUDGET", "Effort", "Sample", "effort_for", "measured"]
@@ -73,12 +73,12 @@ def effort_for(survey: Survey, size: int, budget: float = BUDGET) -> Effort:
     """
     cells = survey.cohorts * survey.columns
     quick = 0.05 + 2e-4 * size * (1 if size > _LARGE else _TEACHERS)
-    if isinstance(channel := survey.mechanism.permanent, Subset):
-        drawing = size * (0.042 + 6.5e-5 * channel.size)
+    if not survey.mechanism.one_column and survey.mechanism.hits is not None:  # sets
+        drawing = size * (0.042 + 6.5e-5 * survey.mechanism.hits)
     elif survey.encoding.shared is not None:
         drawing = 0.1 + 1e-4 * size
-        if isinstance(design := survey.encoding, Projective):  # a transform over all vectors, or lists of cells
-            drawing += 2.5e-4 * min(design.order**design.dimension, size * design.hashes / 20)
+        if work := incidence_of(survey.encoding, np.arange(size)).work:
+            drawing += 2.5e-4 * work
             quick += 1e-3 * size
     else:
         # Tables of cells, counters, and the fingerprints of an open survey's candidates.
@@ -258,7 +258,7 @@ def _solver(survey: Survey, design: Design, shape: Shape) -> Callable[[Sequence[
     if isinstance(design, BlockDesign):
         return lambda tallies: np.stack([design.invert(unbias(tally)) for tally in tallies])
     mechanism = survey.mechanism
-    miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
+    miss, r = mechanism.affine
     m = miss + r * design.forward(np.append(shape.p, 0.0) if survey.alphabet.is_open else shape.p)
     weights = 1 / (m if mechanism.one_column else m * (1 - m))
     factor = GramFactor.of(design.weighted_gram(weights))

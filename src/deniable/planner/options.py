@@ -7,40 +7,32 @@ is simulated.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import isnan
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.planner.shapes import Shape
-from deniable.survey import Alphabet, Survey, hadamard, krappor, krr, orappor, orr, oue, projective, subset
+from deniable.survey import Alphabet, Survey
 
 __all__ = ["FAMILIES", "Family", "Law", "Limits", "Moments", "Option", "Rates"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+# The order in which they are shown; others follow.
 FAMILIES = ("k-RR", "SS", "PGR", "HR", "OUE", "k-RAPPOR", "O-RR", "O-RAPPOR")
-_PRESETS: dict[str, Callable[..., Survey]] = {
-    "k-RR": krr,
-    "SS": subset,
-    "PGR": projective,
-    "HR": hadamard,
-    "OUE": oue,
-    "k-RAPPOR": krappor,
-    "O-RR": orr,
-    "O-RAPPOR": orappor,
-}
 _SLACK = 0.02
-_SEEDED = ("O-RR", "O-RAPPOR")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a plan may use: bytes of a packed report, and cohorts."""
+    """What a plan may use: bytes of a packed report, and cohorts; and what it must do."""
 
     max_bytes: int | None = None
     max_cohorts: int | None = None
+    again: bool = False  # whether every report is randomised again
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +95,8 @@ class Option:
             np.broadcast_to(hit, self.family.report_bytes.shape),
             np.broadcast_to(miss, self.family.report_bytes.shape),
         )
-        if self.family.name == "HR" and self.parameters["blocks"] > 1:
-            return None
-        return float(one[0][self.place]), float(one[1][self.place])
+        own, other = float(one[0][self.place]), float(one[1][self.place])
+        return None if isnan(own) else (own, other)
 
     def survey(self, alphabet: Alphabet, epsilon: object, *, lifetime: object = None, name: str, seed: bytes) -> Survey:
         """The survey itself, for the epsilon of one report.
@@ -116,16 +107,18 @@ class Option:
         settings: dict[str, Any] = {"symbols": alphabet.symbols, "epsilon": epsilon, "name": name}
         settings |= {} if lifetime is None else {"epsilon": lifetime, "epsilon_report": epsilon}
         settings |= {key: value for key, value in self.parameters.items() if key != "hashes" or value > 1}
-        settings |= {"other": alphabet.other} | ({"seed": seed} if self.family.name in _SEEDED else {})
+        settings |= {"other": alphabet.other} | ({"seed": seed} if self.family.seeded else {})
         settings |= {"text": alphabet.text} if alphabet.is_open else {}
-        return _PRESETS[self.family.name](**settings)
+        return self.family.preset(**settings)
 
     @property
     def words(self) -> str:
         """The parameters in words."""
         told = {"size": "sets of {}", "cells": "{} cells", "cohorts": "{} cohorts", "hashes": "{} hashes"}
         told |= {"blocks": "{} blocks", "order": "order {}", "dimension": "dimension {}"}
-        shown = [told[name].format(v) for name, v in self.parameters.items() if name != "hashes" or v > 1]
+        shown = [
+            told.get(name, name + " {}").format(v) for name, v in self.parameters.items() if name != "hashes" or v > 1
+        ]
         return ", ".join(shown)
 
 
@@ -138,12 +131,15 @@ class Family:
     """One mechanism over one alphabet, with every setting worth looking at, as arrays."""
 
     name: str
+    preset: Callable[..., Survey]  # takes the parameters by name
     parameters: dict[str, Ints]
     report_bytes: Ints
     law: Law
-    rates: Rates | None
+    rates: Rates | None  # NaN where the number of reports that support a symbol is not binomial
     # How many more estimates, of symbols that nobody has, it takes to add up to one; None where nothing does.
     phantoms: Ints | None
+    seeded: bool = False  # whether the preset takes a seed
+    chained: bool = True  # whether reports may be randomised again
     left_out: str = ""  # why, if no option is within the limits
 
     def moments(self, epsilon: float, n: float, shape: Shape | None, *, weighted: bool = True) -> Moments:
@@ -182,6 +178,8 @@ class Family:
         if limits.max_cohorts is not None and "cohorts" in self.parameters and keep.any():
             keep &= self.parameters["cohorts"] <= limits.max_cohorts
             why = "" if keep.any() else f"it needs more cohorts than {limits.max_cohorts}"
+        if limits.again and not self.chained:
+            keep[:], why = False, "its reports cannot be randomised again"
         parameters = {name: values[keep] for name, values in self.parameters.items()}
         phantoms = None if self.phantoms is None else self.phantoms[keep]
         sizes = self.report_bytes[keep]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
 
-from deniable.decoders import DEFAULT
 from deniable.errors import DeniableError
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.options import Limits
@@ -21,7 +20,7 @@ __all__ = ["EPSILONS", "PEOPLE", "Question", "ask"]
 EPSILONS = (1e-3, 12.0)  # what a plan looks at: below, nothing is learnt from any crowd; above, nothing is private
 PEOPLE = (2.0, 1e15)
 _MOST_SYMBOLS = 1 << 16
-_AIM, _AIM_FEW = 0.95, 0.95  # of the misses that are allowed; where the default only projects, predictions are better
+_AIM = 0.95  # of the misses that are allowed
 # What an error may be at most: the largest that two distributions can have.
 _ERRORS = {"max_l1": ("l1", 2.0), "max_l2": ("l2", 2**0.5), "max_error": ("max", 1.0), "visible": ("visible", 1.0)}
 
@@ -55,8 +54,7 @@ class Question:
     @property
     def level(self) -> float:
         """What is aimed at: a little fewer misses than allowed, for what prediction and simulation may be off."""
-        aim = _AIM if DEFAULT.learns(self.size) else _AIM_FEW
-        return self.confidence if self.target is None else 1 - aim * (1 - self.confidence)
+        return self.confidence if self.target is None else 1 - _AIM * (1 - self.confidence)
 
     @property
     def is_open(self) -> bool:
@@ -147,6 +145,7 @@ def ask(
     limits = Limits(
         None if max_bytes is None else count_of("max_bytes", max_bytes, 1),
         None if max_cohorts is None else count_of("max_cohorts", max_cohorts, 1),
+        again=lifetime is not None,
     )
     level = _number("confidence", confidence, 1.0)
     if not 0.5 <= level <= 0.99:

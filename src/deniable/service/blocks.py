@@ -7,7 +7,7 @@ as blocks stay as they were once shown: `retention` keeps new reports out of the
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Block", "joined"]
+__all__ = ["Block", "Window", "joined"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,20 +19,32 @@ class Block:
     reports: int
 
 
-def joined(windows: Iterable[tuple[int, int, int]], least: int) -> list[Block]:
-    """Windows (start, end, reports), oldest first, joined until each block has `least` reports or more. What is left at
-    the end has fewer and is in no block.
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A window with its reports. Those that a restored backup held count for nothing towards the minimum."""
 
-    >>> [(block.starts, block.reports) for block in joined([(0, 24, 99), (24, 48, 1), (48, 72, 100), (72, 96, 7)], 100)]
-    [((0, 24), 100), ((48,), 100)]
+    start: int
+    end: int
+    reports: int
+    restored: int = 0
+
+
+def joined(windows: Iterable[Window], least: int) -> list[Block]:
+    """Windows, oldest first, joined until each block has `least` reports or more that were not restored. What is left
+    at the end has fewer and is in no block.
+
+    >>> windows = [Window(0, 24, 99), Window(24, 48, 1), Window(48, 72, 150, restored=140), Window(72, 96, 90)]
+    >>> [(block.starts, block.reports) for block in joined(windows, 100)]
+    [((0, 24), 100), ((48, 72), 240)]
     """
     found: list[Block] = []
     starts: list[int] = []
-    reports = 0
-    for start, end, count in windows:
-        starts.append(start)
-        reports += count
-        if reports >= least:
-            found.append(Block(tuple(starts), end, reports))
-            starts, reports = [], 0
+    reports = new = 0
+    for window in windows:
+        starts.append(window.start)
+        reports += window.reports
+        new += window.reports - window.restored
+        if new >= least:
+            found.append(Block(tuple(starts), window.end, reports))
+            starts, reports, new = [], 0, 0
     return found

@@ -16,19 +16,20 @@ from deniable.service.problems import Unavailable
 from deniable.service.records import add_packed
 from deniable.service.registry import OLDER, SCHEMA, Session, entry_of
 from deniable.service.retention import COUNTED, Retention
+from deniable.service.seals import SEALED, seal
 
 __all__ = ["Checked"]
 
-# The columns of each table that a store must have.
+# The columns of each table that a store must have, and those that older layouts do not have.
 LAYOUT = {
     "meta": ("name", "value"),
-    "survey": ("key", "digest", "body", "rules", "closed", "floor", "shown"),
-    "delta": ("seq", "survey", "win", "counts", "counters"),
-    "tally": ("survey", "win", "counts", "counters"),
-    "shard": ("source", "survey", "win", "counts", "counters"),
-    "token": ("hash", "survey", "kind", "quota", "used", "name"),
+    "survey": ("key", *SEALED["survey"]),
+    "delta": ("seq", *SEALED["delta"]),
+    **{table: SEALED[table] for table in ("tally", "shard", "token")},
     "ids": ("survey", "day"),
 }
+_NEWER = ("shown", "seal")
+_CHANGED = "a row must be as it was written, got another checksum"
 _KINDS = ("upload", "read", "owner")
 
 
@@ -43,8 +44,8 @@ class Checked(Retention):
         """The columns that a table has; none where there is no such table."""
         raise NotImplementedError
 
-    def _check_ids(self, session: Session, entry: Entry) -> Iterator[str | int]:
-        """Faults of a survey's ids; the number of them, if they can be counted."""
+    def _check_ids(self, session: Session, entry: Entry, sealed: bool) -> Iterator[str | int]:
+        """Faults of a survey's ids, which have seals or not; the number of them, if they can be counted."""
         raise NotImplementedError
 
     def check(self) -> Iterator[str]:
@@ -56,7 +57,8 @@ class Checked(Retention):
                 layout = list(self._check_layout(session))
                 yield from layout
                 if not layout:
-                    yield from self._check_rows(session)
+                    sealed = "seal" in self._columns(session, "survey")
+                    yield from self._check_rows(session, sealed)
         except (Unavailable, StoreError) as problem:
             yield f"the store must be readable: {problem}"
 
@@ -70,38 +72,51 @@ class Checked(Retention):
         if layout != str(SCHEMA) and layout not in OLDER:
             yield f"layout must be {SCHEMA} or older, got {str(layout)[:40]!r}; use the version that made the store"
             return
+        if layout in OLDER and "seal" in found["survey"]:
+            yield f"layout must be {SCHEMA}, got {layout!r} with tables of layout {SCHEMA}; restore a backup"
         if not meta.get("store"):
             yield "the store must have the name that it was born with, got none"
+        elif layout not in OLDER and meta.get("seal") != str(seal("meta", meta["store"])):
+            yield "the store must have the name that it was born with, got another checksum"
         for table, columns in LAYOUT.items():
-            missing = [name for name in columns if name not in found[table]]
-            if missing and not (table == "survey" and missing == ["shown"] and layout in OLDER):
+            wanted = (*columns, "seal") if table in self.SEALED else columns
+            missing = [name for name in wanted if name not in found[table]]
+            if missing and not (layout in OLDER and set(missing) <= set(_NEWER)):
                 yield f"table {table} must have the columns {', '.join(columns)}, got none called {missing[0]}"
 
-    def _check_rows(self, session: Session) -> Iterator[str]:
-        rows = session.run("SELECT key, digest, body, rules, closed, floor FROM survey ORDER BY key").fetchall()
+    def _check_rows(self, session: Session, sealed: bool) -> Iterator[str]:
+        more = "shown, seal" if sealed else "0, 0"
+        sql = f"SELECT key, digest, body, rules, closed, floor, {more} FROM survey ORDER BY key"
+        rows = session.run(sql).fetchall()
         keys = {row[0] for row in rows}
         for table in (*COUNTED, "token", "ids"):
             sql = f"SELECT DISTINCT survey FROM {table}"
             if lost := sorted(str(key) for (key,) in session.run(sql).fetchall() if key not in keys):
                 yield f"rows of table {table} must belong to a survey, got some of number {lost[0]}, which is not there"
-        for key, digest, *rest in rows:
+        for key, *row, found in rows:
+            digest = row[0]
             name = f"survey {str(digest)[:8]}"
             try:
-                entry = entry_of((key, *rest))
+                entry = entry_of((key, *row[1:5]))
             except StoreError as problem:
                 yield f"{name}: {problem}"
                 continue
             if entry.survey.digest != digest:
                 yield f"{name}: its text must be that of the survey, got the one of {entry.survey.digest[:8]}"
                 continue
-            yield from self._check_survey(session, entry, name)
+            if sealed and found != seal("survey", *row):
+                yield f"{name}: {_CHANGED}"
+            yield from self._check_survey(session, entry, name, sealed)
 
-    def _check_survey(self, session: Session, entry: Entry, name: str) -> Iterator[str]:
+    def _check_survey(self, session: Session, entry: Entry, name: str, sealed: bool) -> Iterator[str]:
         faults: list[str] = []
         told = counted = own = 0
         wrong: list[str] = []
+        changed: list[str] = []
         for table in COUNTED:
-            for window, counts, text in self._rows_of(session, table, entry):
+            columns = (*SEALED[table], "seal" if sealed else "NULL")
+            for _, *row, found_seal in self._rows(session, table, columns, entry.key):
+                window, counts, text = row[-3:]
                 try:
                     if type(window) is not int or window < 0:
                         raise StoreError(f"a window must be named by an hour since 1970, got {str(window)[:40]}")
@@ -115,32 +130,23 @@ class Checked(Retention):
                 own += accepted if table != "shard" else 0
                 if accepted != found:
                     wrong.append(where)
+                elif sealed and found_seal != seal(table, *row):
+                    changed.append(f"{name}, table {table}: {_CHANGED} in {where}")
         if told != counted:
             faults.append(f"{name}: counts must hold the {told} reports that were accepted, got {counted}")
         elif wrong:
             faults.append(f"{name}: counts must hold the reports that were accepted, got others in {wrong[0]}")
-        for fault in self._check_ids(session, entry):
+        faults += changed[:1]
+        for fault in self._check_ids(session, entry, sealed):
             if isinstance(fault, str):
                 faults.append(f"{name}: {fault}")
             elif not faults and entry.rules.retention is None and fault > own:
                 lost = f"each of its {fault} ids must belong to a report, got {own} reports"
                 faults.append(f"{name}: {lost}: counts are lost")
-        faults += [f"{name}: {fault}" for fault in _check_tokens(self._tokens_of(session, entry))]
+        columns = (*SEALED["token"], "seal" if sealed else "NULL")
+        tokens = self._rows(session, "token", columns, entry.key)
+        faults += [f"{name}: {fault}" for fault in _check_tokens(tokens, sealed)]
         yield from faults
-
-    @staticmethod
-    def _rows_of(session: Session, table: str, entry: Entry) -> Iterator[Any]:
-        """The rows of a table one by one: each may be large."""
-        place = {"delta": "seq", "tally": "win", "shard": "source, win"}[table]
-        keys = session.run(f"SELECT {place} FROM {table} WHERE survey = ?", [entry.key]).fetchall()
-        where = " AND ".join(f"{name} = ?" for name in place.split(", "))
-        for key in keys:
-            sql = f"SELECT win, counts, counters FROM {table} WHERE survey = ? AND {where}"
-            yield from session.run(sql, [entry.key, *key]).fetchall()
-
-    @staticmethod
-    def _tokens_of(session: Session, entry: Entry) -> list[Any]:
-        return session.run("SELECT hash, kind, quota, used FROM token WHERE survey = ?", [entry.key]).fetchall()
 
 
 def _accepted(text: Any) -> int:
@@ -159,8 +165,11 @@ def _reports(entry: Entry, window: int, counts: Any) -> int:
     return entry.shape.tally(vector).n
 
 
-def _check_tokens(rows: list[Any]) -> Iterator[str]:
-    for hashed, kind, quota, used in rows:
+def _check_tokens(rows: Iterator[Any], sealed: bool) -> Iterator[str]:
+    for _, *row, found in rows:
+        hashed, _, kind, quota, used, _ = row
         known = isinstance(hashed, str) and re.fullmatch("[0-9a-f]{64}", hashed) and kind in _KINDS
         if not known or type(used) is not int or used < 0 or (quota is not None and not used <= quota):
             yield f"token {str(hashed)[:16]} must have a hash, a kind and what it has used, at most its quota"
+        elif sealed and found != seal("token", *row):
+            yield f"table token: {_CHANGED} of {hashed[:16]}"

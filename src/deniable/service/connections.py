@@ -5,6 +5,10 @@ reads: each holds memory or a place, so each is ended. One timer a connection lo
 """
 
 import asyncio
+import contextlib
+import fcntl
+import sys
+import termios
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
@@ -12,18 +16,36 @@ __all__ = ["LARGEST_HEAD", "MOST_FIELDS", "guarded"]
 
 LARGEST_HEAD = 1 << 16
 MOST_FIELDS = 200
-_SLOWEST = 1024  # bytes of an answer that must be read between two looks
+_SLOWEST = 1024  # bytes a second of what is written that must be read between two looks
+# What one answer may take in all: a minute, and a second for each 64 KiB of it that is read. A telephone far from its
+# mast does that; whoever reads large answers more slowly holds the room that there is for all of them.
+_GRACE = 60.0  # seconds
+_LEAST_RATE = 1 << 16  # bytes a second
 _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 )  # fmt: skip
+
+
+def _unread(transport: asyncio.Transport) -> int:
+    """Bytes that were written and that the other side has not taken, while some of them wait in this process. The
+    system's own part is counted with them: it takes more in steps of megabytes, the reader in small ones."""
+    size: int = transport.get_write_buffer_size()
+    if size:
+        with contextlib.suppress(OSError, AttributeError):  # a socket that is closed, or no such socket
+            queue = fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4))
+            size += int.from_bytes(queue, sys.byteorder)
+    return size
 
 
 class _TooLarge(Exception):
     """A head is larger than any that we act on."""
 
 
-def guarded(*, patience: float, body_limit: int, idle: float = 75.0) -> type[HttpToolsProtocol]:
-    """The protocol of a connection whose requests have `patience` seconds to arrive, and `idle` between two of them."""
+def guarded(
+    *, patience: float, body_limit: int, idle: float = 75.0, grace: float = _GRACE, least_rate: float = _LEAST_RATE
+) -> type[HttpToolsProtocol]:
+    """The protocol of a connection whose requests have `patience` seconds to arrive, and `idle` between two of them. An
+    answer must be read at `least_rate` bytes a second on average, from `grace` seconds on."""
     # A body of one-byte chunks is six times its size; what goes on after that is no request.
     largest = 8 * body_limit + 2 * LARGEST_HEAD
 
@@ -34,7 +56,9 @@ def guarded(*, patience: float, body_limit: int, idle: float = 75.0) -> type[Htt
             super().connection_made(transport)
             self._heard = self._began = self._free = self.loop.time()
             self._in_head = self._in_message = self._has_body = self._too_large = False
-            self._size = self._head = self._unread = 0
+            self._size = self._head = self._unread = self._held = self._taken = 0
+            self._slow_since: float | None = None  # when the present answer had to wait for its reader first
+            self._written = False  # all of that answer
             self._cycles: list[RequestResponseCycle] = []
             self._watch = self.loop.call_later(patience, self._look)
 
@@ -99,22 +123,40 @@ def guarded(*, patience: float, body_limit: int, idle: float = 75.0) -> type[Htt
 
         def on_response_complete(self) -> None:
             self._free = self.loop.time()
+            self._written = True
             super().on_response_complete()
 
+        def pause_writing(self) -> None:
+            self._held = _unread(self.transport)
+            if self._slow_since is None:
+                self._slow_since, self._taken, self._written = self.loop.time(), 0, False
+            super().pause_writing()
+
         def resume_writing(self) -> None:
-            self._unread = 0  # what was written has been read
+            self._taken += self._held - _unread(self.transport)
+            self._held = self._unread = 0  # what was written has been read
+            if self._written:
+                self._slow_since = None
             super().resume_writing()
+
+        def _unsteady(self, now: float) -> bool:
+            """Whether an answer is read too slowly: since the last look, or all in all."""
+            left = _unread(self.transport)
+            if self._unread and left > max(self._unread - _SLOWEST * patience, 0):
+                return True
+            taken = self._taken + max(self._held - left, 0)
+            return self._slow_since is not None and taken < least_rate * (now - self._slow_since - grace)
 
         def _answering(self) -> bool:
             return self.cycle is not None and not self.cycle.response_complete
 
         def _look(self) -> None:
-            if self.transport.is_closing():
-                return
-            if self._over(self.loop.time()):
+            now = self.loop.time()
+            # A connection that is being closed waits for the reader of what was written.
+            if self._unsteady(now) or (not self.transport.is_closing() and self._over(now)):
                 self.transport.abort()
                 return
-            self._unread = self.transport.get_write_buffer_size()
+            self._unread = _unread(self.transport)
             self._watch = self.loop.call_later(patience, self._look)
 
         def _over(self, now: float) -> bool:
@@ -126,8 +168,6 @@ def guarded(*, patience: float, body_limit: int, idle: float = 75.0) -> type[Htt
                     return since >= 3 * patience
                 # The rest of a body is timed by whoever reads it, but only while something comes.
                 return silent >= patience
-            if self._unread and self.transport.get_write_buffer_size() > self._unread - _SLOWEST:
-                return True
             # From the connect or the last answer on, whatever comes: line breaks before a request are no request.
             return not answering and now - self._free >= (patience if self.cycle is None else max(patience, idle))
 

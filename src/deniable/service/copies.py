@@ -43,8 +43,9 @@ def sound(database: sqlite3.Connection, name: str) -> None:
         raise StoreError(f"{name} must be a sound database: {found}; use an earlier backup")
 
 
-def restore(source: str, folder: str) -> None:
-    """Make a store from a backup, in a directory that has none yet.
+def restore(source: str, folder: str, *, complete: bool = False) -> int:
+    """Make a store from a backup, in a directory that has none yet; how many reports readers see again only with new
+    ones (`mark_restored`), which none need where the backup is `complete`.
 
     Reports that were acknowledged after the backup are not in it. Clients that send them again are counted.
     """
@@ -68,7 +69,8 @@ def restore(source: str, folder: str) -> None:
     given.close()
     copy.close()
     os.replace(part, target / FILE)
-    SQLiteStore(folder).close()
+    with closing(SQLiteStore(folder)) as store:
+        return 0 if complete else store.mark_restored()
 
 
 def merge(into: Store, others: list[str]) -> int:

@@ -114,6 +114,8 @@ def _time(name: str, value: object) -> str | None:
 
 # What `Entry.closed` holds beside the day of the closing.
 FOR_GOOD = 1
+# The counter, among those of `REASONS`, of accepted reports that came with a restored backup (see `retention`).
+RESTORED = "restored"
 
 
 @dataclass(frozen=True)
@@ -215,7 +217,7 @@ def counters_of(text: str) -> dict[str, int]:
     """
     try:
         found = json.loads(text)
-        if not isinstance(found, dict) or not set(found) <= set(REASONS):
+        if not isinstance(found, dict) or not set(found) <= {*REASONS, RESTORED}:
             raise ValueError
         if not all(type(count) is int and count >= 0 for count in found.values()):
             raise ValueError

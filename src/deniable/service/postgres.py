@@ -19,6 +19,7 @@ from deniable.errors import StoreError
 from deniable.service.entries import Entry
 from deniable.service.gathering import Bools, Ids
 from deniable.service.problems import Contended, Unavailable
+from deniable.service.seals import SEALED
 from deniable.service.store import Cursor, Session, Store
 
 __all__ = ["PostgresStore"]
@@ -62,20 +63,24 @@ class PostgresStore(Store):
 
     kind = "postgres"
     _for_update: ClassVar[str] = " FOR UPDATE"
+    SEALED: ClassVar[tuple[str, ...]] = tuple(table for table in SEALED if table != "ids")
+    ROW: ClassVar[tuple[str, str]] = ("ctid::text", "ctid = ?::tid")
     TABLES: ClassVar[tuple[str, ...]] = (
         "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
         "CREATE TABLE IF NOT EXISTS survey (key BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
         "digest TEXT UNIQUE NOT NULL, body TEXT NOT NULL, rules TEXT NOT NULL, closed INTEGER NOT NULL, "
         "floor INTEGER NOT NULL, "
-        "shown INTEGER NOT NULL DEFAULT 0)",
+        "shown INTEGER NOT NULL DEFAULT 0, seal BIGINT NOT NULL DEFAULT 0)",
         "CREATE TABLE IF NOT EXISTS delta (seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
-        "survey BIGINT NOT NULL, win INTEGER NOT NULL, counts BYTEA, counters TEXT NOT NULL)",
+        "survey BIGINT NOT NULL, win INTEGER NOT NULL, counts BYTEA, counters TEXT NOT NULL, "
+        "seal BIGINT NOT NULL DEFAULT 0)",
         "CREATE TABLE IF NOT EXISTS tally (survey BIGINT, win INTEGER, counts BYTEA, counters TEXT NOT NULL, "
-        "PRIMARY KEY (survey, win))",
+        "seal BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (survey, win))",
         "CREATE TABLE IF NOT EXISTS shard (source TEXT, survey BIGINT, win INTEGER, counts BYTEA, "
-        "counters TEXT NOT NULL, PRIMARY KEY (source, survey, win))",
+        "counters TEXT NOT NULL, seal BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (source, survey, win))",
         "CREATE TABLE IF NOT EXISTS token (hash TEXT PRIMARY KEY, survey BIGINT NOT NULL, kind TEXT NOT NULL, "
-        "quota BIGINT, used BIGINT NOT NULL, name TEXT NOT NULL)",
+        "quota BIGINT, used BIGINT NOT NULL, name TEXT NOT NULL, "
+        "seal BIGINT NOT NULL DEFAULT 0)",
         "CREATE TABLE IF NOT EXISTS ids (survey BIGINT NOT NULL, id UUID NOT NULL, day INTEGER NOT NULL, "
         "PRIMARY KEY (survey, id))",
     )
@@ -174,7 +179,7 @@ class PostgresStore(Store):
         sql = "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped"
         return {row[0] for row in session.run(sql, [table]).fetchall()}
 
-    def _check_ids(self, session: Session, entry: Entry) -> Iterator[str | int]:
+    def _check_ids(self, session: Session, entry: Entry, sealed: bool) -> Iterator[str | int]:
         sql = "SELECT COUNT(*), COALESCE(MIN(day), 0) FROM ids WHERE survey = ?"
         count, first = session.run(sql, [entry.key]).fetchone()
         if first < 0:

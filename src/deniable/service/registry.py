@@ -3,19 +3,21 @@
 import json
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import astuple
 from typing import Any, ClassVar, Protocol
 
 from deniable.errors import StoreError
 from deniable.service.entries import FOR_GOOD, Entry, Rules, Token, counters_of
+from deniable.service.seals import SEALED, seal
 from deniable.survey import Survey
 
 __all__ = ["Cursor", "Registry", "Session", "fixed_rules"]
 
 # Layout 2 has the tables of layout 1. In it a survey that is closed may keep its ids (`Entry.closed`), and rules may
 # hold a closing date and texts, which older versions do not know. Layout 3 adds `survey.shown` (see `retention`),
-# before which older versions would go on counting, and checksums of counts.
+# before which older versions would go on counting, and checksums of rows (see `seals`).
 SCHEMA = 3
 OLDER = ("1", "2")
 _PROBE = 1 << 16  # bytes
@@ -40,6 +42,8 @@ class Registry(ABC):
     """Surveys and tokens; `Store` adds reports. All writing is done by one thread at a time."""
 
     TABLES: ClassVar[tuple[str, ...]]
+    SEALED: ClassVar[tuple[str, ...]] = tuple(SEALED)  # the tables whose rows have a checksum
+    ROW: ClassVar[tuple[str, str]]  # what names a row of any table, and SQL for a row of a given name
     where: str  # what opens it once more
 
     def __init__(self) -> None:
@@ -83,13 +87,55 @@ class Registry(ABC):
         if found is None:
             session.run("INSERT INTO meta (name, value) VALUES ('schema', ?)", [str(SCHEMA)])
             session.run("INSERT INTO meta (name, value) VALUES ('store', ?)", [uuid.uuid4().hex])
+            self._seal_name(session)
         elif found[0] in OLDER:
             session.run("ALTER TABLE survey ADD COLUMN shown INTEGER NOT NULL DEFAULT 0")
+            for table in self.SEALED:
+                session.run(f"ALTER TABLE {table} ADD COLUMN seal BIGINT NOT NULL DEFAULT 0")
+                self._seal(session, table)
+            self._seal_name(session)
             self._upgraded(session)
             # What was closed there has forgotten its ids, and says so already: closed is 1, `FOR_GOOD`.
             session.run("UPDATE meta SET value = ? WHERE name = 'schema'", [str(SCHEMA)])
         elif found[0] != str(SCHEMA):
             raise StoreError(f"store must have layout {SCHEMA}, got {found[0]}; use the version that made it")
+
+    def _rows(self, session: Session, table: str, columns: Sequence[str], survey: int | None = None) -> Iterator[Any]:
+        """The rows of a table, each after its name, and read one by one: each may be large."""
+        name, this = self.ROW
+        where, values = ("", []) if survey is None else (" WHERE survey = ?", [survey])
+        for (row,) in session.run(f"SELECT {name} FROM {table}{where}", values).fetchall():
+            sql = f"SELECT {name}, {', '.join(columns)} FROM {table} WHERE {this}"
+            yield from session.run(sql, [row]).fetchall()
+
+    def _seal(self, session: Session, table: str) -> None:
+        """Seal every row of a table as it is."""
+        for row, *values in self._rows(session, table, SEALED[table]):
+            session.run(f"UPDATE {table} SET seal = ? WHERE {self.ROW[1]}", [seal(table, *values), row])
+
+    @staticmethod
+    def _seal_name(session: Session) -> None:
+        """A store of another name would be merged beside what it gave before, and be counted twice."""
+        for (name,) in session.run("SELECT value FROM meta WHERE name = 'store'").fetchall():
+            session.run("INSERT INTO meta (name, value) VALUES ('seal', ?)", [str(seal("meta", name))])
+
+    @staticmethod
+    def _insert(session: Session, table: str, values: Sequence[object], otherwise: str = "") -> None:
+        """Add a row with its seal; `otherwise` says what is done where there is such a row."""
+        marks = ", ".join("?" * (len(values) + 1))
+        sql = f"INSERT INTO {table} ({', '.join(SEALED[table])}, seal) VALUES ({marks}) {otherwise}"
+        session.run(sql, [*values, seal(table, *values)])
+
+    @staticmethod
+    def _put(session: Session, key: int, **changed: object) -> None:
+        """Change columns of a survey that nobody else writes to."""
+        columns = SEALED["survey"]
+        row = session.run(f"SELECT {', '.join(columns)} FROM survey WHERE key = ?", [key]).fetchone()
+        values = dict(zip(columns, row, strict=True)) | changed
+        names = ", ".join(f"{name} = ?" for name in (*changed, "seal"))
+        session.run(
+            f"UPDATE survey SET {names} WHERE key = ?", [*changed.values(), seal("survey", *values.values()), key]
+        )
 
     def name(self) -> str:
         """A random name that this store was born with; shards are known by it."""
@@ -119,11 +165,8 @@ class Registry(ABC):
     def _create(self, session: Session, survey: Survey, rules: Rules) -> tuple[Entry, bool]:
         while True:
             new = session.run("SELECT 1 FROM survey WHERE digest = ?", [survey.digest]).fetchone() is None
-            session.run(
-                "INSERT INTO survey (digest, body, rules, closed, floor) VALUES (?, ?, ?, 0, 0) "
-                "ON CONFLICT (digest) DO NOTHING",
-                [survey.digest, survey.to_json(), _as_text(rules)],
-            )
+            row = [survey.digest, survey.to_json(), _as_text(rules), 0, 0, 0]
+            self._insert(session, "survey", row, "ON CONFLICT (digest) DO NOTHING")
             if (entry := self._shared(session, survey.digest)) is not None:  # or another collector just deleted it
                 return entry, new
 
@@ -184,7 +227,7 @@ class Registry(ABC):
             entry = self._locked(session, digest)
             if entry is None or entry.final or (entry.closed and day != FOR_GOOD):
                 return entry
-            session.run("UPDATE survey SET closed = ? WHERE key = ?", [day, entry.key])
+            self._put(session, entry.key, closed=day)
             if day == FOR_GOOD:
                 self._drop_ids(session, entry, None)
             self._fold(session, entry)
@@ -201,10 +244,10 @@ class Registry(ABC):
                     f"survey {digest[:8]} is closed for good: its report ids are forgotten, so that a report sent "
                     "again would count again; duplicate it instead"
                 )
-            session.run("UPDATE survey SET closed = 0 WHERE key = ?", [entry.key])
+            self._put(session, entry.key, closed=0)
             opened = self._entry(session, digest)
             if opened is not None and opened.ended(minute):
-                self._put_rules(session, opened, opened.rules.changed({"closes": None}))
+                self._put(session, entry.key, rules=_as_text(opened.rules.changed({"closes": None})))
             return self._entry(session, digest)
 
     def change(self, digest: str, given: object) -> Entry | None:
@@ -213,12 +256,8 @@ class Registry(ABC):
             entry = self._locked(session, digest)
             if entry is None:
                 return None
-            self._put_rules(session, entry, entry.rules.changed(given))
+            self._put(session, entry.key, rules=_as_text(entry.rules.changed(given)))
             return self._entry(session, digest)
-
-    @staticmethod
-    def _put_rules(session: Session, entry: Entry, rules: Rules) -> None:
-        session.run("UPDATE survey SET rules = ? WHERE key = ?", [_as_text(rules), entry.key])
 
     def delete(self, digest: str) -> int | None:
         """Delete a survey with everything under it: counts, ids, counters, tokens. How many reports were counted.
@@ -264,10 +303,7 @@ class Registry(ABC):
             self._share(session, [token.survey])
             if session.run("SELECT 1 FROM survey WHERE key = ?", [token.survey]).fetchone() is None:
                 return False
-            session.run(
-                "INSERT INTO token (hash, survey, kind, quota, used, name) VALUES (?, ?, ?, ?, ?, ?)",
-                [token.hash, token.survey, token.kind, token.quota, token.used, token.name],
-            )
+            self._insert(session, "token", list(astuple(token)))
         return True
 
     def tokens(self, entry: Entry) -> list[Token]:

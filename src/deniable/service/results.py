@@ -47,7 +47,7 @@ class Results:
         if request.admin:
             spans = [(start, window_end(entry.rules.window, start), _accepted(counted[start])) for start in counted]
         elif spans := [(block.starts[0], block.last, block.reports) for block in blocks]:
-            reports = sum(count for _, _, count in ended(entry, counted, self._clock.settled()))
+            reports = sum(span.reports for span in ended(entry, counted, self._clock.settled()))
         named = [{"start": label(start), "end": label(end), "reports": count} for start, end, count in spans]
         about = {"window": entry.rules.window, "minimum": entry.rules.minimum, "live": request.admin}
         return Answer.json({**about, "reports": reports, "windows": named})
@@ -111,7 +111,7 @@ class Results:
             return await self._read(lambda: store.windows(entry)), []
         found = await self._read(lambda: store.blocks(entry))
         hour = self._clock.settled()
-        more = [span for span in ended(entry, found[0], hour) if span[0] >= found[1]]
+        more = [span for span in ended(entry, found[0], hour) if span.start >= found[1]]
         if joined(more, _least(entry)):
             try:
                 await self._writer.call(lambda: store.show(entry, hour=hour))

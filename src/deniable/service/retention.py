@@ -10,10 +10,11 @@ Proof: tests/properties/test_retention.py::test_histories
 
 from collections.abc import Mapping
 
-from deniable.service.blocks import Block, joined
+from deniable.service.blocks import Block, Window, joined
 from deniable.service.clock import Clock, window_end
-from deniable.service.entries import FOR_GOOD, Counters, Entry, counters_of
+from deniable.service.entries import FOR_GOOD, RESTORED, Counters, Entry, counters_of
 from deniable.service.registry import Registry, Session
+from deniable.service.seals import SEALED, seal
 
 __all__ = ["Retention", "ended"]
 
@@ -21,12 +22,15 @@ COUNTED = ("tally", "delta", "shard")  # the tables that hold counts by window
 Windows = Mapping[int, Mapping[str, int]]
 
 
-def ended(entry: Entry, windows: Windows, hour: int) -> list[tuple[int, int, int]]:
-    """Windows that have ended at an hour, as (start, end, reports). Those of a survey that is closed for good have; one
-    that can be opened again may still add single reports to the window of today."""
+def ended(entry: Entry, windows: Windows, hour: int) -> list[Window]:
+    """Windows that have ended at an hour. Those of a survey that is closed for good have; one that can be opened again
+    may still add single reports to the window of today."""
     kind = entry.rules.window
-    spans = [(start, window_end(kind, start), counts.get("accepted", 0)) for start, counts in windows.items()]
-    return [span for span in spans if entry.final or span[1] <= hour]
+    spans = [
+        Window(start, window_end(kind, start), counts.get("accepted", 0), counts.get(RESTORED, 0))
+        for start, counts in windows.items()
+    ]
+    return [span for span in spans if entry.final or span.end <= hour]
 
 
 class Retention(Registry):
@@ -53,9 +57,9 @@ class Retention(Registry):
 
     def _show(self, session: Session, entry: Entry, hour: int) -> None:
         windows, shown = self._windows(session, entry), self._shown(session, entry)
-        spans = [span for span in ended(entry, windows, hour) if span[0] >= shown]
+        spans = [span for span in ended(entry, windows, hour) if span.start >= shown]
         if blocks := joined(spans, max(entry.rules.minimum, 1)):
-            session.run("UPDATE survey SET shown = ? WHERE key = ?", [blocks[-1].last, entry.key])
+            self._put(session, entry.key, shown=blocks[-1].last)
 
     def _upgraded(self, session: Session) -> None:
         """Older versions showed blocks of all that had ended and kept no note of it: whatever they can have shown was
@@ -64,6 +68,35 @@ class Retention(Registry):
         for (digest,) in session.run("SELECT digest FROM survey ORDER BY key").fetchall():
             if (entry := self._locked(session, digest)) is not None:
                 self._show(session, entry, hour)
+
+    def mark_restored(self) -> int:
+        """Called for a store that was made from a backup; how many reports it holds that were not shown until then.
+
+        Readers may have been shown those since, together with reports that are lost now. Without them a window would
+        differ from the one that was shown by as few reports as were lost: so what was restored is shown again only with
+        the minimum of new reports. A survey that is closed for good has lost nothing: its blocks are made at once.
+        """
+        marked = 0
+        for digest in [entry.survey.digest for entry in self.entries()]:
+            with self.writing() as session:
+                entry = self._locked(session, digest)
+                if entry is None:
+                    continue
+                if entry.final:
+                    self._show(session, entry, 0)
+                    continue
+                self._fold(session, entry)
+                shown = self._shown(session, entry)
+                for table in ("tally", "shard"):
+                    for row, *values, text in self._rows(session, table, SEALED[table], entry.key):
+                        counters = counters_of(text)
+                        if values[-2] < shown or not counters.get("accepted"):
+                            continue
+                        marked += counters["accepted"]
+                        text = Counters(counters | {RESTORED: counters["accepted"]}).to_json()
+                        sql = f"UPDATE {table} SET counters = ?, seal = ? WHERE {self.ROW[1]}"
+                        session.run(sql, [text, seal(table, *values, text), row])
+        return marked
 
     @staticmethod
     def _windows(session: Session, entry: Entry) -> dict[int, dict[str, int]]:
@@ -94,13 +127,13 @@ class Retention(Registry):
                     continue
                 closed = entry.ended_on(today)
                 if closed is not None and not entry.final and closed < today - entry.rules.horizon:
-                    session.run("UPDATE survey SET closed = ? WHERE key = ?", [FOR_GOOD, entry.key])
+                    self._put(session, entry.key, closed=FOR_GOOD)
                     self._drop_ids(session, entry, None)
                 sql = "SELECT MIN(day) FROM ids WHERE survey = ? AND day > 0"
                 (oldest,) = session.run(sql, [entry.key]).fetchone()
                 if oldest is not None and oldest < today - entry.rules.horizon:
                     floor = max(entry.floor, oldest + 1)
-                    session.run("UPDATE survey SET floor = ? WHERE key = ?", [floor, entry.key])
+                    self._put(session, entry.key, floor=floor)
                     self._drop_ids(session, entry, floor)
                 # A commit of one report, appended beside its id, would tell whose it is for as long as it is there.
                 self._fold(session, entry)
@@ -111,7 +144,7 @@ class Retention(Registry):
         """Delete what ended at the hour `last` or before: blocks of what was shown, and of the rest any window."""
         windows, shown = self._windows(session, entry), self._shown(session, entry)
         whole = [block.last for block in _before(entry, windows, shown) if block.last <= last]
-        rest = [end for start, end, _ in ended(entry, windows, last) if start >= shown and end <= last]
+        rest = [span.end for span in ended(entry, windows, last) if span.start >= shown and span.end <= last]
         kept = max(whole, default=-(2**31))
         for table in COUNTED:
             session.run(f"DELETE FROM {table} WHERE survey = ? AND win < ?", [entry.key, kept])
@@ -122,5 +155,5 @@ class Retention(Registry):
 
 def _before(entry: Entry, windows: Windows, shown: int) -> list[Block]:
     """The blocks before the hour `shown`, which is the end of one: joined as they were when they were shown."""
-    spans = [span for span in ended(entry, windows, shown) if span[0] < shown]
+    spans = [span for span in ended(entry, windows, shown) if span.start < shown]
     return joined(spans, max(entry.rules.minimum, 1))

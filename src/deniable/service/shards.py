@@ -65,10 +65,7 @@ class Shards(Checked):
                 taken[shown] = _packed(late)
             session.run("DELETE FROM shard WHERE source = ? AND survey = ? AND win >= ?", [source, entry.key, shown])
             for window, (counts, counters) in taken.items():
-                session.run(
-                    "INSERT INTO shard (source, survey, win, counts, counters) VALUES (?, ?, ?, ?, ?)",
-                    [source, entry.key, window, counts, counters],
-                )
+                self._insert(session, "shard", [source, entry.key, window, counts, counters])
 
     def _late(self, session: Session, source: str, entry: Entry, shown: int, tallies: dict[int, Packed]) -> Total:
         """What another store has counted before the hour `shown` and we have not taken. What retention has deleted here

@@ -22,6 +22,7 @@ from deniable.errors import StoreError
 from deniable.service.entries import FOR_GOOD, Entry
 from deniable.service.gathering import Bools, Ids
 from deniable.service.problems import Unavailable
+from deniable.service.seals import seal
 from deniable.service.seen import Prints, Seen
 from deniable.service.store import Cursor, Session, Store
 
@@ -78,20 +79,22 @@ class SQLiteStore(Store):
     """
 
     kind = "sqlite"
+    ROW: ClassVar[tuple[str, str]] = ("rowid", "rowid = ?")
     TABLES: ClassVar[tuple[str, ...]] = (
         "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
         "CREATE TABLE IF NOT EXISTS survey (key INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT UNIQUE NOT NULL, "
         "body TEXT NOT NULL, rules TEXT NOT NULL, closed INTEGER NOT NULL, floor INTEGER NOT NULL, "
-        "shown INTEGER NOT NULL DEFAULT 0)",
+        "shown INTEGER NOT NULL DEFAULT 0, seal BIGINT NOT NULL DEFAULT 0)",
         "CREATE TABLE IF NOT EXISTS delta (seq INTEGER PRIMARY KEY, survey INTEGER NOT NULL, win INTEGER NOT NULL, "
-        "counts BLOB, counters TEXT NOT NULL)",
+        "counts BLOB, counters TEXT NOT NULL, seal BIGINT NOT NULL DEFAULT 0)",
         "CREATE TABLE IF NOT EXISTS tally (survey INTEGER, win INTEGER, counts BLOB, counters TEXT NOT NULL, "
-        "PRIMARY KEY (survey, win))",
+        "seal BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (survey, win))",
         "CREATE TABLE IF NOT EXISTS shard (source TEXT, survey INTEGER, win INTEGER, counts BLOB, "
-        "counters TEXT NOT NULL, PRIMARY KEY (source, survey, win))",
+        "counters TEXT NOT NULL, seal BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (source, survey, win))",
         "CREATE TABLE IF NOT EXISTS token (hash TEXT PRIMARY KEY, survey INTEGER NOT NULL, kind TEXT NOT NULL, "
-        "quota INTEGER, used INTEGER NOT NULL, name TEXT NOT NULL)",
-        "CREATE TABLE IF NOT EXISTS ids (survey INTEGER NOT NULL, day INTEGER NOT NULL, ids BLOB NOT NULL)",
+        "quota INTEGER, used INTEGER NOT NULL, name TEXT NOT NULL, seal BIGINT NOT NULL DEFAULT 0)",
+        "CREATE TABLE IF NOT EXISTS ids (survey INTEGER NOT NULL, day INTEGER NOT NULL, ids BLOB NOT NULL, "
+        "seal BIGINT NOT NULL DEFAULT 0)",
     )
 
     def __init__(self, folder: str | os.PathLike[str], *, write: bool = True) -> None:
@@ -210,9 +213,7 @@ class SQLiteStore(Store):
             for day in np.unique(days).tolist():
                 chosen = ids[days == day]
                 order = np.argsort(chosen.view("<u8")[:, 0])
-                self._connection.run(
-                    "INSERT INTO ids (survey, day, ids) VALUES (?, ?, ?)", [entry.key, day, chosen[order].tobytes()]
-                )
+                self._insert(self._connection, "ids", [entry.key, day, chosen[order].tobytes()])
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -285,9 +286,10 @@ class SQLiteStore(Store):
 
     def _join_ids(self, session: Session, entry: Entry) -> None:
         """Join rows of few ids of a day into one, in the order of the ids: a row for each commit would say for as long
-        as ids are kept which report came before which."""
-        sql = "SELECT rowid, day, ids FROM ids WHERE survey = ? AND LENGTH(ids) < ? ORDER BY day"
-        small = session.run(sql, [entry.key, _JOINED]).fetchall()
+        as ids are kept which report came before which. A damaged row stays as it is, and does not get a new seal."""
+        sql = "SELECT rowid, day, ids, seal FROM ids WHERE survey = ? AND LENGTH(ids) < ? ORDER BY day"
+        found = session.run(sql, [entry.key, _JOINED]).fetchall()
+        small = [row[:3] for row in found if row[3] == seal("ids", entry.key, *row[1:3])]
         for day, rows in groupby(small, key=lambda row: row[1]):
             chosen = list(rows)
             if len(chosen) < 2:
@@ -296,7 +298,7 @@ class SQLiteStore(Store):
             ids = ids[np.lexsort((ids.view(">u8")[:, 1], ids.view(">u8")[:, 0]))]
             for number, _, _ in chosen:
                 session.run("DELETE FROM ids WHERE rowid = ?", [number])
-            session.run("INSERT INTO ids (survey, day, ids) VALUES (?, ?, ?)", [entry.key, day, ids.tobytes()])
+            self._insert(session, "ids", [entry.key, day, ids.tobytes()])
 
     def _cut_log(self) -> None:
         """Empty the write-ahead log, which holds what was overwritten in the database. While somebody reads, or on a
@@ -328,16 +330,18 @@ class SQLiteStore(Store):
     def _columns(self, session: Session, table: str) -> set[str]:
         return {row[1] for row in session.run(f"PRAGMA table_info({table})").fetchall()}
 
-    def _check_ids(self, session: Session, entry: Entry) -> Iterator[str | int]:
+    def _check_ids(self, session: Session, entry: Entry, sealed: bool) -> Iterator[str | int]:
         known: list[bytes] = []
-        sql = "SELECT rowid FROM ids WHERE survey = ?"
-        for (row,) in session.run(sql, [entry.key]).fetchall():
-            # A row that was listed may be out of reach by its number where pages are damaged.
-            day, ids = session.run("SELECT day, ids FROM ids WHERE rowid = ?", [row]).fetchone() or (None, None)
+        changed = False
+        columns = ("survey", "day", "ids", "seal" if sealed else "NULL")
+        for _, survey, day, ids, found in self._rows(session, "ids", columns, entry.key):
             if type(ids) is not bytes or not ids or len(ids) % 16 or type(day) is not int or day < 0:
                 yield "ids must be of 16 bytes each, with a day"
                 return
             known.append(ids)
+            changed |= sealed and found != seal("ids", survey, day, ids)
+        if changed:
+            yield "table ids: a row must be as it was written, got another checksum"
         joined = np.frombuffer(b"".join(known), [("high", "<u8"), ("low", "<u8")])
         if len(np.unique(joined)) < len(joined):
             yield "each id must be kept once, got one twice"

@@ -10,6 +10,7 @@ What differs is how an id is known to be new, and that is all a subclass adds: `
 import json
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,12 +18,13 @@ import numpy.typing as npt
 
 from deniable.errors import StoreError
 from deniable.service.clock import minute_of, window_of
-from deniable.service.entries import Counters, Ended, Entry, Outcome, Upload
+from deniable.service.entries import Counters, Ended, Entry, Outcome, Token, Upload
 from deniable.service.gathering import Bools, Ids, Owner, any_of, gather, outcome_of, spread_over, steps
 from deniable.service.problems import Unavailable
 from deniable.service.records import REASONS, pack_counts
 from deniable.service.registry import Cursor, Session
 from deniable.service.retention import COUNTED
+from deniable.service.seals import SEALED, seal
 from deniable.service.shards import Shards
 from deniable.tally import Tally
 
@@ -30,6 +32,8 @@ __all__ = ["Cursor", "Session", "Store", "Unavailable"]
 
 _CODE = {reason: code for code, reason in enumerate(REASONS)}
 _ONE = Outcome(1, 0)
+_REPLACE = "ON CONFLICT (survey, win) DO UPDATE SET counts = excluded.counts, counters = excluded.counters, "
+_REPLACE += "seal = excluded.seal"
 _FOLD_BYTES, _FOLD_ROWS = 1 << 18, 512
 _PART_BYTES, _PART_ROWS = 1 << 22, 512  # of stored counts that are read at once
 
@@ -89,7 +93,9 @@ class Store(Shards):
                         outcomes[place] = outcome
             for secret, token in budget.items():
                 if token.spent:
-                    session.run("UPDATE token SET used = used + ? WHERE hash = ?", [token.spent, secret])
+                    now = replace(token.token, used=token.token.used + token.spent)
+                    values = [now.used, seal("token", *astuple(now)), secret]
+                    session.run("UPDATE token SET used = ?, seal = ? WHERE hash = ?", values)
         return outcomes
 
     def _states(self, session: Session, keys: Iterable[int], minute: int) -> dict[int, tuple[bool, int, int]]:
@@ -139,10 +145,7 @@ class Store(Shards):
         taken = rows if accepted.all() else rows[accepted]
         packed = pack_counts(shape.size, *shape.count(taken)) if len(taken) else None
         window = max(window_of(entry.rules.window, hours), shown)  # what was shown never changes
-        session.run(
-            "INSERT INTO delta (survey, win, counts, counters) VALUES (?, ?, ?, ?)",
-            [entry.key, window, packed, counters.to_json()],
-        )
+        self._insert(session, "delta", [entry.key, window, packed, counters.to_json()])
         waiting = self._pending.setdefault(entry.key, _Waiting(entry))
         waiting.rows += 1
         waiting.size += len(packed or b"")
@@ -159,9 +162,9 @@ class Store(Shards):
         if not secrets:
             return {}
         marks = ", ".join("?" * len(secrets))
-        sql = f"SELECT hash, survey, quota, used FROM token WHERE hash IN ({marks}) ORDER BY hash{self._for_update}"
-        rows = session.run(sql, secrets).fetchall()
-        return {secret: _Purse(survey, None if quota is None else quota - used) for secret, survey, quota, used in rows}
+        columns = ", ".join(SEALED["token"])
+        sql = f"SELECT {columns} FROM token WHERE hash IN ({marks}) ORDER BY hash{self._for_update}"
+        return {row[0]: _Purse(Token(*row)) for row in session.run(sql, secrets).fetchall()}
 
     def _charge(
         self,
@@ -175,7 +178,7 @@ class Store(Shards):
         codes: npt.NDArray[np.uint8],
     ) -> None:
         """Refuse what goes beyond a token's quota: those reports are not counted and their ids are not kept."""
-        entry, revoked = uploads[0].entry, _Purse(0, 0)
+        entry, revoked = uploads[0].entry, _Purse(Token("", 0, "upload", 0, 0, ""))
         for upload, owner in zip(uploads, owners, strict=True):
             if upload.token is None:
                 continue
@@ -220,29 +223,23 @@ class Store(Shards):
     def _fold(self, session: Session, entry: Entry) -> None:
         if not self._lock_fold(session, entry):
             return
-        rows = session.run("SELECT seq, win, counts, counters FROM delta WHERE survey = ?", [entry.key]).fetchall()
+        sql = "SELECT seq, win, counts, counters, seal FROM delta WHERE survey = ?"
+        rows = session.run(sql, [entry.key]).fetchall()
         windows: dict[int, tuple[npt.NDArray[np.int64], Counters]] = {}
-        for _, window, counts, counters in rows:
+        for _, window, *row in rows:
             if window not in windows:
                 windows[window] = np.zeros(entry.shape.size, np.int64), Counters()
-                self._add(windows[window], self._folded(session, entry, window))
-            self._add(windows[window], [(counts, counters)])
+                sql = "SELECT counts, counters, seal FROM tally WHERE survey = ? AND win = ?"
+                for folded in session.run(sql, [entry.key, window]).fetchall():
+                    self._add(windows[window], [_sealed("tally", entry, window, *folded)])
+            self._add(windows[window], [_sealed("delta", entry, window, *row)])
         for window, (vector, total) in windows.items():
             places = np.flatnonzero(vector)
             packed = pack_counts(entry.shape.size, places, vector[places])
-            session.run(
-                "INSERT INTO tally (survey, win, counts, counters) VALUES (?, ?, ?, ?) ON CONFLICT (survey, win) "
-                "DO UPDATE SET counts = excluded.counts, counters = excluded.counters",
-                [entry.key, window, packed, total.to_json()],
-            )
+            self._insert(session, "tally", [entry.key, window, packed, total.to_json()], _REPLACE)
         for start in range(0, len(rows), 500):
             part = [row[0] for row in rows[start : start + 500]]
             session.run(f"DELETE FROM delta WHERE seq IN ({', '.join('?' * len(part))})", part)
-
-    @staticmethod
-    def _folded(session: Session, entry: Entry, window: int) -> list[Any]:
-        sql = "SELECT counts, counters FROM tally WHERE survey = ? AND win = ?"
-        return session.run(sql, [entry.key, window]).fetchall()
 
     # Results.
     def tally(self, entry: Entry, first: int | None = None, last: int | None = None) -> Tally:
@@ -271,13 +268,21 @@ class Store(Shards):
             start, size = end, 0
 
 
+def _sealed(table: str, entry: Entry, window: int, counts: Any, counters: Any, found: Any) -> tuple[Any, Any]:
+    """The counts and counters of a row that is as it was written. Another one must not get a new seal."""
+    if found != seal(table, entry.key, window, counts, counters):
+        raise StoreError("stored rows must be as they were written; the store is damaged, restore a backup")
+    return counts, counters
+
+
 class _Purse:
-    """What a token's quota had left at the beginning of a transaction (None: no quota), and what it spends in it."""
+    """A token at the beginning of a transaction, and what is spent of its quota in it."""
 
-    __slots__ = ("left", "spent", "survey")
+    __slots__ = ("left", "spent", "survey", "token")
 
-    def __init__(self, survey: int, left: int | None) -> None:
-        self.survey, self.left, self.spent = survey, left, 0
+    def __init__(self, token: Token) -> None:
+        self.token, self.survey, self.spent = token, token.survey, 0
+        self.left = None if token.quota is None else token.quota - token.used
 
 
 Budget = dict[str, _Purse]  # by the hash of the token

@@ -2,7 +2,7 @@
 
 from deniable.survey.alphabet import Alphabet, Symbol
 from deniable.survey.blocks import Hadamard, Projective
-from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
+from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, Permuted
 from deniable.survey.files import descriptor_of, output_file, write_atomically
 from deniable.survey.presets import hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
 from deniable.survey.reading import strict_json
@@ -12,6 +12,7 @@ from deniable.survey.survey import Survey
 __all__ = [
     "DIALECTS",
     "Alphabet",
+    "BlockEncoding",
     "Direct",
     "Encoding",
     "Hadamard",

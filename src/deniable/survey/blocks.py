@@ -12,7 +12,7 @@ from typing import ClassVar
 from deniable.errors import SurveyError
 from deniable.mechanisms.base import check_size
 from deniable.survey.alphabet import Alphabet
-from deniable.survey.encodings import Encoding
+from deniable.survey.encodings import BlockEncoding
 
 __all__ = ["Hadamard", "Projective", "is_prime"]
 
@@ -28,7 +28,7 @@ def _check_alphabet(encoding: "Hadamard | Projective", alphabet: Alphabet) -> No
 
 
 @dataclass(frozen=True, slots=True)
-class Hadamard(Encoding):
+class Hadamard(BlockEncoding):
     """Rows of a Hadamard matrix: symbol x stands in block x mod B, in row x div B + 1 of its matrix of 2**m rows.
 
     Its cells are the columns y of that block where the row is +1: where `row & y` has an even number of bits. Row 0,
@@ -41,6 +41,8 @@ class Hadamard(Encoding):
     """
 
     kind: ClassVar[str] = "hadamard"
+    title: ClassVar[str] = "HR"
+    is_design: ClassVar[bool] = True
     symbols: int
     blocks: int = 1
     cells: int = field(init=False)
@@ -55,15 +57,12 @@ class Hadamard(Encoding):
         object.__setattr__(self, "hashes", size // 2)
 
     @property
-    def occupied(self) -> int:
-        return self.hashes
-
-    @property
     def shared(self) -> int:
         return self.hashes // 2
 
-    def key(self, alphabet: Alphabet, value: object) -> int:
-        return alphabet.index(value)
+    @property
+    def words(self) -> str:
+        return f"{self.cells} cells in {self.blocks} block" + "s" * (self.blocks > 1)
 
     def encode(self, cohort: int, key: int) -> tuple[int, ...]:
         row, block = key // self.blocks + 1, key % self.blocks
@@ -78,7 +77,7 @@ class Hadamard(Encoding):
 
 
 @dataclass(frozen=True, slots=True)
-class Projective(Encoding):
+class Projective(BlockEncoding):
     """Hyperplanes of the projective space of dimension t - 1 over the integers mod a prime r.
 
     Points are vectors of t digits below r whose first digit that is not zero is 1, numbered in the order of the
@@ -92,6 +91,8 @@ class Projective(Encoding):
     """
 
     kind: ClassVar[str] = "projective"
+    title: ClassVar[str] = "PGR"
+    is_design: ClassVar[bool] = True
     symbols: int
     order: int
     dimension: int
@@ -118,10 +119,6 @@ class Projective(Encoding):
         return int((self.order**dimension - 1) // (self.order - 1))
 
     @property
-    def occupied(self) -> int:
-        return self.hashes
-
-    @property
     def shared(self) -> int:
         return self._points(self.dimension - 2)
 
@@ -134,9 +131,6 @@ class Projective(Encoding):
         tail = next(m for m in range(self.dimension) if number < self._points(m + 1))
         value = number - self._points(tail) + self.order**tail
         return tuple(value // self.order**place % self.order for place in reversed(range(self.dimension)))
-
-    def key(self, alphabet: Alphabet, value: object) -> int:
-        return alphabet.index(value)
 
     def encode(self, cohort: int, key: int) -> tuple[int, ...]:
         r, x = self.order, self.point(key)

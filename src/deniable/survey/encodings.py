@@ -13,7 +13,7 @@ from deniable.mechanisms.base import check_size
 from deniable.survey.alphabet import Alphabet, symbol_bytes
 from deniable.survey.hashing import fingerprint, permute, stream
 
-__all__ = ["Direct", "Encoding", "Hashed", "Permuted"]
+__all__ = ["BlockEncoding", "Direct", "Encoding", "Hashed", "Permuted"]
 
 MAX_COHORTS = 1 << 20
 MAX_HASHES = 64
@@ -25,6 +25,9 @@ class Encoding(ABC):
     __slots__ = ()
 
     kind: ClassVar[str]
+    title: ClassVar[str] = ""  # of a survey in the literature, where the encoding and not the mechanism gives it
+    own_cells: ClassVar[bool] = False  # whether every symbol is a cell, and a cell nothing else
+    is_design: ClassVar[bool] = False  # whether answers have several cells each, of which a report names one
     cells: int
     cohorts: int
     hashes: int
@@ -39,13 +42,19 @@ class Encoding(ABC):
         """How many cells any two answers of one block share, or None where that varies: what makes a block design."""
         return None
 
-    @abstractmethod
     def key(self, alphabet: Alphabet, value: object) -> int:
         """What stands for the symbol in all cohorts: its position (closed) or its fingerprint (open)."""
+        return alphabet.index(value)
 
     @abstractmethod
     def encode(self, cohort: int, key: int) -> tuple[int, ...]:
         """The occupied cells, sorted and distinct."""
+
+    @property
+    def words(self) -> str:
+        """Its parameters in words, for `repr` of a survey."""
+        cohorts = f"{self.cells} cells, {self.cohorts} cohort" + "s" * (self.cohorts > 1)
+        return cohorts + (f", {self.hashes} hashes" if self.hashes > 1 else "")
 
     @abstractmethod
     def check(self, alphabet: Alphabet) -> None:
@@ -56,8 +65,26 @@ class Encoding(ABC):
         """What a survey stores of it, kind first."""
 
 
+class BlockEncoding(Encoding):
+    """One cohort, in which every answer occupies `occupied` cells, and any two of one block share `shared`."""
+
+    __slots__ = ()
+
+    @property
+    def occupied(self) -> int:
+        return self.hashes
+
+    @property
+    @abstractmethod
+    def shared(self) -> int: ...
+
+    @property
+    def words(self) -> str:
+        return f"{self.cells} cells"
+
+
 @dataclass(frozen=True, slots=True)
-class Direct(Encoding):
+class Direct(BlockEncoding):
     """Each symbol of a closed alphabet is its own cell; one cohort.
 
     >>> Direct(cells=3).encode(0, 2)
@@ -65,6 +92,7 @@ class Direct(Encoding):
     """
 
     kind: ClassVar[str] = "direct"
+    own_cells: ClassVar[bool] = True
     cells: int
     cohorts: int = field(default=1, init=False)
     hashes: int = field(default=1, init=False)
@@ -76,8 +104,9 @@ class Direct(Encoding):
     def shared(self) -> int:
         return 0
 
-    def key(self, alphabet: Alphabet, value: object) -> int:
-        return alphabet.index(value)
+    @property
+    def words(self) -> str:
+        return ""
 
     def encode(self, cohort: int, key: int) -> tuple[int, ...]:
         return (key,)
@@ -169,9 +198,6 @@ class Permuted(Encoding):
         _check_sizes(self)
         # "p" is not a type byte, so no symbol's fingerprint can be this one.
         object.__setattr__(self, "root", fingerprint(self.seed, b"permutations"))
-
-    def key(self, alphabet: Alphabet, value: object) -> int:
-        return alphabet.index(value)
 
     def encode(self, cohort: int, key: int) -> tuple[int, ...]:
         first = cohort * self.hashes

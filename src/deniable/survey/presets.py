@@ -8,7 +8,7 @@ chosen for you are the best ones for one report.
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from deniable.errors import SurveyError
@@ -20,11 +20,12 @@ from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
 from deniable.survey.encodings import MAX_HASHES, Direct, Encoding, Hashed, Permuted
 from deniable.survey.survey import Survey, checked_name
 
-__all__ = ["hadamard", "krappor", "krr", "olh", "orappor", "orr", "oue", "projective", "subset", "warner"]
+__all__ = ["PRESETS", "hadamard", "krappor", "krr", "olh", "orappor", "orr", "oue", "projective", "subset", "warner"]
 
 
-def _stages(permanent: Mechanism, epsilon_report: object) -> Mechanism:
-    return permanent if epsilon_report is None else Chain(permanent, epsilon_report)
+def _survey(alphabet: Alphabet, encoding: Encoding, first: Mechanism, epsilon_report: object, name: str) -> Survey:
+    stages = first if epsilon_report is None else Chain(first, epsilon_report)
+    return Survey(alphabet, encoding, stages, checked_name(name))
 
 
 def _of_a_report(epsilon: object, epsilon_report: object) -> Fraction:
@@ -49,7 +50,7 @@ def warner(
     alphabet = Alphabet.closed(symbols)
     if len(alphabet) != 2:
         raise SurveyError(f"symbols must be two for Warner's response, got {len(alphabet)}; use krr for more")
-    return Survey(alphabet, Direct(2), _stages(KRR(2, epsilon), epsilon_report), checked_name(name))
+    return _survey(alphabet, Direct(2), KRR(2, epsilon), epsilon_report, name)
 
 
 def krr(
@@ -72,9 +73,7 @@ def krr(
     <Survey: k-RR, 10 symbols, epsilon 4 and 1 a report, digest c829b105>
     """
     alphabet = Alphabet.closed(symbols, other)
-    return Survey(
-        alphabet, Direct(len(alphabet)), _stages(KRR(len(alphabet), epsilon), epsilon_report), checked_name(name)
-    )
+    return _survey(alphabet, Direct(len(alphabet)), KRR(len(alphabet), epsilon), epsilon_report, name)
 
 
 def krappor(
@@ -93,9 +92,7 @@ def krappor(
     256
     """
     alphabet = Alphabet.closed(symbols, other)
-    return Survey(
-        alphabet, Direct(len(alphabet)), _stages(BitFlip(len(alphabet), epsilon), epsilon_report), checked_name(name)
-    )
+    return _survey(alphabet, Direct(len(alphabet)), BitFlip(len(alphabet), epsilon), epsilon_report, name)
 
 
 def oue(
@@ -118,7 +115,7 @@ def oue(
     """
     alphabet = Alphabet.closed(symbols, other)
     flips = BitFlip(len(alphabet), epsilon, optimized=True)
-    return Survey(alphabet, Direct(len(alphabet)), _stages(flips, epsilon_report), checked_name(name))
+    return _survey(alphabet, Direct(len(alphabet)), flips, epsilon_report, name)
 
 
 def subset(
@@ -148,8 +145,8 @@ def subset(
         near = math.floor(k / (odds + 1))
         size = min((max(1, near), max(1, near + 1)), key=lambda w: _subset_cost(k, min(w, k - 1), odds))
     if check_size("size", size, 1, k - 1) == 1:
-        return Survey(alphabet, Direct(k), _stages(KRR(k, epsilon), epsilon_report), checked_name(name))
-    return Survey(alphabet, Direct(k), _stages(Subset(k, epsilon, size), epsilon_report), checked_name(name))
+        return _survey(alphabet, Direct(k), KRR(k, epsilon), epsilon_report, name)
+    return _survey(alphabet, Direct(k), Subset(k, epsilon, size), epsilon_report, name)
 
 
 def _subset_cost(k: int, w: int, odds: float) -> float:
@@ -186,7 +183,7 @@ def hadamard(
     else:
         best = Hadamard(len(alphabet), blocks)
     channel = KRR(best.cells, epsilon, occupied=best.occupied)
-    return Survey(alphabet, best, _stages(channel, epsilon_report), checked_name(name))
+    return _survey(alphabet, best, channel, epsilon_report, name)
 
 
 def projective(
@@ -223,7 +220,7 @@ def projective(
             )
         best = min(designs, key=lambda design: _design_cost(design, odds))
     channel = KRR(best.cells, epsilon, occupied=best.occupied)
-    return Survey(alphabet, best, _stages(channel, epsilon_report), checked_name(name))
+    return _survey(alphabet, best, channel, epsilon_report, name)
 
 
 def _hadamard_designs(size: int) -> Iterable[Hadamard]:
@@ -322,7 +319,7 @@ def orr(
     ['lynx', 'Lynx ']
     """
     alphabet, encoding = _encoded(symbols, other, text, cells, cohorts, 1, seed)
-    return Survey(alphabet, encoding, _stages(KRR(encoding.cells, epsilon), epsilon_report), checked_name(name))
+    return _survey(alphabet, encoding, KRR(encoding.cells, epsilon), epsilon_report, name)
 
 
 def orappor(
@@ -348,7 +345,7 @@ def orappor(
     hashes = check_size("hashes", hashes, 1, MAX_HASHES)
     alphabet, encoding = _encoded(symbols, other, text, cells, cohorts, hashes, seed)
     flips = BitFlip(encoding.cells, epsilon, min(2 * hashes, encoding.cells))
-    return Survey(alphabet, encoding, _stages(flips, epsilon_report), checked_name(name))
+    return _survey(alphabet, encoding, flips, epsilon_report, name)
 
 
 def _encoded(
@@ -369,3 +366,9 @@ def _encoded(
     if text is not None:
         raise SurveyError("text must not be given with symbols, which are exact; leave one of the two out")
     return alphabet, Permuted(len(alphabet), *sizes, hashes, public)
+
+
+# Every preset by its name, as the command line spells it.
+PRESETS: dict[str, Callable[..., Survey]] = {
+    preset.__name__: preset for preset in (warner, krr, krappor, oue, subset, hadamard, projective, orr, olh, orappor)
+}

@@ -1,16 +1,27 @@
 """Reading what came from outside: JSON without surprises, and the parts of a survey, each field by name and type."""
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Subset, epsilon_text
+from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Registry, Subset, epsilon_text
 from deniable.mechanisms.base import check_size
 from deniable.survey.alphabet import Alphabet, symbol_from_json
 from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
 
-__all__ = ["read_alphabet", "read_encoding", "read_mechanism", "record", "strict_json"]
+__all__ = [
+    "Stored",
+    "encodings",
+    "mechanisms",
+    "read_alphabet",
+    "read_encoding",
+    "read_mechanism",
+    "record",
+    "strict_json",
+]
 
 MAX_TEXT = 1 << 28
 
@@ -46,8 +57,8 @@ def _no_floats(text: str) -> object:
     raise SurveyError(f"survey numbers must be integers, got {text[:40]!r}; epsilon is text")
 
 
-def record(what: str, value: object, required: str, optional: str = "") -> dict[str, Any]:
-    """`value` as a record with exactly these fields, each of the type its name has everywhere in a survey."""
+def record(what: str, value: object, required: str, optional: str = "", integers: str = "") -> dict[str, Any]:
+    """`value` as a record with exactly these fields; text, but for symbols, sizes and `integers`."""
     if not isinstance(value, dict):
         raise SurveyError(f"{what} must be an object, got {type(value).__name__}")
     needed = set(required.split())
@@ -55,9 +66,9 @@ def record(what: str, value: object, required: str, optional: str = "") -> dict[
         raise SurveyError(f"{what} must have the field {missing[0]!r}")
     if unknown := sorted(set(value) - needed - set(optional.split())):
         raise SurveyError(f"{what} must not have the field {unknown[0][:40]!r}; this version does not know it")
-    integers = {"cells", "cohorts", "hashes", "width", "blocks", "order", "dimension", "size"}
+    whole = {"cells", "cohorts", "hashes", "width", *integers.split()}
     for name in set(value) - {"alphabet", "encoding", "mechanism", "symbols", "other" if what == "alphabet" else ""}:
-        wanted = int if name in integers else str
+        wanted = int if name in whole else str
         if type(value[name]) is not wanted:
             shown = {int: "an integer", str: "text"}[wanted]
             raise SurveyError(f"{what} field {name!r} must be {shown}, got {type(value[name]).__name__}")
@@ -82,60 +93,92 @@ def read_alphabet(value: object) -> Alphabet:
     return Alphabet(tuple(symbol_from_json(s) for s in fields["symbols"]), other)
 
 
-def read_encoding(value: object, alphabet: Alphabet) -> Encoding:
-    kind = value.get("kind") if isinstance(value, dict) else None
-    if kind == "direct":
-        return Direct(record("encoding", value, "kind cells")["cells"])
-    if kind in ("hadamard", "projective"):
-        return _read_blocks(kind, value, alphabet)
-    if kind not in ("hashed", "permuted"):
-        raise SurveyError(
-            f"encoding kind must be 'direct', 'hashed', 'permuted', 'hadamard' or 'projective', got {str(kind)[:40]!r}"
-        )
-    fields = record("encoding", value, "kind cells cohorts hashes seed")
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """How one kind is read: the names of its fields, those of them that may be missing or are integers, and the value.
+
+    `read` is given the fields and what is known already: the alphabet for an encoding, the encoding for a mechanism.
+    """
+
+    fields: str
+    read: Callable[[dict[str, Any], Any], Any]
+    optional: str = ""
+    integers: str = ""
+
+
+encodings: Registry[Stored] = Registry("deniable.survey.reading.encodings", Encoding, "JSON reader")
+encodings.add(Direct)(Stored("cells", lambda fields, alphabet: Direct(fields["cells"])))
+encodings.add(Hashed)(Stored("cells cohorts hashes seed", lambda fields, alphabet: Hashed(*_seeded(fields))))
+encodings.add(Permuted)(
+    Stored("cells cohorts hashes seed", lambda fields, alphabet: Permuted(len(alphabet), *_seeded(fields)))
+)
+encodings.add(Hadamard)(
+    Stored("cells blocks", lambda fields, alphabet: Hadamard(len(alphabet), fields["blocks"]), integers="blocks")
+)
+encodings.add(Projective)(
+    Stored(
+        "cells order dimension",
+        lambda fields, alphabet: Projective(len(alphabet), fields["order"], fields["dimension"]),
+        integers="order dimension",
+    )
+)
+
+mechanisms: Registry[Stored] = Registry("deniable.survey.reading.mechanisms", Mechanism, "JSON reader")
+mechanisms.add(KRR)(
+    Stored("keep other", lambda fields, on: KRR(on.cells, fields["epsilon"], occupied=on.occupied or 1))
+)
+mechanisms.add(BitFlip)(
+    Stored(
+        "flip",
+        lambda fields, on: BitFlip(
+            on.cells, fields["epsilon"], min(2 * on.hashes, on.cells), optimized="clear" in fields
+        ),
+        optional="clear",
+    )
+)
+mechanisms.add(Subset)(
+    Stored("size inside", lambda fields, on: Subset(on.cells, fields["epsilon"], fields["size"]), integers="size")
+)
+
+
+def _seeded(fields: dict[str, Any]) -> tuple[int, int, int, bytes]:
+    """The arguments that hashed and permuted cells share."""
     try:
         seed = bytes.fromhex(fields["seed"])
     except ValueError:
         seed = b""
     if seed.hex() != fields["seed"]:
         raise SurveyError("encoding field 'seed' must be lower-case hexadecimal")
-    sizes = (fields["cells"], fields["cohorts"], fields["hashes"])
-    return Hashed(*sizes, seed) if kind == "hashed" else Permuted(len(alphabet), *sizes, seed)
+    return fields["cells"], fields["cohorts"], fields["hashes"], seed
 
 
-def _read_blocks(kind: str, value: object, alphabet: Alphabet) -> Encoding:
-    found: Encoding
-    if kind == "hadamard":
-        fields = record("encoding", value, "kind cells blocks")
-        found = Hadamard(len(alphabet), fields["blocks"])
-    else:
-        fields = record("encoding", value, "kind cells order dimension")
-        found = Projective(len(alphabet), fields["order"], fields["dimension"])
+def _known(what: str, value: object, known: Registry[Stored]) -> tuple[Any, Stored]:
+    """The type of the kind that a record names, and how it is read."""
+    given = value.get("kind") if isinstance(value, dict) else None
+    types: dict[str, Any] = {getattr(found, "kind", ""): found for found in known.entries}
+    if not isinstance(given, str) or given not in types:
+        *first, last = map(repr, types)
+        raise SurveyError(f"{what} kind must be {', '.join(first)} or {last}, got {str(given)[:40]!r}")
+    return types[given], known.entries[types[given]]
+
+
+def read_encoding(value: object, alphabet: Alphabet) -> Encoding:
+    _, stored = _known("encoding", value, encodings)
+    fields = record("encoding", value, "kind " + stored.fields, integers=stored.integers)
+    found: Encoding = stored.read(fields, alphabet)
     if fields["cells"] != found.cells:
         raise SurveyError(f"encoding field 'cells' must be {found.cells} for this design, got {fields['cells']}")
     return found
 
 
 def read_mechanism(value: object, encoding: Encoding) -> Mechanism:
-    kind = value.get("kind") if isinstance(value, dict) else None
-    mechanism: Mechanism
+    kind, stored = _known("mechanism", value, mechanisms)
     # Of the second stage all or nothing; `epsilon_report` says which.
     twice = isinstance(value, dict) and "epsilon_report" in value
-    if kind == "krr":
-        again = " epsilon_report report_keep report_other" if twice else ""
-        fields = record("mechanism", value, "kind epsilon width keep other" + again)
-        mechanism = KRR(encoding.cells, fields["epsilon"], occupied=encoding.occupied or 1)
-    elif kind == "bitflip":
-        again = " epsilon_report report_flip" if twice else ""
-        fields = record("mechanism", value, "kind epsilon width flip" + again, "clear")
-        distance = min(2 * encoding.hashes, encoding.cells)
-        mechanism = BitFlip(encoding.cells, fields["epsilon"], distance, optimized="clear" in fields)
-    elif kind == "subset":
-        again = " epsilon_report report_keep" if twice else ""
-        fields = record("mechanism", value, "kind epsilon width size inside" + again)
-        mechanism = Subset(encoding.cells, fields["epsilon"], fields["size"])
-    else:
-        raise SurveyError(f"mechanism kind must be 'krr', 'bitflip' or 'subset', got {str(kind)[:40]!r}")
+    again = ["epsilon_report", *kind.again_fields] if twice else []
+    named = " ".join(["kind epsilon width", stored.fields, *again])
+    fields = record("mechanism", value, named, stored.optional, stored.integers)
+    mechanism: Mechanism = stored.read(fields, encoding)
     check_size("width", fields["width"], 64, 64)
     if twice:
         mechanism = Chain(mechanism, fields["epsilon_report"])

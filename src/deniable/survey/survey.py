@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Subset, epsilon_text
+from deniable.mechanisms import Mechanism, epsilon_text
 from deniable.survey.alphabet import Alphabet
-from deniable.survey.blocks import Hadamard, Projective
-from deniable.survey.encodings import Direct, Encoding
+from deniable.survey.encodings import Encoding
 from deniable.survey.files import write_atomically
 from deniable.survey.notebook import facts
 from deniable.survey.reading import read_alphabet, read_encoding, read_mechanism, record, strict_json
@@ -60,23 +59,10 @@ class Survey:
                 f"mechanism and encoding must share their cells, got {self.mechanism.cells} and {self.encoding.cells}"
             )
         # The privacy claim needs this: an answer may occupy h cells, and two answers may differ in all of them.
-        channel, h, k = self.mechanism.permanent, self.encoding.hashes, self.encoding.cells
-        occupied = self.encoding.occupied
-        if isinstance(channel, KRR) and occupied is None:
-            raise SurveyError(f"hashes must be 1 for k-ary randomised response, got {h}; use orappor for Bloom filters")
-        if isinstance(channel, KRR) and channel.occupied != occupied:
-            raise SurveyError(
-                f"every answer must occupy as many cells as the mechanism expects, {channel.occupied}, got {occupied}"
-            )
-        if isinstance(self.encoding, (Hadamard, Projective)) and not isinstance(channel, KRR):
+        channel = self.mechanism.permanent
+        if self.encoding.is_design and not channel.one_column:
             raise SurveyError(f"a block design must have k-ary randomised response on its cells, got {channel.kind!r}")
-        if isinstance(channel, Subset) and not isinstance(self.encoding, Direct):
-            raise SurveyError(f"subset selection must have a cell for every symbol, got {self.encoding.kind!r} cells")
-        if isinstance(channel, BitFlip) and channel.distance != min(2 * h, k):
-            raise SurveyError(
-                f"distance must be min(2 * hashes, cells) = {min(2 * h, k)}, got {channel.distance}; "
-                "two answers can differ in that many bits"
-            )
+        channel.check(self.encoding)
         if self.cohorts * self.columns > MAX_COUNTERS:
             raise SurveyError(
                 f"cohorts times cells must be at most {MAX_COUNTERS}, got {self.cohorts * self.columns}; "
@@ -139,17 +125,9 @@ class Survey:
     @property
     def title(self) -> str:
         """The paper's name for this combination of encoding and randomiser."""
-        if isinstance(self.encoding, (Hadamard, Projective)):
-            return "HR" if isinstance(self.encoding, Hadamard) else "PGR"
-        channel = self.mechanism.permanent
-        if isinstance(channel, Subset):
-            return "SS"
-        bits = isinstance(channel, BitFlip)
-        optimized = isinstance(channel, BitFlip) and channel.optimized
-        if isinstance(self.encoding, Direct):
-            return "OUE" if optimized else "k-RAPPOR" if bits else "W-RR" if self.cells == 2 else "k-RR"
-        hashed = "O-OUE" if optimized else "O-RAPPOR" if bits else "O-RR"
-        return hashed + ("" if self.alphabet.is_open else " (closed)")
+        named = self.encoding.title or self.mechanism.permanent.title(own_cells=self.encoding.own_cells)
+        shared = self.encoding.shared is None and not self.alphabet.is_open
+        return named + (" (closed)" if shared else "")
 
     def key(self, value: object) -> int:
         """What stands for a symbol in every cohort: its position, or its fingerprint."""
@@ -200,23 +178,12 @@ class Survey:
         return group_by(self, dialect, table, cohort, response)
 
     def _fields(self) -> dict[str, object]:
-        channel = self.mechanism.permanent
-        mechanism: dict[str, object] = {
-            "kind": channel.kind,
-            "epsilon": epsilon_text(self.mechanism.epsilon),
-            "width": self.mechanism.width,
-        }
-        if isinstance(channel, Subset):
-            mechanism["size"] = channel.size
-        if isinstance(self.mechanism, Chain):
-            mechanism["epsilon_report"] = epsilon_text(self.mechanism.report_bound)
-        mechanism |= {name: str(value) for name, value in self.mechanism.thresholds().items()}
         return {
             "format": FORMAT,
             "name": self.name,
             "alphabet": self.alphabet.to_json(),
             "encoding": self.encoding.to_json(),
-            "mechanism": mechanism,
+            "mechanism": self.mechanism.to_json(),
         }
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -282,12 +249,11 @@ class Survey:
         """What a notebook shows."""
         shown = [str(symbol) for symbol in (self.symbols or ())[:12]]
         more = f", and {len(self.alphabet) - 12} more" if len(self.alphabet) > 12 else ""
-        twice = isinstance(self.mechanism, Chain)
         named: list[tuple[str, object]] = [
             ("answers", "any text" if self.alphabet.is_open else ", ".join(shown) + more),
             ("mechanism", self.title),
             ("epsilon", epsilon_text(self.mechanism.epsilon)),
-            *([("epsilon of one report", f"{self.epsilon_report:.4g}")] if twice else []),
+            *([("epsilon of one report", f"{self.epsilon_report:.4g}")] if self.mechanism.twice else []),
             ("cells", self.cells),
             ("cohorts", self.cohorts),
             ("digest", self.digest[:16] + "..."),
@@ -296,17 +262,10 @@ class Survey:
 
     def __repr__(self) -> str:
         size = "open alphabet" if self.alphabet.is_open else f"{len(self.alphabet)} symbols"
-        shape = "" if isinstance(self.encoding, Direct) else f", {self.cells} cells"
-        if isinstance(self.encoding, Hadamard):
-            shape += f" in {self.encoding.blocks} block" + "s" * (self.encoding.blocks > 1)
-        elif isinstance(self.mechanism.permanent, Subset):
-            shape = f", sets of {self.mechanism.permanent.size}"
-        elif self.encoding.shared is None:
-            shape += f", {self.cohorts} cohort" + "s" * (self.cohorts > 1)
-            shape += f", {self.hashes} hashes" if self.hashes > 1 else ""
+        shape = "".join(f", {words}" for words in (self.encoding.words, self.mechanism.permanent.words) if words)
         name = f" {self.name!r}" if self.name else ""
         epsilon = epsilon_text(self.mechanism.epsilon)
-        if isinstance(self.mechanism, Chain):
+        if self.mechanism.twice:
             epsilon += f" and {epsilon_text(self.mechanism.report_bound)} a report"
         return f"<Survey{name}: {self.title}, {size}{shape}, epsilon {epsilon}, digest {self.digest[:8]}>"
 

@@ -125,7 +125,7 @@ def inversion_covariance(design: BlockDesign, mechanism: Mechanism, columns: Flo
     Claim: exact at every n.
     Proof: tests/contracts/test_blocks.py::test_covariance_is_that_of_the_exact_law
     """
-    miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
+    miss, r = mechanism.affine
     e = columns if mechanism.one_column else columns - miss
     d = columns if mechanism.one_column else columns * (1 - columns) + e**2
     a, b = excess_of(mechanism)
@@ -143,7 +143,7 @@ def inversion_cumulants(design: BlockDesign, mechanism: Mechanism, columns: Floa
     A report is in a symbol's cells (weight 1 - c with c = l / s), beside them in its block (weight -c), or elsewhere.
     """
     c = design.shared / design.occupied
-    scale = float(mechanism.hit - mechanism.miss) * design.distance
+    scale = mechanism.affine[1] * design.distance
     inside = design.adjoint(columns)
     beside = design.block_sums(columns) - inside
     first = (1 - c) * inside - c * beside
@@ -161,7 +161,7 @@ def inversion_variances(
     its block are in its cells, and a report has three ways to fall. No probability is taken to be nearer than `edge` to
     zero, nor that of a symbol's cells to one.
     """
-    r = float(mechanism.hit - mechanism.miss)
+    _, r = mechanism.affine
     found = design.adjoint(columns)
     inside = np.clip(found, edge, 1 - edge)
     if design.blocks == 1:

@@ -83,8 +83,8 @@ def l1_risk(
             "block is the error of each estimate a binomial's"
         )
     means = design.adjoint(_column_means(survey, design, p))
-    gap = float(survey.mechanism.hit - survey.mechanism.miss)
-    return float(mean_absolute_deviation(n, means).sum() / (n * gap * design.distance))
+    _, r = survey.mechanism.affine
+    return float(mean_absolute_deviation(n, means).sum() / (n * r * design.distance))
 
 
 def _bias_and_variance(
@@ -92,9 +92,8 @@ def _bias_and_variance(
 ) -> tuple[Floats, Floats]:
     people = count_of("n", n, 1)
     _refuse_symbols(survey, symbols)
-    if survey.encoding.shared is not None:
-        design = design_of(survey)
-        assert isinstance(design, BlockDesign)
+    design = design_of(survey, symbols)
+    if isinstance(design, BlockDesign):
         variances = inversion_variances(design, survey.mechanism, _column_means(survey, design, p), people)
         return np.zeros_like(variances), variances
     population = distribution(p, len(survey.alphabet) if symbols is None else len(symbols))
@@ -103,9 +102,9 @@ def _bias_and_variance(
 
 
 def _column_means(survey: Survey, design: BlockDesign, p: npt.ArrayLike) -> Floats:
-    """m = miss + (hit - miss) H p, shape (1, b); the difference is taken before rounding."""
-    hit, miss = survey.mechanism.hit, survey.mechanism.miss
-    return float(miss) + float(hit - miss) * design.forward(distribution(p, design.symbols))
+    """m = miss + r H p, shape (1, b)."""
+    miss, r = survey.mechanism.affine
+    return miss + r * design.forward(distribution(p, design.symbols))
 
 
 def _refuse_symbols(survey: Survey, symbols: Sequence[object] | None) -> None:

@@ -66,7 +66,7 @@ class ScoreLaw:
 
         `observed` column frequencies stand in for m = miss + r H p where they are given.
         """
-        miss, r = float(mechanism.miss), float(mechanism.hit - mechanism.miss)
+        miss, r = mechanism.affine
         m = miss + r * design.forward(p) if observed is None else observed
         if inverse is not None:
             return cls(design, p, m, inverse / r**2, mechanism, None)
@@ -75,11 +75,12 @@ class ScoreLaw:
 
     @property
     def _r(self) -> float:
-        return float(self.mechanism.hit - self.mechanism.miss)
+        return self.mechanism.affine[1]
 
     @property
     def _x(self) -> Floats:
-        return (self.columns - float(self.mechanism.miss)) / self._r
+        miss, r = self.mechanism.affine
+        return (self.columns - miss) / r
 
     @property
     def _paired(self) -> bool:
@@ -93,7 +94,7 @@ class ScoreLaw:
         if self.mechanism.one_column:
             return m, m
         a, b = excess_of(self.mechanism)
-        e = m - float(self.mechanism.miss)
+        e = m - self.mechanism.affine[0]
         # What is added off the diagonal is added on it too where it is of low rank: here it is taken off again.
         return m * (1 - m) + e**2 - a - 2 * b * self._x, e
 

@@ -1,0 +1,59 @@
+"""The design of a channel of any shape: the probabilities themselves, where other designs have zeros and ones.
+
+Elsewhere a column is hit with probability miss + r (H p), and H is the encoding's. Here that is A p, where A has one
+row of the mechanism's law for each symbol, so that everything which works on a `Design` works with miss 0 and r 1
+(`Mechanism.affine`). It depends on epsilon, as no other design does.
+"""
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.columns.encode import Cells
+from deniable.design.matrix import Design
+from deniable.errors import DecodeError
+from deniable.mechanisms import Mechanism
+
+__all__ = ["ChannelDesign"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class ChannelDesign(Design):
+    """A, dense; `cells` are the columns of the tally. `table` has the cell of every symbol, shape (1, 1, S)."""
+
+    def __init__(self, mechanism: Mechanism, table: Cells) -> None:
+        if not mechanism.one_column:  # which bits go together is known only where they are hit or miss
+            raise DecodeError(f"a mechanism that is not hit or miss must name one column, got {mechanism.kind!r}")
+        put = object.__setattr__
+        put(self, "table", table)
+        put(self, "cells", mechanism.columns)
+        law = [mechanism.weights((cell,)) for cell in table[0, 0].tolist()]
+        # Integers are divided here, so that every probability is the nearest float.
+        put(self, "rows", np.array([[weight / mechanism.span for weight in row] for row in law]))
+
+    rows: Floats  # A', one row a symbol, shape (S, columns)
+
+    def forward(self, p: Floats) -> Floats:
+        return np.asarray(p @ self.rows)[None]
+
+    def _adjoint(self, stack: Floats) -> Floats:
+        return np.asarray(stack[:, 0] @ self.rows.T)
+
+    def weighted_gram(self, weights: Floats | None = None) -> Floats:
+        return np.asarray((self.rows if weights is None else self.rows * weights[0]) @ self.rows.T)
+
+    def add_gram(self, packed: Floats, weights: Floats | None, *, lower: bool) -> None:
+        gram = self.weighted_gram(weights)
+        packed += np.tril(gram) if lower else np.triu(gram)
+
+    def _patterns(self, cohort: int) -> Floats:
+        return self.rows
+
+    @cached_property
+    def twins(self) -> list[npt.NDArray[np.intp]]:
+        """Symbols whose rows are the same."""
+        _, inverse = np.unique(self.rows, axis=0, return_inverse=True)
+        groups = (np.flatnonzero(inverse == group) for group in range(int(inverse.max()) + 1))
+        return [group for group in groups if len(group) > 1]

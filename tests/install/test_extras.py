@@ -111,6 +111,12 @@ def test_charts_are_asked_for_before_the_work_is_done(
     assert "none.tally" in capsys.readouterr().err
 
 
+def test_the_demonstration_without_a_chart_needs_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    assert main(["demo", "--people", "1000", "-o", str(tmp_path / "out")]) == 2
+    assert main(["demo", "--people", "1000", "-o", str(tmp_path / "out"), "--no-chart"]) == 0
+
+
 def test_a_chart_of_the_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     survey = dn.krr(symbols=["a", "b"], epsilon=1)
     estimate = dn.decode(dn.count(survey, dn.privatize(survey, ["a", "b"] * 50)))

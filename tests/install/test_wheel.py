@@ -102,6 +102,13 @@ def whole(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     return made
 
 
+def outside(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a collector that is started next finds around it: nothing that points at the checkout."""
+    for name in [name for name in os.environ if name.startswith("PYTHON")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(environment.work)
+
+
 def metadata(wheel: Path) -> Message:
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
@@ -227,9 +234,7 @@ def test_the_command_line_works_from_the_wheel(whole: Environment) -> None:
 def test_collector_and_pages_work_from_the_wheel(
     whole: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in [name for name in os.environ if name.startswith("PYTHON")]:
-        monkeypatch.delenv(name)
-    monkeypatch.chdir(whole.work)
+    outside(whole, monkeypatch)
     survey = dn.krr(symbols=["no", "yes"], epsilon=1, name="Ever?")
     with serving(str(tmp_path / "store"), tmp_path, python=whole.python) as server:
         server.create(survey)
@@ -243,10 +248,26 @@ def test_collector_and_pages_work_from_the_wheel(
         for file in (PACKAGE / "service" / "pages").iterdir():
             if file.suffix in (".html", ".css", ".js", ".json", ".svg"):
                 assert server.ask("GET", f"/pages/{file.name}", token=None).status == 200, file
-        client = dn.Client(survey, memoize=False)
-        record = bytes(16) + client.report("yes").pack()
-        taken = server.ask(
-            "POST", f"/v1/surveys/{survey.digest}/reports", record, token=None, kind="application/octet-stream"
-        )
-        assert taken.json()["accepted"] == 1
+        assert server.stop() == 0
+
+
+def test_a_device_and_a_desk_without_packages_use_a_collector(
+    bare: Environment, whole: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside(whole, monkeypatch)
+    survey = dn.krr(symbols=["no", "yes"], epsilon=1, name="Ever?")
+    survey.save(bare.work / "ever.json")
+    with serving(str(tmp_path / "store"), tmp_path, python=whole.python) as server:
+        address = f"http://127.0.0.1:{server.port}"
+        at = ["--collector", address, "--token-file", str(tmp_path / "token")]
+        assert f"{address}/answer/{survey.digest}" in bare.deniable("survey", "register", "ever.json", *at)
+        code = f"""
+import deniable as dn
+client = dn.Client(dn.Survey.load("ever.json"), state="ever.state.json")
+client.queue("yes")
+print(client.send({address!r}))
+"""
+        bare.script(code)
+        (listed,) = json.loads(bare.deniable("survey", "list", "--json", *at))["surveys"]
+        assert (listed["digest"], listed["reports"]) == (survey.digest, 1)
         assert server.stop() == 0

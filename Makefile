@@ -9,11 +9,12 @@ JS := clients/js
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS)
 
-# What users install, collector and pages included; and on top of it what the tests and the linters need.
+# Everything that users install but Spark; and on top of it what the tests and the linters need. Python compiles what
+# is imported when it is imported: compiling all of SciPy and Arrow first is a fifth of the time.
 .venv/demo: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "deniable needs Python 3.11 or newer; try make PYTHON=python3.12")'
 	$(PYTHON) -m venv .venv
-	$(INSTALL) -e '.[serve]'
+	$(INSTALL) --no-compile -e '.[all]'
 	@touch $@
 
 .venv/ready: .venv/demo

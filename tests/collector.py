@@ -156,11 +156,18 @@ class Caller:
 class Server:
     """`deniable serve` as a process of its own, on a port of its own choice."""
 
-    def __init__(self, store: str, folder: Path, *options: str, program: Sequence[str] = ("-m", "deniable")) -> None:
+    def __init__(
+        self,
+        store: str,
+        folder: Path,
+        *options: str,
+        program: Sequence[str] = ("-m", "deniable"),
+        python: str = sys.executable,
+    ) -> None:
         self._token = folder / "token"
         self._token.write_text(ADMIN)
         self._token.chmod(0o600)
-        self._command = [sys.executable, *program, "serve", "--store", store, "--port", "0"]
+        self._command = [python, *program, "serve", "--store", store, "--port", "0"]
         # A minute for a plan is plenty, except where other work has the processor.
         self._command += ["--admin-token-file", str(self._token), "--decode-seconds", "900"]
         self._command += ["--open-batch", "65536", "--open-rate", "0", *options]
@@ -241,8 +248,8 @@ def counted(tally: dn.Tally) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 @contextlib.contextmanager
-def serving(store: str, folder: Path, *options: str) -> Iterator[Server]:
-    server = Server(store, folder, *options).start()
+def serving(store: str, folder: Path, *options: str, python: str = sys.executable) -> Iterator[Server]:
+    server = Server(store, folder, *options, python=python).start()
     try:
         yield server
     finally:

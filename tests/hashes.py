@@ -1,4 +1,4 @@
-"""The packages that the collector needs, each with the SHA-256 of its file, for `pip install --require-hashes -r`.
+"""The packages of the extra `all`, each with the SHA-256 of its file, for `pip install --require-hashes -r`.
 
 python tests/hashes.py constraints.txt > constraints-hashes.txt
 """
@@ -26,7 +26,7 @@ def main(constraints: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         command = [sys.executable, "-P", "-m", "pip", "install", "--dry-run", "--quiet", "--ignore-installed"]
-        done = subprocess.run([*command, "--report", str(report), "-c", constraints, ".[serve]"])
+        done = subprocess.run([*command, "--report", str(report), "-c", constraints, ".[all]"])
         if done.returncode:
             return done.returncode
         print("\n".join(pinned(json.loads(report.read_text()))))

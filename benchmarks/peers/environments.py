@@ -47,7 +47,7 @@ def python_of(name: str) -> Path:
 def _wanted(name: str) -> list[str]:
     if name != OURS:
         return ["-r", str(Path(__file__).with_name(f"{name}.txt"))]
-    return ["-c", str(ROOT / "constraints.txt"), str(ROOT)]
+    return ["-c", str(ROOT / "constraints.txt"), f"{ROOT}[analysis]"]  # charts have no counterpart there
 
 
 def _read(name: str) -> list[Path]:

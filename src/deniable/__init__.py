@@ -8,7 +8,8 @@
     estimate = dn.decode(tally)                             # a distribution with honest error bars
 
 Importing this package loads nothing but the standard library: the device's side (`Survey`, `Client`, `Report`) never
-needs more, and the rest (NumPy, SciPy, Arrow) is loaded when a name that needs it is first used.
+needs more. The rest (NumPy, SciPy, Arrow) is loaded when a name that needs it is first used, and where it is not
+installed, that name raises `MissingExtra` with the command that installs it.
 """
 
 from importlib import import_module
@@ -24,6 +25,7 @@ from deniable.errors import (
     DeliveryError,
     DeniableError,
     EngineError,
+    MissingExtra,
     PlanError,
     StateError,
     StoreError,
@@ -103,6 +105,7 @@ __all__ = [
     "LeastSquares",
     "Ledger",
     "Likelihood",
+    "MissingExtra",
     "Normalized",
     "Plan",
     "PlanError",
@@ -147,6 +150,9 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from deniable.errors import require
+
+    require(f"to use deniable.{name}", "analysis")
     room = _LAZY[name]
     value = getattr(import_module(f"deniable.{room}"), name) if room else import_module(f"deniable.{name}")
     globals()[name] = value

@@ -16,11 +16,14 @@
         AuditError             a client under audit that cannot be asked, or does not answer
         PlanError              a plan that no survey can keep; says what it would take
         StoreError             a collector's store that is foreign, damaged, in use, or cannot be written
-        EngineError            Spark that is not installed, does not start or fails, or is asked for what it cannot do
+        EngineError            Spark that does not start or fails, or is asked for what it cannot do
+        MissingExtra           a package that is not installed; names the command that brings it; also an ImportError
 
 Each is also a `ValueError`, so `except ValueError` catches them all. Messages read
 `<name> must <rule>, got <value>; <next step>`, and nothing that has seen a true answer is ever put in one.
 """
+
+import sys
 
 __all__ = [
     "AlphabetError",
@@ -31,6 +34,7 @@ __all__ = [
     "DeliveryError",
     "DeniableError",
     "EngineError",
+    "MissingExtra",
     "PlanError",
     "StateError",
     "StoreError",
@@ -39,7 +43,19 @@ __all__ = [
     "TallyMismatch",
     "UnknownSymbol",
     "WireError",
+    "require",
 ]
+
+# The extras of pyproject.toml, and the packages that each must bring, by the names that this code imports.
+_ANALYSIS = ("numpy", "scipy", "pyarrow", "cryptography")
+_CHARTS = ("altair", "vl_convert")
+EXTRAS = {
+    "analysis": _ANALYSIS,
+    "charts": _CHARTS,
+    "serve": (*_ANALYSIS, *_CHARTS, "uvicorn", "httptools", "uvloop"),
+    "postgres": ("psycopg",),
+    "spark": (*_ANALYSIS, "pyspark"),
+}
 
 
 class DeniableError(ValueError):
@@ -120,4 +136,41 @@ class StoreError(DeniableError):
 
 
 class EngineError(DeniableError):
-    """Spark is not installed, does not start, fails, or is asked for what it cannot do."""
+    """Spark does not start, fails, or is asked for what it cannot do."""
+
+
+class MissingExtra(DeniableError, ImportError):
+    """A package is not installed; the message names the command that installs it."""
+
+
+def require(purpose: str, *extras: str) -> None:
+    """Refuse to go on unless every package of these extras is installed. Nothing is imported.
+
+    Parameters
+    ----------
+    purpose
+        What the packages are for, in words that follow "must be installed".
+    extras
+        Names of `EXTRAS`.
+
+    Raises
+    ------
+    MissingExtra
+        For the first package that is not there.
+
+    Examples
+    --------
+    >>> require("to use deniable.decode", "analysis")
+    """
+    for package in dict.fromkeys(package for extra in extras for package in EXTRAS[extra]):
+        if not _is_installed(package):
+            command = f"pip install 'deniable[{','.join(extras)}]'"
+            raise MissingExtra(f"{package} must be installed {purpose}, and is not; run {command}")
+
+
+def _is_installed(package: str) -> bool:
+    if package in sys.modules:
+        return sys.modules[package] is not None
+    from importlib.util import find_spec
+
+    return find_spec(package) is not None

@@ -201,9 +201,7 @@ def test_without_pyspark_the_sentence_names_the_extra(tmp_path: Path, monkeypatc
     for name in [name for name in sys.modules if name.split(".")[0] == "pyspark"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pyspark", None)
-    with pytest.raises(
-        dn.EngineError, match=r"Spark must be installed for Python first: pip install 'deniable\[spark\]'"
-    ):
+    with pytest.raises(dn.MissingExtra, match=r"pyspark must be installed to count on Spark, and is not; run pip"):
         spark.count_files(SURVEY, [str(tmp_path / "a.parquet")])
 
 

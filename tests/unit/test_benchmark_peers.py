@@ -118,6 +118,9 @@ def test_a_library_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_every_peer_has_pins() -> None:
+    assert environments._wanted(environments.OURS)[-1] == f"{environments.ROOT}[analysis]", (
+        "the package alone decodes nothing"
+    )
     for name in environments.PEERS:
         pins = environments._read(name)[0].read_text().splitlines()
         assert any(pin.lower().startswith(f"{name}==") for pin in pins)

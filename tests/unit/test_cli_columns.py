@@ -142,9 +142,9 @@ def test_a_file_in_another_encoding_is_no_success(capsys: pytest.CaptureFixture[
 def test_spark_is_asked_only_where_it_is_there(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "pyspark", None)
     assert refused(capsys, "count", "data.csv", "-o", "t", "--engine", "spark") == (
-        "--engine spark must have pyspark, got none; pip install 'deniable[spark]'"
+        "pyspark must be installed to run deniable count --engine spark, and is not; run pip install 'deniable[spark]'"
     )
 
 
@@ -162,7 +162,6 @@ def test_spark_is_given_the_survey_the_paths_and_the_master(
     engine = types.ModuleType("deniable.engines.spark")
     engine.count_files = count_files  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "deniable.engines.spark", engine)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     assert privatize("-o", "r.parquet") == 0
     assert main(["count", "r.parquet", "-o", "t", "--engine", "spark", "--master", "spark://here"]) == 0
     assert asked == [(dn.Survey.load("s.json"), ["r.parquet"], {"master": "spark://here", "format": None})]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 import stat
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 
 import deniable as dn
 from deniable.cli import main
-from deniable.errors import StoreError
+from deniable.errors import MissingExtra, StoreError
 from deniable.service.copies import backup, restore
 from deniable.service.entries import Entry, Outcome, Rules, Upload
 from deniable.service.server import Options, admin_token, open_store, serve
@@ -254,10 +255,16 @@ def test_the_log_is_json_and_says_nothing_about_requests(tmp_path: Path) -> None
 
 def test_what_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(StoreError, match=r"the collector must be installed first: pip install 'deniable\[serve\]'"):
+    with pytest.raises(
+        MissingExtra, match=r"uvicorn must be installed to run the collector, .* run pip install 'deniable\[serve\]'"
+    ):
         serve(Options(str(tmp_path)))
     monkeypatch.setitem(sys.modules, "deniable.service.postgres", None)
+    libpq = "psycopg must find PostgreSQL's library, libpq, and did not; run pip install 'deniable[postgres]'"
+    with pytest.raises(MissingExtra, match=re.escape(libpq)):
+        open_store("postgres://localhost/x")
+    monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(
-        StoreError, match=r"PostgreSQL must be installed for Python first: pip install 'deniable\[serve\]'"
+        MissingExtra, match=r"psycopg must be installed to open a PostgreSQL store, .* install 'deniable\[postgres\]'"
     ):
         open_store("postgres://localhost/x")

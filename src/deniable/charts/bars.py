@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable.charts.base import BAR, INK, LABEL_WIDTH, QUIET, RULE, TRUTH, WIDTH, cut, headed, styled
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, require
 
 if TYPE_CHECKING:
     import altair as alt
@@ -40,6 +40,7 @@ def estimate_chart(
     >>> [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
     ['bar', 'rule', 'point', 'point', 'text', 'text']
     """
+    require("to draw a chart", "charts")
     import altair as alt
 
     rows = _rows(names, probabilities, intervals, truth, raw)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.charts.bars import printable
 from deniable.charts.base import HEIGHT, LABEL_WIDTH, QUIET, RULE, TRUTH, WIDTH, cut, headed, styled
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, require
 
 if TYPE_CHECKING:
     import altair as alt
@@ -46,6 +46,7 @@ def difference_chart(
     >>> [row["clear"] for row in chart.to_dict()["datasets"].popitem()[1]]
     [True, False]
     """
+    require("to draw a chart", "charts")
     import altair as alt
 
     values, bounds = [float(c) for c in changes], [(float(a), float(b)) for a, b in intervals]
@@ -114,6 +115,7 @@ def trend_chart(
     >>> [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
     ['area', 'line', 'point', 'rule', 'point']
     """
+    require("to draw a chart", "charts")
     import altair as alt
 
     names = list(dict.fromkeys(row["name"] for row in rows))

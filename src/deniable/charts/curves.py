@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable.charts.base import HEIGHT, INK, WIDTH, headed, styled
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, require
 
 if TYPE_CHECKING:
     import altair as alt
@@ -40,6 +40,7 @@ def curves_chart(
     >>> [layer["mark"]["type"] for layer in curves_chart(rows, epsilon=1.5).to_dict()["layer"]]
     ['line', 'rule']
     """
+    require("to draw a chart", "charts")
     import altair as alt
 
     if not rows or any(row["mechanism"] not in CURVES for row in rows):

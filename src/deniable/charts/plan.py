@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable.charts.base import HEIGHT, INK, TRUTH, WIDTH, headed, styled
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, require
 
 if TYPE_CHECKING:
     import altair as alt
@@ -35,6 +35,7 @@ def plan_chart(
     >>> [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
     ['line', 'point', 'text']
     """
+    require("to draw a chart", "charts")
     import altair as alt
 
     kinds = [name for name in LINES if any(row["mechanism"] == name for row in rows)]

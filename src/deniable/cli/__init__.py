@@ -13,13 +13,28 @@ from typing import TextIO
 from deniable.cli import audit, columns, decode, demo, plan, reproduce, serve, simulate, store, survey
 from deniable.cli.output import prepared
 from deniable.cli.parser import Parser
-from deniable.errors import DeniableError, PlanError
+from deniable.errors import DeniableError, PlanError, require
 
 __all__ = ["build_parser", "main"]
 
 IMPOSSIBLE, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
 
 COMMANDS = (demo, plan, survey, columns, decode, simulate, reproduce, audit, serve, store)
+
+# The extras that a command needs; charts are added where one is asked for.
+NEEDS: dict[str, tuple[str, ...]] = {
+    "demo": ("analysis",),
+    "plan": ("analysis",),
+    "survey": (),
+    "privatize": ("analysis",),
+    "count": ("analysis",),
+    "decode": ("analysis",),
+    "simulate": ("analysis",),
+    "reproduce": ("analysis", "charts"),
+    "audit": ("analysis",),
+    "serve": ("serve",),
+    "store": ("analysis",),
+}
 
 
 def build_parser() -> Parser:
@@ -34,7 +49,9 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"deniable {__version__}", help="print the version")
     parser.set_defaults(run=None, parser=parser)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", prog="deniable", parser_class=Parser)
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", dest="chosen", prog="deniable", parser_class=Parser
+    )
     for command in COMMANDS:
         command.add(commands)
     return parser
@@ -79,6 +96,8 @@ def _run(argv: Sequence[str] | None) -> int:
     if args.run is None:
         args.parser.print_help()
         return 0
+    draws = getattr(args, "chart", None) is not None or not getattr(args, "no_chart", True)
+    require(f"to run deniable {args.chosen}", *NEEDS[args.chosen], *(["charts"] if draws else []))
     with prepared(args):
         return args.run(args) or 0  # most commands return nothing; an audit that found something returns 1
 

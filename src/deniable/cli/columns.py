@@ -11,7 +11,7 @@ from deniable.cli.output import add_force, put, target, told, writes
 from deniable.cli.parser import Commands, one_of
 from deniable.cli.progress import Stages
 from deniable.cli.text import several, table
-from deniable.errors import DataError, DeniableError
+from deniable.errors import DataError, DeniableError, require
 from deniable.survey import Survey
 
 if TYPE_CHECKING:
@@ -192,10 +192,8 @@ def _count_local(args: argparse.Namespace, survey: Survey | None) -> "tuple[Tall
 
 def _count_spark(args: argparse.Namespace, survey: Survey | None) -> "tuple[Tally, dict[str, int]]":
     from importlib import import_module
-    from importlib.util import find_spec
 
-    if find_spec("pyspark") is None:
-        raise DeniableError("--engine spark must have pyspark, got none; pip install 'deniable[spark]'")
+    require("to run deniable count --engine spark", "spark")
     if survey is None:
         from deniable.engines.files import open_reader, sources
         from deniable.engines.local import survey_in

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deniable.errors import StoreError
+from deniable.errors import MissingExtra, StoreError, require
 from deniable.service.app import App
 from deniable.service.store import Store
 from deniable.service.tokens import check_admin, new_secret
@@ -49,10 +49,12 @@ class Options:
 def open_store(where: str, *, write: bool = True) -> Store:
     """The store at a PostgreSQL address or in a directory; without `write` to look at it only."""
     if where.startswith(("postgres://", "postgresql://")):
+        require("to open a PostgreSQL store", "postgres")
         try:
             from deniable.service.postgres import PostgresStore
-        except ImportError:
-            raise StoreError("PostgreSQL must be installed for Python first: pip install 'deniable[serve]'") from None
+        except ImportError:  # psycopg is there, and the C library that it wraps is not
+            told = "psycopg must find PostgreSQL's library, libpq, and did not; run pip install 'deniable[postgres]'"
+            raise MissingExtra(told) from None
         return PostgresStore(where, write=write)
     from deniable.service.sqlite import SQLiteStore
 
@@ -128,12 +130,10 @@ def serve(options: Options, announce: Callable[[str, str], None] | None = None) 
 
     `announce` is told the address that people use and the administrator's secret once the port is open.
     """
-    try:
-        import uvicorn
+    require("to run the collector", "serve")
+    import uvicorn
 
-        from deniable.service.connections import guarded
-    except ImportError:
-        raise StoreError("the collector must be installed first: pip install 'deniable[serve]'") from None
+    from deniable.service.connections import guarded
 
     _logging()
     store = open_store(options.store)

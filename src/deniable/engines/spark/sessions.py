@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from deniable.errors import EngineError
+from deniable.errors import EngineError, require
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -15,11 +15,10 @@ __all__ = ["reason_of", "session_for"]
 @contextmanager
 def session_for(master: str | None) -> "Iterator[SparkSession]":
     """The running session, or a new one at `master` (where none is named: as Spark's own settings say)."""
-    try:
-        from pyspark.errors import PySparkException
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise EngineError("Spark must be installed for Python first: pip install 'deniable[spark]'") from None
+    require("to count on Spark", "spark")
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
     running = SparkSession.getActiveSession()
     if running is not None:
         here = running.conf.get("spark.master", None)

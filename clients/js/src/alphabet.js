@@ -16,11 +16,10 @@ export const RULE = "symbol must be well-formed text, an exact integer or bytes"
 export const fold = (text) =>
   text
     .normalize("NFD")
-    // The cased letters of Unicode 11, in ranges in which that version has no gap. Up and down again, so that the forms of one
-    // letter meet, such as the two small sigmas, or long s and s.
-    .replace(
-      /[A-ͶͿΑ-ΡΣ-ԮԱ-ՖևႠ-ჅჇჍᎠ-Ᏽᲀ-ᲈᲐ-ᲺᲽ-Ჿẚ-ỾℲ-ↃⒶ-ⓏⰀ-ⰮⱠ-ⳲꙀ-ꚚꜢ-Ꞹﬀ-ﬆﬓ-ﬗＡ-Ｚ𐐀-𐐧𐒰-𐓓𐲀-𐲲𑢠-𑢿𖹀-𖹟𞤀-𞤡]/gu,
-      (letter) => letter.toLowerCase().toUpperCase().toLowerCase(),
+    // The cased letters of Unicode 11, in ranges in which that version has no gap. Up and down again, so that the forms
+    // of one letter meet, such as the two small sigmas, or long s and s.
+    .replace(/[A-ͶͿΑ-ΡΣ-ԮԱ-ՖևႠ-ჅჇჍᎠ-Ᏽᲀ-ᲈᲐ-ᲺᲽ-Ჿẚ-ỾℲ-ↃⒶ-ⓏⰀ-ⰮⱠ-ⳲꙀ-ꚚꜢ-Ꞹﬀ-ﬆﬓ-ﬗＡ-Ｚ𐐀-𐐧𐒰-𐓓𐲀-𐲲𑢠-𑢿𖹀-𖹟𞤀-𞤡]/gu, (letter) =>
+      letter.toLowerCase().toUpperCase().toLowerCase(),
     )
     // I with a dot is a letter of its own in Turkish, and becomes i and a dot that nobody typed.
     .replace(/i\u0307+/g, "i")
@@ -40,7 +39,10 @@ export const symbolBytes = (value, folded, text = typeof value == "string") => {
   return utf8(text ? "s" + (folded ? fold(value) : value).normalize() : "i" + value);
 };
 
-/** An open alphabet: `find` gives what is hashed. That text is exact is stated by saying nothing, as surveys did at first. */
+/**
+ * An open alphabet: `find` gives what is hashed. That text is exact is stated by saying nothing, as surveys did at
+ * first.
+ */
 export const open = ({ text }) => ({
   size: 0,
   stated: { kind: "open", text: text === undefined ? text : "folded" },
@@ -56,8 +58,8 @@ const toJson = (symbol) =>
   (symbol.buffer ? { bytes: hex(symbol) } : num.isSafeInteger(num(symbol)) ? num(symbol) : { int: `${symbol}` });
 
 /**
- * A closed alphabet: `find` gives the position of a value, or throws. A catch-all takes all that is not in the list, also
- * what is no symbol at all, so that no answer stays unsent. `stated` is what a survey must say of it.
+ * A closed alphabet: `find` gives the position of a value, or throws. A catch-all takes all that is not in the list,
+ * also what is no symbol at all, so that no answer stays unsent. `stated` is what a survey must say of it.
  */
 export function closed({ symbols, other }) {
   need(symbols?.map, "symbols must be a list");

@@ -30,7 +30,11 @@ export const isPrime = (n) => n > 1 && upTo(n).every((divisor) => divisor < 2 ||
 /** JSON in its one spelling: sorted keys, no blanks, BigInts as text. */
 export const canonical = (fields) =>
   spell(fields, (_, value) =>
-    typeof value == "bigint" ? `${value}` : value?.constructor == Obj ? Obj.fromEntries(Obj.entries(value).sort()) : value,
+    typeof value == "bigint"
+      ? `${value}`
+      : value?.constructor == Obj
+        ? Obj.fromEntries(Obj.entries(value).sort())
+        : value,
   );
 
 // Under names that a minifier may shorten.

@@ -1,4 +1,7 @@
-/** The client as it is published: every argument is checked, and what is wrong with one is said in a sentence that names it. */
+/**
+ * The client as it is published: every argument is checked, and what is wrong with one is said in a sentence that names
+ * it.
+ */
 
 import { argument } from "./arguments.js";
 import { Obj } from "./bytes.js";
@@ -43,6 +46,7 @@ export class Client extends Core {
       return send(url.replace(/\/+$/, ""), settings);
     };
     this.toString = () =>
-      `<Client of survey ${this.survey.digest.slice(0, 8)}, ${memoize ? "" : "not "}memoised, in ${storage ? "its storage" : "memory only"}>`;
+      `<Client of survey ${this.survey.digest.slice(0, 8)}, ${memoize ? "" : "not "}memoised, in ` +
+      `${storage ? "its storage" : "memory only"}>`;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Reports on their way: the same bytes under the same ids until a collector acknowledges them, or says of this survey that it will
- * never take them. docs/protocol.md, section 9, has what a device does on each answer.
+ * Reports on their way: the same bytes under the same ids until a collector acknowledges them, or says of this survey
+ * that it will never take them. docs/protocol.md, section 9, has what a device does on each answer.
  */
 
 import { min, Obj, unhex } from "./bytes.js";
@@ -10,7 +10,8 @@ import { randomBytes } from "./noise.js";
 /** The day, in UTC, counted from 1970. */
 export const today = () => (Date.now() / 864e5) | 0;
 
-// The words of a collector that will never take a report of a survey, by status; for how many days it may be wrong about the first.
+// The words of a collector that will never take a report of a survey, by status; for how many days it may be wrong
+// about the first.
 const GONE = { 404: "unknown-survey", 410: "closed" };
 const GRACE = 30;
 
@@ -35,7 +36,8 @@ export function sender(digest, outboxOf, change) {
           method: "POST",
           headers: { "Content-Type": "application/octet-stream", ...(token && { Authorization: "Bearer " + token }) },
           body: unhex(records.join("")),
-          // Nothing but this goes along: no cookie, no address of the page, no time; and nothing of it is stored on the way.
+          // Nothing but this goes along: no cookie, no address of the page, no time; and nothing of it is stored on the
+          // way.
           cache: "no-store",
           credentials: "omit",
           redirect: "manual",

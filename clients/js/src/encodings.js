@@ -1,8 +1,8 @@
 /**
  * Pure maps from (cohort, symbol) to sorted, distinct cells. Each maker takes the encoding's fields and the alphabet
  * (`size` is 0 for an open one) and gives the `cells` and `cohorts` there are (no cells where the two do not fit), how
- * many cells an answer fills at most (`hashes`), `of`, and what else a survey must say of it (`stated`): `x | 0` is not x
- * for what is not an integer.
+ * many cells an answer fills at most (`hashes`), `of`, and what else a survey must say of it (`stated`): `x | 0` is not
+ * x for what is not an integer.
  */
 
 import { ceil, hex, isPrime, min, unhex, upTo, utf8 } from "./bytes.js";

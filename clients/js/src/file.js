@@ -1,10 +1,11 @@
 /**
- * A storage for Node: a device's state in one file, readable by its owner alone. It is replaced as a whole (temporary file, fsync,
- * rename, fsync of the folder), so it is never half written, and under a lock, so that processes and threads of one machine do not
- * lose each other's changes. The file that it replaces is overwritten with zeros.
+ * A storage for Node: a device's state in one file, readable by its owner alone. It is replaced as a whole (temporary
+ * file, fsync, rename, fsync of the folder), so it is never half written, and under a lock, so that processes and
+ * threads of one machine do not lose each other's changes. The file that it replaces is overwritten with zeros.
  *
- * The folder `<name>.lock` stays. Whoever changes the state has a file in it meanwhile. The file `made` in it says that there
- * was a state: one that is gone beside it was lost, and a device that started afresh would give old answers new noise.
+ * The folder `<name>.lock` stays. Whoever changes the state has a file in it meanwhile. The file `made` in it says that
+ * there was a state: one that is gone beside it was lost, and a device that started afresh would give old answers new
+ * noise.
  */
 
 import fs from "node:fs";
@@ -58,7 +59,8 @@ export function fileStorage(path) {
   const setItem = (_, text) =>
     locked(() =>
       inWords(file, () => {
-        // Under the lock one name is enough. What a crash left under it is removed: a file is made here, with its mode, or not at all.
+        // Under the lock one name is enough. What a crash left under it is removed: a file is made here, with its mode,
+        // or not at all.
         const temporary = join(dirname(file), `.${basename(file)}.new`);
         wipe(open(temporary), () => fs.rmSync(temporary, { force: true }));
         write(temporary, text);
@@ -117,7 +119,10 @@ function open(path) {
   }
 }
 
-/** Run `work`, which takes the name from an old file, and overwrite that with zeros: a report that was delivered must not stay. */
+/**
+ * Run `work`, which takes the name from an old file, and overwrite that with zeros: a report that was delivered must
+ * not stay.
+ */
 function wipe(old, work) {
   try {
     work();
@@ -149,10 +154,15 @@ function inWords(file, work) {
   } catch (problem) {
     need(
       problem.code != "ENOTDIR" || !fs.existsSync(`${file}.lock`),
-      `client state ${file} must be one that fileStorage made, got a file ${basename(file)}.lock beside it, as Python's client makes one; use another name`,
+      `client state ${file} must be one that fileStorage made, got a file ${basename(file)}.lock beside it, as ` +
+        "Python's client makes one; use another name",
       "State",
     );
-    need(!problem.syscall, `client state ${file} cannot be read or written: ${problem.code}; what it held is kept, try again`, "State");
+    need(
+      !problem.syscall,
+      `client state ${file} cannot be read or written: ${problem.code}; what it held is kept, try again`,
+      "State",
+    );
     throw problem;
   }
 }

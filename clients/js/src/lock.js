@@ -1,9 +1,10 @@
 /**
- * A lock between processes and threads of one machine. Node has none that a kernel takes back from a process that was killed, so who
- * wants to be alone puts a file with its own name into a folder, and then looks whether anyone else's is there: if so it takes
- * its own away, and tries again a little later. Two cannot both have looked before the other one's file was there, so at most one is alone.
- * A file of a process that is gone is removed by whoever sees it: its name holds when the process was started, where the system tells,
- * so it cannot be that of a later one with the same number.
+ * A lock between processes and threads of one machine. Node has none that a kernel takes back from a process that was
+ * killed, so who wants to be alone puts a file with its own name into a folder, and then looks whether anyone else's is
+ * there: if so it takes its own away, and tries again a little later. Two cannot both have looked before the other
+ * one's file was there, so at most one is alone. A file of a process that is gone is removed by whoever sees it: its
+ * name holds when the process was started, where the system tells, so it cannot be that of a later one with the same
+ * number.
  */
 
 import { randomInt } from "node:crypto";
@@ -16,7 +17,10 @@ import { need } from "./errors.js";
 const PATIENCE = 10_000;
 const NAME = /^(\d+)-(\d*)-(\d+)$/;
 
-/** Clock ticks from the system's start to that of a process; "" where it does not tell, and for one that has ended and is not buried. */
+/**
+ * Clock ticks from the system's start to that of a process; "" where it does not tell, and for one that has ended and
+ * is not buried.
+ */
 function startOf(pid) {
   try {
     return /.*\) [^ZX] (?:\S+ ){18}(\d+)/s.exec(fs.readFileSync(`/proc/${pid}/stat`, "latin1"))[1];
@@ -59,7 +63,8 @@ export function waitAlone(folder, file) {
     leave();
     need(
       performance.now() < end,
-      `client state ${file} is in use by process ${parseInt(others[0])}; wait until it is done, or delete ${basename(folder)}/${others[0]}`,
+      `client state ${file} is in use by process ${parseInt(others[0])}; wait until it is done, or delete ` +
+        `${basename(folder)}/${others[0]}`,
       "State",
     );
     sleep(1 + randomInt(9));

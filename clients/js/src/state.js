@@ -1,8 +1,8 @@
 /**
- * What a device keeps, in anything that has `getItem` and `setItem`, such as `localStorage`: its secret, and by the digest of each survey
- * the cohort, how many reports it made and what they spent, and the packed reports that no collector has acknowledged yet, in
- * the order of their random ids, with the day that they were made on. No answer, no time but that day, and nothing that an
- * answer could be read from without the secret.
+ * What a device keeps, in anything that has `getItem` and `setItem`, such as `localStorage`: its secret, and by the
+ * digest of each survey the cohort, how many reports it made and what they spent, and the packed reports that no
+ * collector has acknowledged yet, in the order of their random ids, with the day that they were made on. No answer, no
+ * time but that day, and nothing that an answer could be read from without the secret.
  *
  * Every change reads the state anew, so tabs that share a storage share one state.
  */
@@ -26,8 +26,8 @@ const sealed = (fields) => {
 };
 
 /**
- * The state in `storage`, which must hold this survey, and the secret that it had, if any; or, to start with, an empty one where
- * there is none yet.
+ * The state in `storage`, which must hold this survey, and the secret that it had, if any; or, to start with, an empty
+ * one where there is none yet.
  */
 export function read(storage, digest, secret) {
   const text = storage.getItem(KEY);

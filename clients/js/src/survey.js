@@ -1,7 +1,7 @@
 /**
  * Reading a survey: the public agreement. From what it says, what it must say is made again, thresholds included, and
- * anything else is refused; so is a field that this version does not know, because it may change the mechanism. Messages
- * show where the two differ; `deniable survey show` says more.
+ * anything else is refused; so is a field that this version does not know, because it may change the mechanism.
+ * Messages show where the two differ; `deniable survey show` says more.
  */
 
 import { closed, open } from "./alphabet.js";
@@ -36,10 +36,16 @@ export function remake(given) {
   const bits = one || clear ? 1 : 64;
   // By code points, as in Python: a character outside the basic plane counts once.
   need(/^\P{Cs}{0,500}$/u.test(name), "name must be text of at most 500 characters");
-  need(cells > 1 && cells <= most && (one || !block), `cells must be 2 to ${most} and fit the survey, got ${cells} for ${kind}`);
+  need(
+    cells > 1 && cells <= most && (one || !block),
+    `cells must be 2 to ${most} and fit the survey, got ${cells} for ${kind}`,
+  );
   need(cohorts > 0 && cohorts <= 2 ** 20 && cohorts * cells <= 2 ** 27, `cohorts must be 1 to 2**20, got ${cohorts}`);
   need(hashes > 0 && (block || hashes <= bits), `hashes must be 1 to ${bits}, got ${hashes}`);
-  need(kind != "subset" || (cellsBy.kind == "direct" && size > 0 && size < cells), `size must be below the direct cells, got ${size}`);
+  need(
+    kind != "subset" || (cellsBy.kind == "direct" && size > 0 && size < cells),
+    `size must be below the direct cells, got ${size}`,
+  );
   const mechanism = {
     width: 64,
     ...MECHANISMS[kind](

@@ -31,7 +31,13 @@ before(async () => {
     for await (const part of request) parts.push(part);
     const body = new Uint8Array(Buffer.concat(parts));
     const records = Array.from({ length: body.length / SIZE }, (_, i) => body.subarray(i * SIZE, (i + 1) * SIZE));
-    collector.requests.push({ path: request.url, method: request.method, headers: request.headers, records, at: Date.now() });
+    collector.requests.push({
+      path: request.url,
+      method: request.method,
+      headers: request.headers,
+      records,
+      at: Date.now(),
+    });
     const { status, body: said, headers = {}, lose } = (collector.answers.shift() ?? accept)(records);
     if (lose) return request.socket.destroy();
     response.writeHead(status, { "Content-Type": "application/json", ...headers });

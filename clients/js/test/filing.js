@@ -1,7 +1,7 @@
 /**
- * A device with its state in a file, for `file.test.js`: node filing.js PATH COUNT [POINT]. It queues COUNT answers and says each id on its
- * standard output after it was queued. With POINT it kills itself before that call of the file system, or half-way through where it writes;
- * after a call is before the next. At the end it says how many there were.
+ * A device with its state in a file, for `file.test.js`: node filing.js PATH COUNT [POINT]. It queues COUNT answers and
+ * says each id on its standard output after it was queued. With POINT it kills itself before that call of the file
+ * system, or half-way through where it writes; after a call is before the next. At the end it says how many there were.
  */
 
 import fs from "node:fs";
@@ -13,7 +13,16 @@ let passed = 0;
 const tick = () => {
   if (++passed == point) process.kill(process.pid, "SIGKILL");
 };
-for (const name of ["openSync", "writeFileSync", "writeSync", "fsyncSync", "closeSync", "renameSync", "rmSync", "mkdirSync"]) {
+for (const name of [
+  "openSync",
+  "writeFileSync",
+  "writeSync",
+  "fsyncSync",
+  "closeSync",
+  "renameSync",
+  "rmSync",
+  "mkdirSync",
+]) {
   const real = fs[name];
   fs[name] = (...given) => {
     tick();

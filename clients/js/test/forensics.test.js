@@ -1,4 +1,6 @@
-/** What a device keeps, draws, sends and shows; and clients that leave something behind, which `forensics.js` must find. */
+/**
+ * What a device keeps, draws, sends and shows; and clients that leave something behind, which `forensics.js` must find.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -47,9 +49,12 @@ async function acknowledging(look, work) {
   }
 }
 
-for (const [name, Made] of [["sources", Client], ["minified", minified.Client]])
+for (const [name, Made] of [
+  ["sources", Client],
+  ["minified", minified.Client],
+])
   for (const memoize of [true, false])
-    test(`two answers that gave the same report leave the same bytes in every store: ${name}, ${memoize ? "memoised" : "fresh"}`, async () => {
+    test(`the same report leaves the same bytes everywhere: ${name}, ${memoize ? "memoised" : "fresh"}`, async () => {
       let met = 0;
       for (let seed = 1; seed < 40; seed++) {
         const runs = [];
@@ -65,10 +70,16 @@ for (const [name, Made] of [["sources", Client], ["minified", minified.Client]])
           const handed = seeded(seed + 1000, () => client.report(answer));
           assert.deepEqual(handed.payload, payload);
           look();
-          await acknowledging((place, body) => stores.push(`${place} ${body}`), () => client.send(url));
+          await acknowledging(
+            (place, body) => stores.push(`${place} ${body}`),
+            () => client.send(url),
+          );
           look();
           runs.push({ payload: String(payload), stores });
-          assert.ok(stores[1].includes("outbox") && !stores[4].includes("01" + client.survey.digest.slice(0, 16)), "once acknowledged it is gone");
+          assert.ok(
+            stores[1].includes("outbox") && !stores[4].includes("01" + client.survey.digest.slice(0, 16)),
+            "once acknowledged it is gone",
+          );
         }
         if (runs[0].payload != runs[1].payload) continue;
         met++;
@@ -78,7 +89,8 @@ for (const [name, Made] of [["sources", Client], ["minified", minified.Client]])
     });
 
 /** A word that stands in no source and no table: it is put together from numbers each time. */
-const canary = () => Array.from({ length: 30 }, (_, i) => String.fromCharCode(97 + ((i * i * 7 + i * 3 + 5) % 26))).join("");
+const canary = () =>
+  Array.from({ length: 30 }, (_, i) => String.fromCharCode(97 + ((i * i * 7 + i * 3 + 5) % 26))).join("");
 
 async function heap() {
   const parts = [];
@@ -93,7 +105,10 @@ async function remembered(Made, options, way = "queue") {
   (() => client[way](canary()))();
   if (way == "report") return (await heap()).includes(canary());
   let found;
-  await acknowledging(async () => (found = await heap()), () => client.send(url));
+  await acknowledging(
+    async () => (found = await heap()),
+    () => client.send(url),
+  );
   return found.includes(canary());
 }
 
@@ -123,7 +138,10 @@ test("a report that was acknowledged is no longer in memory", { timeout: 300_000
     const waits = async () => record.test((await heap()).toString("latin1"));
     (() => client.queue("a"))();
     assert.equal(await waits(), true, "until then it waits there");
-    await acknowledging(() => {}, () => client.send(url));
+    await acknowledging(
+      () => {},
+      () => client.send(url),
+    );
     assert.equal(await waits(), false);
     assert.equal(client.status().waiting, 0);
   }
@@ -155,14 +173,21 @@ async function held(Made, read, title, options, way, also = () => {}) {
   return Object.keys(refs).filter((name) => refs[name].deref());
 }
 
-test("the answer, its cells and its permanent response are let go of when the report is made", { timeout: 300_000 }, async () => {
+test("the answer, its cells and its permanent response are let go of when the report is made", {
+  timeout: 300_000,
+}, async () => {
   const key = await wordsOf(await crypto.subtle.generateKey({ name: "HMAC", hash: "SHA-256" }, false, ["sign"]));
   for (const way of ["queue", "report"]) {
-    for (const options of [{}, { memoize: false }, { key }]) assert.deepEqual(await held(Client, readSurvey, "orappor, folded", options, way), []);
+    for (const options of [{}, { memoize: false }, { key }])
+      assert.deepEqual(await held(Client, readSurvey, "orappor, folded", options, way), []);
     assert.deepEqual(await held(minified.Client, minified.readSurvey, "orappor, folded", {}, way), []);
   }
   const kept = [];
-  assert.deepEqual(await held(Client, readSurvey, "orappor, folded", {}, "queue", (value) => void kept.push(value)), ["answer"], "one that keeps it is found out");
+  assert.deepEqual(
+    await held(Client, readSurvey, "orappor, folded", {}, "queue", (value) => void kept.push(value)),
+    ["answer"],
+    "one that keeps it is found out",
+  );
 });
 
 test("a client, its reports and its status have these fields, and nothing is added to the platform", async () => {
@@ -171,13 +196,25 @@ test("a client, its reports and its status have these fields, and nothing is add
   for (const Made of [Client, minified.Client])
     for (const memoize of [true, false]) {
       const client = new Made(texts.warner, { memoize });
-      for (const way of ["queue", "report"]) assert.deepEqual(listed(client[way]("yes")), ["cohort", "pack", "payload"]);
+      for (const way of ["queue", "report"])
+        assert.deepEqual(listed(client[way]("yes")), ["cohort", "pack", "payload"]);
       assert.deepEqual(listed(client), ["queue", "report", "send", "status", "survey", "toString"]);
-      assert.deepEqual(listed(client.status()), ["cohort", "refused", "spent", "totalSpent", "totalWorst", "waiting", "worst"]);
-      await acknowledging(() => {}, async () => {
-        const told = await client.send(url);
-        assert.deepEqual(listed(told), ["accepted", "duplicate", "refused", "waiting"]);
-      });
+      assert.deepEqual(listed(client.status()), [
+        "cohort",
+        "refused",
+        "spent",
+        "totalSpent",
+        "totalWorst",
+        "waiting",
+        "worst",
+      ]);
+      await acknowledging(
+        () => {},
+        async () => {
+          const told = await client.send(url);
+          assert.deepEqual(listed(told), ["accepted", "duplicate", "refused", "waiting"]);
+        },
+      );
     }
   assert.deepEqual(listed(globalThis), before);
 });
@@ -195,7 +232,10 @@ test("every way of answering is charged, once, before its report is handed over"
             const { made, spent } = JSON.parse(kept.getItem(KEY).slice(64))[client.survey.digest];
             assert.deepEqual(made, memoize ? [count, 0] : [0, count]);
             const each = Math.ceil(1e9 * Number(surveys[title].epsilonReport));
-            assert.equal(spent[0], memoize ? Math.min(count * each, Math.ceil(1e9 * Number(surveys[title].epsilon))) : count * each);
+            assert.equal(
+              spent[0],
+              memoize ? Math.min(count * each, Math.ceil(1e9 * Number(surveys[title].epsilon))) : count * each,
+            );
             assert.ok(spent[1] >= spent[0]);
           }
         }
@@ -207,7 +247,10 @@ const inSources = (code) => (0, eval)(`${code}\n//# sourceURL=file:///clients/js
 const FAULTS = {
   "Math.random": async () => {
     const random = inSources("(() => Math.random())");
-    new Client(texts.warner, { memoize: false, entropy: { width: 64, word: () => BigInt(Math.floor(random() * 2 ** 53)) << 11n } }).report("yes");
+    new Client(texts.warner, {
+      memoize: false,
+      entropy: { width: 64, word: () => BigInt(Math.floor(random() * 2 ** 53)) << 11n },
+    }).report("yes");
   },
   console: async () => inSources("((value) => console.debug(value))")("yes"),
   WebSocket: async () => inSources("(() => globalThis.WebSocket?.name)")(),
@@ -251,31 +294,34 @@ test("a request that says more is found out", async () => {
   };
   const place = `${url}/v1/surveys/${surveys.warner.digest}/reports?day=20000`;
   const send = inSources("((place, options) => fetch(place, options))");
-  await acknowledging(() => {}, async () => {
-    await send(place, options);
-    assert.deepEqual(taken(), []);
-    for (const change of [
-      { credentials: "include" },
-      { credentials: undefined },
-      { redirect: "follow" },
-      { referrerPolicy: "origin" },
-      { cache: "default" },
-      { keepalive: true },
-      { priority: "low" },
-      { signal: undefined },
-      { body: "answer" },
-      { headers: { ...options.headers, Date: "now" } },
-      { headers: { ...options.headers, "X-Time": "now" } },
-      { headers: {} },
-    ]) {
-      await send(place, { ...options, ...change });
-      assert.equal(taken().length, 1, JSON.stringify(change));
-    }
-    for (const more of ["&answer=yes", "#x", "/x"]) {
-      await send(place + more, options);
-      assert.equal(taken().length, 1, more);
-    }
-  });
+  await acknowledging(
+    () => {},
+    async () => {
+      await send(place, options);
+      assert.deepEqual(taken(), []);
+      for (const change of [
+        { credentials: "include" },
+        { credentials: undefined },
+        { redirect: "follow" },
+        { referrerPolicy: "origin" },
+        { cache: "default" },
+        { keepalive: true },
+        { priority: "low" },
+        { signal: undefined },
+        { body: "answer" },
+        { headers: { ...options.headers, Date: "now" } },
+        { headers: { ...options.headers, "X-Time": "now" } },
+        { headers: {} },
+      ]) {
+        await send(place, { ...options, ...change });
+        assert.equal(taken().length, 1, JSON.stringify(change));
+      }
+      for (const more of ["&answer=yes", "#x", "/x"]) {
+        await send(place + more, options);
+        assert.equal(taken().length, 1, more);
+      }
+    },
+  );
 });
 
 test("every test file is watched", async () => {

@@ -1,8 +1,8 @@
 /**
- * The respondent's page. The answer goes from its field to the client's randomiser and nowhere else: it is in no request, no
- * storage and no address, and the page has forgotten it once the die is rolled. What is rolled is kept and sent as it is,
- * however often that takes, and is gone from here once the collector has it; there is no second roll. A page asks once, so
- * nothing is memoised: the noise is fresh, and there is no secret from which it could be made again.
+ * The respondent's page. The answer goes from its field to the client's randomiser and nowhere else: it is in no
+ * request, no storage and no address, and the page has forgotten it once the die is rolled. What is rolled is kept and
+ * sent as it is, however often that takes, and is gone from here once the collector has it; there is no second roll. A
+ * page asks once, so nothing is memoised: the noise is fresh, and there is no secret from which it could be made again.
  */
 
 import { $, ask, digestHere, el, fill, Problem, sentence, short, symbolText } from "./common.js";
@@ -10,7 +10,18 @@ import { Client } from "./deniable.min.js";
 import { marksSent, picture, rest, rolled } from "./dice.js";
 import { keeping } from "./kept.js";
 import { paragraphs, when } from "./texts.js";
-import { atMost, beliefs, deniability, epsilons, guarantee, headline, isAtLeast, numbers, unknowable, whatHappens } from "./words.js";
+import {
+  atMost,
+  beliefs,
+  deniability,
+  epsilons,
+  guarantee,
+  headline,
+  isAtLeast,
+  numbers,
+  unknowable,
+  whatHappens,
+} from "./words.js";
 
 const LONGEST_PAUSE = 30_000;
 
@@ -23,7 +34,11 @@ const say = (text, kind = "") => fill($("status"), text && el("p", { class: `not
 
 /** The symbol that a choice stands for, as the client takes it. */
 const valueOf = (symbol) =>
-  symbol?.int ? BigInt(symbol.int) : symbol?.bytes !== undefined ? Uint8Array.from(symbol.bytes.match(/../g) ?? [], (pair) => parseInt(pair, 16)) : symbol;
+  symbol?.int
+    ? BigInt(symbol.int)
+    : symbol?.bytes !== undefined
+      ? Uint8Array.from(symbol.bytes.match(/../g) ?? [], (pair) => parseInt(pair, 16))
+      : symbol;
 
 async function start() {
   let found;
@@ -31,14 +46,23 @@ async function start() {
     if (!/^[0-9a-f]{64}$/.test(digest)) throw new Problem(404, "");
     found = await ask(`/v1/surveys/${digest}`);
   } catch (problem) {
-    if (problem.status == 404) return stop("There is no such survey", "The link may be incomplete, the survey may have been deleted, or it was asked elsewhere. Ask whoever sent you the link. Nothing was sent.");
+    if (problem.status == 404)
+      return stop(
+        "There is no such survey",
+        "The link may be incomplete, the survey may have been deleted, or it was asked elsewhere. Ask whoever " +
+          "sent you the link. Nothing was sent.",
+      );
     say("The collector does not answer. Trying again…");
     return setTimeout(start, 3000);
   }
   say("");
   ({ survey, rules } = found);
   // The client checks the survey against its own digest; here, that it is the one that was asked for.
-  if (survey.digest !== digest) return stop("This is another survey", "The collector gave a survey that is not the one in the link. Nothing was sent.");
+  if (survey.digest !== digest)
+    return stop(
+      "This is another survey",
+      "The collector gave a survey that is not the one in the link. Nothing was sent.",
+    );
   fill($("question"), survey.name || "A question for you");
   document.title = short(survey.name || "A question for you");
   try {
@@ -46,18 +70,29 @@ async function start() {
     kept.forgetEarlier();
     client = new Client(survey, { storage: kept.storage, memoize: false });
   } catch (problem) {
-    return stop(survey.name || "A question for you", `This browser cannot take part: ${problem.message ?? "it keeps nothing for this page."} Nothing was sent.`);
+    return stop(
+      survey.name || "A question for you",
+      `This browser cannot take part: ${problem.message ?? "it keeps nothing for this page."} Nothing was sent.`,
+    );
   }
   $("headline").textContent = headline(n);
   explain();
   if (kept.read()) return resume(kept.read(), found.state);
-  if (found.state == "closed") return stop(survey.name || "A question for you", `${ended()} It takes no more answers, and nothing was sent.`);
-  if (rules.uploads == "token") return stop(survey.name || "A question for you", "This survey takes answers from named devices only, not from this page.");
+  if (found.state == "closed")
+    return stop(survey.name || "A question for you", `${ended()} It takes no more answers, and nothing was sent.`);
+  if (rules.uploads == "token")
+    return stop(
+      survey.name || "A question for you",
+      "This survey takes answers from named devices only, not from this page.",
+    );
   offer();
 }
 
 /** That the survey is over, and since when if its date has come. */
-const ended = () => (rules.closes && new Date(rules.closes) <= new Date() ? `This survey ended on ${when(rules.closes)}.` : "This survey is closed.");
+const ended = () =>
+  rules.closes && new Date(rules.closes) <= new Date()
+    ? `This survey ended on ${when(rules.closes)}.`
+    : "This survey is closed.";
 
 function stop(title, text) {
   fill($("question"), title);
@@ -72,7 +107,12 @@ function offer() {
   let chosen = () => undefined;
   if (symbols) {
     const list = symbols.map((symbol, i) =>
-      el("label", {}, el("input", { type: "radio", name: "answer", value: i, autocomplete: "off" }), el("span", { dir: "auto" }, symbolText(symbol))),
+      el(
+        "label",
+        {},
+        el("input", { type: "radio", name: "answer", value: i, autocomplete: "off" }),
+        el("span", { dir: "auto" }, symbolText(symbol)),
+      ),
     );
     fill($("choices"), el("div", { class: symbols.length > 12 ? "choices long" : "choices" }, ...list));
     chosen = () => {
@@ -80,7 +120,16 @@ function offer() {
       return radio ? valueOf(symbols[radio.value]) : undefined;
     };
   } else {
-    const field = el("input", { type: "text", id: "text", autocomplete: "off", autocapitalize: "off", autocorrect: "off", spellcheck: "false", maxlength: "1000", "aria-labelledby": "legend" });
+    const field = el("input", {
+      type: "text",
+      id: "text",
+      autocomplete: "off",
+      autocapitalize: "off",
+      autocorrect: "off",
+      spellcheck: "false",
+      maxlength: "1000",
+      "aria-labelledby": "legend",
+    });
     fill($("choices"), field);
     chosen = () => field.value.trim() || undefined;
   }
@@ -157,8 +206,8 @@ function cellsOf(payload) {
 }
 
 /**
- * What leaves: the picture at once, and on `tell`, when the die rests, the words, the bytes and the button. `truth` is known
- * right after the roll and never again.
+ * What leaves: the picture at once, and on `tell`, when the die rests, the words, the bytes and the button. `truth` is
+ * known right after the roll and never again.
  */
 function show({ record, day }, truth) {
   const hex = record.match(/../g);
@@ -193,8 +242,23 @@ function show({ record, day }, truth) {
     $("bytes"),
     el("p", {}, `${hex.length} bytes, as they are sent:`),
     el("p", { class: "bytes" }, ...listed.map(([name]) => el("span", { class: name }, parts[name].join("")))),
-    el("dl", { class: "parts" }, ...listed.flatMap(([name, text]) => [el("dt", {}, parts[name].length > 6 ? `${parts[name].slice(0, 4).join("")}…` : parts[name].join("")), el("dd", {}, text)])),
-    el("p", { class: "quiet small break" }, `They go to ${location.origin}/v1/surveys/${digest.slice(0, 8)}…/reports${day ? `?day=${day}` : ""}${day ? `: the day, ${new Date(864e5 * day).toISOString().slice(0, 10)}, is the one on which the die was rolled` : ""}.`),
+    el(
+      "dl",
+      { class: "parts" },
+      ...listed.flatMap(([name, text]) => [
+        el("dt", {}, parts[name].length > 6 ? `${parts[name].slice(0, 4).join("")}…` : parts[name].join("")),
+        el("dd", {}, text),
+      ]),
+    ),
+    el(
+      "p",
+      { class: "quiet small break" },
+      `They go to ${location.origin}/v1/surveys/${digest.slice(0, 8)}…/reports${day ? `?day=${day}` : ""}` +
+        (day
+          ? `: the day, ${new Date(864e5 * day).toISOString().slice(0, 10)}, is the one on which the die was rolled`
+          : "") +
+        ".",
+    ),
   );
   return { drawn, tell };
 }
@@ -207,35 +271,89 @@ function inWords(cells) {
   if (n.named) {
     const shown = cells.slice(0, 60).map((cell) => el("li", { dir: "auto" }, name(cell)));
     const rest = cells.length > 60 ? [el("li", {}, `and ${cells.length - 60} more`)] : [];
-    return el("div", {}, el("p", {}, cells.length ? `${n.shape == "marks" ? "Yes for" : "A list of"} ${cells.length} of the ${n.cells} answers:` : "Yes for none of the answers."), el("ul", { class: "sent" }, ...shown, ...rest));
+    return el(
+      "div",
+      {},
+      el(
+        "p",
+        {},
+        cells.length
+          ? `${n.shape == "marks" ? "Yes for" : "A list of"} ${cells.length} of the ${n.cells} answers:`
+          : "Yes for none of the answers.",
+      ),
+      el("ul", { class: "sent" }, ...shown, ...rest),
+    );
   }
   const { cohort } = client.status();
   const numbered = cells.map((cell) => cell + 1);
-  const boxes = n.shape == "one" ? `${n.block ? "Number" : "Box"} ${numbered[0]} of ${n.cells}` : `Yes for ${cells.length} of ${n.cells} boxes`;
+  const boxes =
+    n.shape == "one"
+      ? `${n.block ? "Number" : "Box"} ${numbered[0]} of ${n.cells}`
+      : `Yes for ${cells.length} of ${n.cells} boxes`;
   const group = n.cohorts > 1 ? `, sorted as in group ${cohort + 1} of ${n.cohorts}` : "";
   const few = symbols && symbols.length <= 2000 && n.shape == "one";
-  const inside = few ? symbols.filter((symbol) => client.survey.encoding.of(cohort, valueOf(symbol)).includes(cells[0])) : [];
+  const inside = few
+    ? symbols.filter((symbol) => client.survey.encoding.of(cohort, valueOf(symbol)).includes(cells[0]))
+    : [];
   return el(
     "div",
     {},
     el("p", { class: "sent" }, boxes + group),
-    inside.length ? el("p", { dir: "auto" }, `It stands for ${inside.slice(0, 12).map(symbolText).join(", ")}${inside.length > 12 ? ` and ${inside.length - 12} more` : ""}.`) : null,
+    inside.length
+      ? el(
+          "p",
+          { dir: "auto" },
+          `It stands for ${inside.slice(0, 12).map(symbolText).join(", ")}` +
+            `${inside.length > 12 ? ` and ${inside.length - 12} more` : ""}.`,
+        )
+      : null,
     n.open ? el("p", {}, "A box stands for every text that the public rule sorts there: endlessly many.") : null,
   );
 }
 
 function explain() {
-  const ever = (after) => (n.twice ? ` (and at most ${after} after everything that this browser could ever send of that answer)` : "");
-  const rows = beliefs(n).map(([before, after, all]) => el("li", {}, `Someone who is ${before} sure that a certain answer is yours can be at most ${after} sure of it after seeing what you sent${ever(all)}.`));
+  const ever = (after) =>
+    n.twice ? ` (and at most ${after} after everything that this browser could ever send of that answer)` : "";
+  const rows = beliefs(n).map(([before, after, all]) =>
+    el(
+      "li",
+      {},
+      `Someone who is ${before} sure that a certain answer is yours can be at most ${after} sure of it after ` +
+        `seeing what you sent${ever(all)}.`,
+    ),
+  );
   fill(
     $("explained"),
     el("p", {}, guarantee(n)),
     el("ul", {}, ...rows),
     el("p", {}, `That holds however much they know and compute, and for the collector too. ${deniability(n)}`),
-    el("p", {}, `Experts call this local differential privacy with ${epsilons(n)}: epsilon is the logarithm of ${n.twice ? `those ${atMost(n.odds)} and ${atMost(n.lifetime)}` : `that ${atMost(n.odds)}`}. This page sends one report. Nothing sent at all would be epsilon 0.`),
-    el("p", {}, `What can be seen: that somebody took part and when, and the address the message came from, as with any message.${n.cohorts > 1 ? ` Your group number (one of ${n.cohorts}) is in the clear, too.` : ""} The collector stores no address, and of the time only the ${rules.window}.`),
-    el("p", {}, "What this browser keeps: until the collector has it, the bytes that are sent; after that, only that it has answered. Neither your answer nor what the bytes were made with is kept, so whoever opens this browser later learns no more than the collector."),
-    el("p", {}, "From everyone's reports together the survey learns how frequent each answer is. It learns that whether or not you take part."),
+    el(
+      "p",
+      {},
+      `Experts call this local differential privacy with ${epsilons(n)}: epsilon is the logarithm of ` +
+        `${n.twice ? `those ${atMost(n.odds)} and ${atMost(n.lifetime)}` : `that ${atMost(n.odds)}`}. This page ` +
+        "sends one report. Nothing sent at all would be epsilon 0.",
+    ),
+    el(
+      "p",
+      {},
+      "What can be seen: that somebody took part and when, and the address the message came from, as with any " +
+        `message.${n.cohorts > 1 ? ` Your group number (one of ${n.cohorts}) is in the clear, too.` : ""} The ` +
+        `collector stores no address, and of the time only the ${rules.window}.`,
+    ),
+    el(
+      "p",
+      {},
+      "What this browser keeps: until the collector has it, the bytes that are sent; after that, only that it has " +
+        "answered. Neither your answer nor what the bytes were made with is kept, so whoever opens this browser " +
+        "later learns no more than the collector.",
+    ),
+    el(
+      "p",
+      {},
+      "From everyone's reports together the survey learns how frequent each answer is. It learns that whether or " +
+        "not you take part.",
+    ),
     el("p", { class: "quiet small break" }, `Survey ${digest}`),
   );
   $("meaning").hidden = false;
@@ -251,14 +369,19 @@ async function send(pause = 1000) {
     kept.send();
     await client.send(location.origin);
   } catch {
-    // The collector does not take it as it is, which may pass, and what was rolled is kept; or another tab was told that it has it.
+    // The collector does not take it as it is, which may pass, and what was rolled is kept; or another tab was told
+    // that it has it.
   }
   const found = kept.read();
-  if (!found) return say("This browser has lost what was rolled: its storage was cleared. Nothing more is sent.", "bad");
+  if (!found)
+    return say("This browser has lost what was rolled: its storage was cleared. Nothing more is sent.", "bad");
   if (found.done) return finished(found.done);
   const state = await stateNow();
   if (state == "closed" || state == "gone") return finished(state);
-  say("The collector does not answer. What was rolled is kept on this device and sent as soon as it does; you may leave this page open, or come back.");
+  say(
+    "The collector does not answer. What was rolled is kept on this device and sent as soon as it does; you may " +
+      "leave this page open, or come back.",
+  );
   setTimeout(() => send(Math.min(2 * pause, LONGEST_PAUSE)), pause);
 }
 
@@ -275,7 +398,17 @@ function finished(how) {
   $("until").hidden = true;
   fill($("thanks"), ...(how == "sent" ? paragraphs(rules.thanks) : []));
   $("rolled-title").textContent = how == "sent" ? "This left your device" : "This was rolled for you";
-  if (how == "sent") say(`Thank you. Your answer is counted${isAtLeast(n, "strong") ? ", and nobody knows it" : isAtLeast(n, "weak") ? ", and nobody can be sure of it" : ""}. This browser has answered; there is nothing more to do.`, "good");
+  if (how == "sent")
+    say(
+      "Thank you. Your answer is counted" +
+        (isAtLeast(n, "strong")
+          ? ", and nobody knows it"
+          : isAtLeast(n, "weak")
+            ? ", and nobody can be sure of it"
+            : "") +
+        ". This browser has answered; there is nothing more to do.",
+      "good",
+    );
   else if (how == "closed") say("The survey was closed before your answer arrived. It is not counted.");
   else if (how == "before") say("This browser has answered. There is nothing more to do.");
   else if (how == "gone") say("The survey was deleted before your answer arrived. It is not counted.");

@@ -17,7 +17,14 @@ let token, origin, plan, asked, waiting, timer, digests;
 
 const say = (text, kind = "") => fill($("status"), text && el("p", { class: `note ${kind}` }, text));
 const chosen = (name) => document.querySelector(`input[name=${name}]:checked`).value;
-const answers = () => [...new Set($("answers").value.split("\n").map((line) => line.trim().normalize()).filter(Boolean))];
+const answers = () => [
+  ...new Set(
+    $("answers")
+      .value.split("\n")
+      .map((line) => line.trim().normalize())
+      .filter(Boolean),
+  ),
+];
 const name = () => $("question").value.trim().normalize();
 
 async function start() {
@@ -44,7 +51,9 @@ async function start() {
   if (draft) duplicate(draft);
 }
 
-$("scale").textContent = `Smaller is more private: ${SCALE.slice(0, -1).map(({ most, word }, i) => `${i ? "" : "up to "}${most} is ${word}`).join(", ")}, more is hardly any`;
+$("scale").textContent = `Smaller is more private: ${SCALE.slice(0, -1)
+  .map(({ most, word }, i) => `${i ? "" : "up to "}${most} is ${word}`)
+  .join(", ")}, more is hardly any`;
 $("headline").textContent = CHOICE;
 
 function locked(text) {
@@ -65,8 +74,10 @@ function question() {
   if (!name()) return "Write your question first.";
   if (!open && answers().length < 2) return "Write at least two answers, one a line.";
   if (!(number("people") >= 10)) return "Say how many people will answer: 10 or more.";
-  if (byError && !(number("error") > 0 && number("error") < 100)) return "Say how far off a share may be: more than 0 and less than 100 percentage points.";
-  if (!byError && !(number("epsilon") >= Number($("epsilon").min) && number("epsilon") <= Number($("epsilon").max))) return `Say which epsilon you want to offer: from ${$("epsilon").min} to ${$("epsilon").max}.`;
+  if (byError && !(number("error") > 0 && number("error") < 100))
+    return "Say how far off a share may be: more than 0 and less than 100 percentage points.";
+  if (!byError && !(number("epsilon") >= Number($("epsilon").min) && number("epsilon") <= Number($("epsilon").max)))
+    return `Say which epsilon you want to offer: from ${$("epsilon").min} to ${$("epsilon").max}.`;
   if (open && !(number("candidates") >= 2)) return "Say how many different answers you will look for: 2 or more.";
   return {
     n: Math.round(number("people")),
@@ -125,18 +136,30 @@ function offer({ n, epsilon }) {
   $("plan-title").focus(); // the button that was pressed is gone
 }
 
-/** What cannot be had, in the fields' own units, and what can: each a button that fills it in. Epsilon is set, so the word is true. */
+/**
+ * What cannot be had, in the fields' own units, and what can: each a button that fills it in. Epsilon is set, so the
+ * word is true.
+ */
 function refusal({ message, told }, now) {
   if (!told.alternatives || !now.max_error) return [el("p", { class: "note" }, sentence(message))];
   const digits = (share) => String(Number((100 * share).toPrecision(2)));
   const buttons = told.alternatives.map((one) => {
     const exact = `about ± ${digits(one.error)} points with ${one.privacy} privacy`;
-    const text = one.n == now.n ? [el("b", {}, sentence(exact).slice(0, -1))] : [el("b", {}, `Ask about ${whole(one.n)} people`), `: ${exact}`];
+    const text =
+      one.n == now.n
+        ? [el("b", {}, sentence(exact).slice(0, -1))]
+        : [el("b", {}, `Ask about ${whole(one.n)} people`), `: ${exact}`];
     return el("button", { type: "button", class: "plain", onclick: () => offer(one) }, ...text);
   });
   return [
-    el("p", { class: "note" }, `${whole(now.n)} people are too few to know every share up to ± ${digits(now.max_error)} points.`),
-    ...(buttons.length ? [el("h3", {}, "What is possible"), el("div", { class: "actions", id: "ways" }, ...buttons)] : []),
+    el(
+      "p",
+      { class: "note" },
+      `${whole(now.n)} people are too few to know every share up to ± ${digits(now.max_error)} points.`,
+    ),
+    ...(buttons.length
+      ? [el("h3", {}, "What is possible"), el("div", { class: "actions", id: "ways" }, ...buttons)]
+      : []),
   ];
 }
 
@@ -149,16 +172,65 @@ function show(found) {
     el("p", { class: "big" }, strength(n)),
     el("p", {}, `Epsilon ${found.epsilon.toPrecision(3)}. ${guarantee(n, THEY)} ${deniability(n, THEY)}`),
     el("p", {}, whatHappens(n, THEY)),
-    el("div", { class: "facts" }, el("div", {}, el("b", {}, `± ${points(error.mean)} points`), "the largest error, on average"), el("div", {}, el("b", {}, `± ${points(error.bound)} points`), "in 9 of 10 surveys it is smaller")),
+    el(
+      "div",
+      { class: "facts" },
+      el("div", {}, el("b", {}, `± ${points(error.mean)} points`), "the largest error, on average"),
+      el("div", {}, el("b", {}, `± ${points(error.bound)} points`), "in 9 of 10 surveys it is smaller"),
+    ),
     el("h3", {}, "You will be able to see"),
-    el("ul", {}, el("li", {}, visible === null ? "hardly any single answer for certain" : `every answer that ${percent(visible)} of people or more give`), el("li", {}, `each share, up to about ${points(error.bound)} points either way`)),
+    el(
+      "ul",
+      {},
+      el(
+        "li",
+        {},
+        visible === null
+          ? "hardly any single answer for certain"
+          : `every answer that ${percent(visible)} of people or more give`,
+      ),
+      el("li", {}, `each share, up to about ${points(error.bound)} points either way`),
+    ),
     el("h3", {}, "You will not be able to see"),
-    el("ul", {}, el("li", {}, isAtLeast(n, "strong") ? "what anyone answered" : isAtLeast(n, "weak") ? "for certain what anyone answered, though you get hints" : "with full certainty what anyone answered, though you can come close"), el("li", {}, visible === null ? "rare answers" : `answers that fewer than ${percent(visible)} give: they may look like none`), el("li", {}, `differences below about ${points(error.bound)} points, and small groups of people`)),
+    el(
+      "ul",
+      {},
+      el(
+        "li",
+        {},
+        isAtLeast(n, "strong")
+          ? "what anyone answered"
+          : isAtLeast(n, "weak")
+            ? "for certain what anyone answered, though you get hints"
+            : "with full certainty what anyone answered, though you can come close",
+      ),
+      el(
+        "li",
+        {},
+        visible === null ? "rare answers" : `answers that fewer than ${percent(visible)} give: they may look like none`,
+      ),
+      el("li", {}, `differences below about ${points(error.bound)} points, and small groups of people`),
+    ),
   );
   fill(
     $("mechanism"),
-    el("p", {}, `${found.mechanism}${found.parameters ? `, ${found.parameters}` : ""}; ${found.report_bytes} bytes a report; decoded by ${found.decoder}; ${found.repeats} surveys simulated; answers taken to be ${found.shape}, the worst of ${found.shapes.length} shapes for this error.`),
-    found.alternatives.length ? table("Alternatives", ["instead", `needs ${found.found == "error" ? "an error of" : found.found == "n" ? "n" : "epsilon"}`], found.alternatives.map((one) => [`${one.mechanism} ${one.parameters}`.trim(), one.needs === null ? "cannot" : String(Number(one.needs.toPrecision(3)))])) : null,
+    el(
+      "p",
+      {},
+      `${found.mechanism}${found.parameters ? `, ${found.parameters}` : ""}; ${found.report_bytes} bytes a ` +
+        `report; decoded by ${found.decoder}; ${found.repeats} surveys simulated; answers taken to be ` +
+        `${found.shape}, the worst of ${found.shapes.length} shapes for this error.`,
+    ),
+    found.alternatives.length
+      ? table(
+          "Alternatives",
+          ["instead", `needs ${found.found == "error" ? "an error of" : found.found == "n" ? "n" : "epsilon"}`],
+          found.alternatives.map((one) => [
+            `${one.mechanism} ${one.parameters}`.trim(),
+            one.needs === null ? "cannot" : String(Number(one.needs.toPrecision(3))),
+          ]),
+        )
+      : null,
   );
   $("headline").textContent = headline(n, THEY);
   $("create").disabled = $("experts").hidden = false;
@@ -182,11 +254,20 @@ function draw(found) {
     }
     if (part.field == "n" && part.scale) {
       part.scale.domain = [low, high];
-      part.axis.values = Array.from({ length: 16 }, (_, power) => 10 ** power).filter((ten) => ten >= low && ten <= high);
+      part.axis.values = Array.from({ length: 16 }, (_, power) => 10 ** power).filter(
+        (ten) => ten >= low && ten <= high,
+      );
     }
     if (part.field == "epsilon" && part.scale) part.scale.domain = [Math.min(0.1, found.epsilon / 1.5), 12];
   };
-  chart.draw({ chart: "plan", description: `Epsilon against the number of people; planned: ${label}`, patch, data: { rows, more: [point], last: [{ label: `●  ${label}` }] } }).catch((problem) => say(sentence(problem.message), "bad"));
+  chart
+    .draw({
+      chart: "plan",
+      description: `Epsilon against the number of people; planned: ${label}`,
+      patch,
+      data: { rows, more: [point], last: [{ label: `●  ${label}` }] },
+    })
+    .catch((problem) => say(sentence(problem.message), "bad"));
 }
 
 async function create(event) {
@@ -200,9 +281,18 @@ async function create(event) {
       $("create").disabled = false;
       return say("You have asked exactly this before: it is in the list below. Change the wording to ask it anew.");
     }
-    const rules = { results: $("results").value, minimum: Math.max(1, Math.round(Number($("minimum").value) || 1)), window: $("window").value, ...writtenRules() };
+    const rules = {
+      results: $("results").value,
+      minimum: Math.max(1, Math.round(Number($("minimum").value) || 1)),
+      window: $("window").value,
+      ...writtenRules(),
+    };
     await ask("/v1/surveys", { method: "POST", token, body: { survey, rules } });
-    const made = await ask(`/v1/surveys/${survey.digest}/tokens`, { method: "POST", token, body: { kind: "owner", name: "private link" } });
+    const made = await ask(`/v1/surveys/${survey.digest}/tokens`, {
+      method: "POST",
+      token,
+      body: { kind: "owner", name: "private link" },
+    });
     celebrate(survey, made.token);
     await list();
   } catch (problem) {
@@ -221,13 +311,22 @@ function link(title, hint, address) {
     await navigator.clipboard?.writeText(address).catch(() => document.execCommand("copy"));
     button.textContent = "Copied";
   });
-  return el("div", { class: "field" }, el("label", { for: id }, title, el("span", { class: "hint" }, hint)), el("div", { class: "link" }, field, button, el("a", { class: "button plain", href: address }, "Open")));
+  return el(
+    "div",
+    { class: "field" },
+    el("label", { for: id }, title, el("span", { class: "hint" }, hint)),
+    el("div", { class: "link" }, field, button, el("a", { class: "button plain", href: address }, "Open")),
+  );
 }
 
 /** Where a link leads nowhere for others: that, and what to do. */
 function caution(address) {
   const told = limits(address);
-  const remedy = [" To ask others, run the collector where they can reach it and start it with ", el("code", { class: "whole" }, "--public-url"), " and that address; see “In front of it” in docs/operations.md."];
+  const remedy = [
+    " To ask others, run the collector where they can reach it and start it with ",
+    el("code", { class: "whole" }, "--public-url"),
+    " and that address; see “In front of it” in docs/operations.md.",
+  ];
   return told ? el("p", { class: "note", id: "caution" }, told, ...remedy) : null;
 }
 
@@ -238,7 +337,20 @@ function celebrate(survey, secret) {
   const heading = el("h2", { tabindex: "-1", dir: "auto" }, `“${short(survey.name, 120)}” is ready`);
   fill(
     $("made"),
-    el("section", { class: "card", "aria-label": "The survey is ready" }, heading, caution(answer), link("For the people you ask", "Send it to everyone, or let them scan the code", answer), qr(answer), link("For you alone", "The results. Whoever has this link can read them, and close or delete the survey; keep it now, it is not shown again. A browser that opens it may keep it in its history, with the key", results)),
+    el(
+      "section",
+      { class: "card", "aria-label": "The survey is ready" },
+      heading,
+      caution(answer),
+      link("For the people you ask", "Send it to everyone, or let them scan the code", answer),
+      qr(answer),
+      link(
+        "For you alone",
+        "The results. Whoever has this link can read them, and close or delete the survey; keep it now, it is not " +
+          "shown again. A browser that opens it may keep it in its history, with the key",
+        results,
+      ),
+    ),
   );
   $("made").hidden = false;
   $("form").hidden = true;

@@ -1,17 +1,22 @@
 /**
- * Charts on pages: the project's own specifications with rows filled in, drawn by Vega. Its expressions are interpreted, not
- * compiled, so no page has to allow `eval`.
+ * Charts on pages: the project's own specifications with rows filled in, drawn by Vega. Its expressions are
+ * interpreted, not compiled, so no page has to allow `eval`.
  */
 
 import { el, percent } from "./common.js";
 
-let loading, tries = 0;
+let loading,
+  tries = 0;
 
-/** Vega, and the specifications; loaded when the first chart is, and once more after it failed: a busy collector needs a while. */
+/**
+ * Vega, and the specifications; loaded when the first chart is, and once more after it failed: a busy collector needs a
+ * while.
+ */
 export const library = () => (loading ??= load().catch((problem) => ((loading = undefined), Promise.reject(problem))));
 
 async function load() {
-  const [, answer] = await Promise.all([import(`./vega.js?${++tries}`), fetch("/pages/charts.json")]); // a browser keeps a module that failed
+  // A browser keeps a module that failed: each try has an address of its own.
+  const [, answer] = await Promise.all([import(`./vega.js?${++tries}`), fetch("/pages/charts.json")]);
   if (!answer.ok) throw new Error("the charts cannot be loaded now");
   return answer.json();
 }
@@ -28,7 +33,9 @@ function walk(part, visit) {
 /** A specification with its data. `names` are the lines of a chart over time; `level` stands in
  * legends and titles; `patch` is shown every part. */
 function filled(templates, { chart, data, level = 0.95, names, patch, description }) {
-  const spec = JSON.parse(JSON.stringify(templates[chart]).replaceAll("95 % interval", `${Number((100 * level).toPrecision(6))} % interval`));
+  const spec = JSON.parse(
+    JSON.stringify(templates[chart]).replaceAll("95 % interval", `${Number((100 * level).toPrecision(6))} % interval`),
+  );
   Object.assign(spec.datasets, data);
   delete spec.title;
   spec.description = description;
@@ -52,7 +59,10 @@ function fitted(templates, what, width) {
     for (const [light, other] of Object.entries(templates.dark)) text = text.replaceAll(`"${light}"`, `"${other}"`);
     spec = { ...JSON.parse(text), datasets: spec.datasets };
   } else spec.config.background = "transparent";
-  Object.assign(spec.config, { font: "system-ui, -apple-system, Segoe UI, Roboto, Liberation Sans, Arial, sans-serif", padding: 4 });
+  Object.assign(spec.config, {
+    font: "system-ui, -apple-system, Segoe UI, Roboto, Liberation Sans, Arial, sans-serif",
+    padding: 4,
+  });
   spec.width = width;
   spec.autosize = { type: "fit-x", contains: "padding" };
   const narrow = width < 520;
@@ -75,7 +85,14 @@ function inTwo(text) {
 }
 
 // Vega warns of data that are left out on purpose; only its errors are of interest.
-const OPTIONS = { ast: true, logLevel: 1, renderer: "svg", actions: false, defaultStyle: false, tooltip: { disableDefaultStyle: true } };
+const OPTIONS = {
+  ast: true,
+  logLevel: 1,
+  renderer: "svg",
+  actions: false,
+  defaultStyle: false,
+  tooltip: { disableDefaultStyle: true },
+};
 
 /** A place on a page that shows a chart, redraws it when the page turns or darkens, and can save it. */
 export class Picture {
@@ -99,11 +116,16 @@ export class Picture {
       if (this.what !== what) return;
       const templates = await library();
       const target = el("div");
-      const { view } = await window.vegaEmbed(target, fitted(templates, what, Math.max(this.place.clientWidth, 240)), OPTIONS);
+      const { view } = await window.vegaEmbed(
+        target,
+        fitted(templates, what, Math.max(this.place.clientWidth, 240)),
+        OPTIONS,
+      );
       this.view?.finalize();
       this.view = view;
       // One picture with one name; its numbers are in a table beside it.
-      for (const [name, value] of Object.entries({ role: "img", "aria-label": what.description })) target.setAttribute(name, value);
+      for (const [name, value] of Object.entries({ role: "img", "aria-label": what.description }))
+        target.setAttribute(name, value);
       target.removeAttribute("aria-roledescription");
       target.querySelector("svg").setAttribute("aria-hidden", "true");
       this.place.replaceChildren(target);
@@ -114,7 +136,10 @@ export class Picture {
   async file(kind) {
     const templates = await library();
     const spec = { ...filled(templates, this.what), title: this.what.heading };
-    const { view } = await window.vegaEmbed(el("div"), spec, { ...OPTIONS, renderer: kind == "png" ? "canvas" : "svg" });
+    const { view } = await window.vegaEmbed(el("div"), spec, {
+      ...OPTIONS,
+      renderer: kind == "png" ? "canvas" : "svg",
+    });
     try {
       if (kind == "svg") return new Blob([await view.toSVG()], { type: "image/svg+xml" });
       const canvas = await view.toCanvas(2);
@@ -126,7 +151,8 @@ export class Picture {
 }
 
 /** An interval as people are shown it: no share is below 0 or above 1, and no change below -1. */
-export const cut = (low, high, least = 0) => (low === null || high === null ? [null, null] : [low, high].map((bound) => Math.min(Math.max(bound, least), 1)));
+export const cut = (low, high, least = 0) =>
+  low === null || high === null ? [null, null] : [low, high].map((bound) => Math.min(Math.max(bound, least), 1));
 
 /** Rows of an estimate's chart. */
 export function estimateRows(estimates, label, dots) {
@@ -134,7 +160,16 @@ export function estimateRows(estimates, label, dots) {
   return labelled(estimates, label).map(({ probability, raw, raw_low, raw_high, name }) => {
     const [low, high] = cut(raw_low, raw_high);
     const unknown = some && low === null;
-    return { name, estimate: probability, low, high, truth: null, raw: dots ? raw : null, unknown, value: unknown ? null : percent(probability) };
+    return {
+      name,
+      estimate: probability,
+      low,
+      high,
+      truth: null,
+      raw: dots ? raw : null,
+      unknown,
+      value: unknown ? null : percent(probability),
+    };
   });
 }
 
@@ -143,7 +178,10 @@ export function labelled(rows, label) {
   const seen = new Map();
   return rows.map((row) => {
     // What cannot be seen or would turn the line around is spelled out.
-    let name = label(row.symbol).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => (c == "\u200d" ? c : `\\u${c.codePointAt(0).toString(16).padStart(4, "0")}`)) || '""';
+    let name =
+      label(row.symbol).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) =>
+        c == "\u200d" ? c : `\\u${c.codePointAt(0).toString(16).padStart(4, "0")}`,
+      ) || '""';
     // Vega looks names up in plain objects, which know these already: a mark that nobody sees makes them others.
     if (name in {}) name += "\u2060";
     seen.set(name, (seen.get(name) ?? 0) + 1);

@@ -1,6 +1,6 @@
 /**
- * Explore: error curves of all mechanisms under sliders, computed here from closed forms; that of the default decoder from a table
- * in the package. Nothing is asked of the collector but its own files.
+ * Explore: error curves of all mechanisms under sliders, computed here from closed forms; that of the default decoder
+ * from a table in the package. Nothing is asked of the collector but its own files.
  */
 
 import { Picture } from "./charts.js";
@@ -32,24 +32,57 @@ function update() {
   $("power-now").textContent = power;
   $("power-field").hidden = name != "zipf";
   const p = population(name, S, power);
-  const at = (mechanism, x) => (mechanism == DECODED ? decoded(measured, name, power, x, p, n) : error(mechanism, x, p, n, cells));
-  const ranked = ALL.map((mechanism) => ({ mechanism, error: at(mechanism, epsilon) })).sort((a, b) => a.error - b.error);
+  const at = (mechanism, x) =>
+    mechanism == DECODED ? decoded(measured, name, power, x, p, n) : error(mechanism, x, p, n, cells);
+  const ranked = ALL.map((mechanism) => ({ mechanism, error: at(mechanism, epsilon) })).sort(
+    (a, b) => a.error - b.error,
+  );
   const best = ranked.find((one) => one.mechanism != "no privacy" && one.mechanism != DECODED);
   const after = at(DECODED, epsilon);
   const odds = Math.exp(epsilon);
   fill(
     $("here"),
     el("p", { class: "big" }, strength({ odds })),
-    el("p", {}, `At epsilon ${epsilon} a report is at most ${atMost(odds)} times likelier under one answer than under another. k-RR sends the real answer with probability ${chance(odds / (odds + S - 1))}.`),
-    el("p", {}, `With ${whole(n)} people and ${S} answers, ${best.mechanism} is the best of these: shares are off by ${points(best.error / S, 2)} points on average, ${points(best.error, best.error < 0.1 ? 1 : 0)} points in all${best.error > 1 ? ", which is no better than a guess" : ""}.`),
-    el("p", {}, `${after < 0.98 * best.error ? `What deniable shows is better than that: its default decoder knows that shares are no less than zero and learns how they are spread, which leaves ${points(after, after < 0.1 ? 1 : 0)} points in all.` : "The default decoder of deniable can do no better here: there is little noise to take away."}`),
+    el(
+      "p",
+      {},
+      `At epsilon ${epsilon} a report is at most ${atMost(odds)} times likelier under one answer than under ` +
+        `another. k-RR sends the real answer with probability ${chance(odds / (odds + S - 1))}.`,
+    ),
+    el(
+      "p",
+      {},
+      `With ${whole(n)} people and ${S} answers, ${best.mechanism} is the best of these: shares are off by ` +
+        `${points(best.error / S, 2)} points on average, ${points(best.error, best.error < 0.1 ? 1 : 0)} points in ` +
+        `all${best.error > 1 ? ", which is no better than a guess" : ""}.`,
+    ),
+    el(
+      "p",
+      {},
+      after < 0.98 * best.error
+        ? "What deniable shows is better than that: its default decoder knows that shares are no less than zero " +
+            `and learns how they are spread, which leaves ${points(after, after < 0.1 ? 1 : 0)} points in all.`
+        : "The default decoder of deniable can do no better here: there is little noise to take away.",
+    ),
   );
   fill(
     $("ranking"),
-    table("Mechanisms at this epsilon", ["mechanism", "error in all", "people needed"], ranked.map((one) => [one.mechanism, one.error.toPrecision(3), one.mechanism == DECODED ? "" : whole(Math.max(1, (n * one.error ** 2) / best.error ** 2))])),
+    table(
+      "Mechanisms at this epsilon",
+      ["mechanism", "error in all", "people needed"],
+      ranked.map((one) => [
+        one.mechanism,
+        one.error.toPrecision(3),
+        one.mechanism == DECODED ? "" : whole(Math.max(1, (n * one.error ** 2) / best.error ** 2)),
+      ]),
+    ),
   );
   const rows = ALL.flatMap((mechanism) => EPSILONS.map((x) => ({ mechanism, epsilon: x, error: at(mechanism, x) })));
-  chart.draw({ chart: "curves", description: `Expected error of ${MECHANISMS.length} mechanisms and the default decoder by epsilon`, data: { rows, more: [{ epsilon }] } });
+  chart.draw({
+    chart: "curves",
+    description: `Expected error of ${MECHANISMS.length} mechanisms and the default decoder by epsilon`,
+    data: { rows, more: [{ epsilon }] },
+  });
 }
 
 /** At most one redraw a frame, however fast a slider moves. */
@@ -76,7 +109,12 @@ fetch("/pages/decoded.json")
   .then((table) => {
     measured = table;
     $("form").addEventListener("input", soon);
-    fill($("try"), ...Object.entries(TRIALS).map(([title, values]) => el("button", { type: "button", class: "plain", onclick: () => put(values) }, title)));
+    fill(
+      $("try"),
+      ...Object.entries(TRIALS).map(([title, values]) =>
+        el("button", { type: "button", class: "plain", onclick: () => put(values) }, title),
+      ),
+    );
     update();
   })
   .catch(() => fill($("here"), el("p", { class: "note bad" }, "The collector does not answer. Load this page again.")));

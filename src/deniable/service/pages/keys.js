@@ -1,8 +1,8 @@
 /**
- * Keys: the administrator's, and those of private results, each under its survey's digest. A link brings one after its #. It is
- * taken in at once and removed from the address, so that no address that is shared, bookmarked or gone back to has it. It is kept
- * for the tab (sessionStorage): it survives reloads and other pages, and is gone when the tab is closed. A new tab gets it from
- * one that is open. The answer page has nothing to do with any of this.
+ * Keys: the administrator's, and those of private results, each under its survey's digest. A link brings one after its
+ * #. It is taken in at once and removed from the address, so that no address that is shared, bookmarked or gone back to
+ * has it. It is kept for the tab (sessionStorage): it survives reloads and other pages, and is gone when the tab is
+ * closed. A new tab gets it from one that is open. The answer page has nothing to do with any of this.
  */
 
 import { $, el } from "./common.js";
@@ -96,7 +96,9 @@ async function lookAround() {
 }
 const looking = known() ? undefined : lookAround();
 
-/** The key of this page, from this tab or another: that of its survey, else the administrator's; "" if there is none. */
+/**
+ * The key of this page, from this tab or another: that of its survey, else the administrator's; "" if there is none.
+ */
 export async function findKey() {
   await looking;
   offerToForget();
@@ -129,7 +131,9 @@ function offerToForget() {
     tabs.postMessage({ forgotten: true });
     location.reload();
   };
-  document.querySelector("header.top nav").append(el("button", { type: "button", id: "forget", onclick: forget }, "Forget the key"));
+  document
+    .querySelector("header.top nav")
+    .append(el("button", { type: "button", id: "forget", onclick: forget }, "Forget the key"));
 }
 offerToForget();
 

@@ -15,17 +15,37 @@ import { forgetChoice, showTrend } from "./trend.js";
 
 const EVERY = 4000; // milliseconds between looks at the counts
 const SLOWEST = 8; // looks after which results are asked for although no count has changed
-const DELETED = "deniable-deleted/1"; // in sessionStorage: the survey that was deleted here, so that a reload still says so
+// In sessionStorage: the survey that was deleted here, so that a reload still says so.
+const DELETED = "deniable-deleted/1";
 
 const digest = digestHere();
 const base = `/v1/surveys/${digest}`;
-const pictures = { shares: new Picture($("shares")), trend: new Picture($("trend")), changes: new Picture($("changes")) };
+const pictures = {
+  shares: new Picture($("shares")),
+  trend: new Picture($("trend")),
+  changes: new Picture($("changes")),
+};
 
-let token, survey, rules, closed, gone, candidates, windows, live, reports, shares, seen, compared, looks = 0, turn = 0;
+let token,
+  survey,
+  rules,
+  closed,
+  gone,
+  candidates,
+  windows,
+  live,
+  reports,
+  shares,
+  seen,
+  compared,
+  looks = 0,
+  turn = 0;
 
 const say = (text, kind = "") => fill($("status"), text && el("p", { class: `note ${kind}` }, text));
 const post = (path, body, more = {}) => ask(`${base}/${path}`, { method: "POST", token, body, ...more });
-/** The one thing besides the results that stands under the question: placeholders, or how many answers there are so far. */
+/**
+ * The one thing besides the results that stands under the question: placeholders, or how many answers there are so far.
+ */
 const only = (id) => {
   $("main").removeAttribute("aria-busy");
   for (const other of ["waiting", "so-far", "all"]) $(other).hidden = other != id;
@@ -58,11 +78,17 @@ async function start() {
     $("open").hidden = false;
     $("candidates").value = candidates.join("\n");
     $("order").lastElementChild.textContent = "as in your list";
-  } else if (survey.alphabet.symbols.every((symbol) => typeof symbol == "number")) $("order").value = "own"; // 1 to 5 stars
+  } else if (survey.alphabet.symbols.every((symbol) => typeof symbol == "number")) {
+    $("order").value = "own"; // 1 to 5 stars
+  }
   offerDownloads();
   for (const id of ["from", "to", "level", "decoder"]) $(id).addEventListener("change", guarded(refresh));
   for (const id of ["top", "raw", "order"]) $(id).addEventListener("change", guarded(draw));
-  for (const id of ["a-from", "a-to", "b-from", "b-to"]) $(id).addEventListener("change", guarded(() => compare(turn)));
+  for (const id of ["a-from", "a-to", "b-from", "b-to"])
+    $(id).addEventListener(
+      "change",
+      guarded(() => compare(turn)),
+    );
   addEventListener("hashchange", () => location.reload());
   tick();
 }
@@ -96,7 +122,13 @@ function deleted(text) {
   $("manage").hidden = true;
   fill($("question"), "This survey and its data were deleted");
   $("lead").textContent = `${text} Whoever opens its link reads that there is no such survey.`;
-  $("lead").after(el("p", {}, el("a", { class: "button", href: "/" }, isAdministrator() ? "Back to your surveys" : "To the start page")));
+  $("lead").after(
+    el(
+      "p",
+      {},
+      el("a", { class: "button", href: "/" }, isAdministrator() ? "Back to your surveys" : "To the start page"),
+    ),
+  );
   document.title = "Deleted";
   $("question").tabIndex = -1;
   $("question").focus();
@@ -107,7 +139,8 @@ const guarded = (work) => () => Promise.resolve(work()).catch((problem) => say(s
 
 async function offerDecoders() {
   const { components } = await ask("/openapi.json");
-  for (const name of components.schemas.Question.properties.decoder.enum) $("decoder").append(el("option", { value: name }, name.replaceAll("-", " ")));
+  for (const name of components.schemas.Question.properties.decoder.enum)
+    $("decoder").append(el("option", { value: name }, name.replaceAll("-", " ")));
 }
 
 function locked(text) {
@@ -185,20 +218,29 @@ const range = () => ({ from: $("from").value || undefined, to: after($("to").val
 const rangeNote = (text) => fill($("range-note"), text && el("p", { class: "note bad" }, text));
 
 /** Who sees what, and when. */
-const readers = () => `a ${rules.window}'s answers are shown once it is over (in UTC) and ${rules.minimum > 1 ? `${whole(rules.minimum)} of them are in` : "some are in"}, so that no single report can be read off`;
+const readers = () =>
+  `a ${rules.window}'s answers are shown once it is over (in UTC) and ` +
+  `${rules.minimum > 1 ? `${whole(rules.minimum)} of them are in` : "some are in"}, so that no single report can ` +
+  "be read off";
 
 /** Everything again. What was asked for meanwhile makes an older answer worthless. */
 async function refresh() {
   const mine = ++turn;
   $("live").hidden = closed;
-  $("live").textContent = live ? "You see answers as they arrive; this page follows them by itself." : `To readers ${readers()}. Whoever asked sees them as they arrive.`;
+  $("live").textContent = live
+    ? "You see answers as they arrive; this page follows them by itself."
+    : `To readers ${readers()}. Whoever asked sees them as they arrive.`;
   if (survey.alphabet.kind == "open" && !candidates.length) {
     only("all");
     for (const part of [...PARTS, "trend-part", "compare-part"]) $(part).hidden = true;
     say("Name the answers to look for, and their shares appear.");
     return;
   }
-  if ($("to").value && $("from").value > $("to").value) return rangeNote("The range ends before it begins: choose a later end, or an earlier beginning. What is shown is of the range before.");
+  if ($("to").value && $("from").value > $("to").value)
+    return rangeNote(
+      "The range ends before it begins: choose a later end, or an earlier beginning. What is shown is of the " +
+        "range before.",
+    );
   let found;
   try {
     found = await post("estimate", question({ ...range(), order: "own" }));
@@ -206,7 +248,8 @@ async function refresh() {
     if (mine != turn) return;
     if (problem.status != 409) throw problem;
     // What is on the page stays where only the range was too narrow.
-    if (shares && ($("from").value || $("to").value)) return rangeNote(`${sentence(problem.message)} What is shown is of the range before.`);
+    if (shares && ($("from").value || $("to").value))
+      return rangeNote(`${sentence(problem.message)} What is shown is of the range before.`);
     return soFar();
   }
   if (mine != turn) return;
@@ -228,7 +271,10 @@ const draw = () => shares && drawShares(shares, pictures.shares, heading(shares,
 /** Candidates that the survey reads as one answer were counted as one: say so. */
 function sameAnswers({ estimates }) {
   const merged = survey.alphabet.kind == "open" ? candidates.length - estimates.length : 0;
-  $("merged").textContent = merged ? `${merged} of your ${whole(candidates.length)} candidates ${merged == 1 ? "is" : "are"} the same answer as another one, written differently.` : "";
+  $("merged").textContent = merged
+    ? `${merged} of your ${whole(candidates.length)} candidates ${merged == 1 ? "is" : "are"} the same answer as ` +
+      "another one, written differently."
+    : "";
 }
 
 /** Too few answers for results: how many there are, and whether more can come. */
@@ -240,10 +286,20 @@ function soFar() {
   $("so-far-bar").value = reports;
   const enough = reports >= least;
   const few = "fewer would say too much about single people.";
-  $("so-far-count").textContent = `${whole(reports)}${enough ? "" : ` of ${whole(least)}`} answers${closed ? "" : " so far"}`;
-  if (enough) $("so-far-words").textContent = `Enough have answered. Results appear by themselves once the ${rules.window} is over (in UTC), so that nobody can watch single answers come in.`;
-  else if (closed) $("so-far-words").textContent = `This survey has ended, and results are shown from ${whole(least)} answers on: ${few}${live ? " To wait for more answers, reopen it below." : ""}`;
-  else $("so-far-words").textContent = `Results appear by themselves once ${least == 1 ? "one is" : `${whole(least)} are`} in${live ? "" : ` and the ${rules.window} is over (in UTC)`}: ${few}`;
+  $("so-far-count").textContent =
+    `${whole(reports)}${enough ? "" : ` of ${whole(least)}`} answers${closed ? "" : " so far"}`;
+  if (enough)
+    $("so-far-words").textContent =
+      `Enough have answered. Results appear by themselves once the ${rules.window} is over (in UTC), so that ` +
+      "nobody can watch single answers come in.";
+  else if (closed)
+    $("so-far-words").textContent =
+      `This survey has ended, and results are shown from ${whole(least)} answers on: ${few}` +
+      `${live ? " To wait for more answers, reopen it below." : ""}`;
+  else
+    $("so-far-words").textContent =
+      `Results appear by themselves once ${least == 1 ? "one is" : `${whole(least)} are`} ` +
+      `in${live ? "" : ` and the ${rules.window} is over (in UTC)`}: ${few}`;
 }
 
 /** Every window, and where one differs from those before it. */
@@ -263,9 +319,15 @@ async function over(mine) {
 async function compare(mine) {
   $("compare-part").hidden = windows.length < 2;
   if (windows.length < 2) return;
-  if ($("a-from").value > $("a-to").value || $("b-from").value > $("b-to").value) return noChanges("Each of the two times must end after it begins.");
+  if ($("a-from").value > $("a-to").value || $("b-from").value > $("b-to").value)
+    return noChanges("Each of the two times must end after it begins.");
   if ($("a-to").value >= $("b-from").value) return noChanges("The time before must end before the time after begins.");
-  const body = question({ against_from: $("a-from").value, against_to: after($("a-to").value), from: $("b-from").value, to: after($("b-to").value) });
+  const body = question({
+    against_from: $("a-from").value,
+    against_to: after($("a-to").value),
+    from: $("b-from").value,
+    to: after($("b-to").value),
+  });
   compared = body;
   let told;
   try {
@@ -279,11 +341,13 @@ async function compare(mine) {
 
 function offerDownloads() {
   const name = (ending) => fileName(survey.name, digest, ending);
-  const decoded = (format) => post("estimate", question({ ...range(), format, order: $("order").value }), { raw: true });
+  const decoded = (format) =>
+    post("estimate", question({ ...range(), format, order: $("order").value }), { raw: true });
   const picture = (kind) => async () => download(name(kind), await pictures.shares.file(kind));
   const span = () => new URLSearchParams(Object.entries(range()).filter(([, value]) => value));
   const button = ([title, work]) => el("button", { type: "button", class: "plain", onclick: guarded(work) }, title);
-  const offer = (id, files) => fill($(id), el("span", { class: "quiet" }, "Download"), ...Object.entries(files).map(button));
+  const offer = (id, files) =>
+    fill($(id), el("span", { class: "quiet" }, "Download"), ...Object.entries(files).map(button));
   offer("downloads", {
     // Excel takes a file for UTF-8 only if it begins with this mark; pandas and others read past it.
     CSV: async () => download(name("csv"), new Blob(["\ufeff", await decoded("csv")], { type: "text/csv" })),
@@ -292,16 +356,25 @@ function offerDownloads() {
   });
   offer("more-downloads", {
     JSON: async () => download(name("json"), await decoded("json")),
-    "the survey": () => download(name("survey.json"), new Blob([JSON.stringify(survey, null, 2)], { type: "application/json" })),
+    "the survey": () =>
+      download(name("survey.json"), new Blob([JSON.stringify(survey, null, 2)], { type: "application/json" })),
     "the tally": async () => download(name("tally"), await ask(`${base}/tally?${span()}`, { token, raw: true })),
   });
 }
 
 /** Candidates as typed or uploaded; kept after the # of the address, so that a bookmark keeps them. */
 $("look").addEventListener("click", () => {
-  candidates = [...new Set($("candidates").value.split("\n").map((line) => line.trim()).filter(Boolean))];
+  candidates = [
+    ...new Set(
+      $("candidates")
+        .value.split("\n")
+        .map((line) => line.trim())
+        .filter(Boolean),
+    ),
+  ];
   forgetChoice();
-  if (candidates.length <= 200) history.replaceState(null, "", `#${new URLSearchParams(candidates.map((one) => ["candidate", one]))}`);
+  if (candidates.length <= 200)
+    history.replaceState(null, "", `#${new URLSearchParams(candidates.map((one) => ["candidate", one]))}`);
   refresh().catch((problem) => say(sentence(problem.message), "bad"));
 });
 $("file").addEventListener("change", async () => {

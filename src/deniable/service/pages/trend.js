@@ -26,20 +26,50 @@ export async function showTrend(told, shares, day, picture) {
 }
 
 async function drawTrend(told, order, day, picture) {
-  const chosen = labelled(order.filter((symbol) => drawn.has(key(symbol))).map((symbol) => ({ symbol })), label);
+  const chosen = labelled(
+    order.filter((symbol) => drawn.has(key(symbol))).map((symbol) => ({ symbol })),
+    label,
+  );
   const rows = told.windows.flatMap((one) =>
     chosen.flatMap(({ symbol, name }) => {
       const row = one.estimates.find((other) => key(other.symbol) == key(symbol));
       if (!row) return [];
       const [low, high] = cut(row.raw_low, row.raw_high);
-      return [{ window: `${one.start}:00`, name, estimate: row.probability, low, high, changed: one.changed.some((other) => key(other) == key(symbol)) }];
+      return [
+        {
+          window: `${one.start}:00`,
+          name,
+          estimate: row.probability,
+          low,
+          high,
+          changed: one.changed.some((other) => key(other) == key(symbol)),
+        },
+      ];
     }),
   );
-  $("trend-words").textContent = `One point a ${told.window}, ${told.windows.length} of them. A ring marks a ${told.window} that differs from those before it by more than chance explains; where nothing changes, such a chart has a ring at most once in ${Math.round(1 / (1 - told.level))} times.`;
+  $("trend-words").textContent =
+    `One point a ${told.window}, ${told.windows.length} of them. A ring marks a ${told.window} that differs from ` +
+    "those before it by more than chance explains; where nothing changes, such a chart has a ring at most once in " +
+    `${Math.round(1 / (1 - told.level))} times.`;
   const marks = told.windows.filter((one) => one.changed.length).slice(-MOST);
-  const listed = marks.map((one) => el("li", { dir: "auto" }, `${day(one.start)}: ${one.changed.slice(0, 8).map((symbol) => short(symbolText(symbol), 60)).join(", ")} changed`));
+  const listed = marks.map((one) =>
+    el(
+      "li",
+      { dir: "auto" },
+      `${day(one.start)}: ${one.changed
+        .slice(0, 8)
+        .map((symbol) => short(symbolText(symbol), 60))
+        .join(", ")} changed`,
+    ),
+  );
   fill($("trend-marks"), ...(listed.length ? listed : [el("li", {}, "No change that chance would not explain.")]));
-  await picture.draw({ chart: "trend", description: `Shares of ${chosen.length} answers over ${told.windows.length} windows`, level: told.level, names: chosen.map(({ name }) => name), data: { rows } });
+  await picture.draw({
+    chart: "trend",
+    description: `Shares of ${chosen.length} answers over ${told.windows.length} windows`,
+    level: told.level,
+    names: chosen.map(({ name }) => name),
+    data: { rows },
+  });
 }
 
 function offerNames(order, draw) {

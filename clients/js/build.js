@@ -24,7 +24,7 @@ export async function bundle() {
     write: false,
   });
   // An arrow is shorter than a declaration, and one more of a list of variables.
-  const arrows = outputFiles[0].text.replace(/^function (\w+)(\(.*\)) {$([^]*?)^}$/gm, "var $1 = $2 => {$3};");
+  const arrows = outputFiles[0].text.replace(/^function (\w+)(\(.*\)) {$([\s\S]*?)^}$/gm, "var $1 = $2 => {$3};");
   const { code } = await minify(arrows, {
     module: true,
     ecma: 2020,

@@ -9,7 +9,7 @@
  */
 
 import { argument } from "./arguments.js";
-import { check, Client } from "./checked.js";
+import { Client, check } from "./checked.js";
 import { deviceKey } from "./key.js";
 import { read } from "./state.js";
 

@@ -7,12 +7,12 @@ import { argument } from "./arguments.js";
 import { Obj } from "./bytes.js";
 import { Client as Core } from "./client.js";
 
-const isFunction = (value) => typeof value == "function";
-const isAbove0 = (value) => typeof value == "number" && value > 0;
+const isFunction = (value) => typeof value === "function";
+const isAbove0 = (value) => typeof value === "number" && value > 0;
 
 const CLIENT = {
   storage: ["have getItem and setItem", (value) => isFunction(value?.getItem) && isFunction(value.setItem)],
-  memoize: ["be true or false", (value) => typeof value == "boolean"],
+  memoize: ["be true or false", (value) => typeof value === "boolean"],
   key: ["be what deviceKey returns", (value) => value?.check && isFunction(value.words)],
   entropy: ["have width and word", (value) => value?.width > 0 && isFunction(value.word)],
   cap: ["be a number above 0", isAbove0],
@@ -22,7 +22,7 @@ const CLIENT = {
 const SEND = {
   batch: ["be a whole number from 1 on", (value) => isAbove0(value) && Number.isInteger(value)],
   timeout: ["be a number of seconds above 0", isAbove0],
-  token: ["be printable ASCII text without blanks", (value) => typeof value == "string" && /^[!-~]+$/.test(value)],
+  token: ["be printable ASCII text without blanks", (value) => typeof value === "string" && /^[!-~]+$/.test(value)],
 };
 
 /** Refuse wrong options: those of a client, or of `send`. */
@@ -41,7 +41,7 @@ export class Client extends Core {
     const { send } = this;
     const { memoize = true, storage } = options ?? {};
     this.send = async (url, settings) => {
-      argument(typeof url == "string" && /^https?:\/\/./.test(url), "url", "start with http:// or https://", url);
+      argument(typeof url === "string" && /^https?:\/\/./.test(url), "url", "start with http:// or https://", url);
       check(settings, SEND);
       return send(url.replace(/\/+$/, ""), settings);
     };

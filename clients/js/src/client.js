@@ -73,7 +73,7 @@ export class Client {
               .map(() => hex(little(entropy.word(), 8)))
               .join("");
       need(
-        !memoize || (key ? state.secret == key.check : state.secret[63]),
+        !memoize || (key ? state.secret === key.check : state.secret[63]),
         "key must be the one of this client state",
         "State",
       );
@@ -103,7 +103,7 @@ export class Client {
       }
       // The platform keeps the text that a pattern matched last.
       /./.test(".");
-      need(occupied, RULE + ", and one the survey takes", "Alphabet");
+      need(occupied, `${RULE}, and one the survey takes`, "Alphabet");
       return occupied;
     };
 
@@ -118,7 +118,7 @@ export class Client {
         const words = memoize ? (derived ?? derivedEntropy(unhex(state.secret), labelOf(cohort, occupied))) : entropy;
         // Wider words would hardly ever fall below the thresholds: the truth would leave unrandomised.
         for (const { width } of [words, entropy])
-          need(width == mechanism.width, `entropy must give ${mechanism.width}-bit words, got ${width}`, "State");
+          need(width === mechanism.width, `entropy must give ${mechanism.width}-bit words, got ${width}`, "State");
         let named = mechanism.randomize(occupied, words);
         if (mechanism.refresh) named = mechanism.refresh(named, entropy);
         const report = reportOf(survey, cohort, named);

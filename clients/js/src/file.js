@@ -16,11 +16,11 @@ import { need } from "./errors.js";
 import { waitAlone } from "./lock.js";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_WRONLY } = fs.constants;
-const POSIX = process.platform != "win32";
+const POSIX = process.platform !== "win32";
 
 /** A storage in the file at `path`: `new Client(survey, { storage: fileStorage("me.json") })`. */
 export function fileStorage(path) {
-  argument(typeof path == "string" && path, "path", "be the name of a file", path);
+  argument(typeof path === "string" && path, "path", "be the name of a file", path);
   const file = realPath(resolve(path));
   const folder = `${file}.lock`;
   const mark = join(folder, "made");
@@ -84,7 +84,7 @@ function readWhole(file) {
     const handle = fs.openSync(file, "r");
     try {
       const text = fs.readFileSync(handle, "utf8");
-      if (fs.fstatSync(handle).ino == fs.statSync(file).ino) return text;
+      if (fs.fstatSync(handle).ino === fs.statSync(file).ino) return text;
     } finally {
       fs.closeSync(handle);
     }
@@ -153,7 +153,7 @@ function inWords(file, work) {
     return work();
   } catch (problem) {
     need(
-      problem.code != "ENOTDIR" || !fs.existsSync(`${file}.lock`),
+      problem.code !== "ENOTDIR" || !fs.existsSync(`${file}.lock`),
       `client state ${file} must be one that fileStorage made, got a file ${basename(file)}.lock beside it, as ` +
         "Python's client makes one; use another name",
       "State",

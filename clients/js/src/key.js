@@ -7,7 +7,7 @@
  * const client = new Client(survey, { storage: localStorage, key: await deviceKey() }); await client.queue("firefox");
  */
 
-import { big, Bytes, hex, join, little, word64 } from "./bytes.js";
+import { Bytes, big, hex, join, little, word64 } from "./bytes.js";
 import { need } from "./errors.js";
 
 const NAME = "deniable-client/1";

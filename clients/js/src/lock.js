@@ -33,9 +33,9 @@ function isGone(pid, start) {
   try {
     process.kill(pid, 0);
   } catch (problem) {
-    return problem.code == "ESRCH"; // not allowed to signal it: it is there
+    return problem.code === "ESRCH"; // not allowed to signal it: it is there
   }
-  return startOf(pid) != start;
+  return startOf(pid) !== start;
 }
 
 const sleep = (milliseconds) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
@@ -45,7 +45,7 @@ export function waitAlone(folder, file) {
   try {
     fs.mkdirSync(folder, 0o700);
   } catch (problem) {
-    if (problem.code != "EEXIST") throw problem;
+    if (problem.code !== "EEXIST") throw problem;
   }
   const ours = `${process.pid}-${startOf(process.pid)}-${threadId}`;
   const leave = () => fs.rmSync(join(folder, ours), { force: true });
@@ -54,7 +54,7 @@ export function waitAlone(folder, file) {
     fs.closeSync(fs.openSync(join(folder, ours), "w", 0o600));
     const others = fs.readdirSync(folder).filter((name) => {
       const [, pid, start] = NAME.exec(name) ?? [];
-      if (!pid || name == ours) return false;
+      if (!pid || name === ours) return false;
       if (!isGone(Number(pid), start)) return true;
       fs.rmSync(join(folder, name), { force: true });
       return false;
@@ -63,7 +63,7 @@ export function waitAlone(folder, file) {
     leave();
     need(
       performance.now() < end,
-      `client state ${file} is in use by process ${parseInt(others[0])}; wait until it is done, or delete ` +
+      `client state ${file} is in use by process ${parseInt(others[0], 10)}; wait until it is done, or delete ` +
         `${basename(folder)}/${others[0]}`,
       "State",
     );

@@ -51,7 +51,7 @@ export function leastWeight([n, d], words, cells, unit, high = 1n, low = 0n) {
   const found = weight(exp);
   need(
     // Neither no replacement at all, nor more than would say nothing.
-    found == weight(exp + (1n << 105n)) && found > 0n && found * cells <= words,
+    found === weight(exp + (1n << 105n)) && found > 0n && found * cells <= words,
     "epsilon must fit its words, and epsilon_report be less",
   );
   return found;

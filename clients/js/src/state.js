@@ -16,7 +16,12 @@ const KEY = "deniable-client/1";
 /** A storage that is gone with the page. */
 export function memory() {
   let kept;
-  return { getItem: () => kept, setItem: (key, text) => (kept = text) };
+  return {
+    getItem: () => kept,
+    setItem(_key, text) {
+      kept = text;
+    },
+  };
 }
 
 // It catches damage, not forgery: whoever can write the storage is the device.
@@ -39,7 +44,7 @@ export function read(storage, digest, secret) {
     // Nothing of it is shown: the parser's error holds the text, and so the device's secret.
   }
   need(
-    state && sealed(state) == text && (!digest || (state[digest] && (!secret || state.secret == secret))),
+    state && sealed(state) === text && (!digest || (state[digest] && (!secret || state.secret === secret))),
     "client state must be whole and its own; restore it, or clear it and let reports add up",
     "State",
   );
@@ -54,5 +59,5 @@ export function write(storage, state) {
   } catch {
     // A full or forbidden storage: what it holds is compared next.
   }
-  need(storage.getItem(KEY) == text, "storage must keep the client state", "State");
+  need(storage.getItem(KEY) === text, "storage must keep the client state", "State");
 }

@@ -1,7 +1,7 @@
 /** Reading packed reports back, for tests and for collectors in JavaScript. A device needs none of this. */
 
-import { Bytes, hex } from "./bytes.js";
 import { argument } from "./arguments.js";
+import { Bytes, hex } from "./bytes.js";
 import { need } from "./errors.js";
 import { reportOf } from "./report.js";
 

@@ -62,7 +62,11 @@ test("a survey that closes between two batches drops the rest", async () => {
 
 test("an unknown survey drops after thirty days of being unknown, and starts anew once it is known", async () => {
   const one = client();
-  const tell = (day, ...said) => on(day, () => ((collector.answers = said), one.send()));
+  const tell = (day, ...said) =>
+    on(day, () => {
+      collector.answers = said;
+      return one.send();
+    });
   const unknown = gone(404, "unknown-survey");
   const message = "collector must take reports, got status 404; 1 wait";
   one.queue(5);
@@ -174,7 +178,13 @@ test("a report that is made just as a delivery ends is delivered by its own", as
 
 test("a report that is queued while others are sent is not lost", async () => {
   const one = client();
-  collector.answers = [(records) => (one.queue(2), accept(records)), fail(503)];
+  collector.answers = [
+    (records) => {
+      one.queue(2);
+      return accept(records);
+    },
+    fail(503),
+  ];
   one.queue(1);
   const { accepted, waiting } = await one.send();
   assert.deepEqual({ accepted, waiting }, { accepted: 1, waiting: 1 });

@@ -73,7 +73,7 @@ test("what unpack and a file storage take is named", async () => {
     );
     if (!(value instanceof Uint8Array))
       assert.match(await sentence(() => unpack(surveys.krr, value)), /^WireError: report must be a Uint8Array, got /);
-    if (typeof value != "string" || !value)
+    if (typeof value !== "string" || !value)
       assert.match(await sentence(() => fileStorage(value)), /^ArgumentError: path must be the name of a file, got /);
   }
 });
@@ -111,7 +111,7 @@ for (const [build, { Client, readSurvey }] of Object.entries({ sources: source, 
       for (const value of wrong) {
         const said = await sentence(() => client.send("http://127.0.0.1:9", { [name]: value }));
         assert.ok(said.startsWith(`ArgumentError: ${rule}`), `${name}: ${said}`);
-        assert.equal(said.includes("got"), name != "token");
+        assert.equal(said.includes("got"), name !== "token");
       }
     assert.match(
       await sentence(() => client.send("http://127.0.0.1:9", { attempts: 5 })),

@@ -135,7 +135,7 @@ test("a damaged, foreign or lost state stops the client and shows nothing of it"
       });
     assert.equal(kept.getItem(KEY), text);
   };
-  for (const text of ["", "null", "{}", "[]", good + " ", good.slice(1), "[".repeat(10_000)]) refused(text);
+  for (const text of ["", "null", "{}", "[]", `${good} `, good.slice(1), "[".repeat(10_000)]) refused(text);
   for (let at = 0; at < good.length; at += 7) refused(good.slice(0, at));
   for (let at = 0; at < good.length; at += 5)
     refused(good.slice(0, at) + String.fromCharCode(good.charCodeAt(at) ^ 1) + good.slice(at + 1));
@@ -216,10 +216,11 @@ test("the ledger adds up every report, and what a memoised survey can say at mos
 test("the ledger of two stages is Python's: each report its own epsilon, up to the lifetime's", () => {
   // Python's: Account(epsilon=2, epsilon_report=1/2, answers=5).
   const client = new Client(texts["krr, again"]);
-  const seen = Array.from({ length: 25 }, () => (client.report(7), client.status())).map(({ spent, worst }) => [
-    spent,
-    worst,
-  ]);
+  const seen = Array.from({ length: 25 }, () => {
+    client.report(7);
+    const { spent, worst } = client.status();
+    return [spent, worst];
+  });
   assert.deepEqual(seen.slice(0, 5), [
     [0.5, 0.5],
     [1, 1],

@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { test } from "node:test";
 
 import { accept, client, collector, fail, fetching, nothing, on, survey, text } from "./collecting.js";
-import { hex, storage, surveys } from "./vectors.js";
+import { hex, storage } from "./vectors.js";
 import { Client } from "../src/node.js";
 import { unpack } from "../src/unpack.js";
 
@@ -28,7 +28,7 @@ test("a report goes to its survey's place as id and packed bytes, with the token
   assert.equal(collector.requests.length, 1, "nothing waits, so nothing is asked");
   const two = client();
   two.queue(5);
-  assert.equal((await two.send(collector.url + "/")).accepted, 1);
+  assert.equal((await two.send(`${collector.url}/`)).accepted, 1);
   assert.equal(collector.requests[1].headers.authorization, undefined);
   assert.ok(
     collector.requests[1].path.startsWith("/v1/surveys/"),
@@ -102,7 +102,15 @@ test("the report is in the storage before anything is sent", async () => {
 });
 
 test("sending again sends the same bytes under the same id, also when the answer was lost", async () => {
-  collector.answers = [fail(500), fail(503), (records) => (accept(records), { lose: true }), fail(408)];
+  collector.answers = [
+    fail(500),
+    fail(503),
+    (records) => {
+      accept(records);
+      return { lose: true };
+    },
+    fail(408),
+  ];
   const one = client({ memoize: false });
   one.queue(5);
   for (let i = 0; i < 4; i++) assert.equal((await one.send()).waiting, 1);
@@ -164,9 +172,8 @@ test("offline it returns at once, and says after how long to try again: longer e
     },
   );
   assert.equal(tries, 9, "one try a call: it never sleeps");
-  waits.forEach((seconds, i) =>
-    assert.ok(seconds >= Math.min(2 ** i / 2, 60) / 2 && seconds <= Math.min(2 ** i / 2, 60), `${seconds} at ${i}`),
-  );
+  for (const [i, seconds] of waits.entries())
+    assert.ok(seconds >= Math.min(2 ** i / 2, 60) / 2 && seconds <= Math.min(2 ** i / 2, 60), `${seconds} at ${i}`);
   assert.deepEqual(await one.send(), { ...nothing, accepted: 1 });
   one.queue(5);
   assert.ok(

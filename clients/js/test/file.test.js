@@ -42,7 +42,7 @@ test("a device in a file survives a restart, and only its owner can read it", ()
   const again = device(path);
   assert.deepEqual(again.status(), first.status());
   assert.equal(again.status().waiting, 1);
-  assert.equal(String(again), "<Client of survey " + again.survey.digest.slice(0, 8) + ", memoised, in its storage>");
+  assert.equal(String(again), `<Client of survey ${again.survey.digest.slice(0, 8)}, memoised, in its storage>`);
   assert.equal(fs.statSync(path).mode & 0o777, 0o600);
   assert.deepEqual(fs.readdirSync(join(path, "..")).sort(), ["me.json", "me.json.lock"]);
   for (const mode of [0o644, 0o640, 0o604, 0o620, 0o602, 0o610, 0o601]) {
@@ -79,10 +79,10 @@ test("a damaged file stops the client, and a folder that is not there has a sent
     name: "StateError",
     message: `client state ${nowhere} cannot be read or written: ENOENT; what it held is kept, try again`,
   });
-  assert.throws(() => device(join(path, "me.json")), {
+  const inside = join(path, "me.json");
+  assert.throws(() => device(inside), {
     name: "StateError",
-    message:
-      `client state ${join(path, "me.json")} cannot be read or written: ENOTDIR; ` + "what it held is kept, try again",
+    message: `client state ${inside} cannot be read or written: ENOTDIR; what it held is kept, try again`,
   });
 });
 
@@ -183,9 +183,15 @@ test("the new file is durable before it has the name, the name before the old fi
   const real = { ...fs };
   const kindOf = (handle) => (real.fstatSync(handle).isDirectory() ? "folder" : "file");
   // The lock has its own calls of other kinds.
-  fs.fsyncSync = (handle) => (calls.push(`fsync ${kindOf(handle)}`), real.fsyncSync(handle));
-  fs.renameSync = (...given) => (calls.push("rename"), real.renameSync(...given));
-  fs.writeSync = (...given) => (calls.push("zeros"), real.writeSync(...given));
+  const noting =
+    (work, kind) =>
+    (...given) => {
+      calls.push(kind(...given));
+      return work(...given);
+    };
+  fs.fsyncSync = noting(real.fsyncSync, (handle) => `fsync ${kindOf(handle)}`);
+  fs.renameSync = noting(real.renameSync, () => "rename");
+  fs.writeSync = noting(real.writeSync, () => "zeros");
   try {
     one.queue(7);
   } finally {

@@ -11,7 +11,7 @@ const [, , path, count, point] = process.argv;
 const say = fs.writeSync;
 let passed = 0;
 const tick = () => {
-  if (++passed == point) process.kill(process.pid, "SIGKILL");
+  if (++passed === Number(point)) process.kill(process.pid, "SIGKILL");
 };
 for (const name of [
   "openSync",
@@ -26,7 +26,7 @@ for (const name of [
   const real = fs[name];
   fs[name] = (...given) => {
     tick();
-    if (name != "writeFileSync") return real(...given);
+    if (name !== "writeFileSync") return real(...given);
     const [file, text] = given;
     const half = text.length >> 1;
     real(file, text.slice(0, half));
@@ -40,7 +40,7 @@ const { fileStorage } = await import("../src/file.js");
 const { Client } = await import("../src/node.js");
 const surveys = JSON.parse(fs.readFileSync(new URL("../../../tests/vectors/surveys.json", import.meta.url), "utf8"));
 
-const client = new Client(surveys.find(({ title }) => title == "oue, again").text, { storage: fileStorage(path) });
+const client = new Client(surveys.find(({ title }) => title === "oue, again").text, { storage: fileStorage(path) });
 say(1, "made\n");
 for (let i = 0; i < count; i++) say(1, `${Buffer.from(client.queue(7).pack()).toString("hex")}\n`);
 say(1, `points ${passed}\n`);

@@ -22,5 +22,5 @@ for await (const line of createInterface({ input: process.stdin })) {
       return null;
     }
   });
-  process.stdout.write(JSON.stringify(found) + "\n");
+  process.stdout.write(`${JSON.stringify(found)}\n`);
 }

@@ -61,10 +61,10 @@ function lookAtRequest(url, options) {
   const { headers, body, signal, ...rest } = options;
   const sorted = (fields) => JSON.stringify(Object.entries(fields).sort());
   if (!PLACE.test(url)) findings.push(`a request to ${url}`);
-  if (sorted(rest) != sorted(FIXED) || !(signal instanceof AbortSignal))
+  if (sorted(rest) !== sorted(FIXED) || !(signal instanceof AbortSignal))
     findings.push(`options of a request: ${sorted(rest)}`);
   const { "Content-Type": type, Authorization: token = "Bearer x", ...more } = headers;
-  if (type != "application/octet-stream" || !/^Bearer [!-~]+$/.test(token) || Object.keys(more).length)
+  if (type !== "application/octet-stream" || !/^Bearer [!-~]+$/.test(token) || Object.keys(more).length)
     findings.push(`headers of a request: ${Object.keys(headers)}`);
   if (!(body instanceof Uint8Array)) findings.push("the body of a request");
 }
@@ -121,8 +121,8 @@ for (const name of WAYS) {
 const isCount = (value) => Number.isInteger(value) && value >= 0;
 const FIELDS = {
   cohort: isCount,
-  made: (value) => value.length == 2 && value.every(isCount),
-  spent: (value) => value.length == 2 && value.every((one) => one >= 0),
+  made: (value) => value.length === 2 && value.every(isCount),
+  spent: (value) => value.length === 2 && value.every((one) => one >= 0),
   // 16 random bytes, then a packed report, whose first byte is 1; and the day, if there is one.
   outbox: (value) =>
     Object.entries(value).every(

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { getHeapSnapshot } from "node:v8";
+import { runInThisContext } from "node:vm";
 
 import { storage, surveys, texts } from "./vectors.js";
 import { lookAtState, taken } from "./forensics.js";
@@ -77,11 +78,11 @@ for (const [name, Made] of [
           look();
           runs.push({ payload: String(payload), stores });
           assert.ok(
-            stores[1].includes("outbox") && !stores[4].includes("01" + client.survey.digest.slice(0, 16)),
+            stores[1].includes("outbox") && !stores[4].includes(`01${client.survey.digest.slice(0, 16)}`),
             "once acknowledged it is gone",
           );
         }
-        if (runs[0].payload != runs[1].payload) continue;
+        if (runs[0].payload !== runs[1].payload) continue;
         met++;
         assert.deepEqual(runs[0].stores, runs[1].stores);
       }
@@ -103,7 +104,7 @@ async function remembered(Made, options, way = "queue") {
   const client = new Made(OPEN, options);
   // In a function of its own, so that no frame of this one holds it.
   (() => client[way](canary()))();
-  if (way == "report") return (await heap()).includes(canary());
+  if (way === "report") return (await heap()).includes(canary());
   let found;
   await acknowledging(
     async () => (found = await heap()),
@@ -242,7 +243,7 @@ test("every way of answering is charged, once, before its report is handed over"
 });
 
 // Clients with a fault: each does what it must not as the sources would, in a function that stands in `src/`.
-const inSources = (code) => (0, eval)(`${code}\n//# sourceURL=file:///clients/js/src/fault.js`);
+const inSources = (code) => runInThisContext(code, { filename: "file:///clients/js/src/fault.js" });
 
 const FAULTS = {
   "Math.random": async () => {
@@ -265,7 +266,7 @@ test("what the client must not do is found out", async () => {
     assert.ok(taken().includes(name), name);
   }
   const entry = { cohort: 0, made: [0, 1], spent: [1, 1], outbox: {} };
-  const record = "00".repeat(16) + "01" + "00".repeat(10);
+  const record = `${"00".repeat(16)}01${"00".repeat(10)}`;
   const digest = "ab".repeat(32);
   for (const [state, found] of [
     [{ [digest]: { ...entry, cells: [3] } }, "a field cells in the state"],

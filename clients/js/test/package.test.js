@@ -60,7 +60,7 @@ test("the version is the Python package's", () => {
   assert.equal(JSON.parse(text("package.json")).version, version);
 });
 
-const blocks = [...text("README.md").matchAll(/^```(js[^\n]*)\n([^]*?)^```(?:\n\n```text\n([^]*?)^```)?/gm)];
+const blocks = [...text("README.md").matchAll(/^```(js[^\n]*)\n([\s\S]*?)^```(?:\n\n```text\n([\s\S]*?)^```)?/gm)];
 
 test("the example in the README runs and prints what the page says", () => {
   const [, , code, printed] = blocks.find(([, language]) => language === "js");

@@ -50,7 +50,7 @@ test("fingerprints", () => {
 test("hashed cells", () => {
   for (const { occupied, symbol, ...fields } of rows("hashed_cells")) {
     const { of } = seeded({ kind: "hashed", ...fields }, 0, open({}).find);
-    occupied.forEach((cells, cohort) => assert.deepEqual(of(cohort, symbolOf(symbol)), cells));
+    for (const [cohort, cells] of occupied.entries()) assert.deepEqual(of(cohort, symbolOf(symbol)), cells);
   }
 });
 
@@ -58,7 +58,8 @@ test("permuted cells", () => {
   for (const { occupied, symbols, ...fields } of rows("permuted_cells")) {
     const { find } = closed({ symbols: [...Array(symbols).keys()] });
     const { of } = seeded({ kind: "permuted", ...fields }, symbols, find);
-    occupied.forEach((answers, cohort) => answers.forEach((cells, x) => assert.deepEqual(of(cohort, x), cells)));
+    for (const [cohort, answers] of occupied.entries())
+      for (const [x, cells] of answers.entries()) assert.deepEqual(of(cohort, x), cells);
   }
 });
 
@@ -183,7 +184,7 @@ test("bad surveys", () => {
       () => readSurvey(text),
       ({ name, message }) => {
         const [, sentence] = SENTENCES.find(([pattern]) => pattern.test(reason)) ?? [
-          ,
+          "",
           /^(survey|symbols?|epsilon|cells|cohorts|hashes|size|name|kind|seed) must /,
         ];
         assert.equal(name, "SurveyError");
@@ -237,7 +238,7 @@ test("a survey whose digest was made anew still needs the right thresholds, and 
   const { keep, other } = fields.mechanism;
   for (const change of [
     { keep: String(BigInt(keep) + 4n), other: String(BigInt(other) - 1n) },
-    { keep: BigInt(keep) + "0" },
+    { keep: `${BigInt(keep)}0` },
     { epsilon: "0.10" },
     { width: 32 },
     { kind: "laplace" },

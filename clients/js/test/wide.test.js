@@ -29,7 +29,7 @@ const WIDE = {
 };
 
 const flipped = (full, words, clear, flip) =>
-  new Set(upTo(CELLS).filter((cell) => words[cell] < (full.has(cell) ? clear : flip) != full.has(cell)));
+  new Set(upTo(CELLS).filter((cell) => words[cell] < (full.has(cell) ? clear : flip) !== full.has(cell)));
 
 /** The cells that a report names, by the rule. */
 function expected({ flip, clear = flip, report_flip, inside, size }, cells, words) {
@@ -37,7 +37,7 @@ function expected({ flip, clear = flip, report_flip, inside, size }, cells, word
     const found = flipped(new Set(cells), words, BigInt(clear), BigInt(flip));
     return report_flip ? flipped(found, words.slice(CELLS), BigInt(report_flip), BigInt(report_flip)) : found;
   }
-  const others = upTo(CELLS).filter((cell) => cell != cells[0]);
+  const others = upTo(CELLS).filter((cell) => cell !== cells[0]);
   for (let step = 0; step < size; step++) {
     const place = step + Number(words[step + 1] % BigInt(CELLS - 1 - step));
     [others[step], others[place]] = [others[place], others[step]];
@@ -67,7 +67,7 @@ function differing(kind, answer, { readSurvey, Client } = source, change = (mech
   const named = upTo(CELLS).map((cell) => (payload[cell >> 3] >> (cell & 7)) & 1);
   const rule = expected(stated, survey.encoding.of(cohort, answer), words);
   assert.equal(hex(payload).length, CELLS / 4);
-  return upTo(CELLS).filter((cell) => named[cell] != rule.has(cell));
+  return upTo(CELLS).filter((cell) => Boolean(named[cell]) !== rule.has(cell));
 }
 
 const ANSWERS = [0, 255, 256, 4096, CELLS - 1];

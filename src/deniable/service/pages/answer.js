@@ -33,7 +33,7 @@ let survey, rules, n, client;
 const say = (text, kind = "") => fill($("status"), text && el("p", { class: `note ${kind}` }, text));
 
 /** The symbol that a choice stands for, as the client takes it. */
-const valueOf = (symbol) =>
+const symbolValue = (symbol) =>
   symbol?.int
     ? BigInt(symbol.int)
     : symbol?.bytes !== undefined
@@ -46,7 +46,7 @@ async function start() {
     if (!/^[0-9a-f]{64}$/.test(digest)) throw new Problem(404, "");
     found = await ask(`/v1/surveys/${digest}`);
   } catch (problem) {
-    if (problem.status == 404)
+    if (problem.status === 404)
       return stop(
         "There is no such survey",
         "The link may be incomplete, the survey may have been deleted, or it was asked elsewhere. Ask whoever " +
@@ -78,9 +78,9 @@ async function start() {
   $("headline").textContent = headline(n);
   explain();
   if (kept.read()) return resume(kept.read(), found.state);
-  if (found.state == "closed")
+  if (found.state === "closed")
     return stop(survey.name || "A question for you", `${ended()} It takes no more answers, and nothing was sent.`);
-  if (rules.uploads == "token")
+  if (rules.uploads === "token")
     return stop(
       survey.name || "A question for you",
       "This survey takes answers from named devices only, not from this page.",
@@ -117,7 +117,7 @@ function offer() {
     fill($("choices"), el("div", { class: symbols.length > 12 ? "choices long" : "choices" }, ...list));
     chosen = () => {
       const radio = $("choices").querySelector(":checked");
-      return radio ? valueOf(symbols[radio.value]) : undefined;
+      return radio ? symbolValue(symbols[radio.value]) : undefined;
     };
   } else {
     const field = el("input", {
@@ -195,13 +195,13 @@ function resume(found, state) {
   $("lead").hidden = true;
   if (done) return finished(done);
   show(found, null).tell();
-  if (state == "closed") return finished("closed");
+  if (state === "closed") return finished("closed");
   if (sending) send();
 }
 
 /** The cells that a payload names. */
 function cellsOf(payload) {
-  if (n.shape == "one") return [payload.reduceRight((sum, byte) => sum * 256 + byte, 0)];
+  if (n.shape === "one") return [payload.reduceRight((sum, byte) => sum * 256 + byte, 0)];
   return [...Array(n.cells).keys()].filter((cell) => (payload[cell >> 3] >> (cell & 7)) & 1);
 }
 
@@ -212,15 +212,18 @@ function cellsOf(payload) {
 function show({ record, day }, truth) {
   const hex = record.match(/../g);
   const places = { id: 16, version: 1, survey: 8 };
-  const payloadBytes = n.shape == "one" ? Math.max(1, Math.ceil(Math.log2(n.cells) / 8)) : Math.ceil(n.cells / 8);
+  const payloadBytes = n.shape === "one" ? Math.max(1, Math.ceil(Math.log2(n.cells) / 8)) : Math.ceil(n.cells / 8);
   places.group = hex.length - 25 - payloadBytes;
   places.payload = payloadBytes;
   const parts = {};
   let at = 0;
-  for (const [name, size] of Object.entries(places)) parts[name] = hex.slice(at, (at += size));
+  for (const [name, size] of Object.entries(places)) {
+    parts[name] = hex.slice(at, at + size);
+    at += size;
+  }
   const cells = cellsOf(parts.payload.map((byte) => parseInt(byte, 16)));
   const fell = truth && rolled(n, truth, cells);
-  const drawn = fell ? picture(fell) : n.shape == "marks" ? marksSent(n, cells) : null;
+  const drawn = fell ? picture(fell) : n.shape === "marks" ? marksSent(n, cells) : null;
   fill($("die"), drawn);
   $("rolled").hidden = false;
   const tell = () => {
@@ -267,7 +270,7 @@ function show({ record, day }, truth) {
 function inWords(cells) {
   const { symbols } = survey.alphabet;
   const name = (cell) => symbolText(symbols[cell]);
-  if (n.named && n.shape == "one") return el("p", { class: "sent", dir: "auto" }, name(cells[0]));
+  if (n.named && n.shape === "one") return el("p", { class: "sent", dir: "auto" }, name(cells[0]));
   if (n.named) {
     const shown = cells.slice(0, 60).map((cell) => el("li", { dir: "auto" }, name(cell)));
     const rest = cells.length > 60 ? [el("li", {}, `and ${cells.length - 60} more`)] : [];
@@ -278,7 +281,7 @@ function inWords(cells) {
         "p",
         {},
         cells.length
-          ? `${n.shape == "marks" ? "Yes for" : "A list of"} ${cells.length} of the ${n.cells} answers:`
+          ? `${n.shape === "marks" ? "Yes for" : "A list of"} ${cells.length} of the ${n.cells} answers:`
           : "Yes for none of the answers.",
       ),
       el("ul", { class: "sent" }, ...shown, ...rest),
@@ -287,13 +290,13 @@ function inWords(cells) {
   const { cohort } = client.status();
   const numbered = cells.map((cell) => cell + 1);
   const boxes =
-    n.shape == "one"
+    n.shape === "one"
       ? `${n.block ? "Number" : "Box"} ${numbered[0]} of ${n.cells}`
       : `Yes for ${cells.length} of ${n.cells} boxes`;
   const group = n.cohorts > 1 ? `, sorted as in group ${cohort + 1} of ${n.cohorts}` : "";
-  const few = symbols && symbols.length <= 2000 && n.shape == "one";
+  const few = symbols && symbols.length <= 2000 && n.shape === "one";
   const inside = few
-    ? symbols.filter((symbol) => client.survey.encoding.of(cohort, valueOf(symbol)).includes(cells[0]))
+    ? symbols.filter((symbol) => client.survey.encoding.of(cohort, symbolValue(symbol)).includes(cells[0]))
     : [];
   return el(
     "div",
@@ -377,7 +380,7 @@ async function send(pause = 1000) {
     return say("This browser has lost what was rolled: its storage was cleared. Nothing more is sent.", "bad");
   if (found.done) return finished(found.done);
   const state = await stateNow();
-  if (state == "closed" || state == "gone") return finished(state);
+  if (state === "closed" || state === "gone") return finished(state);
   say(
     "The collector does not answer. What was rolled is kept on this device and sent as soon as it does; you may " +
       "leave this page open, or come back.",
@@ -389,16 +392,16 @@ async function send(pause = 1000) {
 const stateNow = () =>
   ask(`/v1/surveys/${digest}`).then(
     (found) => found.state,
-    (problem) => (problem.status == 404 ? "gone" : "away"),
+    (problem) => (problem.status === 404 ? "gone" : "away"),
   );
 
 function finished(how) {
   kept.finish(how);
   $("send").hidden = true;
   $("until").hidden = true;
-  fill($("thanks"), ...(how == "sent" ? paragraphs(rules.thanks) : []));
-  $("rolled-title").textContent = how == "sent" ? "This left your device" : "This was rolled for you";
-  if (how == "sent")
+  fill($("thanks"), ...(how === "sent" ? paragraphs(rules.thanks) : []));
+  $("rolled-title").textContent = how === "sent" ? "This left your device" : "This was rolled for you";
+  if (how === "sent")
     say(
       "Thank you. Your answer is counted" +
         (isAtLeast(n, "strong")
@@ -409,9 +412,9 @@ function finished(how) {
         ". This browser has answered; there is nothing more to do.",
       "good",
     );
-  else if (how == "closed") say("The survey was closed before your answer arrived. It is not counted.");
-  else if (how == "before") say("This browser has answered. There is nothing more to do.");
-  else if (how == "gone") say("The survey was deleted before your answer arrived. It is not counted.");
+  else if (how === "closed") say("The survey was closed before your answer arrived. It is not counted.");
+  else if (how === "before") say("This browser has answered. There is nothing more to do.");
+  else if (how === "gone") say("The survey was deleted before your answer arrived. It is not counted.");
   else say("The collector refused what was sent. It is not counted.", "bad");
 }
 

@@ -34,7 +34,7 @@ async function start() {
     origin = (await ask("/v1/collector")).public_url ?? location.origin;
     await list();
   } catch (problem) {
-    if (problem.status == 401 || problem.status == 403) {
+    if (problem.status === 401 || problem.status === 403) {
       dropKey();
       return locked("This key does not open this collector.");
     }
@@ -68,8 +68,8 @@ function locked(text) {
 
 /** What the planner is to be asked, or the sentence that says what is missing. */
 function question() {
-  const open = chosen("kind") == "open";
-  const byError = chosen("goal") == "error";
+  const open = chosen("kind") === "open";
+  const byError = chosen("goal") === "error";
   const number = (id) => ($(id).value.trim() === "" ? NaN : Number($(id).value));
   if (!name()) return "Write your question first.";
   if (!open && answers().length < 2) return "Write at least two answers, one a line.";
@@ -88,11 +88,11 @@ function question() {
 }
 
 function changed() {
-  const open = chosen("kind") == "open";
+  const open = chosen("kind") === "open";
   $("open").hidden = !open;
   $("closed").hidden = open;
-  $("by-error").hidden = chosen("goal") != "error";
-  $("by-epsilon").hidden = chosen("goal") == "error";
+  $("by-error").hidden = chosen("goal") !== "error";
+  $("by-epsilon").hidden = chosen("goal") === "error";
   const now = question();
   const text = JSON.stringify(now);
   if (text === asked) return;
@@ -101,7 +101,7 @@ function changed() {
   $("create").disabled = $("experts").hidden = true;
   $("headline").textContent = CHOICE;
   clearTimeout(timer);
-  if (typeof now == "string") {
+  if (typeof now === "string") {
     return fill($("plan"), el("p", { class: "quiet" }, now));
   }
   fill($("plan"), el("p", { class: "quiet" }, "Planning…"));
@@ -110,7 +110,10 @@ function changed() {
 
 /** One question at a time; of those that were typed meanwhile only the last is asked. */
 async function think(now, text) {
-  if (waiting) return (waiting = { now, text });
+  if (waiting) {
+    waiting = { now, text };
+    return;
+  }
   waiting = {};
   let found, problem;
   try {
@@ -146,7 +149,7 @@ function refusal({ message, told }, now) {
   const buttons = told.alternatives.map((one) => {
     const exact = `about ± ${digits(one.error)} points with ${one.privacy} privacy`;
     const text =
-      one.n == now.n
+      one.n === now.n
         ? [el("b", {}, sentence(exact).slice(0, -1))]
         : [el("b", {}, `Ask about ${whole(one.n)} people`), `: ${exact}`];
     return el("button", { type: "button", class: "plain", onclick: () => offer(one) }, ...text);
@@ -224,7 +227,7 @@ function show(found) {
     found.alternatives.length
       ? table(
           "Alternatives",
-          ["instead", `needs ${found.found == "error" ? "an error of" : found.found == "n" ? "n" : "epsilon"}`],
+          ["instead", `needs ${found.found === "error" ? "an error of" : found.found === "n" ? "n" : "epsilon"}`],
           found.alternatives.map((one) => [
             `${one.mechanism} ${one.parameters}`.trim(),
             one.needs === null ? "cannot" : String(Number(one.needs.toPrecision(3))),
@@ -248,17 +251,17 @@ function draw(found) {
   const low = Math.min(...across) / 1.2;
   const high = Math.max(...across) * 1.2;
   const patch = (part) => {
-    if (part.domain?.[0] == "best plan") {
+    if (part.domain?.[0] === "best plan") {
       part.range = part.range.filter((_, i) => kinds.includes(part.domain[i]));
       part.domain = part.domain.filter((kind) => kinds.includes(kind));
     }
-    if (part.field == "n" && part.scale) {
+    if (part.field === "n" && part.scale) {
       part.scale.domain = [low, high];
       part.axis.values = Array.from({ length: 16 }, (_, power) => 10 ** power).filter(
         (ten) => ten >= low && ten <= high,
       );
     }
-    if (part.field == "epsilon" && part.scale) part.scale.domain = [Math.min(0.1, found.epsilon / 1.5), 12];
+    if (part.field === "epsilon" && part.scale) part.scale.domain = [Math.min(0.1, found.epsilon / 1.5), 12];
   };
   chart
     .draw({

@@ -4,28 +4,24 @@
  */
 
 import { el, percent } from "./common.js";
-
-let loading,
-  tries = 0;
+import { untilItFails } from "./once.js";
 
 /**
  * Vega, and the specifications; loaded when the first chart is, and once more after it failed: a busy collector needs a
  * while.
  */
-export const library = () => (loading ??= load().catch((problem) => ((loading = undefined), Promise.reject(problem))));
-
-async function load() {
+export const library = untilItFails(async (tries) => {
   // A browser keeps a module that failed: each try has an address of its own.
-  const [, answer] = await Promise.all([import(`./vega.js?${++tries}`), fetch("/pages/charts.json")]);
+  const [, answer] = await Promise.all([import(`./vega.js?${tries}`), fetch("/pages/charts.json")]);
   if (!answer.ok) throw new Error("the charts cannot be loaded now");
   return answer.json();
-}
+});
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 /** Visit every object in a specification. */
 function walk(part, visit) {
-  if (part === null || typeof part != "object") return;
+  if (part === null || typeof part !== "object") return;
   visit(part);
   for (const inner of Object.values(part)) walk(inner, visit);
 }
@@ -43,7 +39,7 @@ function filled(templates, { chart, data, level = 0.95, names, patch, descriptio
   if (spec.height?.step) spec.height.step = data.rows.length <= 16 ? 30 : 22;
   if (names)
     walk(spec, (part) => {
-      if (part.domain?.length == templates.series && part.domain[0] == "a") {
+      if (part.domain?.length === templates.series && part.domain[0] === "a") {
         part.domain = names;
         part.range = part.range.slice(0, names.length);
       }
@@ -70,8 +66,8 @@ function fitted(templates, what, width) {
   walk(spec, (part) => {
     if (part.labelLimit) part.labelLimit = narrow ? 120 : 240;
     // Names of kinds are longer than those of lines.
-    if (part.orient == "top" && part.symbolSize) part.columns = !narrow ? 4 : part.symbolType == "circle" ? 1 : 2;
-    if (narrow && part.tickCount == 8) part.tickCount = 4;
+    if (part.orient === "top" && part.symbolSize) part.columns = !narrow ? 4 : part.symbolType === "circle" ? 1 : 2;
+    if (narrow && part.tickCount === 8) part.tickCount = 4;
     if (narrow && part.title?.length > 36) part.title = inTwo(part.title);
   });
   return spec;
@@ -112,7 +108,7 @@ export class Picture {
   /** Draw, one at a time, and only the last of what was asked for meanwhile. */
   draw(what) {
     this.what = what;
-    return (this.turn = this.turn.then(async () => {
+    this.turn = this.turn.then(async () => {
       if (this.what !== what) return;
       const templates = await library();
       const target = el("div");
@@ -129,7 +125,8 @@ export class Picture {
       target.removeAttribute("aria-roledescription");
       target.querySelector("svg").setAttribute("aria-hidden", "true");
       this.place.replaceChildren(target);
-    }));
+    });
+    return this.turn;
   }
 
   /** The chart as a file, as Python draws it: on white, in its own size, under the heading that a page does without. */
@@ -138,10 +135,10 @@ export class Picture {
     const spec = { ...filled(templates, this.what), title: this.what.heading };
     const { view } = await window.vegaEmbed(el("div"), spec, {
       ...OPTIONS,
-      renderer: kind == "png" ? "canvas" : "svg",
+      renderer: kind === "png" ? "canvas" : "svg",
     });
     try {
-      if (kind == "svg") return new Blob([await view.toSVG()], { type: "image/svg+xml" });
+      if (kind === "svg") return new Blob([await view.toSVG()], { type: "image/svg+xml" });
       const canvas = await view.toCanvas(2);
       return await new Promise((done) => canvas.toBlob(done, "image/png"));
     } finally {
@@ -180,7 +177,7 @@ export function labelled(rows, label) {
     // What cannot be seen or would turn the line around is spelled out.
     let name =
       label(row.symbol).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) =>
-        c == "\u200d" ? c : `\\u${c.codePointAt(0).toString(16).padStart(4, "0")}`,
+        c === "\u200d" ? c : `\\u${c.codePointAt(0).toString(16).padStart(4, "0")}`,
       ) || '""';
     // Vega looks names up in plain objects, which know these already: a mark that nobody sees makes them others.
     if (name in {}) name += "\u2060";

@@ -77,8 +77,8 @@ export const points = (share, digits = 1) => `${(100 * share).toFixed(digits)}`;
 
 /** A symbol as people read it: text as it is, numbers as digits, bytes as hexadecimal. */
 export function symbolText(symbol) {
-  if (symbol === null || typeof symbol != "object") return String(symbol);
-  return typeof symbol.bytes == "string" ? `0x${symbol.bytes}` : (symbol.int ?? JSON.stringify(symbol));
+  if (symbol === null || typeof symbol !== "object") return String(symbol);
+  return typeof symbol.bytes === "string" ? `0x${symbol.bytes}` : (symbol.int ?? JSON.stringify(symbol));
 }
 
 /** Long texts are cut in labels; the whole is elsewhere. */

@@ -89,7 +89,7 @@ export function error(mechanism, epsilon, p, n, cells = 0) {
   const S = p.length;
   if (mechanism.startsWith("O-") && !cells)
     return Math.min(...cellsToTry(S).map((k) => error(mechanism, epsilon, p, n, k)));
-  if (mechanism == "O-RAPPOR") return bloomless(epsilon, p, n, Math.min(cells, S));
+  if (mechanism === "O-RAPPOR") return bloomless(epsilon, p, n, Math.min(cells, S));
   if (DESIGNS[mechanism]) return blocks(best(mechanism, S, Math.exp(epsilon)), Math.exp(epsilon), p, n);
   const [hit, miss] = rates(mechanism, Math.exp(epsilon), S, Math.min(cells, S));
   const gap = hit - miss;
@@ -134,9 +134,9 @@ const kept = new Map();
 
 function hadamards(S) {
   const found = [];
-  for (let B = 1; B == 1 || B <= 2 ** bits(S); B *= 2) {
+  for (let B = 1; B === 1 || B <= 2 ** bits(S); B *= 2) {
     const rows = 2 ** bits(Math.ceil(S / B));
-    if (B == 1 || B * rows <= MOST_CELLS) found.push({ b: B * rows, s: rows / 2, l: Math.floor(rows / 4), B });
+    if (B === 1 || B * rows <= MOST_CELLS) found.push({ b: B * rows, s: rows / 2, l: Math.floor(rows / 4), B });
   }
   return found;
 }
@@ -150,13 +150,13 @@ function projectives(S) {
     for (let r = 2; points(r, t) <= MOST_CELLS; r++) {
       if (!prime(r) || points(r, t) < S) continue;
       found.push({ b: points(r, t), s: points(r, t - 1), l: points(r, t - 2), B: 1 });
-      if (t == 2) break; // one cell an answer: the smallest is the best
+      if (t === 2) break; // one cell an answer: the smallest is the best
     }
   return found;
 }
 
 function prime(number) {
-  for (let divisor = 2; divisor * divisor <= number; divisor++) if (number % divisor == 0) return false;
+  for (let divisor = 2; divisor * divisor <= number; divisor++) if (number % divisor === 0) return false;
   return true;
 }
 
@@ -183,7 +183,7 @@ function blocks({ b, s, l, B }, e, p, n) {
   const r = (e - 1) * miss;
   const c = l / s;
   const whole = Array(B).fill(0);
-  p.forEach((share, i) => (whole[i % B] += share));
+  for (const [i, share] of p.entries()) whole[i % B] += share;
   let sum = 0;
   p.forEach((share, i) => {
     const block = whole[i % B];
@@ -213,14 +213,14 @@ export function decoded(table, name, power, epsilon, p, n) {
   const at = [between(table.symbols, p.length), between(table.epsilons, epsilon), between(table.noises, noise)];
   const of = (losses) => {
     const mix = (part, depth) => {
-      if (depth == 3) return Math.log(part);
+      if (depth === 3) return Math.log(part);
       const [place, on] = at[depth];
       return (1 - on) * mix(part[place], depth + 1) + on * mix(part[place + 1], depth + 1);
     };
     return mix(losses, 0);
   };
   const less = Math.min(1, noise / Math.min(...table.noises));
-  if (name != "zipf") return less * Math.exp(of(table.losses[name]));
+  if (name !== "zipf") return less * Math.exp(of(table.losses[name]));
   const powers = Object.keys(table.losses)
     .filter((one) => one.startsWith("zipf"))
     .map((one) => Number(one.slice(5)));

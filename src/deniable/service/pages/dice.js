@@ -11,15 +11,15 @@ const MOST_DRAWN = 24; // outcomes of one die
 const MOST_MARKS = 240; // marks of a list
 const LONGEST_ROLL = 15_000; // milliseconds after which the result is told whatever the browser says of its animations
 
-const count = (number, one, many) => (number == 1 ? one : many.replace("#", number.toLocaleString("en")));
+const count = (number, one, many) => (number === 1 ? one : many.replace("#", number.toLocaleString("en")));
 
 /**
  * One die: its `parts`, each a share of the strip, and the `place` that came; or a list of marks: for those that are
  * drawn whether they were true, and whether they are sent. `legend` says how likely what is, and `said` what happened.
  */
 export function rolled(n, truth, cells) {
-  if (n.shape == "marks") return marks(n, truth, cells);
-  if (n.shape == "some") return list(n, truth, cells);
+  if (n.shape === "marks") return marks(n, truth, cells);
+  if (n.shape === "some") return list(n, truth, cells);
   return strip(n, truth, cells);
 }
 

@@ -5,7 +5,7 @@
 
 import { Picture } from "./charts.js";
 import { $, el, fill, points, table, whole } from "./common.js";
-import { decoded, DECODED, error, MECHANISMS, population } from "./curves.js";
+import { DECODED, decoded, error, MECHANISMS, population } from "./curves.js";
 import { atMost, chance, strength } from "./words.js";
 
 const STEPS = 48;
@@ -30,14 +30,14 @@ function update() {
   $("people-now").textContent = whole(n);
   $("epsilon-now").textContent = epsilon;
   $("power-now").textContent = power;
-  $("power-field").hidden = name != "zipf";
+  $("power-field").hidden = name !== "zipf";
   const p = population(name, S, power);
   const at = (mechanism, x) =>
-    mechanism == DECODED ? decoded(measured, name, power, x, p, n) : error(mechanism, x, p, n, cells);
+    mechanism === DECODED ? decoded(measured, name, power, x, p, n) : error(mechanism, x, p, n, cells);
   const ranked = ALL.map((mechanism) => ({ mechanism, error: at(mechanism, epsilon) })).sort(
     (a, b) => a.error - b.error,
   );
-  const best = ranked.find((one) => one.mechanism != "no privacy" && one.mechanism != DECODED);
+  const best = ranked.find((one) => one.mechanism !== "no privacy" && one.mechanism !== DECODED);
   const after = at(DECODED, epsilon);
   const odds = Math.exp(epsilon);
   fill(
@@ -73,7 +73,7 @@ function update() {
       ranked.map((one) => [
         one.mechanism,
         one.error.toPrecision(3),
-        one.mechanism == DECODED ? "" : whole(Math.max(1, (n * one.error ** 2) / best.error ** 2)),
+        one.mechanism === DECODED ? "" : whole(Math.max(1, (n * one.error ** 2) / best.error ** 2)),
       ]),
     ),
   );

@@ -33,9 +33,9 @@ export function lines(text, most) {
 /** When it was counted: days, or hours where windows are hours. `to` is the first hour that is left out. */
 export function dates(from, to, window) {
   const hour = (text) => `${text.slice(0, 10)} ${text.slice(11, 13)}:00`;
-  if (window == "hour") return `${hour(from)} to ${hour(to)}`;
+  if (window === "hour") return `${hour(from)} to ${hour(to)}`;
   const last = new Date(Date.parse(`${to}:00:00Z`) - 3.6e6).toISOString().slice(0, 10);
-  return from.slice(0, 10) == last ? last : `${from.slice(0, 10)} to ${last}`;
+  return from.slice(0, 10) === last ? last : `${from.slice(0, 10)} to ${last}`;
 }
 
 /** The heading of a saved picture: the question, and under it what the numbers rest on. */

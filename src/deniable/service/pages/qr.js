@@ -9,7 +9,7 @@ const BLOCKS = [1, 1, 1, 2, 2, 4, 4, 4, 5, 5, 5, 8, 9, 9, 10];
 
 const MASKS = [
   (x, y) => (x + y) % 2,
-  (x, y) => y % 2,
+  (_x, y) => y % 2,
   (x) => x % 3,
   (x, y) => (x + y) % 3,
   (x, y) => (Math.floor(x / 3) + Math.floor(y / 2)) % 2,
@@ -44,7 +44,7 @@ function correction(data, degree) {
   for (const byte of data) {
     const factor = byte ^ rest.shift();
     rest.push(0);
-    divisor.forEach((coefficient, i) => (rest[i] ^= times(coefficient, factor)));
+    for (const [i, coefficient] of divisor.entries()) rest[i] ^= times(coefficient, factor);
   }
   return rest;
 }
@@ -60,7 +60,7 @@ function codewords(bytes, version) {
   };
   push(4, 4);
   push(bytes.length, version < 10 ? 8 : 16);
-  bytes.forEach((byte) => push(byte, 8));
+  for (const byte of bytes) push(byte, 8);
   push(0, Math.min(4, size * 8 - bits.length));
   push(0, -bits.length & 7);
   for (let pad = 0xec; bits.length < size * 8; pad ^= 0xec ^ 0x11) push(pad, 8);
@@ -71,7 +71,8 @@ function codewords(bytes, version) {
   const parts = [];
   for (let i = 0, at = 0; i < blocks; i++) {
     const length = Math.floor(total / blocks) - degree + (i < blocks - long ? 0 : 1);
-    parts.push(data.slice(at, (at += length)));
+    parts.push(data.slice(at, at + length));
+    at += length;
   }
   const checks = parts.map((part) => correction(part, degree));
   const woven = (lists) =>
@@ -100,8 +101,8 @@ export function encode(text, mask) {
     fixed[y][x] = true;
   };
   for (let i = 0; i < size; i++) {
-    set(6, i, i % 2 == 0);
-    set(i, 6, i % 2 == 0);
+    set(6, i, i % 2 === 0);
+    set(i, 6, i % 2 === 0);
   }
   for (const [cx, cy] of [
     [3, 3],
@@ -111,20 +112,19 @@ export function encode(text, mask) {
     for (let dy = -4; dy <= 4; dy++)
       for (let dx = -4; dx <= 4; dx++) {
         const far = Math.max(Math.abs(dx), Math.abs(dy));
-        set(cx + dx, cy + dy, far != 2 && far != 4);
+        set(cx + dx, cy + dy, far !== 2 && far !== 4);
       }
   const aligned = version > 1 ? Math.floor(version / 7) + 2 : 0;
   const step = Math.floor((version * 8 + aligned * 3 + 5) / (aligned * 4 - 4)) * 2;
   const places = aligned
     ? [6, ...Array.from({ length: aligned - 1 }, (_, i) => size - 7 - step * (aligned - 2 - i))]
     : [];
-  places.forEach((cx, i) =>
-    places.forEach((cy, j) => {
-      if ((!i && !j) || (!i && j == aligned - 1) || (i == aligned - 1 && !j)) return;
+  for (const [i, cx] of places.entries())
+    for (const [j, cy] of places.entries()) {
+      if ((!i && !j) || (!i && j === aligned - 1) || (i === aligned - 1 && !j)) continue;
       for (let dy = -2; dy <= 2; dy++)
-        for (let dx = -2; dx <= 2; dx++) set(cx + dx, cy + dy, Math.max(Math.abs(dx), Math.abs(dy)) != 1);
-    }),
-  );
+        for (let dx = -2; dx <= 2; dx++) set(cx + dx, cy + dy, Math.max(Math.abs(dx), Math.abs(dy)) !== 1);
+    }
   if (version > 6) {
     let rest = version;
     for (let i = 0; i < 12; i++) rest = (rest << 1) ^ ((rest >> 11) * 0x1f25);
@@ -152,7 +152,7 @@ export function encode(text, mask) {
   const words = codewords(bytes, version);
   let at = 0;
   for (let right = size - 1; right > 0; right -= 2) {
-    if (right == 6) right = 5;
+    if (right === 6) right = 5;
     for (let down = 0; down < size; down++)
       for (const x of [right, right - 1]) {
         const y = (right + 1) & 2 ? down : size - 1 - down;
@@ -164,7 +164,7 @@ export function encode(text, mask) {
   }
   const masked = (chosen) => {
     format(chosen);
-    return grid.map((row, y) => row.map((bit, x) => (fixed[y][x] ? bit : bit ^ (MASKS[chosen](x, y) == 0))));
+    return grid.map((row, y) => row.map((bit, x) => (fixed[y][x] ? bit : bit ^ (MASKS[chosen](x, y) === 0))));
   };
   const best = mask ?? MASKS.map((_, chosen) => [penalty(masked(chosen)), chosen]).sort((a, b) => a[0] - b[0])[0][1];
   return { version, mask: best, modules: masked(best) };
@@ -184,7 +184,7 @@ function penalty(modules) {
   for (let y = 1; y < size; y++)
     for (let x = 1; x < size; x++) {
       const four = modules[y][x] + modules[y - 1][x] + modules[y][x - 1] + modules[y - 1][x - 1];
-      if (four % 4 == 0) sum += 3;
+      if (four % 4 === 0) sum += 3;
     }
   const dark = modules.flat().reduce((total, bit) => total + bit, 0) / size ** 2;
   return sum + 10 * Math.floor(Math.abs(dark - 0.5) * 20);

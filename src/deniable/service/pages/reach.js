@@ -18,8 +18,8 @@ export function reach(address) {
 /** Who cannot open an address, in a sentence; "" if everyone can. */
 export function limits(address) {
   const where = reach(address);
-  if (where == "anyone") return "";
-  return where == "computer"
+  if (where === "anyone") return "";
+  return where === "computer"
     ? `Nobody else can open this link: ${new URL(address).hostname} always means the computer it is opened on.`
     : "Only people in your own network can open this link.";
 }

@@ -48,9 +48,9 @@ const post = (path, body, more = {}) => ask(`${base}/${path}`, { method: "POST",
  */
 const only = (id) => {
   $("main").removeAttribute("aria-busy");
-  for (const other of ["waiting", "so-far", "all"]) $(other).hidden = other != id;
+  for (const other of ["waiting", "so-far", "all"]) $(other).hidden = other !== id;
 };
-const day = (start) => (rules.window == "hour" ? `${start.slice(0, 10)} ${start.slice(11)}:00` : start.slice(0, 10));
+const day = (start) => (rules.window === "hour" ? `${start.slice(0, 10)} ${start.slice(11)}:00` : start.slice(0, 10));
 
 async function start() {
   token = await findKey();
@@ -59,9 +59,9 @@ async function start() {
   try {
     found = await ask(base);
   } catch (problem) {
-    if (problem.status == 404) {
+    if (problem.status === 404) {
       only();
-      if (sessionStorage.getItem(DELETED) == digest) return deleted("It is gone with its answers.");
+      if (sessionStorage.getItem(DELETED) === digest) return deleted("It is gone with its answers.");
       fill($("question"), "There is no such survey");
       return say("The link may be incomplete, the survey may have been deleted, or it was asked elsewhere.");
     }
@@ -71,14 +71,14 @@ async function start() {
   standing(found);
   fill($("question"), survey.name || "A survey without a name");
   document.title = `Results: ${short(survey.name || digest.slice(0, 8))}`;
-  if (rules.results == "private" && !token) return locked("These results are private.");
+  if (rules.results === "private" && !token) return locked("These results are private.");
   guarded(offerDecoders)();
   library().catch(() => {}); // while the shares are decoded; whoever draws is told if there is none
-  if (survey.alphabet.kind == "open") {
+  if (survey.alphabet.kind === "open") {
     $("open").hidden = false;
     $("candidates").value = candidates.join("\n");
     $("order").lastElementChild.textContent = "as in your list";
-  } else if (survey.alphabet.symbols.every((symbol) => typeof symbol == "number")) {
+  } else if (survey.alphabet.symbols.every((symbol) => typeof symbol === "number")) {
     $("order").value = "own"; // 1 to 5 stars
   }
   offerDownloads();
@@ -96,7 +96,7 @@ async function start() {
 /** How the survey stands now: it may have been closed, reopened or changed, here or by its closing date. */
 function standing(found) {
   ({ survey, rules } = found);
-  closed = found.state == "closed";
+  closed = found.state === "closed";
   $("closed").hidden = !closed;
 }
 
@@ -166,11 +166,11 @@ async function tick() {
         looks = 0;
         ({ windows, live, reports } = told);
         seen = now;
-        if ($("to").length != windows.length + 1) offerWindows();
+        if ($("to").length !== windows.length + 1) offerWindows();
         await Promise.all([refresh(), live && $("manage").hidden && own()]);
       }
     } catch (problem) {
-      if (problem.status == 401 || problem.status == 403) {
+      if (problem.status === 401 || problem.status === 403) {
         dropKey();
         return locked("This key does not open these results.");
       }
@@ -187,7 +187,7 @@ function offerWindows() {
   const put = (id, options, fallback) => {
     const before = $(id).value;
     fill($(id), ...options);
-    $(id).value = [...$(id).options].some((option) => option.value == before) && before ? before : fallback;
+    $(id).value = [...$(id).options].some((option) => option.value === before) && before ? before : fallback;
   };
   const listed = () => windows.map(({ start }) => el("option", { value: start }, day(start)));
   put("from", [el("option", { value: "" }, "the beginning"), ...listed()], "");
@@ -203,13 +203,13 @@ function offerWindows() {
 }
 
 /** The end of a window, which ranges end before. */
-const after = (start) => windows.find((one) => one.start == start)?.end;
+const after = (start) => windows.find((one) => one.start === start)?.end;
 
 /** How to decode, as the form says. */
 function question(more = {}) {
   const asked = { level: Number($("level").value), ...more };
   if ($("decoder").value) asked.decoder = $("decoder").value;
-  if (survey.alphabet.kind == "open") asked.candidates = candidates;
+  if (survey.alphabet.kind === "open") asked.candidates = candidates;
   return Object.fromEntries(Object.entries(asked).filter(([, value]) => value));
 }
 
@@ -230,7 +230,7 @@ async function refresh() {
   $("live").textContent = live
     ? "You see answers as they arrive; this page follows them by itself."
     : `To readers ${readers()}. Whoever asked sees them as they arrive.`;
-  if (survey.alphabet.kind == "open" && !candidates.length) {
+  if (survey.alphabet.kind === "open" && !candidates.length) {
     only("all");
     for (const part of [...PARTS, "trend-part", "compare-part"]) $(part).hidden = true;
     say("Name the answers to look for, and their shares appear.");
@@ -245,14 +245,14 @@ async function refresh() {
   try {
     found = await post("estimate", question({ ...range(), order: "own" }));
   } catch (problem) {
-    if (mine != turn) return;
-    if (problem.status != 409) throw problem;
+    if (mine !== turn) return;
+    if (problem.status !== 409) throw problem;
     // What is on the page stays where only the range was too narrow.
     if (shares && ($("from").value || $("to").value))
       return rangeNote(`${sentence(problem.message)} What is shown is of the range before.`);
     return soFar();
   }
-  if (mine != turn) return;
+  if (mine !== turn) return;
   shares = found;
   say("");
   rangeNote("");
@@ -270,9 +270,9 @@ const draw = () => shares && drawShares(shares, pictures.shares, heading(shares,
 
 /** Candidates that the survey reads as one answer were counted as one: say so. */
 function sameAnswers({ estimates }) {
-  const merged = survey.alphabet.kind == "open" ? candidates.length - estimates.length : 0;
+  const merged = survey.alphabet.kind === "open" ? candidates.length - estimates.length : 0;
   $("merged").textContent = merged
-    ? `${merged} of your ${whole(candidates.length)} candidates ${merged == 1 ? "is" : "are"} the same answer as ` +
+    ? `${merged} of your ${whole(candidates.length)} candidates ${merged === 1 ? "is" : "are"} the same answer as ` +
       "another one, written differently."
     : "";
 }
@@ -298,7 +298,7 @@ function soFar() {
       `${live ? " To wait for more answers, reopen it below." : ""}`;
   else
     $("so-far-words").textContent =
-      `Results appear by themselves once ${least == 1 ? "one is" : `${whole(least)} are`} ` +
+      `Results appear by themselves once ${least === 1 ? "one is" : `${whole(least)} are`} ` +
       `in${live ? "" : ` and the ${rules.window} is over (in UTC)`}: ${few}`;
 }
 
@@ -310,10 +310,10 @@ async function over(mine) {
   try {
     told = await post("trend", question());
   } catch (problem) {
-    if (problem.status != 409) throw problem;
+    if (problem.status !== 409) throw problem;
     told = { windows: [] };
   }
-  if (mine == turn) await showTrend(told, shares, day, pictures.trend);
+  if (mine === turn) await showTrend(told, shares, day, pictures.trend);
 }
 
 async function compare(mine) {
@@ -336,7 +336,7 @@ async function compare(mine) {
     if (!problem.status) throw problem;
     return noChanges(sentence(problem.message));
   }
-  if (mine == turn && body === compared) await showChanges(told, pictures.changes);
+  if (mine === turn && body === compared) await showChanges(told, pictures.changes);
 }
 
 function offerDownloads() {

@@ -16,7 +16,7 @@ export const bySize = (rows) => [...rows].sort((a, b) => b.probability - a.proba
 /**
  * Rows as the form wants them: by size, or as they came, which is how the survey (or the list of candidates) has them.
  */
-export const inOrder = (rows, order) => (order == "own" ? rows : bySize(rows));
+export const inOrder = (rows, order) => (order === "own" ? rows : bySize(rows));
 
 /** Privacy and precision at a glance. */
 export function head(shares, survey, rules) {

@@ -12,12 +12,12 @@ const FIELDS = { introduction: 2000, thanks: 1000 };
 const path = ({ digest }) => `/v1/surveys/${digest}`;
 export const nameOf = ({ survey, digest }) => short(survey.name || digest.slice(0, 16), 200);
 const answers = (count) =>
-  count === undefined ? "its answers" : count == 1 ? "its 1 answer" : `its ${whole(count)} answers`;
+  count === undefined ? "its answers" : count === 1 ? "its 1 answer" : `its ${whole(count)} answers`;
 
 /** How a survey stands, in a few words. */
 export function standing({ state, final, rules: { closes } }) {
   const over = closes && new Date(closes) <= new Date();
-  if (state == "open") return closes ? `open until ${when(closes)}` : "open";
+  if (state === "open") return closes ? `open until ${when(closes)}` : "open";
   if (final) return "closed for good";
   return over ? `ended on ${when(closes)}` : "closed";
 }
@@ -33,7 +33,7 @@ export function list(surveys, { results, ...options }) {
         el("a", { class: "button plain", href: results(told.digest) }, "Results"),
       ];
       const count =
-        told.reports === undefined ? "" : `, ${told.reports == 1 ? "1 answer" : `${whole(told.reports)} answers`}`;
+        told.reports === undefined ? "" : `, ${told.reports === 1 ? "1 answer" : `${whole(told.reports)} answers`}`;
       return el(
         "li",
         {},
@@ -79,7 +79,7 @@ function controls(told, { token, again, gone, duplicate, links = [] }) {
   const close = () =>
     send("POST", "/close", {}, `“${nameOf(told)}” is closed. It takes no answers until you reopen it.`);
   const reopen = () => send("POST", "/reopen", {}, `“${nameOf(told)}” is open again.`);
-  const change = told.state == "open" ? button("Close", close) : told.final ? null : button("Reopen", reopen);
+  const change = told.state === "open" ? button("Close", close) : told.final ? null : button("Reopen", reopen);
   const remove = button("Delete", () => confirmDelete(told, { token, gone }), "plain danger");
   const copy = duplicate && button("Duplicate", () => duplicate(draftOf(told)));
   return [

@@ -32,7 +32,7 @@ async function drawTrend(told, order, day, picture) {
   );
   const rows = told.windows.flatMap((one) =>
     chosen.flatMap(({ symbol, name }) => {
-      const row = one.estimates.find((other) => key(other.symbol) == key(symbol));
+      const row = one.estimates.find((other) => key(other.symbol) === key(symbol));
       if (!row) return [];
       const [low, high] = cut(row.raw_low, row.raw_high);
       return [
@@ -42,7 +42,7 @@ async function drawTrend(told, order, day, picture) {
           estimate: row.probability,
           low,
           high,
-          changed: one.changed.some((other) => key(other) == key(symbol)),
+          changed: one.changed.some((other) => key(other) === key(symbol)),
         },
       ];
     }),
@@ -78,7 +78,7 @@ function offerNames(order, draw) {
     box.checked = drawn.has(key(symbol));
     box.addEventListener("change", () => {
       if (box.checked && drawn.size >= MOST) box.checked = false;
-      else if (!box.checked && drawn.size == 1) box.checked = true;
+      else if (!box.checked && drawn.size === 1) box.checked = true;
       else if (box.checked) drawn.add(key(symbol));
       else drawn.delete(key(symbol));
       draw();

@@ -38,11 +38,11 @@ export function numbers({ alphabet, encoding, mechanism }) {
   const common = {
     cells,
     twice,
-    named: encoding.kind == "direct",
+    named: encoding.kind === "direct",
     block: ["hadamard", "projective"].includes(encoding.kind),
     cohorts: encoding.cohorts ?? 1,
     hashes: encoding.hashes ?? 1,
-    open: alphabet.kind == "open",
+    open: alphabet.kind === "open",
     mine: 1,
   };
   /** Both stages in one: the second moves each probability towards that of a report which says nothing. */
@@ -50,13 +50,13 @@ export function numbers({ alphabet, encoding, mechanism }) {
     const [h, m] = twice ? [hit, miss].map((p) => blind + slope() * (p - blind)) : [hit, miss];
     return { ...common, ...more, shape, hit: h, miss: m, odds: oddsOf(h, m), lifetime: oddsOf(hit, miss) };
   };
-  if (kind == "krr") {
+  if (kind === "krr") {
     const [hit, miss] = [share(mechanism.keep), share(mechanism.other)];
     const mine = Math.round((1 - cells * miss) / (hit - miss)); // cells of one answer: more than one in a block design
     const slope = () => 1 - cells * share(mechanism.report_other);
     return channel("one", hit, miss, { mine, blind: 1 / cells, slope, oddsOf: (h, m) => h / m });
   }
-  if (kind == "subset") {
+  if (kind === "subset") {
     const hit = share(mechanism.inside);
     const oddsOf = (h) => ((h / (1 - h)) * (cells - size)) / size;
     return channel("some", hit, (size - hit) / (cells - 1), {
@@ -90,7 +90,7 @@ export function whatHappens(n, { you, your, Your, yours } = YOU) {
   const watch = n.twice
     ? `${Your} browser will roll a die ${you} can watch, twice: once for ${your} answer, for good, and once more ` +
       "for what leaves"
-    : `${Your} browser will${your == "your" ? " now" : ""} roll a die ${you} can watch`;
+    : `${Your} browser will${your === "your" ? " now" : ""} roll a die ${you} can watch`;
   const inAll = n.twice ? "In all, with" : "With";
   const sorted = n.named
     ? ""
@@ -103,14 +103,14 @@ export function whatHappens(n, { you, your, Your, yours } = YOU) {
       `number can stand for several answers. ${watch}. ${inAll} probability ${chance(n.mine * n.hit)} it sends ` +
       `${n.mine > 1 ? "one of the numbers" : "the number"} of ${your} real answer, otherwise one of the others.`
     );
-  if (n.shape == "one") {
-    const others = n.cells == 2 ? "the other one" : "one of the others";
+  if (n.shape === "one") {
+    const others = n.cells === 2 ? "the other one" : "one of the others";
     return (
       `${sorted}${watch}. ${inAll} probability ${chance(n.hit)} it sends ` +
       `${n.named ? `${your} real answer` : `the box of ${your} real answer`}, otherwise ${others}.`
     );
   }
-  if (n.shape == "some")
+  if (n.shape === "some")
     return (
       `${watch}, and make a list of ${n.size} of the ${n.cells} answers. ${inAll} probability ${chance(n.hit)} ` +
       `${yours} is on it, and each other answer with ${chance(n.miss)}. Then it sends the list.`
@@ -164,7 +164,7 @@ export const wordOf = (epsilon) => SCALE.find(({ most }) => epsilon < most + ROU
 export const strength = (n) => `${wordOf(lasting(n))} privacy`;
 
 /** Whether it has this word or a better one. */
-export const isAtLeast = (n, word) => lasting(n) < SCALE.find((step) => step.word == word).most + ROUNDING;
+export const isAtLeast = (n, word) => lasting(n) < SCALE.find((step) => step.word === word).most + ROUNDING;
 
 /** Beliefs before, and the most they can be after one report, and after all of one answer. */
 export const beliefs = (n) =>
@@ -175,7 +175,7 @@ export const beliefs = (n) =>
 
 /** The headline: what anyone can learn about one answer. It follows epsilon, as everything here does. */
 export function headline(n, { you, your } = YOU) {
-  const mine = you == "you";
+  const mine = you === "you";
   const what = mine ? "what you chose" : "what anyone chose";
   const nobody = mine ? "Nobody" : "Nobody, you included,";
   if (isAtLeast(n, "strong")) return `${nobody} can tell ${what}.`;
@@ -196,8 +196,8 @@ export function deniability(n, { You, yours } = YOU) {
 /** What a reader of the report cannot know: whether it tells the truth. */
 export function unknowable(n) {
   const nobody = `Nobody, including us, can ${isAtLeast(n, "strong") ? "tell" : "be sure"}`;
-  if (n.shape == "marks") return `${nobody} which of these marks were turned.`;
-  if (n.shape == "some") return `${nobody} whether your answer is on this list.`;
+  if (n.shape === "marks") return `${nobody} which of these marks were turned.`;
+  if (n.shape === "some") return `${nobody} whether your answer is on this list.`;
   if (n.block) return `${nobody} whether that is a number of your answer.`;
   return `${nobody} whether that is ${n.named ? "your answer" : "the box of your answer"}.`;
 }

@@ -73,26 +73,27 @@ function clear() {
 }
 
 const tabs = new BroadcastChannel("deniable-keys");
-let heard = () => {};
-tabs.addEventListener("message", ({ data: { wanted = [], given, forgotten } }) => {
+tabs.addEventListener("message", ({ data: { wanted = [], forgotten } }) => {
   const found = Object.fromEntries(wanted.map((whose) => [whose, read(whose)]).filter(([, key]) => key));
   if (Object.keys(found).length) tabs.postMessage({ given: found });
-  if (given) heard(given);
   if (forgotten && clear()) location.reload();
 });
 
 /** Ask the other tabs, as soon as this file is loaded. */
 async function lookAround() {
   const wanted = [...new Set([here, ADMIN])];
+  const stop = new AbortController();
   await new Promise((done) => {
-    heard = (given) => {
+    const listen = ({ data: { given } }) => {
+      if (!given) return;
       for (const whose of wanted) if (given[whose]) write(whose, given[whose]);
       done();
     };
+    tabs.addEventListener("message", listen, { signal: stop.signal });
     tabs.postMessage({ wanted });
     setTimeout(done, PATIENCE);
   });
-  heard = () => {};
+  stop.abort();
 }
 const looking = known() ? undefined : lookAround();
 

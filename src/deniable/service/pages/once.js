@@ -1,4 +1,4 @@
-/** Work that is done once for all who ask, and again only after it failed. */
+/** Work that is done once where it would be asked for often. */
 
 /** A function that gives the promise of `work`, started when it is first called; `work` is told which try it is. */
 export function untilItFails(work) {
@@ -10,5 +10,14 @@ export function untilItFails(work) {
       throw problem;
     });
     return promise;
+  };
+}
+
+/** A function that does `work` in the next frame, once, however often it is called until then. */
+export function oncePerFrame(work) {
+  let frame;
+  return () => {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(() => work());
   };
 }

@@ -1,22 +1,12 @@
 /** What people answered: the facts at the top, bars, the numbers in tables, and what no listed answer explains. */
 
-import { cut, estimateRows } from "./charts.js";
 import { $, el, fill, percent, points, short, symbolText, table, whole } from "./common.js";
 import { dates } from "./naming.js";
+import { bySize, cut, estimateRows, inOrder, label } from "./rows.js";
 import { atMost, deniability, numbers, strength } from "./words.js";
 
-const SHOWN = 24; // characters of an answer in a chart
 const LISTED = 2000; // answers in a table
 const VAGUE = 0.15; // half the width of a typical interval from which shares say little: 15 points
-
-export const label = (symbol) => short(symbolText(symbol), SHOWN);
-export const key = (symbol) => JSON.stringify(symbol);
-export const bySize = (rows) => [...rows].sort((a, b) => b.probability - a.probability);
-
-/**
- * Rows as the form wants them: by size, or as they came, which is how the survey (or the list of candidates) has them.
- */
-export const inOrder = (rows, order) => (order === "own" ? rows : bySize(rows));
 
 /** Privacy and precision at a glance. */
 export function head(shares, survey, rules) {
@@ -88,7 +78,7 @@ export async function drawShares(shares, picture, heading) {
     level,
     heading,
     description: `Estimated shares of ${rows.length} answers with ${wide} intervals`,
-    data: { rows: estimateRows(rows, label, dots) },
+    data: { rows: estimateRows(rows, dots) },
   });
 }
 

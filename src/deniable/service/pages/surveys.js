@@ -220,6 +220,9 @@ export function takeDraft() {
 /** Choose one of the form's alternatives. */
 export const choose = (name, value) => (document.querySelector(`input[name=${name}][value=${value}]`).checked = true);
 
+/** The lines of a text, each once, without blanks around them and without empty ones. */
+export const distinctLines = (text) => [...new Set(text.split("\n").map((line) => line.trim()))].filter(Boolean);
+
 /** Ask's form, filled with a draft. */
 export function fillForm({ symbols, ...values }) {
   choose("kind", symbols ? "closed" : "open");

@@ -48,10 +48,11 @@ e2e: .venv/ready services $(JS)/node_modules/.package-lock.json
 services:
 	@$(PYTHON) tests/services.py postgresql chromium java nginx
 
-check: .venv/ready
+check: .venv/ready $(JS)/node_modules/.package-lock.json
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	npm run --silent --prefix $(JS) lint
 
 bench: .venv/ready
 	@$(PYTHON) tests/services.py postgresql wrk java chromium

@@ -1,5 +1,6 @@
 // A device with the JavaScript client, its state in a file: node tests/sending.mjs CLIENT SURVEY STATE URL [VALUE ...]
-// With values it queues them; without, it sends what waits until nothing does. It says how many wait, and how many were refused.
+// With values it queues them; without, it sends what waits until nothing does. It says how many wait, and how many were
+// refused.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";

@@ -7,5 +7,8 @@ export interface BrowserClient extends Client<DeviceKey> {
   readonly keyed: boolean;
 }
 
-/** A client of this browser: state in `localStorage`, or in `storage`, and a key that cannot be read where the platform has one. */
+/**
+ * A client of this browser: state in `localStorage`, or in `storage`, and a key that cannot be read where the platform
+ * has one.
+ */
 export function browserClient(survey: Survey | string | object, options?: Options): Promise<BrowserClient>;

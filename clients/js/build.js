@@ -1,6 +1,6 @@
 /**
- * Make `deniable.min.js` of the sources: `npm run build`. The result is in the repository, here and in the Python package, which
- * serves it with its pages; a test makes it again.
+ * Make `deniable.min.js` of the sources: `npm run build`. The result is in the repository, here and in the Python
+ * package, which serves it with its pages; a test makes it again.
  */
 
 import { writeFileSync } from "node:fs";
@@ -24,11 +24,18 @@ export async function bundle() {
     write: false,
   });
   // An arrow is shorter than a declaration, and one more of a list of variables.
-  const arrows = outputFiles[0].text.replace(/^function (\w+)(\(.*\)) {$([^]*?)^}$/gm, "var $1 = $2 => {$3};");
+  const arrows = outputFiles[0].text.replace(/^function (\w+)(\(.*\)) {$([\s\S]*?)^}$/gm, "var $1 = $2 => {$3};");
   const { code } = await minify(arrows, {
     module: true,
     ecma: 2020,
-    compress: { passes: 4, unsafe: true, unsafe_arrows: true, pure_getters: true, keep_fargs: false, unsafe_methods: true },
+    compress: {
+      passes: 4,
+      unsafe: true,
+      unsafe_arrows: true,
+      pure_getters: true,
+      keep_fargs: false,
+      unsafe_methods: true,
+    },
     // Names that stand in no file and no answer of a collector.
     mangle: { properties: { builtins: true, regex: /^(thresholds|randomize|refresh|block|bits|stated|find)$/ } },
   });

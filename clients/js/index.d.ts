@@ -2,7 +2,10 @@
 
 import type { DeviceKey } from "./key.js";
 
-/** Text (read as the survey says: folded, so that case and blanks around words make no difference, or exact), an exact integer, or bytes. */
+/**
+ * Text (read as the survey says: folded, so that case and blanks around words make no difference, or exact), an exact
+ * integer, or bytes.
+ */
 export type Answer = string | number | bigint | Uint8Array;
 
 /** A survey that has been read and checked; what is in `encoding` and `mechanism` is for the client alone. */
@@ -80,7 +83,10 @@ export interface Options {
   storage?: Storage;
   /** Whether the same answer gives the same bytes; true unless said otherwise. */
   memoize?: boolean;
-  /** A secret that no script can read: `await deviceKey()` of `deniable-client/key`. Then `report` and `queue` return promises. */
+  /**
+   * A secret that no script can read: `await deviceKey()` of `deniable-client/key`. Then `report` and `queue` return
+   * promises.
+   */
   key?: DeviceKey;
   /** The epsilon that all surveys in this storage may spend together, if answers stay the same; no limit by default. */
   cap?: number;
@@ -108,9 +114,9 @@ export class Client<Key extends DeviceKey | undefined = undefined> {
   /** The same, and put it into the outbox, where it waits for `send`; no network is needed. */
   queue(value: Answer): Key extends DeviceKey ? Promise<Report> : Report;
   /**
-   * Deliver the outbox to the collector at `url`, a batch after the other. Without an answer, or with one that says later, it returns
-   * at once; what a survey that is closed, or has been unknown for 30 days, refused for good is dropped; any other answer
-   * rejects with a `DeliveryError`, and the outbox stays.
+   * Deliver the outbox to the collector at `url`, a batch after the other. Without an answer, or with one that says
+   * later, it returns at once; what a survey that is closed, or has been unknown for 30 days, refused for good is
+   * dropped; any other answer rejects with a `DeliveryError`, and the outbox stays.
    */
   send(url: string, options?: SendOptions): Promise<Delivery>;
   status(): Status;
@@ -119,5 +125,12 @@ export class Client<Key extends DeviceKey | undefined = undefined> {
 
 /** Every error that this package raises on purpose; `name` says of which kind. No message ever holds an answer. */
 export class DeniableError extends Error {
-  name: "SurveyError" | "ArgumentError" | "AlphabetError" | "StateError" | "BudgetError" | "DeliveryError" | "WireError";
+  name:
+    | "SurveyError"
+    | "ArgumentError"
+    | "AlphabetError"
+    | "StateError"
+    | "BudgetError"
+    | "DeliveryError"
+    | "WireError";
 }

@@ -5,5 +5,8 @@ export interface DeviceKey {
   words(label: Uint8Array, count: number): Promise<{ width: number; word(): bigint }>;
 }
 
-/** The key of this browser, in IndexedDB, made at the first call; rejects with a `StateError` where there is no `crypto.subtle`. */
+/**
+ * The key of this browser, in IndexedDB, made at the first call; rejects with a `StateError` where there is no
+ * `crypto.subtle`.
+ */
 export function deviceKey(): Promise<DeviceKey>;

@@ -6,7 +6,7 @@ import { need } from "./errors.js";
 /** A wrong argument, or as much of it as tells what it is. Never for an answer. */
 export function shown(value) {
   try {
-    return String(value?.constructor == Obj || Array.isArray(value) ? spell(value) : value).slice(0, 60);
+    return String(value?.constructor === Obj || Array.isArray(value) ? spell(value) : value).slice(0, 60);
   } catch {
     // What cannot be text.
     return typeof value;
@@ -16,5 +16,5 @@ export function shown(value) {
 /** Refuse an argument with a sentence unless `ok`. */
 export function argument(ok, name, rule, value) {
   // A token is a secret, however wrong it is.
-  need(ok, `${name} must ${rule}` + (name == "token" ? "" : `, got ${shown(value)}`), "Argument");
+  need(ok, `${name} must ${rule}${name === "token" ? "" : `, got ${shown(value)}`}`, "Argument");
 }

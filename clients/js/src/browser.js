@@ -1,14 +1,15 @@
 /**
- * A client for pages and extensions that ask again and again: its state is in `localStorage`, and its secret is a key that no script can
- * read (`key.js`), wherever the platform has such keys. A state that began with a secret of its own goes on with it, because new noise on
- * old answers is worse; so does one that begins where there are no such keys (plain http, a browser that stores none). `keyed` says which.
+ * A client for pages and extensions that ask again and again: its state is in `localStorage`, and its secret is a key
+ * that no script can read (`key.js`), wherever the platform has such keys. A state that began with a secret of its own
+ * goes on with it, because new noise on old answers is worse; so does one that begins where there are no such keys
+ * (plain http, a browser that stores none). `keyed` says which.
  *
- *     const client = await browserClient(survey);
- *     await client.queue("firefox");                   promises, with a key and without
+ * const client = await browserClient(survey); await client.queue("firefox");                   promises, with a key and
+ * without
  */
 
 import { argument } from "./arguments.js";
-import { check, Client } from "./checked.js";
+import { Client, check } from "./checked.js";
 import { deviceKey } from "./key.js";
 import { read } from "./state.js";
 
@@ -21,7 +22,10 @@ function ownStorage() {
   }
 }
 
-/** A `Client` of this browser. The options are those of `Client`; `storage` is `localStorage` unless another one is given. */
+/**
+ * A `Client` of this browser. The options are those of `Client`; `storage` is `localStorage` unless another one is
+ * given.
+ */
 export async function browserClient(survey, options = {}) {
   check(options);
   const { storage = ownStorage(), memoize = true } = options;

@@ -7,7 +7,7 @@ export const utf8 = (text) => new TextEncoder().encode(text);
 export const hex = (bytes) => bytes.reduce((text, byte) => text + (byte + 256).toString(16).slice(1), "");
 
 /** The bytes that hexadecimal text spells. */
-export const unhex = (text) => Bytes.from(text.match(/../g) ?? [], (pair) => "0x" + pair);
+export const unhex = (text) => Bytes.from(text.match(/../g) ?? [], (pair) => `0x${pair}`);
 
 /** Arrays of bytes, one after the other. */
 export const join = (...parts) => Bytes.from(parts.flatMap((part) => [...part]));
@@ -30,7 +30,11 @@ export const isPrime = (n) => n > 1 && upTo(n).every((divisor) => divisor < 2 ||
 /** JSON in its one spelling: sorted keys, no blanks, BigInts as text. */
 export const canonical = (fields) =>
   spell(fields, (_, value) =>
-    typeof value == "bigint" ? `${value}` : value?.constructor == Obj ? Obj.fromEntries(Obj.entries(value).sort()) : value,
+    typeof value === "bigint"
+      ? `${value}`
+      : value?.constructor === Obj
+        ? Obj.fromEntries(Obj.entries(value).sort())
+        : value,
   );
 
 // Under names that a minifier may shorten.

@@ -1,15 +1,15 @@
 /**
  * The respondent's side: one device, one cohort, randomised answers.
  *
- *     new Client(survey)                               in memory; the same answer again gives the same bytes
- *     new Client(survey, { storage: localStorage })    cohort, secret, ledger and outbox survive a restart
- *     new Client(survey, { memoize: false })           one-shot use: fresh noise every time
- *     new Client(survey, { storage, key })             a secret that no script can read: `key.js`; then `report` and `queue` are promises
+ * new Client(survey)                               in memory; the same answer again gives the same bytes new
+ * Client(survey, { storage: localStorage })    cohort, secret, ledger and outbox survive a restart new Client(survey, {
+ * memoize: false })           one-shot use: fresh noise every time new Client(survey, { storage, key })             a
+ * secret that no script can read: `key.js`; then `report` and `queue` are promises
  *
- *     client.report("firefox")                         randomise, and hand the report over: sending it is up to you
- *     client.queue("firefox")                          randomise, and write the report to the outbox; no network is needed
- *     await client.send("https://collector.example")   deliver what is in the outbox; what it cannot now waits for the next time
- *     client.status()                                  what waits, what was refused, what was spent
+ * client.report("firefox")                         randomise, and hand the report over: sending it is up to you
+ * client.queue("firefox")                          randomise, and write the report to the outbox; no network is needed
+ * await client.send("https://collector.example")   deliver what is in the outbox; what it cannot now waits for the next
+ * time client.status()                                  what waits, what was refused, what was spent
  *
  * Nothing that has seen an answer keeps or prints it: not in the state, a field, a log or an error.
  */
@@ -36,7 +36,10 @@ const totals = (state) =>
   upTo(2).map((i) => Obj.values(state).reduce((sum, { spent }) => sum + (spent ? spent[i] : 0), 0) / UNITS);
 
 export class Client {
-  constructor(source, { storage = memory(), memoize = true, key, entropy = osEntropy, cap = Infinity, hardCap = Infinity } = {}) {
+  constructor(
+    source,
+    { storage = memory(), memoize = true, key, entropy = osEntropy, cap = Infinity, hardCap = Infinity } = {},
+  ) {
     const survey = source?.encoding?.of ? source : readSurvey(source);
     const { digest, encoding, mechanism, symbols } = survey;
     const { cells, cohorts, hashes } = encoding;
@@ -63,8 +66,17 @@ export class Client {
     start = change((_, state) => {
       state[digest] ??= { cohort: uniformBelow(entropy, cohorts), made: [0, 0], spent: [0, 0], outbox: {} };
       // Of a key that cannot be read only a check is kept here, which tells it from another one.
-      if (memoize) state.secret ??= key ? key.check : upTo(4).map(() => hex(little(entropy.word(), 8))).join("");
-      need(!memoize || (key ? state.secret == key.check : state.secret[63]), "key must be the one of this client state", "State");
+      if (memoize)
+        state.secret ??= key
+          ? key.check
+          : upTo(4)
+              .map(() => hex(little(entropy.word(), 8)))
+              .join("");
+      need(
+        !memoize || (key ? state.secret === key.check : state.secret[63]),
+        "key must be the one of this client state",
+        "State",
+      );
       return state;
     });
 
@@ -91,7 +103,7 @@ export class Client {
       }
       // The platform keeps the text that a pattern matched last.
       /./.test(".");
-      need(occupied, RULE + ", and one the survey takes", "Alphabet");
+      need(occupied, `${RULE}, and one the survey takes`, "Alphabet");
       return occupied;
     };
 
@@ -106,7 +118,7 @@ export class Client {
         const words = memoize ? (derived ?? derivedEntropy(unhex(state.secret), labelOf(cohort, occupied))) : entropy;
         // Wider words would hardly ever fall below the thresholds: the truth would leave unrandomised.
         for (const { width } of [words, entropy])
-          need(width == mechanism.width, `entropy must give ${mechanism.width}-bit words, got ${width}`, "State");
+          need(width === mechanism.width, `entropy must give ${mechanism.width}-bit words, got ${width}`, "State");
         let named = mechanism.randomize(occupied, words);
         if (mechanism.refresh) named = mechanism.refresh(named, entropy);
         const report = reportOf(survey, cohort, named);
@@ -118,7 +130,11 @@ export class Client {
     const wait = async (value, queue) => {
       const state = load();
       const { cohort } = charge(state[digest], state);
-      return make(value, queue, await key.words(labelOf(cohort, encode(cohort, value)), mechanism.bits ? cells + 1 : 1));
+      return make(
+        value,
+        queue,
+        await key.words(labelOf(cohort, encode(cohort, value)), mechanism.bits ? cells + 1 : 1),
+      );
     };
     const answer = memoize && key ? wait : make;
 

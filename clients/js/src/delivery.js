@@ -1,6 +1,6 @@
 /**
- * Reports on their way: the same bytes under the same ids until a collector acknowledges them, or says of this survey that it will
- * never take them. docs/protocol.md, section 9, has what a device does on each answer.
+ * Reports on their way: the same bytes under the same ids until a collector acknowledges them, or says of this survey
+ * that it will never take them. docs/protocol.md, section 9, has what a device does on each answer.
  */
 
 import { min, Obj, unhex } from "./bytes.js";
@@ -10,7 +10,8 @@ import { randomBytes } from "./noise.js";
 /** The day, in UTC, counted from 1970. */
 export const today = () => (Date.now() / 864e5) | 0;
 
-// The words of a collector that will never take a report of a survey, by status; for how many days it may be wrong about the first.
+// The words of a collector that will never take a report of a survey, by status; for how many days it may be wrong
+// about the first.
 const GONE = { 404: "unknown-survey", 410: "closed" };
 const GRACE = 30;
 
@@ -31,11 +32,12 @@ export function sender(digest, outboxOf, change) {
       told.waiting = waiting.length;
       if (day == null) return told;
       try {
-        const response = await fetch(`${url}/v1/surveys/${digest}/reports${day && "?day=" + day}`, {
+        const response = await fetch(`${url}/v1/surveys/${digest}/reports${day && `?day=${day}`}`, {
           method: "POST",
-          headers: { "Content-Type": "application/octet-stream", ...(token && { Authorization: "Bearer " + token }) },
+          headers: { "Content-Type": "application/octet-stream", ...(token && { Authorization: `Bearer ${token}` }) },
           body: unhex(records.join("")),
-          // Nothing but this goes along: no cookie, no address of the page, no time; and nothing of it is stored on the way.
+          // Nothing but this goes along: no cookie, no address of the page, no time; and nothing of it is stored on the
+          // way.
           cache: "no-store",
           credentials: "omit",
           redirect: "manual",
@@ -48,23 +50,24 @@ export function sender(digest, outboxOf, change) {
       } catch {
         // No connection, no answer in time, or one that is no JSON.
       }
-      const word = survey == digest && type == "urn:deniable:problem:" + GONE[status] && GONE[status];
-      const problem = `collector must take reports, got ${status ? "status " + status : "no answer"}`;
+      const word = survey === digest && type === `urn:deniable:problem:${GONE[status]}` && GONE[status];
+      const problem = `collector must take reports, got ${status ? `status ${status}` : "no answer"}`;
       if (
         // A page of a hotel's network answers 200 too: only an answer that accounts for all of them empties the outbox.
-        (word || (status == 200 && accepted + duplicate + refused?.length === records.length)) &&
+        (word || (status === 200 && accepted + duplicate + refused?.length === records.length)) &&
         change((entry) => {
           const now = today();
           // A survey that a collector does not know may be back when that has been restored from a better copy.
-          entry.unknown = status == 404 ? entry.unknown || now : 0;
+          entry.unknown = status === 404 ? entry.unknown || now : 0;
           if (now - entry.unknown < GRACE) return;
           const kept = entry.outbox;
-          const counts = (entry.refused ??= {});
+          entry.refused ??= {};
+          const counts = entry.refused;
           const key = word || "refused";
           (word ? waiting : records).forEach((record, i) => {
-            const reason = word || Obj.values(refused).filter((row) => row?.index == i)[0]?.reason;
+            const reason = word || Obj.values(refused).filter((row) => row?.index === i)[0]?.reason;
             // Our clock is ahead: it goes again without a day, which is safe, and only costs the collector memory.
-            if (day && reason == "too_early") kept[record] = "";
+            if (day && reason === "too_early") kept[record] = "";
             else {
               if (reason) {
                 told.refused.push({ id: record.slice(0, 32), reason });

@@ -1,8 +1,8 @@
 /**
  * Pure maps from (cohort, symbol) to sorted, distinct cells. Each maker takes the encoding's fields and the alphabet
  * (`size` is 0 for an open one) and gives the `cells` and `cohorts` there are (no cells where the two do not fit), how
- * many cells an answer fills at most (`hashes`), `of`, and what else a survey must say of it (`stated`): `x | 0` is not x
- * for what is not an integer.
+ * many cells an answer fills at most (`hashes`), `of`, and what else a survey must say of it (`stated`): `x | 0` is not
+ * x for what is not an integer.
  */
 
 import { ceil, hex, isPrime, min, unhex, upTo, utf8 } from "./bytes.js";
@@ -10,18 +10,18 @@ import { need } from "./errors.js";
 import { fingerprint, permute, scaled, stream } from "./hashing.js";
 
 /** Each symbol is its own cell. */
-export const direct = (fields, size, find) => ({ cells: size, hashes: 1, of: (cohort, value) => [find(value)] });
+export const direct = (_fields, size, find) => ({ cells: size, hashes: 1, of: (_cohort, value) => [find(value)] });
 
 /** Hash functions over an open alphabet, or permutations of a closed one: `hashes` of them for each cohort. */
 export function seeded({ kind, cells, cohorts, hashes, seed }, size, find) {
-  need(/^([^]{2}){8,64}$/.test(seed), "seed must be 8 to 64 bytes in hexadecimal");
+  need(/^([\s\S]{2}){8,64}$/.test(seed), "seed must be 8 to 64 bytes in hexadecimal");
   const key = unhex(seed);
   const stated = { cohorts: cohorts | 0, hashes: hashes | 0, seed: hex(key) };
   // "p" is not a type byte, so no symbol's fingerprint is the root of the permutations.
   const root = fingerprint(key, utf8("permutations"));
   return {
     // A hashed encoding has an open alphabet, and a permuted one a closed one.
-    cells: (kind == "hashed") == !size ? cells | 0 : 0,
+    cells: (kind === "hashed") === !size ? cells | 0 : 0,
     ...stated,
     stated,
     of: (cohort, value, place = size ? find(value) : fingerprint(key, find(value))) =>
@@ -46,7 +46,7 @@ const design = (cells, hashes, find, stated, fills) => ({
   hashes,
   block: 1,
   stated,
-  of: (cohort, value, place = find(value)) => upTo(cells).filter((cell) => fills(place, cell)),
+  of: (_cohort, value, place = find(value)) => upTo(cells).filter((cell) => fills(place, cell)),
 });
 
 /** Rows of a Hadamard matrix: symbol x has block x mod B, row x div B + 1, and the columns where that row is +1. */
@@ -57,7 +57,8 @@ export const hadamard = ({ blocks }, size, find, rows = 2 << (31 - Math.clz32(mi
     rows / 2,
     find,
     { blocks: blocks | 0 },
-    (place, cell) => ((cell / rows) | 0) == place % blocks && product((place / blocks + 1) | 0, cell % rows, 2) % 2 < 1,
+    (place, cell) =>
+      ((cell / rows) | 0) === place % blocks && product((place / blocks + 1) | 0, cell % rows, 2) % 2 < 1,
   );
 
 /** Points of a projective space over the integers mod a prime; symbol x has the points orthogonal to point x. */

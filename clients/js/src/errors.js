@@ -17,5 +17,5 @@ export class DeniableError extends Error {}
 
 /** Refuse with a sentence unless `ok`. */
 export function need(ok, message = "", kind = "Survey") {
-  if (!ok) throw Obj.assign(new DeniableError(message.slice(0, 240)), { name: kind + "Error" });
+  if (!ok) throw Obj.assign(new DeniableError(message.slice(0, 240)), { name: `${kind}Error` });
 }

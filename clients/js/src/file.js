@@ -1,10 +1,11 @@
 /**
- * A storage for Node: a device's state in one file, readable by its owner alone. It is replaced as a whole (temporary file, fsync,
- * rename, fsync of the folder), so it is never half written, and under a lock, so that processes and threads of one machine do not
- * lose each other's changes. The file that it replaces is overwritten with zeros.
+ * A storage for Node: a device's state in one file, readable by its owner alone. It is replaced as a whole (temporary
+ * file, fsync, rename, fsync of the folder), so it is never half written, and under a lock, so that processes and
+ * threads of one machine do not lose each other's changes. The file that it replaces is overwritten with zeros.
  *
- * The folder `<name>.lock` stays. Whoever changes the state has a file in it meanwhile. The file `made` in it says that there
- * was a state: one that is gone beside it was lost, and a device that started afresh would give old answers new noise.
+ * The folder `<name>.lock` stays. Whoever changes the state has a file in it meanwhile. The file `made` in it says that
+ * there was a state: one that is gone beside it was lost, and a device that started afresh would give old answers new
+ * noise.
  */
 
 import fs from "node:fs";
@@ -15,11 +16,11 @@ import { need } from "./errors.js";
 import { waitAlone } from "./lock.js";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_WRONLY } = fs.constants;
-const POSIX = process.platform != "win32";
+const POSIX = process.platform !== "win32";
 
 /** A storage in the file at `path`: `new Client(survey, { storage: fileStorage("me.json") })`. */
 export function fileStorage(path) {
-  argument(typeof path == "string" && path, "path", "be the name of a file", path);
+  argument(typeof path === "string" && path, "path", "be the name of a file", path);
   const file = realPath(resolve(path));
   const folder = `${file}.lock`;
   const mark = join(folder, "made");
@@ -58,7 +59,8 @@ export function fileStorage(path) {
   const setItem = (_, text) =>
     locked(() =>
       inWords(file, () => {
-        // Under the lock one name is enough. What a crash left under it is removed: a file is made here, with its mode, or not at all.
+        // Under the lock one name is enough. What a crash left under it is removed: a file is made here, with its mode,
+        // or not at all.
         const temporary = join(dirname(file), `.${basename(file)}.new`);
         wipe(open(temporary), () => fs.rmSync(temporary, { force: true }));
         write(temporary, text);
@@ -82,7 +84,7 @@ function readWhole(file) {
     const handle = fs.openSync(file, "r");
     try {
       const text = fs.readFileSync(handle, "utf8");
-      if (fs.fstatSync(handle).ino == fs.statSync(file).ino) return text;
+      if (fs.fstatSync(handle).ino === fs.statSync(file).ino) return text;
     } finally {
       fs.closeSync(handle);
     }
@@ -117,7 +119,10 @@ function open(path) {
   }
 }
 
-/** Run `work`, which takes the name from an old file, and overwrite that with zeros: a report that was delivered must not stay. */
+/**
+ * Run `work`, which takes the name from an old file, and overwrite that with zeros: a report that was delivered must
+ * not stay.
+ */
 function wipe(old, work) {
   try {
     work();
@@ -148,11 +153,16 @@ function inWords(file, work) {
     return work();
   } catch (problem) {
     need(
-      problem.code != "ENOTDIR" || !fs.existsSync(`${file}.lock`),
-      `client state ${file} must be one that fileStorage made, got a file ${basename(file)}.lock beside it, as Python's client makes one; use another name`,
+      problem.code !== "ENOTDIR" || !fs.existsSync(`${file}.lock`),
+      `client state ${file} must be one that fileStorage made, got a file ${basename(file)}.lock beside it, as ` +
+        "Python's client makes one; use another name",
       "State",
     );
-    need(!problem.syscall, `client state ${file} cannot be read or written: ${problem.code}; what it held is kept, try again`, "State");
+    need(
+      !problem.syscall,
+      `client state ${file} cannot be read or written: ${problem.code}; what it held is kept, try again`,
+      "State",
+    );
     throw problem;
   }
 }

@@ -1,13 +1,13 @@
 /**
- * A device's secret as a key of the platform that can be used and not read (WebCrypto, HMAC, not extractable), kept in IndexedDB. A copy
- * of the storage, a backup of its text or a script that sends it away hold nothing that a sent report could be tested against. Whoever
- * can run scripts on the page can still use the key, and a browser may keep its bytes in the files of its profile.
+ * A device's secret as a key of the platform that can be used and not read (WebCrypto, HMAC, not extractable), kept in
+ * IndexedDB. A copy of the storage, a backup of its text or a script that sends it away hold nothing that a sent report
+ * could be tested against. Whoever can run scripts on the page can still use the key, and a browser may keep its bytes
+ * in the files of its profile.
  *
- *     const client = new Client(survey, { storage: localStorage, key: await deviceKey() });
- *     await client.queue("firefox");
+ * const client = new Client(survey, { storage: localStorage, key: await deviceKey() }); await client.queue("firefox");
  */
 
-import { big, Bytes, hex, join, little, word64 } from "./bytes.js";
+import { Bytes, big, hex, join, little, word64 } from "./bytes.js";
 import { need } from "./errors.js";
 
 const NAME = "deniable-client/1";
@@ -21,7 +21,11 @@ const done = (request) =>
 
 /** The key of this browser, made at the first call. Rejects with a `StateError` where the platform has none. */
 export async function deviceKey() {
-  need(globalThis.crypto?.subtle && globalThis.indexedDB, "deviceKey must have crypto.subtle and indexedDB, which pages have over https", "State");
+  need(
+    globalThis.crypto?.subtle && globalThis.indexedDB,
+    "deviceKey must have crypto.subtle and indexedDB, which pages have over https",
+    "State",
+  );
   const opening = indexedDB.open(NAME);
   opening.onupgradeneeded = () => opening.result.createObjectStore("keys");
   const database = await done(opening);
@@ -53,7 +57,9 @@ export async function wordsOf(key) {
     /** Words for `label`: `count` of them, and some more for those that are drawn again. */
     async words(label, count) {
       const head = join(little(label.length, 8), label);
-      const blocks = await Promise.all(Array.from({ length: (count >> 2) + 4 }, (_, block) => sign(head, little(big(block), 8))));
+      const blocks = await Promise.all(
+        Array.from({ length: (count >> 2) + 4 }, (_, block) => sign(head, little(big(block), 8))),
+      );
       let at = 0;
       return {
         width: 64,

@@ -1,12 +1,12 @@
 /**
  * The randomisers. Each takes the cells of one answer and an entropy, and gives the cells that the report names: cells
- * in, cells out, so that `refresh`, the second stage of surveys that have one, follows `randomize`. Thresholds are BigInts
- * over `span`, 2**width; those of no channel at all are left out, and then no survey states them. All makers take the same arguments:
- * the two epsilons (the second may be missing), 2**width, and what surveys may say.
+ * in, cells out, so that `refresh`, the second stage of surveys that have one, follows `randomize`. Thresholds are
+ * BigInts over `span`, 2**width; those of no channel at all are left out, and then no survey states them. All makers
+ * take the same arguments: the two epsilons (the second may be missing), 2**width, and what surveys may say.
  *
- * Claim: for every mechanism the law of the cells is the channel that the survey states, and no two answers differ in it
- *     by more than e**epsilon, nor in one report by more than e**epsilon_report.
- * Proof: test/law.test.js, which plays every word to this code; test/mutants.test.js has what it must catch.
+ * Claim: for every mechanism the law of the cells is the channel that the survey states, and no two answers differ in
+ * it by more than e**epsilon, nor in one report by more than e**epsilon_report. Proof: test/law.test.js, which plays
+ * every word to this code; test/mutants.test.js has what it must catch.
  */
 
 import { big, min, num, upTo } from "./bytes.js";
@@ -27,7 +27,7 @@ const name =
 const flips =
   (cells, set, clear) =>
   (given, entropy, full = new Set(given)) =>
-    upTo(cells).filter((cell) => entropy.word() < (full.has(cell) ? clear : set) != full.has(cell));
+    upTo(cells).filter((cell) => entropy.word() < (full.has(cell) ? clear : set) !== full.has(cell));
 
 /** `size` of the cells below `count`: a shuffle that stops after so many steps. */
 const draw = (entropy, count, size, cells = upTo(count)) =>
@@ -52,14 +52,14 @@ export function krr(epsilon, report, span, cells, occupied) {
   return {
     // Where words are too coarse for so many cells there is no such channel.
     thresholds:
-      keep < other || s * keep + rest * other != span  ? {} : { keep, other, report_keep: kept, report_other: again },
+      keep < other || s * keep + rest * other !== span ? {} : { keep, other, report_keep: kept, report_other: again },
     randomize: name(keep, other),
     refresh: report && name(kept, again),
   };
 }
 
 /** Independent bit flips: an empty bit is set by a word below `flip`, a set one is cleared by a word below `clear`. */
-export function bitflip(epsilon, report, span, cells, hashes, size, optimized) {
+export function bitflip(epsilon, report, span, cells, hashes, _size, optimized) {
   // One bit is k-RR on two cells. Two answers differ in up to twice `hashes` bits, which share epsilon; where a set bit
   // is cleared half of the time it says nothing, and the empty bits have all of epsilon.
   const shares = big(optimized ? 1 : min(2 * hashes, cells));
@@ -76,7 +76,7 @@ export function bitflip(epsilon, report, span, cells, hashes, size, optimized) {
 }
 
 /** Subset selection: a set of `size` cells, which holds the true one for words below `inside`. */
-export function subset(epsilon, report, span, cells, hashes, size) {
+export function subset(epsilon, report, span, cells, _hashes, size) {
   const k = big(cells);
   const w = big(size);
   const rest = k - w;
@@ -97,6 +97,7 @@ export function subset(epsilon, report, span, cells, hashes, size) {
     // A set of all cells is drawn, whether or not it takes the place of the given one.
     refresh:
       report &&
-      ((given, entropy, stays = entropy.word() < kept, others = draw(entropy, cells, size)) => (stays ? given : others)),
+      ((given, entropy, stays = entropy.word() < kept, others = draw(entropy, cells, size)) =>
+        stays ? given : others),
   };
 }

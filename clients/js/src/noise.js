@@ -3,7 +3,7 @@
  * and for nothing else. Nothing is seeded or buffered, and `Math.random` is used nowhere, not even to space retries.
  */
 
-import { big, Bytes, join, little, num, word64 } from "./bytes.js";
+import { Bytes, big, join, little, num, word64 } from "./bytes.js";
 import { hmac } from "./sha256.js";
 
 /** `count` bytes from the platform's own generator. */

@@ -1,9 +1,9 @@
 /**
  * Epsilon as an exact rational, and the integer thresholds that follow from it: BigInts throughout, no float.
  *
- * e**x is irrational for every rational x > 0, so the least integer past a fraction in it is one well-defined integer. It is
- * found by bracketing e**x: both ends must agree, so every client gets the same integer. (Whoever finds an epsilon of 256 bits for
- * which 1024 bits do not decide has a survey that this client refuses.)
+ * e**x is irrational for every rational x > 0, so the least integer past a fraction in it is one well-defined integer.
+ * It is found by bracketing e**x: both ends must agree, so every client gets the same integer. (Whoever finds an
+ * epsilon of 256 bits for which 1024 bits do not decide has a survey that this client refuses.)
  */
 
 import { big } from "./bytes.js";
@@ -34,23 +34,24 @@ export const ceiling = (a, b) => (a + b - 1n) / b;
 /**
  * The least weight of replacements that keeps every ratio at most E = e**epsilon:
  *
- *     ceil(words (high - low E) / (cells high - unit + (unit - cells low) E))
+ * ceil(words (high - low E) / (cells high - unit + (unit - cells low) E))
  *
- * Before the replacement a cell has weight `high` if it is true and `low` if it is not, and all of them have `unit` in sum, in any
- * one unit. Each gets the weight that is asked for, of `words` words; twice as many words count the weight of two of them. A
- * first stage replaces the truth itself: `high` is 1, `low` 0, and `unit` is the number of true cells.
+ * Before the replacement a cell has weight `high` if it is true and `low` if it is not, and all of them have `unit` in
+ * sum, in any one unit. Each gets the weight that is asked for, of `words` words; twice as many words count the weight
+ * of two of them. A first stage replaces the truth itself: `high` is 1, `low` 0, and `unit` is the number of true
+ * cells.
  */
 export function leastWeight([n, d], words, cells, unit, high = 1n, low = 0n) {
   const one = 1n << 1024n;
   let exp = one;
-  // Taylor's series in fixed point, rounded down. Fewer than 2**12 terms are each less than 1 too small, which grows by at
-  // most e**64 < 2**93 further on; once a term is 0 what is left of the series is less than that.
+  // Taylor's series in fixed point, rounded down. Fewer than 2**12 terms are each less than 1 too small, which grows by
+  // at most e**64 < 2**93 further on; once a term is 0 what is left of the series is less than that.
   for (let i = 1n, term = one; term; i++) exp += term = (term * n) / (d * i);
   const weight = (e) => ceiling(words * (high * one - low * e), (cells * high - unit) * one + (unit - cells * low) * e);
   const found = weight(exp);
   need(
     // Neither no replacement at all, nor more than would say nothing.
-    found == weight(exp + (1n << 105n)) && found > 0n && found * cells <= words,
+    found === weight(exp + (1n << 105n)) && found > 0n && found * cells <= words,
     "epsilon must fit its words, and epsilon_report be less",
   );
   return found;

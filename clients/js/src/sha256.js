@@ -5,9 +5,13 @@
 
 import { Bytes, isPrime, join, upTo } from "./bytes.js";
 
-// The first 32 bits of the fractions of roots of the first 64 primes: no table to mistype. Of the 53 bits of a root at most 3
-// are before the point, and none of these fractions is within 2**-8 of an integer, so a platform's last bits do not matter.
-const fractions = (power) => upTo(312).filter(isPrime).map((p) => (p ** power * 2 ** 32) | 0);
+// The first 32 bits of the fractions of roots of the first 64 primes: no table to mistype. Of the 53 bits of a root at
+// most 3 are before the point, and none of these fractions is within 2**-8 of an integer, so a platform's last bits do
+// not matter.
+const fractions = (power) =>
+  upTo(312)
+    .filter(isPrime)
+    .map((p) => (p ** power * 2 ** 32) | 0);
 const rounds = fractions(1 / 3);
 const start = fractions(0.5).slice(0, 8);
 
@@ -32,7 +36,8 @@ export function sha256(message) {
       w[i] =
         i < 16
           ? view.getInt32(at + 4 * i)
-          : (w[i - 16] + (turn(x, 7) ^ turn(x, 18) ^ (x >>> 3)) + w[i - 7] + (turn(y, 17) ^ turn(y, 19) ^ (y >>> 10))) | 0;
+          : (w[i - 16] + (turn(x, 7) ^ turn(x, 18) ^ (x >>> 3)) + w[i - 7] + (turn(y, 17) ^ turn(y, 19) ^ (y >>> 10))) |
+            0;
       const first = h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + rounds[i] + w[i];
       const second = first + (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & (b ^ c)) ^ (b & c));
       // Plain assignments: a pattern of eight would make an array in each round.

@@ -1,8 +1,8 @@
 /**
- * What a device keeps, in anything that has `getItem` and `setItem`, such as `localStorage`: its secret, and by the digest of each survey
- * the cohort, how many reports it made and what they spent, and the packed reports that no collector has acknowledged yet, in
- * the order of their random ids, with the day that they were made on. No answer, no time but that day, and nothing that an
- * answer could be read from without the secret.
+ * What a device keeps, in anything that has `getItem` and `setItem`, such as `localStorage`: its secret, and by the
+ * digest of each survey the cohort, how many reports it made and what they spent, and the packed reports that no
+ * collector has acknowledged yet, in the order of their random ids, with the day that they were made on. No answer, no
+ * time but that day, and nothing that an answer could be read from without the secret.
  *
  * Every change reads the state anew, so tabs that share a storage share one state.
  */
@@ -16,7 +16,12 @@ const KEY = "deniable-client/1";
 /** A storage that is gone with the page. */
 export function memory() {
   let kept;
-  return { getItem: () => kept, setItem: (key, text) => (kept = text) };
+  return {
+    getItem: () => kept,
+    setItem(_key, text) {
+      kept = text;
+    },
+  };
 }
 
 // It catches damage, not forgery: whoever can write the storage is the device.
@@ -26,8 +31,8 @@ const sealed = (fields) => {
 };
 
 /**
- * The state in `storage`, which must hold this survey, and the secret that it had, if any; or, to start with, an empty one where
- * there is none yet.
+ * The state in `storage`, which must hold this survey, and the secret that it had, if any; or, to start with, an empty
+ * one where there is none yet.
  */
 export function read(storage, digest, secret) {
   const text = storage.getItem(KEY);
@@ -39,7 +44,7 @@ export function read(storage, digest, secret) {
     // Nothing of it is shown: the parser's error holds the text, and so the device's secret.
   }
   need(
-    state && sealed(state) == text && (!digest || (state[digest] && (!secret || state.secret == secret))),
+    state && sealed(state) === text && (!digest || (state[digest] && (!secret || state.secret === secret))),
     "client state must be whole and its own; restore it, or clear it and let reports add up",
     "State",
   );
@@ -54,5 +59,5 @@ export function write(storage, state) {
   } catch {
     // A full or forbidden storage: what it holds is compared next.
   }
-  need(storage.getItem(KEY) == text, "storage must keep the client state", "State");
+  need(storage.getItem(KEY) === text, "storage must keep the client state", "State");
 }

@@ -1,7 +1,7 @@
 /**
  * Reading a survey: the public agreement. From what it says, what it must say is made again, thresholds included, and
- * anything else is refused; so is a field that this version does not know, because it may change the mechanism. Messages
- * show where the two differ; `deniable survey show` says more.
+ * anything else is refused; so is a field that this version does not know, because it may change the mechanism.
+ * Messages show where the two differ; `deniable survey show` says more.
  */
 
 import { closed, open } from "./alphabet.js";
@@ -30,16 +30,22 @@ export function remake(given) {
   const alphabet = ALPHABETS[answers.kind](answers);
   const encoding = { cohorts: 1, ...ENCODINGS[cellsBy.kind](cellsBy, alphabet.size, alphabet.find) };
   const { block, cells, cohorts, hashes } = encoding;
-  const one = kind == "krr";
+  const one = kind === "krr";
   const most = 2 ** (one && !block ? 24 : 16);
   // Optimised flips of a bit give it all of epsilon, so an answer may have but one.
   const bits = one || clear ? 1 : 64;
   // By code points, as in Python: a character outside the basic plane counts once.
   need(/^\P{Cs}{0,500}$/u.test(name), "name must be text of at most 500 characters");
-  need(cells > 1 && cells <= most && (one || !block), `cells must be 2 to ${most} and fit the survey, got ${cells} for ${kind}`);
+  need(
+    cells > 1 && cells <= most && (one || !block),
+    `cells must be 2 to ${most} and fit the survey, got ${cells} for ${kind}`,
+  );
   need(cohorts > 0 && cohorts <= 2 ** 20 && cohorts * cells <= 2 ** 27, `cohorts must be 1 to 2**20, got ${cohorts}`);
   need(hashes > 0 && (block || hashes <= bits), `hashes must be 1 to ${bits}, got ${hashes}`);
-  need(kind != "subset" || (cellsBy.kind == "direct" && size > 0 && size < cells), `size must be below the direct cells, got ${size}`);
+  need(
+    kind !== "subset" || (cellsBy.kind === "direct" && size > 0 && size < cells),
+    `size must be below the direct cells, got ${size}`,
+  );
   const mechanism = {
     width: 64,
     ...MECHANISMS[kind](
@@ -92,16 +98,17 @@ const fieldsOf = (text) =>
 export function readSurvey(source) {
   let text;
   try {
-    const given = parse((text = source.trim ? source : spell(source)));
+    text = source.trim ? source : spell(source);
+    const given = parse(text);
     // The parser keeps the last one of a repeated field, where another may keep the first.
     const once = fieldsOf(spell(given));
-    fieldsOf(text).map((field, i) => need(field == once[i], `survey must say ${field} once`));
+    fieldsOf(text).map((field, i) => need(field === once[i], `survey must say ${field} once`));
     need(!/\d[.e]/i.test(text.replace(STRING, "")), "survey numbers must be integers");
     const survey = remake(given);
     const parts = survey.stated.split(",");
     canonical(given)
       .split(",")
-      .map((part, i) => need(part == parts[i], `survey must say ${parts[i]}, got ${part}`));
+      .map((part, i) => need(part === parts[i], `survey must say ${parts[i]}, got ${part}`));
     return survey;
   } catch (problem) {
     need(problem instanceof DeniableError, `survey must be the JSON of one, got ${text ?? shown(source)}`);

@@ -1,7 +1,7 @@
 /** Reading packed reports back, for tests and for collectors in JavaScript. A device needs none of this. */
 
-import { Bytes, hex } from "./bytes.js";
 import { argument } from "./arguments.js";
+import { Bytes, hex } from "./bytes.js";
 import { need } from "./errors.js";
 import { reportOf } from "./report.js";
 
@@ -9,7 +9,9 @@ const number = (bytes) => bytes.reduce((sum, byte, i) => sum + byte * 256 ** i, 
 
 /** The cells that a payload names. */
 const cellsOf = ({ bits }, payload) =>
-  bits ? [...payload].flatMap((byte, i) => [0, 1, 2, 3, 4, 5, 6, 7].filter((j) => (byte >> j) & 1).map((j) => 8 * i + j)) : [number(payload)];
+  bits
+    ? [...payload].flatMap((byte, i) => [0, 1, 2, 3, 4, 5, 6, 7].filter((j) => (byte >> j) & 1).map((j) => 8 * i + j))
+    : [number(payload)];
 
 /** The cohort, payload and named cells of the report in `wire`, or a `WireError` that says what is wrong with it. */
 export function unpack(survey, wire) {

@@ -1,7 +1,7 @@
 /**
- * For `tests/contracts/test_js_client.py`: answers JSON lines {survey, symbol, words} (fresh noise) or {survey, symbol, words, secret,
- * cohort} (memoised; the words are for the second stage, if there is one) with the packed report in hexadecimal, or with the name of
- * the error, and what the survey must say where that is what is wrong with it.
+ * For `tests/contracts/test_js_client.py`: answers JSON lines {survey, symbol, words} (fresh noise) or {survey, symbol,
+ * words, secret, cohort} (memoised; the words are for the second stage, if there is one) with the packed report in
+ * hexadecimal, or with the name of the error, and what the survey must say where that is what is wrong with it.
  */
 
 import { createInterface } from "node:readline";

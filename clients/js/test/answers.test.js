@@ -10,7 +10,14 @@ import { Client } from "../src/node.js";
 const gone = (status, word, changes) => () => ({
   status,
   headers: { "Content-Type": "application/problem+json" },
-  body: { type: `urn:deniable:problem:${word}`, title: "x", status, detail: "a sentence", survey: survey.digest, ...changes },
+  body: {
+    type: `urn:deniable:problem:${word}`,
+    title: "x",
+    status,
+    detail: "a sentence",
+    survey: survey.digest,
+    ...changes,
+  },
 });
 
 test("what a closed survey refused leaves the outbox in one request, counted; the ledger stays", async () => {
@@ -20,11 +27,22 @@ test("what a closed survey refused leaves the outbox in one request, counted; th
   const before = one.status();
   collector.answers = [gone(410, "closed")];
   const { refused, ...told } = await one.send();
-  assert.deepEqual(told, { accepted: 0, duplicate: 0, waiting: 0, problem: "collector must take reports, got status 410; 3 dropped" });
+  assert.deepEqual(told, {
+    accepted: 0,
+    duplicate: 0,
+    waiting: 0,
+    problem: "collector must take reports, got status 410; 3 dropped",
+  });
   assert.equal(collector.requests.length, 1);
   assert.equal(sent, 3);
-  assert.deepEqual(refused.map(({ reason }) => reason), ["closed", "closed", "closed"]);
-  assert.deepEqual(refused.slice(0, 2).map(({ id }) => id), collector.requests[0].records.map((record) => hex(record.subarray(0, 16))));
+  assert.deepEqual(
+    refused.map(({ reason }) => reason),
+    ["closed", "closed", "closed"],
+  );
+  assert.deepEqual(
+    refused.slice(0, 2).map(({ id }) => id),
+    collector.requests[0].records.map((record) => hex(record.subarray(0, 16))),
+  );
   assert.deepEqual(one.status(), { ...before, waiting: 0, refused: { closed: 3 } });
   assert.deepEqual(new Client(text, { storage: kept }).status().refused, { closed: 3 });
   assert.deepEqual(await one.send(), nothing);
@@ -44,7 +62,11 @@ test("a survey that closes between two batches drops the rest", async () => {
 
 test("an unknown survey drops after thirty days of being unknown, and starts anew once it is known", async () => {
   const one = client();
-  const tell = (day, ...said) => on(day, () => ((collector.answers = said), one.send()));
+  const tell = (day, ...said) =>
+    on(day, () => {
+      collector.answers = said;
+      return one.send();
+    });
   const unknown = gone(404, "unknown-survey");
   const message = "collector must take reports, got status 404; 1 wait";
   one.queue(5);
@@ -53,7 +75,10 @@ test("an unknown survey drops after thirty days of being unknown, and starts ane
   one.queue(5);
   for (const day of [20_040, 20_069]) await assert.rejects(tell(day, unknown), { name: "DeliveryError", message });
   const { refused, problem } = await tell(20_070, unknown);
-  assert.deepEqual([refused[0].reason, problem], ["unknown-survey", "collector must take reports, got status 404; 1 dropped"]);
+  assert.deepEqual(
+    [refused[0].reason, problem],
+    ["unknown-survey", "collector must take reports, got status 404; 1 dropped"],
+  );
   assert.deepEqual(one.status().refused, { "unknown-survey": 1 });
 });
 
@@ -109,7 +134,11 @@ test("refused reports are told and not sent again", async () => {
   collector.answers = [
     (records) => ({
       status: 200,
-      body: { accepted: 0, duplicate: 0, refused: [{ index: 0, id: hex(records[0].subarray(0, 16)), reason: "too late" }] },
+      body: {
+        accepted: 0,
+        duplicate: 0,
+        refused: [{ index: 0, id: hex(records[0].subarray(0, 16)), reason: "too late" }],
+      },
     }),
   ];
   const one = client();
@@ -128,7 +157,10 @@ test("many reports go in batches, and two sendings at once are one", async () =>
   const [first, second] = await Promise.all([one.send(), one.send()]);
   assert.equal(first, second);
   assert.equal(first.accepted, 10);
-  assert.deepEqual(collector.requests.map(({ records }) => records.length), [4, 4, 2]);
+  assert.deepEqual(
+    collector.requests.map(({ records }) => records.length),
+    [4, 4, 2],
+  );
   assert.equal(new Set(collector.requests.flatMap(({ records }) => records.map(hex))).size, 10);
 });
 
@@ -146,7 +178,13 @@ test("a report that is made just as a delivery ends is delivered by its own", as
 
 test("a report that is queued while others are sent is not lost", async () => {
   const one = client();
-  collector.answers = [(records) => (one.queue(2), accept(records)), fail(503)];
+  collector.answers = [
+    (records) => {
+      one.queue(2);
+      return accept(records);
+    },
+    fail(503),
+  ];
   one.queue(1);
   const { accepted, waiting } = await one.send();
   assert.deepEqual({ accepted, waiting }, { accepted: 1, waiting: 1 });

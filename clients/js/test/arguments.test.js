@@ -1,4 +1,7 @@
-/** Every public function with every kind of wrong argument: a sentence that names the argument, is short, and shows no answer. */
+/**
+ * Every public function with every kind of wrong argument: a sentence that names the argument, is short, and shows no
+ * answer.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +12,28 @@ import * as source from "../src/node.js";
 import { unpack } from "../src/unpack.js";
 import { storage, surveys, texts } from "./vectors.js";
 
-const THINGS = [null, true, 0, -1, NaN, 1.5, Infinity, 7n, "", "x", "rosebud".repeat(300), Symbol("s"), [], [1], {}, { x: 1 }, Object.create(null), () => 1, new Map(), new Uint8Array(2)];
+const THINGS = [
+  null,
+  true,
+  0,
+  -1,
+  NaN,
+  1.5,
+  Infinity,
+  7n,
+  "",
+  "x",
+  "rosebud".repeat(300),
+  Symbol("s"),
+  [],
+  [1],
+  {},
+  { x: 1 },
+  Object.create(null),
+  () => 1,
+  new Map(),
+  new Uint8Array(2),
+];
 /** All things but those that the argument takes. */
 const but = (...good) => [...THINGS.filter((thing) => !good.some((ok) => Object.is(ok, thing)))];
 
@@ -43,9 +67,14 @@ const SETTINGS = {
 
 test("what unpack and a file storage take is named", async () => {
   for (const value of [undefined, ...but()]) {
-    assert.match(await sentence(() => unpack(value, new Uint8Array(2))), /^ArgumentError: survey must be what readSurvey returns, got /);
-    if (!(value instanceof Uint8Array)) assert.match(await sentence(() => unpack(surveys.krr, value)), /^WireError: report must be a Uint8Array, got /);
-    if (typeof value != "string" || !value) assert.match(await sentence(() => fileStorage(value)), /^ArgumentError: path must be the name of a file, got /);
+    assert.match(
+      await sentence(() => unpack(value, new Uint8Array(2))),
+      /^ArgumentError: survey must be what readSurvey returns, got /,
+    );
+    if (!(value instanceof Uint8Array))
+      assert.match(await sentence(() => unpack(surveys.krr, value)), /^WireError: report must be a Uint8Array, got /);
+    if (typeof value !== "string" || !value)
+      assert.match(await sentence(() => fileStorage(value)), /^ArgumentError: path must be the name of a file, got /);
   }
 });
 
@@ -55,25 +84,43 @@ for (const [build, { Client, readSurvey }] of Object.entries({ sources: source, 
   test(`each option of a client is named: ${build}`, async () => {
     for (const [name, [rule, wrong]] of Object.entries(OPTIONS))
       for (const value of wrong)
-        assert.ok((await sentence(() => new Client(texts.krr, { [name]: value }))).startsWith(`ArgumentError: ${rule}, got `), name);
+        assert.ok(
+          (await sentence(() => new Client(texts.krr, { [name]: value }))).startsWith(`ArgumentError: ${rule}, got `),
+          name,
+        );
     for (const value of [null, true, 0, "x", 7n, Symbol("s"), () => 1])
-      assert.match(await sentence(() => new Client(texts.krr, value)), /^ArgumentError: options must be an object, got /);
+      assert.match(
+        await sentence(() => new Client(texts.krr, value)),
+        /^ArgumentError: options must be an object, got /,
+      );
     for (const name of ["memoise", "url", "offline", "toString", "x".repeat(900)])
-      assert.match(await sentence(() => new Client(texts.krr, { [name]: 1 })), /^ArgumentError: options must be of storage, memoize, key, entropy, cap, hardCap, got /);
+      assert.match(
+        await sentence(() => new Client(texts.krr, { [name]: 1 })),
+        /^ArgumentError: options must be of storage, memoize, key, entropy, cap, hardCap, got /,
+      );
     assert.ok(new Client(texts.krr, { cap: undefined, storage: undefined }), "what is not said is left to its default");
   });
 
   test(`each argument of send is named, and a token is not shown: ${build}`, async () => {
     for (const value of [undefined, ...but(), "ftp://x", "collector.example", "/v1", "http://"])
-      assert.match(await sentence(() => client.send(value)), /^ArgumentError: url must start with http:\/\/ or https:\/\/, got /);
+      assert.match(
+        await sentence(() => client.send(value)),
+        /^ArgumentError: url must start with http:\/\/ or https:\/\/, got /,
+      );
     for (const [name, [rule, wrong]] of Object.entries(SETTINGS))
       for (const value of wrong) {
         const said = await sentence(() => client.send("http://127.0.0.1:9", { [name]: value }));
         assert.ok(said.startsWith(`ArgumentError: ${rule}`), `${name}: ${said}`);
-        assert.equal(said.includes("got"), name != "token");
+        assert.equal(said.includes("got"), name !== "token");
       }
-    assert.match(await sentence(() => client.send("http://127.0.0.1:9", { attempts: 5 })), /^ArgumentError: options must be of batch, timeout, token, got attempts$/);
-    assert.match(await sentence(() => client.send("http://127.0.0.1:9", null)), /^ArgumentError: options must be an object, got null$/);
+    assert.match(
+      await sentence(() => client.send("http://127.0.0.1:9", { attempts: 5 })),
+      /^ArgumentError: options must be of batch, timeout, token, got attempts$/,
+    );
+    assert.match(
+      await sentence(() => client.send("http://127.0.0.1:9", null)),
+      /^ArgumentError: options must be an object, got null$/,
+    );
   });
 
   test(`a survey that is none is a short sentence, in the client too: ${build}`, async () => {
@@ -83,10 +130,16 @@ for (const [build, { Client, readSurvey }] of Object.entries({ sources: source, 
     const long = JSON.parse(texts.krr);
     long.alphabet.symbols = Array.from({ length: 400 }, (_, i) => `answer ${i}`);
     assert.match(await sentence(() => new Client(long)), /^SurveyError: survey /);
-    assert.match(await sentence(() => new Client({ ...long, name: "x".repeat(9000) })), /^SurveyError: name must be text of at most 500 characters$/);
+    assert.match(
+      await sentence(() => new Client({ ...long, name: "x".repeat(9000) })),
+      /^SurveyError: name must be text of at most 500 characters$/,
+    );
     const forged = JSON.parse(texts.krr);
     forged.mechanism.keep = "2";
-    assert.equal(await sentence(() => readSurvey(forged)), `SurveyError: survey must say "keep":"${surveys.krr.mechanism.thresholds.keep}", got "keep":"2"`);
+    assert.equal(
+      await sentence(() => readSurvey(forged)),
+      `SurveyError: survey must say "keep":"${surveys.krr.mechanism.thresholds.keep}", got "keep":"2"`,
+    );
   });
 
   test(`an answer that is none is not shown, whatever it is: ${build}`, async () => {
@@ -94,7 +147,10 @@ for (const [build, { Client, readSurvey }] of Object.entries({ sources: source, 
     for (const name of ["report", "queue"])
       for (const value of [undefined, ...but()]) {
         const said = await sentence(() => client[name](value));
-        assert.equal(said, "AlphabetError: symbol must be well-formed text, an exact integer or bytes, and one the survey takes");
+        assert.equal(
+          said,
+          "AlphabetError: symbol must be well-formed text, an exact integer or bytes, and one the survey takes",
+        );
       }
     assert.deepEqual(client.status().waiting, 0);
   });
@@ -103,6 +159,9 @@ for (const [build, { Client, readSurvey }] of Object.entries({ sources: source, 
     const kept = storage();
     new Client(texts.warner, { storage: kept }).report("yes");
     const capped = new Client(texts.krr, { storage: kept, cap: 1 });
-    assert.equal(await sentence(() => capped.report(7)), "BudgetError: cap must not be exceeded, got 1.1 of 1; ask no more");
+    assert.equal(
+      await sentence(() => capped.report(7)),
+      "BudgetError: cap must not be exceeded, got 1.1 of 1; ask no more",
+    );
   });
 }

@@ -1,8 +1,8 @@
 /**
- * This client for `deniable audit`: every line in holds the values of one new device, separated by tabs, and the line out its
- * packed reports in hexadecimal.
+ * This client for `deniable audit`: every line in holds the values of one new device, separated by tabs, and the line
+ * out its packed reports in hexadecimal.
  *
- *     deniable audit SURVEY.json --command "node clients/js/test/audit.js SURVEY.json"
+ * deniable audit SURVEY.json --command "node clients/js/test/audit.js SURVEY.json"
  *
  * With a second argument, `min`, it is the minified file; or one of the faults below, which the audit must find.
  */
@@ -51,11 +51,18 @@ async function maker() {
 const device = await maker();
 // A line is text; a closed survey says which of its symbols are numbers.
 const listed = (JSON.parse(text).alphabet.symbols ?? []).map(symbolOf);
-const symbols = new Map(listed.filter((symbol) => typeof symbol !== "object").map((symbol) => [String(symbol), symbol]));
+const symbols = new Map(
+  listed.filter((symbol) => typeof symbol !== "object").map((symbol) => [String(symbol), symbol]),
+);
 let said = [];
 for await (const line of createInterface({ input: process.stdin })) {
   const client = device();
-  said.push(line.split("\t").map((value) => hex(client.report(symbols.get(value) ?? value).pack())).join("\t"));
+  said.push(
+    line
+      .split("\t")
+      .map((value) => hex(client.report(symbols.get(value) ?? value).pack()))
+      .join("\t"),
+  );
   if (said.length === 1000) {
     process.stdout.write(`${said.join("\n")}\n`);
     said = [];

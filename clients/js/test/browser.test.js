@@ -1,4 +1,7 @@
-/** The client for pages: a key that cannot be read wherever there are such keys, and otherwise a secret; what began goes on. */
+/**
+ * The client for pages: a key that cannot be read wherever there are such keys, and otherwise a secret; what began goes
+ * on.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -26,7 +29,11 @@ class Databases {
   }
 
   open(name) {
-    return this.later(() => ({ createObjectStore: () => {}, close: () => {}, transaction: (...given) => this.transaction(name, ...given) }));
+    return this.later(() => ({
+      createObjectStore: () => {},
+      close: () => {},
+      transaction: (...given) => this.transaction(name, ...given),
+    }));
   }
 
   transaction(name, store, mode, { durability } = {}) {
@@ -69,7 +76,10 @@ test("a new device has a key that nobody can read, and its state nothing to test
     assert.equal(key.algorithm.hash.name, "SHA-256");
     await client.queue(7);
     // A device of one key: a second client gives the same permanent bytes, and a second survey shares it.
-    const [one, two] = [await browserClient(texts.krr, { storage: kept }), await browserClient(texts.krr, { storage: kept })];
+    const [one, two] = [
+      await browserClient(texts.krr, { storage: kept }),
+      await browserClient(texts.krr, { storage: kept }),
+    ];
     assert.deepEqual((await one.report(7)).pack(), (await two.report(7)).pack());
     assert.equal((await deviceKey()).check, secretOf(kept));
     assert.equal(databases.writes, 1, "a key is made once");
@@ -82,12 +92,20 @@ test("the check of a key is eight bytes of its own, and no word of an answer", a
   const labels = ["", "check", "permanent"].map((text) => new TextEncoder().encode(text));
   for (const label of labels) {
     const words = await key.words(label, 8);
-    for (let i = 0; i < 8; i++) assert.notEqual(Buffer.from(new BigUint64Array([words.word()]).buffer).toString("hex"), key.check);
+    for (let i = 0; i < 8; i++)
+      assert.notEqual(Buffer.from(new BigUint64Array([words.word()]).buffer).toString("hex"), key.check);
   }
 });
 
 test("where there are no such keys a secret is kept, and the calls are the same", async () => {
-  for (const databases of [undefined, { open: () => { throw new Error("private window"); } }]) {
+  for (const databases of [
+    undefined,
+    {
+      open: () => {
+        throw new Error("private window");
+      },
+    },
+  ]) {
     const kept = storage();
     const client = await inBrowser(databases, () => browserClient(texts.warner, { storage: kept }));
     assert.equal(client.keyed, false);
@@ -108,12 +126,15 @@ test("a state that began with a secret goes on with it, also where there are key
   assert.equal(secretOf(kept), secret);
 });
 
-test("a state that began with a key is refused where that is gone: new noise on old answers would be worse", async () => {
+test("a state that began with a key is refused where that is gone: new noise on old answers is worse", async () => {
   const kept = storage();
   await inBrowser(new Databases(), () => browserClient(texts.warner, { storage: kept }));
   const sentence = { name: "StateError", message: "key must be the one of this client state" };
   await assert.rejects(browserClient(texts.warner, { storage: kept }), sentence);
-  await assert.rejects(inBrowser(new Databases(), () => browserClient(texts.warner, { storage: kept })), sentence);
+  await assert.rejects(
+    inBrowser(new Databases(), () => browserClient(texts.warner, { storage: kept })),
+    sentence,
+  );
 });
 
 test("a key that is not durable is not used", async () => {
@@ -134,12 +155,23 @@ test("who is asked once needs neither", async () => {
 });
 
 test("wrong options have sentences", async () => {
-  await assert.rejects(browserClient(texts.warner, 7), { name: "ArgumentError", message: "options must be an object, got 7" });
+  await assert.rejects(browserClient(texts.warner, 7), {
+    name: "ArgumentError",
+    message: "options must be an object, got 7",
+  });
   await assert.rejects(browserClient(texts.warner, { memoise: true }), { name: "ArgumentError" });
   const own = Object.getOwnPropertyDescriptor(globalThis, "localStorage");
-  const none = { name: "ArgumentError", message: "storage must be given where a page has no localStorage, got undefined" };
+  const none = {
+    name: "ArgumentError",
+    message: "storage must be given where a page has no localStorage, got undefined",
+  };
   try {
-    for (const get of [() => undefined, () => { throw new Error("SecurityError"); }]) {
+    for (const get of [
+      () => undefined,
+      () => {
+        throw new Error("SecurityError");
+      },
+    ]) {
       Object.defineProperty(globalThis, "localStorage", { configurable: true, get });
       await assert.rejects(browserClient(texts.warner), none);
     }

@@ -20,7 +20,10 @@ test("the same answer gives the same bytes, also after a restart", () => {
   for (let restart = 0; restart < 3; restart++) {
     const again = new Client(BLOOM, { storage: kept });
     assert.equal(again.status().cohort, first.status().cohort);
-    assert.deepEqual(["rosebud", 42n, new Uint8Array([255])].map((value) => wire(again, value)), sent);
+    assert.deepEqual(
+      ["rosebud", 42n, new Uint8Array([255])].map((value) => wire(again, value)),
+      sent,
+    );
   }
 });
 
@@ -49,8 +52,19 @@ test("a client in memory says so, and one with a storage too", () => {
 test("no answer is kept or shown anywhere", () => {
   const answers = ["rosebud", 123456789, new TextEncoder().encode("rosebud")];
   // An answer that throws itself when it is looked at, and one whose bytes throw.
-  const proxy = new Proxy({}, { getPrototypeOf() { throw new Error("rosebud"); } });
-  const bytes = Object.assign(new Uint8Array(2), { [Symbol.iterator]() { throw new Error("rosebud"); } });
+  const proxy = new Proxy(
+    {},
+    {
+      getPrototypeOf() {
+        throw new Error("rosebud");
+      },
+    },
+  );
+  const bytes = Object.assign(new Uint8Array(2), {
+    [Symbol.iterator]() {
+      throw new Error("rosebud");
+    },
+  });
   answers.push(proxy, bytes);
   for (const text of Object.values(texts)) {
     const kept = storage();
@@ -72,7 +86,21 @@ test("no answer is kept or shown anywhere", () => {
 });
 
 test("what is no symbol is refused without being shown, unless there is a catch-all", () => {
-  const wrong = [null, undefined, true, 1.5, NaN, 2 ** 53, 10n ** 80n, "\ud800", "a\udc00b", {}, [], Symbol("x"), () => 1];
+  const wrong = [
+    null,
+    undefined,
+    true,
+    1.5,
+    NaN,
+    2 ** 53,
+    10n ** 80n,
+    "\ud800",
+    "a\udc00b",
+    {},
+    [],
+    Symbol("x"),
+    () => 1,
+  ];
   const open = new Client(BLOOM);
   const caught = new Client(texts["krr, catch-all"]);
   const sentence = {
@@ -107,7 +135,7 @@ test("a damaged, foreign or lost state stops the client and shows nothing of it"
       });
     assert.equal(kept.getItem(KEY), text);
   };
-  for (const text of ["", "null", "{}", "[]", good + " ", good.slice(1), "[".repeat(10_000)]) refused(text);
+  for (const text of ["", "null", "{}", "[]", `${good} `, good.slice(1), "[".repeat(10_000)]) refused(text);
   for (let at = 0; at < good.length; at += 7) refused(good.slice(0, at));
   for (let at = 0; at < good.length; at += 5)
     refused(good.slice(0, at) + String.fromCharCode(good.charCodeAt(at) ^ 1) + good.slice(at + 1));
@@ -124,7 +152,12 @@ test("a damaged, foreign or lost state stops the client and shows nothing of it"
 
 test("a storage that does not keep the state makes no report", () => {
   const sentence = { name: "StateError", message: "storage must keep the client state" };
-  const full = { getItem: () => null, setItem() { throw new Error("quota"); } };
+  const full = {
+    getItem: () => null,
+    setItem() {
+      throw new Error("quota");
+    },
+  };
   assert.throws(() => new Client(BLOOM, { storage: full }), sentence);
   const kept = storage();
   const client = new Client(BLOOM, { storage: kept });
@@ -138,7 +171,9 @@ test("words of another width are refused", () => {
   const small = { ...surveys.warner, mechanism: { ...surveys.warner.mechanism, width: 8 } };
   assert.throws(() => new Client(small).report("yes"), { message: "entropy must give 8-bit words, got 64" });
   const entropy = { width: 8, word: () => 0n };
-  assert.throws(() => new Client(smallKrr(2, "1", 8), { entropy }).report(1), { message: "entropy must give 8-bit words, got 64" });
+  assert.throws(() => new Client(smallKrr(2, "1", 8), { entropy }).report(1), {
+    message: "entropy must give 8-bit words, got 64",
+  });
   const again = new Client(texts["warner, again"], { entropy });
   assert.throws(() => again.report("yes"), { message: "entropy must give 64-bit words, got 8" }, "of the second stage");
 });
@@ -156,7 +191,15 @@ test("the ledger adds up every report, and what a memoised survey can say at mos
     memoised.report("yes");
     assert.equal(memoised.status().worst, expected);
   }
-  assert.deepEqual(memoised.status(), { cohort: 0, waiting: 0, refused: {}, spent: 1, worst: 2, totalSpent: 2, totalWorst: 3 });
+  assert.deepEqual(memoised.status(), {
+    cohort: 0,
+    waiting: 0,
+    refused: {},
+    spent: 1,
+    worst: 2,
+    totalSpent: 2,
+    totalWorst: 3,
+  });
   const open = new Client(texts["orr, open"], { storage: kept });
   for (let i = 0; i < 20; i++) open.report("a");
   assert.equal(open.status().worst, 16, "eight cells at epsilon 2");
@@ -173,22 +216,40 @@ test("the ledger adds up every report, and what a memoised survey can say at mos
 test("the ledger of two stages is Python's: each report its own epsilon, up to the lifetime's", () => {
   // Python's: Account(epsilon=2, epsilon_report=1/2, answers=5).
   const client = new Client(texts["krr, again"]);
-  const seen = Array.from({ length: 25 }, () => (client.report(7), client.status())).map(({ spent, worst }) => [spent, worst]);
-  assert.deepEqual(seen.slice(0, 5), [[0.5, 0.5], [1, 1], [1.5, 1.5], [2, 2], [2, 2.5]]);
+  const seen = Array.from({ length: 25 }, () => {
+    client.report(7);
+    const { spent, worst } = client.status();
+    return [spent, worst];
+  });
+  assert.deepEqual(seen.slice(0, 5), [
+    [0.5, 0.5],
+    [1, 1],
+    [1.5, 1.5],
+    [2, 2],
+    [2, 2.5],
+  ]);
   assert.deepEqual(seen.slice(18), [[2, 9.5], ...Array(6).fill([2, 10])]);
   const kept = storage();
   new Client(texts["krr, again"], { storage: kept }).report(7);
   const fresh = new Client(texts["krr, again"], { storage: kept, memoize: false });
   for (let i = 0; i < 8; i++) fresh.report(7);
-  assert.deepEqual(fresh.status(), { cohort: 0, waiting: 0, refused: {}, spent: 4.5, worst: 4.5, totalSpent: 4.5, totalWorst: 4.5 });
+  assert.deepEqual(fresh.status(), {
+    cohort: 0,
+    waiting: 0,
+    refused: {},
+    spent: 4.5,
+    worst: 4.5,
+    totalSpent: 4.5,
+    totalWorst: 4.5,
+  });
 });
 
 test("reports of a chained survey differ, and come from one permanent response", () => {
   const client = new Client(texts["oue, again"]);
   const sent = Array.from({ length: 300 }, () => client.report(7).payload);
   assert.ok(new Set(sent.map(hex)).size > 200);
-  // A permanent bit is flipped with one chance q, about 0.2: 300 reports are within 8 standard errors of q, or of 1 - q. Drawn anew
-  // for each report, the bit of the answer would be set half of the time.
+  // A permanent bit is flipped with one chance q, about 0.2: 300 reports are within 8 standard errors of q, or of 1 -
+  // q. Drawn anew for each report, the bit of the answer would be set half of the time.
   const q = Number(surveys["oue, again"].mechanism.thresholds.report_flip) / 2 ** 64;
   for (let cell = 0; cell < 20; cell++) {
     const share = sent.filter((payload) => (payload[cell >> 3] >> (cell & 7)) & 1).length / 300;
@@ -215,14 +276,20 @@ test("a cap refuses before it looks at the answer, and a refused report costs no
   });
   for (const wrong of [NaN, -1, "x"])
     for (const name of ["cap", "hardCap"])
-      assert.throws(() => new minified.Client(texts.krr, { [name]: wrong }), { name: "ArgumentError", message: `${name} must be a number above 0, got ${wrong}` });
+      assert.throws(() => new minified.Client(texts.krr, { [name]: wrong }), {
+        name: "ArgumentError",
+        message: `${name} must be a number above 0, got ${wrong}`,
+      });
 });
 
 test("surveys come as text, as an object, or read before; errors are of one class", () => {
   for (const given of [texts.warner, JSON.parse(texts.warner), readSurvey(texts.warner)])
     assert.equal(new Client(given).survey.digest, surveys.warner.digest);
   for (const wrong of ["", "{", "[]", "null", 5, {}, [], true])
-    assert.throws(() => new Client(wrong), (problem) => problem instanceof DeniableError && problem.name === "SurveyError");
+    assert.throws(
+      () => new Client(wrong),
+      (problem) => problem instanceof DeniableError && problem.name === "SurveyError",
+    );
 });
 
 test("a report has its cohort and payload, and packs to what a report is", () => {

@@ -21,7 +21,7 @@ const seen = new Set();
 export function accept(records) {
   const ids = records.map((record) => hex(record.subarray(0, 16)));
   const duplicate = ids.filter((id) => seen.has(id)).length;
-  ids.forEach((id) => seen.add(id));
+  for (const id of ids) seen.add(id);
   return { status: 200, body: { accepted: ids.length - duplicate, duplicate, refused: [] } };
 }
 
@@ -31,7 +31,13 @@ before(async () => {
     for await (const part of request) parts.push(part);
     const body = new Uint8Array(Buffer.concat(parts));
     const records = Array.from({ length: body.length / SIZE }, (_, i) => body.subarray(i * SIZE, (i + 1) * SIZE));
-    collector.requests.push({ path: request.url, method: request.method, headers: request.headers, records, at: Date.now() });
+    collector.requests.push({
+      path: request.url,
+      method: request.method,
+      headers: request.headers,
+      records,
+      at: Date.now(),
+    });
     const { status, body: said, headers = {}, lose } = (collector.answers.shift() ?? accept)(records);
     if (lose) return request.socket.destroy();
     response.writeHead(status, { "Content-Type": "application/json", ...headers });

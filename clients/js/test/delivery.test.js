@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { test } from "node:test";
 
 import { accept, client, collector, fail, fetching, nothing, on, survey, text } from "./collecting.js";
-import { hex, storage, surveys } from "./vectors.js";
+import { hex, storage } from "./vectors.js";
 import { Client } from "../src/node.js";
 import { unpack } from "../src/unpack.js";
 
@@ -28,17 +28,27 @@ test("a report goes to its survey's place as id and packed bytes, with the token
   assert.equal(collector.requests.length, 1, "nothing waits, so nothing is asked");
   const two = client();
   two.queue(5);
-  assert.equal((await two.send(collector.url + "/")).accepted, 1);
+  assert.equal((await two.send(`${collector.url}/`)).accepted, 1);
   assert.equal(collector.requests[1].headers.authorization, undefined);
-  assert.ok(collector.requests[1].path.startsWith("/v1/surveys/"), "a slash at the end of a collector.url is one too many");
+  assert.ok(
+    collector.requests[1].path.startsWith("/v1/surveys/"),
+    "a slash at the end of a collector.url is one too many",
+  );
 });
 
 test("the day is that of UTC, wherever the device is", async () => {
   const zone = process.env.TZ;
   try {
-    for (const [place, hour] of [["Pacific/Kiritimati", 23], ["Pacific/Niue", 1]]) {
+    for (const [place, hour] of [
+      ["Pacific/Kiritimati", 23],
+      ["Pacific/Niue", 1],
+    ]) {
       process.env.TZ = place;
-      assert.notEqual(new Date(864e5 * 20_000 + 36e5 * hour).getDate(), new Date(864e5 * 20_000).getUTCDate(), "another day there");
+      assert.notEqual(
+        new Date(864e5 * 20_000 + 36e5 * hour).getDate(),
+        new Date(864e5 * 20_000).getUTCDate(),
+        "another day there",
+      );
       const one = client();
       await on(20_000 + hour / 24, () => one.queue(5));
       await one.send();
@@ -56,7 +66,10 @@ test("a token is for the one sending that it was given for", async () => {
     one.queue(5);
     await one.send(collector.url, { token });
   }
-  assert.deepEqual(collector.requests.map(({ headers }) => headers.authorization), ["Bearer let-me-in", undefined]);
+  assert.deepEqual(
+    collector.requests.map(({ headers }) => headers.authorization),
+    ["Bearer let-me-in", undefined],
+  );
 });
 
 test("reports wait in the outbox until they are sent, and survive a restart", async () => {
@@ -89,7 +102,15 @@ test("the report is in the storage before anything is sent", async () => {
 });
 
 test("sending again sends the same bytes under the same id, also when the answer was lost", async () => {
-  collector.answers = [fail(500), fail(503), (records) => (accept(records), { lose: true }), fail(408)];
+  collector.answers = [
+    fail(500),
+    fail(503),
+    (records) => {
+      accept(records);
+      return { lose: true };
+    },
+    fail(408),
+  ];
   const one = client({ memoize: false });
   one.queue(5);
   for (let i = 0; i < 4; i++) assert.equal((await one.send()).waiting, 1);
@@ -104,7 +125,10 @@ test("an answer that says later returns at once, with how long to wait", async (
     const one = client();
     one.queue(5);
     const { waiting, problem, retryAfter, accepted } = await one.send();
-    assert.deepEqual({ waiting, problem, accepted }, { waiting: 1, problem: `collector must take reports, got status ${status}`, accepted: 0 });
+    assert.deepEqual(
+      { waiting, problem, accepted },
+      { waiting: 1, problem: `collector must take reports, got status ${status}`, accepted: 0 },
+    );
     assert.ok(retryAfter >= 0.25 && retryAfter <= 0.5);
   }
   collector.answers = [fail(503, { "Retry-After": "3600" }), fail(503, { "Retry-After": "soon" })];
@@ -148,10 +172,21 @@ test("offline it returns at once, and says after how long to try again: longer e
     },
   );
   assert.equal(tries, 9, "one try a call: it never sleeps");
-  waits.forEach((seconds, i) => assert.ok(seconds >= Math.min(2 ** i / 2, 60) / 2 && seconds <= Math.min(2 ** i / 2, 60), `${seconds} at ${i}`));
+  for (const [i, seconds] of waits.entries())
+    assert.ok(seconds >= Math.min(2 ** i / 2, 60) / 2 && seconds <= Math.min(2 ** i / 2, 60), `${seconds} at ${i}`);
   assert.deepEqual(await one.send(), { ...nothing, accepted: 1 });
   one.queue(5);
-  assert.ok((await fetching(async () => { throw new TypeError(); }, () => one.send())).retryAfter <= 0.5, "counted from the last answer on");
+  assert.ok(
+    (
+      await fetching(
+        async () => {
+          throw new TypeError();
+        },
+        () => one.send(),
+      )
+    ).retryAfter <= 0.5,
+    "counted from the last answer on",
+  );
 });
 
 test("a collector that never collector.answers is offline, too", async () => {
@@ -166,7 +201,7 @@ test("a collector that never collector.answers is offline, too", async () => {
   silent.closeAllConnections();
 });
 
-test("a day is stated once: reports of two days go in two uploads, and a later sending states the same day", async () => {
+test("a day is stated once: reports of two days go in two uploads, and a later one states the same day", async () => {
   const one = client();
   for (const days of [0, 0, 1, 1, 1]) await on(20_000 + days, () => one.queue(5));
   await on(20_005, async () => {
@@ -177,7 +212,10 @@ test("a day is stated once: reports of two days go in two uploads, and a later s
   const days = collector.requests.map(({ path, records }) => [path.slice(-10), records.length]);
   const [first, second, third] = days;
   assert.deepEqual(first, second);
-  assert.deepEqual([first, third].sort(), [["?day=20000", 2], ["?day=20001", 3]]);
+  assert.deepEqual([first, third].sort(), [
+    ["?day=20000", 2],
+    ["?day=20001", 3],
+  ]);
 });
 
 test("a report that is too early for the collector goes again without a day, once", async () => {
@@ -204,7 +242,7 @@ test("a report that is too early for the collector goes again without a day, onc
   assert.equal(collector.requests.length, 2);
 });
 
-test("the outbox is in the order of random ids, and does not show in which order collector.answers were given", async () => {
+test("the outbox is in the order of random ids, and does not show in which order answers were given", async () => {
   const kept = storage();
   const one = client({ storage: kept });
   for (let i = 0; i < 30; i++) one.queue(i % 17);
@@ -212,5 +250,8 @@ test("the outbox is in the order of random ids, and does not show in which order
   const records = Object.keys(outbox);
   assert.equal(records.length, 30);
   assert.deepEqual(records, [...records].sort());
-  assert.deepEqual(Object.values(outbox).filter((day) => !(Number.isInteger(day) && day > 20_000)), []);
+  assert.deepEqual(
+    Object.values(outbox).filter((day) => !(Number.isInteger(day) && day > 20_000)),
+    [],
+  );
 });

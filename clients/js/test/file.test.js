@@ -42,12 +42,15 @@ test("a device in a file survives a restart, and only its owner can read it", ()
   const again = device(path);
   assert.deepEqual(again.status(), first.status());
   assert.equal(again.status().waiting, 1);
-  assert.equal(String(again), "<Client of survey " + again.survey.digest.slice(0, 8) + ", memoised, in its storage>");
+  assert.equal(String(again), `<Client of survey ${again.survey.digest.slice(0, 8)}, memoised, in its storage>`);
   assert.equal(fs.statSync(path).mode & 0o777, 0o600);
   assert.deepEqual(fs.readdirSync(join(path, "..")).sort(), ["me.json", "me.json.lock"]);
   for (const mode of [0o644, 0o640, 0o604, 0o620, 0o602, 0o610, 0o601]) {
     fs.chmodSync(path, mode);
-    assert.throws(() => again.status(), { name: "StateError", message: `client state ${path} must be readable by its owner only; run chmod 600 on it` });
+    assert.throws(() => again.status(), {
+      name: "StateError",
+      message: `client state ${path} must be readable by its owner only; run chmod 600 on it`,
+    });
   }
 });
 
@@ -57,7 +60,9 @@ test("a state that is gone was lost, and is no fresh start", () => {
   fs.rmSync(path);
   const sentence = {
     name: "StateError",
-    message: `client state ${path} is gone, but me.json.lock says that this device had one; restore it, or delete me.json.lock too and accept that reports add up`,
+    message:
+      `client state ${path} is gone, but me.json.lock says that this device had one; restore it, or delete ` +
+      "me.json.lock too and accept that reports add up",
   };
   assert.throws(() => device(path), sentence);
   fs.rmSync(`${path}.lock`, { recursive: true });
@@ -74,9 +79,10 @@ test("a damaged file stops the client, and a folder that is not there has a sent
     name: "StateError",
     message: `client state ${nowhere} cannot be read or written: ENOENT; what it held is kept, try again`,
   });
-  assert.throws(() => device(join(path, "me.json")), {
+  const inside = join(path, "me.json");
+  assert.throws(() => device(inside), {
     name: "StateError",
-    message: `client state ${join(path, "me.json")} cannot be read or written: ENOTDIR; what it held is kept, try again`,
+    message: `client state ${inside} cannot be read or written: ENOTDIR; what it held is kept, try again`,
   });
 });
 
@@ -86,12 +92,17 @@ test("the state of a Python client is told from one of ours", () => {
   fs.writeFileSync(`${path}.lock`, "A device's state was created beside this file.", { mode: 0o600 });
   assert.throws(() => device(path), {
     name: "StateError",
-    message: `client state ${path} must be one that fileStorage made, got a file me.json.lock beside it, as Python's client makes one; use another name`,
+    message:
+      `client state ${path} must be one that fileStorage made, got a file me.json.lock beside it, as Python's ` +
+      "client makes one; use another name",
   });
   assert.equal(fs.readFileSync(path, "utf8"), "{}");
 });
 
-/** Run with every call of the file system followed by a look at the modes of all files in the folder, and a umask that allows all. */
+/**
+ * Run with every call of the file system followed by a look at the modes of all files in the folder, and a umask that
+ * allows all.
+ */
 function modesOf(path, work) {
   const seen = new Set();
   const real = { ...fs };
@@ -102,7 +113,10 @@ function modesOf(path, work) {
       const result = real[name](...given);
       for (const own of [join(path, ".."), `${path}.lock`])
         if (real.existsSync(own))
-          for (const entry of real.readdirSync(own)) seen.add(`${entry.replace(/^\d+-.*/, "lock")} ${(real.lstatSync(join(own, entry)).mode & 0o777).toString(8)}`);
+          for (const entry of real.readdirSync(own))
+            seen.add(
+              `${entry.replace(/^\d+-.*/, "lock")} ${(real.lstatSync(join(own, entry)).mode & 0o777).toString(8)}`,
+            );
       return result;
     };
   syncBuiltinESMExports();
@@ -119,7 +133,10 @@ function modesOf(path, work) {
 test("no file is open to others, not for a moment", () => {
   const path = place();
   const expected = [".me.json.new 600", "lock 600", "made 600", "me.json 600", "me.json.lock 700"];
-  assert.deepEqual(modesOf(path, () => device(path).queue(7)), expected);
+  assert.deepEqual(
+    modesOf(path, () => device(path).queue(7)),
+    expected,
+  );
   // Mutant: a file that is made for all and closed to others afterwards.
   const other = place();
   const open = fs.openSync;
@@ -166,9 +183,15 @@ test("the new file is durable before it has the name, the name before the old fi
   const real = { ...fs };
   const kindOf = (handle) => (real.fstatSync(handle).isDirectory() ? "folder" : "file");
   // The lock has its own calls of other kinds.
-  fs.fsyncSync = (handle) => (calls.push(`fsync ${kindOf(handle)}`), real.fsyncSync(handle));
-  fs.renameSync = (...given) => (calls.push("rename"), real.renameSync(...given));
-  fs.writeSync = (...given) => (calls.push("zeros"), real.writeSync(...given));
+  const noting =
+    (work, kind) =>
+    (...given) => {
+      calls.push(kind(...given));
+      return work(...given);
+    };
+  fs.fsyncSync = noting(real.fsyncSync, (handle) => `fsync ${kindOf(handle)}`);
+  fs.renameSync = noting(real.renameSync, () => "rename");
+  fs.writeSync = noting(real.writeSync, () => "zeros");
   try {
     one.queue(7);
   } finally {
@@ -220,11 +243,16 @@ test("killed at every point of the file system's, what was queued is there, and 
   const seen = new Set();
   for (let point = 1; point <= points; point++) {
     const path = place();
-    const { signal, stdout, stderr } = spawnSync(process.execPath, [FILING, path, "1", String(point)], { encoding: "utf8" });
+    const { signal, stdout, stderr } = spawnSync(process.execPath, [FILING, path, "1", String(point)], {
+      encoding: "utf8",
+    });
     assert.equal(signal, "SIGKILL", stderr);
     const queued = stdout.split("\n").filter((line) => /^[0-9a-f]+$/.test(line));
     const found = fs.existsSync(path) ? outbox(path) : [];
-    assert.ok(queued.every((report) => found.includes(report)), `a report is lost at ${point}`);
+    assert.ok(
+      queued.every((report) => found.includes(report)),
+      `a report is lost at ${point}`,
+    );
     assert.ok(found.length <= queued.length + 1);
     const next = device(path);
     next.queue(7);
@@ -238,7 +266,9 @@ test("killed at every point of the file system's, what was queued is there, and 
 test("processes that change one file at a time lose nothing", async () => {
   const path = place();
   const each = 25;
-  const told = await Promise.all([1, 2, 3].map(() => promisify(execFile)(process.execPath, [FILING, path, String(each)])));
+  const told = await Promise.all(
+    [1, 2, 3].map(() => promisify(execFile)(process.execPath, [FILING, path, String(each)])),
+  );
   const queued = told.flatMap(({ stdout }) => stdout.split("\n").filter((line) => /^[0-9a-f]+$/.test(line)));
   assert.equal(queued.length, 3 * each);
   assert.deepEqual(outbox(path).sort(), queued.sort());
@@ -275,7 +305,8 @@ test("who is in the way is named, and who is gone is not in the way", { timeout:
   try {
     assert.throws(() => device(path), {
       name: "StateError",
-      message: `client state ${path} is in use by process 1; wait until it is done, or delete me.json.lock/1-${start}-0`,
+      message:
+        `client state ${path} is in use by process 1; ` + `wait until it is done, or delete me.json.lock/1-${start}-0`,
     });
   } finally {
     performance.now = real;

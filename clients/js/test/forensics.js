@@ -1,7 +1,8 @@
 /**
- * What the client must not do, watched in every test: `vectors.js` imports this before anything else. No randomness but the
- * platform's generator, no output, no request but an upload with exactly these options, and a state of exactly this shape, in which no
- * report stands that is not charged. A test in which something else happened fails. `forensics.test.js` has what this must find.
+ * What the client must not do, watched in every test: `vectors.js` imports this before anything else. No randomness but
+ * the platform's generator, no output, no request but an upload with exactly these options, and a state of exactly this
+ * shape, in which no report stands that is not charged. A test in which something else happened fails.
+ * `forensics.test.js` has what this must find.
  */
 
 import assert from "node:assert/strict";
@@ -23,7 +24,8 @@ export const ours = () => {
 export const taken = () => findings.splice(0);
 
 // Other programs import the vectors, too, and have no tests.
-if (/\.test\.js$/.test(process.argv[1])) afterEach(() => assert.deepEqual(taken(), [], "the client left something behind"));
+if (/\.test\.js$/.test(process.argv[1]))
+  afterEach(() => assert.deepEqual(taken(), [], "the client left something behind"));
 
 const { random } = Math;
 Math.random = () => {
@@ -46,16 +48,24 @@ for (const stream of [process.stdout, process.stderr]) {
   };
 }
 
-const FIXED = { method: "POST", cache: "no-store", credentials: "omit", redirect: "manual", referrerPolicy: "no-referrer" };
+const FIXED = {
+  method: "POST",
+  cache: "no-store",
+  credentials: "omit",
+  redirect: "manual",
+  referrerPolicy: "no-referrer",
+};
 const PLACE = /^https?:\/\/[^/?#]+\/v1\/surveys\/[0-9a-f]{64}\/reports(\?day=\d{1,6})?$/;
 
 function lookAtRequest(url, options) {
   const { headers, body, signal, ...rest } = options;
   const sorted = (fields) => JSON.stringify(Object.entries(fields).sort());
   if (!PLACE.test(url)) findings.push(`a request to ${url}`);
-  if (sorted(rest) != sorted(FIXED) || !(signal instanceof AbortSignal)) findings.push(`options of a request: ${sorted(rest)}`);
+  if (sorted(rest) !== sorted(FIXED) || !(signal instanceof AbortSignal))
+    findings.push(`options of a request: ${sorted(rest)}`);
   const { "Content-Type": type, Authorization: token = "Bearer x", ...more } = headers;
-  if (type != "application/octet-stream" || !/^Bearer [!-~]+$/.test(token) || Object.keys(more).length) findings.push(`headers of a request: ${Object.keys(headers)}`);
+  if (type !== "application/octet-stream" || !/^Bearer [!-~]+$/.test(token) || Object.keys(more).length)
+    findings.push(`headers of a request: ${Object.keys(headers)}`);
   if (!(body instanceof Uint8Array)) findings.push("the body of a request");
 }
 
@@ -77,7 +87,24 @@ Object.defineProperty(globalThis, "fetch", {
 });
 
 // Every other way out of a page, or into its stores: the client has `fetch`, and the storage that it was given.
-const WAYS = ["XMLHttpRequest", "WebSocket", "EventSource", "Image", "Worker", "SharedWorker", "BroadcastChannel", "RTCPeerConnection", "sessionStorage", "localStorage", "caches", "cookieStore", "document", "history", "location", "navigator"];
+const WAYS = [
+  "XMLHttpRequest",
+  "WebSocket",
+  "EventSource",
+  "Image",
+  "Worker",
+  "SharedWorker",
+  "BroadcastChannel",
+  "RTCPeerConnection",
+  "sessionStorage",
+  "localStorage",
+  "caches",
+  "cookieStore",
+  "document",
+  "history",
+  "location",
+  "navigator",
+];
 for (const name of WAYS) {
   let value = globalThis[name];
   Object.defineProperty(globalThis, name, {
@@ -94,26 +121,35 @@ for (const name of WAYS) {
 const isCount = (value) => Number.isInteger(value) && value >= 0;
 const FIELDS = {
   cohort: isCount,
-  made: (value) => value.length == 2 && value.every(isCount),
-  spent: (value) => value.length == 2 && value.every((one) => one >= 0),
+  made: (value) => value.length === 2 && value.every(isCount),
+  spent: (value) => value.length === 2 && value.every((one) => one >= 0),
   // 16 random bytes, then a packed report, whose first byte is 1; and the day, if there is one.
-  outbox: (value) => Object.entries(value).every(([record, day]) => /^[0-9a-f]{32}01[0-9a-f]{18,}$/.test(record) && (day === "" || isCount(day))),
-  refused: (value) => Object.entries(value).every(([word, number]) => /^(closed|refused|unknown-survey)$/.test(word) && isCount(number)),
+  outbox: (value) =>
+    Object.entries(value).every(
+      ([record, day]) => /^[0-9a-f]{32}01[0-9a-f]{18,}$/.test(record) && (day === "" || isCount(day)),
+    ),
+  refused: (value) =>
+    Object.entries(value).every(([word, number]) => /^(closed|refused|unknown-survey)$/.test(word) && isCount(number)),
   unknown: isCount,
 };
 
 const sum = (numbers) => numbers.reduce((all, one) => all + one, 0);
 
-/** A state that a client wrote, and the one before it: its shape, and that each report in it was charged when it was put there. */
+/**
+ * A state that a client wrote, and the one before it: its shape, and that each report in it was charged when it was put
+ * there.
+ */
 export function lookAtState(text, before) {
   const { secret, ...entries } = JSON.parse(text.slice(64));
   if (secret !== undefined && !/^([0-9a-f]{16}|[0-9a-f]{64})$/.test(secret)) findings.push("a secret of another shape");
   const earlier = before ? JSON.parse(before.slice(64)) : {};
   for (const [digest, entry] of Object.entries(entries)) {
     if (!/^[0-9a-f]{64}$/.test(digest)) findings.push(`a field ${digest} in the state`);
-    for (const [name, value] of Object.entries(entry)) if (!FIELDS[name]?.(value)) findings.push(`a field ${name} in the state`);
+    for (const [name, value] of Object.entries(entry))
+      if (!FIELDS[name]?.(value)) findings.push(`a field ${name} in the state`);
     const { made = [0, 0], outbox = {} } = earlier[digest] ?? {};
     const fresh = Object.keys(entry.outbox).filter((record) => !(record in outbox)).length;
-    if (sum(entry.made) - sum(made) < fresh || (fresh && entry.spent.some((one) => one <= 0))) findings.push("a report without a charge");
+    if (sum(entry.made) - sum(made) < fresh || (fresh && entry.spent.some((one) => one <= 0)))
+      findings.push("a report without a charge");
   }
 }

@@ -1,8 +1,11 @@
-/** What a device keeps, draws, sends and shows; and clients that leave something behind, which `forensics.js` must find. */
+/**
+ * What a device keeps, draws, sends and shows; and clients that leave something behind, which `forensics.js` must find.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { getHeapSnapshot } from "node:v8";
+import { runInThisContext } from "node:vm";
 
 import { storage, surveys, texts } from "./vectors.js";
 import { lookAtState, taken } from "./forensics.js";
@@ -47,9 +50,12 @@ async function acknowledging(look, work) {
   }
 }
 
-for (const [name, Made] of [["sources", Client], ["minified", minified.Client]])
+for (const [name, Made] of [
+  ["sources", Client],
+  ["minified", minified.Client],
+])
   for (const memoize of [true, false])
-    test(`two answers that gave the same report leave the same bytes in every store: ${name}, ${memoize ? "memoised" : "fresh"}`, async () => {
+    test(`the same report leaves the same bytes everywhere: ${name}, ${memoize ? "memoised" : "fresh"}`, async () => {
       let met = 0;
       for (let seed = 1; seed < 40; seed++) {
         const runs = [];
@@ -65,12 +71,18 @@ for (const [name, Made] of [["sources", Client], ["minified", minified.Client]])
           const handed = seeded(seed + 1000, () => client.report(answer));
           assert.deepEqual(handed.payload, payload);
           look();
-          await acknowledging((place, body) => stores.push(`${place} ${body}`), () => client.send(url));
+          await acknowledging(
+            (place, body) => stores.push(`${place} ${body}`),
+            () => client.send(url),
+          );
           look();
           runs.push({ payload: String(payload), stores });
-          assert.ok(stores[1].includes("outbox") && !stores[4].includes("01" + client.survey.digest.slice(0, 16)), "once acknowledged it is gone");
+          assert.ok(
+            stores[1].includes("outbox") && !stores[4].includes(`01${client.survey.digest.slice(0, 16)}`),
+            "once acknowledged it is gone",
+          );
         }
-        if (runs[0].payload != runs[1].payload) continue;
+        if (runs[0].payload !== runs[1].payload) continue;
         met++;
         assert.deepEqual(runs[0].stores, runs[1].stores);
       }
@@ -78,7 +90,8 @@ for (const [name, Made] of [["sources", Client], ["minified", minified.Client]])
     });
 
 /** A word that stands in no source and no table: it is put together from numbers each time. */
-const canary = () => Array.from({ length: 30 }, (_, i) => String.fromCharCode(97 + ((i * i * 7 + i * 3 + 5) % 26))).join("");
+const canary = () =>
+  Array.from({ length: 30 }, (_, i) => String.fromCharCode(97 + ((i * i * 7 + i * 3 + 5) % 26))).join("");
 
 async function heap() {
   const parts = [];
@@ -91,9 +104,12 @@ async function remembered(Made, options, way = "queue") {
   const client = new Made(OPEN, options);
   // In a function of its own, so that no frame of this one holds it.
   (() => client[way](canary()))();
-  if (way == "report") return (await heap()).includes(canary());
+  if (way === "report") return (await heap()).includes(canary());
   let found;
-  await acknowledging(async () => (found = await heap()), () => client.send(url));
+  await acknowledging(
+    async () => (found = await heap()),
+    () => client.send(url),
+  );
   return found.includes(canary());
 }
 
@@ -123,7 +139,10 @@ test("a report that was acknowledged is no longer in memory", { timeout: 300_000
     const waits = async () => record.test((await heap()).toString("latin1"));
     (() => client.queue("a"))();
     assert.equal(await waits(), true, "until then it waits there");
-    await acknowledging(() => {}, () => client.send(url));
+    await acknowledging(
+      () => {},
+      () => client.send(url),
+    );
     assert.equal(await waits(), false);
     assert.equal(client.status().waiting, 0);
   }
@@ -155,14 +174,21 @@ async function held(Made, read, title, options, way, also = () => {}) {
   return Object.keys(refs).filter((name) => refs[name].deref());
 }
 
-test("the answer, its cells and its permanent response are let go of when the report is made", { timeout: 300_000 }, async () => {
+test("the answer, its cells and its permanent response are let go of when the report is made", {
+  timeout: 300_000,
+}, async () => {
   const key = await wordsOf(await crypto.subtle.generateKey({ name: "HMAC", hash: "SHA-256" }, false, ["sign"]));
   for (const way of ["queue", "report"]) {
-    for (const options of [{}, { memoize: false }, { key }]) assert.deepEqual(await held(Client, readSurvey, "orappor, folded", options, way), []);
+    for (const options of [{}, { memoize: false }, { key }])
+      assert.deepEqual(await held(Client, readSurvey, "orappor, folded", options, way), []);
     assert.deepEqual(await held(minified.Client, minified.readSurvey, "orappor, folded", {}, way), []);
   }
   const kept = [];
-  assert.deepEqual(await held(Client, readSurvey, "orappor, folded", {}, "queue", (value) => void kept.push(value)), ["answer"], "one that keeps it is found out");
+  assert.deepEqual(
+    await held(Client, readSurvey, "orappor, folded", {}, "queue", (value) => void kept.push(value)),
+    ["answer"],
+    "one that keeps it is found out",
+  );
 });
 
 test("a client, its reports and its status have these fields, and nothing is added to the platform", async () => {
@@ -171,13 +197,25 @@ test("a client, its reports and its status have these fields, and nothing is add
   for (const Made of [Client, minified.Client])
     for (const memoize of [true, false]) {
       const client = new Made(texts.warner, { memoize });
-      for (const way of ["queue", "report"]) assert.deepEqual(listed(client[way]("yes")), ["cohort", "pack", "payload"]);
+      for (const way of ["queue", "report"])
+        assert.deepEqual(listed(client[way]("yes")), ["cohort", "pack", "payload"]);
       assert.deepEqual(listed(client), ["queue", "report", "send", "status", "survey", "toString"]);
-      assert.deepEqual(listed(client.status()), ["cohort", "refused", "spent", "totalSpent", "totalWorst", "waiting", "worst"]);
-      await acknowledging(() => {}, async () => {
-        const told = await client.send(url);
-        assert.deepEqual(listed(told), ["accepted", "duplicate", "refused", "waiting"]);
-      });
+      assert.deepEqual(listed(client.status()), [
+        "cohort",
+        "refused",
+        "spent",
+        "totalSpent",
+        "totalWorst",
+        "waiting",
+        "worst",
+      ]);
+      await acknowledging(
+        () => {},
+        async () => {
+          const told = await client.send(url);
+          assert.deepEqual(listed(told), ["accepted", "duplicate", "refused", "waiting"]);
+        },
+      );
     }
   assert.deepEqual(listed(globalThis), before);
 });
@@ -195,19 +233,25 @@ test("every way of answering is charged, once, before its report is handed over"
             const { made, spent } = JSON.parse(kept.getItem(KEY).slice(64))[client.survey.digest];
             assert.deepEqual(made, memoize ? [count, 0] : [0, count]);
             const each = Math.ceil(1e9 * Number(surveys[title].epsilonReport));
-            assert.equal(spent[0], memoize ? Math.min(count * each, Math.ceil(1e9 * Number(surveys[title].epsilon))) : count * each);
+            assert.equal(
+              spent[0],
+              memoize ? Math.min(count * each, Math.ceil(1e9 * Number(surveys[title].epsilon))) : count * each,
+            );
             assert.ok(spent[1] >= spent[0]);
           }
         }
 });
 
 // Clients with a fault: each does what it must not as the sources would, in a function that stands in `src/`.
-const inSources = (code) => (0, eval)(`${code}\n//# sourceURL=file:///clients/js/src/fault.js`);
+const inSources = (code) => runInThisContext(code, { filename: "file:///clients/js/src/fault.js" });
 
 const FAULTS = {
   "Math.random": async () => {
     const random = inSources("(() => Math.random())");
-    new Client(texts.warner, { memoize: false, entropy: { width: 64, word: () => BigInt(Math.floor(random() * 2 ** 53)) << 11n } }).report("yes");
+    new Client(texts.warner, {
+      memoize: false,
+      entropy: { width: 64, word: () => BigInt(Math.floor(random() * 2 ** 53)) << 11n },
+    }).report("yes");
   },
   console: async () => inSources("((value) => console.debug(value))")("yes"),
   WebSocket: async () => inSources("(() => globalThis.WebSocket?.name)")(),
@@ -222,7 +266,7 @@ test("what the client must not do is found out", async () => {
     assert.ok(taken().includes(name), name);
   }
   const entry = { cohort: 0, made: [0, 1], spent: [1, 1], outbox: {} };
-  const record = "00".repeat(16) + "01" + "00".repeat(10);
+  const record = `${"00".repeat(16)}01${"00".repeat(10)}`;
   const digest = "ab".repeat(32);
   for (const [state, found] of [
     [{ [digest]: { ...entry, cells: [3] } }, "a field cells in the state"],
@@ -251,31 +295,34 @@ test("a request that says more is found out", async () => {
   };
   const place = `${url}/v1/surveys/${surveys.warner.digest}/reports?day=20000`;
   const send = inSources("((place, options) => fetch(place, options))");
-  await acknowledging(() => {}, async () => {
-    await send(place, options);
-    assert.deepEqual(taken(), []);
-    for (const change of [
-      { credentials: "include" },
-      { credentials: undefined },
-      { redirect: "follow" },
-      { referrerPolicy: "origin" },
-      { cache: "default" },
-      { keepalive: true },
-      { priority: "low" },
-      { signal: undefined },
-      { body: "answer" },
-      { headers: { ...options.headers, Date: "now" } },
-      { headers: { ...options.headers, "X-Time": "now" } },
-      { headers: {} },
-    ]) {
-      await send(place, { ...options, ...change });
-      assert.equal(taken().length, 1, JSON.stringify(change));
-    }
-    for (const more of ["&answer=yes", "#x", "/x"]) {
-      await send(place + more, options);
-      assert.equal(taken().length, 1, more);
-    }
-  });
+  await acknowledging(
+    () => {},
+    async () => {
+      await send(place, options);
+      assert.deepEqual(taken(), []);
+      for (const change of [
+        { credentials: "include" },
+        { credentials: undefined },
+        { redirect: "follow" },
+        { referrerPolicy: "origin" },
+        { cache: "default" },
+        { keepalive: true },
+        { priority: "low" },
+        { signal: undefined },
+        { body: "answer" },
+        { headers: { ...options.headers, Date: "now" } },
+        { headers: { ...options.headers, "X-Time": "now" } },
+        { headers: {} },
+      ]) {
+        await send(place, { ...options, ...change });
+        assert.equal(taken().length, 1, JSON.stringify(change));
+      }
+      for (const more of ["&answer=yes", "#x", "/x"]) {
+        await send(place + more, options);
+        assert.equal(taken().length, 1, more);
+      }
+    },
+  );
 });
 
 test("every test file is watched", async () => {

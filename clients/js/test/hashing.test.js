@@ -29,7 +29,10 @@ test("HMAC-SHA-256 is Node's, for keys up to a block", () => {
 test("SplitMix64 gives the numbers of its reference implementation", () => {
   // Seed 1234567, from the published C code.
   const expected = [6457827717110365317n, 3203168211198807973n, 9817491932198370423n, 4593380528125082431n];
-  assert.deepEqual([0, 1, 2, 3].map((index) => stream(1234567n, index)), expected);
+  assert.deepEqual(
+    [0, 1, 2, 3].map((index) => stream(1234567n, index)),
+    expected,
+  );
 });
 
 test("an integer below a bound is uniform: every word of 8 bits, for every bound", () => {
@@ -58,8 +61,14 @@ test("platform words differ, fill 64 bits, and are not kept", () => {
   const words = Array.from({ length: 64 }, () => osEntropy.word());
   assert.equal(new Set(words).size, 64);
   // Each bit is set in some word and clear in another: missing one has probability 128 * 2**-64.
-  assert.equal(words.reduce((all, word) => all | word, 0n), 2n ** 64n - 1n);
-  assert.equal(words.reduce((all, word) => all & word, 2n ** 64n - 1n), 0n);
+  assert.equal(
+    words.reduce((all, word) => all | word, 0n),
+    2n ** 64n - 1n,
+  );
+  assert.equal(
+    words.reduce((all, word) => all & word, 2n ** 64n - 1n),
+    0n,
+  );
 });
 
 test("permanent words depend on the secret and the label, and on nothing else", () => {

@@ -61,7 +61,10 @@ test("a cap refuses before the answer is looked at, also where there is a key", 
 });
 
 test("where the platform has no keys, that is a sentence", async () => {
-  await assert.rejects(deviceKey(), { name: "StateError", message: "deviceKey must have crypto.subtle and indexedDB, which pages have over https" });
+  await assert.rejects(deviceKey(), {
+    name: "StateError",
+    message: "deviceKey must have crypto.subtle and indexedDB, which pages have over https",
+  });
 });
 
 test("a key that gives too few words makes no report", async () => {

@@ -1,7 +1,7 @@
 /**
- * The exact law of the packed bytes, by playing every word to the real code, against the channel that the survey states;
- * and that no two answers differ by more than e**epsilon. Integers and BigInts only. `mutants.test.js` has clients that this
- * must refuse.
+ * The exact law of the packed bytes, by playing every word to the real code, against the channel that the survey
+ * states; and that no two answers differ by more than e**epsilon. Integers and BigInts only. `mutants.test.js` has
+ * clients that this must refuse.
  */
 
 import { Client } from "../src/node.js";
@@ -68,24 +68,26 @@ export function lawOf(survey, value, cohort, count, make = realClient) {
 }
 
 /**
- * The lines of the client that make reports, without the state around them: where there are 2**15 tuples of words. Several
- * reports of one answer share their permanent response, which here is drawn from the same words.
+ * The lines of the client that make reports, without the state around them: where there are 2**15 tuples of words.
+ * Several reports of one answer share their permanent response, which here is drawn from the same words.
  */
-export const lineOf = (cohort, reports = 1) => (survey, entropy) => {
-  const { encoding, mechanism } = survey;
-  const cells = new Map();
-  return {
-    report(value) {
-      // The cells are a pure map, so they are looked up once.
-      if (!cells.has(value)) cells.set(value, encoding.of(cohort, value));
-      const permanent = mechanism.randomize(cells.get(value), entropy);
-      const sent = Array.from({ length: reports }, () =>
-        reportOf(survey, cohort, mechanism.refresh ? mechanism.refresh(permanent, entropy) : permanent).pack(),
-      );
-      return { pack: () => Buffer.concat(sent) };
-    },
+export const lineOf =
+  (cohort, reports = 1) =>
+  (survey, entropy) => {
+    const { encoding, mechanism } = survey;
+    const cells = new Map();
+    return {
+      report(value) {
+        // The cells are a pure map, so they are looked up once.
+        if (!cells.has(value)) cells.set(value, encoding.of(cohort, value));
+        const permanent = mechanism.randomize(cells.get(value), entropy);
+        const sent = Array.from({ length: reports }, () =>
+          reportOf(survey, cohort, mechanism.refresh ? mechanism.refresh(permanent, entropy) : permanent).pack(),
+        );
+        return { pack: () => Buffer.concat(sent) };
+      },
+    };
   };
-};
 
 export const realClient = (survey, entropy) => new Client(survey, { memoize: false, entropy });
 
@@ -130,7 +132,10 @@ function bits(cells, named, occupied, flip, clear, span) {
   return chance;
 }
 
-/** What the law of so many reports of an answer must be, written a second time: over all paths, from `first` and `second`. */
+/**
+ * What the law of so many reports of an answer must be, written a second time: over all paths, from `first` and
+ * `second`.
+ */
 export function published(survey, value, cohort, reports = 1) {
   const { encoding, mechanism, digest } = survey;
   const { cells, cohorts } = encoding;
@@ -164,7 +169,10 @@ export function violations(survey, values, count, make = realClient, cohort = 0,
   if (new Set(laws.flatMap(({ drawn }) => [...drawn])).size !== 1) found.add("words");
   laws.forEach(({ law, total }, i) => {
     const stated = published(survey, values[i], cohort, reports);
-    if (law.size !== stated.size || [...law].some(([wire, n]) => !stated.has(wire) || !same([n, total], stated.get(wire))))
+    if (
+      law.size !== stated.size ||
+      [...law].some(([wire, n]) => !stated.has(wire) || !same([n, total], stated.get(wire)))
+    )
       found.add("law");
   });
   for (const wire of wires)

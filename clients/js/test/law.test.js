@@ -21,7 +21,12 @@ const CASES = {
   "fano plane, 10 bits": [smallPlane(7, 2, 3, "1", 10), upTo(7), 1],
   "plane of order 3, 10 bits": [smallPlane(13, 3, 3, "1", 10), upTo(13), 1],
   "orr, open, cohort 2 of 3, 10 bits": [smallHashed(4, 3, 1, "1", 10), ["a", "b", "é", 7, -7, unhex("ff")], 1, 2],
-  "orr, folded, cohort 2 of 3, 10 bits": [smallHashed(4, 3, 1, "1", 10, "folded"), ["a", " A", "É", "ß", "SS", 7, unhex("ff")], 1, 2],
+  "orr, folded, cohort 2 of 3, 10 bits": [
+    smallHashed(4, 3, 1, "1", 10, "folded"),
+    ["a", " A", "É", "ß", "SS", 7, unhex("ff")],
+    1,
+    2,
+  ],
   "orr, closed, cohort 1 of 4, 10 bits": [smallPermuted(7, 3, 4, 1, "1/3", 10), upTo(7), 1, 1],
   "subset 1 of 3, 6 bits": [smallSets(3, 1, "1", 6), upTo(3), 2],
   "krappor of 2, 6 bits": [smallBits(2, "1", 6, false), upTo(2), 2],
@@ -106,7 +111,16 @@ const answer = (survey, value, words) => {
 };
 const number = (bytes) => bytes.reduce((sum, byte, i) => sum + byte * 256 ** i, 0);
 
-for (const title of ["warner", "krr", "krr, counted", "orr, open", "orr, closed", "hadamard", "hadamard, blocks", "projective"])
+for (const title of [
+  "warner",
+  "krr",
+  "krr, counted",
+  "orr, open",
+  "orr, closed",
+  "hadamard",
+  "hadamard, blocks",
+  "projective",
+])
   test(`at 64 bits every block of words begins and ends where it must: ${title}`, () => {
     const survey = surveys[title];
     const { keep, other } = survey.mechanism.thresholds;
@@ -114,7 +128,10 @@ for (const title of ["warner", "krr", "krr, counted", "orr, open", "orr, closed"
     const truth = survey.encoding.of(0, value);
     const others = upTo(survey.encoding.cells).filter((cell) => !truth.includes(cell));
     let word = 0n;
-    for (const [cells, weight] of [[truth, keep], [others, other]])
+    for (const [cells, weight] of [
+      [truth, keep],
+      [others, other],
+    ])
       for (const cell of cells) {
         for (const inside of [word, word + 1n, word + weight / 2n, word + weight - 1n])
           assert.equal(number(answer(survey, value, [inside])), cell);
@@ -138,9 +155,18 @@ for (const title of ["krappor", "oue", "orappor, open"])
     const bit = (payload, cell) => (payload[cell >> 3] >> (cell & 7)) & 1;
     for (let cell = 0; cell < cells; cell++) {
       const threshold = truth.includes(cell) ? clear : flip;
-      for (const [word, flipped] of [[0n, 1], [threshold - 1n, 1], [threshold, 0], [2n ** 64n - 1n, 0]])
+      for (const [word, flipped] of [
+        [0n, 1],
+        [threshold - 1n, 1],
+        [threshold, 0],
+        [2n ** 64n - 1n, 0],
+      ])
         for (const rest of [0n, 2n ** 64n - 1n]) {
-          const payload = answer(survey, "a", upTo(cells).map((place) => (place === cell ? word : rest)));
+          const payload = answer(
+            survey,
+            "a",
+            upTo(cells).map((place) => (place === cell ? word : rest)),
+          );
           for (let place = 0; place < cells; place++) {
             const changes = place === cell ? flipped : rest ? 0 : 1;
             assert.equal(bit(payload, place), truth.includes(place) ? 1 - changes : changes);
@@ -157,12 +183,20 @@ for (const title of ["krappor", "oue", "orappor, open"])
 const composed = (high, low, span, parts, again) =>
   [high, low].map((weight) => weight * (span - BigInt(parts) * again) + span * again);
 
-for (const title of ["warner, again", "krr, again", "krr, counted again", "orr, open again", "hadamard, again", "projective, again"])
+for (const title of [
+  "warner, again",
+  "krr, again",
+  "krr, counted again",
+  "orr, open again",
+  "hadamard, again",
+  "projective, again",
+])
   test(`at 64 bits a memoised answer keeps its permanent cell, and fresh words move it: ${title}`, () => {
     const survey = surveys[title];
     const { keep, other, report_keep: kept, report_other: again } = survey.mechanism.thresholds;
     const { cells } = survey.encoding;
-    const value = { "warner, again": "yes", "krr, again": "apple", "orr, open again": "a", "hadamard, again": "c" }[title] ?? 5;
+    const value =
+      { "warner, again": "yes", "krr, again": "apple", "orr, open again": "a", "hadamard, again": "c" }[title] ?? 5;
     let word = 0n;
     const entropy = { width: 64, word: () => word };
     const client = new Client(survey, { entropy });
@@ -200,7 +234,12 @@ for (const title of ["krappor, again", "oue, again", "orappor, closed again"])
     const last = 2n ** 64n - 1n;
     const permanent = send(Array(cells).fill(last));
     for (let cell = 0; cell < cells; cell++)
-      for (const [word, flipped] of [[0n, 1], [again - 1n, 1], [again, 0], [last, 0]])
+      for (const [word, flipped] of [
+        [0n, 1],
+        [again - 1n, 1],
+        [again, 0],
+        [last, 0],
+      ])
         for (const rest of [0n, last])
           assert.deepEqual(
             send(upTo(cells).map((place) => (place === cell ? word : rest))),
@@ -229,7 +268,12 @@ test("at 64 bits a permanent set is sent below its threshold, and any set from t
   };
   const permanent = send(0n, 0n, 0n);
   const drawn = new Set();
-  for (const [word, stays] of [[0n, true], [kept - 1n, true], [kept, false], [2n ** 64n - 1n, false]])
+  for (const [word, stays] of [
+    [0n, true],
+    [kept - 1n, true],
+    [kept, false],
+    [2n ** 64n - 1n, false],
+  ])
     for (const one of upTo(5))
       for (const two of upTo(4)) {
         const sent = send(word, BigInt(one), BigInt(two));
@@ -252,7 +296,12 @@ test("at 64 bits a set holds the true cell below its threshold and not from ther
   const { inside } = survey.mechanism.thresholds;
   upTo(5).forEach((place) => {
     const value = "abcde"[place];
-    for (const [word, holds] of [[0n, true], [inside - 1n, true], [inside, false], [2n ** 64n - 1n, false]])
+    for (const [word, holds] of [
+      [0n, true],
+      [inside - 1n, true],
+      [inside, false],
+      [2n ** 64n - 1n, false],
+    ])
       for (const first of upTo(4))
         for (const second of upTo(3)) {
           const payload = answer(survey, value, [word, BigInt(first), BigInt(second)]);

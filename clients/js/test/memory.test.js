@@ -1,7 +1,8 @@
 /**
- * What `forensics.test.js` cannot see in memory, because it looks for texts and for the very objects that a client was given: copies of
- * numbers and of bytes. Cells are looked for by their values, which a heap snapshot can hold; bytes by their number. Each must find a
- * client that keeps such a copy where nothing but its own functions can reach it. (Numbers in a `Set` or a `Map` are in no snapshot.)
+ * What `forensics.test.js` cannot see in memory, because it looks for texts and for the very objects that a client was
+ * given: copies of numbers and of bytes. Cells are looked for by their values, which a heap snapshot can hold; bytes by
+ * their number. Each must find a client that keeps such a copy where nothing but its own functions can reach it.
+ * (Numbers in a `Set` or a `Map` are in no snapshot.)
  */
 
 import assert from "node:assert/strict";
@@ -26,7 +27,11 @@ const text = remake({
 class Keeps extends Client {
   constructor(survey, options, copy) {
     super(survey, options);
-    const { report, status, survey: { encoding } } = this;
+    const {
+      report,
+      status,
+      survey: { encoding },
+    } = this;
     let last;
     this.report = (value) => {
       last = copy(encoding.of(0, value), value);
@@ -36,7 +41,9 @@ class Keeps extends Client {
   }
 }
 
-/** The texts and numbers in the memory of this process, as bytes: what is looked at must not be in memory the next time. */
+/**
+ * The texts and numbers in the memory of this process, as bytes: what is looked at must not be in memory the next time.
+ */
 async function inMemory() {
   const parts = [];
   for await (const part of v8.getHeapSnapshot({ exposeNumericValues: true })) parts.push(Buffer.from(part));
@@ -44,11 +51,14 @@ async function inMemory() {
   return whole.subarray(whole.lastIndexOf('"strings":['));
 }
 
-// No bit is flipped, in either stage: the permanent response is the cells themselves, and a copy of it is found by their numbers, too.
+// No bit is flipped, in either stage: the permanent response is the cells themselves, and a copy of it is found by
+// their numbers, too.
 const still = { width: 64, word: () => 2n ** 64n - 1n };
 let answers = 0;
 
-/** How many cells of an answer, and their list as text, are in memory after its report was made, and were not before. */
+/**
+ * How many cells of an answer, and their list as text, are in memory after its report was made, and were not before.
+ */
 async function cellsHeld(Made, memoize, ...rest) {
   const client = new Made(text, { memoize, entropy: still }, ...rest);
   // Another answer each time: numbers that were once made texts are kept by the platform.
@@ -63,9 +73,16 @@ async function cellsHeld(Made, memoize, ...rest) {
   return cells.filter((cell) => after.includes(cell) && !before.includes(cell)).length;
 }
 
-test("no cell of an answer is in memory once its report is made, as whatever number", { timeout: 300_000 }, async () => {
-  for (const Made of [Client, minified.Client]) for (const memoize of [true, false]) assert.equal(await cellsHeld(Made, memoize), 0);
-  for (const copy of [(cells) => [...cells], (cells) => ({ first: cells.at(-1) }), (cells) => new Map([[`${cells}`, 1]])])
+test("no cell of an answer is in memory once its report is made, as whatever number", {
+  timeout: 300_000,
+}, async () => {
+  for (const Made of [Client, minified.Client])
+    for (const memoize of [true, false]) assert.equal(await cellsHeld(Made, memoize), 0);
+  for (const copy of [
+    (cells) => [...cells],
+    (cells) => ({ first: cells.at(-1) }),
+    (cells) => new Map([[`${cells}`, 1]]),
+  ])
     assert.ok((await cellsHeld(Keeps, false, copy)) > 0, `one that keeps ${copy} is found out`);
 });
 

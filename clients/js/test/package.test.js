@@ -18,7 +18,8 @@ import { device, hex, rows, scripted, surveys, symbolOf, texts } from "./vectors
 const root = fileURLToPath(new URL("..", import.meta.url));
 const text = (name) => readFileSync(join(root, name), "utf8");
 
-// Bytes. A budget with room for a mended fault: what it guards is the weight of the answer page, which has a test of its own.
+// Bytes. A budget with room for a mended fault: what it guards is the weight of the answer page, which has a test of
+// its own.
 const BUDGET = 13 * 1024;
 
 test("the minified file is what the sources give, and within its budget", async () => {
@@ -40,7 +41,8 @@ test("the minified client gives the golden reports too", () => {
   }
   const { of, cohorts } = minified.readSurvey(texts["orappor, folded"]).encoding;
   const everywhere = (text) => Array.from({ length: cohorts }, (_, cohort) => of(cohort, text));
-  for (const { given, folded } of rows("folding")) assert.deepEqual(everywhere(given), everywhere(folded), JSON.stringify(given));
+  for (const { given, folded } of rows("folding"))
+    assert.deepEqual(everywhere(given), everywhere(folded), JSON.stringify(given));
   assert.notDeepEqual(everywhere("a"), everywhere("b"));
   assert.throws(() => new minified.Client("{}"), { name: "SurveyError" });
 });
@@ -58,13 +60,16 @@ test("the version is the Python package's", () => {
   assert.equal(JSON.parse(text("package.json")).version, version);
 });
 
-const blocks = [...text("README.md").matchAll(/^```(js[^\n]*)\n([^]*?)^```(?:\n\n```text\n([^]*?)^```)?/gm)];
+const blocks = [...text("README.md").matchAll(/^```(js[^\n]*)\n([\s\S]*?)^```(?:\n\n```text\n([\s\S]*?)^```)?/gm)];
 
 test("the example in the README runs and prints what the page says", () => {
   const [, , code, printed] = blocks.find(([, language]) => language === "js");
   const folder = mkdtempSync(join(tmpdir(), "deniable-"));
   try {
-    writeFileSync(join(folder, "page.mjs"), code.replace('"deniable-client"', JSON.stringify(new URL("../src/node.js", import.meta.url).href)));
+    writeFileSync(
+      join(folder, "page.mjs"),
+      code.replace('"deniable-client"', JSON.stringify(new URL("../src/node.js", import.meta.url).href)),
+    );
     const said = execFileSync(process.execPath, ["page.mjs"], { cwd: folder, encoding: "utf8" });
     assert.equal(said, printed);
   } finally {
@@ -97,20 +102,42 @@ function complaints(program) {
 
 test("the types accept how it is used, and refuse how it is not", () => {
   const shown = blocks.map(([, , code]) => `{\n${code.replace(/^import.*$/m, "")}\n}`);
-  const head = 'import { Client, DeniableError, readSurvey } from "deniable-client";\nimport { browserClient } from "deniable-client/browser";\nimport { fileStorage } from "deniable-client/file";\nimport { deviceKey } from "deniable-client/key";\nimport { unpack } from "deniable-client/unpack";\n';
+  const head = [
+    'import { Client, DeniableError, readSurvey } from "deniable-client";',
+    'import { browserClient } from "deniable-client/browser";',
+    'import { fileStorage } from "deniable-client/file";',
+    'import { deviceKey } from "deniable-client/key";',
+    'import { unpack } from "deniable-client/unpack";\n',
+  ].join("\n");
   const use = `const survey = readSurvey("{}");\n${shown.join("\n")}
     const client = new Client(survey, { cap: 2, hardCap: 3, memoize: false, storage: fileStorage("me.json") });
     const { cells } = unpack(survey, client.report(new Uint8Array(2)).pack());
     const { refused, retryAfter } = await client.send("https://collector.example", { token: "x", timeout: 5 });
-    const told: number = refused.length + (retryAfter ?? 0) + cells.length + client.status().totalWorst + client.queue(7n).cohort + Number(survey.epsilonReport);
+    const numbers: number = client.status().totalWorst + client.queue(7n).cohort + Number(survey.epsilonReport);
+    const told: number = refused.length + (retryAfter ?? 0) + cells.length + numbers;
     const keyed = new Client(survey, { key: await deviceKey() });
     const inPage = await browserClient(survey, { cap: 2 });
     const told2: boolean = inPage.keyed && (await inPage.report(7)).cohort > 0 && inPage.status().waiting > 0;
     const sent: number = (await keyed.queue("x").then((report) => report.pack())).length + told;
-    try { client.report("x"); } catch (problem) { if (problem instanceof DeniableError && problem.name === "BudgetError") throw told2 ? sent : told; }`;
+    try {
+      client.report("x");
+    } catch (problem) {
+      if (problem instanceof DeniableError && problem.name === "BudgetError") throw told2 ? sent : told;
+    }`;
   assert.deepEqual(complaints(head + use), []);
-  for (const wrong of ["new Client()", "new Client('x', { memoise: true })", "new Client('x').report(null)", "new Client('x').status().left", "new Client('x').send()", "fileStorage()"])
-    assert.equal(complaints(`${head}${wrong}; unpack; fileStorage; deviceKey; DeniableError; readSurvey;`).length, 1, wrong);
+  for (const wrong of [
+    "new Client()",
+    "new Client('x', { memoise: true })",
+    "new Client('x').report(null)",
+    "new Client('x').status().left",
+    "new Client('x').send()",
+    "fileStorage()",
+  ])
+    assert.equal(
+      complaints(`${head}${wrong}; unpack; fileStorage; deviceKey; DeniableError; readSurvey;`).length,
+      1,
+      wrong,
+    );
 });
 
 test("the types name what the sources export", () => {

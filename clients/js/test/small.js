@@ -57,5 +57,4 @@ export const smallPermuted = (size, cells, cohorts, hashes, epsilon, width) => {
 };
 
 /** O-RR with one hash; with more, bits that share epsilon. */
-const channel = (cells, hashes, epsilon, width) =>
-  stages(hashes === 1 ? krr : bitflip, epsilon, width, cells, hashes);
+const channel = (cells, hashes, epsilon, width) => stages(hashes === 1 ? krr : bitflip, epsilon, width, cells, hashes);

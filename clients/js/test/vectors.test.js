@@ -50,7 +50,7 @@ test("fingerprints", () => {
 test("hashed cells", () => {
   for (const { occupied, symbol, ...fields } of rows("hashed_cells")) {
     const { of } = seeded({ kind: "hashed", ...fields }, 0, open({}).find);
-    occupied.forEach((cells, cohort) => assert.deepEqual(of(cohort, symbolOf(symbol)), cells));
+    for (const [cohort, cells] of occupied.entries()) assert.deepEqual(of(cohort, symbolOf(symbol)), cells);
   }
 });
 
@@ -58,7 +58,8 @@ test("permuted cells", () => {
   for (const { occupied, symbols, ...fields } of rows("permuted_cells")) {
     const { find } = closed({ symbols: [...Array(symbols).keys()] });
     const { of } = seeded({ kind: "permuted", ...fields }, symbols, find);
-    occupied.forEach((answers, cohort) => answers.forEach((cells, x) => assert.deepEqual(of(cohort, x), cells)));
+    for (const [cohort, answers] of occupied.entries())
+      for (const [x, cells] of answers.entries()) assert.deepEqual(of(cohort, x), cells);
   }
 });
 
@@ -66,7 +67,12 @@ test("permutations", () => {
   for (const { key, size, first, sha256 } of rows("permutations")) {
     const image = Array.from({ length: size }, (_, x) => permute(BigInt(key), size, x));
     assert.deepEqual(image.slice(0, 32), first);
-    assert.equal(createHash("sha256").update(Buffer.from(Uint32Array.from(image).buffer)).digest("hex"), sha256);
+    assert.equal(
+      createHash("sha256")
+        .update(Buffer.from(Uint32Array.from(image).buffer))
+        .digest("hex"),
+      sha256,
+    );
   }
 });
 
@@ -75,7 +81,12 @@ test("thresholds", () => {
     // Half of the bits that two answers may differ in: three hashes differ in all five.
     const hashes = { 2: 1, 4: 2, 5: 3 }[distance ?? 2];
     const { thresholds } = stages(kind === "krr" ? krr : bitflip, epsilon, 64, cells, hashes);
-    assert.deepEqual(Object.fromEntries(Object.entries(thresholds).flatMap(([name, n]) => (n === undefined ? [] : [[name, String(n)]]))), expected);
+    assert.deepEqual(
+      Object.fromEntries(
+        Object.entries(thresholds).flatMap(([name, n]) => (n === undefined ? [] : [[name, String(n)]])),
+      ),
+      expected,
+    );
   }
 });
 
@@ -88,7 +99,10 @@ test("surveys, as text and as the object in it", () => {
 });
 
 test("both epsilons of a survey, and its second stage or none", () => {
-  assert.deepEqual([surveys.krr.epsilon, surveys.krr.epsilonReport, surveys.krr.mechanism.refresh], ["0.1", "0.1", undefined]);
+  assert.deepEqual(
+    [surveys.krr.epsilon, surveys.krr.epsilonReport, surveys.krr.mechanism.refresh],
+    ["0.1", "0.1", undefined],
+  );
   const twice = surveys["krappor, again"];
   assert.deepEqual([twice.epsilon, twice.epsilonReport, typeof twice.mechanism.refresh], ["2.5", "1/3", "function"]);
 });
@@ -139,19 +153,28 @@ test("bad reports", () => {
 const SENTENCES = [
   [/^survey must be JSON text: |got 'NaN'/, /^survey must be the JSON of one, got /],
   [/^symbols must number|^symbols must be distinct/, /^symbols must be 2 to 2\*\*24 distinct, got \d+$/],
-  [/^symbols must be text, integers or tagged bytes/, /^symbol must be well-formed text, an exact integer or bytes$|^survey must /],
+  [
+    /^symbols must be text, integers or tagged bytes/,
+    /^symbol must be well-formed text, an exact integer or bytes$|^survey must /,
+  ],
   [/^epsilon_report must be below/, /^epsilon must fit its words, and epsilon_report be less$/],
   [/^epsilon_report must be spelled/, /^epsilon must be 1e-9 to 64 in canonical text, got 0.50$/],
   [/^epsilon must be (?!realisable)|carries no information/, /^epsilon must be 1e-9 to 64 in canonical text, got /],
   [/^survey fields must not repeat/, /^survey must say (name|cells|bytes) once$/],
   [/^survey numbers must be integers, got '(5.0|1e999)'/, /^survey numbers must be integers$/],
-  [/^threshold '(flip|clear)'/, /^survey must say |^hashes must be 1 to 1, got 2$|^cells must be 2 to 65536 and fit the survey, got 8 for bitflip$/],
+  [
+    /^threshold '(flip|clear)'/,
+    /^survey must say |^hashes must be 1 to 1, got 2$|^cells must be 2 to 65536 and fit the survey, got 8 for bitflip$/,
+  ],
   [/^threshold|realisable|must not have the field '(colour|delta|seed)'|^format|^width/, /^survey must say .*, got /],
   [/altered after it was made|must have the field 'digest'|^other must be/, /^survey must say .*, got /],
   [/^name must be text of at most/, /^name must be text of at most 500 characters$/],
   [/kind must be|got 'plain'/, /^kind must be of (open|direct|krr),|^survey must be the JSON of one/],
   [/seed must be/, /^seed must be 8 to 64 bytes in hexadecimal$|^survey must say /],
-  [/at least|at most \d|prime|encoding of|encoding must|block design|subset sel/, /^(cells|cohorts|hashes|size) must be .*, got |^survey must say /],
+  [
+    /at least|at most \d|prime|encoding of|encoding must|block design|subset sel/,
+    /^(cells|cohorts|hashes|size) must be .*, got |^survey must say /,
+  ],
 ];
 
 test("bad surveys", () => {
@@ -160,7 +183,10 @@ test("bad surveys", () => {
     assert.throws(
       () => readSurvey(text),
       ({ name, message }) => {
-        const [, sentence] = SENTENCES.find(([pattern]) => pattern.test(reason)) ?? [, /^(survey|symbols?|epsilon|cells|cohorts|hashes|size|name|kind|seed) must /];
+        const [, sentence] = SENTENCES.find(([pattern]) => pattern.test(reason)) ?? [
+          "",
+          /^(survey|symbols?|epsilon|cells|cohorts|hashes|size|name|kind|seed) must /,
+        ];
         assert.equal(name, "SurveyError");
         assert.match(message, sentence, reason);
         return true;
@@ -179,7 +205,9 @@ test("every field of every survey is looked at", () => {
     // Arrays come as objects with numbers for names; turned back they are lists again.
     else {
       for (const edited of [other[typeof value](value), null, [value], { x: value }, undefined]) {
-        const text = JSON.stringify(change(edited), (_, v) => (v && v[0] !== undefined && v[1] !== undefined && typeof v === "object" ? Object.values(v) : v));
+        const text = JSON.stringify(change(edited), (_, v) =>
+          v && v[0] !== undefined && v[1] !== undefined && typeof v === "object" ? Object.values(v) : v,
+        );
         assert.throws(() => readSurvey(text), { name: "SurveyError" }, text);
         changes++;
       }
@@ -210,7 +238,7 @@ test("a survey whose digest was made anew still needs the right thresholds, and 
   const { keep, other } = fields.mechanism;
   for (const change of [
     { keep: String(BigInt(keep) + 4n), other: String(BigInt(other) - 1n) },
-    { keep: BigInt(keep) + "0" },
+    { keep: `${BigInt(keep)}0` },
     { epsilon: "0.10" },
     { width: 32 },
     { kind: "laplace" },
@@ -218,18 +246,29 @@ test("a survey whose digest was made anew still needs the right thresholds, and 
     { kind: "constructor" },
   ])
     assert.throws(() => readSurvey(edited("mechanism", change)), { name: "SurveyError" });
-  for (const change of [{ cells: "5" }, { cells: 5.5 }, { kind: ["direct"] }, { kind: "constructor" }, { kind: "__proto__" }])
+  for (const change of [
+    { cells: "5" },
+    { cells: 5.5 },
+    { kind: ["direct"] },
+    { kind: "constructor" },
+    { kind: "__proto__" },
+  ])
     assert.throws(() => readSurvey(edited("encoding", change)), { name: "SurveyError" });
   const bits = JSON.parse(oue);
   const even = { ...bits, mechanism: { ...bits.mechanism, clear: bits.mechanism.flip } };
   assert.throws(() => readSurvey(forge(even)), /^SurveyError: survey must say /);
   const open = JSON.parse(texts["orappor, open"]);
   for (const change of [{ cohorts: 1.5 }, { hashes: 1.5 }, { hashes: 65 }, { cohorts: "8" }, { seed: "00" }])
-    assert.throws(() => readSurvey(forge({ ...open, encoding: { ...open.encoding, ...change } })), { name: "SurveyError" });
+    assert.throws(() => readSurvey(forge({ ...open, encoding: { ...open.encoding, ...change } })), {
+      name: "SurveyError",
+    });
   // Optimised flips of one hash spend epsilon; of two, twice as much, whatever the thresholds say.
   const { flip } = stages(bitflip, "2", 64, 12, 1, 0, true).thresholds;
   const optimised = { ...open.mechanism, flip: String(flip), clear: String(2n ** 63n) };
-  assert.throws(() => readSurvey(forge({ ...open, mechanism: optimised })), /^SurveyError: hashes must be 1 to 1, got 2$/);
+  assert.throws(
+    () => readSurvey(forge({ ...open, mechanism: optimised })),
+    /^SurveyError: hashes must be 1 to 1, got 2$/,
+  );
   const once = { ...open, encoding: { ...open.encoding, hashes: 1 }, mechanism: optimised };
   assert.equal(readSurvey(forge(once)).mechanism.thresholds.flip, flip);
   // A second stage that is none, or that is stated without being one.
@@ -243,10 +282,18 @@ test("a survey whose digest was made anew still needs the right thresholds, and 
     { epsilon_report: "2" },
     { epsilon_report: undefined },
   ])
-    assert.throws(() => readSurvey(forge({ ...again, mechanism: { ...again.mechanism, ...change } })), { name: "SurveyError" });
+    assert.throws(() => readSurvey(forge({ ...again, mechanism: { ...again.mechanism, ...change } })), {
+      name: "SurveyError",
+    });
   const plane = JSON.parse(texts.projective);
-  for (const change of [{ order: 4, cells: 21 }, { order: 9, cells: 91 }])
-    assert.throws(() => readSurvey(forge({ ...plane, encoding: { ...plane.encoding, ...change } })), /^SurveyError: cells must be 2 to 65536 and fit the survey, got 0 for krr$/);
+  for (const change of [
+    { order: 4, cells: 21 },
+    { order: 9, cells: 91 },
+  ])
+    assert.throws(
+      () => readSurvey(forge({ ...plane, encoding: { ...plane.encoding, ...change } })),
+      /^SurveyError: cells must be 2 to 65536 and fit the survey, got 0 for krr$/,
+    );
 });
 
 test("a field that is said twice is refused wherever it stands, and a colon in a text is none", () => {
@@ -260,7 +307,8 @@ test("a field that is said twice is refused wherever it stands, and a colon in a
     bytes: texts.krr.replace('{"bytes":"ff"}', '{"bytes":"00","bytes":"ff"}'),
   };
   for (const [field, text] of Object.entries(wrong))
-    for (const reader of read) assert.throws(() => reader(text), { name: "SurveyError", message: `survey must say ${field} once` });
+    for (const reader of read)
+      assert.throws(() => reader(text), { name: "SurveyError", message: `survey must say ${field} once` });
   // Names that look like fields are none.
   const { stated } = remake({ ...JSON.parse(texts.warner), name: 'a "name": "x", \\"name\\": 1.5e3 {' });
   for (const reader of read) assert.equal(reader(stated).name, JSON.parse(stated).name);
@@ -271,6 +319,7 @@ test("a field that is said twice is refused wherever it stands, and a colon in a
 test("a name has characters of Unicode, and control characters have JSON's short escapes", () => {
   const named = (name) => remake({ ...JSON.parse(texts.warner), name }).stated;
   assert.equal(readSurvey(named("🦊".repeat(500))).name.length, 1000);
-  for (const name of ["🦊".repeat(501), "x".repeat(501), "\ud800"]) assert.throws(() => named(name), /name must be text of at most 500 characters/);
+  for (const name of ["🦊".repeat(501), "x".repeat(501), "\ud800"])
+    assert.throws(() => named(name), /name must be text of at most 500 characters/);
   assert.ok(named('\b\f\n\r\t"\\/\x1f\x7f\u2028é').includes('"name":"\\b\\f\\n\\r\\t\\"\\\\/\\u001f\x7f\u2028é"'));
 });

@@ -1,8 +1,7 @@
 /** Before and after: how much each share rose or fell from one time to a later one. */
 
-import { cut, labelled } from "./charts.js";
 import { $, fill, percent, points, short, symbolText, table, whole } from "./common.js";
-import { label } from "./shares.js";
+import { changeRows, labelled } from "./rows.js";
 
 /** A sentence in place of a comparison. */
 export function noChanges(text) {
@@ -13,21 +12,30 @@ export function noChanges(text) {
 
 /** Show the changes that were told, the largest first. */
 export async function showChanges(told, picture) {
-  const ordered = told.changes
-    .map(({ symbol, raw, raw_low: least, raw_high: greatest, changed }) => {
-      const [low, high] = cut(least, greatest, -1);
-      return { symbol, change: raw, low, high, clear: changed };
-    })
-    .sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
+  const ordered = changeRows(told.changes);
   $("changes").hidden = false;
   const wrong = points(1 - told.level, 0);
-  $("changes-words").textContent = `From ${whole(told.before.n)} answers before to ${whole(told.after.n)} after. The lines show how exactly a change is known (${percent(told.level, 0)} intervals). Clear changes are more than chance explains: where nothing changed, at most ${wrong} of 100 such charts show any.`;
+  $("changes-words").textContent =
+    `From ${whole(told.before.n)} answers before to ${whole(told.after.n)} after. The lines show how exactly a ` +
+    `change is known (${percent(told.level, 0)} intervals). Clear changes are more than chance explains: where ` +
+    `nothing changed, at most ${wrong} of 100 such charts show any.`;
   const cell = (value) => (value === null ? "not determined" : points(value, 2));
   fill(
     $("changes-table").lastElementChild,
-    table("Changes", ["answer", "change in points", "from", "to"], ordered.slice(0, 2000).map((row) => [short(symbolText(row.symbol), 300), ...[row.change, row.low, row.high].map(cell)])),
+    table(
+      "Changes",
+      ["answer", "change in points", "from", "to"],
+      ordered
+        .slice(0, 2000)
+        .map((row) => [short(symbolText(row.symbol), 300), ...[row.change, row.low, row.high].map(cell)]),
+    ),
   );
   const known = ordered.filter((row) => row.low !== null).slice(0, Number($("top").value));
-  const rows = labelled(known, label).map(({ name, change, low, high, clear }) => ({ name, change, low, high, clear }));
-  await picture.draw({ chart: "difference", description: `Changes of ${rows.length} shares with ${percent(told.level, 0)} intervals`, level: told.level, data: { rows } });
+  const rows = labelled(known).map(({ name, change, low, high, clear }) => ({ name, change, low, high, clear }));
+  await picture.draw({
+    chart: "difference",
+    description: `Changes of ${rows.length} shares with ${percent(told.level, 0)} intervals`,
+    level: told.level,
+    data: { rows },
+  });
 }

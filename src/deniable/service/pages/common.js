@@ -43,7 +43,10 @@ export async function ask(path, { method = "GET", body, token, raw = false } = {
   try {
     response = await fetch(path, {
       method,
-      headers: { ...(body && { "Content-Type": "application/json" }), ...(token && { Authorization: `Bearer ${token}` }) },
+      headers: {
+        ...(body && { "Content-Type": "application/json" }),
+        ...(token && { Authorization: `Bearer ${token}` }),
+      },
       body: body && JSON.stringify(body),
       credentials: "omit",
       referrerPolicy: "no-referrer",
@@ -74,12 +77,13 @@ export const points = (share, digits = 1) => `${(100 * share).toFixed(digits)}`;
 
 /** A symbol as people read it: text as it is, numbers as digits, bytes as hexadecimal. */
 export function symbolText(symbol) {
-  if (symbol === null || typeof symbol != "object") return String(symbol);
-  return typeof symbol.bytes == "string" ? `0x${symbol.bytes}` : (symbol.int ?? JSON.stringify(symbol));
+  if (symbol === null || typeof symbol !== "object") return String(symbol);
+  return typeof symbol.bytes === "string" ? `0x${symbol.bytes}` : (symbol.int ?? JSON.stringify(symbol));
 }
 
 /** Long texts are cut in labels; the whole is elsewhere. */
-export const short = (text, most = 60) => ([...text].length > most ? `${[...text].slice(0, most - 1).join("")}…` : text);
+export const short = (text, most = 60) =>
+  [...text].length > most ? `${[...text].slice(0, most - 1).join("")}…` : text;
 
 /** Save bytes as a file. */
 export function download(name, blob) {
@@ -98,7 +102,17 @@ export function table(caption, heads, rows) {
       "table",
       {},
       el("thead", {}, el("tr", {}, ...heads.map((head, i) => el("th", { scope: "col", ...numeric(i) }, head)))),
-      el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell, i) => (i ? el("td", numeric(i), cell) : el("th", { scope: "row", dir: "auto" }, cell)))))),
+      el(
+        "tbody",
+        {},
+        ...rows.map((row) =>
+          el(
+            "tr",
+            {},
+            ...row.map((cell, i) => (i ? el("td", numeric(i), cell) : el("th", { scope: "row", dir: "auto" }, cell))),
+          ),
+        ),
+      ),
     ),
   );
 }

@@ -1,18 +1,30 @@
 /**
- * The expected error of each mechanism, by closed forms: the sum over all answers of the mean absolute error of the unbiased
- * estimate, at large n. A test holds them against `deniable.theory`.
+ * The expected error of each mechanism, by closed forms: the sum over all answers of the mean absolute error of the
+ * unbiased estimate, at large n. A test holds them against `deniable.theory`.
  *
- * For all of these mechanisms one count decides about an answer: the reports that speak for it. Of those who gave it a share
- * `hit` does, of the others a share `miss`. So the estimate is (count / n - miss) / (hit - miss), and its variance is
- * m (1 - m) / (n (hit - miss)^2) with m = miss + (hit - miss) p.
+ * For all of these mechanisms one count decides about an answer: the reports that speak for it. Of those who gave it a
+ * share `hit` does, of the others a share `miss`. So the estimate is (count / n - miss) / (hit - miss), and its
+ * variance is m (1 - m) / (n (hit - miss)^2) with m = miss + (hit - miss) p.
  */
 
-export const MECHANISMS = ["k-RR", "k-RAPPOR", "O-RR", "O-RAPPOR", "OUE", "subset selection", "Hadamard", "projective", "no privacy"];
+export const MECHANISMS = [
+  "k-RR",
+  "k-RAPPOR",
+  "O-RR",
+  "O-RAPPOR",
+  "OUE",
+  "subset selection",
+  "Hadamard",
+  "projective",
+  "no privacy",
+];
 
 /** What the default decoder makes of subset selection's reports: measured, not computed. */
 export const DECODED = "default decoder";
 
-/** Shares of S answers: all alike, falling by a constant factor (mean S / 5), by a power of the rank, or half on one. */
+/**
+ * Shares of S answers: all alike, falling by a constant factor (mean S / 5), by a power of the rank, or half on one.
+ */
 export const POPULATIONS = {
   uniform: (S) => Array(S).fill(1),
   geometric: (S) => Array.from({ length: S }, (_, i) => (S / 5 / (1 + S / 5)) ** i),
@@ -34,7 +46,12 @@ const together = (S, k) => {
 };
 
 /** Whichever number of cells is the best, among a few: it is near e^epsilon + 1, and never more than S. */
-const cellsToTry = (S) => [...new Set([2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096].filter((k) => k < S)), S];
+const cellsToTry = (S) => [
+  ...new Set(
+    [2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096].filter((k) => k < S),
+  ),
+  S,
+];
 
 /** `hit` and `miss` of a mechanism at e = exp(epsilon), for S answers and k cells where it has them. */
 export function rates(mechanism, e, S, k) {
@@ -70,8 +87,9 @@ export function rates(mechanism, e, S, k) {
 /** The expected l1 error for shares p and n people. `cells` is for O-RR and O-RAPPOR; 0 is the best there is. */
 export function error(mechanism, epsilon, p, n, cells = 0) {
   const S = p.length;
-  if (mechanism.startsWith("O-") && !cells) return Math.min(...cellsToTry(S).map((k) => error(mechanism, epsilon, p, n, k)));
-  if (mechanism == "O-RAPPOR") return bloomless(epsilon, p, n, Math.min(cells, S));
+  if (mechanism.startsWith("O-") && !cells)
+    return Math.min(...cellsToTry(S).map((k) => error(mechanism, epsilon, p, n, k)));
+  if (mechanism === "O-RAPPOR") return bloomless(epsilon, p, n, Math.min(cells, S));
   if (DESIGNS[mechanism]) return blocks(best(mechanism, S, Math.exp(epsilon)), Math.exp(epsilon), p, n);
   const [hit, miss] = rates(mechanism, Math.exp(epsilon), S, Math.min(cells, S));
   const gap = hit - miss;
@@ -84,9 +102,9 @@ export function error(mechanism, epsilon, p, n, cells = 0) {
 }
 
 /**
- * O-RAPPOR with one hash. Least squares weighs the other bits of a report, too: with H' H = (1 - q) I + q J on average, the
- * estimate is (u - a (sum of all u)) / (1 - q) for the answer's own cell u, a = q S / k / (1 - q + q S). Bits have the variance
- * m (1 - m) / r^2, and two of one report the covariance -x x' of what they stand for.
+ * O-RAPPOR with one hash. Least squares weighs the other bits of a report, too: with H' H = (1 - q) I + q J on average,
+ * the estimate is (u - a (sum of all u)) / (1 - q) for the answer's own cell u, a = q S / k / (1 - q + q S). Bits have
+ * the variance m (1 - m) / r^2, and two of one report the covariance -x x' of what they stand for.
  */
 function bloomless(epsilon, p, n, k) {
   const S = p.length;
@@ -102,7 +120,9 @@ function bloomless(epsilon, p, n, k) {
     const other = (1 - own) / (k - 1);
     const apart = -own * other * (k - 1);
     const among = -other * other * (k - 1) * (k - 2);
-    sum += Math.sqrt((1 - a) ** 2 * variance(own) + a * a * (k - 1) * variance(other) - 2 * a * (1 - a) * apart + a * a * among);
+    sum += Math.sqrt(
+      (1 - a) ** 2 * variance(own) + a * a * (k - 1) * variance(other) - 2 * a * (1 - a) * apart + a * a * among,
+    );
   }
   return (Math.sqrt(2 / (Math.PI * n)) * sum) / (1 - q);
 }
@@ -114,9 +134,9 @@ const kept = new Map();
 
 function hadamards(S) {
   const found = [];
-  for (let B = 1; B == 1 || B <= 2 ** bits(S); B *= 2) {
+  for (let B = 1; B === 1 || B <= 2 ** bits(S); B *= 2) {
     const rows = 2 ** bits(Math.ceil(S / B));
-    if (B == 1 || B * rows <= MOST_CELLS) found.push({ b: B * rows, s: rows / 2, l: Math.floor(rows / 4), B });
+    if (B === 1 || B * rows <= MOST_CELLS) found.push({ b: B * rows, s: rows / 2, l: Math.floor(rows / 4), B });
   }
   return found;
 }
@@ -130,13 +150,13 @@ function projectives(S) {
     for (let r = 2; points(r, t) <= MOST_CELLS; r++) {
       if (!prime(r) || points(r, t) < S) continue;
       found.push({ b: points(r, t), s: points(r, t - 1), l: points(r, t - 2), B: 1 });
-      if (t == 2) break; // one cell an answer: the smallest is the best
+      if (t === 2) break; // one cell an answer: the smallest is the best
     }
   return found;
 }
 
 function prime(number) {
-  for (let divisor = 2; divisor * divisor <= number; divisor++) if (number % divisor == 0) return false;
+  for (let divisor = 2; divisor * divisor <= number; divisor++) if (number % divisor === 0) return false;
   return true;
 }
 
@@ -155,13 +175,15 @@ function best(mechanism, S, e) {
   return kept.get(name).reduce((least, design) => (cost(design) < cost(least) ? design : least));
 }
 
-/** A report falls into an answer's cells, beside them in its block, or elsewhere: weights 1 - c, -c and 0, c = l / s. */
+/**
+ * A report falls into an answer's cells, beside them in its block, or elsewhere: weights 1 - c, -c and 0, c = l / s.
+ */
 function blocks({ b, s, l, B }, e, p, n) {
   const miss = 1 / (s * e + b - s);
   const r = (e - 1) * miss;
   const c = l / s;
   const whole = Array(B).fill(0);
-  p.forEach((share, i) => (whole[i % B] += share));
+  for (const [i, share] of p.entries()) whole[i % B] += share;
   let sum = 0;
   p.forEach((share, i) => {
     const block = whole[i % B];
@@ -182,25 +204,30 @@ function between(axis, x) {
 }
 
 /**
- * The expected l1 error of the default decoder on subset selection's reports, from `table` (studies/explore.py): measured for
- * some numbers of answers, epsilons, and unbiased errors, and interpolated between them, all logarithmic. Under less noise
- * than was measured it shrinks with the noise, and under more it is what it was.
+ * The expected l1 error of the default decoder on subset selection's reports, from `table` (studies/explore.py):
+ * measured for some numbers of answers, epsilons, and unbiased errors, and interpolated between them, all logarithmic.
+ * Under less noise than was measured it shrinks with the noise, and under more it is what it was.
  */
 export function decoded(table, name, power, epsilon, p, n) {
   const noise = error("subset selection", epsilon, p, n);
   const at = [between(table.symbols, p.length), between(table.epsilons, epsilon), between(table.noises, noise)];
   const of = (losses) => {
     const mix = (part, depth) => {
-      if (depth == 3) return Math.log(part);
+      if (depth === 3) return Math.log(part);
       const [place, on] = at[depth];
       return (1 - on) * mix(part[place], depth + 1) + on * mix(part[place + 1], depth + 1);
     };
     return mix(losses, 0);
   };
   const less = Math.min(1, noise / Math.min(...table.noises));
-  if (name != "zipf") return less * Math.exp(of(table.losses[name]));
-  const powers = Object.keys(table.losses).filter((one) => one.startsWith("zipf")).map((one) => Number(one.slice(5)));
-  const up = Math.max(1, powers.findIndex((one) => one >= power));
+  if (name !== "zipf") return less * Math.exp(of(table.losses[name]));
+  const powers = Object.keys(table.losses)
+    .filter((one) => one.startsWith("zipf"))
+    .map((one) => Number(one.slice(5)));
+  const up = Math.max(
+    1,
+    powers.findIndex((one) => one >= power),
+  );
   const [low, high] = [powers[up - 1], powers[up]];
   const on = Math.min(Math.max((power - low) / (high - low), 0), 1);
   return less * Math.exp((1 - on) * of(table.losses[`zipf ${low}`]) + on * of(table.losses[`zipf ${high}`]));

@@ -1,6 +1,7 @@
 /**
- * The dice of a report as pictures: what was likely, how likely, and what came. `rolled` is the picture in numbers, which tests
- * hold against the survey's channel; `picture` draws it. Both know the truth, so what they make is shown once and kept nowhere.
+ * The dice of a report as pictures: what was likely, how likely, and what came. `rolled` is the picture in numbers,
+ * which tests hold against the survey's channel; `picture` draws it. Both know the truth, so what they make is shown
+ * once and kept nowhere.
  */
 
 import { el } from "./common.js";
@@ -10,21 +11,25 @@ const MOST_DRAWN = 24; // outcomes of one die
 const MOST_MARKS = 240; // marks of a list
 const LONGEST_ROLL = 15_000; // milliseconds after which the result is told whatever the browser says of its animations
 
-const count = (number, one, many) => (number == 1 ? one : many.replace("#", number.toLocaleString("en")));
+const count = (number, one, many) => (number === 1 ? one : many.replace("#", number.toLocaleString("en")));
 
 /**
- * One die: its `parts`, each a share of the strip, and the `place` that came; or a list of marks: for those that are drawn
- * whether they were true, and whether they are sent. `legend` says how likely what is, and `said` what happened.
+ * One die: its `parts`, each a share of the strip, and the `place` that came; or a list of marks: for those that are
+ * drawn whether they were true, and whether they are sent. `legend` says how likely what is, and `said` what happened.
  */
 export function rolled(n, truth, cells) {
-  if (n.shape == "marks") return marks(n, truth, cells);
-  if (n.shape == "some") return list(n, truth, cells);
+  if (n.shape === "marks") return marks(n, truth, cells);
+  if (n.shape === "some") return list(n, truth, cells);
   return strip(n, truth, cells);
 }
 
 /** All outcomes of one die side by side, each as wide as it is likely; many are drawn as fewer, together as wide. */
 function strip(n, truth, [cell]) {
-  const what = n.named ? "your answer" : n.block ? count(n.mine, "the number of your answer", "a number of your answer") : "the box of your answer";
+  const what = n.named
+    ? "your answer"
+    : n.block
+      ? count(n.mine, "the number of your answer", "a number of your answer")
+      : "the box of your answer";
   const mine = truth.length * n.hit;
   const others = n.cells - truth.length;
   const drawn = [truth.length, others].map((all) => Math.min(all, MOST_DRAWN));
@@ -34,18 +39,32 @@ function strip(n, truth, [cell]) {
   const before = truth.filter((one) => one < cell).length;
   const [rank, all] = hit ? [before, truth.length] : [cell - before, others];
   const place = (hit ? 0 : drawn[0]) + Math.floor((rank * drawn[hit ? 0 : 1]) / all);
-  const legend = [`${what}: ${chance(mine)}`, `${count(others, "the other one", "# others together")}: ${chance(1 - mine)}`];
+  const legend = [
+    `${what}: ${chance(mine)}`,
+    `${count(others, "the other one", "# others together")}: ${chance(1 - mine)}`,
+  ];
   return { parts, place, legend, said: `The die fell on ${hit ? what : "another one"}.` };
 }
 
 /** One die decides whether the answer is on the list; the others on it are drawn like lots. */
 function list(n, [mine], cells) {
   const hit = cells.includes(mine);
-  const parts = [{ share: n.hit, mine: true }, { share: 1 - n.hit, mine: false }];
+  const parts = [
+    { share: n.hit, mine: true },
+    { share: 1 - n.hit, mine: false },
+  ];
   const legend = [`your answer is on the list: ${chance(n.hit)}`, `it is not: ${chance(1 - n.hit)}`];
   const others = n.size - (hit ? 1 : 0);
-  const lots = others ? ` ${hit ? count(others, "The other one", "The # others") : count(others, "The one", "The #")} on it ${others > 1 ? "were" : "was"} drawn by lot from the other ${n.cells - 1} answers.` : "";
-  return { parts, place: hit ? 0 : 1, legend, said: `The die fell on ${hit ? "the list with your answer" : "a list without your answer"}.${lots}` };
+  const lots = others
+    ? ` ${hit ? count(others, "The other one", "The # others") : count(others, "The one", "The #")} on it ` +
+      `${others > 1 ? "were" : "was"} drawn by lot from the other ${n.cells - 1} answers.`
+    : "";
+  return {
+    parts,
+    place: hit ? 0 : 1,
+    legend,
+    said: `The die fell on ${hit ? "the list with your answer" : "a list without your answer"}.${lots}`,
+  };
 }
 
 /** One die a mark. */
@@ -55,11 +74,24 @@ function marks(n, truth, cells) {
   const kept = truth.filter((cell) => sent.has(cell)).length;
   const [lost, raised, others] = [truth.length - kept, cells.length - kept, n.cells - truth.length];
   // Those of the answer are always drawn, and then the first ones.
-  const chosen = [...own, ...Array.from({ length: Math.min(n.cells, MOST_MARKS + own.size) }, (_, cell) => cell).filter((cell) => !own.has(cell))].slice(0, MOST_MARKS);
+  const chosen = [
+    ...own,
+    ...Array.from({ length: Math.min(n.cells, MOST_MARKS + own.size) }, (_, cell) => cell).filter(
+      (cell) => !own.has(cell),
+    ),
+  ].slice(0, MOST_MARKS);
   const squares = chosen.sort((a, b) => a - b).map((cell) => ({ mine: own.has(cell), sent: sent.has(cell) }));
   const legend = [`your yes stays: ${chance(n.hit)}`, `a no turns into a yes: ${chance(n.miss)}`];
-  const yes = truth.length > 1 ? `Of your ${truth.length} yes marks ${kept} stayed and ${lost} turned into a no` : `Your yes ${kept ? "stayed" : "turned into a no"}`;
-  return { squares, hidden: n.cells - squares.length, legend, said: `${yes}; of ${others} no marks ${raised} turned into a yes.` };
+  const yes =
+    truth.length > 1
+      ? `Of your ${truth.length} yes marks ${kept} stayed and ${lost} turned into a no`
+      : `Your yes ${kept ? "stayed" : "turned into a no"}`;
+  return {
+    squares,
+    hidden: n.cells - squares.length,
+    legend,
+    said: `${yes}; of ${others} no marks ${raised} turned into a yes.`,
+  };
 }
 
 function svg(name, attributes, ...children) {
@@ -75,8 +107,17 @@ export function picture({ parts, place, squares, hidden, legend }) {
     "div",
     { class: "die" },
     parts ? drawStrip(parts, place) : drawMarks(squares),
-    squares ? el("p", { class: "quiet small" }, `Filled is yes; ${squares.filter(({ mine }) => mine).length > 1 ? "those of your answer have" : "yours has"} a frame.`) : null,
-    hidden ? el("p", { class: "quiet small" }, `and ${hidden.toLocaleString("en")} marks more, which are not drawn`) : null,
+    squares
+      ? el(
+          "p",
+          { class: "quiet small" },
+          "Filled is yes; " +
+            `${squares.filter(({ mine }) => mine).length > 1 ? "those of your answer have" : "yours has"} a frame.`,
+        )
+      : null,
+    hidden
+      ? el("p", { class: "quiet small" }, `and ${hidden.toLocaleString("en")} marks more, which are not drawn`)
+      : null,
     el("div", { class: "marks" }, el("b", {}, ...told(legend[0])), el("span", {}, ...told(legend[1]))),
     el("p", { class: "quiet small", id: "fell", "aria-live": "polite" }), // what it fell on is told when it rests
   );
@@ -91,10 +132,15 @@ const told = (text) => {
 const soon = (work) => requestAnimationFrame(() => requestAnimationFrame(work));
 const moving = () => matchMedia("(prefers-reduced-motion: no-preference)").matches;
 
-/** When a picture has come to rest: at once where nothing moves or nobody watches, else when its last transition has ended. */
+/**
+ * When a picture has come to rest: at once where nothing moves or nobody watches, else when its last transition has
+ * ended.
+ */
 export async function rest(drawn) {
   if (!drawn || !moving() || document.hidden) return;
-  const ended = new Promise((done) => soon(() => Promise.allSettled(drawn.getAnimations({ subtree: true }).map(({ finished }) => finished)).then(done)));
+  const ended = new Promise((done) =>
+    soon(() => Promise.allSettled(drawn.getAnimations({ subtree: true }).map(({ finished }) => finished)).then(done)),
+  );
   // A tab that is hidden meanwhile draws no frame, and its transitions may never end.
   const hidden = new Promise((done) => document.addEventListener("visibilitychange", done, { once: true }));
   await Promise.race([ended, hidden, new Promise((done) => setTimeout(done, LONGEST_ROLL))]);
@@ -102,7 +148,9 @@ export async function rest(drawn) {
 
 function drawStrip(parts, place) {
   const starts = parts.map((_, i) => 1000 * parts.slice(0, i).reduce((sum, { share }) => sum + share, 0));
-  const boxes = parts.map(({ share, mine }, i) => svg("rect", { x: starts[i], y: 0, width: 1000 * share, height: 54, class: mine ? "truth" : "other" }));
+  const boxes = parts.map(({ share, mine }, i) =>
+    svg("rect", { x: starts[i], y: 0, width: 1000 * share, height: 54, class: mine ? "truth" : "other" }),
+  );
   const pointer = svg("rect", { x: -5, y: 0, width: 10, height: 54, class: "pointer" });
   soon(() => pointer.setAttribute("transform", `translate(${starts[place] + 500 * parts[place].share} 0)`));
   return svg("svg", { viewBox: "0 0 1000 54", preserveAspectRatio: "none", "aria-hidden": "true" }, ...boxes, pointer);
@@ -114,7 +162,14 @@ function drawMarks(squares) {
   const rows = Math.ceil(squares.length / across);
   const delayed = moving();
   const boxes = squares.map(({ mine, sent }, i) => {
-    const box = svg("rect", { x: 20 * (i % across) + 2, y: 20 * Math.floor(i / across) + 2, width: 16, height: 16, rx: 3, class: mine ? "mark mine yes" : "mark" });
+    const box = svg("rect", {
+      x: 20 * (i % across) + 2,
+      y: 20 * Math.floor(i / across) + 2,
+      width: 16,
+      height: 16,
+      rx: 3,
+      class: mine ? "mark mine yes" : "mark",
+    });
     if (delayed) box.style.transitionDelay = `${Math.round((1200 * i) / squares.length)}ms`;
     soon(() => box.classList.toggle("yes", sent));
     return box;
@@ -126,5 +181,16 @@ function drawMarks(squares) {
 export const marksSent = (n, cells) => {
   const sent = new Set(cells);
   const drawn = Math.min(n.cells, MOST_MARKS);
-  return el("div", { class: "die" }, drawMarks(Array.from({ length: drawn }, (_, cell) => ({ mine: false, sent: sent.has(cell) }))), n.cells > drawn ? el("p", { class: "quiet small" }, `and ${(n.cells - drawn).toLocaleString("en")} marks more, which are not drawn`) : null);
+  return el(
+    "div",
+    { class: "die" },
+    drawMarks(Array.from({ length: drawn }, (_, cell) => ({ mine: false, sent: sent.has(cell) }))),
+    n.cells > drawn
+      ? el(
+          "p",
+          { class: "quiet small" },
+          `and ${(n.cells - drawn).toLocaleString("en")} marks more, which are not drawn`,
+        )
+      : null,
+  );
 };

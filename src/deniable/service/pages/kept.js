@@ -1,7 +1,8 @@
 /**
- * What the answer page keeps in this browser for a survey, under one name. Until the collector has acknowledged the report: the state of
- * a client without a secret, whose outbox holds the report as it is sent. After that: how it ended. The answer is in neither, and the
- * noise is kept nowhere: whoever reads all of it learns what the collector learns, and later only that somebody answered here.
+ * What the answer page keeps in this browser for a survey, under one name. Until the collector has acknowledged the
+ * report: the state of a client without a secret, whose outbox holds the report as it is sent. After that: how it
+ * ended. The answer is in neither, and the noise is kept nowhere: whoever reads all of it learns what the collector
+ * learns, and later only that somebody answered here.
  */
 
 const ENDS = { closed: "closed", refused: "refused", "unknown-survey": "gone" }; // by the client's words
@@ -30,7 +31,10 @@ export function keeping(digest) {
         rolling = false;
       }
     },
-    /** What was rolled and waits, or how it ended (`done`), also where a crash came before `finish`; null if nothing was rolled. */
+    /**
+     * What was rolled and waits, or how it ended (`done`), also where a crash came before `finish`; null if nothing was
+     * rolled.
+     */
     read() {
       const kept = entry();
       if (!kept?.state) return kept;

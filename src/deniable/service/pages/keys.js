@@ -1,8 +1,8 @@
 /**
- * Keys: the administrator's, and those of private results, each under its survey's digest. A link brings one after its #. It is
- * taken in at once and removed from the address, so that no address that is shared, bookmarked or gone back to has it. It is kept
- * for the tab (sessionStorage): it survives reloads and other pages, and is gone when the tab is closed. A new tab gets it from
- * one that is open. The answer page has nothing to do with any of this.
+ * Keys: the administrator's, and those of private results, each under its survey's digest. A link brings one after its
+ * #. It is taken in at once and removed from the address, so that no address that is shared, bookmarked or gone back to
+ * has it. It is kept for the tab (sessionStorage): it survives reloads and other pages, and is gone when the tab is
+ * closed. A new tab gets it from one that is open. The answer page has nothing to do with any of this.
  */
 
 import { $, el } from "./common.js";
@@ -73,30 +73,33 @@ function clear() {
 }
 
 const tabs = new BroadcastChannel("deniable-keys");
-let heard = () => {};
-tabs.addEventListener("message", ({ data: { wanted = [], given, forgotten } }) => {
+tabs.addEventListener("message", ({ data: { wanted = [], forgotten } }) => {
   const found = Object.fromEntries(wanted.map((whose) => [whose, read(whose)]).filter(([, key]) => key));
   if (Object.keys(found).length) tabs.postMessage({ given: found });
-  if (given) heard(given);
   if (forgotten && clear()) location.reload();
 });
 
 /** Ask the other tabs, as soon as this file is loaded. */
 async function lookAround() {
   const wanted = [...new Set([here, ADMIN])];
+  const stop = new AbortController();
   await new Promise((done) => {
-    heard = (given) => {
+    const listen = ({ data: { given } }) => {
+      if (!given) return;
       for (const whose of wanted) if (given[whose]) write(whose, given[whose]);
       done();
     };
+    tabs.addEventListener("message", listen, { signal: stop.signal });
     tabs.postMessage({ wanted });
     setTimeout(done, PATIENCE);
   });
-  heard = () => {};
+  stop.abort();
 }
 const looking = known() ? undefined : lookAround();
 
-/** The key of this page, from this tab or another: that of its survey, else the administrator's; "" if there is none. */
+/**
+ * The key of this page, from this tab or another: that of its survey, else the administrator's; "" if there is none.
+ */
 export async function findKey() {
   await looking;
   offerToForget();
@@ -129,7 +132,9 @@ function offerToForget() {
     tabs.postMessage({ forgotten: true });
     location.reload();
   };
-  document.querySelector("header.top nav").append(el("button", { type: "button", id: "forget", onclick: forget }, "Forget the key"));
+  document
+    .querySelector("header.top nav")
+    .append(el("button", { type: "button", id: "forget", onclick: forget }, "Forget the key"));
 }
 offerToForget();
 

@@ -1,14 +1,20 @@
-/** What a result is called once it leaves the page: file names, headings of pictures, dates. No element is touched here. */
+/**
+ * What a result is called once it leaves the page: file names, headings of pictures, dates. No element is touched here.
+ */
 
 const KEPT = 48; // characters of a question in a file name: 192 bytes at most, of 255 that file systems allow
 
 /**
- * A file name that says the question and is safe everywhere: letters and digits of any script, joined by hyphens. The end of
- * the digest keeps two surveys apart, stands alone where a question has no letters, and keeps a name from being one that
- * Windows reserves (CON, NUL).
+ * A file name that says the question and is safe everywhere: letters and digits of any script, joined by hyphens. The
+ * end of the digest keeps two surveys apart, stands alone where a question has no letters, and keeps a name from being
+ * one that Windows reserves (CON, NUL).
  */
 export function fileName(question, digest, ending) {
-  const words = question.normalize("NFC").toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+  const words =
+    question
+      .normalize("NFC")
+      .toLowerCase()
+      .match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
   const slug = [...words.join("-")].slice(0, KEPT).join("").replace(/-$/, "");
   return `${slug || "results"}-${digest.slice(0, 8)}.${ending}`;
 }
@@ -27,13 +33,15 @@ export function lines(text, most) {
 /** When it was counted: days, or hours where windows are hours. `to` is the first hour that is left out. */
 export function dates(from, to, window) {
   const hour = (text) => `${text.slice(0, 10)} ${text.slice(11, 13)}:00`;
-  if (window == "hour") return `${hour(from)} to ${hour(to)}`;
+  if (window === "hour") return `${hour(from)} to ${hour(to)}`;
   const last = new Date(Date.parse(`${to}:00:00Z`) - 3.6e6).toISOString().slice(0, 10);
-  return from.slice(0, 10) == last ? last : `${from.slice(0, 10)} to ${last}`;
+  return from.slice(0, 10) === last ? last : `${from.slice(0, 10)} to ${last}`;
 }
 
 /** The heading of a saved picture: the question, and under it what the numbers rest on. */
 export function heading({ name, n, from, to, level, epsilon_spent: epsilon }, window) {
-  const facts = `${n.toLocaleString("en")} randomised answers, ${dates(from, to, window)} (UTC), epsilon ${epsilon.toFixed(2)}, ${Number((100 * level).toPrecision(6))} % intervals`;
+  const facts =
+    `${n.toLocaleString("en")} randomised answers, ${dates(from, to, window)} (UTC), epsilon ${epsilon.toFixed(2)}, ` +
+    `${Number((100 * level).toPrecision(6))} % intervals`;
   return { text: lines(name || "A survey without a name", 60), subtitle: lines(facts, 100) };
 }

@@ -1,4 +1,7 @@
-/** QR codes (ISO/IEC 18004): bytes, error correction level M, versions 1 to 15. Enough for a link, and nothing is fetched. */
+/**
+ * QR codes (ISO/IEC 18004): bytes, error correction level M, versions 1 to 15. Enough for a link, and nothing is
+ * fetched.
+ */
 
 // By version, from 1: codewords of error correction a block, and blocks.
 const CORRECTION = [10, 16, 26, 18, 24, 16, 18, 22, 22, 26, 30, 22, 22, 24, 24];
@@ -6,7 +9,7 @@ const BLOCKS = [1, 1, 1, 2, 2, 4, 4, 4, 5, 5, 5, 8, 9, 9, 10];
 
 const MASKS = [
   (x, y) => (x + y) % 2,
-  (x, y) => y % 2,
+  (_x, y) => y % 2,
   (x) => x % 3,
   (x, y) => (x + y) % 3,
   (x, y) => (Math.floor(x / 3) + Math.floor(y / 2)) % 2,
@@ -41,7 +44,7 @@ function correction(data, degree) {
   for (const byte of data) {
     const factor = byte ^ rest.shift();
     rest.push(0);
-    divisor.forEach((coefficient, i) => (rest[i] ^= times(coefficient, factor)));
+    for (const [i, coefficient] of divisor.entries()) rest[i] ^= times(coefficient, factor);
   }
   return rest;
 }
@@ -57,26 +60,36 @@ function codewords(bytes, version) {
   };
   push(4, 4);
   push(bytes.length, version < 10 ? 8 : 16);
-  bytes.forEach((byte) => push(byte, 8));
+  for (const byte of bytes) push(byte, 8);
   push(0, Math.min(4, size * 8 - bits.length));
   push(0, -bits.length & 7);
   for (let pad = 0xec; bits.length < size * 8; pad ^= 0xec ^ 0x11) push(pad, 8);
-  const data = Array.from({ length: size }, (_, i) => bits.slice(8 * i, 8 * i + 8).reduce((sum, bit) => 2 * sum + bit, 0));
+  const data = Array.from({ length: size }, (_, i) =>
+    bits.slice(8 * i, 8 * i + 8).reduce((sum, bit) => 2 * sum + bit, 0),
+  );
   const long = total % blocks;
   const parts = [];
   for (let i = 0, at = 0; i < blocks; i++) {
     const length = Math.floor(total / blocks) - degree + (i < blocks - long ? 0 : 1);
-    parts.push(data.slice(at, (at += length)));
+    parts.push(data.slice(at, at + length));
+    at += length;
   }
   const checks = parts.map((part) => correction(part, degree));
-  const woven = (lists) => Array.from({ length: Math.max(...lists.map((list) => list.length)) }, (_, i) => lists.flatMap((list) => list.slice(i, i + 1))).flat();
+  const woven = (lists) =>
+    Array.from({ length: Math.max(...lists.map((list) => list.length)) }, (_, i) =>
+      lists.flatMap((list) => list.slice(i, i + 1)),
+    ).flat();
   return [...woven(parts), ...woven(checks)];
 }
 
-/** The modules of a text's code as rows of 0 and 1, with the version and the mask. `mask` is chosen unless it is given. */
+/**
+ * The modules of a text's code as rows of 0 and 1, with the version and the mask. `mask` is chosen unless it is given.
+ */
 export function encode(text, mask) {
   const bytes = new TextEncoder().encode(text);
-  const fits = (version) => 4 + (version < 10 ? 8 : 16) + 8 * bytes.length <= 8 * ((room(version) >> 3) - CORRECTION[version - 1] * BLOCKS[version - 1]);
+  const fits = (version) =>
+    4 + (version < 10 ? 8 : 16) + 8 * bytes.length <=
+    8 * ((room(version) >> 3) - CORRECTION[version - 1] * BLOCKS[version - 1]);
   const version = BLOCKS.findIndex((_, i) => fits(i + 1)) + 1;
   if (!version) throw new RangeError("text must be at most 412 bytes for a QR code");
   const size = 17 + 4 * version;
@@ -88,24 +101,30 @@ export function encode(text, mask) {
     fixed[y][x] = true;
   };
   for (let i = 0; i < size; i++) {
-    set(6, i, i % 2 == 0);
-    set(i, 6, i % 2 == 0);
+    set(6, i, i % 2 === 0);
+    set(i, 6, i % 2 === 0);
   }
-  for (const [cx, cy] of [[3, 3], [size - 4, 3], [3, size - 4]])
+  for (const [cx, cy] of [
+    [3, 3],
+    [size - 4, 3],
+    [3, size - 4],
+  ])
     for (let dy = -4; dy <= 4; dy++)
       for (let dx = -4; dx <= 4; dx++) {
         const far = Math.max(Math.abs(dx), Math.abs(dy));
-        set(cx + dx, cy + dy, far != 2 && far != 4);
+        set(cx + dx, cy + dy, far !== 2 && far !== 4);
       }
   const aligned = version > 1 ? Math.floor(version / 7) + 2 : 0;
   const step = Math.floor((version * 8 + aligned * 3 + 5) / (aligned * 4 - 4)) * 2;
-  const places = aligned ? [6, ...Array.from({ length: aligned - 1 }, (_, i) => size - 7 - step * (aligned - 2 - i))] : [];
-  places.forEach((cx, i) =>
-    places.forEach((cy, j) => {
-      if ((!i && !j) || (!i && j == aligned - 1) || (i == aligned - 1 && !j)) return;
-      for (let dy = -2; dy <= 2; dy++) for (let dx = -2; dx <= 2; dx++) set(cx + dx, cy + dy, Math.max(Math.abs(dx), Math.abs(dy)) != 1);
-    }),
-  );
+  const places = aligned
+    ? [6, ...Array.from({ length: aligned - 1 }, (_, i) => size - 7 - step * (aligned - 2 - i))]
+    : [];
+  for (const [i, cx] of places.entries())
+    for (const [j, cy] of places.entries()) {
+      if ((!i && !j) || (!i && j === aligned - 1) || (i === aligned - 1 && !j)) continue;
+      for (let dy = -2; dy <= 2; dy++)
+        for (let dx = -2; dx <= 2; dx++) set(cx + dx, cy + dy, Math.max(Math.abs(dx), Math.abs(dy)) !== 1);
+    }
   if (version > 6) {
     let rest = version;
     for (let i = 0; i < 12; i++) rest = (rest << 1) ^ ((rest >> 11) * 0x1f25);
@@ -133,7 +152,7 @@ export function encode(text, mask) {
   const words = codewords(bytes, version);
   let at = 0;
   for (let right = size - 1; right > 0; right -= 2) {
-    if (right == 6) right = 5;
+    if (right === 6) right = 5;
     for (let down = 0; down < size; down++)
       for (const x of [right, right - 1]) {
         const y = (right + 1) & 2 ? down : size - 1 - down;
@@ -145,13 +164,15 @@ export function encode(text, mask) {
   }
   const masked = (chosen) => {
     format(chosen);
-    return grid.map((row, y) => row.map((bit, x) => (fixed[y][x] ? bit : bit ^ (MASKS[chosen](x, y) == 0))));
+    return grid.map((row, y) => row.map((bit, x) => (fixed[y][x] ? bit : bit ^ (MASKS[chosen](x, y) === 0))));
   };
   const best = mask ?? MASKS.map((_, chosen) => [penalty(masked(chosen)), chosen]).sort((a, b) => a[0] - b[0])[0][1];
   return { version, mask: best, modules: masked(best) };
 }
 
-/** How hard a code is to read: long runs, blocks, lookalikes of the corners, and more of one colour than of the other. */
+/**
+ * How hard a code is to read: long runs, blocks, lookalikes of the corners, and more of one colour than of the other.
+ */
 function penalty(modules) {
   const size = modules.length;
   const columns = modules.map((_, x) => modules.map((row) => row[x]));
@@ -163,7 +184,7 @@ function penalty(modules) {
   for (let y = 1; y < size; y++)
     for (let x = 1; x < size; x++) {
       const four = modules[y][x] + modules[y - 1][x] + modules[y][x - 1] + modules[y - 1][x - 1];
-      if (four % 4 == 0) sum += 3;
+      if (four % 4 === 0) sum += 3;
     }
   const dark = modules.flat().reduce((total, bit) => total + bit, 0) / size ** 2;
   return sum + 10 * Math.floor(Math.abs(dark - 0.5) * 20);
@@ -174,9 +195,19 @@ export function picture(text) {
   const { modules } = encode(text);
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const size = modules.length + 8;
-  for (const [name, value] of Object.entries({ viewBox: `0 0 ${size} ${size}`, class: "qr", role: "img", "aria-label": "QR code of the link for respondents", "shape-rendering": "crispEdges" })) svg.setAttribute(name, value);
+  for (const [name, value] of Object.entries({
+    viewBox: `0 0 ${size} ${size}`,
+    class: "qr",
+    role: "img",
+    "aria-label": "QR code of the link for respondents",
+    "shape-rendering": "crispEdges",
+  }))
+    svg.setAttribute(name, value);
   const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  path.setAttribute("d", modules.flatMap((row, y) => row.map((bit, x) => (bit ? `M${x + 4} ${y + 4}h1v1h-1z` : ""))).join(""));
+  path.setAttribute(
+    "d",
+    modules.flatMap((row, y) => row.map((bit, x) => (bit ? `M${x + 4} ${y + 4}h1v1h-1z` : ""))).join(""),
+  );
   path.setAttribute("fill", "#000");
   svg.append(path);
   return svg;

@@ -2,18 +2,24 @@
 
 const LOOPBACK = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\])$/;
 // RFC 1918, link-local and unique local addresses, and names that no public name server knows.
-const NETWORK = /^(10\.\d+\.\d+\.\d+|192\.168\.\d+\.\d+|172\.(1[6-9]|2\d|3[01])\.\d+\.\d+|169\.254\.\d+\.\d+|\[f[cd][0-9a-f:]*\]|\[fe[89ab][0-9a-f:]*\]|[^.:[\]]+|.*\.(local|lan|home|internal))$/;
+const NETWORK = [
+  /^(10|192\.168|172\.(1[6-9]|2\d|3[01])|169\.254)(\.\d+)+$/,
+  /^\[f([cd][0-9a-f:]*|e[89ab][0-9a-f:]*)\]$/,
+  /^([^.:[\]]+|.*\.(local|lan|home|internal))$/,
+];
 
 /** "computer": this one alone; "network": those in the same one; "anyone". */
 export function reach(address) {
   const { hostname } = new URL(address);
   if (LOOPBACK.test(hostname)) return "computer";
-  return NETWORK.test(hostname) ? "network" : "anyone";
+  return NETWORK.some((pattern) => pattern.test(hostname)) ? "network" : "anyone";
 }
 
 /** Who cannot open an address, in a sentence; "" if everyone can. */
 export function limits(address) {
   const where = reach(address);
-  if (where == "anyone") return "";
-  return where == "computer" ? `Nobody else can open this link: ${new URL(address).hostname} always means the computer it is opened on.` : "Only people in your own network can open this link.";
+  if (where === "anyone") return "";
+  return where === "computer"
+    ? `Nobody else can open this link: ${new URL(address).hostname} always means the computer it is opened on.`
+    : "Only people in your own network can open this link.";
 }

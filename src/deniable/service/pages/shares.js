@@ -1,20 +1,12 @@
 /** What people answered: the facts at the top, bars, the numbers in tables, and what no listed answer explains. */
 
-import { cut, estimateRows } from "./charts.js";
 import { $, el, fill, percent, points, short, symbolText, table, whole } from "./common.js";
 import { dates } from "./naming.js";
+import { bySize, cut, estimateRows, inOrder, label } from "./rows.js";
 import { atMost, deniability, numbers, strength } from "./words.js";
 
-const SHOWN = 24; // characters of an answer in a chart
 const LISTED = 2000; // answers in a table
 const VAGUE = 0.15; // half the width of a typical interval from which shares say little: 15 points
-
-export const label = (symbol) => short(symbolText(symbol), SHOWN);
-export const key = (symbol) => JSON.stringify(symbol);
-export const bySize = (rows) => [...rows].sort((a, b) => b.probability - a.probability);
-
-/** Rows as the form wants them: by size, or as they came, which is how the survey (or the list of candidates) has them. */
-export const inOrder = (rows, order) => (order == "own" ? rows : bySize(rows));
 
 /** Privacy and precision at a glance. */
 export function head(shares, survey, rules) {
@@ -24,13 +16,32 @@ export function head(shares, survey, rules) {
   const sure = percent(shares.level, 0).replace(" %", "");
   fill(
     $("facts"),
-    el("div", {}, el("b", { id: "n" }, whole(shares.n)), "answers, ", el("span", { class: "whole" }, dates(shares.from, shares.to, rules.window))),
-    el("div", {}, el("b", {}, strength(n)), `what one person sent is at most ${atMost(n.odds)} times likelier than with another answer`),
+    el(
+      "div",
+      {},
+      el("b", { id: "n" }, whole(shares.n)),
+      "answers, ",
+      el("span", { class: "whole" }, dates(shares.from, shares.to, rules.window)),
+    ),
+    el(
+      "div",
+      {},
+      el("b", {}, strength(n)),
+      `what one person sent is at most ${atMost(n.odds)} times likelier than with another answer`,
+    ),
     reach === undefined
       ? el("div", {}, el("b", {}, "precision unknown"), "there are too many answers on the list")
-      : el("div", {}, el("b", {}, `± ${points(reach)} points`), `how far off a share typically is at most, ${sure} times in 100${reach < VAGUE ? "" : ": there are too few answers to tell much"}`),
+      : el(
+          "div",
+          {},
+          el("b", {}, `± ${points(reach)} points`),
+          `how far off a share typically is at most, ${sure} times in 100` +
+            `${reach < VAGUE ? "" : ": there are too few answers to tell much"}`,
+        ),
   );
-  $("lead").textContent = `Everyone's answer was changed by chance before it was sent, so these are estimates. ${deniability(n, { You: "Everyone", yours: "theirs" })}`;
+  $("lead").textContent =
+    "Everyone's answer was changed by chance before it was sent, so these are estimates. " +
+    `${deniability(n, { You: "Everyone", yours: "theirs" })}`;
 }
 
 /** The chart, the tables and the sentences of a result; `picture` draws. */
@@ -45,18 +56,30 @@ export async function drawShares(shares, picture, heading) {
   const some = estimates.some((row) => row.raw_low !== null);
   $("shares-words").textContent =
     (estimates.length > most ? `The ${most} largest of ${estimates.length}. ` : "") +
-    (some ? `Chance was part of every answer, so a share is known only roughly: the line at its end shows how roughly. ${sure} of 100 such lines hold the share of everyone's real answers.` : "There are too many answers on the list to say how exact the shares are; name fewer.");
+    (some
+      ? "Chance was part of every answer, so a share is known only roughly: the line at its end shows how roughly. " +
+        `${sure} of 100 such lines hold the share of everyone's real answers.`
+      : "There are too many answers on the list to say how exact the shares are; name fewer.");
   $("rest").hidden = !unallocated;
   if (unallocated) {
     const [low, high] = cut(unallocated.raw_low, unallocated.raw_high);
     // From a long list only what stands out is kept: the rest may be on it as well.
-    const whose = shares.intervals === "conditional" ? "All other answers, on the list or not" : "Answers that are not on the list";
-    $("rest").textContent = `${whose}: ${percent(Math.max(unallocated.probability, 0))}${low === null ? "" : `, between ${percent(low)} and ${percent(high)} (${wide} interval)`}.`;
+    const whose =
+      shares.intervals === "conditional" ? "All other answers, on the list or not" : "Answers that are not on the list";
+    $("rest").textContent =
+      `${whose}: ${percent(Math.max(unallocated.probability, 0))}` +
+      `${low === null ? "" : `, between ${percent(low)} and ${percent(high)} (${wide} interval)`}.`;
   }
   tables(ordered.slice(0, LISTED), wide);
   if (!$("shares").childElementCount) fill($("shares"), quick(rows));
   const dots = $("raw").checked;
-  await picture.draw({ chart: dots ? "raw" : "estimate", level, heading, description: `Estimated shares of ${rows.length} answers with ${wide} intervals`, data: { rows: estimateRows(rows, label, dots) } });
+  await picture.draw({
+    chart: dots ? "raw" : "estimate",
+    level,
+    heading,
+    description: `Estimated shares of ${rows.length} answers with ${wide} intervals`,
+    data: { rows: estimateRows(rows, dots) },
+  });
 }
 
 function tables(rows, wide) {
@@ -64,16 +87,36 @@ function tables(rows, wide) {
   const cell = (value) => (value === null ? "not determined" : percent(value, 2));
   fill(
     $("shares-table").lastElementChild,
-    table("Estimated shares", ["answer", "share", `${wide} from`, "to"], rows.map((row) => [name(row), cell(row.probability), ...cut(row.raw_low, row.raw_high).map(cell)])),
+    table(
+      "Estimated shares",
+      ["answer", "share", `${wide} from`, "to"],
+      rows.map((row) => [name(row), cell(row.probability), ...cut(row.raw_low, row.raw_high).map(cell)]),
+    ),
   );
   fill(
     $("raw-table").lastElementChild,
-    table("Unbiased estimates", ["answer", "unbiased", "standard error", `raw ${wide} from`, "to"], rows.map((row) => [name(row), ...[row.raw, row.standard_error, row.raw_low, row.raw_high].map(cell)])),
+    table(
+      "Unbiased estimates",
+      ["answer", "unbiased", "standard error", `raw ${wide} from`, "to"],
+      rows.map((row) => [name(row), ...[row.raw, row.standard_error, row.raw_low, row.raw_high].map(cell)]),
+    ),
   );
 }
 
 /** The numbers at once, with plain bars, until the charts' library is here. */
 const quick = (rows) => {
   const largest = Math.max(...rows.map((row) => row.probability), 1e-9);
-  return el("ul", { class: "quick", "aria-hidden": "true" }, ...rows.map((row) => el("li", {}, el("span", { dir: "auto" }, label(row.symbol)), el("progress", { max: largest, value: Math.max(row.probability, 0) }), el("b", {}, percent(row.probability)))));
+  return el(
+    "ul",
+    { class: "quick", "aria-hidden": "true" },
+    ...rows.map((row) =>
+      el(
+        "li",
+        {},
+        el("span", { dir: "auto" }, label(row.symbol)),
+        el("progress", { max: largest, value: Math.max(row.probability, 0) }),
+        el("b", {}, percent(row.probability)),
+      ),
+    ),
+  );
 };

@@ -1,6 +1,6 @@
 /**
- * What may be done with a survey by whoever asked it: close, reopen, other texts or another closing date, duplicate, delete. Ask
- * has a list of all surveys, Results a part for its own.
+ * What may be done with a survey by whoever asked it: close, reopen, other texts or another closing date, duplicate,
+ * delete. Ask has a list of all surveys, Results a part for its own.
  */
 
 import { $, ask, el, fill, sentence, short, symbolText, tell, whole } from "./common.js";
@@ -11,12 +11,13 @@ const FIELDS = { introduction: 2000, thanks: 1000 };
 
 const path = ({ digest }) => `/v1/surveys/${digest}`;
 export const nameOf = ({ survey, digest }) => short(survey.name || digest.slice(0, 16), 200);
-const answers = (count) => (count === undefined ? "its answers" : count == 1 ? "its 1 answer" : `its ${whole(count)} answers`);
+const answers = (count) =>
+  count === undefined ? "its answers" : count === 1 ? "its 1 answer" : `its ${whole(count)} answers`;
 
 /** How a survey stands, in a few words. */
 export function standing({ state, final, rules: { closes } }) {
   const over = closes && new Date(closes) <= new Date();
-  if (state == "open") return closes ? `open until ${when(closes)}` : "open";
+  if (state === "open") return closes ? `open until ${when(closes)}` : "open";
   if (final) return "closed for good";
   return over ? `ended on ${when(closes)}` : "closed";
 }
@@ -27,9 +28,19 @@ export function list(surveys, { results, ...options }) {
     "ul",
     { class: "plainlist" },
     ...surveys.map((told) => {
-      const links = [el("a", { class: "button plain", href: `/answer/${told.digest}` }, "Answer"), el("a", { class: "button plain", href: results(told.digest) }, "Results")];
-      const count = told.reports === undefined ? "" : `, ${told.reports == 1 ? "1 answer" : `${whole(told.reports)} answers`}`;
-      return el("li", {}, el("h3", { class: "break", dir: "auto" }, nameOf(told)), el("p", { class: "quiet small" }, standing(told) + count), ...controls(told, { ...options, links }));
+      const links = [
+        el("a", { class: "button plain", href: `/answer/${told.digest}` }, "Answer"),
+        el("a", { class: "button plain", href: results(told.digest) }, "Results"),
+      ];
+      const count =
+        told.reports === undefined ? "" : `, ${told.reports === 1 ? "1 answer" : `${whole(told.reports)} answers`}`;
+      return el(
+        "li",
+        {},
+        el("h3", { class: "break", dir: "auto" }, nameOf(told)),
+        el("p", { class: "quiet small" }, standing(told) + count),
+        ...controls(told, { ...options, links }),
+      );
     }),
   );
 }
@@ -37,17 +48,25 @@ export function list(surveys, { results, ...options }) {
 /** The part of Results that is for whoever asked: filled once, and again after a change. */
 export async function manage(target, { reports, looked, ...options }) {
   const told = { ...(await ask(path(options))), reports, looked };
-  fill(target, el("h2", {}, "Your survey"), el("p", { class: "quiet" }, sentence(standing(told))), ...controls(told, options));
+  fill(
+    target,
+    el("h2", {}, "Your survey"),
+    el("p", { class: "quiet" }, sentence(standing(told))),
+    ...controls(told, options),
+  );
   target.hidden = false;
 }
 
 const noteOf = ({ digest }) => `note-${digest}`;
 
-/** Buttons, and a form for what may change. `again` shows the survey as it is now, `gone` that it is not there any more, with what
- * to say; without `duplicate` there is no such button. What happened is said under the buttons. */
+/**
+ * Buttons, and a form for what may change. `again` shows the survey as it is now, `gone` that it is not there any more,
+ * with what to say; without `duplicate` there is no such button. What happened is said under the buttons.
+ */
 function controls(told, { token, again, gone, duplicate, links = [] }) {
   const about = `Of the survey “${nameOf(told)}”`;
-  const button = (text, work, kind = "plain") => el("button", { type: "button", class: kind, title: about, onclick: work }, text);
+  const button = (text, work, kind = "plain") =>
+    el("button", { type: "button", class: kind, title: about, onclick: work }, text);
   const send = async (method, route, body, done) => {
     try {
       await ask(path(told) + route, { method, token, body });
@@ -57,19 +76,29 @@ function controls(told, { token, again, gone, duplicate, links = [] }) {
       tell($(noteOf(told)), sentence(problem.message), "bad");
     }
   };
-  const close = () => send("POST", "/close", {}, `“${nameOf(told)}” is closed. It takes no answers until you reopen it.`);
+  const close = () =>
+    send("POST", "/close", {}, `“${nameOf(told)}” is closed. It takes no answers until you reopen it.`);
   const reopen = () => send("POST", "/reopen", {}, `“${nameOf(told)}” is open again.`);
-  const change = told.state == "open" ? button("Close", close) : told.final ? null : button("Reopen", reopen);
+  const change = told.state === "open" ? button("Close", close) : told.final ? null : button("Reopen", reopen);
   const remove = button("Delete", () => confirmDelete(told, { token, gone }), "plain danger");
   const copy = duplicate && button("Duplicate", () => duplicate(draftOf(told)));
-  return [el("div", { class: "actions" }, ...links, change, copy, remove), el("div", { id: noteOf(told), role: "status", tabindex: "-1" }), texts(told, send)];
+  return [
+    el("div", { class: "actions" }, ...links, change, copy, remove),
+    el("div", { id: noteOf(told), role: "status", tabindex: "-1" }),
+    texts(told, send),
+  ];
 }
 
 /** Closing date, introduction and thanks of a survey that is there. */
 function texts(told, send) {
   const field = (name, text, hint, made) => {
     made.id = `${name}-${told.digest}`;
-    return el("div", { class: "field" }, el("label", { for: made.id }, text, el("span", { class: "hint" }, hint)), made);
+    return el(
+      "div",
+      { class: "field" },
+      el("label", { for: made.id }, text, el("span", { class: "hint" }, hint)),
+      made,
+    );
   };
   const closes = el("input", { type: "datetime-local", value: toField(told.rules.closes) });
   const area = (name) => el("textarea", { rows: "3", dir: "auto", maxlength: FIELDS[name] }, told.rules[name]);
@@ -97,7 +126,9 @@ async function confirmDelete(told, { token, gone }) {
   let count;
   try {
     const { reports, windows } = await ask(`${path(told)}/windows`, { token });
-    count = reports ?? (windows.some((one) => one.reports === null) ? undefined : windows.reduce((sum, one) => sum + one.reports, 0));
+    count =
+      reports ??
+      (windows.some((one) => one.reports === null) ? undefined : windows.reduce((sum, one) => sum + one.reports, 0));
   } catch (problem) {
     return tell($(noteOf(told)), sentence(problem.message), "bad");
   }
@@ -108,7 +139,23 @@ async function confirmDelete(told, { token, gone }) {
     "dialog",
     { "aria-labelledby": "delete-title", "aria-describedby": "delete-what" },
     el("h2", { id: "delete-title" }, "Delete this survey?"),
-    el("div", { id: "delete-what" }, el("p", { class: "break", dir: "auto" }, el("b", {}, nameOf(told))), el("p", {}, `The survey, ${answers(count)}, its results, its links and its keys will be gone for good. Nobody can bring them back, you included.`), el("p", {}, "Whoever opens the link afterwards reads that there is no such survey. To stop it and keep its results, close it instead.")),
+    el(
+      "div",
+      { id: "delete-what" },
+      el("p", { class: "break", dir: "auto" }, el("b", {}, nameOf(told))),
+      el(
+        "p",
+        {},
+        `The survey, ${answers(count)}, its results, its links and its keys will be gone for good. Nobody can ` +
+          "bring them back, you included.",
+      ),
+      el(
+        "p",
+        {},
+        "Whoever opens the link afterwards reads that there is no such survey. To stop it and keep its results, " +
+          "close it instead.",
+      ),
+    ),
     failed,
     el("div", { class: "actions" }, keep, remove),
   );
@@ -129,16 +176,32 @@ async function confirmDelete(told, { token, gone }) {
   dialog.showModal();
 }
 
-/** What of a survey a new one begins with. The same question in the same words would be the same survey: it gets a number. How many
- * were asked is not known, only how many have answered; nor how many candidates were thought of, only how many are looked for. */
+/**
+ * What of a survey a new one begins with. The same question in the same words would be the same survey: it gets a
+ * number. How many were asked is not known, only how many have answered; nor how many candidates were thought of, only
+ * how many are looked for.
+ */
 export function draftOf({ survey, rules, reports, looked }) {
   const [, name, number] = survey.name.match(/^(.*?)(?: \((\d+)\))?$/s);
   const [above, below = 1] = survey.mechanism.epsilon.split("/").map(Number);
   const { introduction, thanks, results, minimum, window } = rules;
   const epsilon = String(Number((above / below).toPrecision(6)));
   const people = reports >= 10 ? reports : undefined;
-  const open = survey.alphabet.symbols ? {} : { text: survey.alphabet.text ?? "exact", candidates: looked > 1 ? looked : undefined };
-  return { question: `${name} (${Number(number ?? 1) + 1})`, symbols: survey.alphabet.symbols?.map(symbolText), epsilon, people, ...open, introduction, thanks, results, minimum, window };
+  const open = survey.alphabet.symbols
+    ? {}
+    : { text: survey.alphabet.text ?? "exact", candidates: looked > 1 ? looked : undefined };
+  return {
+    question: `${name} (${Number(number ?? 1) + 1})`,
+    symbols: survey.alphabet.symbols?.map(symbolText),
+    epsilon,
+    people,
+    ...open,
+    introduction,
+    thanks,
+    results,
+    minimum,
+    window,
+  };
 }
 
 /** On another page than Ask: go there, with what the form is to be filled with. */
@@ -157,6 +220,9 @@ export function takeDraft() {
 /** Choose one of the form's alternatives. */
 export const choose = (name, value) => (document.querySelector(`input[name=${name}][value=${value}]`).checked = true);
 
+/** The lines of a text, each once, without blanks around them and without empty ones. */
+export const distinctLines = (text) => [...new Set(text.split("\n").map((line) => line.trim()))].filter(Boolean);
+
 /** Ask's form, filled with a draft. */
 export function fillForm({ symbols, ...values }) {
   choose("kind", symbols ? "closed" : "open");
@@ -168,4 +234,8 @@ export function fillForm({ symbols, ...values }) {
 }
 
 /** The rules that Ask's form has beside those that results depend on. */
-export const writtenRules = () => ({ closes: fromField($("closes").value), introduction: $("introduction").value, thanks: $("thanks").value });
+export const writtenRules = () => ({
+  closes: fromField($("closes").value),
+  introduction: $("introduction").value,
+  thanks: $("thanks").value,
+});

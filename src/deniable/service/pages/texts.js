@@ -3,10 +3,15 @@
 import { el } from "./common.js";
 
 /** Plain text as paragraphs; whatever it holds stays text, and single line breaks stay where they are. */
-export const paragraphs = (text) => text.split(/\n\s*\n/).filter(Boolean).map((part) => el("p", { class: "said", dir: "auto" }, part));
+export const paragraphs = (text) =>
+  text
+    .split(/\n\s*\n/)
+    .filter(Boolean)
+    .map((part) => el("p", { class: "said", dir: "auto" }, part));
 
 /** A time of the collector, which is in UTC, on the clock of whoever reads it. */
-export const when = (time) => new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "short" }).format(new Date(time));
+export const when = (time) =>
+  new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "short" }).format(new Date(time));
 
 /** What a field for a date and a time holds, which is on this device's clock, and back. */
 export function toField(time) {

@@ -1,0 +1,21 @@
+/** Windows of time, as Results offers them for ranges and comparisons. No element is touched here. */
+
+/** A window as people read it: the day, and the hour where windows are hours. */
+export const dayOf = (start, window) =>
+  window === "hour" ? `${start.slice(0, 10)} ${start.slice(11)}:00` : start.slice(0, 10);
+
+/** The end of the window that begins at `start`; ranges end before it. Undefined where there is none. */
+export const endOf = (windows, start) => windows.find((one) => one.start === start)?.end;
+
+/** The earlier and the later half of all windows: the first and the last start of each, for a comparison. */
+export function halves(windows) {
+  const starts = windows.map(({ start }) => start);
+  const half = Math.floor(starts.length / 2);
+  return { "a-from": starts[0], "a-to": starts[half - 1], "b-from": starts[half], "b-to": starts.at(-1) };
+}
+
+/** Why two times, given by the starts of their first and last windows, cannot be compared; "" if they can. */
+export function incomparable({ aFrom, aTo, bFrom, bTo }) {
+  if (aFrom > aTo || bFrom > bTo) return "Each of the two times must end after it begins.";
+  return aTo >= bFrom ? "The time before must end before the time after begins." : "";
+}

@@ -1,0 +1,60 @@
+/** What Explore shows for one position of its sliders: errors, their order, and words. No element is touched here. */
+
+import { points, whole } from "./common.js";
+import { DECODED, decoded, error, MECHANISMS, population } from "./curves.js";
+import { atMost, chance } from "./words.js";
+
+const STEPS = 48; // points of a curve
+const EPSILONS = Array.from({ length: STEPS }, (_, i) => 0.1 * 80 ** (i / (STEPS - 1)));
+const ALL = [...MECHANISMS.slice(0, -1), DECODED, MECHANISMS.at(-1)];
+
+/** What the sliders say, of which three are logarithms; two digits are enough for people and epsilon. */
+export const settingsOf = ({ size, people, epsilon, population: name, power, cells }) => ({
+  S: Math.round(2 ** Number(size)),
+  n: Number((10 ** Number(people)).toPrecision(2)),
+  epsilon: Number((10 ** Number(epsilon)).toPrecision(2)),
+  name,
+  power: Number(power),
+  cells: Number(cells),
+});
+
+/**
+ * All mechanisms with their errors at this epsilon, least first, and the points of their curves. `best` is the best one
+ * that randomises, and `after` the error that the default decoder leaves; `measured` is its table.
+ */
+export function compared({ S, n, epsilon, name, power, cells }, measured) {
+  const p = population(name, S, power);
+  const at = (mechanism, x) =>
+    mechanism === DECODED ? decoded(measured, name, power, x, p, n) : error(mechanism, x, p, n, cells);
+  const ranked = ALL.map((mechanism) => ({ mechanism, error: at(mechanism, epsilon) })).sort(
+    (a, b) => a.error - b.error,
+  );
+  const best = ranked.find(({ mechanism }) => mechanism !== "no privacy" && mechanism !== DECODED);
+  const rows = ALL.flatMap((mechanism) => EPSILONS.map((x) => ({ mechanism, epsilon: x, error: at(mechanism, x) })));
+  return { ranked, best, after: at(DECODED, epsilon), rows };
+}
+
+/** What that means, in three paragraphs. */
+export function inWords({ S, n, epsilon }, { best, after }) {
+  const odds = Math.exp(epsilon);
+  const inAll = (loss) => points(loss, loss < 0.1 ? 1 : 0);
+  return [
+    `At epsilon ${epsilon} a report is at most ${atMost(odds)} times likelier under one answer than under another. ` +
+      `k-RR sends the real answer with probability ${chance(odds / (odds + S - 1))}.`,
+    `With ${whole(n)} people and ${S} answers, ${best.mechanism} is the best of these: shares are off by ` +
+      `${points(best.error / S, 2)} points on average, ${inAll(best.error)} points in ` +
+      `all${best.error > 1 ? ", which is no better than a guess" : ""}.`,
+    after < 0.98 * best.error
+      ? "What deniable shows is better than that: its default decoder knows that shares are no less than zero and " +
+        `learns how they are spread, which leaves ${inAll(after)} points in all.`
+      : "The default decoder of deniable can do no better here: there is little noise to take away.",
+  ];
+}
+
+/** Rows of the table: mechanism, error, and how many people it would take to be as exact as the best one. */
+export const tableRows = ({ ranked, best }, n) =>
+  ranked.map(({ mechanism, error: loss }) => [
+    mechanism,
+    loss.toPrecision(3),
+    mechanism === DECODED ? "" : whole(Math.max(1, (n * loss ** 2) / best.error ** 2)),
+  ]);

@@ -1,0 +1,64 @@
+/** The project's charts as a page shows or saves them: templates with rows filled in. No element is touched here. */
+
+/** Visit every object in a specification. */
+function walk(part, visit) {
+  if (part === null || typeof part !== "object") return;
+  visit(part);
+  for (const inner of Object.values(part)) walk(inner, visit);
+}
+
+/**
+ * A specification with its data. `names` are the lines of a chart over time; `level` stands in legends and titles;
+ * `patch` is shown every part.
+ */
+export function filled(templates, { chart, data, level = 0.95, names, patch, description }) {
+  const spec = JSON.parse(
+    JSON.stringify(templates[chart]).replaceAll("95 % interval", `${Number((100 * level).toPrecision(6))} % interval`),
+  );
+  Object.assign(spec.datasets, data);
+  delete spec.title;
+  spec.description = description;
+  if (patch) walk(spec, patch);
+  if (spec.height?.step) spec.height.step = data.rows.length <= 16 ? 30 : 22;
+  if (names)
+    walk(spec, (part) => {
+      if (part.domain?.length === templates.series && part.domain[0] === "a") {
+        part.domain = names;
+        part.range = part.range.slice(0, names.length);
+      }
+    });
+  return spec;
+}
+
+/** The same for a page: as wide as there is room, in its fonts and in its light. */
+export function fitted(templates, what, { width, dark }) {
+  let spec = filled(templates, what);
+  if (dark) {
+    let text = JSON.stringify({ ...spec, datasets: undefined });
+    for (const [light, other] of Object.entries(templates.dark)) text = text.replaceAll(`"${light}"`, `"${other}"`);
+    spec = { ...JSON.parse(text), datasets: spec.datasets };
+  } else spec.config.background = "transparent";
+  Object.assign(spec.config, {
+    font: "system-ui, -apple-system, Segoe UI, Roboto, Liberation Sans, Arial, sans-serif",
+    padding: 4,
+  });
+  spec.width = width;
+  spec.autosize = { type: "fit-x", contains: "padding" };
+  const narrow = width < 520;
+  if (narrow && spec.datasets.last) spec.datasets.last = []; // there is no room for words between the lines
+  walk(spec, (part) => {
+    if (part.labelLimit) part.labelLimit = narrow ? 120 : 240;
+    // Names of kinds are longer than those of lines.
+    if (part.orient === "top" && part.symbolSize) part.columns = !narrow ? 4 : part.symbolType === "circle" ? 1 : 2;
+    if (narrow && part.tickCount === 8) part.tickCount = 4;
+    if (narrow && part.title?.length > 36) part.title = inTwo(part.title);
+  });
+  return spec;
+}
+
+/** A text in two lines of about the same length. */
+export function inTwo(text) {
+  const places = [...text.matchAll(/ /g)].map((found) => found.index);
+  const middle = places.sort((a, b) => Math.abs(a - text.length / 2) - Math.abs(b - text.length / 2))[0];
+  return [text.slice(0, middle), text.slice(middle + 1)];
+}

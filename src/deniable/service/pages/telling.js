@@ -1,0 +1,129 @@
+/** What the answer page tells: a report in words and as bytes, what it means, how it ended. */
+
+import { el, symbolText } from "./common.js";
+import { symbolValue } from "./record.js";
+import { when } from "./texts.js";
+import { atMost, beliefs, deniability, epsilons, guarantee, isAtLeast } from "./words.js";
+
+/** That a survey is over, and since when if its date has come. */
+export const ended = ({ closes }) =>
+  closes && new Date(closes) <= new Date() ? `This survey ended on ${when(closes)}.` : "This survey is closed.";
+
+/** What a report names, as people read it. */
+export function inWords(cells, { survey, n, client }) {
+  const { symbols } = survey.alphabet;
+  const name = (cell) => symbolText(symbols[cell]);
+  if (n.named && n.shape === "one") return el("p", { class: "sent", dir: "auto" }, name(cells[0]));
+  if (n.named) {
+    const shown = cells.slice(0, 60).map((cell) => el("li", { dir: "auto" }, name(cell)));
+    const rest = cells.length > 60 ? [el("li", {}, `and ${cells.length - 60} more`)] : [];
+    return el(
+      "div",
+      {},
+      el(
+        "p",
+        {},
+        cells.length
+          ? `${n.shape === "marks" ? "Yes for" : "A list of"} ${cells.length} of the ${n.cells} answers:`
+          : "Yes for none of the answers.",
+      ),
+      el("ul", { class: "sent" }, ...shown, ...rest),
+    );
+  }
+  const { cohort } = client.status();
+  const numbered = cells.map((cell) => cell + 1);
+  const boxes =
+    n.shape === "one"
+      ? `${n.block ? "Number" : "Box"} ${numbered[0]} of ${n.cells}`
+      : `Yes for ${cells.length} of ${n.cells} boxes`;
+  const group = n.cohorts > 1 ? `, sorted as in group ${cohort + 1} of ${n.cohorts}` : "";
+  const few = symbols && symbols.length <= 2000 && n.shape === "one";
+  const inside = few
+    ? symbols.filter((symbol) => client.survey.encoding.of(cohort, symbolValue(symbol)).includes(cells[0]))
+    : [];
+  return el(
+    "div",
+    {},
+    el("p", { class: "sent" }, boxes + group),
+    inside.length
+      ? el(
+          "p",
+          { dir: "auto" },
+          `It stands for ${inside.slice(0, 12).map(symbolText).join(", ")}` +
+            `${inside.length > 12 ? ` and ${inside.length - 12} more` : ""}.`,
+        )
+      : null,
+    n.open ? el("p", {}, "A box stands for every text that the public rule sorts there: endlessly many.") : null,
+  );
+}
+
+const day = (number) => new Date(864e5 * number).toISOString().slice(0, 10);
+
+/** The very bytes: what each part is, and where they go. `parts` as `partsOf` gives them. */
+export function bytesOf(parts, address, sentOn, n) {
+  const told = {
+    id: "a random number, so that a repeated upload counts once",
+    version: "the format",
+    survey: "which survey",
+    group: `your group, one of ${n.cohorts}, drawn at random before you answered`,
+    payload: "what the die gave: the only part that has anything to do with your answer",
+  };
+  const listed = Object.entries(parts).filter(([, hex]) => hex.length);
+  const size = listed.reduce((sum, [, hex]) => sum + hex.length, 0);
+  const when = sentOn ? `?day=${sentOn}: the day, ${day(sentOn)}, is the one on which the die was rolled` : "";
+  return [
+    el("p", {}, `${size} bytes, as they are sent:`),
+    el("p", { class: "bytes" }, ...listed.map(([name, hex]) => el("span", { class: name }, hex.join("")))),
+    el(
+      "dl",
+      { class: "parts" },
+      ...listed.flatMap(([name, hex]) => [
+        el("dt", {}, hex.length > 6 ? `${hex.slice(0, 4).join("")}…` : hex.join("")),
+        el("dd", {}, told[name]),
+      ]),
+    ),
+    el("p", { class: "quiet small break" }, `They go to ${address}${when}.`),
+  ];
+}
+
+/** What a report means for who sends it: paragraphs, and one list among them. */
+export function explanation(n, { window }) {
+  const ever = (after) =>
+    n.twice ? ` (and at most ${after} after everything that this browser could ever send of that answer)` : "";
+  return [
+    guarantee(n),
+    beliefs(n).map(
+      ([before, after, all]) =>
+        `Someone who is ${before} sure that a certain answer is yours can be at most ${after} sure of it after ` +
+        `seeing what you sent${ever(all)}.`,
+    ),
+    `That holds however much they know and compute, and for the collector too. ${deniability(n)}`,
+    `Experts call this local differential privacy with ${epsilons(n)}: epsilon is the logarithm of ` +
+      `${n.twice ? `those ${atMost(n.odds)} and ${atMost(n.lifetime)}` : `that ${atMost(n.odds)}`}. This page sends ` +
+      "one report. Nothing sent at all would be epsilon 0.",
+    "What can be seen: that somebody took part and when, and the address the message came from, as with any " +
+      `message.${n.cohorts > 1 ? ` Your group number (one of ${n.cohorts}) is in the clear, too.` : ""} The ` +
+      `collector stores no address, and of the time only the ${window}.`,
+    "What this browser keeps: until the collector has it, the bytes that are sent; after that, only that it has " +
+      "answered. Neither your answer nor what the bytes were made with is kept, so whoever opens this browser " +
+      "later learns no more than the collector.",
+    "From everyone's reports together the survey learns how frequent each answer is. It learns that whether or " +
+      "not you take part.",
+  ];
+}
+
+/** How an answer ended: a sentence, and the kind of note that says it. */
+export function ending(how, n) {
+  const sure = isAtLeast(n, "strong") ? ", and nobody knows it" : ", and nobody can be sure of it";
+  const counted = isAtLeast(n, "weak") ? sure : "";
+  const said = {
+    sent: [
+      `Thank you. Your answer is counted${counted}. This browser has answered; there is nothing more to do.`,
+      "good",
+    ],
+    closed: ["The survey was closed before your answer arrived. It is not counted."],
+    before: ["This browser has answered. There is nothing more to do."],
+    gone: ["The survey was deleted before your answer arrived. It is not counted."],
+  };
+  return said[how] ?? ["The collector refused what was sent. It is not counted.", "bad"];
+}

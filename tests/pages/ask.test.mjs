@@ -1,0 +1,193 @@
+/** The ask page and the explore page: what the planner is asked, a plan in words, and the order of mechanisms. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import {
+  alternatives,
+  mechanismWords,
+  planChart,
+  refusal,
+  request,
+  scaleWords,
+  visible,
+} from "../../src/deniable/service/pages/planning.js";
+import { compared, inWords, settingsOf, tableRows } from "../../src/deniable/service/pages/ranking.js";
+
+const FORM = {
+  kind: "closed",
+  goal: "error",
+  name: "Yes?",
+  symbols: ["yes", "no"],
+  text: "folded",
+  limits: ["0.001", "12"],
+  people: "1000",
+  error: "5",
+  epsilon: "1",
+  candidates: "50",
+};
+
+test("the scale of epsilon is one sentence", () => {
+  assert.equal(
+    scaleWords(),
+    "Smaller is more private: up to 1 is very strong, 2 is strong, 3 is moderate, 4 is weak, more is hardly any",
+  );
+});
+
+test("a form that is filled in is a question for the planner", () => {
+  assert.deepEqual(request(FORM), { n: 1000, name: "Yes?", symbols: ["yes", "no"], max_error: 0.05 });
+  assert.deepEqual(request({ ...FORM, goal: "epsilon", kind: "open", people: "99.6" }), {
+    n: 100,
+    name: "Yes?",
+    candidates: 50,
+    text: "folded",
+    epsilon: "1",
+    metric: "max",
+  });
+});
+
+for (const [fields, said] of [
+  [{ name: "" }, "Write your question first."],
+  [{ symbols: ["yes"] }, "Write at least two answers, one a line."],
+  [{ people: "9" }, "Say how many people will answer: 10 or more."],
+  [{ people: " " }, "Say how many people will answer: 10 or more."],
+  [{ people: "many" }, "Say how many people will answer: 10 or more."],
+  [{ error: "0" }, "Say how far off a share may be: more than 0 and less than 100 percentage points."],
+  [{ error: "100" }, "Say how far off a share may be: more than 0 and less than 100 percentage points."],
+  [{ goal: "epsilon", epsilon: "" }, "Say which epsilon you want to offer: from 0.001 to 12."],
+  [{ goal: "epsilon", epsilon: "12.1" }, "Say which epsilon you want to offer: from 0.001 to 12."],
+  [{ kind: "open", candidates: "1" }, "Say how many different answers you will look for: 2 or more."],
+])
+  test(`what is missing: ${JSON.stringify(fields)}`, () => {
+    assert.equal(request({ ...FORM, ...fields }), said);
+  });
+
+test("fields that are not asked about may be empty", () => {
+  assert.equal(typeof request({ ...FORM, epsilon: "", candidates: "" }), "object");
+  assert.equal(typeof request({ ...FORM, goal: "epsilon", error: "" }), "object");
+  assert.equal(typeof request({ ...FORM, kind: "open", symbols: [] }), "object");
+});
+
+/** A survey whose reports are `odds` times likelier under one of two answers. */
+const survey = (odds) => {
+  const keep = BigInt(Math.round((2 ** 53 * odds) / (1 + odds))) * 2n ** 11n;
+  return {
+    alphabet: { kind: "closed" },
+    encoding: { kind: "direct", cells: 2 },
+    mechanism: { kind: "krr", keep: String(keep), other: String(2n ** 64n - keep) },
+  };
+};
+
+test("what a plan shows, and what it does not, follows its error and its epsilon", () => {
+  const plan = { errors: { max_error: { mean: 0.02, bound: 0.05 } }, smallest_visible: 0.04 };
+  const { seen, unseen } = visible({ ...plan, survey: survey(Math.E) });
+  assert.deepEqual(seen, [
+    "every answer that 4.0 % of people or more give",
+    "each share, up to about 5.0 points either way",
+  ]);
+  assert.deepEqual(unseen.slice(0, 2), [
+    "what anyone answered",
+    "answers that fewer than 4.0 % give: they may look like none",
+  ]);
+  const weak = visible({ ...plan, survey: survey(Math.exp(3.5)), smallest_visible: null });
+  assert.deepEqual(weak.seen[0], "hardly any single answer for certain");
+  assert.deepEqual(weak.unseen.slice(0, 2), ["for certain what anyone answered, though you get hints", "rare answers"]);
+  const none = visible({ ...plan, survey: survey(Math.exp(6)) });
+  assert.equal(none.unseen[0], "with full certainty what anyone answered, though you can come close");
+});
+
+test("a plan for experts", () => {
+  const plan = { mechanism: "SS", parameters: "size 2", report_bytes: 3, decoder: "EB", repeats: 40, shape: "even" };
+  assert.equal(
+    mechanismWords({ ...plan, shapes: [1, 2, 3] }),
+    "SS, size 2; 3 bytes a report; decoded by EB; 40 surveys simulated; answers taken to be even, the worst of 3 " +
+      "shapes for this error.",
+  );
+  assert.match(mechanismWords({ ...plan, parameters: "", shapes: [] }), /^SS; 3 bytes/);
+  const others = [
+    { mechanism: "OUE", parameters: "", needs: 1.23456 },
+    { mechanism: "k-RR", parameters: "k 3", needs: null },
+  ];
+  assert.deepEqual(alternatives({ found: "epsilon", alternatives: others }), {
+    heads: ["instead", "needs epsilon"],
+    rows: [
+      ["OUE", "1.23"],
+      ["k-RR k 3", "cannot"],
+    ],
+  });
+  assert.equal(alternatives({ found: "error", alternatives: [] }).heads[1], "needs an error of");
+});
+
+test("what cannot be had is said in the form's units, and what can is offered", () => {
+  const told = {
+    alternatives: [
+      { n: 100, error: 0.123, privacy: "weak", epsilon: 4 },
+      { n: 5000, error: 0.05, privacy: "strong", epsilon: 2 },
+    ],
+  };
+  const { said, ways } = refusal({ message: "no", told }, { n: 100, max_error: 0.05 });
+  assert.equal(said, "100 people are too few to know every share up to ± 5 points.");
+  assert.deepEqual(
+    ways.map(({ n, epsilon, bold, rest }) => [n, epsilon, bold, rest]),
+    [
+      [100, 4, "About ± 12 points with weak privacy", ""],
+      [5000, 2, "Ask about 5,000 people", ": about ± 5 points with strong privacy"],
+    ],
+  );
+  assert.deepEqual(refusal({ message: "no plan", told: {} }, { n: 1, max_error: 0.1 }), { said: "No plan.", ways: [] });
+});
+
+test("the chart of a plan keeps to its people, and to mechanisms that it shows", () => {
+  const line = (mechanism, n) => ({ mechanism, n, epsilon: 1 });
+  const lines = [line("best plan", 1000), line("OUE", 900), line("k-RR", 10_000_000)];
+  const { data, patch, description } = planChart({ mechanism: "OUE", n: 1000, epsilon: 0.0456, lines });
+  assert.deepEqual(
+    data.rows.map((row) => row.mechanism),
+    ["best plan", "OUE"],
+  );
+  assert.equal(description, "Epsilon against the number of people; planned: epsilon 0.0456, 1,000 people");
+  const colours = { domain: ["best plan", "k-RR", "OUE"], range: ["red", "green", "blue"] };
+  patch(colours);
+  assert.deepEqual(colours, { domain: ["best plan", "OUE"], range: ["red", "blue"] });
+  const across = { field: "n", scale: {}, axis: {} };
+  patch(across);
+  assert.deepEqual([across.scale.domain, across.axis.values], [[750, 1200], [1000]]);
+  const up = { field: "epsilon", scale: {} };
+  patch(up);
+  assert.ok(up.scale.domain[0] < 0.0456);
+});
+
+const MEASURED = JSON.parse(
+  readFileSync(new URL("../../src/deniable/service/pages/decoded.json", import.meta.url), "utf8"),
+);
+const SLIDERS = { size: "8", people: "4", epsilon: "-0.3", population: "zipf", power: "1", cells: "0" };
+
+test("sliders are logarithms of round numbers", () => {
+  const told = settingsOf({ ...SLIDERS, people: "3.3" });
+  assert.deepEqual(told, { S: 256, n: 2000, epsilon: 0.5, name: "zipf", power: 1, cells: 0 });
+});
+
+test("mechanisms stand by their errors; the best one is one that randomises", () => {
+  const settings = settingsOf(SLIDERS);
+  const found = compared(settings, MEASURED);
+  const errors = found.ranked.map((one) => one.error);
+  assert.deepEqual(
+    errors,
+    [...errors].sort((a, b) => a - b),
+  );
+  assert.equal(found.ranked[0].mechanism, "no privacy");
+  assert.ok(!["no privacy", "default decoder"].includes(found.best.mechanism));
+  assert.ok(found.after > 0 && found.after < found.best.error);
+  const rows = tableRows(found, settings.n);
+  assert.equal(rows.find(([name]) => name === found.best.mechanism)[2], "10,000");
+  assert.equal(rows.find(([name]) => name === "default decoder")[2], "");
+  for (const [i, { mechanism, error }] of found.ranked.entries())
+    if (mechanism !== "default decoder" && error > found.best.error)
+      assert.ok(Number(rows[i][2].replaceAll(",", "")) >= settings.n, mechanism);
+  const [odds, exact, after] = inWords(settings, found);
+  assert.match(odds, /^At epsilon 0\.5 a report is at most 1\.7 times likelier .* with probability 0\.64 %\.$/);
+  assert.ok(exact.startsWith(`With 10,000 people and 256 answers, ${found.best.mechanism} is the best of these:`));
+  assert.match(after, /^What deniable shows is better than that/);
+  assert.match(inWords(settings, { best: { ...found.best, error: 1.5 }, after: 1.5 })[1], /no better than a guess\.$/);
+});

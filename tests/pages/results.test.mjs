@@ -1,0 +1,208 @@
+/** The results page: rows of charts, windows of time, charts as they are drawn, and what it says while it waits. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { dayOf, endOf, halves, incomparable } from "../../src/deniable/service/pages/periods.js";
+import {
+  bySize,
+  changeRows,
+  cut,
+  estimateRows,
+  firstDrawn,
+  inOrder,
+  labelled,
+  trendRows,
+} from "../../src/deniable/service/pages/rows.js";
+import { merged, readers, soFar, trendWords } from "../../src/deniable/service/pages/sofar.js";
+import { filled, fitted, inTwo } from "../../src/deniable/service/pages/specification.js";
+
+const estimate = (symbol, probability, raw_low = probability - 0.1, raw_high = probability + 0.1) => ({
+  symbol,
+  probability,
+  raw: probability,
+  raw_low,
+  raw_high,
+});
+
+test("intervals are cut to what a share or a change can be", () => {
+  assert.deepEqual(cut(-0.2, 0.3), [0, 0.3]);
+  assert.deepEqual(cut(0.9, 1.4), [0.9, 1]);
+  assert.deepEqual(cut(-0.3, -0.1), [0, 0], "an interval below zero is a point at zero");
+  assert.deepEqual(cut(-1.4, 0.2, -1), [-1, 0.2]);
+  assert.deepEqual(cut(null, 0.5), [null, null]);
+});
+
+test("rows are sorted by size on a copy, or stay as they came", () => {
+  const rows = [estimate("a", 0.2), estimate("b", 0.5), estimate("c", 0.3)];
+  assert.deepEqual(
+    bySize(rows).map((row) => row.symbol),
+    ["b", "c", "a"],
+  );
+  assert.equal(inOrder(rows, "own"), rows);
+  assert.deepEqual(
+    inOrder(rows, "size").map((row) => row.symbol),
+    ["b", "c", "a"],
+  );
+  assert.equal(rows[0].symbol, "a");
+});
+
+test("names differ where labels do not, hide nothing, and are none that an object knows", () => {
+  const names = (...symbols) => labelled(symbols.map((symbol) => ({ symbol }))).map(({ name }) => name);
+  const long = "x".repeat(30);
+  assert.deepEqual(names(`${long}1`, `${long}2`), [`${"x".repeat(23)}…`, `${"x".repeat(23)}… (2)`]);
+  assert.deepEqual(names("", "\u202eevil", "a\tb"), ['""', "\\u202eevil", "a\\u0009b"]);
+  assert.deepEqual(names("👩\u200d🚀"), ["👩\u200d🚀"], "a joiner inside an emoji stays");
+  assert.ok(!(names("constructor")[0] in {}));
+});
+
+test("rows of a chart: an answer whose interval is unknown has no value where others have one", () => {
+  const [one, two] = estimateRows([estimate("a", 0.25), { ...estimate("b", 0), raw_low: null, raw_high: null }], true);
+  assert.deepEqual([one.estimate, one.low, one.high, one.raw, one.value], [0.25, 0.15, 0.35, 0.25, "25.0 %"]);
+  assert.deepEqual([two.low, two.high, two.unknown, two.value], [null, null, true, null]);
+  const [alone] = estimateRows([{ ...estimate("b", 0.5), raw_low: null, raw_high: null }], false);
+  assert.deepEqual([alone.unknown, alone.value, alone.raw], [false, "50.0 %", null]);
+});
+
+test("changes are sorted by how large they are, down or up", () => {
+  const change = (symbol, raw) => ({ symbol, raw, raw_low: raw - 0.6, raw_high: raw + 0.6, changed: raw < 0 });
+  const rows = changeRows([change("up", 0.2), change("down", -0.5), change("none", 0)]);
+  assert.deepEqual(
+    rows.map((row) => row.symbol),
+    ["down", "up", "none"],
+  );
+  assert.deepEqual([rows[0].low, rows[0].clear], [-1, true]);
+});
+
+test("a trend has one row a window and answer, and rings where the window says so", () => {
+  const windows = [
+    { start: "2026-01-01T00", estimates: [estimate("a", 0.5), estimate({ int: "9" }, 0.5)], changed: [] },
+    { start: "2026-01-02T00", estimates: [estimate({ int: "9" }, 0.8)], changed: [{ int: "9" }] },
+  ];
+  const rows = trendRows(windows, [
+    { symbol: "a", name: "A" },
+    { symbol: { int: "9" }, name: "nine" },
+  ]);
+  assert.deepEqual(
+    rows.map(({ window, name, changed }) => [window, name, changed]),
+    [
+      ["2026-01-01T00:00", "A", false],
+      ["2026-01-01T00:00", "nine", false],
+      ["2026-01-02T00:00", "nine", true],
+    ],
+  );
+  assert.equal(rows[2].high, 0.9);
+});
+
+test("a trend shows what changed first, then the largest: four lines, or as many as changed, up to six", () => {
+  const order = [..."abcdefghij"];
+  const keys = (changed) =>
+    firstDrawn(order, [{ changed }], 6)
+      .map((one) => JSON.parse(one))
+      .join("");
+  assert.equal(keys([]), "abcd");
+  assert.equal(keys(["j"]), "jabc");
+  assert.equal(keys([..."jihgf"]), "fghij");
+  assert.equal(keys([..."jihgfedc"]), "cdefgh");
+});
+
+test("windows in words, and the halves that are compared at first", () => {
+  assert.equal(dayOf("2026-03-04T17", "hour"), "2026-03-04 17:00");
+  assert.equal(dayOf("2026-03-04T00", "day"), "2026-03-04");
+  const windows = ["a", "b", "c", "d", "e"].map((start) => ({ start, end: `${start}'` }));
+  assert.deepEqual(halves(windows), { "a-from": "a", "a-to": "b", "b-from": "c", "b-to": "e" });
+  assert.deepEqual(halves(windows.slice(0, 2)), { "a-from": "a", "a-to": "a", "b-from": "b", "b-to": "b" });
+  assert.deepEqual([endOf(windows, "c"), endOf(windows, ""), endOf([], "c")], ["c'", undefined, undefined]);
+});
+
+test("two times can be compared when each goes forward and the first is over before the second", () => {
+  const at = (aFrom, aTo, bFrom, bTo) => incomparable({ aFrom, aTo, bFrom, bTo });
+  assert.equal(at("1", "2", "3", "4"), "");
+  assert.equal(at("1", "1", "2", "2"), "");
+  for (const times of [
+    ["2", "1", "3", "4"],
+    ["1", "2", "4", "3"],
+  ])
+    assert.equal(at(...times), "Each of the two times must end after it begins.");
+  assert.equal(at("1", "3", "3", "4"), "The time before must end before the time after begins.");
+});
+
+test("what is missing until there are results", () => {
+  const rules = { minimum: 50, window: "day" };
+  assert.deepEqual(soFar(12, rules, { closed: false, live: true }), {
+    least: 50,
+    count: "12 of 50 answers so far",
+    words: "Results appear by themselves once 50 are in: fewer would say too much about single people.",
+  });
+  assert.match(
+    soFar(12, rules, { closed: false, live: false }).words,
+    /once 50 are in and the day is over \(in UTC\):/,
+  );
+  assert.match(soFar(0, { minimum: 0, window: "day" }, { closed: false, live: true }).words, /once one is in:/);
+  const over = soFar(1200, rules, { closed: true, live: false });
+  assert.equal(over.count, "1,200 answers");
+  assert.match(over.words, /^Enough have answered\. Results appear by themselves once the day is over/);
+  const few = (live) => soFar(1, rules, { closed: true, live }).words;
+  assert.match(few(true), /^This survey has ended, .* reopen it below\.$/);
+  assert.ok(!few(false).includes("reopen"));
+});
+
+test("a trend in words: how often it errs follows its level", () => {
+  const told = (window, level) => trendWords({ window, level, windows: Array(12) });
+  assert.match(told("day", 0.95), /^One point a day, 12 of them\. A ring marks a day that .* once in 20 times\.$/);
+  assert.match(
+    told("hour", 0.99),
+    /^One point an hour, 12 of them\. A ring marks an hour that .* once in 100 times\.$/,
+  );
+});
+
+test("who sees what, and candidates that are one answer", () => {
+  assert.match(readers({ window: "hour", minimum: 1000 }), /^an hour's answers are shown once it is over/);
+  assert.match(readers({ window: "day", minimum: 1000 }), /and 1,000 of them are in, so that/);
+  assert.match(readers({ window: "day", minimum: 1 }), /and some are in, so that/);
+  assert.equal(merged(3, 3), "");
+  assert.equal(merged(3, 2), "1 of your 3 candidates is the same answer as another one, written differently.");
+  assert.equal(merged(5, 3), "2 of your 5 candidates are the same answer as another one, written differently.");
+});
+
+const TEMPLATES = {
+  series: 3,
+  dark: { "#fff": "#000" },
+  line: {
+    title: "A title",
+    datasets: { rows: [] },
+    config: {},
+    height: { step: 1 },
+    layer: [
+      { scale: { domain: ["a", "b", "c"], range: ["#111", "#222", "#333"] }, legend: { title: "95 % interval" } },
+      { fill: "#fff", legend: { orient: "top", symbolSize: 9, symbolType: "circle" }, axis: { tickCount: 8 } },
+    ],
+  },
+};
+
+test("a template is filled with rows, names and its level, and stays as it is", () => {
+  const before = JSON.stringify(TEMPLATES);
+  const what = { chart: "line", data: { rows: [{ x: 1 }] }, level: 0.999, names: ["yes", "no"], description: "Two" };
+  const made = filled(TEMPLATES, what);
+  assert.deepEqual(made.datasets.rows, [{ x: 1 }]);
+  assert.deepEqual(made.layer[0].scale, { domain: ["yes", "no"], range: ["#111", "#222"] });
+  assert.equal(made.layer[0].legend.title, "99.9 % interval");
+  assert.deepEqual([made.title, made.description, made.height.step], [undefined, "Two", 30]);
+  assert.equal(JSON.stringify(TEMPLATES), before);
+});
+
+test("a chart fits a phone and the dark, and its data are never recoloured", () => {
+  const what = { chart: "line", data: { rows: [{ colour: "#fff" }], last: [{ label: "here" }] } };
+  const narrow = fitted(TEMPLATES, what, { width: 300, dark: true });
+  assert.equal(narrow.layer[1].fill, "#000");
+  assert.equal(narrow.datasets.rows[0].colour, "#fff");
+  assert.deepEqual(narrow.datasets.last, []);
+  assert.deepEqual([narrow.layer[1].legend.columns, narrow.layer[1].axis.tickCount], [1, 4]);
+  const wide = fitted(TEMPLATES, what, { width: 900, dark: false });
+  assert.deepEqual([wide.layer[1].fill, wide.config.background], ["#fff", "transparent"]);
+  assert.deepEqual([wide.layer[1].legend.columns, wide.layer[1].axis.tickCount], [4, 8]);
+});
+
+test("a long title is broken near its middle", () => {
+  assert.deepEqual(inTwo("one two three four"), ["one two", "three four"]);
+});

@@ -10,6 +10,9 @@ from hypothesis import settings
 
 from tests.cluster import MISSING, Cluster, find_binaries
 
+# The toys register themselves where they are imported: only in the process of tests/docs/test_new_mechanism.py.
+collect_ignore_glob = ["toy/*"]
+
 settings.register_profile("deniable", deadline=None, derandomize=True, database=None, max_examples=100)
 settings.load_profile("deniable")
 

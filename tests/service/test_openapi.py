@@ -22,6 +22,7 @@ from deniable.service.openapi import document
 from deniable.service.records import REASONS
 from deniable.service.routes import ROUTES
 from tests.collector import ADMIN, Server, one_cell_each, records, serving
+from tests.waiting import PATIENCE
 
 SURVEY, ENDING = one_cell_each(1024), one_cell_each(1024, "ending")
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -77,7 +78,7 @@ def test_what_the_document_allows_is_answered_as_it_says(server: Server, name: s
             # Or nearly all of them would ask for an unknown survey.
             case.path_parameters["digest"] = (ENDING if name in ("close", "reopen", "delete") else SURVEY).digest
         case.headers = {**(case.headers or {}), "Authorization": f"Bearer {ADMIN}"}
-        response = case.call(base_url=f"http://127.0.0.1:{server.port}")
+        response = case.call(base_url=f"http://127.0.0.1:{server.port}", timeout=PATIENCE)
         sent.append(response.status_code)
         case.validate_response(response, checks=CHECKS)
 

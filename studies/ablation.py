@@ -40,7 +40,7 @@ from studies.decoders import (
     sweep,
 )
 
-__all__ = ["TABLES", "VARIANTS", "Outcome", "measure", "page", "summary"]
+__all__ = ["TABLES", "VARIANTS", "Outcome", "measure", "page", "read", "summary"]
 
 
 def _crowded(count: int = 60) -> tuple[Cell, ...]:
@@ -200,6 +200,12 @@ def _write(path: Path, rows: list[dict[str, object]]) -> None:
             writer.writerow({key: f"{v:.5f}" if isinstance(v, float) else v for key, v in row.items()})
 
 
+def read() -> list[dict[str, object]]:
+    """The rows that a run wrote."""
+    with (RESULTS / "ablation.csv").open(newline="") as file:
+        return [dict(row) for row in csv.DictReader(file)]
+
+
 def main() -> None:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     jobs = [(table, cell) for table, cells in TABLES.items() for cell in cells]
@@ -213,7 +219,7 @@ def main() -> None:
     order = {job: place for place, job in enumerate((table, cell) for table in TABLES for cell in TABLES[table])}
     rows = summary(sorted(outcomes, key=lambda one: order[one.table, one.cell]))
     _write(RESULTS / "ablation.csv", rows)
-    (RESULTS / "ablation.md").write_text(page(rows))
+    (RESULTS / "ablation.md").write_text(page(read()))
 
 
 if __name__ == "__main__":

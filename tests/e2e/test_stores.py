@@ -190,8 +190,8 @@ LEAKS = {
     ),
     "a roll that takes no lock": (
         "answer.js",
-        "navigator.locks.request(`deniable-answer/${digest}`, work)",
-        "work()",
+        "if (!navigator.locks) return once();",
+        "return once();",
         {"locks rolled"},
     ),
     "the answer in the name": (

@@ -207,7 +207,7 @@ class Lost(Histories):
 
 HOW = settings(max_examples=60, stateful_step_count=12, suppress_health_check=list(HealthCheck), deadline=None)
 # A mutant need not be found in its shortest form.
-FIND = settings(HOW, phases=[Phase.generate], max_examples=100, report_multiple_bugs=False)
+FIND = settings(HOW, phases=[Phase.generate], max_examples=1000, report_multiple_bugs=False)
 
 
 def test_histories() -> None:

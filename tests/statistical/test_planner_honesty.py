@@ -44,9 +44,10 @@ def test_a_planner_that_aims_at_the_middle_is_told(asked: list[Target]) -> None:
 def undercut(target: Target, epsilon: float, rng: np.random.Generator) -> bool:
     """Whether any mechanism of the brute-force grid meets the target at this epsilon.
 
-    What misses it clearly on a few repeats is not looked at for long.
+    What misses it clearly on a few repeats is not looked at for long; what meets it must do so on many: of twenty
+    rivals the luckiest of 200 repeats is 5 % better than it is.
     """
-    stages = ((20, 1.06), (60, 1.03), (200, 1.0))
+    stages = ((20, 1.06), (60, 1.03), (200, 1.0), (1000, 1.0))
     return any(
         all(np.quantile(losses(survey, target, target.n, n, rng), 0.9) <= most * target.value for n, most in stages)
         for survey in rivals(target, epsilon)
@@ -55,7 +56,7 @@ def undercut(target: Target, epsilon: float, rng: np.random.Generator) -> bool:
 
 def test_brute_force_saves_less_than_fifteen_percent(asked: list[Target]) -> None:
     rng = generator("planner-honesty/brute")
-    for target in asked[:3]:  # 11, 2 and 9 symbols: from nine on the default learns from the others
+    for target in asked[:3]:  # 11, 2 and 9 symbols: from five on the default learns from the others
         epsilon = dn.plan(n=target.n, **target.question).epsilon
         assert not undercut(target, epsilon / 1.15, rng)
         assert undercut(target, 1.33 * epsilon / 1.15, rng), "a plan that spends a third more is told"

@@ -39,6 +39,7 @@ __all__ = ["EmpiricalBayes", "shrink"]
 
 Floats = npt.NDArray[np.float64]
 
+_TEACHERS, _FEW_TEACH = 8, 32  # surveys that a surrogate learns from, where symbols are fewer than this
 _QUICK = {"fitted": 96, "orders": 2}  # what a quick surrogate learns its prior from
 
 
@@ -101,7 +102,10 @@ class EmpiricalBayes(Decoder):
             return project_rows(estimates)
         effort = _QUICK if quick else {"fitted": self.settings.fitted, "orders": self.settings.orders}
         reach = float(estimates.min()), float(estimates.max())
-        return Table.of(estimates[teacher], base, slope, reach, **effort).decoded(estimates)
+        # What few symbols teach differs from survey to survey, and so does the loss: each part has its own teacher.
+        parts = np.array_split(estimates, _TEACHERS) if estimates.shape[1] < _FEW_TEACH else [estimates]
+        tables = (Table.of(part[min(teacher, len(part) - 1)], base, slope, reach, **effort) for part in parts)
+        return np.concatenate([table.decoded(part) for table, part in zip(tables, parts, strict=True)])
 
     def _blocks(self, tally: Tally, design: BlockDesign) -> Solution:
         raw = design.invert(unbias(tally))

@@ -1,8 +1,8 @@
 """What is possible instead of a plan that is not: the error that these people allow, the people that this error takes.
 
 Each proposal fixes epsilon, so that the privacy it names is exact, and says about which error it has. Errors are
-predicted by normal draws over all populations of the question, without simulation, so that it takes a moment; for a few
-candidates of an open alphabet, where they hang on how the hash functions fall, they are planned
+predicted by normal draws over all populations of the question, without simulation, so that it takes a moment; for up to
+64 answers, where few people and the fall of hash functions make a difference, they are planned
 (tests/unit/test_planner_nearby.py compares them with plans).
 """
 
@@ -22,7 +22,7 @@ from deniable.planner.solve import Outside
 __all__ = ["Nearby", "nearby"]
 
 _LARGEST = 0.5  # an error that says nothing
-_PLANNED = 64  # candidates of an open alphabet up to which errors are planned: predictions missed by a factor up to 1.9
+_PLANNED = 64  # answers up to which errors are planned: predictions missed by a factor up to 1.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ def nearby(problem: PlanError, epsilons: Sequence[float], **arguments: Any) -> I
     ... except PlanError as problem:
     ...     print(*nearby(problem, (2.0, 4.0), **arguments), sep="\\n")
     Nearby(n=150, epsilon=2.0, error=0.12)
-    Nearby(n=150, epsilon=4.0, error=0.085)
-    Nearby(n=840, epsilon=2.0, error=0.05)
+    Nearby(n=150, epsilon=4.0, error=0.088)
+    Nearby(n=830, epsilon=2.0, error=0.05)
     """
     given = {name: one.default for name, one in signature(plan).parameters.items()} | arguments
     del given["progress"]
@@ -58,12 +58,15 @@ def nearby(problem: PlanError, epsilons: Sequence[float], **arguments: Any) -> I
     assert question.n is not None
     assert question.target is not None
     for epsilon in epsilons:
-        error = _planned(arguments, epsilon) if question.is_open and question.size <= _PLANNED else None
+        error = _planned(arguments, epsilon) if question.size <= _PLANNED else None
         error = _predicted(question, epsilon) if error is None else error
         if error < _LARGEST:
             yield Nearby(question.n, epsilon, _up(error))
     people = _people(question, epsilons[0])
     if people is not None:
+        error = _planned(arguments | {"n": int(_up(people))}, epsilons[0]) if question.size <= _PLANNED else None
+        if error is not None:  # halfway: errors fall with the root of n, but not evenly
+            people = max(people * error / question.target, float(question.n))
         yield Nearby(int(_up(people)), epsilons[0], question.target)
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.catalogue import families
-from deniable.planner.measure import BUDGET, effort_for, measured
+from deniable.planner.measure import BUDGET, Effort, effort_for, measured
 from deniable.planner.options import Family, Option
 from deniable.planner.others import alternatives, curves, infeasible, nothing_fits, paper_needs
 from deniable.planner.point import Point
@@ -31,6 +31,7 @@ Progress = Callable[[str, float, float, int], None]
 
 _MOVES = 4
 _MARGIN = {"epsilon": 1.1, "n": 1.21}  # what uncertainty may cost; more where the curve is nearly flat
+_RIVALS = 2  # populations that are simulated beside the one that was predicted to be the worst, at most
 _STEPS = 30
 _ERRORS = 1.6  # standard errors of what was simulated that are kept clear of the target
 _NEAR = 0.06  # a step, on the logarithm, across which a correction stays good
@@ -321,30 +322,51 @@ class _Planner:
         survey = option.survey(
             question.alphabet, spent, lifetime=question.lifetime, name=question.name, seed=question.public_seed
         )
+        if again:
+            search.look_around(option, spends, people)  # another population may be the worst one here
         shape = search.worst(option, spends, people)
         predicted = search.losses(option, spends, people, shape)
         point = Point(option, spent, people, survey, shape, predicted, "default", log(self._x(spends, float(people))))
         effort = effort_for(survey, question.size, budget)
         if not again or effort.repeats == 0:
             return point
+        point = self._simulated(point, effort, move)
+        if question.metric == "visible":
+            return point
+        # The population that was predicted to be the worst may turn out not to be: then the next one is simulated.
+        for rival in search.by_loss(option, spends, people, besides=shape)[:_RIVALS]:
+            predicted = search.losses(option, spends, people, rival)
+            least = point.expected(question.metric, question.level).bound
+            if predicted.quantile(question.metric, question.level) <= least:
+                break
+            other = self._simulated(replace(point, shape=rival, predicted=predicted, samples=()), effort, move)
+            if other.expected(question.metric, question.level).bound > least:
+                point = other
+        search.active = [point.shape]
+        return point
+
+    def _simulated(self, point: Point, effort: Effort, move: int) -> Point:
+        """The point, with what simulated surveys of its population say."""
+        question, search, shape = self.question, self.search, point.shape
+        option, spends, people = point.option, point.spends, point.n
 
         def tick(share: float) -> None:
             self._tell("simulating the best of them", 0.35 + 0.1 * (min(move, 3) + share))
 
         moments = option.moments(spends, people, shape)
         sample, decoder = measured(
-            survey,
+            point.survey,
             shape,
             people,
             effort,
             moments,
             metric="l1" if question.metric == "visible" else question.metric,
             drawn=lambda rows: search.proxy.observed(moments, people, shape, phantoms=option.phantoms, rows=rows),
-            place=(question.seed, "measure", survey.digest, people, shape.name, move),
+            place=(question.seed, "measure", point.survey.digest, people, shape.name, move),
             candidates=question.candidates,
             tick=tick,
         )
-        return replace(point, samples=((sample, predicted, point.place),), decoder=decoder)
+        return replace(point, samples=((sample, point.predicted, point.place),), decoder=decoder)
 
 
 def _rounded_up(value: float, digits: int) -> float:

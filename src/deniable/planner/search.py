@@ -22,7 +22,6 @@ _MUCH_SHORTER = 8  # a report this many times shorter is worth a little loss
 _LITTLE = 1.03
 _ACTIVE = 0.93  # shapes this near to the worst are followed along the curve
 _SCREEN = 16  # draws at which all shapes are looked at
-_FOLLOWED = 6  # the worst of them, which are looked at again where the search has moved to
 
 
 @dataclass
@@ -36,7 +35,6 @@ class Search:
     families: Sequence[Family]
     paper: bool = False
     active: list[Shape] = field(default_factory=list)
-    _worst: list[Shape] = field(default_factory=list)
     _known: dict[tuple[object, ...], Losses] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -99,17 +97,21 @@ class Search:
         question = self.question
         if question.metric == "visible" or len(question.shapes) == 1:
             return False
-        rows = max(_SCREEN, self.proxy.rows // 8)
-        shapes = self._worst or question.shapes
-        values = [
-            self.losses(option, epsilon, n, shape, rows).quantile(question.metric, question.level) for shape in shapes
-        ]
-        order = np.argsort(values)[::-1]
-        self._worst = [shapes[i] for i in order[:_FOLLOWED]]
-        near = [shapes[i] for i in order[:2] if values[i] >= _ACTIVE * values[order[0]]]
+        shapes = self.by_loss(option, epsilon, n)
+        first, second = (self._screened(option, epsilon, n, shape) for shape in shapes[:2])
+        near = shapes[: 2 if second >= _ACTIVE * first else 1]
         new = near[0].name not in {shape.name for shape in self.active}
         self.active = near
         return new
+
+    def by_loss(self, option: Option, epsilon: float, n: float, *, besides: Shape | None = None) -> list[Shape]:
+        """All shapes, or all but one, the worst first, by a few draws."""
+        shapes = [shape for shape in self.question.shapes if shape is not besides]
+        return sorted(shapes, key=lambda shape: -self._screened(option, epsilon, n, shape))
+
+    def _screened(self, option: Option, epsilon: float, n: float, shape: Shape) -> float:
+        rows = max(_SCREEN, self.proxy.rows // 8)
+        return self.losses(option, epsilon, n, shape, rows).quantile(self.question.metric, self.question.level)
 
     def worst(self, option: Option, epsilon: float, n: float) -> Shape:
         """The active shape with the largest loss."""

@@ -136,7 +136,7 @@ async function roll(asked, value) {
   const { client } = asked;
   try {
     // Where another tab was faster, what that one rolled is what is sent.
-    if (!(await alone(() => rollOnce(client, value)))) return void location.reload();
+    if (!(await alone(() => rollOnce(client, value)))) return void (await elsewhere());
   } catch (problem) {
     $("roll").disabled = false;
     say(`Nothing was sent: ${sentence(problem.message)}`, "bad");
@@ -156,8 +156,34 @@ function rollOnce(client, value) {
   return true;
 }
 
-/** Run `work` while no other tab does, where the browser can see to that. */
-const alone = async (work) => (navigator.locks ? navigator.locks.request(`deniable-answer/${digest}`, work) : work());
+/**
+ * What `work` gives, or false where another tab has the lock, where the browser can see to that. A tab that has rolled
+ * keeps the lock as long as it is open: what it stored may reach other tabs later than a lock would.
+ */
+function alone(work) {
+  let task = work; // the lock outlives it: it must not keep the answer that it was made with
+  const once = () => {
+    const run = task;
+    task = null;
+    return run();
+  };
+  if (!navigator.locks) return once();
+  return new Promise((resolve, reject) => {
+    const locked = (lock) => {
+      const rolled = lock !== null && once();
+      task = null;
+      resolve(rolled);
+      return rolled ? new Promise(() => {}) : null;
+    };
+    navigator.locks.request(`deniable-answer/${digest}`, { ifAvailable: true }, locked).catch(reject);
+  });
+}
+
+/** Show what another tab has rolled, once this one can see it. */
+async function elsewhere() {
+  for (let looks = 0; !kept.read() && looks < 100; looks += 1) await new Promise((next) => setTimeout(next, 50));
+  location.reload();
+}
 
 // A page that is left may be shown again as it was: without what was chosen, and without what it fell on.
 addEventListener("pagehide", () => {

@@ -430,10 +430,10 @@ def test_the_error_that_is_found_is_the_one_that_is_named() -> None:
     asked: dict[str, Any] = {"n": 2000, "symbols": 40, "name": "q"}
     target = dn.plan(max_error=0.05, **asked)
     found = dn.plan(epsilon=target.epsilon, metric="max", **asked)
-    assert (found.metric, found.shape) == ("max", target.shape)
+    assert found.metric == "max"
     assert found.bound == found.errors["max"].bound
     assert 0.9 < found.bound / 0.05 < 1.05
-    assert dn.plan(epsilon=target.epsilon, **asked).shape != target.shape
+    assert dn.plan(epsilon=target.epsilon, **asked).shape not in (target.shape, found.shape)
 
 
 def test_the_worst_population_is_looked_for_where_the_plan_ends() -> None:

@@ -145,6 +145,7 @@ class _Planner:
         self._tell("simulating the best of them", 0.35)
         point = self._finish(option, epsilon, n)
         self._tell("asking what the others need", 0.75)
+        search.look_around(point.option, point.spends, point.n)  # predictions are compared with predictions
         lost = alternatives(search, point.option, point.spends, point.n)
         paper = paper_needs(question, search, point.spends, point.n)
         self._tell("done", 1.0)

@@ -235,6 +235,15 @@ def test_a_harmonic_mean_is_never_above_the_arithmetic_one() -> None:
         assert np.all(none >= miss)
 
 
+@pytest.mark.parametrize("rows", [1, 3, 100])
+@pytest.mark.parametrize("size", [3, 10, 100])
+def test_a_surrogate_takes_any_number_of_surveys(rows: int, size: int) -> None:
+    noisy = 1 / size + np.random.default_rng(0).normal(0, 0.3 / size, (rows, size))
+    found = dn.EmpiricalBayes().surrogate(noisy, (0.3 / size) ** 2, 0.0, quick=True)
+    assert found.shape == noisy.shape
+    assert found.sum(axis=1) == pytest.approx(np.ones(rows))
+
+
 def test_a_plan_follows_the_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the default makes of estimates it says itself: another surrogate, and another error is expected."""
     shape = Shape.of("zipf", dn.lab.zipf(64, 1))

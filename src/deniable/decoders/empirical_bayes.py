@@ -93,7 +93,7 @@ class EmpiricalBayes(Decoder):
     def surrogate(
         self, estimates: Floats, base: float, slope: float, *, teacher: int = 0, quick: bool = False
     ) -> Floats:
-        """What it makes of many surveys of one population at once, under the prior that one of them suggests.
+        """What it makes of many surveys of one population at once, under the priors that one or a few of them suggest.
 
         >>> EmpiricalBayes().surrogate(np.array([[0.9, 0.3, -0.2]]), 0.01, 0.0).round(3)
         array([[0.8, 0.2, 0. ]])
@@ -103,7 +103,8 @@ class EmpiricalBayes(Decoder):
         effort = _QUICK if quick else {"fitted": self.settings.fitted, "orders": self.settings.orders}
         reach = float(estimates.min()), float(estimates.max())
         # What few symbols teach differs from survey to survey, and so does the loss: each part has its own teacher.
-        parts = np.array_split(estimates, _TEACHERS) if estimates.shape[1] < _FEW_TEACH else [estimates]
+        teachers = min(_TEACHERS, len(estimates)) if estimates.shape[1] < _FEW_TEACH else 1
+        parts = np.array_split(estimates, teachers)
         tables = (Table.of(part[min(teacher, len(part) - 1)], base, slope, reach, **effort) for part in parts)
         return np.concatenate([table.decoded(part) for table, part in zip(tables, parts, strict=True)])
 

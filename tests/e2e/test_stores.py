@@ -269,6 +269,30 @@ def test_a_crash_before_the_thanks_is_no_second_roll(server: Server, fresh: Open
     assert counters(server, survey) == {"accepted": 1}
 
 
+def test_a_tab_that_cannot_see_yet_what_another_one_rolled_does_not_roll(server: Server, fresh: Open) -> None:
+    """What one tab stores may reach another one late: the lock of the first says so, for as long as it is open."""
+    survey = dn.krappor(SYMBOLS, epsilon=1, name="Seen late?")
+    server.create(survey)
+    one = fresh(viewport=PHONE)
+    two = one.context.new_page()
+    for page, answer in ((one, "answer c"), (two, "answer d")):
+        page.goto(answer_link(server, survey))
+        page.get_by_label(answer, exact=True).check()
+    one.get_by_role("button", name="Roll the die").click()
+    one.get_by_role("button", name="Send this").wait_for()
+    two.evaluate("""() => {
+      const real = Storage.prototype.getItem;
+      globalThis.looks = 0;
+      Storage.prototype.getItem = function (name) {
+        const late = name.startsWith("deniable-answer/") && ++globalThis.looks < 8;
+        return late ? null : real.call(this, name);
+      };
+    }""")
+    two.get_by_role("button", name="Roll the die").click()
+    two.get_by_role("button", name="Send this").wait_for()
+    assert one.locator("#sent").inner_text() == two.locator("#sent").inner_text()
+
+
 def test_two_tabs_that_roll_at_once_roll_once(server: Server, fresh: Open) -> None:
     survey = dn.krappor(SYMBOLS, epsilon=1, name="At once, in two tabs?")
     server.create(survey)

@@ -4,8 +4,8 @@
  * goes on with it, because new noise on old answers is worse; so does one that begins where there are no such keys
  * (plain http, a browser that stores none). `keyed` says which.
  *
- * const client = await browserClient(survey); await client.queue("firefox");                   promises, with a key and
- * without
+ *     const client = await browserClient(survey);
+ *     await client.queue("firefox");                   a promise, with a key and without
  */
 
 import { argument } from "./arguments.js";

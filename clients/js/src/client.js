@@ -1,15 +1,15 @@
 /**
  * The respondent's side: one device, one cohort, randomised answers.
  *
- * new Client(survey)                               in memory; the same answer again gives the same bytes new
- * Client(survey, { storage: localStorage })    cohort, secret, ledger and outbox survive a restart new Client(survey, {
- * memoize: false })           one-shot use: fresh noise every time new Client(survey, { storage, key })             a
- * secret that no script can read: `key.js`; then `report` and `queue` are promises
+ *     new Client(survey)                               in memory; the same answer again gives the same bytes
+ *     new Client(survey, { storage: localStorage })    cohort, secret, ledger and outbox survive a restart
+ *     new Client(survey, { memoize: false })           one-shot use: fresh noise every time
+ *     new Client(survey, { storage, key })             a secret that no script can read (`key.js`), with promises
  *
- * client.report("firefox")                         randomise, and hand the report over: sending it is up to you
- * client.queue("firefox")                          randomise, and write the report to the outbox; no network is needed
- * await client.send("https://collector.example")   deliver what is in the outbox; what it cannot now waits for the next
- * time client.status()                                  what waits, what was refused, what was spent
+ *     client.report("firefox")                         randomise, and hand the report over: sending is up to you
+ *     client.queue("firefox")                          randomise, and write the report to the outbox: no network
+ *     await client.send("https://collector.example")   deliver the outbox; what cannot be now waits for the next time
+ *     client.status()                                  what waits, what was refused, what was spent
  *
  * Nothing that has seen an answer keeps or prints it: not in the state, a field, a log or an error.
  */

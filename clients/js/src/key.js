@@ -4,7 +4,8 @@
  * could be tested against. Whoever can run scripts on the page can still use the key, and a browser may keep its bytes
  * in the files of its profile.
  *
- * const client = new Client(survey, { storage: localStorage, key: await deviceKey() }); await client.queue("firefox");
+ *     const client = new Client(survey, { storage: localStorage, key: await deviceKey() });
+ *     await client.queue("firefox");
  */
 
 import { Bytes, big, hex, join, little, word64 } from "./bytes.js";

@@ -5,8 +5,8 @@
  * take the same arguments: the two epsilons (the second may be missing), 2**width, and what surveys may say.
  *
  * Claim: for every mechanism the law of the cells is the channel that the survey states, and no two answers differ in
- * it by more than e**epsilon, nor in one report by more than e**epsilon_report. Proof: test/law.test.js, which plays
- * every word to this code; test/mutants.test.js has what it must catch.
+ *     it by more than e**epsilon, nor in one report by more than e**epsilon_report.
+ * Proof: test/law.test.js, which plays every word to this code; test/mutants.test.js has what it must catch.
  */
 
 import { big, min, num, upTo } from "./bytes.js";

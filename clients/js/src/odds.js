@@ -34,7 +34,7 @@ export const ceiling = (a, b) => (a + b - 1n) / b;
 /**
  * The least weight of replacements that keeps every ratio at most E = e**epsilon:
  *
- * ceil(words (high - low E) / (cells high - unit + (unit - cells low) E))
+ *     ceil(words (high - low E) / (cells high - unit + (unit - cells low) E))
  *
  * Before the replacement a cell has weight `high` if it is true and `low` if it is not, and all of them have `unit` in
  * sum, in any one unit. Each gets the weight that is asked for, of `words` words; twice as many words count the weight

@@ -2,7 +2,7 @@
  * This client for `deniable audit`: every line in holds the values of one new device, separated by tabs, and the line
  * out its packed reports in hexadecimal.
  *
- * deniable audit SURVEY.json --command "node clients/js/test/audit.js SURVEY.json"
+ *     deniable audit SURVEY.json --command "node clients/js/test/audit.js SURVEY.json"
  *
  * With a second argument, `min`, it is the minified file; or one of the faults below, which the audit must find.
  */

@@ -5,7 +5,7 @@ PINS := $(shell $(PYTHON) -c 'import sys; print("-c constraints.txt" if sys.vers
 
 JS := clients/js
 
-.PHONY: demo test e2e check bench peers soak services hashes clean
+.PHONY: demo test test-slow e2e check bench peers soak services hashes clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS)
 
@@ -28,8 +28,18 @@ demo: .venv/demo
 hashes: .venv/demo
 	$(BIN)/python tests/hashes.py constraints.txt > constraints-hashes.txt
 
+# In minutes: the linters and every test that proves something quickly, with each real part touched.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --max-worker-restart 0
+
 test: check services $(JS)/node_modules/.package-lock.json
-	$(BIN)/python -m pytest -n auto --dist loadfile --max-worker-restart 0
+	$(PYTEST) -m "not slow" --counted quick
+
+# At length: statistics, plans, faults, big files, browsers; properties on other examples than last time; coverage.
+# A failure of a property prints the seed: make test-slow SEED=... repeats it.
+SEED ?= $(shell $(PYTHON) -c 'import secrets; print(secrets.randbits(32))')
+
+test-slow: .venv/ready services $(JS)/node_modules/.package-lock.json
+	$(PYTEST) -m "slow or hypothesis" --counted slow --hypothesis-profile=anew --hypothesis-seed=$(SEED)
 
 # The JavaScript client's tests need Node 18 or newer; on a Debian machine where we may, we install it.
 $(JS)/node_modules/.package-lock.json: $(JS)/package.json $(JS)/package-lock.json

@@ -1,6 +1,7 @@
-"""One hypothesis profile for the whole suite: the same examples on every run, and no time limit on a busy machine.
+"""Two hypothesis profiles, both without a time limit, which a busy machine would break; counts of tests; PostgreSQL.
 
-And one PostgreSQL for the tests that need it.
+`deniable` draws the same examples on every run. `anew` (`make test-slow`) explores: other examples each time, more of
+them, and a failure prints the seed and the example that repeat it.
 """
 
 from collections.abc import Iterator
@@ -9,12 +10,24 @@ import pytest
 from hypothesis import settings
 
 from tests.cluster import MISSING, Cluster, find_binaries
+from tests.counts import PARTS, Counted
 
 # The toys register themselves where they are imported: only in the process of tests/docs/test_new_mechanism.py.
 collect_ignore_glob = ["toy/*"]
 
 settings.register_profile("deniable", deadline=None, derandomize=True, database=None, max_examples=100)
+settings.register_profile("anew", deadline=None, print_blob=True, database=None, max_examples=250)
 settings.load_profile("deniable")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--counted", choices=PARTS, help="compare the tests that pass with tests/counts.txt, by kind")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    part = config.getoption("--counted")
+    if part and not hasattr(config, "workerinput"):  # the workers of a parallel run report to one
+        config.pluginmanager.register(Counted(part), "counted")
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,8 @@ from tests.contracts.test_symbol_order import DECODERS, accepts
 from tests.statistical.harness import generator
 from tests.surveys import SEED, named
 
+pytestmark = pytest.mark.slow
+
 TINY, LARGE = "0.001", "44"  # what 64-bit words hold for a few cells, or nearly
 # Two symbols; and as few as the prior of the default decoder is learned from, which takes longer.
 CASES = [(2, epsilon, n) for epsilon in (TINY, "40", LARGE) for n in (1, 2, 10**17)]

@@ -9,6 +9,8 @@ import unicodedata
 from itertools import product
 from random import Random
 
+import pytest
+
 from deniable.errors import AlphabetError
 from deniable.survey import Alphabet
 from deniable.survey.alphabet import symbol_bytes
@@ -43,6 +45,7 @@ def differing(texts: list[str], *form: str) -> list[str]:
     return [ascii(text) for text, python, javascript in pairs if python != javascript]
 
 
+@pytest.mark.slow
 def test_every_code_point() -> None:
     assert differing(EVERY) == []
 
@@ -72,6 +75,7 @@ def test_sequences() -> None:
     assert differing(texts) == []
 
 
+@pytest.mark.slow
 def test_what_the_platforms_do_by_themselves_differs() -> None:
     """The mutant: trimmed and lower-cased by each platform. It is not the fold, nor are the two platforms alike."""
     texts = [letter for letter in EVERY if not "\ud800" <= letter <= "\udfff"] + ["\ufeffa", "a\x1f"]

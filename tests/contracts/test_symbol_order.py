@@ -82,7 +82,7 @@ def test_the_lists_are_complete() -> None:
     assert {type(decoder) for decoder in DECODERS} == kinds(Decoder)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", [pytest.param(s, marks=[pytest.mark.slow] if s > 24 else []) for s in SIZES])
 @pytest.mark.parametrize("preset", [name for name in PRESETS if name != "warner"])
 def test_every_decoder_finds_the_truth(preset: str, size: int) -> None:
     check(PRESETS[preset](size), size)

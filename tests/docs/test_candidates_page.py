@@ -31,6 +31,7 @@ def test_the_table_is_whole(rows: list[Row]) -> None:
         assert 0 <= row.covered <= row.found
 
 
+@pytest.mark.slow
 def test_a_cell_is_measured_again(rows: list[Row]) -> None:
     cell = CELLS[0]
     written = {row.method: row for row in rows if row.cell == cell}

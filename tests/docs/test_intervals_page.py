@@ -19,6 +19,7 @@ def test_the_grid_is_complete() -> None:
     assert {row.level for row in ROWS} == set(LEVELS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "population", "n"),
     [("k-RR, eps 1, 8 symbols", "spiky", 100), ("O-RR 64x8, eps 8, heaviest of 32 missing", "zipf", 1000)],

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.contracts.test_registrations import BLOCK_REGISTRIES, ENCODING_REGISTRIES, MECHANISM_REGISTRIES
 from tests.docs.test_imports import SOURCE
 
@@ -45,6 +47,7 @@ def test_the_toys_are_made_of_listed_files_alone() -> None:
     assert {path.read_text().removeprefix('"""').split(":")[0] for path in paths} == set(listed())
 
 
+@pytest.mark.slow
 def test_a_mechanism_made_by_the_list_works_from_end_to_end(tmp_path: Path) -> None:
     """In a package and a process of its own it privatises, counts, simulates, decodes, plans, audits, has a notice."""
     shutil.copytree(TOY, tmp_path / "planted", ignore=shutil.ignore_patterns("__pycache__"))

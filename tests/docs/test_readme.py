@@ -56,6 +56,7 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_python_blocks_run_and_print_what_the_page_says(page: str) -> None:
     assert run(ROOT / page) >= 1
@@ -108,6 +109,7 @@ def test_the_pages_show_every_command() -> None:
     assert shown == known | {"privatize", "count"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WALKS)
 def test_commands_of_a_page_run(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     commands = commands_of(page)

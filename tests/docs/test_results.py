@@ -58,6 +58,7 @@ def test_a_cell_of_a_heatmap_comes_out_again() -> None:
         assert {name: row[name] for name in moments.means(place, 0)} == pytest.approx(moments.means(place, 0), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["k-RR", "k-RAPPOR"])
 def test_a_point_of_a_line_comes_out_again(mechanism: str) -> None:
     cell, point = Cell("closed", 256, 256, 1, 1), Point(mechanism, 10**6, 2.0)

@@ -18,6 +18,7 @@ def few(page: Page, server: Server, question: str) -> None:
     page.locator("#people").fill("150")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["closed", "open"])
 def test_too_few_people_is_no_dead_end(kind: str, server: Server, fresh: Open) -> None:
     page = fresh(viewport=PHONE)
@@ -67,6 +68,7 @@ def test_too_few_people_is_no_dead_end(kind: str, server: Server, fresh: Open) -
         page.locator("#ways button").first.wait_for()
 
 
+@pytest.mark.slow
 def test_words_of_the_form_are_english_and_of_one_scale(server: Server, fresh: Open) -> None:
     page = fresh()
     few(page, server, "Which words?")
@@ -94,6 +96,7 @@ def test_words_of_the_form_are_english_and_of_one_scale(server: Server, fresh: O
         assert page.locator("#create").is_disabled()
 
 
+@pytest.mark.slow
 def test_mechanisms_and_curves_are_for_experts(server: Server, fresh: Open, watch: Watch) -> None:
     page = fresh()
     page.goto(address(server, "/", token=ADMIN))
@@ -123,6 +126,7 @@ def test_a_local_link_says_that_nobody_else_can_open_it(server: Server, fresh: O
     fits(page)
 
 
+@pytest.mark.slow
 def test_links_and_the_code_have_the_public_address(fresh: Open, tmp_path: Path, watch: Watch) -> None:
     with serving(str(tmp_path / "store"), tmp_path, "--public-url", "https://reports.example.org") as server:
         watch.host = f"http://127.0.0.1:{server.port}/"

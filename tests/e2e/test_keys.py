@@ -3,6 +3,7 @@
 import json
 from urllib.parse import quote
 
+import pytest
 from playwright.sync_api import Page
 
 from tests.collector import ADMIN, Server
@@ -51,6 +52,7 @@ EVERYTHING = """() => ({
 })"""
 
 
+@pytest.mark.slow
 def test_no_link_of_a_page_has_the_administrators_key(server: Server, fresh: Open) -> None:
     """After each step: every link and field, the address, this tab's history, and the addresses of all requests."""
     survey = survey_of("Who may share this?")
@@ -105,6 +107,7 @@ def test_no_link_of_a_page_has_the_administrators_key(server: Server, fresh: Ope
     clean("and back")
 
 
+@pytest.mark.slow
 def test_a_private_link_opens_its_survey_and_no_other(server: Server, fresh: Open) -> None:
     desk = fresh()
     _, private = ask_for(desk, server, "Whose link is it?", ["no", "yes"], minimum=1)
@@ -130,6 +133,7 @@ def test_a_private_link_opens_its_survey_and_no_other(server: Server, fresh: Ope
     assert "token" not in fourth.url
 
 
+@pytest.mark.slow
 def test_a_key_is_typed_once_and_a_wrong_one_is_not_kept(server: Server, fresh: Open) -> None:
     page = fresh()
     page.goto(address(server, "/"))
@@ -150,6 +154,7 @@ def test_a_key_is_typed_once_and_a_wrong_one_is_not_kept(server: Server, fresh: 
     assert page.evaluate("JSON.stringify(localStorage)") == "{}", "nothing outlives the tab"
 
 
+@pytest.mark.slow
 def test_a_new_tab_gets_the_key_from_an_open_one_and_all_forget_together(server: Server, fresh: Open) -> None:
     one = fresh()
     one.goto(address(server, "/", token=ADMIN))

@@ -36,6 +36,7 @@ AGAIN = """async ([survey, answer, how]) => {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["by default", "with a key", "with a secret"])
 def test_a_memoised_device_with_a_key_holds_nothing_to_test_a_report_against(
     how: str, server: Server, fresh: Open

@@ -57,6 +57,7 @@ def page(browser: Browser, demo: list[str]) -> Iterator[Page]:
     assert faults == []
 
 
+@pytest.mark.slow
 def test_every_panel_of_the_demo_has_something_to_show(demo: list[str], page: Page) -> None:
     page.goto(demo[2])
     page.locator("#changes svg").wait_for()
@@ -107,6 +108,7 @@ def test_controls_change_what_is_shown(demo: list[str], page: Page) -> None:
     assert int(page.locator("#n").inner_text().replace(",", "")) < 5000
 
 
+@pytest.mark.slow
 def test_candidates_of_an_open_survey(demo: list[str], page: Page, tmp_path: Path) -> None:
     page.goto(demo[4])
     page.locator("#shares svg").wait_for()
@@ -136,6 +138,7 @@ def test_candidates_of_an_open_survey(demo: list[str], page: Page, tmp_path: Pat
     until(page, "document.querySelectorAll('#shares .mark-rect.role-mark path').length == 5")
 
 
+@pytest.mark.slow
 def test_results_before_there_are_enough(server: Server, fresh: Open) -> None:
     survey = survey_of("How many does it take?")
     server.create(survey, minimum=30, results="public")
@@ -157,6 +160,7 @@ def test_results_before_there_are_enough(server: Server, fresh: Open) -> None:
     assert page.locator("#so-far").is_hidden()
 
 
+@pytest.mark.slow
 def test_readers_are_told_when_they_will_see_what(server: Server, fresh: Open) -> None:
     """Public results are of windows that have ended: an empty page says so; closed for good, a survey shows all."""
     survey = survey_of("Who sees it when?")
@@ -266,6 +270,7 @@ def test_numbers_are_in_their_own_order_unless_told(server: Server, fresh: Open)
     assert page.locator("#shares-table tbody th").all_inner_texts() == ["1", "2", "3", "4", "5"]
 
 
+@pytest.mark.slow
 def test_statistics_are_for_experts_and_intervals_of_people_are_cut(server: Server, fresh: Open) -> None:
     survey = survey_of("Who needs statistics?", epsilon=0.5)
     server.create(survey, minimum=1, results="public")
@@ -299,6 +304,7 @@ ASKED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", ASKED)
 def test_what_is_saved_says_what_it_is_of(server: Server, fresh: Open, tmp_path: Path, asked: str) -> None:
     survey = survey_of(asked)
@@ -367,6 +373,7 @@ def test_spellings_of_one_answer_are_counted_together_and_the_list_keeps_its_ord
     assert page.locator("#merged").inner_text() == ""
 
 
+@pytest.mark.slow
 def test_a_range_that_ends_before_it_begins_is_named_beside_it(demo: list[str], page: Page) -> None:
     page.goto(demo[2])
     page.locator("#changes svg").wait_for()

@@ -50,6 +50,7 @@ def full(server: Server) -> dn.Survey:
     return survey
 
 
+@pytest.mark.slow
 def test_hostile_texts_are_shown_as_text(server: Server, fresh: Open) -> None:
     survey = survey_of(HOSTILE, SYMBOLS_OF_DEATH, epsilon=3)
     server.create(survey, minimum=1, results="public")
@@ -85,6 +86,7 @@ def test_hostile_texts_are_shown_as_text(server: Server, fresh: Open) -> None:
     assert phone.locator("[onmouseover], main img, main script").count() == 0
 
 
+@pytest.mark.slow
 def test_answers_that_javascript_knows_already_have_their_bars(server: Server, fresh: Open, watch: Watch) -> None:
     """Vega looks names up in plain objects: one called "constructor" left the chart blank."""
     names = ["constructor", "__proto__", "toString", "valueOf", "hasOwnProperty", "plain"]
@@ -100,6 +102,7 @@ def test_answers_that_javascript_knows_already_have_their_bars(server: Server, f
     assert sorted(page.locator("#shares-table tbody th").all_text_contents()) == sorted(names), "exactly"
 
 
+@pytest.mark.slow
 def test_asking_with_hostile_texts(server: Server, fresh: Open) -> None:
     page = fresh()
     page.goto(address(server, "/", token=ADMIN))
@@ -143,6 +146,7 @@ def test_the_policy_is_in_force(server: Server, fresh: Open, full: dn.Survey, wa
     watch.faults.clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [PHONE, DESK], ids=["phone", "desk"])
 def test_axe_finds_nothing_serious(
@@ -181,6 +185,7 @@ def test_axe_finds_nothing_serious(
     assert {name: some for name, some in found.items() if some} == {}
 
 
+@pytest.mark.slow
 def test_axe_finds_what_is_there_to_find(server: Server, fresh: Open) -> None:
     page = fresh()
     page.goto(address(server, "/explore"))
@@ -197,6 +202,7 @@ def weights_of(page: Page, url: str, ready: str) -> dict[str, int]:
     return {response.url: len(response.body()) for response in answers}
 
 
+@pytest.mark.slow
 def test_weight(server: Server, fresh: Open, full: dn.Survey) -> None:
     server.ask("GET", "/pages/vega.js")  # made once, when the first page asks for it
     pages = {"/": "#door", "/explore": "#chart svg", f"/results/{full.digest}#token={quote(ADMIN)}": "#shares svg"}
@@ -211,6 +217,7 @@ def test_weight(server: Server, fresh: Open, full: dn.Survey) -> None:
             assert not any("vega" in url or "charts" in url for url in weights)
 
 
+@pytest.mark.slow
 def test_downloads(server: Server, fresh: Open, full: dn.Survey) -> None:
     page = fresh(accept_downloads=True)
     page.goto(address(server, f"/results/{full.digest}", token=ADMIN))

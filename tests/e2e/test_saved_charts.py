@@ -11,6 +11,8 @@ import deniable as dn
 from deniable.charts import curves_chart, estimate_chart, save_chart, trend_chart
 from tests.e2e.conftest import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 SURVEY: dn.Survey = dn.krr(["never", "once", "</script><script>window.hacked=1</script>"], epsilon=2)
 DAY = {"name": "never", "estimate": 0.3, "low": 0.2, "high": 0.4, "changed": False}
 

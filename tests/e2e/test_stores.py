@@ -22,6 +22,8 @@ from tests.e2e.conftest import PHONE, Open
 from tests.e2e.steps import address, answer_link, choose_and_roll, counters, roll, thanked
 from tests.e2e.stores import changed, note_uses, read_stores, secrets_in, suspects
 
+pytestmark = pytest.mark.slow
+
 SYMBOLS = [f"answer {letter}" for letter in "abcdefghij"]
 KINDS = {
     "krr": dn.krr(SYMBOLS, epsilon=2, name="Kept, one?"),

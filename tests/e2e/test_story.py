@@ -25,6 +25,7 @@ from tests.e2e.steps import (
 )
 
 
+@pytest.mark.slow
 def test_ask_then_answer_on_a_phone_then_a_hundred_more_then_results(server: Server, fresh: Open, watch: Watch) -> None:
     desk = fresh()
     respondents, private = ask_for(desk, server, QUESTION, SYMBOLS, people=200, error=10, minimum=20)
@@ -101,6 +102,7 @@ def _tab_to(page: Page, name: str, most: int = 40) -> None:
     pytest.fail(f"no number of tabs leads to {name}")
 
 
+@pytest.mark.slow
 def test_the_server_stops_and_starts_while_somebody_answers(
     server: Server, fresh: Open, tmp_path: Path, watch: Watch
 ) -> None:
@@ -187,6 +189,7 @@ def test_a_survey_that_is_closed_meanwhile(server: Server, fresh: Open) -> None:
     assert late.locator("#form").is_hidden()
 
 
+@pytest.mark.slow
 def test_dark_pages_are_dark_and_their_charts_are_light(server: Server, fresh: Open) -> None:
     survey = survey_of("At night?")
     server.create(survey, minimum=1, results="public")

@@ -38,6 +38,7 @@ def open_ask(page: Page, server: Server) -> None:
     page.locator("#form").wait_for()
 
 
+@pytest.mark.slow
 def test_texts_and_a_date_from_the_form_to_the_answer_page(server: Server, fresh: Open) -> None:
     desk = fresh(timezone_id="America/New_York")
     open_ask(desk, server)
@@ -207,6 +208,7 @@ def test_a_survey_deleted_while_somebody_answers(server: Server, fresh: Open) ->
     page.get_by_text("The survey was deleted before your answer arrived. It is not counted.").wait_for()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("viewport", [PHONE, DESK], ids=["phone", "desk"])
 def test_an_owner_deletes_from_the_results(server: Server, fresh: Open, viewport: ViewportSize) -> None:
     survey = survey_of(f"Mine to delete, {viewport['width']} wide?")
@@ -242,6 +244,7 @@ def test_an_owner_deletes_from_the_results(server: Server, fresh: Open, viewport
     page.locator("#door").wait_for()
 
 
+@pytest.mark.slow
 def test_what_happened_is_said_where_it_was_asked_for(server: Server, fresh: Open) -> None:
     """Far down a list, and on Results without a reload: seen, focused, read out, and still there a while later."""
     surveys = [survey_of(f"Far down, number {i}?") for i in range(12)]
@@ -307,6 +310,7 @@ def test_duplicate_fills_the_form_and_makes_another_survey(server: Server, fresh
     assert made["rules"]["window"] == "hour"
 
 
+@pytest.mark.slow
 def test_duplicate_from_the_results_keeps_what_is_known(server: Server, fresh: Open) -> None:
     survey = dn.orr(epsilon="7/3", cells=8, cohorts=16, name="Free text?", text="exact")
     server.create(survey, minimum=1)

@@ -24,6 +24,8 @@ from tests.e2e.conftest import PATIENCE
 from tests.e2e.steps import SYMBOLS, answer_link, choose_and_roll, survey_of, thanked
 from tests.e2e.stores import read_stores
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(5)
 DAY = re.compile(r"day=\d+$")  # that of the roll, which may be midnight
 STAMP = re.compile(r"[0-9a-f]{64}(?=\{)|(?<=\\\\\\\":)\d{5}(?=\})")

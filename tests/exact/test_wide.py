@@ -73,6 +73,7 @@ def differing(kind: str, answer: object) -> set[int]:
 ANSWERS = (0, 255, 256, 4095, 4096, 40_000, CELLS - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WIDE)
 def test_every_cell_is_what_its_word_makes_it(kind: str) -> None:
     for answer in ANSWERS if kind != "subset" else ANSWERS[-2:]:

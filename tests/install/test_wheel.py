@@ -221,6 +221,7 @@ for name in dir(dn):
     assert [line.removesuffix(" install 'deniable[analysis]'") for line in lines] == told
 
 
+@pytest.mark.slow
 def test_the_command_line_works_from_the_wheel(whole: Environment) -> None:
     assert whole.script("import deniable; print(deniable.__file__)").startswith(str(whole.packages))
     told = json.loads(whole.deniable("demo", "--people", "1000", "-o", "out", "--json"))

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -147,6 +148,7 @@ def test_any_question_is_understood_or_refused(method: str, query: dict[str, str
                 continue
 
 
+@pytest.mark.slow
 @given(reports())
 def test_every_report_of_a_survey_has_the_length_of_its_rows(report: dn.Report) -> None:
     assert Shape(report.survey).length == len(report.pack())

@@ -174,10 +174,9 @@ class Protocol(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
+@pytest.mark.slow
 def test_the_upload_protocol() -> None:
-    run_state_machine_as_test(
-        Protocol, settings=settings(max_examples=40, stateful_step_count=25, deadline=None, derandomize=True)
-    )
+    run_state_machine_as_test(Protocol, settings=settings(max_examples=40, stateful_step_count=25))
 
 
 class _Forgetful(SQLiteStore):

@@ -58,6 +58,7 @@ def test_two_collectors_and_several_tokens_wait_for_nobody_for_ever(cluster: Clu
     assert storm(cluster) == ({200: CONNECTIONS * REQUESTS}, CONNECTIONS // 2 * REQUESTS * 3)
 
 
+@pytest.mark.slow
 def test_collectors_that_lock_tokens_as_they_come_are_found_out(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

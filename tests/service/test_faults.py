@@ -9,6 +9,8 @@ from tests import faults
 from tests.cluster import Cluster
 from tests.collector import records
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", faults.FAULTS)
 def test_nothing_acknowledged_is_lost_or_doubled(name: str, cluster: Cluster) -> None:

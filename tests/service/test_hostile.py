@@ -178,6 +178,7 @@ SLOW = [
 ]
 
 
+@pytest.mark.slow
 def test_a_connection_that_only_holds_a_place_is_closed() -> None:
     """All at once, so that the server may wait for seconds: a stalled machine does not look like an attack."""
 
@@ -202,6 +203,7 @@ def test_a_connection_that_only_holds_a_place_is_closed() -> None:
     run(scene())
 
 
+@pytest.mark.slow
 def test_the_connection_tests_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutant: the same server without the guard, as uvicorn has it, holds all of them but one."""
     monkeypatch.setitem(globals(), "guarded", lambda **_: HttpToolsProtocol)
@@ -270,6 +272,7 @@ def test_a_head_that_comes_in_one_read_is_not_larger_than_others(fields: bytes, 
     run(scene())
 
 
+@pytest.mark.slow
 def test_an_answer_that_nobody_reads_is_given_up() -> None:
     async def scene() -> None:
         async with listening(bytes(1 << 26), patience=2.0) as connect:
@@ -297,6 +300,7 @@ async def sipped(line: Line, size: int) -> int:
     return read
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_read_slowly_is_given_up_in_the_end() -> None:
     """It goes on all the time, and much faster than a kilobyte a second: only the whole takes too long."""
     large = bytes(1 << 26)

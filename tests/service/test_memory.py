@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import deniable as dn
 from deniable.service.entries import Rules, Upload
 from deniable.service.sqlite import SQLiteStore
@@ -107,6 +109,7 @@ def test_the_process_that_decodes_does_not_count_what_its_parent_has() -> None:
     assert 0 < int(done.stdout) < 1 << 29, done.stderr
 
 
+@pytest.mark.slow
 def test_a_hundred_readers_take_little_memory_and_what_they_leave_is_cancelled(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "store")
     entry, _ = store.create(SURVEY, Rules(minimum=1, results="public"))

@@ -60,6 +60,7 @@ def test_the_document_names_every_reason_and_parameter() -> None:
         assert {p["name"] for p in operation.get("parameters", [])} == route.parameters, route.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [route.name for route in ROUTES])
 def test_what_the_document_allows_is_answered_as_it_says(server: Server, name: str) -> None:
     served = server.ask("GET", "/openapi.json").json()

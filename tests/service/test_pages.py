@@ -92,6 +92,7 @@ def test_a_browser_that_has_a_file_is_told_so(tmp_path: Path) -> None:
     run(story())
 
 
+@pytest.mark.slow
 def test_the_charts_library_and_templates_are_made_once(tmp_path: Path) -> None:
     async def story() -> None:
         async with Caller(SQLiteStore(tmp_path)) as call:
@@ -133,6 +134,7 @@ def test_a_plan_over_http(tmp_path: Path) -> None:
     run(story())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answers", [{"symbols": ["no", "maybe", "yes"]}, {"candidates": 20}], ids=["closed", "open"])
 def test_a_plan_that_is_not_possible_comes_with_what_is(tmp_path: Path, answers: dict[str, object]) -> None:
     async def story() -> None:

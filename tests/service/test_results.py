@@ -166,6 +166,7 @@ def test_readers_cannot_take_results_apart(store: SQLiteStore) -> None:
     run(scene())
 
 
+@pytest.mark.slow
 def test_an_open_survey_is_decoded_with_candidates(store: SQLiteStore) -> None:
     async def scene() -> None:
         async with Caller(store) as call:
@@ -292,6 +293,7 @@ def part(count: int) -> list[Part]:
     return [Part(((0, count),), count)]
 
 
+@pytest.mark.slow
 def test_a_decode_that_takes_too_long_or_dies_is_told_and_the_next_one_works(store: SQLiteStore, entry: Entry) -> None:
     async def scene() -> None:
         decoding = Decoding(store.where, seconds=0.05)  # no interpreter starts that fast

@@ -155,6 +155,7 @@ def test_the_table_of_roles_covers_every_route() -> None:
     assert {route.role for route in ROUTES} == {"public", "upload", *REFUSED}
 
 
+@pytest.mark.slow
 def test_every_route_with_no_a_wrong_and_a_lesser_token(store: SQLiteStore) -> None:
     async def scene() -> None:
         async with Caller(store, decode_seconds=30) as call:

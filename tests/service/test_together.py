@@ -26,6 +26,8 @@ from tests.collector import Server, serving
 from tests.contracts.test_js_client import JS, node
 from tests.waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 EACH = 96
 DEVICES = 2
 SURVEY = dn.krr(symbols=[f"answer {i}" for i in range(EACH * DEVICES)], epsilon=40)

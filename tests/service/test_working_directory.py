@@ -16,6 +16,8 @@ from tests.collector import ADMIN, Server, records
 from tests.tasks import Draw
 from tests.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 SURVEY = dn.orr(epsilon=1, cells=4, cohorts=4, seed=bytes(16))
 PLANTED = ("vl_convert", "numpy", "json", "pyarrow", "altair", "struct", "pickle", "uvicorn", "sqlite3", "scipy")
 

@@ -174,6 +174,7 @@ def test_integers_of_every_width_and_one_cohort_without_a_column(session: SparkS
         assert refused == {"response out of range": 20}
 
 
+@pytest.mark.slow
 def test_parquet_that_workers_read_themselves(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -274,6 +275,7 @@ def kill_the_executor() -> None:
     signal.pause()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["Python", "Java"])
 @pytest.mark.parametrize("fault", [raise_an_error, kill_the_executor])
 def test_tasks_that_fail_or_die_with_their_executor_count_once(
@@ -294,6 +296,7 @@ def test_tasks_that_fail_or_die_with_their_executor_count_once(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", [dn.orr, dn.orappor])
 def test_rows_that_differ_when_a_task_is_repeated_stay_whole(
     session: SparkSession, tmp_path: Path, preset: Callable[..., dn.Survey]

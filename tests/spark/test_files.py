@@ -19,6 +19,8 @@ from tests.spark.cluster import JAVA, environment
 from tests.spark.test_count import local, reports_of
 from tests.surveys import SMALL
 
+pytestmark = pytest.mark.slow
+
 SURVEY = SMALL["orr-closed"]
 COUNT = "assert deniable.cli.main(['count', 'a.parquet', '--survey', 'survey.json', '-o', 't']) == 0"
 

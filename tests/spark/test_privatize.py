@@ -11,6 +11,8 @@ from pyspark.sql import functions as F
 import deniable as dn
 from deniable.engines import spark
 
+pytestmark = pytest.mark.slow
+
 SECRET = "my secret answer"
 
 

@@ -23,6 +23,8 @@ from deniable.service import clock
 from tests.spark.killed_stream import COLUMNS
 from tests.surveys import SMALL
 
+pytestmark = pytest.mark.slow
+
 SURVEY = SMALL["orr-closed"]
 START = datetime(2026, 11, 14, 22, 30, tzinfo=UTC)
 

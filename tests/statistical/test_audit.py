@@ -23,6 +23,7 @@ TRIALS = 24_000
 EVERY = {**{f"small-{k}": v for k, v in SMALL.items()}, **{f"large-{k}": v for k, v in LARGE.items()}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("survey", EVERY.values(), ids=EVERY.keys())
 def test_our_own_client_passes(survey: dn.Survey) -> None:
     certificate = audit(survey, trials=4000)
@@ -82,6 +83,7 @@ FAULTS: dict[str, tuple[dn.Survey, MakeClient, set[str]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_of_one_report_is_found(name: str) -> None:
     survey, make, kinds = FAULTS[name]

@@ -37,6 +37,7 @@ def z_scores(sample: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> fl
     return float(max(of_mean.max(), of_variance.max()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("per_cohort", [True, False])
 @pytest.mark.parametrize("name", COHORTS)
 def test_covariance_matches_simulation(name: str, per_cohort: bool) -> None:
@@ -62,6 +63,7 @@ def test_the_joint_form_is_not_taken_for_the_other() -> None:
     assert z_scores(sample, *least_squares_moments(survey, p, N, per_cohort=False)) > 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LARGE)
 def test_intervals_cover(name: str) -> None:
     """Coverage of 95 % intervals over symbols and repeats: exact ones at least 95 %, normal ones close to it."""
@@ -80,6 +82,7 @@ def test_intervals_cover(name: str) -> None:
     assert np.mean([c.all() for c in covered]) < 0.8  # one symbol's level is not the level of all forty at once
 
 
+@pytest.mark.slow
 def test_covariance_of_bloom_filters_is_a_covariance() -> None:
     """h > 1 with little noise and few reports: no negative variance, no error of zero, and intervals that cover."""
     for epsilon, cells, cohorts, hashes in ((20, 6, 4, 4), (4, 8, 6, 3)):
@@ -110,6 +113,7 @@ def test_standard_errors_hold_when_candidates_are_missing(per_cohort: bool) -> N
     assert not np.all(np.abs(spread / (errors * 1.2) - 1) < 6 / np.sqrt(2 * REPEATS))
 
 
+@pytest.mark.slow
 def test_simultaneous_intervals_cover_together() -> None:
     survey, p, rng = LARGE["orr-closed"], dn.lab.zipf(40, 1), generator("together")
     together = [

@@ -19,6 +19,8 @@ from deniable.survey import Alphabet, Direct, Survey
 from tests.statistical.harness import accept, generator, reject
 from tests.toy.band import Band
 
+pytestmark = pytest.mark.slow
+
 Floats = npt.NDArray[np.float64]
 
 SIZE, REPEATS = 32, 700

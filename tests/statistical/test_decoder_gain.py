@@ -12,6 +12,8 @@ from deniable.decoders.prior import Observations
 from deniable.decoders.simplex import project
 from tests.statistical.harness import accept, generator, reject
 
+pytestmark = pytest.mark.slow
+
 Floats = npt.NDArray[np.float64]
 
 TALLIES, DRAWS = 40, 100

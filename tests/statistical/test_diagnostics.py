@@ -9,6 +9,8 @@ from deniable.survey import Survey
 from tests.statistical.harness import accept, binomial_p_value, generator, reject
 from tests.surveys import SEED
 
+pytestmark = pytest.mark.slow
+
 REPEATS, SIZE = 600, 16
 PLAIN = dn.Projected()  # what is tested belongs to the unbiased estimate, whatever stands beside it
 P = dn.lab.zipf(SIZE, 1.5)

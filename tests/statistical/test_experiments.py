@@ -101,6 +101,7 @@ def kary_p_value(cell: KaryCell) -> float:
     return normal_p_value((means - plain.mean(axis=0)) / error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 def test_kary_means_are_those_of_the_plain_way(cell: KaryCell, monkeypatch: pytest.MonkeyPatch) -> None:
     ways = {"people one by one" if cell[1] < kary._PEOPLE * cell[2] else "people multinomial"}
@@ -383,6 +384,7 @@ def right_sides(crowd: Crowd, mechanism: Mechanism, name: str) -> Floats:
     return np.stack([crowd.bit_sums(mechanism, people, rng) for people in draws])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SURVEYS, ids=str)
 def test_right_sides_have_the_exact_mean_and_covariance(case: tuple[str, str, int, int]) -> None:
     name, alphabet, cells, hashes = case
@@ -461,6 +463,7 @@ def same_law_p_value(first: Floats, second: Floats) -> float:
     return float(stats.ks_2samp(first, second, method="exact").pvalue)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cell", "mechanism"), REGRESSIONS, ids=str)
 def test_regression_losses_have_the_law_of_simulate_and_decode(cell: Cell, mechanism: str) -> None:
     n, epsilon = 20_000, 2.0

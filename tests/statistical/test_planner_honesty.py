@@ -13,6 +13,8 @@ from deniable.planner.measure import _RESIDUAL, Sample
 from tests.statistical.harness import accept, generator, reject
 from tests.statistical.planner_study import Target, losses, rivals, targets
 
+pytestmark = pytest.mark.slow
+
 PROMISED = 0.87
 REPEATS = 200
 

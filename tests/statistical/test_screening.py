@@ -13,6 +13,8 @@ from deniable.decoders.drawn import judged
 from deniable.decoders.robust import RobustFit
 from tests.statistical.harness import accept, generator, reject
 
+pytestmark = pytest.mark.slow
+
 NAMES = tuple(range(20_001))
 TALLIES, SMALL = 10, 6.5e-4
 

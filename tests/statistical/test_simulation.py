@@ -40,6 +40,7 @@ def joint_p_value(survey: Survey, name: str, law: dict[Any, float], draw: Any) -
     return law_p_value(Counter((t.counts.tobytes(), t.reports.tobytes()) for t in tallies), law)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("survey", SMALL.values(), ids=SMALL.keys())
 def test_joint_law_of_one_report(survey: Survey, request: pytest.FixtureRequest) -> None:
     size = len(symbols_of(survey))

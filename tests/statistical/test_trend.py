@@ -77,6 +77,7 @@ def trends(name: str, days: list[Floats], label: str) -> list[list[int]]:
     return asyncio.run(many())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SURVEYS)
 def test_marks_where_nothing_changes_are_as_rare_as_the_level_says(name: str) -> None:
     days = [BEFORE] * WINDOWS

@@ -33,6 +33,7 @@ def counted(folder: Path, path: Path) -> dict[str, int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 def test_memory_does_not_grow_with_the_rows(suffix: str, tmp_path: Path) -> None:
     """One row group of 20 million rows is 80 MB of columns; reading it whole would show."""

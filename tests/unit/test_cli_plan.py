@@ -23,6 +23,7 @@ def ended(capsys: pytest.CaptureFixture[str], status: int, *argv: str) -> str:
     return captured.err.removeprefix("deniable: ").rstrip("\n")
 
 
+@pytest.mark.slow
 def test_the_table_says_what_was_found_what_lost_and_what_the_paper_needs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(ASKED) == 0
     out = capsys.readouterr().out
@@ -36,6 +37,7 @@ def test_the_table_says_what_was_found_what_lost_and_what_the_paper_needs(capsys
     assert f"the worst of {len(plan.shapes)} shapes for this error" in out
 
 
+@pytest.mark.slow
 def test_json_is_the_plan_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*ASKED, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == dn.plan(symbols=8, n=100_000, max_l1=0.05).to_json()
@@ -60,6 +62,7 @@ def test_the_survey_and_the_chart_are_written(capsys: pytest.CaptureFixture[str]
     assert ended(capsys, 2, *argv) == refused
 
 
+@pytest.mark.slow
 def test_a_survey_that_asks_again_and_again_is_planned(capsys: pytest.CaptureFixture[str]) -> None:
     argv = ["plan", "--symbols", "6", "--n", "1e5", "--epsilon", "4", "--epsilon-report", "1/2", "-o", "again.json"]
     assert main(argv) == 0

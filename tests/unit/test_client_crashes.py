@@ -17,7 +17,7 @@ from tests.failing_collector import Collector, collecting
 SURVEY = dn.krappor(symbols=["a", "b"] + [f"other {i}" for i in range(62)], epsilon=8, epsilon_report=4)
 
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kill -9 needs signals")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="kill -9 needs signals")]
 
 
 def lives(folder: Path, *, closed: bool) -> tuple[list[dict[str, Any]], int, Collector]:

@@ -338,6 +338,7 @@ def test_long_lists_are_iterated_until_they_are_exact(monkeypatch: pytest.Monkey
         dn.decode(tally, candidates=names, decoder=dn.LeastSquares())
 
 
+@pytest.mark.slow
 def test_least_squares_of_20000_candidates_is_exact() -> None:
     """The normal equations hold to the last digits: the residual has no part left in the range of H."""
     survey = dn.orr(epsilon=3, cells=64, cohorts=512, seed=bytes(16))

@@ -136,6 +136,7 @@ def test_bad_questions_are_refused(arguments: dict[str, Any], sentence: str) -> 
     assert not isinstance(refused.value, PlanError)
 
 
+@pytest.mark.slow
 def test_an_error_below_that_of_the_sample_says_what_it_would_take() -> None:
     with pytest.raises(PlanError) as refused:
         dn.plan(n=1000, symbols=256, max_l1=0.05)
@@ -183,6 +184,7 @@ def test_limits_that_nothing_keeps_are_refused(arguments: dict[str, Any], senten
     assert str(refused.value) == sentence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -220,6 +222,7 @@ def test_a_plan_says_all_that_it_should(arguments: dict[str, Any]) -> None:
     assert plan.mechanism in repr(plan)
 
 
+@pytest.mark.slow
 def test_the_same_question_has_the_same_answer_and_another_name_another_survey() -> None:
     question: dict[str, Any] = {"n": 50_000, "candidates": 20, "max_l1": 0.3}
     first, again = dn.plan(**question), dn.plan(**question)
@@ -230,6 +233,7 @@ def test_the_same_question_has_the_same_answer_and_another_name_another_survey()
     assert dn.plan(**question, seed=1).survey.digest != first.survey.digest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["max_l1", "max_l2", "max_error", "visible"])
 def test_the_three_questions_agree(metric: str) -> None:
     """n and error give an epsilon; that epsilon with either gives the other back."""
@@ -244,6 +248,7 @@ def test_the_three_questions_agree(metric: str) -> None:
     assert bound == pytest.approx(value, rel=0.06)
 
 
+@pytest.mark.slow
 def test_more_people_more_error_or_less_confidence_need_less_epsilon() -> None:
     epsilon = dn.plan(**SMALL, max_l1=0.08).epsilon
     assert dn.plan(symbols=16, n=400_000, max_l1=0.08).epsilon < 0.7 * epsilon
@@ -253,6 +258,7 @@ def test_more_people_more_error_or_less_confidence_need_less_epsilon() -> None:
     assert dn.plan(**SMALL, max_l1=0.08, shape="zipf:2").epsilon < epsilon
 
 
+@pytest.mark.slow
 def test_the_worst_shape_is_no_better_than_any_it_names() -> None:
     worst = dn.plan(**SMALL, max_l1=0.08)
     assert worst.shape in worst.shapes
@@ -261,6 +267,7 @@ def test_the_worst_shape_is_no_better_than_any_it_names() -> None:
         assert dn.plan(**SMALL, max_l1=0.08, shape=shape).epsilon <= 1.04 * worst.epsilon
 
 
+@pytest.mark.slow
 def test_limits_are_kept_and_said() -> None:
     free = dn.plan(n=10**6, symbols=200, epsilon=1)
     short = dn.plan(n=10**6, symbols=200, epsilon=1, max_bytes=10)
@@ -286,6 +293,7 @@ def test_a_crowd_that_large_needs_no_more_than_the_least_epsilon() -> None:
     assert plan.bound < 0.5
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_to_simulate_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert effort_for(dn.subset(symbols=2**16, epsilon=3), 2**16).repeats == 0
     monkeypatch.setattr("deniable.planner.planning.effort_for", lambda *question: Effort(0, 60, 0, 1e6))
@@ -299,6 +307,7 @@ def test_what_takes_too_long_to_simulate_is_predicted(monkeypatch: pytest.Monkey
         assert plan.errors["l1"].standard_error == pytest.approx(off * plan.expected_l1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -436,6 +445,7 @@ def test_the_error_that_is_found_is_the_one_that_is_named() -> None:
     assert dn.plan(epsilon=target.epsilon, **asked).shape not in (target.shape, found.shape)
 
 
+@pytest.mark.slow
 def test_the_worst_population_is_looked_for_where_the_plan_ends() -> None:
     """It was zipf 2 where the search began: the error was .078 for answers that are even over ten, at epsilon 2.09."""
     asked: dict[str, Any] = {"n": 1000, "symbols": 20}

@@ -7,6 +7,8 @@ from deniable.errors import PlanError
 from deniable.planner.nearby import Nearby, nearby
 from deniable.survey.strength import bound_of, strength
 
+pytestmark = pytest.mark.slow
+
 
 def proposals(**asked: object) -> list[Nearby]:
     with pytest.raises(PlanError) as refused:

@@ -156,6 +156,7 @@ def test_quantiles_of_few_draws_are_nearly_those_of_many() -> None:
         assert few.quantile(metric, 0.9) > few.mean(metric)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("survey", "name"),
     [

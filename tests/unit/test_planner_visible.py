@@ -32,6 +32,7 @@ def shown(option: Option, size: int, n: int, epsilon: float, share: float) -> fl
     return float(np.mean([estimate.intervals(0.95, simultaneous=True)[0, 0] > 0 for estimate in estimates]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "size", "n", "epsilon"), CASES)
 def test_the_share_shows_as_often_as_it_should(name: str, size: int, n: int, epsilon: float) -> None:
     """Of 400 surveys 90 % +- 6.5 % (above four standard errors); two thirds of the share must be told from it."""

@@ -78,6 +78,7 @@ def test_the_rows_of_a_figure_are_the_rows_it_plots(figure: Figure) -> None:
     assert all(set(mark) == {"epsilon", "k"} or any(within(row, mark) for row in rows) for mark in drawn)
 
 
+@pytest.mark.slow
 @every_figure
 def test_a_figure_draws_with_missing_rows_and_with_none(figure: Figure) -> None:
     some = {name: rows[::5] for name, rows in TABLES.items()}

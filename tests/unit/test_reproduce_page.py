@@ -145,6 +145,7 @@ def test_data_files_hold_the_rows_plotted(folder: Path) -> None:
     assert (folder / "claims.csv").read_text(encoding="utf-8").count("\n") == 5
 
 
+@pytest.mark.slow
 def test_the_same_tables_give_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     told: list[str] = []
     names = ["decoders", "privacy_at_n_open"]

@@ -646,6 +646,7 @@ def test_figures_that_share_a_study_share_its_numbers() -> None:
 # And once for real.
 
 
+@pytest.mark.slow
 def test_a_small_real_run_is_the_same_on_any_number_of_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,6 +102,7 @@ def test_simultaneous_limits_are_wider_and_hold() -> None:
         estimate.intervals(2)
 
 
+@pytest.mark.slow
 def test_candidates_hidden_by_heavier_ones_are_found() -> None:
     """Alone, 40 of 300 shares stand out of what the others add to each score; in a joint model most of them do."""
     survey = dn.orr(epsilon=4, cells=64, cohorts=128, seed=SEED)

@@ -111,6 +111,7 @@ def test_shares_are_far_nearer_than_by_least_squares(empty: int) -> None:
     assert found.probabilities.sum() + rest.value == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_candidates_hidden_by_unlisted_answers_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """By least squares a few heavy ones stand out; beside the spikes all of them do."""
     shares, unlisted = 0.6 * dn.lab.zipf(30, 1), 0.4 * dn.lab.zipf(8, 1)

@@ -112,6 +112,7 @@ def test_significance_and_its_column(survey: Survey) -> None:
         assert estimate.interval_kind == "approximate"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 30])
 @pytest.mark.parametrize("survey", SMALL.values(), ids=SMALL.keys())
 def test_a_handful_of_reports_has_limits_around_its_estimate(survey: Survey, n: int) -> None:

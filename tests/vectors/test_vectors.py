@@ -53,6 +53,7 @@ def test_folding() -> None:
         assert reference.folded(row["given"]) == row["folded"]
 
 
+@pytest.mark.slow
 def test_every_code_point_that_is_not_in_the_folding_vectors_stays_as_it_is() -> None:
     """Both implementations, on all of Unicode: what a third client must agree with is all in the file."""
     listed = {letter for row in rows("folding") for letter in row["given"].split("|") if len(letter) == 1}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ENCODE", "ESTIMATE", "count_bits", "grr", "hadamard", "hashed", "mixture", "sets", "unary"]
+__all__ = ["ENCODE", "ESTIMATE", "count_bits", "grr", "hadamard", "hashed", "hashed_cells", "mixture", "sets", "unary"]
 
 Ints = npt.NDArray[np.int64]
 HASHES = 1024
@@ -30,10 +30,10 @@ def unary(codes: Ints, k: int, rise: float, stay: float, rng: np.random.Generato
 
 def hashed(codes: Ints, g: int, epsilon: float, rng: np.random.Generator) -> tuple[Ints, Ints]:
     seeds = rng.integers(0, HASHES, len(codes))
-    return seeds, grr(_hash(codes, seeds, g), g, epsilon, rng)
+    return seeds, grr(hashed_cells(codes, seeds, g), g, epsilon, rng)
 
 
-def _hash(codes: Ints, seeds: Ints, g: int) -> Ints:
+def hashed_cells(codes: Ints, seeds: Ints | int, g: int) -> Ints:
     mixed = (codes * 1024 + seeds).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(29)
     mixed *= np.uint64(0xBF58476D1CE4E5B9)
@@ -116,7 +116,7 @@ def _of_hashes(reports: Any, k: int, epsilon: float, n: int) -> npt.NDArray[np.f
     tally = np.bincount(seeds * g + cells, minlength=HASHES * g).reshape(HASHES, g)
     support = np.zeros(k, np.int64)
     for seed in range(HASHES):
-        support += tally[seed][_hash(np.arange(k), np.full(k, seed), g)]
+        support += tally[seed][hashed_cells(np.arange(k), np.full(k, seed), g)]
     return _unbiased(support, n, math.exp(epsilon) / (math.exp(epsilon) + g - 1), 1 / g)
 
 

@@ -1,8 +1,5 @@
-"""The paper's experiments: one cell against people simulated one by one, and a quick run against five minutes."""
+"""The paper's experiments, against people who are simulated one by one."""
 
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,7 +14,6 @@ from deniable.survey import Survey
 from deniable.tally import Tally
 
 CELL, EPSILON, SAMPLES = Cell("open", 256, 64, 256, 1), 2.0, 50
-QUICK = 300.0  # seconds
 BATCH = 10**5
 
 
@@ -67,9 +63,3 @@ def lines() -> Iterator[Line]:
         theirs = SAMPLES * sum(timed(lambda: one_by_one(survey, n)) for survey in surveys)  # noqa: B023
         what = f"O-RR and O-RAPPOR, {SAMPLES} samples, n = 10^{len(str(n)) - 1}"
         yield Line(what, f"vectorised NumPy client, 1 of {SAMPLES} samples timed", ours, theirs, target)
-        if n == 10**6:
-            yield Line("the same, decoded", "1 s", ours, 1.0, 1)
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "deniable", "reproduce", "-o", folder]
-        wall = timed(lambda: subprocess.run(command, check=True, capture_output=True))
-    yield Line("deniable reproduce, all of it", "5 minutes", wall, QUICK, 1)

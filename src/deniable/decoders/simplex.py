@@ -1,4 +1,4 @@
-"""The Euclidean projection on the probability simplex, in O(k log k)."""
+"""The Euclidean projection on the probability simplex: a few passes over the values, O(k log k) at the worst."""
 
 import numpy as np
 import numpy.typing as npt
@@ -6,6 +6,7 @@ import numpy.typing as npt
 __all__ = ["project", "project_rows"]
 
 Floats = npt.NDArray[np.float64]
+_PASSES = 24  # before a sort; each costs a tenth of what the sort of as many values does
 
 
 def project(values: npt.ArrayLike) -> Floats:
@@ -29,19 +30,31 @@ def project(values: npt.ArrayLike) -> Floats:
         raise ValueError("values must be finite")
     shifted = given - top
     # The largest value is now 0, so theta is at least -1 and nothing at or below -1 can stay positive.
-    contenders = shifted[shifted > -1.0]
-    contenders.sort()
-    descending = contenders[::-1]
-    sums = np.cumsum(descending)
-    counts = np.arange(1, descending.size + 1)
-    last = int(np.flatnonzero(descending * counts > sums - 1.0)[-1])
-    theta = (sums[last] - 1.0) / (last + 1)
-    shifted -= theta
+    shifted -= _threshold(shifted[shifted > -1.0])
     # A running sum of many values is off by 1e-9 in 65,536; pairwise sums of the result say by how much, twice.
     for _ in range(2):
         positive = shifted > 0
         shifted -= (float(shifted[positive].sum()) - 1.0) / max(int(positive.sum()), 1)
     return np.asarray(np.maximum(shifted, 0.0, out=shifted))
+
+
+def _threshold(contenders: Floats) -> float:
+    """The shift for values of which the largest is 0.
+
+    What lies below the shift of all contenders lies below the final one, too: it only rises as they leave (Michelot,
+    1986). A few passes end it for every population that was tried; a sort ends it for any.
+    """
+    for _ in range(_PASSES):
+        theta = float((contenders.sum() - 1.0) / contenders.size)
+        staying = contenders[contenders > theta]
+        if staying.size == contenders.size:
+            return theta
+        contenders = staying
+    descending = -np.sort(-contenders)
+    sums = np.cumsum(descending) - 1.0
+    counts = np.arange(1, descending.size + 1)
+    last = int(np.flatnonzero(descending * counts > sums)[-1])
+    return float(sums[last] / (last + 1))
 
 
 def project_rows(rows: Floats) -> Floats:

@@ -30,10 +30,11 @@ def claims() -> list[dict[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_every_figure_is_there_in_every_form(name: str) -> None:
-    for kind in ("svg", "png", "csv", "parquet"):
-        assert (RESULTS / "figures" / f"{name}.{kind}").stat().st_size > 0
+def test_there_is_what_people_open_and_no_more() -> None:
+    """A picture of each figure, one Parquet for each table, the pages; at most 10 MB."""
+    assert {path.name for path in (RESULTS / "figures").iterdir()} == {f"{name}.svg" for name in FIGURES}
+    assert {path.name for path in (RESULTS / "tables").iterdir()} == {f"{name}.parquet" for name in TABLES}
+    assert sum(path.stat().st_size for path in RESULTS.rglob("*") if path.is_file()) <= 10 * 10**6
 
 
 def test_counts_are_the_papers() -> None:
@@ -82,5 +83,5 @@ def test_the_page_is_whole_and_needs_no_network() -> None:
 def test_links_of_the_page_lead_to_files() -> None:
     page = (RESULTS / "index.html").read_text(encoding="utf-8")
     targets = set(re.findall(r'href="([^"#]+)"', page))
-    assert {f"figures/{name}.{kind}" for name in FIGURES for kind in ("svg", "png", "csv", "parquet")} <= targets
+    assert {f"figures/{name}.svg" for name in FIGURES} | {f"tables/{name}.parquet" for name in TABLES} <= targets
     assert all((RESULTS / target).exists() for target in targets)

@@ -4,7 +4,6 @@ The page stands alone. Its pictures are inside it, it has no script, and its pol
 links to the data files need the folder.
 """
 
-import base64
 import html
 import json
 import re
@@ -28,7 +27,7 @@ VERDICTS = {
     "does not hold": ("\N{MULTIPLICATION SIGN}", "fails"),
     "not measured": ("\N{EN DASH}", "unmeasured"),
 }
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _GLANCE = 150
 _PAPER = "Discrete Distribution Estimation under Local Privacy"
 
@@ -59,35 +58,25 @@ def write(
     figures: Sequence[str],
     on_progress: Callable[[str], None],
 ) -> list[Path]:
-    """Write everything, and say what is being written; a table or figure without rows leaves no CSV and no Parquet."""
+    """Write everything, and say what is being written; a table without rows leaves no Parquet."""
     written: list[Path] = []
     for name, rows in tables.items():
         if rows:
             on_progress(f"table {name}")
-            written += _data(folder / "tables" / name, rows)
+            written.append(put(folder / "tables" / f"{name}.parquet", parquet_bytes(rows)))
     told = [_told(claim) for claim in claims]
     written.append(put(folder / "claims.csv", csv_bytes(told)))
     written.append(put(folder / "claims.json", (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode()))
     sections = []
     for name in figures:
         on_progress(f"figure {name}")
-        figure, place = FIGURES[name], folder / "figures" / name
-        svg, png = picture(figure.draw(tables))
-        written.append(put(place.with_suffix(".svg"), svg.encode()))
-        written.append(put(place.with_suffix(".png"), png))
-        rows = figure.data(tables)
-        written += _data(place, rows) if rows else []
-        sections.append(_section(figure, tables, _embedded(figure, svg, png), links=bool(rows)))
+        figure = FIGURES[name]
+        svg = picture(figure.draw(tables))
+        written.append(put(folder / "figures" / f"{name}.svg", svg.encode()))
+        sections.append(_section(figure, tables, _embedded(figure, svg)))
     on_progress("index.html")
     page = _page(told, settings, facts, [FIGURES[name] for name in figures], sections, tables)
     return [*written, put(folder / "index.html", page.encode())]
-
-
-def _data(place: Path, rows: Sequence[Mapping[str, object]]) -> list[Path]:
-    return [
-        put(place.with_suffix(".csv"), csv_bytes(rows)),
-        put(place.with_suffix(".parquet"), parquet_bytes(rows)),
-    ]
 
 
 def _told(claim: _Claim) -> dict[str, str]:
@@ -95,7 +84,7 @@ def _told(claim: _Claim) -> dict[str, str]:
     return {name: str(getattr(claim, name)) for name in fields}
 
 
-def _embedded(figure: Figure, svg: str, png: bytes) -> str:
+def _embedded(figure: Figure, svg: str) -> str:
     """The picture inside the page: drawn, so that it prints sharply and its marks can be asked by hovering."""
     words = html.escape(figure.title)
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
@@ -103,30 +92,21 @@ def _embedded(figure: Figure, svg: str, png: bytes) -> str:
     # On a phone a wide picture scrolls inside its box, at a size that can still be read; a narrow one fits.
     least = 0.65 * wide if wide > 800 else min(wide, 320)
     limits = f'style="max-width:{wide:.0f}px;min-width:{least:.0f}px"'
-    if figure.bitmap:
-        data = base64.b64encode(png).decode()
-        shape = f'width="{wide:.0f}" height="{high:.0f}"'
-        return f'<img alt="{words}" {shape} {limits} src="data:image/png;base64,{data}">'
     body = re.sub(r"^<svg[^>]*>", "", svg, count=1)
     # Several pictures share a page, so their names for clips and gradients must differ.
     body = re.sub(r'\bid="', f'id="{figure.name}-', body)
     body = body.replace("url(#", f"url(#{figure.name}-")
-    symbol = r'<path aria-label="([^"]*)" role="graphics-symbol" aria-roledescription="[\w ]+"([^>]*?)/>'
-    body = re.sub(symbol, r"<path\2><title>\1</title></path>", body)
-    body = re.sub(r' (?:aria-\w+|role|class)="[^"]*"', "", body)
     return f'<svg viewBox="0 0 {wide:g} {high:g}" role="img" aria-label="{words}" {limits}>{body}'
 
 
-def _section(figure: Figure, tables: Tables, drawn: str, *, links: bool) -> str:
-    kinds = ("csv", "parquet", "svg", "png") if links else ("svg", "png")
-    files = " ".join(f'<a href="figures/{figure.name}.{kind}">{kind}</a>' for kind in kinds)
+def _section(figure: Figure, tables: Tables, drawn: str) -> str:
     label = "not printed in the paper" if figure.label == "ours" else figure.label
     return f"""<section id="{figure.name}">
 <h3>{html.escape(figure.title)} <span class="label">{html.escape(label)}</span></h3>
 <div class="picture" tabindex="0">{drawn}</div>
 <p>{html.escape(figure.caption)} <span class="counts">{html.escape(figure.counts(tables))}</span></p>
 <details><summary>What the paper leaves open, and what we chose</summary><p>{html.escape(figure.notes)}</p></details>
-<p class="files">{files}</p>
+<p class="files"><a href="figures/{figure.name}.svg">svg</a></p>
 </section>
 """
 
@@ -189,7 +169,7 @@ def _several(verdict: str, count: int) -> str:
 
 
 def _tables(tables: Tables, claims: int) -> str:
-    listed = [(name, f"tables/{name}", len(rows), ("csv", "parquet")) for name, rows in tables.items() if rows]
+    listed = [(name, f"tables/{name}", len(rows), ("parquet",)) for name, rows in tables.items() if rows]
     lines = []
     for name, place, count, kinds in [*listed, ("claims", "claims", claims, ("csv", "json"))]:
         files = " ".join(f'<a href="{html.escape(place)}.{kind}">{kind}</a>' for kind in kinds)

@@ -41,7 +41,7 @@ class Figure:
     """One figure of the paper, or one of ours (`label` is then "ours").
 
     `caption` says what is seen, `notes` what the paper leaves open and what we chose, and `counts` how often it was
-    measured, which only the rows know. `bitmap` asks a page to embed the PNG: of many cells it is the smaller.
+    measured, which only the rows know.
     """
 
     name: str
@@ -52,7 +52,6 @@ class Figure:
     tables: tuple[str, ...]
     data: Callable[[Tables], Rows]
     plot: Callable[[Rows], Chart]
-    bitmap: bool = False
 
     def draw(self, tables: Tables) -> Chart:
         """The chart of the rows that the tables hold; a table that is missing counts as empty."""

@@ -132,7 +132,6 @@ _ALL_DECODERS = Figure(
     tables=("kary",),
     data=partial(decoder_rows, loss="l1"),
     plot=small_plot,
-    bitmap=True,
 )
 _ALL_MECHANISMS = Figure(
     name="all_krr_vs_rappor",
@@ -144,7 +143,6 @@ _ALL_MECHANISMS = Figure(
     tables=("kary",),
     data=partial(mechanism_rows, loss="l1"),
     plot=small_plot,
-    bitmap=True,
 )
 
 _OPEN, _CLOSED = "O-RR against O-RAPPOR, open alphabet", "O-RR against O-RAPPOR, closed alphabet"

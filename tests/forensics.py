@@ -4,7 +4,7 @@
 
 While a test runs, everything is logged, and what the client's methods leave behind is read: log records, what was
 printed, errors with all that is chained to them and the local names of their frames, files (and who may read them), and
-whatever can be reached from the client and its modules. `tests/unit/test_client_forensics.py` has the clients that this
+whatever can be reached from the client and its modules. `tests/unit/client/test_forensics.py` has the clients that this
 must find out. Answers of fewer than five characters are not looked for: they are everywhere.
 """
 

@@ -161,7 +161,7 @@ def test_every_proof_line_in_the_source_names_a_test_that_exists(place: str, ref
 def test_errata_are_numbered_and_each_is_a_test_or_says_none() -> None:
     rows = re.findall(r"^\| (E\d+) \|(.*)\|$", LEDGER, re.MULTILINE)
     assert [number for number, _ in rows] == [f"E{i}" for i in range(1, len(rows) + 1)]
-    tested = functions_in(ROOT / "tests" / "unit" / "test_errata.py")
+    tested = functions_in(ROOT / "tests" / "unit" / "theory" / "test_errata.py")
     for number, row in rows:
         last = row.split(" | ")[-1]
         assert last.strip().startswith("none") or f"test_{number.lower()}_" in last, number
@@ -186,8 +186,8 @@ def test_everything_in_theory_is_in_the_ledger() -> None:
 
 
 def test_the_check_itself_can_fail() -> None:
-    assert not exists("tests/unit/test_errata.py::test_that_nobody_wrote")
+    assert not exists("tests/unit/theory/test_errata.py::test_that_nobody_wrote")
     assert not exists("tests/unit/no_such_file.py")
-    assert not exists("tests/unit/test_theory_binary.py::random_row")
+    assert not exists("tests/unit/theory/test_binary.py::random_row")
     with pytest.raises(AttributeError):
         resolve("deniable.theory.no_such_function")

@@ -11,7 +11,7 @@ sum N of both:
 Doubles do not hold every count beyond 2**53; up to 2**63, where a tally ends, that costs less than the formulas do.
 
 Claim: quantiles, and the normal scores of tails, are right to `ACCURACY` standard deviations, down to tails of 1e-21.
-Proof: tests/unit/test_beta_law.py::test_accuracy_against_fifty_digits
+Proof: tests/unit/decoders/test_beta_law.py::test_accuracy_against_fifty_digits
 """
 
 import numpy as np

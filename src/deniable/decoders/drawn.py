@@ -36,7 +36,7 @@ def judged(table: Floats, statistic: float, draws: int, chance: float) -> tuple[
     z sqrt(2 pi) times the tail, z being the normal quantile; where that does not decide either, it is the tail itself.
 
     Claim: a p-value is at most u with probability u at most, if the cells were drawn.
-    Proof: tests/unit/test_drawn.py::test_p_values_are_never_too_small
+    Proof: tests/unit/decoders/test_drawn.py::test_p_values_are_never_too_small
 
     >>> table = np.zeros((40, 32))
     >>> table[:, 0] = 1.0  # an unlisted answer, in one cell of each cohort
@@ -66,7 +66,7 @@ def log_tail(table: Floats, x: float, draws: int = 1) -> float:
     """log P(sum >= x), counting what rounding may have put a little below x.
 
     Claim: the binomial law where a table has one cell of mass one in each row.
-    Proof: tests/unit/test_drawn.py::test_meetings_with_one_answer_are_binomial
+    Proof: tests/unit/decoders/test_drawn.py::test_meetings_with_one_answer_are_binomial
     """
     centred = table - table.mean(axis=1, keepdims=True)
     masses, start, step, slack = _convolved(centred[None], draws, _BINS)

@@ -103,7 +103,7 @@ def composite_bits(
 
     Paper: `prop:max_est_rappor`, with delta = miss.
     Claim: relative duality gap at most `tolerance`.
-    Proof: tests/unit/test_likelihood.py::test_composite_bits_closes_the_gap
+    Proof: tests/unit/decoders/test_likelihood.py::test_composite_bits_closes_the_gap
 
     >>> p, gap = composite_bits([700, 400, 350], 1000, hit=0.73, miss=0.27)
     >>> p.round(4), gap < 1e-9

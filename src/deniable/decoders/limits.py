@@ -60,8 +60,8 @@ class BinomialLimits(Limits):
     a tally can have, up to 2**63 - 1; at 10**17 reports that is a millionth of an interval's width.
 
     Claim: intervals cover with probability at least 1 - alpha, and p-values are at most u with probability at most u.
-    Proof: tests/unit/test_limits.py::test_clopper_pearson_covers_by_enumeration
-    Proof: tests/unit/test_limits.py::test_clopper_pearson_covers_at_any_n
+    Proof: tests/unit/decoders/test_limits.py::test_clopper_pearson_covers_by_enumeration
+    Proof: tests/unit/decoders/test_limits.py::test_clopper_pearson_covers_at_any_n
 
     >>> BinomialLimits(np.array([5.0]), 10, base=0.0, slope=1.0).between(0.05).round(4)
     array([[0.1871, 0.8129]])

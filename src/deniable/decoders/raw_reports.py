@@ -41,7 +41,7 @@ def likelihood_of_reports(reports: ReportTable, *, tolerance: float = 1e-9) -> E
     sufficient already). Error bars are those of the unbiased estimate beside it.
 
     Claim: the likelihood is the product of `mechanism.probability` over the reports, up to a constant factor.
-    Proof: tests/unit/test_raw_likelihood.py::test_likelihood_is_the_channels
+    Proof: tests/unit/decoders/test_raw_likelihood.py::test_likelihood_is_the_channels
 
     >>> import deniable as dn
     >>> survey = dn.subset(symbols=["a", "b", "c", "d"], epsilon=2, size=2)

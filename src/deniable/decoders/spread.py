@@ -96,7 +96,7 @@ class Spread:
         """`design` and `law` are those of the cohorts that count.
 
         Claim: the diagonal of the dense covariance.
-        Proof: tests/unit/test_spread.py::test_variances_are_the_diagonal_of_the_dense_covariance
+        Proof: tests/unit/decoders/test_spread.py::test_variances_are_the_diagonal_of_the_dense_covariance
         """
         packed, rank, condition, estimable = _inverse(design)
         inverse = packed.diagonal().copy()

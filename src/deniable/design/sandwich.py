@@ -33,7 +33,7 @@ class Sandwich:
         """From the matrix that holds Z and M, which is spoiled, the diagonal of Z, and vectors of shape (S, R).
 
         Claim: the same as the dense products.
-        Proof: tests/unit/test_sandwich.py::test_it_is_what_dense_products_give
+        Proof: tests/unit/design/test_sandwich.py::test_it_is_what_dense_products_give
 
         >>> found = Sandwich.of(np.asfortranarray([[5.0, 1.0], [4.0, 6.0]]), np.array([2.0, 3.0]), np.ones((2, 1)))
         >>> found.diagonal, found.trace, found.along.ravel()  # Z = [[2, 1], [1, 3]], M = [[5, 4], [4, 6]]

@@ -55,7 +55,7 @@ def cholesky_in_place(packed: Floats) -> bool:
     """Turn the upper triangle of a positive definite matrix G into U with U' U = G; False if it is not one.
 
     Claim: what LAPACK gives, in blocks too.
-    Proof: tests/unit/test_triangles.py::test_blocks_give_what_lapack_gives
+    Proof: tests/unit/design/test_triangles.py::test_blocks_give_what_lapack_gives
     """
     from scipy.linalg import blas, lapack
 
@@ -79,7 +79,7 @@ def invert_cholesky(packed: Floats) -> None:
     """Turn U in the upper triangle into that of (U' U)^-1.
 
     Claim: what LAPACK gives, in blocks too.
-    Proof: tests/unit/test_triangles.py::test_blocks_give_what_lapack_gives
+    Proof: tests/unit/design/test_triangles.py::test_blocks_give_what_lapack_gives
     """
     from scipy.linalg import lapack
 

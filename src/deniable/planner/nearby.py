@@ -3,7 +3,7 @@
 Each proposal fixes epsilon, so that the privacy it names is exact, and says about which error it has. Errors are
 predicted by normal draws over all populations of the question, without simulation, so that it takes a moment; for up to
 64 answers, where few people and the fall of hash functions make a difference, they are planned
-(tests/unit/test_planner_nearby.py compares them with plans).
+(tests/unit/planner/test_nearby.py compares them with plans).
 """
 
 from collections.abc import Iterator, Sequence

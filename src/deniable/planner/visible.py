@@ -26,7 +26,7 @@ def smallest_visible(
     """The least share whose symbol shows with probability `power` among `size` symbols; infinite if none does.
 
     Claim: exact where `rates` (hit, miss) are given.
-    Proof: tests/unit/test_planner_visible.py::test_the_share_shows_as_often_as_it_should
+    Proof: tests/unit/planner/test_visible.py::test_the_share_shows_as_often_as_it_should
 
     >>> round(smallest_visible(Moments(1.0, 1.0, 1.0), (0.75, 0.25), 10_000, 2), 4)
     0.0308

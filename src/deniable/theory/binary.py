@@ -23,7 +23,7 @@ def factor_through_warner(
 
     Paper: `thm:opt_bin`, after Kairouz, Oh and Viswanath (2014).
     Claim: a stochastic W exists if and only if Q is epsilon-locally private.
-    Proof: tests/unit/test_theory_binary.py::test_private_channels_factor_and_no_others
+    Proof: tests/unit/theory/test_binary.py::test_private_channels_factor_and_no_others
 
     >>> half, third = Fraction(1, 2), Fraction(1, 3)
     >>> factor_through_warner([[half, half], [third, 1 - third]], Fraction(3))

@@ -21,7 +21,7 @@ def krr_advantage(k: int, epsilon: object) -> float:
 
     Paper: supplement, proof of `prop:rr_high_eps_l2_win`.
     Claim: f increases in epsilon. f' has the sign of 2 s**3 - 2 s**2 + (3 s + 1)(k - 2), and s >= 1, k >= 2.
-    Proof: tests/unit/test_theory_comparison.py::test_advantage_is_the_ratio_of_the_risks
+    Proof: tests/unit/theory/test_comparison.py::test_advantage_is_the_ratio_of_the_risks
 
     >>> round(krr_advantage(8, math.log(8)), 4), round(krr_advantage(7, math.log(7)), 4)
     (2.1536, 2.1593)
@@ -35,7 +35,7 @@ def crossover(k: int) -> float | None:
 
     Paper: `prop:rr_high_eps_l2_win`, which only says that it is at most ln(k/2).
     Claim: f(crossover(k), k) = 1, and crossover(k) < (2/3) ln k.
-    Proof: tests/unit/test_theory_comparison.py::test_crossover_is_where_the_risks_meet
+    Proof: tests/unit/theory/test_comparison.py::test_crossover_is_where_the_risks_meet
 
     >>> crossover(5), [round(crossover(k) or 0, 3) for k in (7, 100, 4096)]
     (None, [0.591, 3.015, 5.542])
@@ -61,7 +61,7 @@ def krr_wins_from_log_half(k: int) -> bool:
 
     Paper: `prop:rr_high_eps_l2_win`; its proof stops at ln k.
     Claim: true for every k >= 2.
-    Proof: tests/unit/test_theory_comparison.py::test_krr_wins_from_log_half_for_every_k
+    Proof: tests/unit/theory/test_comparison.py::test_krr_wins_from_log_half_for_every_k
 
     >>> all(krr_wins_from_log_half(k) for k in range(2, 1000))
     True

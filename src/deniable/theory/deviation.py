@@ -27,7 +27,7 @@ def mean_absolute_deviation(n: int, q: npt.ArrayLike) -> Floats:
     probability that n - 1 trials give floor(n q) successes.
 
     Claim: equals the sum over all outcomes.
-    Proof: tests/unit/test_theory_deviation.py::test_equals_the_sum_over_all_outcomes
+    Proof: tests/unit/theory/test_deviation.py::test_equals_the_sum_over_all_outcomes
 
     >>> mean_absolute_deviation(2, [0.5, 1 / 3])
     array([0.5       , 0.59259259])

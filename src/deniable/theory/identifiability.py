@@ -57,7 +57,7 @@ def cells_to_the_cohorts(symbols: int, mass: float) -> float:
 
     Paper: supplement, conditions for accurate decoding.
     Claim: `recoverable_mass` with k**C just at this value is `mass`.
-    Proof: tests/unit/test_theory_identifiability.py::test_threshold_is_where_the_mass_is_reached
+    Proof: tests/unit/theory/test_identifiability.py::test_threshold_is_where_the_mass_is_reached
 
     >>> round(cells_to_the_cohorts(256, 0.99))
     25373
@@ -99,7 +99,7 @@ def rank_bound(cells: int, cohorts: int, *, hashes: int = 1) -> int:
 
     Paper: supplement, "k C >= S", corrected.
     Claim: rank H <= C (k - 1) + 1, reached by the real hashes once there are enough candidates.
-    Proof: tests/unit/test_theory_identifiability.py::test_rank_of_the_real_matrix_reaches_the_bound
+    Proof: tests/unit/theory/test_identifiability.py::test_rank_of_the_real_matrix_reaches_the_bound
 
     >>> rank_bound(2, 2), rank_bound(8, 64)
     (3, 449)

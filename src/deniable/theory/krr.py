@@ -35,7 +35,7 @@ def krr_l1(p: npt.ArrayLike, epsilon: object, n: int) -> float:
 
     Paper: `prop:rr_perf`.
     Claim: the ratio to the exact expectation tends to 1 as n grows.
-    Proof: tests/unit/test_theory_risk.py::test_exact_l1_tends_to_the_formula
+    Proof: tests/unit/theory/test_risk.py::test_exact_l1_tends_to_the_formula
 
     >>> round(krr_l1([0.1] * 10, math.log(3), 1000), 6)
     0.454164
@@ -51,7 +51,7 @@ def krr_l2_worst(k: int, epsilon: object, n: int) -> float:
 
     Paper: `eq:rr_l2_performance`.
     Claim: no p has a larger `krr_l2`.
-    Proof: tests/unit/test_theory_formulas.py::test_no_population_is_worse_than_the_uniform_one
+    Proof: tests/unit/theory/test_formulas.py::test_no_population_is_worse_than_the_uniform_one
 
     >>> round(krr_l2_worst(10, math.log(3), 1000), 12)
     0.0324
@@ -66,7 +66,7 @@ def krr_l1_worst(k: int, epsilon: object, n: int) -> float:
     Paper: `eq:rr_l1_performance`, which holds for the large-n formula; at small n the exact loss can exceed both this
     value and the uniform population's (`docs/paper.md`, erratum E11).
     Claim: no p has a larger `krr_l1`.
-    Proof: tests/unit/test_theory_formulas.py::test_no_population_is_worse_than_the_uniform_one
+    Proof: tests/unit/theory/test_formulas.py::test_no_population_is_worse_than_the_uniform_one
 
     >>> round(krr_l1_worst(10, math.log(3), 1000), 6)
     0.454164
@@ -80,7 +80,7 @@ def krr_l2_inflation(k: int, epsilon: object) -> float:
 
     Paper: section 4.3, 1 + k (k + 2 (e**eps - 1)) / (e**eps - 1)**2.
     Claim: the same number as `krr_l1_inflation`.
-    Proof: tests/unit/test_theory_formulas.py::test_both_losses_inflate_alike
+    Proof: tests/unit/theory/test_formulas.py::test_both_losses_inflate_alike
 
     >>> round(krr_l2_inflation(2, math.log(3)), 12)
     4.0

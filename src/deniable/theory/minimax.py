@@ -1,7 +1,7 @@
 """What any private mechanism must cost when epsilon is at most 1: the order of the minimax risk.
 
 Paper: `prop:opt_lb_lp`, after Duchi, Jordan and Wainwright (2013). The constants are universal but not given, so the
-caller names them. What is known about them from this package's own formulas (tests/unit/test_errata.py):
+caller names them. What is known about them from this package's own formulas (tests/unit/theory/test_errata.py):
 
 * c_upper = 4.25 is large enough: k-RAPPOR's empirical estimator has a squared l2 risk of at most 4.25 k / (n eps**2);
 * c_lower cannot exceed 0.4: Warner's response, shrunk towards one half, has a squared l2 risk below 0.4 where the
@@ -23,7 +23,7 @@ def private_minimax_l2(k: int, epsilon: object, n: int, *, c_lower: float, c_upp
 
     Paper: `prop:opt_lb_lp`, c_l min(1, 1 / sqrt(n eps**2), k / (n eps**2)) <= r <= c_u min(1, k / (n eps**2)).
     Claim: k-RAPPOR's risk respects the upper bound for c_u = 4.25 and the lower one for c_l = 0.4.
-    Proof: tests/unit/test_theory_minimax.py::test_krappor_lies_between_the_bounds
+    Proof: tests/unit/theory/test_minimax.py::test_krappor_lies_between_the_bounds
 
     >>> private_minimax_l2(10, 1.0, 10_000, c_lower=0.25, c_upper=4.25)
     (0.00025, 0.00425)
@@ -40,7 +40,7 @@ def private_minimax_l1(k: int, epsilon: object, n: int, *, c_lower: float, c_upp
 
     Paper: `prop:opt_lb_lp`, c_l min(1, k / sqrt(n eps**2)) <= r <= c_u min(1, k / sqrt(n eps**2)).
     Claim: k-RAPPOR's risk respects the upper bound for c_u = 4.25 and the lower one for c_l = 0.4.
-    Proof: tests/unit/test_theory_minimax.py::test_krappor_lies_between_the_bounds
+    Proof: tests/unit/theory/test_minimax.py::test_krappor_lies_between_the_bounds
 
     >>> private_minimax_l1(10, 1.0, 10_000, c_lower=0.25, c_upper=2.5)
     (0.025, 0.25)

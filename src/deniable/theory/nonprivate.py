@@ -50,7 +50,7 @@ def ml_l2_worst(k: int, n: int) -> float:
 
     Paper: `eq:l2_empirical_risk`.
     Claim: no p has a larger `ml_l2`.
-    Proof: tests/unit/test_theory_formulas.py::test_no_population_is_worse_than_the_uniform_one
+    Proof: tests/unit/theory/test_formulas.py::test_no_population_is_worse_than_the_uniform_one
 
     >>> ml_l2_worst(2, 100)
     0.005
@@ -63,7 +63,7 @@ def ml_l1_worst(k: int, n: int) -> float:
 
     Paper: `eq:l1_empirical_risk`; at small n the exact loss can exceed it (`docs/paper.md`, erratum E11).
     Claim: no p has a larger `ml_l1`.
-    Proof: tests/unit/test_theory_formulas.py::test_no_population_is_worse_than_the_uniform_one
+    Proof: tests/unit/theory/test_formulas.py::test_no_population_is_worse_than_the_uniform_one
 
     >>> round(ml_l1_worst(2, 100), 6)
     0.079788
@@ -76,7 +76,7 @@ def minimax_l2(k: int, n: int) -> float:
 
     Paper: `eq:l2_minimax_risk`.
     Claim: the estimator (sqrt(n)/k + T) / (sqrt(n) + n) has this risk for every population.
-    Proof: tests/unit/test_theory_formulas.py::test_minimax_estimator_has_the_same_risk_everywhere
+    Proof: tests/unit/theory/test_formulas.py::test_minimax_estimator_has_the_same_risk_everywhere
 
     >>> minimax_l2(2, 100) == 0.5 / 121
     True

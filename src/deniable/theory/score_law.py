@@ -102,7 +102,7 @@ class ScoreLaw:
         """Var(sum v u) for v of shape (C, k).
 
         Claim: that is p' M p for v = H p.
-        Proof: tests/unit/test_score_law.py::test_a_variance_is_the_quadratic_form_of_the_matrix
+        Proof: tests/unit/theory/test_score_law.py::test_a_variance_is_the_quadratic_form_of_the_matrix
         """
         (d, e), (a, b), m = self._parts, excess_of(self.mechanism), self.columns
         total = values.sum(axis=1)

@@ -20,7 +20,7 @@ def support_variances(p: npt.ArrayLike, n: int, *, hit: float, miss: float) -> F
     p (1 - p) / n, which is what sampling n people costs without any noise.
 
     Claim: exact at every n.
-    Proof: tests/unit/test_theory_support.py::test_variance_is_the_binomials
+    Proof: tests/unit/theory/test_support.py::test_variance_is_the_binomials
 
     >>> support_variances([0.25, 0.75], 100, hit=0.75, miss=0.25).round(5)
     array([0.00938, 0.00938])

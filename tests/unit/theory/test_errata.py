@@ -10,8 +10,8 @@ import pytest
 import deniable as dn
 from deniable import theory
 from deniable.design import design_of
-from tests.unit.test_theory_binary import LOSSES, minimax_value
-from tests.unit.test_theory_identifiability import dense
+from tests.unit.theory.test_binary import LOSSES, minimax_value
+from tests.unit.theory.test_identifiability import dense
 
 LOG3 = math.log(3)
 

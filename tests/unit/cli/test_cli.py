@@ -123,7 +123,7 @@ def test_the_demo_suggests_commands_that_run(capsys: pytest.CaptureFixture[str])
     lines = capsys.readouterr().out.partition("Next:\n")[2].splitlines()
     suggested = [line.split("deniable ", 1)[1].split() for line in lines if "deniable " in line]
     assert len(suggested) == 6
-    assert suggested.pop() == ["serve", "--demo"]  # runs until it is stopped; tests/unit/test_cli_serve.py starts it
+    assert suggested.pop() == ["serve", "--demo"]  # runs until it is stopped; tests/unit/cli/test_serve.py starts it
     for argv in suggested:
         assert main([*argv, "--repeats", "2"] if argv[0] == "simulate" else argv) == 0
 

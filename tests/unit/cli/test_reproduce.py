@@ -21,7 +21,7 @@ from deniable.reproduce.store import Store
 from tests.tasks import Draw, Fail, claim, stand_ins
 from tests.waiting import PATIENCE, wait_for
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CLAIMS = [
     claim("holds"),
     claim("holds", id="c2"),

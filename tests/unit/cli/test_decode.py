@@ -13,7 +13,7 @@ import deniable as dn
 from deniable.cli import main
 from deniable.cli.text import columns_of
 from deniable.decoders.shown import largest
-from tests.unit.test_cli import refused
+from tests.unit.cli.test_cli import refused
 
 
 @pytest.fixture(autouse=True)

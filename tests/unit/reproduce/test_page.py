@@ -13,7 +13,7 @@ from deniable.reproduce import page
 from deniable.reproduce.figures import FIGURES, Figure
 from deniable.reproduce.files import csv_bytes, parquet_bytes, picture, put
 from deniable.reproduce.settings import Settings
-from tests.unit.reproduce_tables import Row, tables
+from tests.unit.reproduce.reproduce_tables import Row, tables
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pytest
 import deniable as dn
 from deniable.cli import main
 from tests.collector import ADMIN, Server, one_cell_each, records, serving
-from tests.unit.test_cli import refused
+from tests.unit.cli.test_cli import refused
 
 NAMED, PLAIN = one_cell_each(1024, "Which homepage?"), one_cell_each(512)
 

@@ -21,7 +21,7 @@ import deniable.cli.columns as door
 from deniable.cli import main
 from deniable.cli.progress import Stages
 from deniable.engines.local import Progress
-from tests.unit.test_cli_text import Terminal
+from tests.unit.cli.test_text import Terminal
 
 BROWSERS = ["chrome", "firefox", "safari"]
 

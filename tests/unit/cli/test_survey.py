@@ -7,7 +7,7 @@ import pytest
 
 import deniable as dn
 from deniable.cli import main
-from tests.unit.test_cli import refused
+from tests.unit.cli.test_cli import refused
 
 
 @pytest.fixture(autouse=True)

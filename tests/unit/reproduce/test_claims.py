@@ -21,7 +21,7 @@ from deniable.reproduce.claims.rules import (
     exceptions,
     threshold,
 )
-from tests.unit.claim_tables import EPSILONS, Fault, Row, Tables, fault, number, tables, times
+from tests.unit.reproduce.claim_tables import EPSILONS, Fault, Row, Tables, fault, number, tables, times
 
 ASK: dict[str, Callable[[Data], Finding]] = {claim.id: claim.ask for claim in CLAIMS}
 

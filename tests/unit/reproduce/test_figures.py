@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from deniable.reproduce.figures import FIGURES, Figure
-from tests.unit.reproduce_tables import Row, tables
+from tests.unit.reproduce.reproduce_tables import Row, tables
 
-PAPER = Path(__file__).parents[2] / "docs" / "paper.md"
+PAPER = Path(__file__).parents[3] / "docs" / "paper.md"
 NAMES = [
     "decoders",
     "krr_vs_rappor",

@@ -24,6 +24,7 @@ from benchmarks import (
     spark,
 )
 from benchmarks.measure import Line, shown
+from deniable.cli.text import aligned
 
 ROOMS = {
     "clients": clients,
@@ -53,7 +54,7 @@ def main() -> int:
     options = parser.parse_args()
     heads = ["what", "ours", "reference", "ratio", "target", "met", "reference is"]
     widths = [38, 9, 12, 9, 9, 4, 0]
-    print("  ".join(head.ljust(width) for head, width in zip(heads, widths, strict=True)))
+    print(aligned(heads, widths, "lllllll"))
     found: list[Line] = []
     told: list[dict[str, object]] = []
     for name, room in ROOMS.items():
@@ -61,7 +62,7 @@ def main() -> int:
             for line in room.lines():
                 found.append(line)
                 told.append(line.as_json() | {"room": name})
-                print("  ".join(c.ljust(width) for c, width in zip(row(line), widths, strict=True)), flush=True)
+                print(aligned(row(line), widths, "lllllll"), flush=True)
     options.json.parent.mkdir(parents=True, exist_ok=True)
     if options.only and options.json.exists():  # what other groups found before stays
         before = json.loads(options.json.read_text())["lines"]

@@ -4,12 +4,12 @@ import argparse
 import importlib
 import json
 import math
-import textwrap
 from typing import TYPE_CHECKING
 
 from deniable.cli.files import load_survey, symbols_from
 from deniable.cli.parser import Commands, whole
-from deniable.cli.progress import Stages
+from deniable.cli.progress import Reporter
+from deniable.cli.text import table
 from deniable.errors import AuditError, DeniableError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _audit(args: argparse.Namespace) -> int:
         client = _function(args.python)
     named = symbols_from("values", args.values, args.values_file)
     values = None if named is None else list(range(named)) if isinstance(named, int) else _of(survey.symbols, named)
-    with Stages() as bar:
+    with Reporter("asking") as report:
         certificate = audit(
             survey,
             client,
@@ -74,17 +74,12 @@ def _audit(args: argparse.Namespace) -> int:
             values=values,
             twice=not args.once,
             alpha=_chance(args.alpha),
-            progress=lambda done, total: bar("asking", done, total, 0),
+            progress=report.part("asking"),
         )
     if args.json:
         print(json.dumps(certificate.to_json(), indent=2, ensure_ascii=False))
     else:
-        for name, text in certificate.lines():
-            print(
-                textwrap.fill(
-                    text, 100, initial_indent=f"{name:<10}", subsequent_indent=" " * 10, break_long_words=False
-                )
-            )
+        print(table([], certificate.lines(), "ll", wrap=100))
     return FOUND if certificate.violated else 0
 
 

@@ -3,13 +3,14 @@
 import argparse
 import json
 import os
-import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from deniable.cli.files import load_survey
 from deniable.cli.output import add_force, put, target, told, writes
 from deniable.cli.parser import Commands, one_of
-from deniable.cli.progress import Stages
+from deniable.cli.progress import Reporter
 from deniable.cli.text import several, table
 from deniable.errors import DataError, DeniableError, require
 from deniable.survey import Survey
@@ -22,7 +23,7 @@ __all__ = ["add"]
 
 FORMATS = ("parquet", "arrow", "csv", "jsonl")
 _BINARY = FORMATS[:2]
-_AFTER, _PAUSE = 2.0, 0.1
+_AFTER = 2.0  # seconds before progress is shown
 
 
 def add(commands: Commands) -> None:
@@ -99,29 +100,11 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 
 
-class _Bar:
-    """What a run shows while it reads: nothing at first, then how much of the bytes, or how many rows."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._stages = Stages()
-        self._start = self._last = time.monotonic()
-
-    def __call__(self, progress: "Progress") -> None:
-        now = time.monotonic()
-        if now - self._start < _AFTER or now - self._last < _PAUSE:
-            return
-        self._last = now
-        if progress.total:
-            self._stages(f"{self._what}, {progress.rows:,} rows", progress.done, progress.total, 0)
-        else:
-            self._stages.say(f"{self._what} ... {progress.rows:,} rows, {now - self._start:.0f} s")
-
-    def __enter__(self) -> "_Bar":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stages.__exit__(None, None, None)
+@contextmanager
+def _watching(what: str) -> "Iterator[Callable[[Progress], None]]":
+    """Show how much of the bytes was read, or of a pipe, which has no length, for how long; and how many rows."""
+    with Reporter(what, after=_AFTER) as report:
+        yield lambda progress: report(f"{what}, {progress.rows:,} rows", progress.done, progress.total)
 
 
 def _is_binary(args: argparse.Namespace) -> bool:
@@ -144,7 +127,7 @@ def _privatize(args: argparse.Namespace) -> None:
     survey = load_survey(args.survey)
     for source in sources(args.files, format=args.format):
         _check_apart(source.path, args.output)
-    with _Bar("randomising") as bar:
+    with _watching("randomising") as watch:
         reports, refused = privatize_files(
             survey,
             args.files,
@@ -152,7 +135,7 @@ def _privatize(args: argparse.Namespace) -> None:
             target(args.output),
             format=args.format,
             output_format=args.output_format,
-            watch=bar,
+            watch=watch,
             strict=args.strict,
             replace=args.force,
         )
@@ -186,8 +169,8 @@ def _count_local(args: argparse.Namespace, survey: Survey | None) -> "tuple[Tall
 
     for source in sources(args.files, format=args.format):
         _check_apart(source.path, args.output)
-    with _Bar("counting") as bar:
-        return count_files(survey, args.files, format=args.format, watch=bar)
+    with _watching("counting") as watch:
+        return count_files(survey, args.files, format=args.format, watch=watch)
 
 
 def _count_spark(args: argparse.Namespace, survey: Survey | None) -> "tuple[Tally, dict[str, int]]":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deniable.cli.files import load_tallies, symbols_from
 from deniable.cli.output import add_chart, add_chart_format, add_force, chart_kind, is_png, put, told, writes
 from deniable.cli.parser import Commands, one_of, share, whole
-from deniable.cli.progress import busy
+from deniable.cli.progress import Reporter
 from deniable.cli.text import several
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ DECODERS = (
     "screening",
 )
 CONSTRAINTS = ("none", "normalized", "projected")
-_ROWS = 40
+_ROWS = 40  # of the table and the chart, unless --top says otherwise
+_AFTER = 2.0  # seconds before progress is shown
 
 
 def add(commands: Commands) -> None:
@@ -93,14 +94,14 @@ def _decoded(args: argparse.Namespace, paths: list[str]) -> "Estimate":
     from deniable.decoders.strategies import constraint_of, decoder_of
 
     candidates = symbols_from("candidates", args.candidates, args.candidates_file)
-    with busy("decoding") as tell:
+    with Reporter("decoding", after=_AFTER) as report:
         found = decode(
             load_tallies(paths),
             candidates=range(candidates) if isinstance(candidates, int) else candidates,
             decoder=decoder_of(args.decoder),
             constraint=constraint_of(args.constraint),
             complete=args.complete,
-            progress=tell,
+            progress=report.part("decoding"),
         )
     merged = 0 if candidates is None or isinstance(candidates, int) else len(candidates) - len(found.symbols)
     if merged:
@@ -111,7 +112,8 @@ def _decoded(args: argparse.Namespace, paths: list[str]) -> "Estimate":
 def _show(args: argparse.Namespace, estimate: "Estimate") -> None:
     from deniable.cli.result import Result
 
-    with busy(f"error bars of {len(estimate.symbols)} symbols" + (", minutes" if estimate.takes_minutes else "")):
+    long = ", minutes" if estimate.takes_minutes else ""
+    with Reporter(f"error bars of {len(estimate.symbols)} symbols{long}", after=_AFTER):
         result = Result(estimate, level=args.level, simultaneous=args.simultaneous, top=_rows(args))
     if result.problem is not None:  # too many candidates for error bars: the estimate itself is still good
         print(f"deniable: no error bars: {result.problem}", file=sys.stderr)
@@ -123,7 +125,7 @@ def _compare(args: argparse.Namespace, first: "Estimate") -> None:
     from deniable.decoders import difference
 
     second = _decoded(args, args.minus)
-    with busy(f"error bars of {len(first.symbols)} symbols"):
+    with Reporter(f"error bars of {len(first.symbols)} symbols", after=_AFTER):
         change = Change(difference(first, second), level=args.level, simultaneous=args.simultaneous, top=_rows(args))
     _write(args, change)
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from deniable.cli.files import writing
 from deniable.cli.output import add_chart, add_chart_format, add_force, chart_kind, folder, is_png, put, told, writes
 from deniable.cli.parser import Commands, whole
-from deniable.cli.progress import progress
-from deniable.cli.text import bar, pad, percent, table
+from deniable.cli.progress import Reporter
+from deniable.cli.text import bar, percent, table
 from deniable.cli.words import belief_after, chance, odds_sentence, report_bytes, truth_sentence
 from deniable.survey import Survey, krr
 
@@ -135,9 +135,10 @@ def _ask(survey: Survey, counts: list[int]) -> "Tally":
     names = pa.array(list(ANSWERS))
     people = np.repeat(np.arange(len(counts)), counts)
     total = Tally(survey)
-    for shard in progress(range(SHARDS), "asking"):
-        column = names.take(pa.array(people[shard::SHARDS]))
-        total += count(survey, privatize(survey, column))
+    with Reporter("asking") as report:
+        for shard in report.each(range(SHARDS)):
+            column = names.take(pa.array(people[shard::SHARDS]))
+            total += count(survey, privatize(survey, column))
     return total
 
 
@@ -197,17 +198,17 @@ def _print(estimate: "Estimate", truth: list[float], files: dict[str, str], spen
     print("Written: " + ", ".join(files.values()) + "\n\nNext:")
     me, own = _how_to_call(), Path(files["tally"]).parent
     fewer = f"demo --people {max(n // 100, FEWEST)} --epsilon {survey.epsilon:g} -o {own / 'fewer'}"
-    for what, command in (
-        ("what to tell the people you ask", f"survey notice {files['survey']}"),
-        ("decode the counts yourself", f"decode {files['tally']} --chart {own / 'again.html'}"),
-        ("what fewer people would give", fewer),
-        ("how well a survey would do", f"simulate {files['survey']} --n 10000"),
-        ("ask a question of your own", "survey new --help"),
-        ("ask, answer and see it in a browser", "serve --demo"),
-    ):
-        print(f"  {pad(what, 37)}{me} {command}")
     code = f"dn.Client(dn.Survey.load({files['survey']!r})).report('nobody').pack()"
-    print(f"  {pad('send one answer, in Python', 37)}{code}")
+    steps = [
+        ["what to tell the people you ask", f"{me} survey notice {files['survey']}"],
+        ["decode the counts yourself", f"{me} decode {files['tally']} --chart {own / 'again.html'}"],
+        ["what fewer people would give", f"{me} {fewer}"],
+        ["how well a survey would do", f"{me} simulate {files['survey']} --n 10000"],
+        ["ask a question of your own", f"{me} survey new --help"],
+        ["ask, answer and see it in a browser", f"{me} serve --demo"],
+        ["send one answer, in Python", code],
+    ]
+    print(textwrap.indent(table([], steps, "ll"), "  "))
 
 
 def _say(text: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from deniable.cli.files import symbols_from
 from deniable.cli.output import add_chart, add_chart_format, add_force, chart_kind, is_png, put, told, writes
 from deniable.cli.parser import Commands, one_of, share, whole
-from deniable.cli.progress import Stages
+from deniable.cli.progress import Reporter
 from deniable.cli.text import percent, several, table
 from deniable.errors import DeniableError
 from deniable.survey.alphabet import TEXTS
@@ -94,7 +94,7 @@ def _run(args: argparse.Namespace) -> None:
     shape = _shape(args)
     from deniable.planner import plan
 
-    with Stages() as bar:
+    with Reporter("planning") as report:
         found = plan(
             n=args.n,
             epsilon=args.epsilon,
@@ -114,7 +114,7 @@ def _run(args: argparse.Namespace) -> None:
             max_cohorts=args.max_cohorts,
             name=args.name,
             seed=args.seed,
-            progress=bar,
+            progress=report,
         )
     if args.output is not None:
         put(args.output, found.survey.to_json(indent=2).encode(), args)
@@ -162,7 +162,7 @@ def _print(plan: "Plan", args: argparse.Namespace) -> None:
     shown = percent(plan.smallest_visible, 3) if plan.smallest_visible <= 1 else "none"
     rows.append(["smallest share that shows", shown])
     print(f"{survey}\n")
-    print(table(["", ""], rows, "ll").split("\n", 1)[1])
+    print(table([], rows, "ll"))
     of = f", the worst of {len(plan.shapes)} shapes for this error" if len(plan.shapes) > 1 else ""
     of = ", which matters for the losses alone" if plan.metric == "visible" else of
     source = (

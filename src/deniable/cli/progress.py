@@ -1,132 +1,114 @@
-"""A progress bar on standard error, where someone is watching; nothing at all where nobody is."""
+"""What a command shows while it works: one line on standard error, drawn again in place and wiped at the end.
+
+It is the only code that writes to a terminal in this way. Where standard error is not a terminal, nothing is written.
+"""
 
 import shutil
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from types import TracebackType
 from typing import TextIO, TypeVar
 
 from deniable.cli.text import duration, fit
 
-__all__ = ["Stages", "busy", "progress"]
+__all__ = ["Reporter"]
 
 T = TypeVar("T")
 
-_WIDTH, _PAUSE = 30, 0.1
+_WIDTH = 30  # characters of a full bar
+_PAUSE = 0.1  # seconds between two drawings
+_WIPE = "\r\x1b[K"  # back to the first column, and delete to the end of the line (ECMA-48)
 
 
-def progress(items: Sequence[T], what: str, *, after: float = 0.0, stream: TextIO | None = None) -> Iterator[T]:
-    """The items, one by one, with a bar that appears once `after` seconds have passed and is wiped at the end.
+class Reporter:
+    """The progress of one piece of work, as a context manager.
 
-    >>> list(progress([1, 2, 3], "counting"))
-    [1, 2, 3]
-    """
-    out = sys.stderr if stream is None else stream
-    if not out.isatty():
-        yield from items
-        return
-    start = last = time.monotonic()
-    drawn = False
-    try:
-        for done, item in enumerate(items):
-            now = time.monotonic()
-            if now - start >= after and (not drawn or now - last >= _PAUSE):
-                out.write(_line(what, done, len(items), now - start))
-                out.flush()
-                drawn, last = True, now
-            yield item
-    finally:
-        if drawn:
-            out.write("\r\x1b[K")
-            out.flush()
+    The line is drawn by a thread of its own, so that it stays current while the work is inside one long call.
 
+    Parameters
+    ----------
+    what : str
+        What is being done, for instance "decoding".
+    after : float
+        Seconds before the line appears; work that is done sooner shows nothing.
+    stream : TextIO, optional
+        Where to draw instead of standard error.
 
-@contextmanager
-def busy(what: str, *, after: float = 2.0, stream: TextIO | None = None) -> Iterator[Callable[[int, int], None]]:
-    """A block whose end cannot be foreseen: the seconds that have passed, shown once they are worth showing.
-
-    A part of the block that knows how far it is says so (done, total), and that is shown as a bar.
-
-    >>> with busy("thinking") as tell:
-    ...     tell(1, 2)
-    """
-    out = sys.stderr if stream is None else stream
-    known: list[tuple[int, int]] = []
-
-    def tell(made: int, total: int) -> None:
-        known[:] = [(made, total)]
-
-    if not out.isatty():
-        yield tell
-        return
-    start, done = time.monotonic(), threading.Event()
-
-    def watch() -> None:
-        pause = after
-        while not done.wait(pause):
-            bar = "".join(f" [{_bar(made, total)}] {made:,} of {total:,}" for made, total in known)
-            out.write(f"\r\x1b[K{what}{bar} ... {time.monotonic() - start:.0f} s")
-            out.flush()
-            pause = 0.5
-        if time.monotonic() - start >= after:
-            out.write("\r\x1b[K")
-            out.flush()
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield tell
-    finally:
-        done.set()
-        watcher.join()
-
-
-class Stages:
-    """One bar for work in stages whose costs are known only roughly; wiped at the end of its block.
-
-    >>> with Stages() as bar:
-    ...     bar("simulating", 3.0, 60.0, 19)
-    ...     bar.say("drawing")
+    Examples
+    --------
+    >>> with Reporter("decoding") as report:
+    ...     report("decoding", 3.0, 60.0)
+    ...     report("drawing")
     """
 
-    def __init__(self, *, stream: TextIO | None = None) -> None:
+    def __init__(self, what: str = "", *, after: float = 0.0, stream: TextIO | None = None) -> None:
         self._out = sys.stderr if stream is None else stream
-        self._watched = self._out.isatty()
-        self._start: float | None = None
+        self._after = after
+        self._start = self._measured = time.monotonic()
+        self._state = what, 0.0, 0.0
+        self._over = threading.Event()
+        self._drawer: threading.Thread | None = None
 
-    def __call__(self, stage: str, done: float, total: float, left: int) -> None:
-        """Show how far `stage` has come; the time left follows from how long the part that is done has taken."""
-        now = time.monotonic()
-        self._start = now if self._start is None else self._start
-        share = min(done / total, 1.0) if total > 0 else 1.0
-        filled = int(_WIDTH * share)
-        time_left = f", about {duration((now - self._start) * (1 / share - 1))} left" if 0 < share < 1 else ""
-        measured = f" [{'#' * filled}{'.' * (_WIDTH - filled)}] {int(100 * share)} %{time_left}"
-        self.say(fit(stage, max(8, shutil.get_terminal_size().columns - 1 - len(measured))) + measured)
+    def __call__(self, what: str, done: float = 0.0, total: float = 0.0, left: int = 0) -> None:
+        """Say how far the work is.
 
-    def say(self, what: str) -> None:
-        """Show what is going on, where there is nothing to measure."""
-        if self._watched:
-            self._out.write("\r\x1b[K" + fit(what, shutil.get_terminal_size().columns - 1))
-            self._out.flush()
+        Parameters
+        ----------
+        what : str
+            What is being done now.
+        done, total : float
+            In any unit. Without a total the line has the seconds that have passed instead of a bar.
+        left : int
+            Tasks that are left; not shown.
+        """
+        if total > 0 and not self._state[2]:
+            self._measured = time.monotonic()  # the time left follows from the part that has a measure
+        self._state = what, done, total
 
-    def __enter__(self) -> "Stages":
+    def part(self, what: str) -> Callable[[float, float], None]:
+        """The same for code that knows only how much is done, and of how much."""
+        return lambda done, total: self(what, done, total)
+
+    def each(self, items: Sequence[T]) -> Iterator[T]:
+        """The items one by one, each of them an equal part of the work."""
+        what = self._state[0]
+        for done, item in enumerate(items):
+            self(what, done, len(items))
+            yield item
+
+    def line(self, now: float) -> str:
+        """The text of the line at the time `now` of `time.monotonic`."""
+        what, done, total = self._state
+        if total > 0:
+            share = min(done / total, 1.0)
+            filled = int(_WIDTH * share)
+            left = f", about {duration((now - self._measured) * (1 / share - 1))} left" if 0 < share < 1 else ""
+            told = f" [{'#' * filled}{'.' * (_WIDTH - filled)}] {int(100 * share)} %{left}"
+        else:
+            told = f" ... {duration(now - self._start)}"
+        return fit(what, max(8, shutil.get_terminal_size().columns - 1 - len(told))) + told
+
+    def __enter__(self) -> "Reporter":
+        if self._out.isatty():
+            self._drawer = threading.Thread(target=self._draw, daemon=True)
+            self._drawer.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.say("")
+    def __exit__(self, *_: object) -> None:
+        if self._drawer is not None:
+            self._over.set()
+            self._drawer.join()
 
+    def _draw(self) -> None:
+        if self._over.wait(self._after):
+            return
+        while True:
+            self._write(self.line(time.monotonic()))
+            if self._over.wait(_PAUSE):
+                self._write("")
+                return
 
-def _line(what: str, done: int, total: int, spent: float) -> str:
-    left = f", {spent / done * (total - done):.0f} s left" if done else ""
-    return f"\r\x1b[K{what} [{_bar(done, total)}] {done} of {total}{left}"
-
-
-def _bar(done: int, total: int) -> str:
-    filled = _WIDTH * done // total
-    return "#" * filled + "." * (_WIDTH - filled)
+    def _write(self, text: str) -> None:
+        self._out.write(_WIPE + text)
+        self._out.flush()

@@ -4,7 +4,6 @@ import argparse
 import json
 import platform
 import sys
-import textwrap
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -14,8 +13,8 @@ from typing import TYPE_CHECKING
 from deniable.cli.files import writing
 from deniable.cli.output import folder as own_folder
 from deniable.cli.parser import Commands, whole
-from deniable.cli.progress import Stages
-from deniable.cli.text import duration, pad, several
+from deniable.cli.progress import Reporter
+from deniable.cli.text import duration, several, table
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
@@ -84,10 +83,10 @@ def _run(args: argparse.Namespace) -> None:
     try:
         with (
             Store(folder / "cells.sqlite", seed=args.seed) as store,
-            Stages() as bar,
-            Results(store, processes=args.processes, on_progress=bar) as results,
+            Reporter("starting") as report,
+            Results(store, processes=args.processes, on_progress=report) as results,
         ):
-            claims, files, facts = _work(settings, results, folder, bar, draw=not args.claims)
+            claims, files, facts = _work(settings, results, folder, report, draw=not args.claims)
     except KeyboardInterrupt:
         print(f"deniable: what was finished is kept in {folder}; the same command goes on from there", file=sys.stderr)
         raise
@@ -113,7 +112,7 @@ def _figures(given: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
 
 
 def _work(
-    settings: "Settings", results: "Results", folder: Path, bar: Stages, *, draw: bool
+    settings: "Settings", results: "Results", folder: Path, report: Reporter, *, draw: bool
 ) -> tuple[list["Claim"], list[Path], dict[str, str]]:
     from deniable import __version__
     from deniable.reproduce import claims, experiments, page
@@ -141,7 +140,7 @@ def _work(
                 settings=settings,
                 facts=facts,
                 figures=settings.figures,
-                on_progress=bar.say,
+                on_progress=report,
             )
     return checked, files, facts
 
@@ -165,14 +164,12 @@ def _as_json(
 
 
 def _print_claims(claims: list["Claim"]) -> None:
-    width = max(map(len, VERDICTS))
+    rows = []
     for claim in claims:
-        told = [f"{claim.sentence} ({claim.section}, {claim.id})", claim.measured]
-        told += [f"except: {claim.exceptions}"] if claim.exceptions else []
-        lines = [line for text in told for line in textwrap.wrap(text, 98 - width)]
-        for first, line in zip([claim.verdict] + [""] * len(lines), lines, strict=False):
-            print(pad(first, width) + "  " + line)
-        print()
+        rows += [[claim.verdict, f"{claim.sentence} ({claim.section}, {claim.id})"], ["", claim.measured]]
+        rows += [["", f"except: {claim.exceptions}"]] if claim.exceptions else []
+        rows.append(["", ""])
+    print(table([], rows, "ll", wrap=100))
     print(_count(claims))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from deniable.cli.files import load_survey, symbols_from
 from deniable.cli.output import add_chart, add_chart_format, add_force, chart_kind, is_png, put, told, writes
 from deniable.cli.parser import Commands, one_of, whole
-from deniable.cli.progress import progress
+from deniable.cli.progress import Reporter
 from deniable.cli.text import shown, table
 from deniable.errors import DeniableError
 from deniable.survey import Survey
@@ -173,16 +173,17 @@ def _losses(
     losses: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in named}
     spread = []
     strategy = strategies.DECODERS[decoder] if decoder in _OTHERS else None
-    for start in progress(range(0, repeats, _BATCH), "simulating", after=2.0):
-        tallies = [simulate(survey, p, n, rng, symbols=symbols) for _ in range(min(_BATCH, repeats - start))]
-        found = decode_all(tallies, candidates=symbols, decoder=strategy, constraint=Unconstrained(), complete=True)
-        for estimate in found:
-            for name, constraint in named.items():
-                answer = constraint.apply(estimate.probabilities)
-                error = answer - p
-                losses[name][0].append(float(np.abs(error).sum()))
-                losses[name][1].append(float(error @ error))
-            spread.append(answer[kept])
+    with Reporter("simulating", after=2.0) as report:
+        for start in report.each(range(0, repeats, _BATCH)):
+            tallies = [simulate(survey, p, n, rng, symbols=symbols) for _ in range(min(_BATCH, repeats - start))]
+            found = decode_all(tallies, candidates=symbols, decoder=strategy, constraint=Unconstrained(), complete=True)
+            for estimate in found:
+                for name, constraint in named.items():
+                    answer = constraint.apply(estimate.probabilities)
+                    error = answer - p
+                    losses[name][0].append(float(np.abs(error).sum()))
+                    losses[name][1].append(float(error @ error))
+                spread.append(answer[kept])
     return losses, np.array(spread)
 
 

@@ -14,7 +14,7 @@ from deniable.cli.collector import add_actions
 from deniable.cli.files import load_survey, symbols_from
 from deniable.cli.output import add_force, put, told, writes
 from deniable.cli.parser import Commands, Parser, one_of, whole
-from deniable.cli.text import fit, several, shown
+from deniable.cli.text import fit, several, shown, table
 from deniable.cli.words import notice, odds_sentence, report_bytes, text_sentence, truth_sentence
 from deniable.errors import DeniableError
 from deniable.survey import DIALECTS, Survey
@@ -204,10 +204,7 @@ def _show(args: argparse.Namespace) -> None:
         ("tally", f"{survey.cohorts * survey.columns:,} counters"),
         ("privacy", f"{odds_sentence(survey)} {truth_sentence(survey)}"),
     ]
-    for name, value in lines:
-        print(
-            textwrap.fill(value, 100, initial_indent=f"{name:<14}", subsequent_indent=" " * 14, break_long_words=False)
-        )
+    print(table([], lines, "ll", wrap=100))
 
 
 def _sql(args: argparse.Namespace) -> None:

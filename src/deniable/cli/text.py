@@ -2,12 +2,13 @@
 
 import math
 import sys
+import textwrap
 import unicodedata
 from collections.abc import Sequence
 
 from deniable.survey import Symbol
 
-__all__ = ["bar", "columns_of", "duration", "fit", "pad", "percent", "several", "shown", "table"]
+__all__ = ["aligned", "bar", "columns_of", "duration", "fit", "pad", "percent", "several", "shown", "table"]
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -61,18 +62,39 @@ def pad(text: str, width: int, *, right: bool = False) -> str:
     return space + text if right else text + space
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], align: str, *, limit: int = 40) -> str:
-    """Rows under a header; `align` has one letter a column, l or r. The first column is cut at `limit`.
+def aligned(cells: Sequence[str], widths: Sequence[int], align: str) -> str:
+    """One line of a table: each cell filled to its width, on the side that its letter of `align` says, l or r.
+
+    >>> aligned(["a", "12", "x"], [3, 4, 5], "lrl")
+    'a      12  x'
+    """
+    filled = (pad(cell, w, right=a == "r") for cell, w, a in zip(cells, widths, align, strict=True))
+    return "  ".join(filled).rstrip()
+
+
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], align: str, *, limit: int = 40, wrap: int | None = None
+) -> str:
+    """Rows under a header, or without one if it is empty; `align` has one letter a column, l or r.
+
+    The first column is cut at `limit`. With `wrap` the last one goes on below, so that lines have at most that length.
 
     >>> print(table(["what", "n"], [["日本", "7"], ["a", "12"]], "lr"))
     what   n
     日本   7
     a     12
+    >>> print(table([], [["a", "one two three"]], "ll", wrap=11))
+    a  one two
+       three
     """
-    lines = [[fit(row[0], limit), *row[1:]] for row in (header, *rows)]
-    widths = [max(columns_of(line[i]) for line in lines) for i in range(len(align))]
-    padded = ([pad(c, w, right=a == "r") for c, w, a in zip(line, widths, align, strict=True)] for line in lines)
-    return "\n".join("  ".join(cells).rstrip() for cells in padded)
+    lines = [[fit(row[0], limit), *row[1:]] for row in ([header] if header else []) + [*rows]]
+    widths = [max((columns_of(line[i]) for line in lines), default=0) for i in range(len(align))]
+    if wrap is not None:
+        room = wrap - sum(widths[:-1]) - 2 * (len(align) - 1)
+        parts = [(line, textwrap.wrap(line[-1], room, break_long_words=False) or [""]) for line in lines]
+        blank = [""] * (len(align) - 1)
+        lines = [[*(blank if i else line[:-1]), text] for line, texts in parts for i, text in enumerate(texts)]
+    return "\n".join(aligned(line, widths, align) for line in lines)
 
 
 def several(count: int, what: str) -> str:

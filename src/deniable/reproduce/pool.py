@@ -23,16 +23,16 @@ from deniable.errors import DeniableError
 from deniable.reproduce.store import Store
 from deniable.reproduce.tasks import Task
 
-__all__ = ["Progress", "Results", "cores"]
+__all__ = ["OnProgress", "Results", "cores"]
 
-Progress: TypeAlias = Callable[[str, float, float, int], None]
-"""Told of a label, the cost that is done, the cost in all, and how many tasks of this label are left."""
+OnProgress: TypeAlias = Callable[[str, float, float, int], None]
+"""Called with a label, the cost that is done, the cost in all, and how many tasks of this label are left."""
 
 _Found: TypeAlias = tuple[dict[str, list[float]], float]
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 # Without the last a worker would begin with whatever `pickle.py` lies in the folder that the command was started in.
 _SURROUNDINGS = dict.fromkeys((*_ONE_THREAD, "PYTHONSAFEPATH"), "1")
-_PAUSE = 0.2  # seconds between two words of progress
+_PAUSE = 0.2  # seconds between two looks for results, so that Ctrl-C is noticed
 
 
 def cores() -> int:
@@ -56,7 +56,7 @@ class Results:
     {}
     """
 
-    def __init__(self, store: Store, *, processes: int | None = None, on_progress: Progress | None = None) -> None:
+    def __init__(self, store: Store, *, processes: int | None = None, on_progress: OnProgress | None = None) -> None:
         self.store = store
         self.processes = cores() if processes is None else processes
         self.computed = 0
@@ -64,7 +64,6 @@ class Results:
         self._pool: ProcessPoolExecutor | None = None
         self._asked: set[str] = set()
         self._done = self._total = self._expected = 0.0
-        self._told = -_PAUSE
 
     def __call__(self, tasks: Sequence[Task], label: str) -> dict[str, list[float]]:
         """The numbers of every key of `tasks`, the same on any number of processes; `label` is for the progress."""
@@ -120,12 +119,13 @@ class Results:
         try:
             # The largest first: a large one that came last would keep a single worker busy.
             self._start(sorted(tasks, key=lambda task: -task.cost), running, finished)
+            self._tell(label, len(running))
             while running:
-                self._tell(label, len(running))
                 with suppress(queue.Empty):
                     future = finished.get(timeout=_PAUSE)
                     found |= self._keep(future, running[future])
                     del running[future]
+                    self._tell(label, len(running))
         except BaseException as problem:
             with _uninterrupted():
                 self._stop()
@@ -136,7 +136,6 @@ class Results:
                     "kept: run the same again, with fewer processes if memory is short"
                 ) from problem
             raise
-        self._tell(label, 0, now=True)
         return found
 
     def _start(
@@ -180,10 +179,8 @@ class Results:
                 with suppress(DeniableError):
                     self.store.put(*future.result())
 
-    def _tell(self, label: str, left: int, *, now: bool = False) -> None:
-        moment = time.monotonic()
-        if self._on_progress is not None and (now or moment - self._told >= _PAUSE):
-            self._told = moment
+    def _tell(self, label: str, left: int) -> None:
+        if self._on_progress is not None:
             self._on_progress(label, self._done, self._total + self._expected, left)
 
 

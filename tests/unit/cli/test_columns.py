@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -19,7 +20,7 @@ import pytest
 import deniable as dn
 import deniable.cli.columns as door
 from deniable.cli import main
-from deniable.cli.progress import Stages
+from deniable.cli.progress import Reporter
 from deniable.engines.local import Progress
 from tests.unit.cli.test_text import Terminal
 
@@ -212,25 +213,20 @@ sys.exit(main("count - --format csv --survey s.json -o t".split()))
     assert not Path("t").exists()
 
 
-def test_the_bar_appears_after_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = [0.0]
-    monkeypatch.setattr("deniable.cli.columns.time.monotonic", lambda: clock[0])
-    screen = Terminal()
-    bar = door._Bar("counting")
-    bar._stages = Stages(stream=screen)
-    for now, shown in ((1.9, False), (2.1, True)):
-        clock[0] = now
-        bar(Progress(total=100, done=50, rows=1234))
-        assert ("counting, 1,234 rows [" in screen.getvalue()) is shown
-    clock[0] = 2.15
-    bar(Progress(total=100, done=60, rows=1500))
-    assert "1,500" not in screen.getvalue(), "not more often than ten times a second"
-    clock[0] = 9.0
-    bar(Progress(total=0, rows=5678))
-    assert "counting ... 5,678 rows, 9 s" in screen.getvalue(), "a pipe has no length"
-    with bar:
-        pass
-    assert screen.getvalue().endswith("\r\x1b[K")
+def test_what_was_read_is_shown_after_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Reporter] = []
+
+    def kept(what: str, *, after: float) -> Reporter:
+        assert after == 2.0
+        made.append(Reporter(what, after=after, stream=Terminal()))
+        return made[0]
+
+    monkeypatch.setattr(door, "Reporter", kept)
+    with door._watching("counting") as watch:
+        watch(Progress(total=100, done=50, rows=1234))
+        assert f"counting, 1,234 rows [{'#' * 15}{'.' * 15}] 50 %" in made[0].line(0.0)
+        watch(Progress(total=0, rows=5678))
+        assert re.fullmatch(r"counting, 5,678 rows \.\.\. \d+ s", made[0].line(made[0]._start + 9)), "no length"
 
 
 def test_the_query_counts_the_reports(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 import deniable.reproduce
 from deniable.cli import main
-from deniable.cli.progress import Stages
+from deniable.cli.progress import Reporter
 from deniable.reproduce.store import Store
 from tests.tasks import Draw, Fail, claim, stand_ins
 from tests.waiting import PATIENCE, wait_for
@@ -144,29 +144,31 @@ def test_a_task_that_fails_is_named(capsys: pytest.CaptureFixture[str], monkeypa
     assert refused(capsys) == said
 
 
-def test_a_bar_with_stages_shows_the_time_left_where_someone_watches(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    clock = iter([100.0, 130.0, 160.0, 160.0])
-    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+def test_the_time_left_follows_from_the_part_that_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [90.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     monkeypatch.setenv("COLUMNS", "72")
-    watched, unwatched = Terminal(), io.StringIO()
-    with Stages(stream=watched) as bar:
-        bar("cells", 0.0, 40.0, 3)
-        bar("cells", 1.0, 40.0, 2)
-        bar("a stage with a long name", 30.0, 40.0, 1)
-        bar("cells", 40.0, 40.0, 0)
-        bar.say("drawing decoders")
-    lines = watched.getvalue().split("\r\x1b[K")
-    assert lines[1] == f"cells [{'.' * 30}] 0 %"
-    assert lines[2] == f"cells [{'.' * 30}] 2 %, about 20 min left"
-    assert lines[3] == f"a stage with a … [{'#' * 22}{'.' * 8}] 75 %, about 20 s left"
-    assert lines[4:] == [f"cells [{'#' * 30}] 100 %", "drawing decoders", ""]
-    with Stages(stream=unwatched) as bar:
-        bar.say("drawing")
-    assert unwatched.getvalue() == ""
+    report = Reporter("starting", stream=io.StringIO())
+    clock[0] = 100.0
+    assert report.line(clock[0]) == "starting ... 10 s"
+    said = []
+    for now, what, done, total in (
+        (100.0, "cells", 0.0, 40.0),
+        (130.0, "cells", 1.0, 40.0),
+        (160.0, "a stage with a long name", 30.0, 40.0),
+        (160.0, "cells", 40.0, 40.0),
+        (180.0, "drawing decoders", 0.0, 0.0),
+    ):
+        clock[0] = now
+        report(what, done, total)
+        said.append(report.line(now))
+    assert said == [
+        f"cells [{'.' * 30}] 0 %",
+        f"cells [{'.' * 30}] 2 %, about 20 min left",
+        f"a stage with a … [{'#' * 22}{'.' * 8}] 75 %, about 20 s left",
+        f"cells [{'#' * 30}] 100 %",
+        "drawing decoders ... 90 s",
+    ]
 
 
 needs_signals = pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL and process groups")

@@ -150,7 +150,7 @@ def test_show_names_the_answers(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "30: s0, s1," in out
     assert "..." in out
-    assert "anything else counts as s3" in out
+    assert "anything else  counts as s3" in out
 
 
 def test_show_as_json_parses(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,14 +3,13 @@
 import io
 import math
 import re
-import time
 from fractions import Fraction
 
 import pytest
 
 import deniable as dn
 from deniable.cli.parser import whole
-from deniable.cli.progress import busy, progress
+from deniable.cli.progress import Reporter
 from deniable.cli.text import bar, columns_of, fit, pad, shown, table
 from deniable.cli.words import at_most, belief_after, chance, notice, odds_sentence, report_bytes, truth_sentence
 from tests.waiting import wait_for
@@ -117,41 +116,50 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_progress_bar_is_drawn_for_someone_who_watches_and_wiped() -> None:
+def test_progress_is_drawn_for_someone_who_watches_and_wiped() -> None:
     watched, unwatched = Terminal(), io.StringIO()
-    assert list(progress(range(4), "counting", stream=watched)) == [0, 1, 2, 3]
-    assert "counting [..............................] 0 of 4" in watched.getvalue()
-    assert watched.getvalue().endswith("\r\x1b[K")
-    assert list(progress(range(4), "counting", stream=unwatched)) == [0, 1, 2, 3]
+    with Reporter("counting", stream=watched) as report:
+        for item in report.each(range(4)):
+            wait_for(lambda: f"counting [{'#' * (30 * item // 4)}" in watched.getvalue(), "the bar")  # noqa: B023
+    lines = watched.getvalue().split("\r\x1b[K")
+    assert f"counting [{'.' * 30}] 0 %" in lines
+    assert any(line.startswith(f"counting [{'#' * 22}{'.' * 8}] 75 %, about ") for line in lines)
+    assert lines[-1] == "", "wiped"
+    with Reporter("counting", stream=unwatched) as report:
+        assert list(report.each(range(4))) == [0, 1, 2, 3]
     assert unwatched.getvalue() == ""
 
 
-def test_a_progress_bar_waits_before_it_appears(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream, clock = Terminal(), [0.0]
-    monkeypatch.setattr("deniable.cli.progress.time.monotonic", lambda: clock[0])
-    list(progress(range(4), "counting", after=60, stream=stream))
-    assert stream.getvalue() == ""
-    for _ in progress(range(3), "counting", after=2, stream=stream):
-        clock[0] += 2.5
-    assert "[##########....................] 1 of 3, 5 s left" in stream.getvalue()
-    assert "0 of 3" not in stream.getvalue()
+def test_progress_waits_before_it_appears() -> None:
+    screen = Terminal()
+    with Reporter("counting", after=3600, stream=screen) as report:
+        report("counting", 1, 3)
+    assert screen.getvalue() == ""
 
 
 def test_a_long_step_shows_that_it_is_at_work_and_wipes_it() -> None:
-    watched, measured, quick, unwatched = Terminal(), Terminal(), Terminal(), io.StringIO()
-    with busy("thinking", after=0.05, stream=watched):
+    watched, measured = Terminal(), Terminal()
+    with Reporter("thinking", after=0.05, stream=watched):
         wait_for(lambda: " s" in watched.getvalue(), "the seconds")
-    with busy("thinking", after=0.05, stream=measured) as tell:
-        tell(500_000, 1_000_000)
-        wait_for(lambda: " s" in measured.getvalue(), "the seconds")
-    with busy("thinking", after=3600, stream=quick):
-        pass
-    with busy("thinking", after=0, stream=unwatched):
-        time.sleep(0.05)
+    with Reporter("thinking", after=0.05, stream=measured) as report:
+        report.part("thinking")(500_000, 1_000_000)
+        wait_for(lambda: " left" in measured.getvalue(), "the time left")
     assert re.search(r"thinking \.\.\. \d+ s", watched.getvalue())
-    assert re.search(rf"thinking \[{'#' * 15}{'[.]' * 15}\] 500,000 of 1,000,000 \.\.\. \d+ s", measured.getvalue())
+    assert re.search(rf"thinking \[{'#' * 15}{'[.]' * 15}\] 50 %, about \d+ s left", measured.getvalue())
     assert watched.getvalue().endswith("\r\x1b[K")
-    assert quick.getvalue() == unwatched.getvalue() == ""
+
+
+def test_progress_is_wiped_when_the_work_fails() -> None:
+    screen = Terminal()
+
+    def work() -> None:
+        with Reporter("thinking", stream=screen):
+            wait_for(lambda: " s" in screen.getvalue(), "the seconds")
+            raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        work()
+    assert screen.getvalue().endswith("\r\x1b[K")
 
 
 @pytest.mark.parametrize("size", [5, 6, 12])

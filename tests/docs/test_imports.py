@@ -1,6 +1,7 @@
 """The map of rooms, drawn from the imports: an arrow that points back fails here."""
 
 import ast
+import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -45,6 +46,63 @@ UPLOAD_PATH = (
 )
 UPLOAD_ROOMS = {"errors", "survey", "reports", "tally", "service"}
 
+# A door beside a room's `__init__`, for what most users of the room do not need and should not load.
+SECOND_DOORS = {"deniable.lab.experiments"}
+
+# Imports past a door that are still there: file, and the modules of other rooms that it reaches into. Only shorter.
+PAST_DOORS = """
+cli/serve.py service.server
+cli/store.py service.clock service.copies service.problems service.server service.store
+columns/encode.py survey.hashing
+columns/grouped.py mechanisms.base
+columns/table.py survey.notebook
+decoders/arrow.py survey.alphabet
+decoders/cell_law.py theory.score_law
+decoders/comparison.py survey.notebook
+decoders/decoding.py columns.encode survey.alphabet
+decoders/empirical_bayes.py theory.covariance
+decoders/estimate.py survey.notebook theory.covariance
+decoders/intervals.py theory.covariance theory.score_law
+decoders/rows.py survey.alphabet
+decoders/shown.py survey.notebook
+decoders/spread.py theory.score_law
+design/blocks.py columns.encode
+design/channel.py columns.encode
+design/incidence.py columns.encode
+design/lookup.py columns.encode
+design/matrix.py columns.encode
+design/pairs.py columns.encode
+design/streamed.py columns.encode
+engines/__init__.py columns.batches
+engines/local.py columns.batches
+engines/privatizing.py columns.batches columns.codes columns.table
+engines/spark/counting.py columns.batches
+engines/spark/files.py columns.batches
+engines/spark/histograms.py columns.batches
+engines/spark/streaming.py columns.batches
+lab/populations.py mechanisms.base survey.alphabet
+lab/regression.py columns.encode decoders.simplex
+planner/catalogue.py survey.blocks
+planner/measure.py decoders.base design.incidence lab.streams
+planner/proxy.py lab.streams
+planner/question.py survey.alphabet theory.arguments
+planner/result.py survey.notebook
+planner/shapes.py lab.populations theory.arguments
+service/admin.py survey.survey
+service/planning.py planner.nearby survey.strength
+service/schemas.py survey.strength
+service/worker.py decoders.rows decoders.strategies survey.alphabet
+simulation.py theory.arguments
+survey/alphabet.py mechanisms.base
+survey/blocks.py mechanisms.base
+survey/encodings.py mechanisms.base
+survey/presets.py mechanisms.base mechanisms.odds
+survey/reading.py mechanisms.base
+tally.py survey.notebook
+theory/arguments.py mechanisms.base
+theory/score_law.py design.triangles
+"""
+
 
 def files() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
@@ -85,6 +143,89 @@ def backward(drawn: dict[str, set[str]]) -> list[str]:
     """The arrows that point back, as text."""
     order = {room: place for place, room in enumerate(ROOMS)}
     return [f"{room} imports {other}" for room in ROOMS for other in drawn.get(room, ()) if order[other] > order[room]]
+
+
+def exported(room: str) -> set[str]:
+    """What the door of a room offers: its `__all__`."""
+    path = SOURCE / room / "__init__.py"
+    for node in ast.parse(path.read_text()).body if path.exists() else ():
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return set(ast.literal_eval(node.value))
+    return set()
+
+
+def past_doors(tree: ast.AST, room: str) -> set[str]:
+    """The modules inside other rooms that a file imports, and the private names it takes from their doors."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name.count(".") > 1}
+        elif isinstance(node, ast.ImportFrom) and node.module is not None and node.module.startswith("deniable."):
+            inside = node.module.split(".")
+            offered = exported(inside[1]) if len(inside) == 2 else set()
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                if len(inside) > 2:
+                    found.add(node.module)
+                elif alias.name.startswith("_") or (alias.name not in offered and is_module(name)):
+                    found.add(name)
+    return {name for name in found if name.startswith("deniable.") and name.split(".")[1] != room} - SECOND_DOORS
+
+
+def is_module(name: str) -> bool:
+    path = SOURCE.joinpath(*name.split(".")[1:])
+    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
+
+
+def allowed_past_doors() -> set[tuple[str, str]]:
+    lines = [line.split() for line in PAST_DOORS.strip().splitlines()]
+    return {(file, f"deniable.{module}") for file, *modules in lines for module in modules}
+
+
+def test_rooms_import_each_other_through_their_doors() -> None:
+    found = {
+        (path.relative_to(SOURCE).as_posix(), module)
+        for path in files()
+        for module in past_doors(ast.parse(path.read_text()), room_of(path))
+    }
+    added, gone = found - allowed_past_doors(), allowed_past_doors() - found
+    assert not added, "import these from the room's door (its __init__), which may offer more"
+    assert not gone, "these are no longer needed in PAST_DOORS"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from deniable.survey.alphabet import TEXTS",
+        "def f():\n    from deniable.survey import alphabet",
+        "import deniable.survey.alphabet as a",
+        "from deniable.noise import _words",
+    ],
+)
+def test_a_way_past_a_door_is_found(code: str) -> None:
+    assert past_doors(ast.parse(code), "cli")
+    assert not past_doors(ast.parse(code), "survey") or "noise" in code
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from deniable.survey import TEXTS",
+        "from deniable.survey import strength",
+        "from deniable import lab, survey",
+        "from deniable.lab.experiments import truth",
+    ],
+)
+def test_a_door_is_no_way_past_itself(code: str) -> None:
+    assert not past_doors(ast.parse(code), "cli")
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if (SOURCE / room / "__init__.py").exists()])
+def test_every_name_of_a_door_is_there(room: str) -> None:
+    module = importlib.import_module(f"deniable.{room}")
+    assert [name for name in sorted(exported(room)) if not hasattr(module, name)] == []
+    with pytest.raises(AttributeError):
+        module.no_such_name  # noqa: B018
 
 
 def test_every_room_is_on_the_map() -> None:

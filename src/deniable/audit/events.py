@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from deniable.audit.published import chances_of, published
 from deniable.audit.samples import Sample
-from deniable.columns.encode import Cells, cell_table, keys_of
+from deniable.columns import Cells, cell_table, keys_of
 from deniable.survey import Survey
 
 __all__ = ["Family", "Roles", "families_of"]

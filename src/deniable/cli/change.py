@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from deniable.charts import difference_chart
 from deniable.cli.result import between, names_of
 from deniable.cli.text import percent, shown, table
-from deniable.decoders.rows import DifferenceRows
+from deniable.decoders import DifferenceRows
 
 if TYPE_CHECKING:
     import altair as alt

@@ -16,7 +16,7 @@ from deniable.errors import DataError, DeniableError, require
 from deniable.survey import Survey
 
 if TYPE_CHECKING:
-    from deniable.engines.local import Progress
+    from deniable.engines import Progress
     from deniable.tally import Tally
 
 __all__ = ["add"]
@@ -109,7 +109,7 @@ def _watching(what: str) -> "Iterator[Callable[[Progress], None]]":
 
 def _is_binary(args: argparse.Namespace) -> bool:
     """Whether reports are written as something that a terminal cannot show; refuses a name that tells no format."""
-    from deniable.engines.writing import output_format
+    from deniable.engines import output_format
 
     if args.output_format is not None:
         return args.output_format in _BINARY
@@ -121,8 +121,7 @@ def _is_binary(args: argparse.Namespace) -> bool:
 
 
 def _privatize(args: argparse.Namespace) -> None:
-    from deniable.engines.files import sources
-    from deniable.engines.privatizing import privatize_files
+    from deniable.engines import privatize_files, sources
 
     survey = load_survey(args.survey)
     for source in sources(args.files, format=args.format):
@@ -153,7 +152,7 @@ def _count(args: argparse.Namespace) -> None:
         raise DeniableError("--master must be given with --engine spark, got --engine local")
     tally, refused = _count_spark(args, survey) if args.engine == "spark" else _count_local(args, survey)
     if args.strict and refused:
-        from deniable.columns.batches import tell
+        from deniable.columns import tell
 
         raise DataError(
             f"every row must be a report of the survey with --strict, got {several(sum(refused.values()), 'row')} that "
@@ -164,8 +163,7 @@ def _count(args: argparse.Namespace) -> None:
 
 
 def _count_local(args: argparse.Namespace, survey: Survey | None) -> "tuple[Tally, dict[str, int]]":
-    from deniable.engines.files import sources
-    from deniable.engines.local import count_files
+    from deniable.engines import count_files, sources
 
     for source in sources(args.files, format=args.format):
         _check_apart(source.path, args.output)
@@ -178,8 +176,7 @@ def _count_spark(args: argparse.Namespace, survey: Survey | None) -> "tuple[Tall
 
     require("to run deniable count --engine spark", "spark")
     if survey is None:
-        from deniable.engines.files import open_reader, sources
-        from deniable.engines.local import survey_in
+        from deniable.engines import open_reader, sources, survey_in
 
         first = sources(args.files, format=args.format)[0]
         reader = open_reader(first)

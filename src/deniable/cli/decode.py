@@ -90,8 +90,7 @@ def _run(args: argparse.Namespace) -> None:
 
 
 def _decoded(args: argparse.Namespace, paths: list[str]) -> "Estimate":
-    from deniable.decoders import decode
-    from deniable.decoders.strategies import constraint_of, decoder_of
+    from deniable.decoders import constraint_of, decode, decoder_of
 
     candidates = symbols_from("candidates", args.candidates, args.candidates_file)
     with Reporter("decoding", after=_AFTER) as report:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from deniable.survey import Survey, krr, orr
 
 if TYPE_CHECKING:
-    from deniable.service.store import Store
+    from deniable.service import Store
 
 __all__ = ["CANDIDATES", "DAYS", "SHIFT", "Told", "fill"]
 
@@ -57,8 +57,7 @@ class Told:
 
 def fill(store: "Store", *, people: int = 2500) -> list[Told]:
     """Two surveys with about `people` answers a day each, up to today; nothing if they are there already."""
-    from deniable.service.entries import Rules, Token
-    from deniable.service.tokens import hash_of, new_secret
+    from deniable.service import Rules, Token, hash_of, new_secret
 
     now = int(time.time() // 3600)
     told = []
@@ -97,7 +96,7 @@ def _days(
 def _answer(store: "Store", survey: Survey, column: list[str], hours: int) -> None:
     """Randomise a day's answers as devices would, and hand the reports in as one upload."""
     from deniable.columns import privatize
-    from deniable.service.entries import Upload
+    from deniable.service import Upload
 
     packed = b"".join(report.pack() for report in privatize(survey, column))
     entry = store.entry(survey.digest)

@@ -11,7 +11,7 @@ from deniable.cli.parser import Commands, one_of, share, whole
 from deniable.cli.progress import Reporter
 from deniable.cli.text import percent, several, table
 from deniable.errors import DeniableError
-from deniable.survey.alphabet import TEXTS
+from deniable.survey import TEXTS
 
 if TYPE_CHECKING:
     from deniable.planner import Alternative, Plan

@@ -18,9 +18,7 @@ from deniable.cli.text import duration, several, table
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
-    from deniable.reproduce.claims import Claim
-    from deniable.reproduce.pool import Results
-    from deniable.reproduce.settings import Settings
+    from deniable.reproduce import Claim, Results, Settings
 
 __all__ = ["add"]
 
@@ -72,10 +70,7 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> None:
-    from deniable.reproduce.figures import FIGURES
-    from deniable.reproduce.pool import Results
-    from deniable.reproduce.settings import Settings
-    from deniable.reproduce.store import Store
+    from deniable.reproduce import FIGURES, Results, Settings, Store
 
     names = _figures(args.figure, list(FIGURES))
     settings = Settings(seed=args.seed, full=args.full, exhaustive=args.exhaustive, figures=names)
@@ -114,13 +109,12 @@ def _figures(given: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
 def _work(
     settings: "Settings", results: "Results", folder: Path, report: Reporter, *, draw: bool
 ) -> tuple[list["Claim"], list[Path], dict[str, str]]:
-    from deniable import __version__
-    from deniable.reproduce import claims, experiments, page
+    from deniable import __version__, reproduce
 
     start = time.monotonic()
-    tables = experiments.tables(settings, results)
+    tables = reproduce.tables(settings, results)
     results.close()  # the workers' memory is better used for drawing
-    checked = claims.check(tables)
+    checked = reproduce.check(tables)
     processes = "1 process" if results.processes == 1 else f"{results.processes} processes"
     facts = {
         "run": ("full" if settings.full else "quick") + (", exhaustive" if settings.exhaustive else ""),
@@ -133,7 +127,7 @@ def _work(
     files: list[Path] = []
     if draw:
         with writing(str(folder)):
-            files = page.write(
+            files = reproduce.write(
                 folder,
                 tables=tables,
                 claims=checked,

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 from deniable.charts import estimate_chart
 from deniable.cli.text import bar, percent, shown, table
-from deniable.decoders import ScreenedEstimate
-from deniable.decoders.rows import EstimateRows, Rows
+from deniable.decoders import EstimateRows, Rows, ScreenedEstimate
 
 if TYPE_CHECKING:
     import altair as alt

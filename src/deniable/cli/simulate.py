@@ -165,14 +165,13 @@ def _losses(
     """l1 and squared l2 loss of each simulated run, by the name of the estimate; and `kept` shares under the last."""
     import numpy as np
 
-    from deniable.decoders import Unconstrained, decode_all, strategies
+    from deniable.decoders import CONSTRAINTS, DECODERS, Unconstrained, decode_all
     from deniable.simulation import simulate
 
-    linear = strategies.CONSTRAINTS
-    named = {decoder: Unconstrained()} if decoder in _OTHERS else linear
+    named = {decoder: Unconstrained()} if decoder in _OTHERS else CONSTRAINTS
     losses: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in named}
     spread = []
-    strategy = strategies.DECODERS[decoder] if decoder in _OTHERS else None
+    strategy = DECODERS[decoder] if decoder in _OTHERS else None
     with Reporter("simulating", after=2.0) as report:
         for start in report.each(range(0, repeats, _BATCH)):
             tallies = [simulate(survey, p, n, rng, symbols=symbols) for _ in range(min(_BATCH, repeats - start))]

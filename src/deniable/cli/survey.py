@@ -17,9 +17,7 @@ from deniable.cli.parser import Commands, Parser, one_of, whole
 from deniable.cli.text import fit, several, shown, table
 from deniable.cli.words import notice, odds_sentence, report_bytes, text_sentence, truth_sentence
 from deniable.errors import DeniableError
-from deniable.survey import DIALECTS, Survey
-from deniable.survey.alphabet import TEXTS
-from deniable.survey.presets import PRESETS
+from deniable.survey import DIALECTS, PRESETS, TEXTS, Survey
 
 __all__ = ["add"]
 

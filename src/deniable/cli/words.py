@@ -7,8 +7,7 @@ from fractions import Fraction
 from deniable.cli.text import shown
 from deniable.mechanisms import KRR, BitFlip, Channel, Mechanism, Registry, Subset
 from deniable.reports import cohort_bytes
-from deniable.survey import Survey
-from deniable.survey.strength import is_at_least, strength
+from deniable.survey import Survey, is_at_least, strength
 
 __all__ = [
     "at_most",

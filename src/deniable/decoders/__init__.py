@@ -12,19 +12,25 @@ from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.raw_reports import likelihood_of_reports
+from deniable.decoders.rows import DifferenceRows, EstimateRows, Rows
 from deniable.decoders.screened import ScreenedEstimate
 from deniable.decoders.screening import Screening
+from deniable.decoders.strategies import CONSTRAINTS, DECODERS, constraint_of, decoder_of
 from deniable.decoders.weighted import WeightedLeastSquares
 
 __all__ = [
+    "CONSTRAINTS",
+    "DECODERS",
     "DEFAULT",
     "ChiSquare",
     "Constraint",
     "Decoder",
     "Diagnostics",
     "Difference",
+    "DifferenceRows",
     "EmpiricalBayes",
     "Estimate",
+    "EstimateRows",
     "Group",
     "Inversion",
     "LeastSquares",
@@ -32,12 +38,15 @@ __all__ = [
     "Mass",
     "Normalized",
     "Projected",
+    "Rows",
     "ScreenedEstimate",
     "Screening",
     "Unconstrained",
     "WeightedLeastSquares",
+    "constraint_of",
     "decode",
     "decode_all",
+    "decoder_of",
     "difference",
     "likelihood_of_reports",
 ]

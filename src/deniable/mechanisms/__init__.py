@@ -1,11 +1,11 @@
 """The randomisers: frozen values that randomise one answer, state their exact channel, and what they really spend."""
 
-from deniable.mechanisms.base import Carrier, HitOrMiss, Mechanism
+from deniable.mechanisms.base import Carrier, HitOrMiss, Mechanism, check_size, whole_number
 from deniable.mechanisms.bitflip import BitFlip
 from deniable.mechanisms.chain import Chain
 from deniable.mechanisms.channel import Channel
 from deniable.mechanisms.krr import KRR
-from deniable.mechanisms.odds import epsilon_text, parse_epsilon, verify
+from deniable.mechanisms.odds import epsilon_text, nearest_exp, parse_epsilon, verify
 from deniable.mechanisms.registry import Registry, missing
 from deniable.mechanisms.subset import Subset
 
@@ -19,8 +19,11 @@ __all__ = [
     "Mechanism",
     "Registry",
     "Subset",
+    "check_size",
     "epsilon_text",
     "missing",
+    "nearest_exp",
     "parse_epsilon",
     "verify",
+    "whole_number",
 ]

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from deniable.lab.kary import DISTRIBUTIONS, LOSSES, KaryTask, Moments, groups, spans
-from deniable.lab.regression import truth
+from deniable.lab.experiments import DISTRIBUTIONS, LOSSES, KaryTask, Moments, groups, spans, truth
 from deniable.reproduce.pool import Results
 from deniable.reproduce.privacy import privacy_rows
 from deniable.reproduce.search import STUDIES, Study, rows

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import exp, inf, log
 from statistics import median
 
-from deniable.lab.regression import Cell, Point
+from deniable.lab.experiments import Cell, Point
 from deniable.reproduce.pool import Results
 from deniable.reproduce.search import (
     Search,

@@ -11,8 +11,7 @@ from itertools import pairwise
 from math import comb
 from statistics import fmean, median
 
-from deniable.lab.regression import Cell, Point, RegressionTask
-from deniable.lab.screen import ScreenTask
+from deniable.lab.experiments import Cell, Point, RegressionTask, ScreenTask
 from deniable.reproduce.pool import Results
 from deniable.reproduce.settings import (
     COHORTS,

@@ -4,3 +4,29 @@ What it reads from a request is a report id, a day and a packed report; what it 
 forgotten) and counts. It never imports `client`, and everything between the socket and the store sees only `survey`,
 `reports` and `tally`; decoding happens in a process of its own.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from deniable.service.entries import Rules, Token, Upload
+    from deniable.service.store import Store
+    from deniable.service.tokens import hash_of, new_secret
+
+__all__ = ["Rules", "Store", "Token", "Upload", "hash_of", "new_secret"]
+
+# Loaded on first use, so that the upload path loads nothing else: name -> the module of this room.
+_LATE = {
+    "Rules": "entries",
+    "Store": "store",
+    "Token": "entries",
+    "Upload": "entries",
+    "hash_of": "tokens",
+    "new_secret": "tokens",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)

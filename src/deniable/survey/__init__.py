@@ -1,16 +1,19 @@
 """What clients and analyst agree on in public, and the presets that carry the paper's names."""
 
-from deniable.survey.alphabet import Alphabet, Symbol
+from deniable.survey.alphabet import TEXTS, Alphabet, Symbol
 from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, Permuted
 from deniable.survey.files import descriptor_of, output_file, write_atomically
-from deniable.survey.presets import hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
+from deniable.survey.presets import PRESETS, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
 from deniable.survey.reading import strict_json
 from deniable.survey.sql import DIALECTS
+from deniable.survey.strength import is_at_least, strength
 from deniable.survey.survey import Survey
 
 __all__ = [
     "DIALECTS",
+    "PRESETS",
+    "TEXTS",
     "Alphabet",
     "BlockEncoding",
     "Direct",
@@ -23,6 +26,7 @@ __all__ = [
     "Symbol",
     "descriptor_of",
     "hadamard",
+    "is_at_least",
     "krappor",
     "krr",
     "olh",
@@ -31,6 +35,7 @@ __all__ = [
     "oue",
     "output_file",
     "projective",
+    "strength",
     "strict_json",
     "subset",
     "warner",

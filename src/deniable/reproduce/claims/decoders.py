@@ -64,7 +64,7 @@ def inequality(distribution: str, k: int) -> float:
     >>> inequality("dirichlet", 2), round(inequality("binomial .5", 2), 9)
     (0.25, 0.0)
     """
-    from deniable.lab.kary import population
+    from deniable.lab.experiments import population
 
     law = population(distribution, k)
     if law is None:

@@ -25,8 +25,9 @@ from deniable.survey import Survey
 
 __all__ = ["audit"]
 
-_LAW, _BEST = 400, 2
-_BLOCK = 1 << 14
+_LAW = 400  # events of a family that are tested against their published probabilities, for each value
+_BEST = 2  # events of a family that are tested for telling two values apart; each more costs all of them power
+_BLOCK = 1 << 14  # devices between two words of progress
 _PATTERN = (1, 1, 1, 2)  # of four devices, one is asked twice
 
 

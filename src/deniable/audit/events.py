@@ -22,8 +22,11 @@ __all__ = ["Family", "Roles", "families_of"]
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-MAX_OUTCOMES, MAX_LISTED, MAX_PAIRS = 1 << 12, 1 << 22, 1 << 21
-_ROWS = 1 << 15
+# Numbers in the tables of events: what fits into memory and is counted in seconds.
+MAX_OUTCOMES = 1 << 12  # outcomes of a bitmap, or pairs of outcomes of two reports, over all cohorts
+MAX_LISTED = 1 << 22  # outcomes of a report that names one column, over all cohorts
+MAX_PAIRS = 1 << 21  # pairs of bits, over the cohorts that are looked at
+_ROWS = 1 << 15  # reports that are unpacked into bits at once
 
 
 class Family(ABC):

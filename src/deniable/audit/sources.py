@@ -22,7 +22,7 @@ __all__ = ["Command", "Devices", "Source", "own_devices"]
 # What one new device sends for these values: its packed reports.
 Devices = Callable[[Sequence[object]], Sequence[bytes]]
 
-_BLOCK = 4096
+_BLOCK = 4096  # lines written to a command at once
 
 
 class Source(Protocol):

@@ -17,6 +17,7 @@ from deniable.errors import DeniableError, PlanError, require
 
 __all__ = ["build_parser", "main"]
 
+# Exit codes; the last two are 128 and the number of the signal (SIGINT, SIGPIPE), as shells say it.
 IMPOSSIBLE, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
 
 COMMANDS = (demo, plan, survey, columns, decode, simulate, reproduce, audit, serve, store)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add"]
 
-FOUND = 1
+FOUND = 1  # exit code of an audit that found something
 
 
 def add(commands: Commands) -> None:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["ANSWERS", "QUESTION", "add"]
 
 QUESTION = "Whom did you last lie to?"
-SHARDS = 8
-FEWEST = 100  # people
+SHARDS = 8  # collectors that count a share of the reports each
+FEWEST = 100  # people; with fewer the table says nothing
 
 # Invented shares, in thousandths.
 ANSWERS = {

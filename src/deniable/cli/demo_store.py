@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CANDIDATES", "DAYS", "SHIFT", "Told", "fill"]
 
-DAYS = 21
+DAYS = 21  # of answers, today included
 SHIFT = 14  # the day on which people begin to answer differently
 
 QUESTION = "How do you feel about going to work tomorrow?"
@@ -32,6 +32,7 @@ ANSWERS = {
 }
 
 SEARCHED = "What did you last look up about your health?"
+# Invented shares of free text; what is left of a thousand wrote something rare.
 WRITTEN = {
     "back pain": (200, 180),
     "sleep": (170, 160),

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 CHARTS = ("svg", "png", "html", "json")
-_STANDARD_OUTPUT = 1
+_STANDARD_OUTPUT = 1  # its file descriptor
 
 Binary = Callable[[argparse.Namespace], bool]
 

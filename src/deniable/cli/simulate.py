@@ -23,8 +23,8 @@ __all__ = ["add"]
 POPULATIONS = ("geometric", "zipf", "binomial", "uniform", "dirichlet")
 # Decoders whose answer every constraint leaves as it is.
 _OTHERS = ("likelihood", "empirical-bayes", "empirical-bayes-ordered")
-_BATCH = 20
-_BARS = 40
+_BATCH = 20  # simulated surveys that are decoded together
+_BARS = 40  # symbols in the chart, the most frequent ones
 
 
 def add(commands: Commands) -> None:

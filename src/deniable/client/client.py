@@ -29,7 +29,7 @@ from deniable.survey import Survey
 
 __all__ = ["Client"]
 
-MAX_WAITING = 10_000
+MAX_WAITING = 10_000  # reports in the outbox of a device: a state file of a few megabytes
 
 
 class Client:

@@ -26,10 +26,10 @@ from deniable.errors import DeliveryError, StateError
 
 __all__ = ["Delivery", "Refusal", "deliver"]
 
-FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
+FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds before a second attempt; doubled after each, up to the longest
 GRACE = 30  # days; the time after which collectors refuse a report as too old, unless their rules say otherwise
 CLOSED, UNKNOWN, REFUSED = "closed", "unknown-survey", "refused"
-_LONGEST_ANSWER = 1 << 22
+_LONGEST_ANSWER = 1 << 22  # bytes that are read of an answer; what is said of a batch is far shorter
 _LATER = {408, 425, 429}  # request timeout, too early, too many requests
 _GONE = {(410, f"urn:deniable:problem:{CLOSED}"): CLOSED, (404, f"urn:deniable:problem:{UNKNOWN}"): UNKNOWN}
 _TOO_EARLY = "too_early"

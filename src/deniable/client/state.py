@@ -32,7 +32,7 @@ from deniable.survey import Survey
 __all__ = ["Contents", "StateFile", "Waiting"]
 
 FORMAT, FIRST_FORMAT = "deniable-client/2", "deniable-client/1"
-PATIENCE = 10.0
+PATIENCE = 10.0  # seconds to wait for another process that holds the lock
 _MARK = b"A device's state was created beside this file. Without it, it was lost: restore it.\n"
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "verify",
 ]
 
+# The range of epsilon that is read, in nats. 64-bit thresholds cannot realise more than ln(2**64), about 44.
 _SMALLEST, _LARGEST = Fraction(1, 10**9), Fraction(64)
 
 

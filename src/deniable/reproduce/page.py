@@ -28,7 +28,7 @@ VERDICTS = {
     "not measured": ("\N{EN DASH}", "unmeasured"),
 }
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-_GLANCE = 150
+_GLANCE = 150  # characters of a result that are shown before a reader asks for the rest
 _PAPER = "Discrete Distribution Estimation under Local Privacy"
 
 

@@ -32,7 +32,7 @@ Guess = dict[tuple[Cell, Point], float]
 
 _STEPS = 14  # epsilons at which the curve is predicted
 _BRACKET = 1.12  # the two reported epsilons are this factor below and above the guess
-_MOVES = 3
+_MOVES = 3  # times that the bracket is moved if the wanted loss lies outside
 _FLAT = 0.05  # a slope, in logarithms, below which a curve does not fall
 
 

@@ -20,23 +20,27 @@ __all__ = [
     "hashes",
 ]
 
+# Experiments 2 and 3: alphabet sizes k, epsilons in nats, and users n of the grids.
 KARY_SIZES = tuple(2**power for power in range(1, 13))
-KARY_EPSILONS = (0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
-KARY_USERS = (30, 100, 1000, 30_000, 1_000_000)
+KARY_EPSILONS = (0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)  # nats
+KARY_USERS = (30, 100, 1000, 30_000, 1_000_000)  # n
 
+# Experiments 4 to 7: epsilons, in nats, of the lines for S = 256, and of the parameter studies and S = 4096.
 LINE_EPSILONS = (0.25, 0.375, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 10.0)
-PARAMETER_EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0)
-LOW_EPSILON = 2.0
+PARAMETER_EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0)  # nats
+LOW_EPSILON = 2.0  # nats: the figures that zoom in show epsilons up to this one
 
+# The grid of C, the number of cohorts.
 COHORTS = tuple(2**power for power in range(11))
 # Every value has its line in the parameter studies of S = 256; those of S = 4096 show these.
 LINES_S4096 = {"k": (2, 4, 16, 64, 256, 1024, 4096, 16384), "C": (1, 2, 4, 16, 64, 256, 1024), "h": (1, 2)}
+# Experiment 8: the wanted l1 losses, the numbers of users, both by alphabet size S, and the range of epsilon in nats.
 PRIVACY_LOSSES = {256: (0.02, 0.05, 0.10, 0.20, 0.30), 4096: (0.10, 0.20, 0.30, 0.40)}
-PRIVACY_USERS = {
+PRIVACY_USERS = {  # n
     256: (*(first * 10**power for power in range(4, 8) for first in (1, 3)), 10**8, 10**9),
     4096: (10**5, 10**6, 3 * 10**6, 10**7, 3 * 10**7, 10**8, 10**9),
 }
-PRIVACY_RANGE = (0.1, 10.0)
+PRIVACY_RANGE = (0.1, 10.0)  # nats
 
 
 def cells(symbols: int) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ _APPLICATION, _FORMAT = 0x646E6272, 1  # in the file's header: "dnbr", and the v
 _TABLE = """CREATE TABLE cells (
     seed INTEGER NOT NULL, key TEXT NOT NULL, numbers TEXT NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (seed, key)
 ) WITHOUT ROWID"""
-_AT_ONCE = 500
+_AT_ONCE = 500  # keys in one query; SQLite before 3.32 allows 999 variables
 
 
 class Store:

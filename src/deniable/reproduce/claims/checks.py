@@ -33,7 +33,8 @@ __all__ = [
     "similar",
 ]
 
-PREDICTION = 0.10
+PREDICTION = 0.10  # relative error above which a predicted loss is wrong
+# Verdicts in order, to compare two alphabets.
 RANK: dict[Verdict, int] = {"holds": 2, "holds except": 1, "does not hold": 0}
 Questions = Mapping[str, Callable[[Data, Case], Finding]]
 

@@ -42,7 +42,7 @@ __all__ = [
     "skewed",
 ]
 
-MANY = 30_000
+MANY = 30_000  # users: the larger n of the figures in the paper's main text
 NAMES = {"krr": "k-RR", "krappor": "k-RAPPOR"}
 COMPARED = {"krr": ("normalised", "projected", "ml"), "krappor": ("standard", "normalised", "projected")}
 

@@ -57,14 +57,18 @@ __all__ = [
 Verdict = Literal["holds", "holds except", "does not hold", "not measured"]
 Need = Literal["none", "some", "most"]
 
-FAMILY = 0.01
-SAME_MEAN, SAME_MEDIAN, ABSOLUTE = 0.01, 0.02, 1e-5
-NOTICEABLE, NARROW, SLIGHT = 0.05, 0.10, 0.1
-HIGH_PRIVACY = 1.0
-MINORITY = 0.25
-GROUPS_TOLD = 6
+# The bounds that the text above defines.
+FAMILY = 0.01  # family-wise error of all comparisons of one claim
+SAME_MEAN, SAME_MEDIAN = 0.01, 0.02  # relative differences of two means, or medians, that count as none
+ABSOLUTE = 1e-5  # difference of two mean losses that counts as none
+NOTICEABLE = 0.05  # relative difference from which a sentence may say "noticeably"
+NARROW = 0.10  # relative distance from the median that 90 % of the samples must keep to be "narrow"
+SLIGHT = 0.1  # l1 loss below which a difference is "slight"
+HIGH_PRIVACY = 1.0  # epsilon, in nats: section 2.2 of the paper
+MINORITY = 0.25  # share of the cells; with fewer against it a claim "holds except"
+GROUPS_TOLD = 6  # groups of exceptions that are listed by name
 
-FOR, TIE, AGAINST = 1, 0, -1
+FOR, TIE, AGAINST = 1, 0, -1  # the sides of a cell
 
 
 @dataclass(frozen=True, slots=True)

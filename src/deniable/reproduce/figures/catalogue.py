@@ -14,7 +14,7 @@ from deniable.reproduce.figures.privacy import privacy_plot, privacy_rows
 
 __all__ = ["FIGURES"]
 
-_MILLION = 10**6
+_MILLION = 10**6  # users
 _FULL = Panel("S = 256, n = 1,000,000", 256, _MILLION)
 _ZOOM = (
     Panel(f"All {EPSILON} (logarithmic axes)", 256, _MILLION),

@@ -24,7 +24,7 @@ _SHADES = ["#2166AC", "#7FB6D9", "#E1EEF6", "#FCEBE2", "#F0A07C", "#B2182B"]
 _UNCERTAIN = "#E3E3E3"
 _AXIS: dict[str, Any] = {"domain": False, "ticks": False, "labelAngle": 0}
 _SMALL_AXIS = _AXIS | {"labelFontSize": 10, "titleFontSize": 11, "titlePadding": 4}
-_CELL: dict[str, Any] = {"width": {"step": 39}, "height": {"step": 24}}
+_CELL: dict[str, Any] = {"width": {"step": 39}, "height": {"step": 24}}  # pixels
 
 
 def decoder_rows(tables: Tables, loss: str, distributions: Sequence[str] = (), ns: Sequence[int] = ()) -> Rows:

@@ -21,7 +21,7 @@ MECHANISMS = {
     "k-RAPPOR": ("#CC79A7", [10, 3, 2, 3], "diamond"),
 }
 BASELINES = {"uniform": "uniform guess", "empirical": "raw symbols, no privacy"}
-_TICKS = [0.1, 0.25, 0.5, 1, 2, 5, 10]
+_TICKS = [0.1, 0.25, 0.5, 1, 2, 5, 10]  # epsilons on a logarithmic axis
 _KEPT = ("median", "low", "high", "median_low", "median_high", "k", "C", "h", "samples", "selection_samples")
 
 

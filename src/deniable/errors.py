@@ -84,7 +84,15 @@ class TallyError(DeniableError):
 
 
 class TallyMismatch(TallyError):
-    """Counts of two different surveys met; `ours` and `theirs` are the digests."""
+    """Counts of two different surveys met.
+
+    Parameters
+    ----------
+    message : str
+        The sentence.
+    ours, theirs : str
+        The digests of the two surveys; attributes of the same names.
+    """
 
     def __init__(self, message: str, *, ours: str, theirs: str) -> None:
         super().__init__(message)
@@ -123,7 +131,17 @@ class AuditError(DeniableError):
 
 
 class PlanError(DeniableError):
-    """No survey does what the plan asks for; `least` is the smallest error there is, `people` maps epsilons to an n."""
+    """No survey does what the plan asks for.
+
+    Parameters
+    ----------
+    message : str
+        The sentence.
+    least : float, optional
+        The smallest error that any survey has; an attribute.
+    people : dict of float to float, optional
+        For some epsilons, in nats, the number of people with whom the error would be met; an attribute.
+    """
 
     def __init__(self, message: str, *, least: float | None = None, people: dict[float, float] | None = None) -> None:
         super().__init__(message)

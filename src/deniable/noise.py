@@ -16,7 +16,14 @@ __all__ = ["DerivedEntropy", "Entropy", "OsEntropy"]
 
 
 class Entropy(ABC):
-    """A source of independent, uniform words of `width` bits."""
+    """A source of independent, uniform words of `width` bits.
+
+    Examples
+    --------
+    >>> source = DerivedEntropy(bytes(32), b"label")
+    >>> source.word() < 2**64, len(source.words(3)), source.uniform_below(6) < 6
+    (True, 3, True)
+    """
 
     __slots__ = ()
 
@@ -27,7 +34,18 @@ class Entropy(ABC):
         """One fresh word, uniform on [0, 2**width)."""
 
     def words(self, count: int) -> Sequence[int]:
-        """`count` fresh words; exactly that many, each drawn for this call."""
+        """`count` fresh words; exactly that many, each drawn for this call.
+
+        Parameters
+        ----------
+        count : int
+            How many.
+
+        Returns
+        -------
+        Sequence of int
+            Integers in [0, 2**width).
+        """
         return [self.word() for _ in range(count)]
 
     def uniform_below(self, bound: int) -> int:
@@ -40,6 +58,23 @@ class Entropy(ABC):
         Claim: the result is exactly uniform.
         Proof: tests/exact/test_noise.py::test_uniform_below_is_uniform
 
+        Parameters
+        ----------
+        bound : int
+            At least 1, at most 2**width.
+
+        Returns
+        -------
+        int
+            A number in [0, bound).
+
+        Raises
+        ------
+        ValueError
+            If `bound` is outside its range.
+
+        Examples
+        --------
         >>> OsEntropy().uniform_below(1)
         0
         """
@@ -76,6 +111,15 @@ class DerivedEntropy(Entropy):
     response and repeating a question teaches the collector nothing new. Privacy then rests on HMAC-SHA-256 being a
     pseudorandom function under a secret that never leaves the device; `tests/exact` replaces these words.
 
+    Parameters
+    ----------
+    secret : bytes
+        At least 32 bytes, known to this device alone.
+    label : bytes
+        What the words are for: the survey and the answer's cells.
+
+    Examples
+    --------
     >>> a = DerivedEntropy(bytes(32), b"label").words(5)
     >>> a == DerivedEntropy(bytes(32), b"label").words(5) != DerivedEntropy(bytes(32), b"other").words(5)
     True

@@ -41,11 +41,39 @@ def audit(
     alpha: float = 1e-6,
     progress: Callable[[int, int], None] | None = None,
 ) -> Certificate:
-    """Ask `trials` new devices of `client` (by default this package's own) and say what their reports show.
+    """Ask many new devices of a client, and say what their reports show.
 
-    `client` is a `Command`, or a function that is given the values of one new device and returns its packed reports.
-    `twice=False` is for clients that are meant to answer once; nothing is then said of repeated reports.
+    Parameters
+    ----------
+    survey : Survey
+        What the client says that it does.
+    client : Command or callable, optional
+        A `Command`, or a function that is given the values of one new device and returns its packed reports. This
+        package's own client, if it is left out.
+    trials : int
+        Devices to ask, at least 1000.
+    values : sequence, optional
+        At least two different answers to ask for; up to four of the survey's own, if they are left out.
+    twice : bool
+        Whether a quarter of the devices are asked twice. False is for clients that are meant to answer once; nothing is
+        then said of repeated reports.
+    alpha : float
+        The largest probability with which an honest client may be accused.
+    progress : callable, optional
+        Called with the number of devices that have answered, and that of all.
 
+    Returns
+    -------
+    Certificate
+        What is proved, measured and found.
+
+    Raises
+    ------
+    AuditError
+        If the arguments cannot be tested, or the client does not answer as it must.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> certificate = audit(dn.warner(epsilon=1.0), trials=4000)
     >>> certificate.verdict, certificate.one.epsilon < 1.0

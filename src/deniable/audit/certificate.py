@@ -10,11 +10,18 @@ __all__ = ["Certificate", "Finding", "Measured"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One way in which the client is not what its survey says, with the event that shows it.
+    """One way in which the client is not what its survey says.
 
-    `kind` is "format" (bytes that are no report of the survey), "memory" (a memoised answer that did not repeat),
-    "law" (an event whose probability is not the published one) or "privacy" (an event whose ratio exceeds e**epsilon).
+    Parameters
+    ----------
+    kind : str
+        "format" (bytes that are no report of the survey), "memory" (a memoised answer that did not repeat), "law" (an
+        event whose probability is not the published one) or "privacy" (an event whose ratio exceeds e**epsilon).
+    event : str
+        The event that shows it, in words.
 
+    Examples
+    --------
     >>> Finding("memory", "2 of 10 devices sent two different reports of one answer").kind
     'memory'
     """
@@ -39,6 +46,37 @@ class Certificate:
     Claim: a client whose reports have the published law is said to be VIOLATED with probability at most `alpha`.
     Proof: every event is chosen on one half of the sample and tested on the other, each at its share of alpha, by exact
         binomial bounds. tests/statistical/test_audit.py::test_our_own_client_passes
+
+    Parameters
+    ----------
+    survey : Survey
+        The survey that the client was held to.
+    client : str
+        The client, in words.
+    devices : int
+        Devices that were asked.
+    asked_twice : int
+        Those of them that were asked twice for the same value.
+    values : tuple
+        What was asked.
+    alpha : float
+        The largest probability with which an honest client is accused.
+    one, two : Measured or None
+        The largest epsilon that one report, or two reports of one answer, prove.
+    tested : int
+        Events that were tested.
+    findings : tuple of Finding
+        What contradicts the survey.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> from deniable.audit import audit
+    >>> certificate = audit(dn.warner(epsilon=1.0), trials=1000)
+    >>> certificate.lines()[2]
+    ('asked', '1,000 devices, 250 of them asked twice; half chose the events, half tested them')
+    >>> certificate.to_json()["verdict"]
+    'PASSED'
     """
 
     survey: Survey
@@ -59,6 +97,7 @@ class Certificate:
 
     @property
     def verdict(self) -> str:
+        """VIOLATED if anything was found, else PASSED."""
         return "VIOLATED" if self.violated else "PASSED"
 
     def lines(self) -> list[tuple[str, str]]:

@@ -26,16 +26,39 @@ _BLOCK = 4096  # lines written to a command at once
 
 
 class Source(Protocol):
-    """Anything that turns the values of new devices into their packed reports, in order."""
+    """Anything that turns the values of new devices into their packed reports, in order.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> source: Source = Calls(own_devices(dn.warner(epsilon=1)))
+    >>> [len(device) for device in source.reports([("yes",), ("no", "no")])]
+    [1, 2]
+    """
 
     def reports(self, asked: Iterable[tuple[object, ...]]) -> Generator[tuple[bytes, ...], None, None]:
-        """One tuple of packed reports for each tuple of values."""
+        """One tuple of packed reports for each tuple of values.
+
+        Parameters
+        ----------
+        asked : iterable of tuples
+            The values of each new device.
+        """
         ...
 
 
 def own_devices(survey: Survey, *, memoize: bool = True) -> Devices:
     """Devices that run this package's own client.
 
+    Parameters
+    ----------
+    survey : Survey
+        The survey that they answer.
+    memoize : bool
+        Whether they repeat their bytes for the same answer.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> devices = own_devices(dn.warner(epsilon=1))
     >>> first, second = devices(["yes", "yes"])
@@ -70,8 +93,22 @@ class Calls:
 class Command:
     """A command as a source: one process, fed and read at the same time, so that neither waits for the other.
 
+    Parameters
+    ----------
+    command : str or sequence of str
+        The program and its arguments; text is split as a shell would, but no shell runs.
+
+    Raises
+    ------
+    AuditError
+        If it is empty.
+
+    Examples
+    --------
     >>> Command("node client.mjs survey.json").words
     ['node', 'client.mjs', 'survey.json']
+    >>> list(Command("sed s/.*/01ff/").reports([("yes",), ("no",)]))     # a client that always sends two bytes
+    [(b'\\x01\\xff',), (b'\\x01\\xff',)]
     """
 
     def __init__(self, command: str | Sequence[str]) -> None:
@@ -80,6 +117,18 @@ class Command:
             raise AuditError("command must name a program, got nothing")
 
     def reports(self, asked: Iterable[tuple[object, ...]]) -> Generator[tuple[bytes, ...], None, None]:
+        """One tuple of packed reports for each tuple of values, as the process prints them.
+
+        Parameters
+        ----------
+        asked : iterable of tuples
+            The values of each new device.
+
+        Raises
+        ------
+        AuditError
+            If the command cannot be run, fails, or prints something else.
+        """
         try:
             process = subprocess.Popen(self.words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         except OSError as problem:

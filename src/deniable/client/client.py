@@ -35,12 +35,34 @@ MAX_WAITING = 10_000  # reports in the outbox of a device: a state file of a few
 class Client:
     """One respondent of one survey.
 
-    With `state`, a path, the device's cohort, secret, ledger and outbox survive a restart; several surveys of a device
-    share one file. A file that is damaged, open to others or gone is an error, never a fresh start. `cap` refuses
-    reports past a total of `ledger.spent`, a bound while the answer to each survey stays the same; `hard_cap` past
-    `ledger.worst`, a bound however often it changes. `entropy` is for tests and for platforms with their own
-    randomness; it must give fresh, uniform 64-bit words.
+    A state file that is damaged, open to others or gone is an error, never a fresh start: a device that started afresh
+    would give old answers new noise.
 
+    Parameters
+    ----------
+    survey : Survey
+        What the collector and this device agree on.
+    state : str or path, optional
+        A file in which the device's cohort, secret, ledger and outbox survive a restart. Several surveys of a device
+        share one file. Without it they live in memory.
+    memoize : bool
+        Whether the same answer gives the same bytes again. False, for one-shot use, draws fresh noise for
+        every report, each of which spends epsilon.
+    cap : float, str or Fraction, optional
+        Epsilon, in nats: reports past this total of `ledger.spent` are refused. A bound while the answer to each survey
+        stays the same.
+    hard_cap : float, str or Fraction, optional
+        The same for `ledger.worst`: a bound however often answers change.
+    entropy : Entropy, optional
+        For tests, and for platforms with their own randomness. It must give fresh, uniform 64-bit words.
+
+    Raises
+    ------
+    StateError
+        If the state is foreign, damaged, lost, in use or open to others.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> client = dn.Client(dn.warner(epsilon=1.0))
     >>> client
@@ -145,11 +167,33 @@ class Client:
     def report(self, value: object) -> Report:
         """Randomise one answer. The result is all that may leave the device; sending it is up to you (or see `queue`).
 
-        A value outside a closed alphabet without a catch-all raises `AlphabetError`, which never shows the value. With
-        a state the ledger is on disk before this returns.
+        With a state the ledger is on disk before this returns.
 
         Claim: the law of `report(value).pack()` is 1 / cohorts times the published channel, exactly.
         Proof: tests/exact/test_client.py::test_law_of_the_bytes_is_the_published_channel
+
+        Parameters
+        ----------
+        value : str, int or bytes
+            The true answer. Nothing of it is kept.
+
+        Returns
+        -------
+        Report
+            The randomised answer.
+
+        Raises
+        ------
+        AlphabetError
+            If the value is outside a closed alphabet without a catch-all; the message never shows the value.
+        BudgetError
+            If the report would exceed `cap` or `hard_cap`; nothing is said of the value.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> len(dn.Client(dn.warner(epsilon=1.0)).report("yes").pack())
+        10
         """
         answer = [value]
         del value  # a traceback that shows local names must not show an answer
@@ -168,6 +212,25 @@ class Client:
         process or the network, the same bytes are sent under the same id until a collector acknowledges them. The day,
         in UTC, is sent along and is all that is said about the time: a collector forgets ids by it.
 
+        Parameters
+        ----------
+        value : str, int or bytes
+            The true answer. Nothing of it is kept.
+
+        Returns
+        -------
+        Report
+            The randomised answer, which waits in the outbox.
+
+        Raises
+        ------
+        AlphabetError, BudgetError
+            As `report` does.
+        StateError
+            If the outbox is full.
+
+        Examples
+        --------
         >>> import deniable as dn
         >>> client = dn.Client(dn.warner(epsilon=1.0))
         >>> client.queue("yes") and len(client.outbox)
@@ -187,16 +250,41 @@ class Client:
         timeout: float = 10.0,
         wait: Callable[[float], None] = time.sleep,
     ) -> Delivery:
-        """Deliver this survey's outbox to the collector at `url`, in batches; what it acknowledges leaves the outbox.
+        """Deliver this survey's outbox to a collector, in batches; what it acknowledges leaves the outbox.
 
         Without an answer, or after 408, 425, 429 and 5xx, it returns at once with the rest still waiting: `problem`
-        says why, `retry_after` when to call again. What a survey that is closed, or has been unknown for 30 days,
-        refused for good is dropped, counted, and told in `refused`. Other answers raise `DeliveryError`, and nothing
-        leaves the outbox. `token` is an upload token. A batch holds reports of one day; to a collector that has not
-        reached that day they are sent again without one. With `attempts` above 1 it stays for those answers that say
-        later: it waits (longer each time, at random, or as long as the collector asks for) and sends the same bytes
-        again.
+        says why, `retry_after` when to call again. Reports that a closed survey refuses, or one that has been unknown
+        for 30 days, are dropped, counted, and told in `refused`. A batch holds reports of one day; to a collector that
+        has not reached that day they are sent again without one.
 
+        Parameters
+        ----------
+        url : str
+            Where the collector is: http:// or https://, and a host.
+        token : str, optional
+            An upload token, for surveys that ask for one.
+        batch : int
+            Reports in one request, at most.
+        attempts : int
+            With more than 1 it stays for answers that say later: it waits (longer each time, at random, or as long as
+            the collector asks for) and sends the same bytes again.
+        timeout : float
+            Seconds to wait for the network.
+        wait : callable
+            Called with the seconds between two attempts.
+
+        Returns
+        -------
+        Delivery
+            What became of the outbox.
+
+        Raises
+        ------
+        DeliveryError
+            If the collector does not take these reports, or the address is none; nothing leaves the outbox.
+
+        Examples
+        --------
         >>> import deniable as dn
         >>> dn.Client(dn.warner(epsilon=1.0)).send("http://127.0.0.1:9")
         Delivery(accepted=0, duplicate=0, refused=(), waiting=0, problem=None, retry_after=None)

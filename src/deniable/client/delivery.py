@@ -37,8 +37,17 @@ _TOO_EARLY = "too_early"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A report that the collector will never take, and why: it has left the outbox.
+    """A report that the collector will never take; it has left the outbox.
 
+    Parameters
+    ----------
+    id : str
+        The id that it was sent under, in hexadecimal.
+    reason : str
+        The collector's word: `closed`, `unknown-survey`, or why it would not take the report itself.
+
+    Examples
+    --------
     >>> Refusal(id="00" * 16, reason="closed").reason
     'closed'
     """
@@ -49,11 +58,25 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What became of the outbox: reports counted, counted before, refused for good, and still `waiting`.
+    """What became of the outbox.
 
-    `problem` says why some wait, or why all were refused; `retry_after`, if some wait, in how many seconds to send
-    again: as the collector asks, or after no answer longer each time.
+    Parameters
+    ----------
+    accepted : int
+        Reports that were counted now.
+    duplicate : int
+        Reports that had been counted before; their acknowledgement was lost.
+    refused : tuple of Refusal
+        Reports that will never be counted.
+    waiting : int
+        Reports that are still in the outbox.
+    problem : str, optional
+        Why some wait, or why all were refused.
+    retry_after : float, optional
+        If some wait, in how many seconds to send again: as the collector asks, or after no answer longer each time.
 
+    Examples
+    --------
     >>> Delivery(accepted=3, duplicate=0, refused=(), waiting=0).problem is None
     True
     """

@@ -23,15 +23,28 @@ __all__ = ["Account", "Ledger"]
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What one survey has cost this device: `memoised` reports, and `fresh` ones with noise of their own.
+    """What one survey has cost this device.
 
-    `epsilon` is the survey's, for all memoised reports of one answer; `epsilon_report` is for one report; both are
-    those asked for, never below those spent. `answers` is how many answers the device could tell apart, if that is
-    bounded.
+    Parameters
+    ----------
+    survey : str
+        The survey's digest.
+    epsilon : Fraction
+        The survey's, in nats, for all memoised reports of one answer: what was asked for, never below what is spent.
+    epsilon_report : Fraction
+        The same for one report.
+    answers : int or None
+        How many answers the device could tell apart, if that is bounded.
+    memoised : int
+        Reports whose noise repeats for the same answer.
+    fresh : int
+        Reports with noise of their own.
 
+    Examples
+    --------
     >>> account = Account("18ca4d86", epsilon=Fraction(2), epsilon_report=Fraction(1), answers=10, memoised=5)
-    >>> account.spent, account.worst
-    (2.0, 5.0)
+    >>> account.spent, account.worst, account.exact()
+    (2.0, 5.0, (Fraction(2, 1), Fraction(5, 1)))
     """
 
     survey: str
@@ -43,7 +56,19 @@ class Account:
 
     @classmethod
     def of(cls, survey: Survey) -> "Account":
-        """An empty account of a survey."""
+        """An empty account of a survey.
+
+        Parameters
+        ----------
+        survey : Survey
+            The survey.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> Account.of(dn.warner(epsilon=1.0)).answers
+        2
+        """
         count = None if survey.alphabet.is_open else len(survey.alphabet)
         if survey.encoding.occupied == 1:  # answers that share their cell share their words, and so their bytes
             count = survey.cells if count is None else min(count, survey.cells)
@@ -77,11 +102,20 @@ class Account:
 class Ledger:
     """The accounts of all surveys that this device has answered.
 
+    Parameters
+    ----------
+    accounts : tuple of Account
+        One for each survey.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> client = dn.Client(dn.warner(epsilon=1.0))
     >>> _ = client.report("yes"), client.report("yes")
     >>> client.ledger
     <Ledger: 2 reports to 1 survey; spent 1 if answers stayed the same, at most 2>
+    >>> client.ledger.exact()
+    (Fraction(1, 1), Fraction(2, 1))
     """
 
     accounts: tuple[Account, ...]

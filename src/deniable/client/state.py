@@ -38,13 +38,27 @@ _MARK = b"A device's state was created beside this file. Without it, it was lost
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """One report in the outbox: the survey's digest, the id that it is sent under, the packed bytes, and the day.
+    """One report in the outbox.
 
-    `day` counts UTC days from 1970. It is fixed when the report is made: a collector forgets ids by it, so a day that
-    changed between two sendings could have the report counted twice. None: the device did not know it, and says none.
+    Parameters
+    ----------
+    survey : str
+        The survey's digest.
+    id : str
+        The id that it is sent under, 16 random bytes in hexadecimal.
+    report : bytes
+        The packed report.
+    day : int or None
+        The UTC day, counted from 1970, on which it was made. It never changes: a collector forgets ids by it, so a day
+        that changed between two sendings could have the report counted twice. None: the device did not know it.
 
-    >>> Waiting("18ca4d86", id="00" * 16, report=b"...", day=20772)
+    Examples
+    --------
+    >>> waiting = Waiting("18ca4d86", id="00" * 16, report=b"...", day=20772)
+    >>> waiting
     Waiting(survey='18ca4d86', id='00000000000000000000000000000000', report=b'...', day=20772)
+    >>> waiting.row()
+    ['18ca4d86', '00000000000000000000000000000000', '2e2e2e', 20772]
     """
 
     survey: str

@@ -8,13 +8,26 @@ __all__ = ["Status"]
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How a device stands with one survey.
+    """How a device stands with one survey. Refused reports are in all four epsilons.
 
-    `waiting` reports are in the outbox. `refused` says how many left it without being counted, and why: `closed` or
-    `unknown-survey` if the survey was, `refused` if the collector would not take a report itself (`send` said why).
-    `spent` is the epsilon of this survey if its answer stayed the same, `worst` however often it changed; `total_spent`
-    and `total_worst` are those of all surveys in the state. Refused reports are in all four.
+    Parameters
+    ----------
+    cohort : int
+        The device's cohort.
+    waiting : int
+        Reports in the outbox.
+    refused : mapping of str to int
+        How many left it without being counted, and why: `closed` or `unknown-survey` if the survey was, `refused` if
+        the collector would not take a report itself (`send` said why).
+    spent : float
+        Epsilon of this survey, in nats, if its answer stayed the same.
+    worst : float
+        The same, however often it changed.
+    total_spent, total_worst : float
+        Those of all surveys in the state.
 
+    Examples
+    --------
     >>> Status(0, waiting=0, refused={"closed": 2}, spent=1.0, worst=2.0, total_spent=1.0, total_worst=2.0).refused
     {'closed': 2}
     """

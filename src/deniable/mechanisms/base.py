@@ -15,7 +15,18 @@ __all__ = ["Carrier", "HitOrMiss", "Mechanism", "check_size", "whole_number"]
 
 
 def whole_number(value: Any) -> int | None:
-    """The integer that `value` is, or None, as for truth values; nothing of it, nor an error about it, gets out."""
+    """The integer that `value` is, or None, as for truth values; nothing of it, nor an error about it, gets out.
+
+    Parameters
+    ----------
+    value : object
+        Anything.
+
+    Examples
+    --------
+    >>> whole_number(7), whole_number(True), whole_number("7")
+    (7, None, None)
+    """
     # Older NumPy lets its truth values pass for the integers 0 and 1.
     if isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b":
         return None
@@ -26,7 +37,29 @@ def whole_number(value: Any) -> int | None:
 
 
 def check_size(name: str, value: object, low: int, high: int) -> int:
-    """`value` if it is an integer in [low, high], else a sentence that names it."""
+    """`value` if it is an integer in [low, high], else a sentence that names it.
+
+    Parameters
+    ----------
+    name : str
+        What the value is called in the sentence.
+    value : object
+        The value.
+    low, high : int
+        The least and the largest that it may be.
+
+    Raises
+    ------
+    SurveyError
+        If it is something else.
+
+    Examples
+    --------
+    >>> check_size("cells", 1, 2, 10)
+    Traceback (most recent call last):
+    ...
+    deniable.errors.SurveyError: cells must be at least 2, got 1
+    """
     number = whole_number(value)
     if number is None:
         raise SurveyError(f"{name} must be an integer, got {type(value).__name__}")
@@ -40,18 +73,35 @@ def check_size(name: str, value: object, low: int, high: int) -> int:
 
 
 class Carrier(Protocol):
-    """What a mechanism asks of the encoding that it stands on (`survey.Encoding`)."""
+    """What a mechanism asks of the encoding that it stands on (`survey.Encoding`).
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> encoding = dn.krr(symbols=3, epsilon=1).encoding
+    >>> encoding.kind, encoding.cells, encoding.hashes, encoding.occupied, encoding.own_cells
+    ('direct', 3, 1, 1, True)
+    """
 
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """What surveys call it."""
+
     @property
-    def cells(self) -> int: ...
+    def cells(self) -> int:
+        """How many cells one cohort has."""
+
     @property
-    def hashes(self) -> int: ...
+    def hashes(self) -> int:
+        """How many hash functions, or cells of a block, an answer has."""
+
     @property
-    def occupied(self) -> int | None: ...
+    def occupied(self) -> int | None:
+        """How many cells an answer occupies, or None where that varies."""
+
     @property
-    def own_cells(self) -> bool: ...
+    def own_cells(self) -> bool:
+        """Whether every symbol has a cell of its own."""
 
 
 class Mechanism(ABC):
@@ -60,6 +110,20 @@ class Mechanism(ABC):
     A response below `outputs` hits some of `columns` columns of the tally. Its law is `weights`: for the cells that an
     answer occupies a row of exact integers, one a column, over `span`. Most mechanisms have but two of them
     (`HitOrMiss`), and everything behind the wire is fast for these; a `Channel` has any.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> from deniable.noise import OsEntropy
+    >>> m = dn.krr(symbols=3, epsilon=1).mechanism
+    >>> m.title(own_cells=True), m.settings(), list(m.thresholds()), list(m.to_json())
+    ('k-RR', {}, ['keep', 'other'], ['kind', 'epsilon', 'width', 'keep', 'other'])
+    >>> response = m.refresh(m.randomize((0,), OsEntropy()), OsEntropy())
+    >>> m.allows(response), list(m.columns_hit(response)) == [response]
+    (True, True)
+    >>> m.weights((0,))[1] == m.thresholds()["other"], m.probability(1, (0,)) == m.miss
+    (True, True)
+    >>> m.check(dn.krr(symbols=3, epsilon=1).encoding)
     """
 
     __slots__ = ()
@@ -88,7 +152,13 @@ class Mechanism(ABC):
 
     @abstractmethod
     def weights(self, cells: Sequence[int]) -> Sequence[int]:
-        """The law of the tally: P(column j is hit | cells) is weights[j] / span, exactly."""
+        """The law of the tally: P(column j is hit | cells) is weights[j] / span, exactly.
+
+        Parameters
+        ----------
+        cells : sequence of int
+            The cells that the answer occupies.
+        """
 
     @property
     def affine(self) -> tuple[float, float]:
@@ -124,16 +194,38 @@ class Mechanism(ABC):
         return 1 if self.one_column else None
 
     def allows(self, response: int) -> bool:
-        """Whether the mechanism can produce this response at all."""
+        """Whether the mechanism can produce this response at all.
+
+        Parameters
+        ----------
+        response : int
+            Any integer.
+        """
         return 0 <= response < self.outputs
 
     @abstractmethod
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
-        """One response to the occupied `cells`, from fresh words of `entropy`."""
+        """One response to the occupied `cells`, from fresh words of `entropy`.
+
+        Parameters
+        ----------
+        cells : sequence of int
+            The cells that the answer occupies.
+        entropy : Entropy
+            Where fresh words come from.
+        """
 
     @abstractmethod
     def probability(self, response: int, cells: Sequence[int]) -> Fraction:
-        """Q(response | cells), exactly: the published channel of one report."""
+        """Q(response | cells), exactly: the published channel of one report.
+
+        Parameters
+        ----------
+        response : int
+            A number below `outputs`.
+        cells : sequence of int
+            The cells that the answer occupies.
+        """
 
     @property
     def permanent(self) -> "Mechanism":
@@ -146,11 +238,25 @@ class Mechanism(ABC):
         return self.permanent is not self
 
     def refresh(self, response: int, entropy: Entropy) -> int:
-        """What a report sends for a permanent response: the response itself, unless this is a `Chain`."""
+        """What a report sends for a permanent response: the response itself, unless this is a `Chain`.
+
+        Parameters
+        ----------
+        response : int
+            A response of `permanent`.
+        entropy : Entropy
+            Where fresh words come from.
+        """
         return response
 
     def columns_hit(self, response: int) -> Iterable[int]:
-        """The tally columns that this response counts in: the bits of a bitmap."""
+        """The tally columns that this response counts in: the bits of a bitmap.
+
+        Parameters
+        ----------
+        response : int
+            A number below `outputs`.
+        """
         while response:
             last = response & -response
             yield last.bit_length() - 1
@@ -162,11 +268,28 @@ class Mechanism(ABC):
 
     @abstractmethod
     def title(self, *, own_cells: bool) -> str:
-        """Its name in the literature: where every symbol is a cell of its own, and elsewhere."""
+        """Its name in the literature.
+
+        Parameters
+        ----------
+        own_cells : bool
+            Whether every symbol is a cell of its own; elsewhere the name is another.
+        """
 
     @abstractmethod
     def check(self, encoding: Carrier) -> None:
-        """Refuse an encoding that the privacy claim does not hold on."""
+        """Refuse an encoding that the privacy claim does not hold on.
+
+        Parameters
+        ----------
+        encoding : Carrier
+            What the mechanism is to stand on.
+
+        Raises
+        ------
+        SurveyError
+            If it does not fit.
+        """
 
     @property
     def words(self) -> str:
@@ -230,6 +353,18 @@ class HitOrMiss(Mechanism):
     """A column is hit with probability `hit` if its cell is occupied, else with probability `miss`.
 
     Decoders use these realised rationals and never the nominal e**epsilon.
+
+    Examples
+    --------
+    >>> from deniable.mechanisms import KRR
+    >>> from deniable.noise import OsEntropy
+    >>> m, half, quarter = KRR(cells=3, epsilon=1), Fraction(1, 2), Fraction(1, 4)
+    >>> m.odds_of(half, quarter), m.probability_of(0, (0,), half, quarter)
+    (Fraction(2, 1), Fraction(1, 2))
+    >>> m.pairs_of(half, quarter) == m.pairs      # a report names one cell
+    True
+    >>> m.again_thresholds(2**60) == (2**64 - 2 * 2**60, 2**60), m.randomize_again(0, 2**60, OsEntropy()) in range(3)
+    (True, True)
     """
 
     __slots__ = ()
@@ -239,15 +374,37 @@ class HitOrMiss(Mechanism):
     # The formulas of the family at any hit and miss, so that a chain of two stages of one family can use them too.
     @abstractmethod
     def odds_of(self, hit: Fraction, miss: Fraction) -> Fraction:
-        """`odds` if columns were hit with these probabilities."""
+        """`odds` if columns were hit with these probabilities.
+
+        Parameters
+        ----------
+        hit, miss : Fraction
+            The two probabilities.
+        """
 
     @abstractmethod
     def pairs_of(self, hit: Fraction, miss: Fraction) -> tuple[Fraction, Fraction]:
-        """`pairs` if columns were hit with these probabilities."""
+        """`pairs` if columns were hit with these probabilities.
+
+        Parameters
+        ----------
+        hit, miss : Fraction
+            The two probabilities.
+        """
 
     @abstractmethod
     def probability_of(self, response: int, cells: Sequence[int], hit: Fraction, miss: Fraction) -> Fraction:
-        """`probability` if columns were hit with these probabilities."""
+        """`probability` if columns were hit with these probabilities.
+
+        Parameters
+        ----------
+        response : int
+            A number below `outputs`.
+        cells : sequence of int
+            The cells that the answer occupies.
+        hit, miss : Fraction
+            The two probabilities.
+        """
 
     # A second stage (`Chain`) keeps a response or replaces it by chance, with the weight `again`. A family that has one
     # names its integers in `again_fields`, and says the rest here.
@@ -262,11 +419,27 @@ class HitOrMiss(Mechanism):
         return Fraction(1, self.again_parts)
 
     def again_thresholds(self, again: int) -> tuple[int, ...]:
-        """The integers of a second stage, in the order of `again_fields`."""
+        """The integers of a second stage, in the order of `again_fields`.
+
+        Parameters
+        ----------
+        again : int
+            The weight, over 2**width, with which a response is replaced; `Chain` finds it.
+        """
         raise NotImplementedError
 
     def randomize_again(self, response: int, again: int, entropy: Entropy) -> int:
-        """One response of the second stage to one of the first."""
+        """One response of the second stage to one of the first.
+
+        Parameters
+        ----------
+        response : int
+            A response of the first stage.
+        again : int
+            The weight, over 2**width, with which a response is replaced; `Chain` finds it.
+        entropy : Entropy
+            Where fresh words come from.
+        """
         raise NotImplementedError
 
     @property

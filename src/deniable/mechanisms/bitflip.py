@@ -31,6 +31,21 @@ class BitFlip(HitOrMiss):
         clear = 2**width / 2 and (1 - delta) / delta <= e**epsilon, which is the whole ratio of two one-hot vectors.
     Proof: tests/exact/test_bitflip.py::test_law_of_the_bytes_is_the_published_channel
 
+    Parameters
+    ----------
+    cells : int
+        The number of cells, at least 2.
+    epsilon : float, str or Fraction
+        The privacy budget, in nats.
+    distance : int
+        In how many bits two answers can differ: 2, or min(2h, k) with h hash functions.
+    width : int
+        Bits of a random word; fewer than 64 for proofs by enumeration.
+    optimized : bool
+        Whether to flip unevenly, as OUE does.
+
+    Examples
+    --------
     >>> m = BitFlip(cells=3, epsilon=2, width=5)     # delta nearest above 1 / (1 + e)
     >>> m.flip, m.odds, m.outputs
     (9, Fraction(529, 81), 8)

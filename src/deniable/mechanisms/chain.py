@@ -37,10 +37,21 @@ class Chain(HitOrMiss):
         ratio is at most e**epsilon.
     Proof: tests/exact/test_chain.py::test_two_reports_of_an_answer_keep_the_lifetime_promise
 
+    Parameters
+    ----------
+    permanent : Mechanism
+        The first stage, drawn once for an answer.
+    epsilon_report : float, str or Fraction
+        The budget of one report, in nats; below that of `permanent`.
+
+    Examples
+    --------
     >>> from deniable.mechanisms import KRR
     >>> m = Chain(KRR(cells=10, epsilon=2), epsilon_report=1)
     >>> round(m.epsilon_report, 12), round(m.epsilon_spent, 12)
     (1.0, 2.0)
+    >>> list(m.report_thresholds())
+    ['report_keep', 'report_other']
     >>> m.hit == Fraction(m.permanent.keep * (2**64 - 9 * m.again) + 9 * m.permanent.other * m.again, 2**128)
     True
     """
@@ -89,14 +100,17 @@ class Chain(HitOrMiss):
 
     @property
     def cells(self) -> int:  # type: ignore[override]
+        """The number of cells, that of the first stage."""
         return self.permanent.cells
 
     @property
     def epsilon(self) -> Fraction:  # type: ignore[override]
+        """The lifetime's budget, in nats."""
         return self.permanent.epsilon
 
     @property
     def width(self) -> int:  # type: ignore[override]
+        """Bits of a random word, those of the first stage."""
         return self.permanent.width
 
     @property

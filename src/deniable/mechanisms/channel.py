@@ -20,13 +20,32 @@ class Channel(Mechanism):
 
     Claim: Q(y|x) = row(x)[y] / 2**width, every word is used once, and the rows keep epsilon (`check_rows`).
     Proof: tests/exact/test_channel.py::test_law_of_the_bytes_is_the_published_channel
+
+    Examples
+    --------
+    >>> class Noisy(Channel):
+    ...     kind, cells, epsilon, width = "noisy", 2, Fraction(2), 3
+    ...     def row(self, cell):
+    ...         return (6, 1, 1) if cell == 0 else (1, 1, 6)
+    ...     def thresholds(self):
+    ...         return {}
+    ...     def title(self, *, own_cells):
+    ...         return "noisy"
+    >>> Noisy().check_rows(), Noisy().row(0), Noisy().odds
+    (None, (6, 1, 1), Fraction(6, 1))
     """
 
     __slots__ = ()
 
     @abstractmethod
     def row(self, cell: int) -> Sequence[int]:
-        """The weights of all columns for one true cell; they add up to 2**width."""
+        """The weights of all columns for one true cell; they add up to 2**width.
+
+        Parameters
+        ----------
+        cell : int
+            The cell.
+        """
 
     def check_rows(self) -> None:
         """Refuse rows that are not channels, or that spend more than epsilon."""

@@ -30,6 +30,19 @@ class KRR(HitOrMiss):
         A / B <= e**epsilon.
     Proof: tests/exact/test_krr.py::test_law_of_the_bytes_is_the_published_channel
 
+    Parameters
+    ----------
+    cells : int
+        The number of cells, at least 2.
+    epsilon : float, str or Fraction
+        The privacy budget, in nats.
+    width : int
+        Bits of a random word; fewer than 64 for proofs by enumeration.
+    occupied : int
+        How many cells are true: 1, or s in a block design.
+
+    Examples
+    --------
     >>> m = KRR(cells=10, epsilon=1)
     >>> m.keep, m.other
     (4279078617824395096, 1574185050653906280)

@@ -31,6 +31,20 @@ _SMALLEST, _LARGEST = Fraction(1, 10**9), Fraction(64)
 def parse_epsilon(value: object, name: str = "epsilon") -> Fraction:
     """Epsilon as an exact rational, from a float (by its repr), an integer, decimal or `a/b` text, or a Fraction.
 
+    Parameters
+    ----------
+    value : float, int, str or Fraction
+        The number.
+    name : str
+        What it is called in an error.
+
+    Raises
+    ------
+    SurveyError
+        If it is no positive number between 1e-9 and 64.
+
+    Examples
+    --------
     >>> parse_epsilon(0.1), parse_epsilon("1/3"), parse_epsilon(2)
     (Fraction(1, 10), Fraction(1, 3), Fraction(2, 1))
     """
@@ -71,6 +85,13 @@ def parse_epsilon(value: object, name: str = "epsilon") -> Fraction:
 def epsilon_text(epsilon: Fraction) -> str:
     """The one spelling that surveys store: plain decimal text where that is exact, else `a/b`.
 
+    Parameters
+    ----------
+    epsilon : Fraction
+        What `parse_epsilon` returned.
+
+    Examples
+    --------
     >>> epsilon_text(Fraction(1, 10)), epsilon_text(Fraction(2)), epsilon_text(Fraction(1, 3))
     ('0.1', '2', '1/3')
     """
@@ -135,6 +156,13 @@ def other_weight(epsilon: Fraction, cells: int, width: int, occupied: int = 1, t
 def nearest_exp(epsilon: Fraction) -> int:
     """The integer nearest to e**epsilon, the same on every platform: e**epsilon is never half-way between two.
 
+    Parameters
+    ----------
+    epsilon : Fraction
+        The exponent, at least 0.
+
+    Examples
+    --------
     >>> [nearest_exp(Fraction(x, 2)) for x in (1, 2, 4, 6)]
     [2, 3, 7, 20]
     """
@@ -179,6 +207,20 @@ def verify(rows: Sequence[Sequence[int]], epsilon: object) -> bool:
     Every row must have the same sum (the weights are probabilities over it). A column may hold a zero only if it is
     zero throughout: an output that one input can produce and another cannot gives the answer away.
 
+    Parameters
+    ----------
+    rows : sequence of sequences of int
+        The weights of all outputs, a row for each input.
+    epsilon : float, str or Fraction
+        The budget, in nats.
+
+    Raises
+    ------
+    SurveyError
+        If the rows are no channel.
+
+    Examples
+    --------
     >>> verify([[3, 1], [1, 3]], "1.0986122886681099"), verify([[3, 1], [1, 3]], "1.0986122886681096")
     (True, False)
     >>> verify([[1, 0], [0, 1]], 10)

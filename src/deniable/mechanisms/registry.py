@@ -17,13 +17,22 @@ _EVERY: "list[Registry[Any]]" = []
 class Registry(Generic[Entry]):
     """Entries by type. That of a type holds for its subclasses, too, unless they have their own.
 
-    `name` is the full name of the registry, `of` the type whose subclasses need an entry, `what` an entry in words.
+    Parameters
+    ----------
+    name : str
+        The full name of the registry, for messages.
+    of : type
+        Every subclass of it needs an entry.
+    what : str
+        What an entry is, in words.
 
+    Examples
+    --------
     >>> sounds = Registry[str]("deniable.example.sounds", float, "sound")
     >>> sounds.add(int)("hum")
     'hum'
-    >>> sounds.of(3), sounds.of(True)
-    ('hum', 'hum')
+    >>> sounds.of(3), sounds.of(True), sounds.find(str)
+    ('hum', 'hum', None)
     >>> sounds.of("3")
     Traceback (most recent call last):
     ...
@@ -36,7 +45,13 @@ class Registry(Generic[Entry]):
         _EVERY.append(self)
 
     def add(self, *types: type) -> Callable[[Entry], Entry]:
-        """Register an entry for some types; a decorator for functions and classes."""
+        """Register an entry for some types; a decorator for functions and classes.
+
+        Parameters
+        ----------
+        *types : type
+            The types that the entry is for.
+        """
 
         def put(entry: Entry) -> Entry:
             self.entries.update(dict.fromkeys(types, entry))
@@ -45,11 +60,28 @@ class Registry(Generic[Entry]):
         return put
 
     def find(self, kind: type) -> Entry | None:
-        """The entry of a type, its own or that of the nearest parent that has one."""
+        """The entry of a type, its own or that of the nearest parent that has one, or None.
+
+        Parameters
+        ----------
+        kind : type
+            The type.
+        """
         return next((self.entries[parent] for parent in kind.__mro__ if parent in self.entries), None)
 
     def of(self, value: object) -> Entry:
-        """The entry of a value's type; without one, an error that names the type and the registration it lacks."""
+        """The entry of a value's type.
+
+        Parameters
+        ----------
+        value : object
+            A mechanism or an encoding.
+
+        Raises
+        ------
+        TypeError
+            If it has none; the message names the type and the registration it lacks.
+        """
         found = self.find(type(value))
         if found is None:
             name = type(value).__name__
@@ -60,6 +92,13 @@ class Registry(Generic[Entry]):
 def missing(kind: type) -> list[str]:
     """The full names of all registries that need an entry for this type and have none; of rooms that are imported.
 
+    Parameters
+    ----------
+    kind : type
+        A type of mechanism or encoding.
+
+    Examples
+    --------
     >>> from deniable.mechanisms import KRR
     >>> missing(KRR)
     []

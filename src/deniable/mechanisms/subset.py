@@ -32,6 +32,19 @@ class Subset(HitOrMiss):
         (1 - inside / 2**width) / C(k-1, w) if not, and the ratio of the two is at most e**epsilon.
     Proof: tests/exact/test_subset.py::test_law_of_the_bytes_is_the_published_channel
 
+    Parameters
+    ----------
+    cells : int
+        The number of cells, at least 2.
+    epsilon : float, str or Fraction
+        The privacy budget, in nats.
+    size : int
+        How many cells a report names.
+    width : int
+        Bits of a random word; fewer than 64 for proofs by enumeration.
+
+    Examples
+    --------
     >>> m = Subset(cells=5, epsilon=1, size=2, width=8)
     >>> m.inside, m.odds
     (164, Fraction(123, 46))

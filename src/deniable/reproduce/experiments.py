@@ -44,7 +44,28 @@ _PRIVACY = {
 
 
 def tables(settings: Settings, results: Results) -> dict[str, list[Row]]:
-    """Every table that the wanted figures (all of them, if none is named) and the claims read."""
+    """Every table that the wanted figures (all of them, if none is named) and the claims read.
+
+    Parameters
+    ----------
+    settings : Settings
+        What is run.
+    results : Results
+        Computes what is not there yet.
+
+    Returns
+    -------
+    dict of str to list of rows
+        The tables by name; a row is a dictionary.
+
+    Examples
+    --------
+    >>> from deniable.reproduce.store import Store
+    >>> with Store(":memory:", seed=0) as store, Results(store) as results:
+    ...     found = tables(Settings(figures=("geometric_ground_truth",)), results)
+    >>> len(found["population"]), found["kary"]
+    (256, [])
+    """
     names = settings.figures or ("geometric_ground_truth", *_KARY, *_LINES, *_PRIVACY)
     wanted = dict.fromkeys(pair for name in names for pair in _KARY.get(name, ()))
     studies: dict[Study, bool] = {}

@@ -58,7 +58,40 @@ def write(
     figures: Sequence[str],
     on_progress: Callable[[str], None],
 ) -> list[Path]:
-    """Write everything, and say what is being written; a table without rows leaves no Parquet."""
+    """Write figures, tables and the page, and say what is being written; a table without rows leaves no Parquet.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to write.
+    tables : mapping of str to list of rows
+        What `deniable.reproduce.tables` returned.
+    claims : sequence of Claim
+        What `deniable.reproduce.check` said of them.
+    settings : Settings
+        What was run.
+    facts : mapping of str to str
+        What the page says of the run: time, versions.
+    figures : sequence of str
+        The names of the figures to draw.
+    on_progress : callable
+        Called with the name of each file before it is written.
+
+    Returns
+    -------
+    list of Path
+        The files, in the order of writing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from deniable.reproduce.settings import Settings
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = write(Path(folder), {}, [], Settings(), {}, (), print)
+    index.html
+    >>> [file.name for file in files]
+    ['claims.csv', 'claims.json', 'index.html']
+    """
     written: list[Path] = []
     for name, rows in tables.items():
         if rows:

@@ -51,9 +51,23 @@ class _Failure(Exception):
 class Results:
     """Call it with tasks and get the numbers of all their keys; only what the store lacks is computed.
 
+    Parameters
+    ----------
+    store : Store
+        Where results are kept as they arrive.
+    processes : int, optional
+        Worker processes; one a core, if it is left out.
+    on_progress : callable, optional
+        Called with a label, the cost that is done, the cost in all, and how many tasks of this label are left.
+
+    Examples
+    --------
+    >>> from deniable.reproduce.store import Store
     >>> with Store(":memory:", seed=0) as store, Results(store) as results:
-    ...     results([], "nothing to do")
-    {}
+    ...     results.expect(0.0)
+    ...     results([], "nothing to do"), results.reused, results.seconds()
+    ...     results.close()
+    ({}, 0, 0.0)
     """
 
     def __init__(self, store: Store, *, processes: int | None = None, on_progress: OnProgress | None = None) -> None:
@@ -85,6 +99,11 @@ class Results:
         """Say about how much the calls to come will cost together, so that the progress can count them in.
 
         Each call takes its tasks off again, and what it finds in the store is no longer counted at all.
+
+        Parameters
+        ----------
+        cost : float
+            Rough CPU seconds.
         """
         self._expected = cost
 

@@ -66,8 +66,23 @@ class Race:
 class Settings:
     """One run: its seed, its size, and the figures that are wanted.
 
+    Parameters
+    ----------
+    seed : int
+        Of all simulations.
+    full : bool
+        Whether to repeat everything as often as the paper does.
+    exhaustive : bool
+        Whether to simulate the whole grid of parameters, also where theory rules a part out.
+    figures : tuple of str
+        The names of the figures; none: all.
+
+    Examples
+    --------
     >>> Settings().evaluations, Settings(full=True).evaluations, Settings(full=True).samples()
     (200, 10000, 50)
+    >>> Settings(full=True).race(4096).most
+    2
     """
 
     seed: int = 0
@@ -81,11 +96,23 @@ class Settings:
         return 10_000 if self.full else 200
 
     def race(self, symbols: int) -> Race:
-        """How free parameters are chosen: a quick run trusts the prediction, a full one lets the nearest race."""
+        """How free parameters are chosen: a quick run trusts the prediction, a full one lets the nearest race.
+
+        Parameters
+        ----------
+        symbols : int
+            The size of the alphabet, 256 or 4096.
+        """
         if not self.full and not self.exhaustive:
             return Race(margin=1.005, most=1, samples=0)
         return Race(margin=1.15, most=5, samples=8) if symbols == 256 else Race(margin=1.06, most=2, samples=4)
 
     def samples(self, symbols: int = 256) -> int:
-        """Samples a reported point of experiments 4 to 8; the paper's count in a full run."""
+        """Samples a reported point of experiments 4 to 8; the paper's count in a full run.
+
+        Parameters
+        ----------
+        symbols : int
+            The size of the alphabet, 256 or 4096.
+        """
         return 50 if self.full else 8 if symbols == 256 else 4

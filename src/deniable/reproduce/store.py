@@ -24,12 +24,27 @@ _AT_ONCE = 500  # keys in one query; SQLite before 3.32 allows 999 variables
 
 
 class Store:
-    """The results of one seed in the file at `path`, which may hold those of other seeds too.
+    """The results of one seed in a file, which may hold those of other seeds too.
 
-    >>> with Store(":memory:", seed=7) as store:
-    ...     store.put({"a": [0.1, float("inf")], "b": []}, seconds=3.0)
-    ...     store.get_many(["a", "c"]), store.seconds(["a"])
+    Parameters
+    ----------
+    path : str or path
+        The file; ":memory:" for none.
+    seed : int
+        The seed of the results.
+
+    Raises
+    ------
+    DeniableError
+        If the file is another program's, damaged, in use, or cannot be written.
+
+    Examples
+    --------
+    >>> store = Store(":memory:", seed=7)
+    >>> store.put({"a": [0.1, float("inf")], "b": []}, seconds=3.0)
+    >>> store.get_many(["a", "c"]), store.seconds(["a"])
     ({'a': [0.1, inf]}, 1.5)
+    >>> store.close()
     """
 
     def __init__(self, path: str | os.PathLike[str], *, seed: int) -> None:
@@ -71,7 +86,13 @@ class Store:
             raise _damaged(self.path, verdict)
 
     def get_many(self, keys: Iterable[str]) -> dict[str, list[float]]:
-        """The numbers of those keys that are here."""
+        """The numbers of those keys that are here.
+
+        Parameters
+        ----------
+        keys : iterable of str
+            The keys that are wanted.
+        """
         found: dict[str, list[float]] = {}
         with self._explained():
             for key, numbers in self._rows("key, numbers", keys):
@@ -82,14 +103,28 @@ class Store:
         return found
 
     def put(self, results: Mapping[str, Sequence[float]], seconds: float) -> None:
-        """Keep what one task found and the CPU seconds it took, which its results share; all or nothing, at once."""
+        """Keep what one task found; all or nothing, at once.
+
+        Parameters
+        ----------
+        results : mapping of str to sequences of float
+            Numbers by key.
+        seconds : float
+            The CPU seconds of the task, which its results share.
+        """
         share = seconds / max(1, len(results))
         rows = [(self.seed, key, json.dumps([float(x) for x in numbers]), share) for key, numbers in results.items()]
         with self._explained(), self._transaction():
             self._file.executemany("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?)", rows)
 
     def seconds(self, keys: Iterable[str]) -> float:
-        """The CPU seconds that those results took, whenever they were computed."""
+        """The CPU seconds that some results took, whenever they were computed.
+
+        Parameters
+        ----------
+        keys : iterable of str
+            The keys of the results.
+        """
         with self._explained():
             return sum((seconds for _, seconds in self._rows("key, seconds", keys)), 0.0)
 

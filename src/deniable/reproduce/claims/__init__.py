@@ -19,7 +19,28 @@ TABLES_NEEDED = ("kary", "lines", "baselines", "privacy", "screen")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One empirical sentence of the paper and what became of it."""
+    """One empirical sentence of the paper and what became of it.
+
+    Parameters
+    ----------
+    id : str
+        A short name, for instance "decoders-projected".
+    section : str
+        Where the paper says it.
+    sentence : str
+        What it says.
+    verdict : {"holds", "holds except", "does not hold", "not measured"}
+        What the tables say.
+    measured : str
+        The numbers behind the verdict.
+    exceptions : str
+        Where it does not hold, or nothing.
+
+    Examples
+    --------
+    >>> check({})[0].verdict
+    'not measured'
+    """
 
     id: str
     section: str
@@ -32,6 +53,18 @@ class Claim:
 def check(tables: Mapping[str, Sequence[Mapping[str, object]]]) -> list[Claim]:
     """Judge every claim by the tables.
 
+    Parameters
+    ----------
+    tables : mapping of str to sequences of rows
+        What `deniable.reproduce.tables` returned. Tables may be missing.
+
+    Returns
+    -------
+    list of Claim
+        One for each sentence, in the paper's order.
+
+    Examples
+    --------
     >>> {claim.verdict for claim in check({})}
     {'not measured'}
     """

@@ -44,6 +44,13 @@ def test_every_command_and_option_says_what_it_is() -> None:
                 assert action.help, f"{parser.prog} {action.dest}"
 
 
+def test_every_default_is_told() -> None:
+    for parser in parsers(build_parser()):
+        for action in parser._actions:
+            if action.default not in (None, False, "", [], argparse.SUPPRESS):
+                assert str(action.default) in str(action.help), f"{parser.prog} {action.option_strings}"
+
+
 if __name__ == "__main__":
     known = helps()
     PAGE.write_text(_SECTION.sub(lambda m: m["head"] + known[m["name"]] + m["tail"], PAGE.read_text()))

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from deniable.cli.files import load_survey, symbols_from
-from deniable.cli.parser import Commands, whole
+from deniable.cli.parser import Commands, command, whole
 from deniable.cli.progress import Reporter
 from deniable.cli.text import table
 from deniable.errors import AuditError, DeniableError
@@ -21,8 +21,10 @@ FOUND = 1  # exit code of an audit that found something
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add_parser(
+    parser = command(
+        commands,
         "audit",
+        _audit,
         usage="deniable audit SURVEY [--command COMMAND | --python MODULE:NAME] [options]",
         help="test a client from outside, and print a certificate",
         description=(
@@ -35,22 +37,14 @@ def add(commands: Commands) -> None:
             "as many packed reports, in base64 or hexadecimal, a tab between. Exit code 1 if anything was found."
         ),
     )
-    parser.add_argument("survey", metavar="SURVEY", help="a survey file (JSON)")
-    parser.add_argument("--command", metavar="COMMAND", help="the client, as a shell would write it; no shell runs")
-    parser.add_argument(
-        "--python", metavar="MODULE:NAME", help="the client, as a function: a list of values in, packed reports out"
-    )
-    parser.add_argument(
-        "--trials", metavar="N", type=whole(1000, 10**9), default=1_000_000, help="devices to ask (default 1000000)"
-    )
-    parser.add_argument("--values", metavar="A,B,C", help="what to ask (default: four of the survey's answers)")
-    parser.add_argument("--values-file", metavar="FILE", help="the same, one a line, UTF-8 (- reads standard input)")
-    parser.add_argument("--once", action="store_true", help="ask each device once: for clients that keep no state")
-    parser.add_argument(
-        "--alpha", metavar="P", default="1e-6", help="chance to accuse an honest client, at most (default 1e-6)"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
-    parser.set_defaults(run=_audit)
+    parser.survey()
+    parser.option("--command", "COMMAND", "the client, as a shell would write it; no shell runs")
+    parser.option("--python", "MODULE:NAME", "the client, as a function: a list of values in, packed reports out")
+    parser.option("--trials", "N", "devices to ask", whole(1000, 10**9), default=1_000_000)
+    parser.symbols("values", "what to ask (default: four of the survey's answers)")
+    parser.flag("--once", "ask each device once: for clients that keep no state")
+    parser.option("--alpha", "P", "chance to accuse an honest client, at most", default="1e-6")
+    parser.json()
 
 
 def _audit(args: argparse.Namespace) -> int:
@@ -64,7 +58,7 @@ def _audit(args: argparse.Namespace) -> int:
         client = Command(args.command)
     elif args.python is not None:
         client = _function(args.python)
-    named = symbols_from("values", args.values, args.values_file)
+    named = symbols_from(args, "values")
     values = None if named is None else list(range(named)) if isinstance(named, int) else _of(survey.symbols, named)
     with Reporter("asking") as report:
         certificate = audit(

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import load_survey
-from deniable.cli.parser import Commands, one_of, whole
+from deniable.cli.parser import Commands, command, one_of, whole
 from deniable.cli.text import fit, several, shown, table
 from deniable.errors import DeniableError
 
@@ -23,76 +23,75 @@ _RULES = ("window", "minimum", "results", "uploads", "horizon", "retention", "ra
 
 def add_actions(actions: Commands) -> None:
     """The actions of `deniable survey` that need a collector."""
-    one = actions.add_parser(
+    where = "[--collector URL] [--token-file FILE]"
+    register = command(
+        actions,
         "register",
-        usage="deniable survey register FILE [rules] [--collector URL] [--token-file FILE]",
+        _register,
+        usage=f"deniable survey register FILE [rules] {where}",
         help="tell a collector to take reports for a survey",
         description=(
             "Register a survey at a collector and print the link for the people who answer.\n\n"
             "  deniable survey register survey.json --minimum 50 --closes 2026-12-24T18:00"
         ),
     )
-    one.add_argument("file", metavar="FILE", help="a survey file (JSON)")
-    one.add_argument(
-        "--window", metavar="W", type=one_of("hour", "day", "week"), help="hour, day or week (default day)"
-    )
-    one.add_argument("--minimum", metavar="N", type=whole(0), help="results are shown from N reports on (default 100)")
-    one.add_argument("--results", metavar="WHO", type=one_of("private", "public"), help="private (default) or public")
-    one.add_argument("--uploads", metavar="WHO", type=one_of("open", "token"), help="open (default), or with a token")
-    one.add_argument(
-        "--horizon", metavar="DAYS", type=whole(1), help="after which report ids are forgotten (default 30)"
-    )
-    one.add_argument(
-        "--retention", metavar="DAYS", type=whole(1), help="after which counts are deleted (default never)"
-    )
-    one.add_argument("--rate", metavar="N", type=whole(1), help="reports a second, at most (default no limit)")
-    one.add_argument("--closes", metavar="TIME", help="2026-12-24 or 2026-12-24T18:00, in UTC: no report from then on")
-    one.add_argument("--introduction", metavar="TEXT", help="plain text above the question on the answer page")
-    one.add_argument("--thanks", metavar="TEXT", help="plain text after an answer")
-    two = actions.add_parser(
+    register.add_argument("file", metavar="FILE", help="a survey file (JSON)")
+    register.option("--window", "W", "hour, day or week (default day)", one_of("hour", "day", "week"))
+    register.option("--minimum", "N", "results are shown from N reports on (default 100)", whole(0))
+    register.option("--results", "WHO", "private (default) or public", one_of("private", "public"))
+    register.option("--uploads", "WHO", "open (default), or with a token", one_of("open", "token"))
+    register.option("--horizon", "DAYS", "after which report ids are forgotten (default 30)", whole(1))
+    register.option("--retention", "DAYS", "after which counts are deleted (default never)", whole(1))
+    register.option("--rate", "N", "reports a second, at most (default no limit)", whole(1))
+    register.option("--closes", "TIME", "2026-12-24 or 2026-12-24T18:00, in UTC: no report from then on")
+    register.option("--introduction", "TEXT", "plain text above the question on the answer page")
+    register.option("--thanks", "TEXT", "plain text after an answer")
+    listing = command(
+        actions,
         "list",
-        usage="deniable survey list [--json] [--collector URL] [--token-file FILE]",
+        _list,
+        usage=f"deniable survey list [--json] {where}",
         help="list the surveys of a collector",
         description="List the surveys of a collector: name, digest, state, answers, closing date.",
     )
-    two.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    three = actions.add_parser(
+    listing.json("a table")
+    close = command(
+        actions,
         "close",
-        usage="deniable survey close SURVEY [--for-good] [--collector URL] [--token-file FILE]",
+        _close,
+        usage=f"deniable survey close SURVEY [--for-good] {where}",
         help="take no more reports for a survey",
         description=(
             "Close a survey: reports are refused, counts stay. `deniable survey reopen` opens it again, until as many\n"
             "days have passed as its horizon has (30), or at once never with --for-good."
         ),
     )
-    three.add_argument("--for-good", action="store_true", help="forget its report ids now; it cannot be opened again")
-    four = actions.add_parser(
+    close.flag("--for-good", "forget its report ids now; it cannot be opened again")
+    reopen = command(
+        actions,
         "reopen",
-        usage="deniable survey reopen SURVEY [--collector URL] [--token-file FILE]",
+        _reopen,
+        usage=f"deniable survey reopen SURVEY {where}",
         help="take reports for a closed survey again",
         description="Open a closed survey again. A closing date that has passed is taken off.",
     )
-    five = actions.add_parser(
+    delete = command(
+        actions,
         "delete",
-        usage="deniable survey delete SURVEY [--yes] [--collector URL] [--token-file FILE]",
+        _delete,
+        usage=f"deniable survey delete SURVEY [--yes] {where}",
         help="delete a survey with its data",
         description=(
             "Delete a survey with its counts, report ids and tokens. There is no way back; backups keep what they have."
         ),
     )
-    five.add_argument("--yes", action="store_true", help="do not ask")
-    for parser, run in ((one, _register), (two, _list), (three, _close), (four, _reopen), (five, _delete)):
-        if run in (_close, _reopen, _delete):
-            parser.add_argument("survey", metavar="SURVEY", help="its name, its digest or how that starts, or its file")
-        parser.add_argument(
-            "--collector", metavar="URL", help=f"where the collector is (default $DENIABLE_COLLECTOR, or {URL})"
-        )
-        parser.add_argument(
-            "--token-file",
-            metavar="FILE",
-            help=f"holds the administrator's secret (default $DENIABLE_TOKEN_FILE, or {TOKEN_FILE})",
-        )
-        parser.set_defaults(run=run)
+    delete.flag("--yes", "do not ask")
+    for parser in (close, reopen, delete):
+        parser.survey("its name, its digest or how that starts, or its file")
+    for parser in (register, listing, close, reopen, delete):
+        parser.option("--collector", "URL", f"where the collector is (default $DENIABLE_COLLECTOR, or {URL})")
+        secret = f"holds the administrator's secret (default $DENIABLE_TOKEN_FILE, or {TOKEN_FILE})"
+        parser.option("--token-file", "FILE", secret)
 
 
 def _collector(args: argparse.Namespace) -> "Collector":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from deniable.cli.files import load_survey
 from deniable.cli.output import add_force, put, target, told, writes
-from deniable.cli.parser import Commands, one_of
+from deniable.cli.parser import Commands, Parser, command, one_of
 from deniable.cli.progress import Reporter
 from deniable.cli.text import several, table
 from deniable.errors import DataError, DeniableError, require
@@ -32,8 +32,10 @@ def add(commands: Commands) -> None:
 
 
 def _add_privatize(commands: Commands) -> None:
-    parser = commands.add_parser(
+    parser = command(
+        commands,
         "privatize",
+        _privatize,
         usage="deniable privatize FILE [FILE ...] --column NAME --survey SURVEY -o FILE [options]",
         help="randomise a column of files into reports",
         description=(
@@ -46,29 +48,21 @@ def _add_privatize(commands: Commands) -> None:
         ),
     )
     _add_common(parser)
-    parser.add_argument("--column", metavar="NAME", required=True, help="the column that holds the answers")
-    parser.add_argument("--survey", metavar="SURVEY", required=True, help="a survey file (JSON)")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        required=True,
-        help="the reports: .parquet, .arrow, .csv or .jsonl (- is standard output)",
-    )
-    parser.add_argument(
-        "--output-format",
-        metavar="NAME",
-        type=one_of(*FORMATS),
-        help="of the reports: " + ", ".join(FORMATS) + ", where the name does not say",
-    )
+    parser.option("--column", "NAME", "the column that holds the answers", required=True)
+    parser.option("--survey", "SURVEY", "a survey file (JSON)", required=True)
+    reports = "the reports: .parquet, .arrow, .csv or .jsonl (- is standard output)"
+    parser.option("-o --output", "FILE", reports, required=True)
+    names = f"of the reports: {', '.join(FORMATS)}, where the name does not say"
+    parser.option("--output-format", "NAME", names, one_of(*FORMATS))
     add_force(parser)
     writes(parser, output=_is_binary)
-    parser.set_defaults(run=_privatize)
 
 
 def _add_count(commands: Commands) -> None:
-    parser = commands.add_parser(
+    parser = command(
+        commands,
         "count",
+        _count,
         usage="deniable count FILE [FILE ...] -o FILE [--survey SURVEY] [options]",
         help="add up reports into a tally",
         description=(
@@ -80,24 +74,19 @@ def _add_count(commands: Commands) -> None:
         ),
     )
     _add_common(parser)
-    parser.add_argument("--survey", metavar="SURVEY", help="a survey file (JSON), where FILE does not carry it")
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the tally file (- is standard output)")
+    parser.option("--survey", "SURVEY", "a survey file (JSON), where FILE does not carry it")
+    parser.option("-o --output", "FILE", "the tally file (- is standard output)", required=True)
     add_force(parser)
     writes(parser, output=True)
-    parser.add_argument(
-        "--engine", metavar="NAME", type=one_of("local", "spark"), default="local", help="local (default) or spark"
-    )
-    parser.add_argument("--master", metavar="URL", help="where Spark runs, for --engine spark")
-    parser.set_defaults(run=_count)
+    parser.option("--engine", "NAME", "local (default) or spark", one_of("local", "spark"), default="local")
+    parser.option("--master", "URL", "where Spark runs, for --engine spark")
 
 
-def _add_common(parser: argparse.ArgumentParser) -> None:
+def _add_common(parser: Parser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="files, folders, patterns, or - for standard input")
-    parser.add_argument(
-        "--format", metavar="NAME", type=one_of(*FORMATS), help=", ".join(FORMATS) + "; by suffix if left out"
-    )
-    parser.add_argument("--strict", action="store_true", help="write nothing and exit with 2 if a row is bad")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.option("--format", "NAME", f"{', '.join(FORMATS)}; by suffix if left out", one_of(*FORMATS))
+    parser.flag("--strict", "write nothing and exit with 2 if a row is bad")
+    parser.json()
 
 
 @contextmanager

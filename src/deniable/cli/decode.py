@@ -6,14 +6,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from deniable.cli.files import load_tallies, symbols_from
-from deniable.cli.output import add_chart, add_chart_format, add_force, chart_kind, is_png, put, told, writes
-from deniable.cli.parser import Commands, one_of, share, whole
+from deniable.cli.output import add_chart, put_chart, told
+from deniable.cli.parser import Commands, command, one_of, share, whole
 from deniable.cli.progress import Reporter
 from deniable.cli.text import several
 
 if TYPE_CHECKING:
-    from deniable.cli.change import Change
-    from deniable.cli.result import Result
+    from deniable.cli.result import Change, Result
     from deniable.decoders import Estimate
 
 __all__ = ["CONSTRAINTS", "DECODERS", "add"]
@@ -34,8 +33,10 @@ _AFTER = 2.0  # seconds before progress is shown
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add_parser(
+    parser = command(
+        commands,
         "decode",
+        _run,
         usage="deniable decode TALLY [TALLY ...] [options]",
         help="turn tallies into a distribution with error bars",
         description=(
@@ -51,34 +52,19 @@ def add(commands: Commands) -> None:
         ),
     )
     parser.add_argument("tallies", metavar="TALLY", nargs="+", help="tally files of one survey (- is standard input)")
-    parser.add_argument(
-        "--candidates", metavar="A,B,C", help="symbols to look for in an open survey, or a count S for 0 to S-1"
-    )
-    parser.add_argument("--candidates-file", metavar="FILE", help="the same, one a line, UTF-8 (- is standard input)")
-    parser.add_argument("--complete", action="store_true", help="the candidates are all there is: nothing is unlisted")
-    parser.add_argument(
-        "--minus", metavar="TALLY", nargs="+", help="show what changed from these tallies: other days, another group"
-    )
-    parser.add_argument(
-        "--decoder", metavar="NAME", type=one_of(*DECODERS), help=f"{', '.join(DECODERS)} (default: the best known)"
-    )
-    parser.add_argument(
-        "--constraint",
-        metavar="NAME",
-        type=one_of(*CONSTRAINTS),
-        help=f"{', '.join(CONSTRAINTS)}, of the unbiased estimate unless --decoder says otherwise",
-    )
-    parser.add_argument("--level", metavar="L", type=share, default=0.95, help="of the intervals (default 0.95)")
-    parser.add_argument("--simultaneous", action="store_true", help="all intervals hold at once with that level")
-    parser.add_argument("--top", metavar="N", type=whole(0), help=f"only the N largest (default {_ROWS}; 0: all)")
+    parser.symbols("candidates", "symbols to look for in an open survey, or a count S for 0 to S-1")
+    parser.flag("--complete", "the candidates are all there is: nothing is unlisted")
+    parser.option("--minus", "TALLY", "show what changed from these tallies: other days, another group", nargs="+")
+    parser.option("--decoder", "NAME", f"{', '.join(DECODERS)} (default: the best known)", one_of(*DECODERS))
+    limits = f"{', '.join(CONSTRAINTS)}, of the unbiased estimate unless --decoder says otherwise"
+    parser.option("--constraint", "NAME", limits, one_of(*CONSTRAINTS))
+    parser.option("--level", "L", "of the intervals", share, default=0.95)
+    parser.flag("--simultaneous", "all intervals hold at once with that level")
+    parser.option("--top", "N", f"only the N largest (default {_ROWS}; 0: all)", whole(0))
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--csv", action="store_true", help="print CSV instead of a table (all symbols, unless --top)")
     output.add_argument("--json", action="store_true", help="print JSON instead of a table (all symbols, unless --top)")
     add_chart(parser, "also write a chart")
-    add_chart_format(parser)
-    add_force(parser)
-    writes(parser, chart=is_png)
-    parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> None:
@@ -92,7 +78,7 @@ def _run(args: argparse.Namespace) -> None:
 def _decoded(args: argparse.Namespace, paths: list[str]) -> "Estimate":
     from deniable.decoders import constraint_of, decode, decoder_of
 
-    candidates = symbols_from("candidates", args.candidates, args.candidates_file)
+    candidates = symbols_from(args, "candidates")
     with Reporter("decoding", after=_AFTER) as report:
         found = decode(
             load_tallies(paths),
@@ -120,7 +106,7 @@ def _show(args: argparse.Namespace, estimate: "Estimate") -> None:
 
 
 def _compare(args: argparse.Namespace, first: "Estimate") -> None:
-    from deniable.cli.change import Change
+    from deniable.cli.result import Change
     from deniable.decoders import difference
 
     second = _decoded(args, args.minus)
@@ -132,9 +118,7 @@ def _compare(args: argparse.Namespace, first: "Estimate") -> None:
 def _write(args: argparse.Namespace, rows: "Result | Change") -> None:
     """The chart, if one was asked for, and then JSON, CSV or the table."""
     if args.chart:
-        from deniable.charts import chart_bytes
-
-        put(args.chart, chart_bytes(rows.chart(most=_ROWS), chart_kind(args)), args)
+        put_chart(rows.chart(most=_ROWS), args)
     if args.json:
         print(json.dumps(rows.to_json(), indent=2, allow_nan=False))
     elif args.csv:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deniable.cli.files import writing
-from deniable.cli.output import add_chart, add_chart_format, add_force, chart_kind, folder, is_png, put, told, writes
-from deniable.cli.parser import Commands, whole
+from deniable.cli.output import add_chart, folder, put_chart, told
+from deniable.cli.parser import Commands, command, whole
 from deniable.cli.progress import Reporter
 from deniable.cli.text import bar, percent, table
 from deniable.cli.words import belief_after, chance, odds_sentence, report_bytes, truth_sentence
@@ -48,8 +48,10 @@ ANSWERS = {
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add_parser(
+    parser = command(
+        commands,
         "demo",
+        _run,
         usage="deniable demo [--people N] [--epsilon E] [-o FOLDER] [--chart FILE | --no-chart] [--json]",
         help="the whole path on simulated people: a table, a chart, what to do next",
         description=(
@@ -59,26 +61,15 @@ def add(commands: Commands) -> None:
             "decoded beside the truth."
         ),
     )
-    parser.add_argument(
-        "--people", metavar="N", type=whole(FEWEST, 10**8), default=10**6, help="how many (default 1000000)"
-    )
-    parser.add_argument("--epsilon", metavar="E", default="2", help="privacy budget in nats (default 2)")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FOLDER",
-        default="out",
-        help="where to write; files of an earlier demo in it are replaced (default out)",
-    )
+    parser.option("--people", "N", "how many", whole(FEWEST, 10**8), default=10**6)
+    parser.option("--epsilon", "E", "privacy budget in nats", default="2")
+    where = "where to write; files of an earlier demo in it are replaced"
+    parser.option("-o --output", "FOLDER", where, default="out")
     parser.add_argument("--out", dest="output", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     chart = parser.add_mutually_exclusive_group()
-    add_chart(chart, "the chart, elsewhere")
     chart.add_argument("--no-chart", action="store_true", help="write no chart")
-    add_chart_format(parser)
-    add_force(parser)
-    writes(parser, chart=is_png)
-    parser.add_argument("--json", action="store_true", help="print the result as JSON and nothing else")
-    parser.set_defaults(run=_run)
+    add_chart(parser, "the chart, elsewhere", group=chart)
+    parser.flag("--json", "print the result as JSON and nothing else")
 
 
 def _run(args: argparse.Namespace) -> None:
@@ -98,10 +89,8 @@ def _run(args: argparse.Namespace) -> None:
         tally.save(files["tally"])
     truth = [c / args.people for c in counts]
     if args.chart is not None:
-        from deniable.charts import chart_bytes
-
         files["chart"] = told(args.chart)
-        put(args.chart, chart_bytes(_chart(estimate, truth), chart_kind(args)), args)
+        put_chart(_chart(estimate, truth), args)
     elif not args.no_chart:
         from deniable.charts import save_chart
 

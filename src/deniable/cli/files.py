@@ -1,5 +1,6 @@
 """Files named on the command line: read, written, or refused in a sentence that names them."""
 
+import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -86,8 +87,9 @@ def read_symbols(path: str) -> list[str]:
     return [line for line in found if line]
 
 
-def symbols_from(option: str, given: str | None, file: str | None) -> list[str] | int | None:
+def symbols_from(args: argparse.Namespace, option: str) -> list[str] | int | None:
     """The symbols that `--option` (a,b,c or a count) or `--option-file` name, or None for neither."""
+    given, file = getattr(args, option), getattr(args, f"{option}_file")
     if given is not None and file is not None:
         raise DeniableError(f"--{option} and --{option}-file must not both be given")
     if file is not None:

@@ -15,26 +15,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from deniable.cli.files import writing
-from deniable.cli.parser import one_of
+from deniable.cli.parser import Parser, one_of
 from deniable.errors import DeniableError
 from deniable.survey import descriptor_of, output_file
 
-__all__ = [
-    "add_chart",
-    "add_chart_format",
-    "add_force",
-    "chart_kind",
-    "folder",
-    "is_png",
-    "prepared",
-    "put",
-    "target",
-    "told",
-    "writes",
-]
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["add_chart", "add_force", "folder", "prepared", "put", "put_chart", "target", "told", "writes"]
 
 CHARTS = ("svg", "png", "html", "json")
 _STANDARD_OUTPUT = 1  # its file descriptor
@@ -54,21 +45,27 @@ def add_force(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="replace a file that exists")
 
 
-def add_chart(parser: "argparse.ArgumentParser | argparse._MutuallyExclusiveGroup", what: str) -> None:
-    """`--chart`; `add_chart_format` goes with it."""
-    parser.add_argument("--chart", metavar="FILE", help=f"{what}: .svg, .png, .html, .json (- is standard output)")
-
-
-def add_chart_format(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--chart-format",
-        metavar="NAME",
-        type=one_of(*CHARTS),
-        help=f"{', '.join(CHARTS)}, where the chart's name does not say",
+def add_chart(
+    parser: Parser, what: str, *, group: "argparse._MutuallyExclusiveGroup | None" = None, **outputs: Binary | bool
+) -> None:
+    """`--chart`, `--chart-format` and `--force`; `outputs` are the command's others, as for `writes`."""
+    (group or parser).add_argument(
+        "--chart", metavar="FILE", help=f"{what}: .svg, .png, .html, .json (- is standard output)"
     )
+    names = f"{', '.join(CHARTS)}, where the chart's name does not say"
+    parser.option("--chart-format", "NAME", names, one_of(*CHARTS))
+    add_force(parser)
+    writes(parser, **outputs, chart=_is_png)
 
 
-def chart_kind(args: argparse.Namespace) -> str:
+def put_chart(chart: "alt.LayerChart", args: argparse.Namespace) -> None:
+    """Write the chart that the arguments ask for."""
+    from deniable.charts import chart_bytes
+
+    put(args.chart, chart_bytes(chart, _chart_kind(args)), args)
+
+
+def _chart_kind(args: argparse.Namespace) -> str:
     """The format of the chart that the arguments ask for."""
     if args.chart_format is not None:
         return str(args.chart_format)
@@ -81,9 +78,9 @@ def chart_kind(args: argparse.Namespace) -> str:
         raise DeniableError(f"--chart {rule}, or give --chart-format") from None
 
 
-def is_png(args: argparse.Namespace) -> bool:
+def _is_png(args: argparse.Namespace) -> bool:
     """Whether the chart is not for a terminal."""
-    return chart_kind(args) == "png"
+    return _chart_kind(args) == "png"
 
 
 @contextmanager

@@ -10,7 +10,9 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeAlias
 
-__all__ = ["Commands", "Parser", "one_of", "share", "whole"]
+from deniable.survey import TEXTS
+
+__all__ = ["Commands", "Parser", "command", "one_of", "share", "whole"]
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
@@ -34,6 +36,48 @@ class Parser(argparse.ArgumentParser):
         self.color = False  # read by Python 3.14 and later
         self.add_argument("-h", "--help", action="help", help="print this help")
 
+    def option(self, flags: str, metavar: str, help: str, type: Callable[[str], Any] = str, **more: Any) -> None:
+        """Add an option with a value. Its default is told at the end of its help, unless the help says so itself.
+
+        Parameters
+        ----------
+        flags : str
+            Its names, blanks between them: "-o --output".
+        metavar : str
+            What stands for its value.
+        help : str
+            What it is.
+        type : callable
+            Turns the text into the value, or refuses it.
+        **more
+            What `add_argument` takes.
+        """
+        if more.get("default") not in (None, "", []) and "default" not in help:
+            help += f" (default {more['default']})"
+        self.add_argument(*flags.split(), metavar=metavar, help=help, type=type, **more)
+
+    def flag(self, name: str, help: str) -> None:
+        """Add an option without a value: it is given, or not."""
+        self.add_argument(name, action="store_true", help=help)
+
+    def survey(self, help: str = "a survey file (JSON)") -> None:
+        """Add the argument SURVEY."""
+        self.add_argument("survey", metavar="SURVEY", help=help)
+
+    def json(self, instead_of: str = "text") -> None:
+        """Add the option --json."""
+        self.flag("--json", f"print JSON instead of {instead_of}")
+
+    def symbols(self, name: str, help: str) -> None:
+        """Add the options --NAME and --NAME-file, which `files.symbols_from` reads."""
+        self.option(f"--{name}", "A,B,C", help)
+        self.option(f"--{name}-file", "FILE", "the same, one a line, UTF-8 (- is standard input)")
+
+    def text(self, default: str | None = None) -> None:
+        """Add the option --text."""
+        how = "how open answers are read: folded (no matter the case or blanks; default) or exact"
+        self.option("--text", "WAY", how, one_of(*TEXTS), default=default)
+
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse swallows what goes wrong here; a full disk or a closed pipe must be seen by `main`.
         (file or sys.stderr).write(message)
@@ -46,6 +90,13 @@ class Parser(argparse.ArgumentParser):
             message = f"there is no {what.lower()} {rule.removeprefix('invalid choice: ').partition(' (')[0][:60]}"
         print(f"deniable: {message}; see `{self.prog} --help`", file=sys.stderr)
         sys.exit(2)
+
+
+def command(commands: Commands, name: str, run: Callable[[argparse.Namespace], int | None], **texts: Any) -> Parser:
+    """Add a command; `usage`, `help` and `description` are its texts, `run` is called with the arguments."""
+    parser = commands.add_parser(name, **texts)
+    parser.set_defaults(run=run)
+    return parser
 
 
 def whole(low: int, high: int = 2**63 - 1) -> Callable[[str], int]:

@@ -2,16 +2,16 @@
 
 import argparse
 import json
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import symbols_from
-from deniable.cli.output import add_chart, add_chart_format, add_force, chart_kind, is_png, put, told, writes
-from deniable.cli.parser import Commands, one_of, share, whole
+from deniable.cli.output import add_chart, put, put_chart, told
+from deniable.cli.parser import Commands, command, share, whole
 from deniable.cli.progress import Reporter
 from deniable.cli.text import percent, several, table
 from deniable.errors import DeniableError
-from deniable.survey import TEXTS
 
 if TYPE_CHECKING:
     from deniable.planner import Alternative, Plan
@@ -23,8 +23,10 @@ _ASKED = {"epsilon": "epsilon", "n": "people", "error": "error"}
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add_parser(
+    parser = command(
+        commands,
         "plan",
+        _run,
         usage="deniable plan (--symbols A,B,C | --candidates A,B,C) [--n N] [--epsilon E] [--max-l1 X] [options]",
         help="how much privacy, how many people, what error: give two, get the third",
         description=(
@@ -37,91 +39,48 @@ def add(commands: Commands) -> None:
             "  deniable plan --candidates 1000 --n 1e6 --epsilon 2 --shape zipf --chart plan.html"
         ),
     )
-    parser.add_argument("--symbols", metavar="A,B,C", help="the possible answers, or a count S for 0 to S-1")
-    parser.add_argument("--symbols-file", metavar="FILE", help="the same, one a line, UTF-8 (- reads standard input)")
-    parser.add_argument("--other", metavar="X", help="a catch-all among the answers for anything not listed")
-    parser.add_argument("--candidates", metavar="A,B,C", help="what will be looked for among open answers, or a count")
-    parser.add_argument("--candidates-file", metavar="FILE", help="the same, one a line")
-    parser.add_argument(
-        "--text",
-        metavar="WAY",
-        type=one_of(*TEXTS),
-        default="folded",
-        help="how open answers are read: folded (no matter the case or blanks; default) or exact",
+    parser.symbols("symbols", "the possible answers, or a count S for 0 to S-1")
+    parser.option("--other", "X", "a catch-all among the answers for anything not listed")
+    parser.symbols("candidates", "what will be looked for among open answers, or a count")
+    parser.text(default="folded")
+    parser.option("--n", "N", "people who will answer", whole(2))
+    parser.option("--epsilon", "E", "privacy budget of an answer, in nats: 1, 0.5, 1/4")
+    again = "budget of one report, below --epsilon: each is randomised again, and errors are those of one report each"
+    parser.option("--epsilon-report", "E", again)
+    parser.option("--max-l1", "X", "the sum of all errors")
+    parser.option("--max-l2", "X", "their Euclidean norm")
+    parser.option("--max-error", "X", "the largest error of any symbol")
+    parser.option("--visible", "X", "the smallest share that must show as more than nothing")
+    parser.option("--metric", "NAME", "with --n and --epsilon: the error to find, l1 (default), l2 or max")
+    shapes = (
+        "what answers look like: worst (of a family), uniform, geometric, zipf, binomial, even, spike; a number may "
+        "follow, as in zipf:1.5"
     )
-    parser.add_argument("--n", metavar="N", type=whole(2), help="people who will answer")
-    parser.add_argument("--epsilon", metavar="E", help="privacy budget of an answer, in nats: 1, 0.5, 1/4")
-    parser.add_argument(
-        "--epsilon-report",
-        metavar="E",
-        help="budget of one report, below --epsilon: each is randomised again, and errors are those of one report each",
-    )
-    parser.add_argument("--max-l1", metavar="X", help="the sum of all errors")
-    parser.add_argument("--max-l2", metavar="X", help="their Euclidean norm")
-    parser.add_argument("--max-error", metavar="X", help="the largest error of any symbol")
-    parser.add_argument("--visible", metavar="X", help="the smallest share that must show as more than nothing")
-    parser.add_argument(
-        "--metric", metavar="NAME", help="with --n and --epsilon: the error to find, l1 (default), l2 or max"
-    )
-    parser.add_argument(
-        "--shape",
-        metavar="NAME",
-        default="worst",
-        help="what answers look like: worst (of a family), uniform, geometric, zipf, binomial, even, spike; a number "
-        "may follow, as in zipf:1.5 (default worst)",
-    )
-    parser.add_argument("--shape-file", metavar="FILE", help="one share a symbol, a line each, in the symbols' order")
-    parser.add_argument(
-        "--confidence", metavar="X", type=share, default=0.9, help="share of surveys that meet the error (default 0.9)"
-    )
-    parser.add_argument("--max-bytes", metavar="N", type=whole(1, 2**53), help="of one packed report")
-    parser.add_argument("--max-cohorts", metavar="N", type=whole(1, 2**53), help="that devices may be sorted into")
-    parser.add_argument("--name", metavar="NAME", default="", help="what the survey is called")
-    parser.add_argument("--seed", metavar="SEED", type=whole(0, 2**53), default=0, help="of the simulation (default 0)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the survey, ready to use (- is standard output)")
+    parser.option("--shape", "NAME", shapes, default="worst")
+    parser.option("--shape-file", "FILE", "one share a symbol, a line each, in the symbols' order")
+    parser.option("--confidence", "X", "share of surveys that meet the error", share, default=0.9)
+    parser.option("--max-bytes", "N", "of one packed report", whole(1, 2**53))
+    parser.option("--max-cohorts", "N", "that devices may be sorted into", whole(1, 2**53))
+    parser.option("--name", "NAME", "what the survey is called", default="")
+    parser.option("--seed", "SEED", "of the simulation", whole(0, 2**53), default=0)
+    parser.option("-o --output", "FILE", "write the survey, ready to use (- is standard output)")
     parser.add_argument("--save", dest="output", help=argparse.SUPPRESS)
-    add_chart(parser, "epsilon against n")
-    add_chart_format(parser)
-    add_force(parser)
-    writes(parser, output=False, chart=is_png)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.set_defaults(run=_run)
+    add_chart(parser, "epsilon against n", output=False)
+    parser.json("a table")
 
 
 def _run(args: argparse.Namespace) -> None:
-    symbols = symbols_from("symbols", args.symbols, args.symbols_file)
-    candidates = symbols_from("candidates", args.candidates, args.candidates_file)
-    shape = _shape(args)
+    read = {name: symbols_from(args, name) for name in ("symbols", "candidates")} | {"shape": _shape(args)}
     from deniable.planner import plan
 
+    # Options are called as the parameters are.
+    given = {name: value for name, value in vars(args).items() if name in signature(plan).parameters}
     with Reporter("planning") as report:
-        found = plan(
-            n=args.n,
-            epsilon=args.epsilon,
-            epsilon_report=args.epsilon_report,
-            max_l1=args.max_l1,
-            max_l2=args.max_l2,
-            max_error=args.max_error,
-            visible=args.visible,
-            metric=args.metric,
-            symbols=symbols,
-            candidates=candidates,
-            other=args.other,
-            text=args.text,
-            shape=shape,
-            confidence=args.confidence,
-            max_bytes=args.max_bytes,
-            max_cohorts=args.max_cohorts,
-            name=args.name,
-            seed=args.seed,
-            progress=report,
-        )
+        found = plan(**given | read, progress=report)
     if args.output is not None:
         put(args.output, found.survey.to_json(indent=2).encode(), args)
     if args.chart is not None:
-        from deniable.charts import chart_bytes
-
-        put(args.chart, chart_bytes(found.chart(), chart_kind(args)), args)
+        put_chart(found.chart(), args)
     if args.json:
         print(json.dumps(found.to_json(), indent=2))
     else:

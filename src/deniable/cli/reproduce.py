@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from deniable.cli.files import writing
 from deniable.cli.output import folder as own_folder
-from deniable.cli.parser import Commands, whole
+from deniable.cli.parser import Commands, command, whole
 from deniable.cli.progress import Reporter
 from deniable.cli.text import duration, several, table
 from deniable.errors import DeniableError
@@ -32,8 +32,10 @@ VERDICTS = {
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add_parser(
+    parser = command(
+        commands,
         "reproduce",
+        _run,
         usage="deniable reproduce [-o FOLDER] [--full] [--figure NAME ...] [--claims] [options]",
         help="rerun the paper's experiments, figures and claims",
         description=(
@@ -44,29 +46,15 @@ def add(commands: Commands) -> None:
             "  deniable reproduce --full --figure decoders,l2_decoders"
         ),
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FOLDER",
-        default="reproduction",
-        help="where to write; its files of an earlier run are replaced (default reproduction)",
-    )
-    parser.add_argument(
-        "--full", action="store_true", help="as many repeats as the paper (an hour or two instead of minutes)"
-    )
-    parser.add_argument(
-        "--figure", metavar="NAME", action="append", default=[], help="only this figure; repeat it, or use commas"
-    )
-    parser.add_argument("--claims", action="store_true", help="print the claims and their verdicts; draw nothing")
-    parser.add_argument(
-        "--exhaustive",
-        action="store_true",
-        help="simulate the whole grid of parameters, also where theory rules it out",
-    )
-    parser.add_argument("--processes", metavar="N", type=whole(1, 1000), help="at once (default: one a core)")
-    parser.add_argument("--seed", metavar="SEED", type=whole(0), default=0, help="of the simulation (default 0)")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
-    parser.set_defaults(run=_run)
+    where = "where to write; its files of an earlier run are replaced"
+    parser.option("-o --output", "FOLDER", where, default="reproduction")
+    parser.flag("--full", "as many repeats as the paper (an hour or two instead of minutes)")
+    parser.option("--figure", "NAME", "only this figure; repeat it, or use commas", action="append", default=[])
+    parser.flag("--claims", "print the claims and their verdicts; draw nothing")
+    parser.flag("--exhaustive", "simulate the whole grid of parameters, also where theory rules it out")
+    parser.option("--processes", "N", "at once (default: one a core)", whole(1, 1000))
+    parser.option("--seed", "SEED", "of the simulation", whole(0), default=0)
+    parser.json()
 
 
 def _run(args: argparse.Namespace) -> None:

@@ -1,16 +1,20 @@
-"""One decoded estimate as `deniable decode` prints it: a table or a chart. JSON and CSV are `decoders.rows`."""
+"""Estimates, and the difference of two, as `deniable decode` prints them: a table or a chart.
+
+JSON and CSV are those of `decoders.Rows`.
+"""
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from deniable.charts import estimate_chart
+from deniable.charts import difference_chart, estimate_chart
 from deniable.cli.text import bar, percent, shown, table
-from deniable.decoders import EstimateRows, Rows, ScreenedEstimate
+from deniable.decoders import DifferenceRows, EstimateRows, Rows, ScreenedEstimate
 
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["Result", "between", "names_of"]
+__all__ = ["Change", "Result"]
 
 _KINDS = {
     "exact": "exact: at least",
@@ -27,14 +31,7 @@ class Result(EstimateRows):
         strategy = f"{type(estimate.decoder).__name__}, {type(estimate.constraint).__name__}"
         print(f"{estimate.tally.survey}\n{estimate.n:,} reports, decoded by {strategy}\n")
         largest = max(numbers[0] for numbers in self.numbers.values())
-        rows = [self._row(i, largest) for i in self.order]
-        if self.rest is not None:
-            value, _, error, *interval = self.rest
-            rows.append(_cells(self.rest_name, value, error, interval, "", largest))
-        heading = f"{100 * self.level:g} % interval" + (", all at once" if self.simultaneous else "")
-        print(table(["symbol", "estimate", "s. e.", heading, "", ""], rows, "lrrrll"))
-        if hidden := len(self.symbols) - len(self.order):
-            print(f"... and {hidden} more; --top 0 shows all")
+        _print_rows(self, ["estimate", "s. e.", _heading(self), "", ""], lambda row, mark: _cells(row, mark, largest))
         self._print_notes()
         for group in self.groups:
             names = ", ".join(shown(s) for s in group.symbols[:12]) + (", ..." if len(group.symbols) > 12 else "")
@@ -74,15 +71,9 @@ class Result(EstimateRows):
         value, *_, low, high = self.numbers[i]
         return math.isfinite(low) and not max(low, 0.0) - 5e-5 <= value <= min(max(high, 0.0), 1.0) + 5e-5
 
-    def _row(self, i: int, largest: float) -> list[str]:
-        mark = "*" if self.marks[i] else ""
-        value, _, error, *interval = self.numbers[i]
-        return _cells(shown(self.symbols[i]), value, error, interval, mark, largest)
-
     def chart(self, *, most: int) -> "alt.LayerChart":
         """The `most` first bars as a chart, and what is unlisted below them."""
-        names, places = names_of(self, most)
-        numbers = [self.numbers[i] for i in places] + ([] if self.rest is None else [self.rest])
+        names, numbers, _ = _bars(self, most)
         values, intervals = [row[0] for row in numbers], [row[3:] for row in numbers]
         survey = self.estimate.tally.survey
         return estimate_chart(
@@ -91,22 +82,74 @@ class Result(EstimateRows):
         )  # fmt: skip
 
 
-def names_of(rows: Rows, most: int) -> tuple[list[str], list[int]]:
-    """Labels of the `most` first rows and of what is unlisted, and the places of the former."""
+class Change(DifferenceRows):
+    """The rows of a difference, for people."""
+
+    def print_table(self) -> None:
+        first, second = self.difference.first, self.difference.second
+        print(f"{first.tally.survey}\nfrom {second.n:,} to {first.n:,} reports\n")
+        _print_rows(self, ["before", "after", "change", "s. e.", _heading(self), ""], _changed_cells)
+        print("\nChanges are those of the unbiased estimates; intervals are approximate.")
+        if any(self.marks):
+            level = f"{100 * self.level:g} %"
+            print(f"* changed significantly (family-wise, {level}): all marks together are right with {level}.")
+        print("This holds for two groups of people, or for reports drawn afresh; memoised ones vary less.")
+
+    def chart(self, *, most: int) -> "alt.LayerChart":
+        """The `most` largest changes as a chart, and that of what is unlisted below them."""
+        names, numbers, marks = _bars(self, most)
+        first, second = self.difference.first, self.difference.second
+        name, spent = first.tally.survey.name, first.tally.survey.epsilon_spent
+        return difference_chart(
+            names, [row[2] for row in numbers], [row[4:] for row in numbers], changed=marks, level=self.level,
+            title=f"{name}: what changed" if name else "What changed",
+            subtitle=f"from {second.n:,} to {first.n:,} randomised reports, epsilon {spent:.2f}",
+        )  # fmt: skip
+
+
+def _heading(rows: EstimateRows | DifferenceRows) -> str:
+    return f"{100 * rows.level:g} % interval" + (", all at once" if rows.simultaneous else "")
+
+
+def _print_rows(rows: Rows, header: list[str], cells: Callable[[list[float], str], list[str]]) -> None:
+    """The table: a name, and what `cells` makes of the numbers and the mark of a row; last, what is unlisted."""
+    lines = [[shown(rows.symbols[i]), *cells(rows.numbers[i], "*" if rows.marks[i] else "")] for i in rows.order]
+    if rows.rest is not None:
+        lines.append([rows.rest_name, *cells(rows.rest, "")])
+    align = "l" + "".join("r" if heading else "l" for heading in header)
+    print(table(["symbol", *header], lines, align))
+    if hidden := len(rows.symbols) - len(rows.order):
+        print(f"... and {hidden} more; --top 0 shows all")
+
+
+def _bars(rows: Rows, most: int) -> tuple[list[str], list[list[float]], list[bool]]:
+    """Names, numbers and marks of the `most` first rows and of what is unlisted."""
     places = rows.order[:most]
-    names = [shown(rows.symbols[i]) for i in places]
+    names, numbers = [shown(rows.symbols[i]) for i in places], [rows.numbers[i] for i in places]
+    marks = [bool(rows.marks[i]) for i in places]
+    if rows.rest is None:
+        return names, numbers, marks
     # A candidate of that name keeps it: bars need names of their own.
-    rest = [] if rows.rest is None else [rows.rest_name if rows.rest_name not in names else "(no candidate)"]
-    return names + rest, places
+    rest = rows.rest_name if rows.rest_name not in names else "(no candidate)"
+    return [*names, rest], [*numbers, rows.rest], [*marks, False]
 
 
-def _cells(name: str, value: float, error: float, interval: list[float], mark: str, largest: float) -> list[str]:
+def _cells(numbers: list[float], mark: str, largest: float) -> list[str]:
+    value, _, error, *interval = numbers
     known = math.isfinite(error)
     shown_error = percent(error) if known else "unknown" if math.isnan(error) else "not determined"
-    return [name, percent(value), shown_error, between(*interval) if known else "", mark, bar(value, largest)]
+    return [percent(value), shown_error, _between(*interval) if known else "", mark, bar(value, largest)]
 
 
-def between(low: float, high: float, *, least: float = 0.0) -> str:
+def _changed_cells(numbers: list[float], mark: str) -> list[str]:
+    before, after, raw, error, low, high = numbers
+    known = math.isfinite(error)
+    change = f"{100 * raw:+.2f} %" if known else ""
+    interval = _between(low, high, least=-1.0) if known else ""
+    return [percent(before), percent(after), change, percent(error), interval, mark]
+
+
+def _between(low: float, high: float, *, least: float = 0.0) -> str:
     """An interval as people read it, cut at 0 and 100 % (that of a change, at -100 %): 1.20 to 3.40 %."""
     low, high = (min(max(bound, least), 1.0) for bound in (low, high))
     return f"{100 * low:.2f} to {percent(high)}"

@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import load_survey, symbols_from
-from deniable.cli.output import add_chart, add_chart_format, add_force, chart_kind, is_png, put, told, writes
-from deniable.cli.parser import Commands, one_of, whole
+from deniable.cli.output import add_chart, put, put_chart, told
+from deniable.cli.parser import Commands, command, one_of, whole
 from deniable.cli.progress import Reporter
 from deniable.cli.text import shown, table
 from deniable.errors import DeniableError
@@ -28,8 +28,10 @@ _BARS = 40  # symbols in the chart, the most frequent ones
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add_parser(
+    parser = command(
+        commands,
         "simulate",
+        _run,
         usage="deniable simulate SURVEY [--shape NAME] [--n N] [--repeats R] [options]",
         help="how well a survey would do, by simulation and by theory",
         description=(
@@ -39,38 +41,22 @@ def add(commands: Commands) -> None:
             "  deniable simulate survey.json --n 1e8 -o day.tally"
         ),
     )
-    parser.add_argument("survey", metavar="SURVEY", help="a survey file (JSON)")
-    parser.add_argument(
-        "--shape",
-        metavar="NAME",
-        default="geometric",
-        help="what answers look like: geometric (its mean S/5), zipf (exponent 1), binomial (q 0.5), uniform, "
-        "dirichlet (concentration 1); a number may follow, as in zipf:1.5 (default geometric)",
+    parser.survey()
+    shapes = (
+        "what answers look like: geometric (its mean S/5), zipf (exponent 1), binomial (q 0.5), uniform, dirichlet "
+        "(concentration 1); a number may follow, as in zipf:1.5"
     )
+    parser.option("--shape", "NAME", shapes, default="geometric")
     parser.add_argument("--population", dest="shape", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-    parser.add_argument(
-        "--symbols", metavar="A,B,C", help="what the population is over in an open survey, or a count S for 0 to S-1"
-    )
-    parser.add_argument("--symbols-file", metavar="FILE", help="the same, one a line, UTF-8 (- reads standard input)")
-    parser.add_argument("--n", metavar="N", type=whole(1), default=100_000, help="respondents (default 100000)")
-    parser.add_argument("--repeats", metavar="R", type=whole(2, 10**6), help="simulated surveys (default 100)")
-    parser.add_argument("--seed", metavar="SEED", type=whole(0), default=0, help="of the simulation (default 0)")
-    parser.add_argument(
-        "--decoder",
-        metavar="NAME",
-        type=one_of("linear", *_OTHERS),
-        default="linear",
-        help=f"linear (inversion or least squares, under each constraint), {', '.join(_OTHERS)} (default linear)",
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write one simulated tally instead (- is standard output)"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    add_chart(parser, "the truth and how far estimates spread")
-    add_chart_format(parser)
-    add_force(parser)
-    writes(parser, output=True, chart=is_png)
-    parser.set_defaults(run=_run)
+    parser.symbols("symbols", "what the population is over in an open survey, or a count S for 0 to S-1")
+    parser.option("--n", "N", "respondents", whole(1), default=100_000)
+    parser.option("--repeats", "R", "simulated surveys (default 100)", whole(2, 10**6))
+    parser.option("--seed", "SEED", "of the simulation", whole(0), default=0)
+    names = f"linear (inversion or least squares, under each constraint), {', '.join(_OTHERS)}"
+    parser.option("--decoder", "NAME", names, one_of("linear", *_OTHERS), default="linear")
+    parser.option("-o --output", "FILE", "write one simulated tally instead (- is standard output)")
+    parser.json("a table")
+    add_chart(parser, "the truth and how far estimates spread", output=True)
 
 
 def _run(args: argparse.Namespace) -> None:
@@ -119,7 +105,7 @@ def _run(args: argparse.Namespace) -> None:
 
 
 def _symbols(survey: Survey, args: argparse.Namespace) -> list[Any] | None:
-    given = symbols_from("symbols", args.symbols, args.symbols_file)
+    given = symbols_from(args, "symbols")
     if survey.symbols is not None:
         if given is not None:
             raise DeniableError("--symbols must not be given for a closed survey; the population is over its answers")
@@ -190,11 +176,11 @@ def _draw(args: argparse.Namespace, names: list[str], truth: Any, spread: Any, t
     """The truth, and beside it the mean of the estimates and where 95 of 100 of them fall."""
     import numpy as np
 
-    from deniable.charts import chart_bytes, estimate_chart
+    from deniable.charts import estimate_chart
 
     between = np.quantile(spread, [0.025, 0.975], axis=0).T
     chart = estimate_chart(names, spread.mean(axis=0), between, truth=truth, band="95 % of the surveys", title=title)
-    put(args.chart, chart_bytes(chart, chart_kind(args)), args)
+    put_chart(chart, args)
 
 
 def _expected(survey: Survey, p: Any, n: int, symbols: list[Any] | None) -> dict[str, float] | None:

@@ -13,13 +13,15 @@ from typing import Any
 from deniable.cli.collector import add_actions
 from deniable.cli.files import load_survey, symbols_from
 from deniable.cli.output import add_force, put, told, writes
-from deniable.cli.parser import Commands, Parser, one_of, whole
+from deniable.cli.parser import Commands, Parser, command, one_of, whole
 from deniable.cli.text import fit, several, shown, table
 from deniable.cli.words import notice, odds_sentence, report_bytes, text_sentence, truth_sentence
 from deniable.errors import DeniableError
-from deniable.survey import DIALECTS, PRESETS, TEXTS, Survey
+from deniable.survey import DIALECTS, PRESETS, Survey
 
 __all__ = ["add"]
+
+_FILE = "a survey file (JSON; - is standard input)"
 
 
 def add(commands: Commands) -> None:
@@ -35,25 +37,29 @@ def add(commands: Commands) -> None:
     parser.set_defaults(run=None, parser=parser)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", prog="deniable survey", parser_class=Parser)
     _add_new(actions)
-    show = actions.add_parser(
+    show = command(
+        actions,
         "show",
+        _show,
         usage="deniable survey show SURVEY [--json]",
         help="print a survey readably",
         description="Print what a survey file says, and what follows from it.",
     )
-    show.add_argument("survey", metavar="SURVEY", help="a survey file (JSON; - is standard input)")
-    show.add_argument("--json", action="store_true", help="print JSON instead of text")
-    show.set_defaults(run=_show)
-    tell = actions.add_parser(
+    show.survey(_FILE)
+    show.json()
+    tell = command(
+        actions,
         "notice",
+        _notice,
         usage="deniable survey notice SURVEY",
         help="print the notice for respondents",
         description="Print what a respondent should know, in plain words, with the survey's own numbers.",
     )
-    tell.add_argument("survey", metavar="SURVEY", help="a survey file (JSON; - is standard input)")
-    tell.set_defaults(run=_notice)
-    sql = actions.add_parser(
+    tell.survey(_FILE)
+    sql = command(
+        actions,
         "sql",
+        _sql,
         usage="deniable survey sql SURVEY [--dialect NAME] [--table NAME] [--cohort NAME] [--response NAME]",
         help="print the query that counts a table of reports",
         description=(
@@ -61,26 +67,19 @@ def add(commands: Commands) -> None:
             "a tally of what it returns."
         ),
     )
-    sql.add_argument("survey", metavar="SURVEY", help="a survey file (JSON; - is standard input)")
-    sql.add_argument(
-        "--dialect",
-        metavar="NAME",
-        type=one_of(*DIALECTS),
-        default="duckdb",
-        help=", ".join(DIALECTS) + " (default duckdb)",
-    )
-    sql.add_argument("--table", metavar="NAME", default="reports", help="the table (default reports)")
-    sql.add_argument(
-        "--cohort", metavar="NAME", default="cohort", help="its column of cohorts (default cohort; '' for none)"
-    )
-    sql.add_argument("--response", metavar="NAME", default="response", help="of responses (default response)")
-    sql.set_defaults(run=_sql)
+    sql.survey(_FILE)
+    sql.option("--dialect", "NAME", ", ".join(DIALECTS), one_of(*DIALECTS), default="duckdb")
+    sql.option("--table", "NAME", "the table", default="reports")
+    sql.option("--cohort", "NAME", "its column of cohorts (default cohort; '' for none)", default="cohort")
+    sql.option("--response", "NAME", "of responses", default="response")
     add_actions(actions)
 
 
 def _add_new(actions: Commands) -> None:
-    new = actions.add_parser(
+    new = command(
+        actions,
         "new",
+        _new,
         usage="deniable survey new --mechanism NAME --epsilon E [options] [-o FILE]",
         help="make a survey and write it to a file",
         description=(
@@ -90,42 +89,20 @@ def _add_new(actions: Commands) -> None:
             "  deniable survey new --mechanism orr --cells 8 --cohorts 64 --epsilon 2 --name homepage"
         ),
     )
-    new.add_argument("--mechanism", metavar="NAME", type=one_of(*PRESETS), required=True, help=", ".join(PRESETS))
-    new.add_argument(
-        "--epsilon", metavar="E", required=True, help="privacy budget in nats: a decimal number or a fraction a/b"
-    )
-    new.add_argument(
-        "--epsilon-report", metavar="E", help="budget of one report, below --epsilon: each is randomised again"
-    )
-    new.add_argument(
-        "--symbols", metavar="A,B,C", help="the possible answers, or a count S for the numbers 0 to S-1; none: open"
-    )
-    new.add_argument("--symbols-file", metavar="FILE", help="the possible answers, one a line, UTF-8")
-    new.add_argument(
-        "--text",
-        metavar="WAY",
-        type=one_of(*TEXTS),
-        help="how open answers are read: folded (no matter the case or blanks; default) or exact",
-    )
-    new.add_argument("--other", metavar="SYMBOL", help="the answer that stands for anything else")
-    new.add_argument("--cells", metavar="K", type=whole(2), help="cells of one report (orr, orappor)")
-    new.add_argument(
-        "--cohorts", metavar="C", type=whole(1), help="groups with their own hash functions (orr, olh, orappor)"
-    )
-    new.add_argument(
-        "--hashes", metavar="H", type=whole(1), help="hash functions of a Bloom filter (orappor; default 1)"
-    )
-    new.add_argument("--name", metavar="TEXT", default="", help="what the survey asks")
-    new.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        default="survey.json",
-        help="where to write (default survey.json; - is standard output)",
-    )
+    new.option("--mechanism", "NAME", ", ".join(PRESETS), one_of(*PRESETS), required=True)
+    new.option("--epsilon", "E", "privacy budget in nats: a decimal number or a fraction a/b", required=True)
+    new.option("--epsilon-report", "E", "budget of one report, below --epsilon: each is randomised again")
+    new.symbols("symbols", "the possible answers, or a count S for the numbers 0 to S-1; none: open")
+    new.text()
+    new.option("--other", "SYMBOL", "the answer that stands for anything else")
+    new.option("--cells", "K", "cells of one report (orr, orappor)", whole(2))
+    new.option("--cohorts", "C", "groups with their own hash functions (orr, olh, orappor)", whole(1))
+    new.option("--hashes", "H", "hash functions of a Bloom filter (orappor; default 1)", whole(1))
+    new.option("--name", "TEXT", "what the survey asks", default="")
+    where = "where to write (default survey.json; - is standard output)"
+    new.option("-o --output", "FILE", where, default="survey.json")
     add_force(new)
     writes(new, output=False)
-    new.set_defaults(run=_new)
 
 
 def _new(args: argparse.Namespace) -> None:
@@ -136,7 +113,7 @@ def _new(args: argparse.Namespace) -> None:
 
 def _make(args: argparse.Namespace) -> Survey:
     """The survey that the options describe; an option that the mechanism has no use for is refused."""
-    symbols = symbols_from("symbols", args.symbols, args.symbols_file)
+    symbols = symbols_from(args, "symbols")
     settings: dict[str, Any] = {"epsilon": args.epsilon, "name": args.name}
     settings |= {} if symbols is None else {"symbols": symbols}
     taken = signature(PRESETS[args.mechanism]).parameters

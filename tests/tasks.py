@@ -11,9 +11,11 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 from deniable.errors import TallyMismatch
+from deniable.reproduce.claims import Claim
+from deniable.reproduce.claims.rules import Verdict
 from deniable.reproduce.pool import Results
 from deniable.reproduce.settings import Settings
 
@@ -84,12 +86,12 @@ class Die(Draw):
         return {}
 
 
-def claim(verdict: str, **fields: str) -> SimpleNamespace:
+def claim(verdict: Verdict, **fields: str) -> Claim:
     told = {"id": "c1", "section": "4.4", "sentence": "It rains.", "measured": "3 of 4 days", "exceptions": ""}
-    return SimpleNamespace(**told | fields, verdict=verdict)
+    return Claim(**told | fields, verdict=verdict)
 
 
-def stand_ins(tasks: Sequence[Draw], claims: Sequence[SimpleNamespace] = ()) -> dict[str, ModuleType]:
+def stand_ins(tasks: Sequence[Draw], claims: Sequence[Claim] = ()) -> dict[str, ModuleType]:
     """The modules that the command calls, by name, in a version that works on `tasks`."""
 
     def tables(settings: Settings, results: Results) -> dict[str, list[dict[str, object]]]:

@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 MAX_OUTCOMES = 1 << 12  # outcomes of a bitmap, or pairs of outcomes of two reports, over all cohorts
 MAX_LISTED = 1 << 22  # outcomes of a report that names one column, over all cohorts
 MAX_PAIRS = 1 << 21  # pairs of bits, over the cohorts that are looked at
-_ROWS = 1 << 15  # reports that are unpacked into bits at once
+_ROWS = 1 << 15  # reports that are compared with the cells of a value at once
 
 
 class Family(ABC):
@@ -34,8 +34,8 @@ class Family(ABC):
 
     disjoint = False
 
-    def __init__(self, survey: Survey, values: tuple[object, ...]) -> None:
-        self.survey, self.values = survey, values
+    def __init__(self, survey: Survey, table: Cells) -> None:
+        self.survey, self.table = survey, table  # the cells of every value, shape (C, h, values)
 
     @abstractmethod
     def count(self, sample: Sample) -> Counts:
@@ -54,17 +54,17 @@ def families_of(survey: Survey, values: tuple[object, ...], times: int) -> list[
     """All families that fit this survey, for devices that report once or twice."""
     mechanism, outputs = survey.mechanism, survey.mechanism.outputs
     table = cell_table(survey.encoding, keys_of(survey, values))
-    found: list[Family] = [Roles(survey, values, table, times)]
+    found: list[Family] = [Roles(survey, table, times)]
     if times == 2:
         if survey.cohorts * outputs**2 <= MAX_OUTCOMES:
-            found.append(Twice(survey, values, table))
+            found.append(Twice(survey, table))
         return found
     if survey.cohorts * outputs <= (MAX_LISTED if mechanism.one_column else MAX_OUTCOMES):
-        found.append(Outcomes(survey, values, table))
+        found.append(Outcomes(survey, table))
     if not mechanism.one_column:
-        found.append(Bits(survey, values, table))
+        found.append(Bits(survey, table))
     if published.of(mechanism.permanent).independent_bits:
-        found.append(Weights(survey, values, table))
+        found.append(Weights(survey, table))
     return found
 
 
@@ -76,10 +76,6 @@ class Outcomes(Family):
     """Every cohort and response: the joint law of the packed report itself."""
 
     disjoint = True
-
-    def __init__(self, survey: Survey, values: tuple[object, ...], table: Cells) -> None:
-        super().__init__(survey, values)
-        self.table = table
 
     def count(self, sample: Sample) -> Counts:
         outputs = self.survey.mechanism.outputs
@@ -104,10 +100,6 @@ class Twice(Family):
     """Every cohort and every two responses of a device that was asked twice."""
 
     disjoint = True
-
-    def __init__(self, survey: Survey, values: tuple[object, ...], table: Cells) -> None:
-        super().__init__(survey, values)
-        self.table = table
 
     def count(self, sample: Sample) -> Counts:
         outputs = self.survey.mechanism.outputs
@@ -138,10 +130,10 @@ class Roles(Family):
     has are not; a set holds a and not b. Of two reports: both do, the first, or the second.
     """
 
-    def __init__(self, survey: Survey, values: tuple[object, ...], table: Cells, times: int) -> None:
-        super().__init__(survey, values)
-        self.table, self.times = table, times
-        self.pairs = list(permutations(range(len(values)), 2))
+    def __init__(self, survey: Survey, table: Cells, times: int) -> None:
+        super().__init__(survey, table)
+        self.times = times
+        self.pairs = list(permutations(range(table.shape[2]), 2))
 
     def count(self, sample: Sample) -> Counts:
         found = []
@@ -206,9 +198,9 @@ class Roles(Family):
 class Bits(Family):
     """Every bit, and every two bits together, in as many cohorts as can be listed: set and set, set and not, ..."""
 
-    def __init__(self, survey: Survey, values: tuple[object, ...], table: Cells) -> None:
-        super().__init__(survey, values)
-        self.table, k = table, survey.cells
+    def __init__(self, survey: Survey, table: Cells) -> None:
+        super().__init__(survey, table)
+        k = survey.cells
         self.cohorts = min(survey.cohorts, max(1, MAX_PAIRS // k**2))
         # Past so many bits their pairs are too many to count; single bits are still all looked at.
         self.upper = np.triu_indices(k, 1) if k**2 <= MAX_PAIRS else (np.zeros(0, int), np.zeros(0, int))
@@ -266,10 +258,6 @@ class Bits(Family):
 
 class Weights(Family):
     """How many bits are set, at least: a small fault of every bit, too small to see in one, adds up here."""
-
-    def __init__(self, survey: Survey, values: tuple[object, ...], table: Cells) -> None:
-        super().__init__(survey, values)
-        self.table = table
 
     def count(self, sample: Sample) -> Counts:
         weights = np.bitwise_count(sample.responses[0]).sum(axis=1, dtype=np.int64)

@@ -7,6 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -136,10 +137,9 @@ def _version(package: str) -> str:
 def _as_json(
     settings: "Settings", claims: list["Claim"], files: list[Path], facts: dict[str, str]
 ) -> dict[str, object]:
-    names = ("id", "section", "sentence", "verdict", "measured", "exceptions")
     return {
         "figures": list(settings.figures),
-        "claims": [{name: getattr(claim, name) for name in names} for claim in claims],
+        "claims": [asdict(claim) for claim in claims],
         "files": [path.as_posix() for path in files],
         "facts": facts,
     }

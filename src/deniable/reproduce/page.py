@@ -8,14 +8,16 @@ import html
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from deniable.reproduce.figures import FIGURES, Figure, Tables
 from deniable.reproduce.files import csv_bytes, parquet_bytes, picture, put
 from deniable.reproduce.style import STYLE
 
 if TYPE_CHECKING:
+    from deniable.reproduce.claims import Claim
     from deniable.reproduce.settings import Settings
 
 __all__ = ["VERDICTS", "write"]
@@ -32,27 +34,10 @@ _GLANCE = 150  # characters of a result that are shown before a reader asks for 
 _PAPER = "Discrete Distribution Estimation under Local Privacy"
 
 
-class _Claim(Protocol):
-    """What a page needs to know of a claim."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def section(self) -> str: ...
-    @property
-    def sentence(self) -> str: ...
-    @property
-    def verdict(self) -> str: ...
-    @property
-    def measured(self) -> str: ...
-    @property
-    def exceptions(self) -> str: ...
-
-
 def write(
     folder: Path,
     tables: Tables,
-    claims: Sequence[_Claim],
+    claims: Sequence["Claim"],
     settings: "Settings",
     facts: Mapping[str, str],
     figures: Sequence[str],
@@ -97,7 +82,7 @@ def write(
         if rows:
             on_progress(f"table {name}")
             written.append(put(folder / "tables" / f"{name}.parquet", parquet_bytes(rows)))
-    told = [_told(claim) for claim in claims]
+    told = [asdict(claim) for claim in claims]
     written.append(put(folder / "claims.csv", csv_bytes(told)))
     written.append(put(folder / "claims.json", (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode()))
     sections = []
@@ -110,11 +95,6 @@ def write(
     on_progress("index.html")
     page = _page(told, settings, facts, [FIGURES[name] for name in figures], sections, tables)
     return [*written, put(folder / "index.html", page.encode())]
-
-
-def _told(claim: _Claim) -> dict[str, str]:
-    fields = ("id", "section", "sentence", "verdict", "measured", "exceptions")
-    return {name: str(getattr(claim, name)) for name in fields}
 
 
 def _embedded(figure: Figure, svg: str) -> str:

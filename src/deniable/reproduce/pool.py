@@ -14,9 +14,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from multiprocessing import resource_tracker
-from types import TracebackType
 from typing import TypeAlias
 
 from deniable.errors import DeniableError
@@ -48,7 +47,7 @@ class _Failure(Exception):
     """What a task raised, as text: not every exception survives the way from the worker to its parent."""
 
 
-class Results:
+class Results(AbstractContextManager["Results"]):
     """Call it with tasks and get the numbers of all their keys; only what the store lacks is computed.
 
     Parameters
@@ -122,12 +121,7 @@ class Results:
             self._pool.shutdown()
             self._pool = None
 
-    def __enter__(self) -> "Results":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _compute(self, tasks: list[Task], label: str) -> dict[str, list[float]]:

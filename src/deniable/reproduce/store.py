@@ -8,8 +8,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from types import TracebackType
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from deniable.errors import DeniableError
@@ -23,7 +22,7 @@ _TABLE = """CREATE TABLE cells (
 _AT_ONCE = 500  # keys in one query; SQLite before 3.32 allows 999 variables
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """The results of one seed in a file, which may hold those of other seeds too.
 
     Parameters
@@ -133,12 +132,7 @@ class Store:
         with self._explained():
             self._file.close()
 
-    def __enter__(self) -> "Store":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _rows(self, columns: str, keys: Iterable[str]) -> Iterator[tuple[str, Any]]:

@@ -10,13 +10,13 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 import deniable.reproduce
 from deniable.cli import main
 from deniable.cli.progress import Reporter
+from deniable.reproduce.claims import Claim
 from deniable.reproduce.store import Store
 from tests.tasks import Draw, Fail, claim, stand_ins
 from tests.waiting import PATIENCE, wait_for
@@ -40,7 +40,7 @@ def _with_stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, [Draw(("a", "b")), Draw(("c",))])
 
 
-def use(monkeypatch: pytest.MonkeyPatch, tasks: Sequence[Draw], claims: Sequence[SimpleNamespace] = CLAIMS) -> None:
+def use(monkeypatch: pytest.MonkeyPatch, tasks: Sequence[Draw], claims: Sequence[Claim] = CLAIMS) -> None:
     for name, module in stand_ins(tasks, claims).items():
         monkeypatch.setitem(sys.modules, name, module)
         monkeypatch.setattr(deniable.reproduce, name.rpartition(".")[2], module, raising=False)

@@ -3,28 +3,17 @@
 import html
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import deniable as dn
 from deniable.reproduce import page
+from deniable.reproduce.claims import Claim
 from deniable.reproduce.figures import FIGURES, Figure
 from deniable.reproduce.files import csv_bytes, parquet_bytes, picture, put
 from deniable.reproduce.settings import Settings
 from tests.unit.reproduce.reproduce_tables import Row, tables
-
-
-@dataclass(frozen=True)
-class Claim:
-    id: str
-    section: str
-    sentence: str
-    verdict: str
-    measured: str
-    exceptions: str
-
 
 CLAIMS = [
     Claim("a", "4.4.1", "the projected decoder is better", "holds", "156 of 156 cells", ""),

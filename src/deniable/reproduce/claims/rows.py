@@ -79,6 +79,10 @@ class Case:
     symbols: int
     n: int
 
+    @classmethod
+    def of(cls, row: Row) -> "Case":
+        return cls(str(row["alphabet"]), int(number(row, "S")), int(number(row, "n")))
+
     @property
     def suffix(self) -> str:
         """What an id of a claim ends with; the paper's main setting needs no name."""
@@ -116,19 +120,20 @@ class Point:
         losses = [number(row, name) for name in ("median", "low", "high", "median_low", "median_high")]
         if not all(map(math.isfinite, losses)):
             return None
+        median, low, high, *inside = losses
         whole = [number(row, name) for name in ("k", "C", "h", "samples", "selection_samples", "contenders")]
         k, c, h, samples, selection, contenders = (int(x) if math.isfinite(x) else 0 for x in whole)
         return cls(
-            Case(str(row["alphabet"]), int(number(row, "S")), int(number(row, "n"))),
+            Case.of(row),
             str(row["mechanism"]),
             number(row, "epsilon"),
             str(row["vary"]),
             int(number(row, "value")),
             (k, c, h),
-            losses[0],
-            losses[1],
-            losses[2],
-            (losses[3], losses[4]),
+            median,
+            low,
+            high,
+            (inside[0], inside[1]),
             samples,
             selection,
             contenders,
@@ -152,7 +157,7 @@ class Target:
 
     @classmethod
     def read(cls, row: Row) -> "Target | None":
-        case = Case(str(row["alphabet"]), int(number(row, "S")), int(number(row, "n")))
+        case = Case.of(row)
         names = case, number(row, "loss"), str(row["mechanism"]), str(row["reached"])
         if row["reached"] == "above 10":
             return cls(*names, math.inf, 10.0, math.inf)
@@ -179,7 +184,7 @@ class Tested:
         predicted, measured = number(row, "predicted"), number(row, "measured")
         if not math.isfinite(predicted) or not measured > 0:
             return None
-        case = Case(str(row["alphabet"]), int(number(row, "S")), int(number(row, "n")))
+        case = Case.of(row)
         return cls(case, str(row["mechanism"]), number(row, "epsilon"), predicted / measured - 1)
 
 

@@ -3,9 +3,10 @@
 Paper: all of its figures, and three that it describes without printing them (label "ours").
 """
 
+from collections.abc import Callable
 from functools import partial
 
-from deniable.reproduce.figures.base import EPSILON, Figure
+from deniable.reproduce.figures.base import EPSILON, Figure, Rows
 from deniable.reproduce.figures.captions import BANDS, CELL_NOTES, CELLS, EUCLIDEAN, LINE_NOTES, SMALL
 from deniable.reproduce.figures.heatmaps import decoder_rows, grid_plot, mechanism_rows, small_plot
 from deniable.reproduce.figures.lines import Panel, curve_plot, curve_rows, parameter_plot, parameter_rows
@@ -112,6 +113,19 @@ def _privacy(name: str, alphabet: str, symbols: int) -> Figure:
     )
 
 
+def _everywhere(name: str, title: str, blue: str, data: Callable[..., Rows]) -> Figure:
+    return Figure(
+        name=name,
+        label="ours",
+        title=f"{title} on every population and number of users",
+        caption=f"What the paper says it tried and does not print: blue is where {blue}. {SMALL}",
+        notes=CELL_NOTES,
+        tables=("kary",),
+        data=partial(data, loss="l1"),
+        plot=small_plot,
+    )
+
+
 _POPULATION = Figure(
     name="geometric_ground_truth",
     label="fig:geometric_ground_truth",
@@ -122,29 +136,8 @@ _POPULATION = Figure(
     data=population_rows,
     plot=population_plot,
 )
-_ALL_DECODERS = Figure(
-    name="all_decoders",
-    label="ours",
-    title="Projection on every population and number of users",
-    caption="What the paper says it tried and does not print: blue is where the projected decoder beats the next best "
-    f"one. {SMALL}",
-    notes=CELL_NOTES,
-    tables=("kary",),
-    data=partial(decoder_rows, loss="l1"),
-    plot=small_plot,
-)
-_ALL_MECHANISMS = Figure(
-    name="all_krr_vs_rappor",
-    label="ours",
-    title="k-RR against k-RAPPOR on every population and number of users",
-    caption="What the paper says it tried and does not print: blue is where the best k-RR decoder beats the best "
-    f"k-RAPPOR decoder. {SMALL}",
-    notes=CELL_NOTES,
-    tables=("kary",),
-    data=partial(mechanism_rows, loss="l1"),
-    plot=small_plot,
-)
 
+_BEATS = "the best k-RR decoder beats the best k-RAPPOR decoder"
 _OPEN, _CLOSED = "O-RR against O-RAPPOR, open alphabet", "O-RR against O-RAPPOR, closed alphabet"
 _IN_ORDER = (
     _decoders("decoders", "l1"),
@@ -154,8 +147,8 @@ _IN_ORDER = (
     _POPULATION,
     _decoders("l2_decoders", "l2"),
     _mechanisms("l2_krr_vs_rappor", "l2"),
-    _ALL_DECODERS,
-    _ALL_MECHANISMS,
+    _everywhere("all_decoders", "Projection", "the projected decoder beats the next best one", decoder_rows),
+    _everywhere("all_krr_vs_rappor", "k-RR against k-RAPPOR", _BEATS, mechanism_rows),
     _curves("open_set_zoom", "fig:open_set_zoom", "open", f"{_OPEN}: the private end", _ZOOM, _BOTH),
     _curves("closed_set_zoom", "fig:closed_set_zoom", "closed", f"{_CLOSED}: the private end", _ZOOM, _BOTH),
     _privacy("privacy_at_n_open", "open", 256),

@@ -1,4 +1,4 @@
-"""Checks any client from outside: asks it many times, and tests the joint law of the bytes it sends."""
+"""Tests any client from outside: asks it many times, and tests the joint distribution of the bytes it sends."""
 
 from deniable.audit.auditing import audit
 from deniable.audit.certificate import Certificate, Finding

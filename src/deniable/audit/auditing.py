@@ -113,7 +113,7 @@ def audit(
     if twice:
         studies.append(_Study(survey, chosen, samples[2], 2, survey.mechanism.epsilon))
         if survey.mechanism.permanent is survey.mechanism:
-            findings += _redrawn(samples[2])
+            findings += _not_repeated(samples[2])
     share = alpha / (2 * len(studies))
     for study in studies:
         findings += study.law(share) + study.privacy(share)
@@ -169,8 +169,8 @@ def _collected(
     return found
 
 
-def _redrawn(samples: list[Sample]) -> list[Finding]:
-    """A memoised answer repeats its bytes: no statistics are needed to say that one did not."""
+def _not_repeated(samples: list[Sample]) -> list[Finding]:
+    """Devices that were asked twice and did not repeat the bytes of a memoised answer: needs no statistics."""
     differ = 0
     for sample in samples:
         first, second = sample.responses
@@ -183,7 +183,7 @@ def _redrawn(samples: list[Sample]) -> list[Finding]:
 
 
 class _Study:
-    """All events of devices asked once, or twice: counted on both halves, with their published chances."""
+    """All events of devices asked once, or twice: counted on both halves, with their published probabilities."""
 
     def __init__(
         self, survey: Survey, values: tuple[object, ...], samples: list[Sample], times: int, limit: Fraction
@@ -199,9 +199,9 @@ class _Study:
         self.one = "one report" if times == 1 else "two reports"
 
     def law(self, alpha: float) -> list[Finding]:
-        """The events that looked most wrong on the first half, tested on the second.
+        """Test the events that deviate most from their published probability on the first half, on the second half.
 
-        Of each value alone; and of all values together, where an event has the same probability for all of them.
+        For each value alone, and for all values together where an event has the same probability for all of them.
         """
         tests: list[tuple[str, int, int, float]] = []
         for family, (first, second) in zip(self.families, self.counts, strict=True):
@@ -221,7 +221,7 @@ class _Study:
         share = alpha / (2 * len(tests))
         hits, trials, published = (np.array([test[place] for test in tests]) for place in (1, 2, 3))
         low, high = lower_bound(hits, trials, share), upper_bound(hits, trials, share)
-        # Published chances are sums of rounded numbers; what is below their last digits is no difference.
+        # Published probabilities are sums of rounded numbers: differences below 1e-12 are rounding errors.
         wrong = np.flatnonzero((low > published + 1e-12) | (high < published - 1e-12))
         if not wrong.size:
             return []
@@ -230,7 +230,7 @@ class _Study:
         return [Finding("law", f"{name} {rates}")]
 
     def privacy(self, alpha: float) -> list[Finding]:
-        """For every two values the events that told them apart best on the first half, bounded on the second."""
+        """For every two values: take the events with the largest ratio on the first half, bound it on the second."""
         tests: list[tuple[str, int, int, int, int]] = []
         for family, (first, second) in zip(self.families, self.counts, strict=True):
             for x, other in permutations(self.values, 2):
@@ -239,7 +239,7 @@ class _Study:
                     a, b = (n - first[x], m - first[other]) if negate else (first[x], first[other])
                     c, d = self.sizes[1][x] - second[x], self.sizes[1][other] - second[other]
                     c, d = (c, d) if negate else (second[x], second[other])
-                    for event in _largest(_promise(a, n, b, m), _BEST):
+                    for event in _largest(_cautious_log_ratio(a, n, b, m), _BEST):
                         name = f"{'not: ' if negate else ''}{family.name(event)}"
                         tests.append((name, x, other, int(c[event]), int(d[event])))
                 if family.disjoint:
@@ -270,14 +270,14 @@ def _largest(scores: npt.NDArray[np.float64], count: int) -> list[int]:
     return [int(place) for place in np.argpartition(scores, -count)[-count:]]
 
 
-def _promise(hits: Counts, n: int, others: Counts, m: int) -> Floats:
-    """What an event promises on the first half: its log ratio less a few standard errors, with half a count added."""
+def _cautious_log_ratio(hits: Counts, n: int, others: Counts, m: int) -> Floats:
+    """A cautious estimate of an event's log ratio: five standard errors below it, with half a count added to each."""
     p, q = (hits + 0.5) / (n + 1), (others + 0.5) / (m + 1)
     return np.asarray(np.log(p / q) - 5 * np.sqrt(1 / (hits + 0.5) + 1 / (others + 0.5)))
 
 
 def _best_union(hits: Counts, n: int, others: Counts, m: int) -> npt.NDArray[np.intp]:
-    """Of the events in the order of their ratio, the first so many that promise most together."""
+    """The union of events with the largest cautious log ratio, among unions of the events with the largest ratios."""
     order = np.argsort(-(hits + 0.5) / (others + 0.5), kind="stable")
-    total = _promise(np.cumsum(hits[order]), n, np.cumsum(others[order]), m)
+    total = _cautious_log_ratio(np.cumsum(hits[order]), n, np.cumsum(others[order]), m)
     return order[: int(np.argmax(total)) + 1]

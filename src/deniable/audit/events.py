@@ -84,7 +84,7 @@ class Outcomes(Family):
 
     def chances(self, value: int) -> Floats:
         mechanism, mine = self.survey.mechanism, self.table[:, :, value].astype(np.intp)
-        if mechanism.one_column and mechanism.two_valued:  # so many cohorts and cells that only arrays will do
+        if mechanism.one_column and mechanism.two_valued:  # vectorised: there may be millions of cohorts and cells
             law = np.full((self.survey.cohorts, mechanism.cells), float(mechanism.miss))
             np.put_along_axis(law, mine, float(mechanism.hit), axis=1)
             return law.ravel() / self.survey.cohorts
@@ -202,7 +202,7 @@ class Bits(Family):
         super().__init__(survey, table)
         k = survey.cells
         self.cohorts = min(survey.cohorts, max(1, MAX_PAIRS // k**2))
-        # Past so many bits their pairs are too many to count; single bits are still all looked at.
+        # With more bits than this their pairs are too many to count; all single bits are still counted.
         self.upper = np.triu_indices(k, 1) if k**2 <= MAX_PAIRS else (np.zeros(0, int), np.zeros(0, int))
 
     def count(self, sample: Sample) -> Counts:
@@ -257,7 +257,7 @@ class Bits(Family):
 
 
 class Weights(Family):
-    """How many bits are set, at least: a small fault of every bit, too small to see in one, adds up here."""
+    """At least so many bits are set: a deviation of every bit that is too small to detect in one adds up here."""
 
     def count(self, sample: Sample) -> Counts:
         weights = np.bitwise_count(sample.responses[0]).sum(axis=1, dtype=np.int64)

@@ -103,7 +103,7 @@ published.add(Subset)(Published(_set_speaks, _set_again))
 
 
 def _again(mechanism: Any) -> tuple[float, ...]:
-    """The chances of the second stage, in the order of `Mechanism.again_fields`; none without one."""
+    """The probabilities of the second stage, in the order of `Mechanism.again_fields`; empty without one."""
     return tuple(t / 2**mechanism.width for t in mechanism.report_thresholds().values()) if mechanism.twice else ()
 
 

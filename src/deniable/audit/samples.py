@@ -1,4 +1,4 @@
-"""Packed reports of many devices as arrays, after checking that each is a report of the survey at all."""
+"""Packed reports of many devices as arrays, after checking that each is valid for the survey."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Sample:
 
 
 def read_reports(survey: Survey, devices: Sequence[tuple[bytes, ...]]) -> tuple[Sample, list[str]]:
-    """The good ones as a sample, and a sentence for each device with a report that is none of this survey's."""
+    """The valid reports as a sample, and a sentence for each device with a report that is invalid for this survey."""
     size = 1 + 8 + cohort_bytes(survey) + survey.mechanism.payload_bytes
     head = bytes([1]) + bytes.fromhex(survey.digest[:16])
     times = len(devices[0])

@@ -1,7 +1,7 @@
-"""The command line: thin doors to the library, one file a command.
+"""The command line: one file for each command, which parses arguments, calls the library and prints.
 
 Nothing heavy is imported before a command runs, so that `deniable --help` answers at once. Bad input ends with exit
-code 2 and one sentence on standard error, a plan that cannot be kept with exit code 1; a traceback is a bug.
+code 2 and one sentence on standard error, a plan that no survey can meet with exit code 1; a traceback is a bug.
 """
 
 import io
@@ -110,7 +110,7 @@ def _refuse(sentence: str, status: int = BAD_INPUT) -> int:
 
 
 def _mute(stream: TextIO) -> None:
-    """Point a stream that cannot be written at nothing: the interpreter flushes it once more on its way out."""
+    """Redirect a stream that cannot be written to the null device: the interpreter flushes it once more at exit."""
     try:
         descriptor = stream.fileno()
     except (OSError, ValueError):  # a test's or a notebook's stream

@@ -1,4 +1,4 @@
-"""`deniable audit`: is a client what its survey says? Asked from outside, a million times."""
+"""`deniable audit`: test whether the reports of a client have the distribution that its survey publishes."""
 
 import argparse
 import importlib

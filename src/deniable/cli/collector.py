@@ -95,7 +95,7 @@ def add_actions(actions: Commands) -> None:
 
 
 def _collector(args: argparse.Namespace) -> "Collector":
-    from deniable.cli.remote import Collector  # a network stack, which no other command pays for
+    from deniable.cli.remote import Collector  # late: no other command needs a network stack
 
     url = args.collector or os.environ.get("DENIABLE_COLLECTOR") or URL
     return Collector(url, args.token_file or os.environ.get("DENIABLE_TOKEN_FILE") or TOKEN_FILE)

@@ -91,13 +91,13 @@ def _add_common(parser: Parser) -> None:
 
 @contextmanager
 def _watching(what: str) -> "Iterator[Callable[[Progress], None]]":
-    """Show how much of the bytes was read, or of a pipe, which has no length, for how long; and how many rows."""
+    """Show the rows that were read, and the share of all bytes; for a pipe, which has no length, the time."""
     with Reporter(what, after=_AFTER) as report:
         yield lambda progress: report(f"{what}, {progress.rows:,} rows", progress.done, progress.total)
 
 
 def _is_binary(args: argparse.Namespace) -> bool:
-    """Whether reports are written as something that a terminal cannot show; refuses a name that tells no format."""
+    """Whether the reports are written in a binary format; a name without a known suffix is refused."""
     from deniable.engines import output_format
 
     if args.output_format is not None:

@@ -205,7 +205,7 @@ def _say(text: str) -> None:
 
 
 def _how_to_call() -> str:
-    """The command as this shell would find it."""
+    """How to call this program from the same shell."""
     called = Path(sys.argv[0])
     if called.name == "__main__.py":
         return "python -m deniable"

@@ -57,7 +57,7 @@ class Told:
 
 
 def fill(store: "Store", *, people: int = 2500) -> list[Told]:
-    """Two surveys with about `people` answers a day each, up to today; nothing if they are there already."""
+    """Two surveys with about `people` answers a day each, up to today. A store that has them already is left alone."""
     from deniable.service import Rules, Token, hash_of, new_secret
 
     now = int(time.time() // 3600)

@@ -32,7 +32,7 @@ _STANDARD_OUTPUT = 1  # its file descriptor
 
 Binary = Callable[[argparse.Namespace], bool]
 
-# What standard output was before what is printed went to standard error.
+# The real standard output, while everything that is printed goes to standard error.
 _printing: ContextVar[TextIO | None] = ContextVar("_printing", default=None)
 
 
@@ -85,7 +85,7 @@ def _is_png(args: argparse.Namespace) -> bool:
 
 @contextmanager
 def prepared(args: argparse.Namespace) -> Iterator[None]:
-    """A block that runs a command: its outputs are checked first, and what it prints does not get into them."""
+    """A block that runs a command. Its outputs are checked first; what it prints is kept out of them."""
     outputs: dict[str, Binary | bool] = getattr(args, "outputs", {})
     printed = []
     for name, binary in outputs.items():
@@ -123,7 +123,7 @@ def _is_standard_output(path: str) -> bool:
 
 
 def _check(path: str, *, force: bool) -> None:
-    """Refuse now what could not be written after an hour of work."""
+    """Refuse a path that cannot be written before any work is done."""
     with writing(path):
         try:
             mode = os.stat(path).st_mode
@@ -155,7 +155,7 @@ def put(path: str, data: bytes, args: argparse.Namespace) -> None:
 
 
 def told(path: str) -> str:
-    """An output's name in a sentence."""
+    """The name of an output, as messages use it."""
     return "standard output" if path == "-" else path
 
 

@@ -1,4 +1,4 @@
-"""A collector over HTTP, as whoever has its secret sees it.
+"""A client of the collector's HTTP interface, for its administrator.
 
 The secret comes from a file and travels in a header. It is in no argument, which every user of a machine can read, and
 goes to the named host alone: redirects are not followed.
@@ -21,13 +21,13 @@ from deniable.errors import DeniableError
 
 __all__ = ["Collector"]
 
-_SECONDS = 60.0  # for an answer
-_LONGEST = 1 << 28  # bytes of an answer
+_SECONDS = 60.0  # seconds to wait for an answer
+_LONGEST = 1 << 28  # bytes that are read of an answer
 _ADDRESS = re.compile(r"(?P<scheme>https?)://(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?(/[\x21-\x7e]*)?")
 
 
 class Collector:
-    """A collector, as whoever has its secret sees it."""
+    """A collector, as its administrator uses it."""
 
     def __init__(self, url: str, token_file: str) -> None:
         self.url, self._file = url.rstrip("/"), token_file
@@ -37,7 +37,7 @@ class Collector:
         here = _is_here(found["host"])
         if found["scheme"] == "http" and not here:
             print(f"deniable: {self.url} is not https://, so others on the way can read the token", file=sys.stderr)
-        # What is on this machine is not asked for through a proxy.
+        # A collector on this machine is called without a proxy.
         proxies = [urllib.request.ProxyHandler({})] if here else []
         self._opener = urllib.request.build_opener(_Stay, *proxies)
         self._headers = {"Authorization": f"Bearer {self._secret()}", "User-Agent": "deniable"}
@@ -113,7 +113,7 @@ class Collector:
         return f"/v1/surveys/{digest}"
 
     def _digest(self, text: str, is_hex: bool) -> str:
-        """The digest that starts so, or that of the survey of this name. There must be one alone."""
+        """The digest that starts with this text, or that of the survey of this name. There must be exactly one."""
         surveys = self.surveys() if text else []
         starting = [one["digest"] for one in surveys if is_hex and one["digest"].startswith(text.lower())]
         named = [one["digest"] for one in surveys if one["survey"].get("name", "") == text]

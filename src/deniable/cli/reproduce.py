@@ -1,4 +1,4 @@
-"""`deniable reproduce`: rerun the paper's experiments, draw its figures, and hold its claims against the numbers."""
+"""`deniable reproduce`: rerun the paper's experiments, draw its figures, and check its claims."""
 
 import argparse
 import json
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add"]
 
-# A verdict, and how the number of such claims reads: one, several.
+# The words after a number of claims with a verdict: for one claim, and for several.
 VERDICTS = {
     "holds": ("holds", "hold"),
     "holds except": ("holds except in places", "hold except in places"),
@@ -156,7 +156,7 @@ def _print_claims(claims: list["Claim"]) -> None:
 
 
 def _count(claims: list["Claim"]) -> str:
-    """How many claims have each verdict, those that nobody has left out."""
+    """How many claims have each verdict; verdicts without claims are left out."""
     counts = Counter[str](claim.verdict for claim in claims)
     said = [f"{counts[verdict]} {words[counts[verdict] > 1]}" for verdict, words in VERDICTS.items() if counts[verdict]]
     return f"{several(len(claims), 'claim')}: " + (", ".join(said) or "none")

@@ -40,7 +40,7 @@ class Result(EstimateRows):
             print(f"\nNo report can tell these {len(group.symbols)} apart: {names}\nTogether (unconstrained): {total}")
 
     def _print_notes(self) -> None:
-        """What the marks and the intervals are worth, and whether the reports fit."""
+        """What the marks and the intervals mean, and whether the reports fit the model."""
         found = self.diagnostics
         if found is None:
             return

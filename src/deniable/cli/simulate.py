@@ -135,7 +135,7 @@ def _population(args: argparse.Namespace, size: int, rng: Any) -> "tuple[npt.NDA
         value = float(number) if given else usual[name]
     except ValueError:
         value = math.nan
-    # 1e6 keeps every power and logarithm finite; nobody needs more.
+    # Up to 1e6 every power and logarithm is finite.
     if not 0 < value <= 1e6 or (name == "binomial" and value >= 1):
         rule = "between 0 and 1" if name == "binomial" else "positive and at most 1e6"
         raise DeniableError(f"--shape {name}:X must have an X {rule}, got {number[:40]!r}")
@@ -173,7 +173,7 @@ def _losses(
 
 
 def _draw(args: argparse.Namespace, names: list[str], truth: Any, spread: Any, title: str) -> None:
-    """The truth, and beside it the mean of the estimates and where 95 of 100 of them fall."""
+    """A chart of the true shares, the mean of the estimates, and the interval that holds 95 % of them."""
     import numpy as np
 
     from deniable.charts import estimate_chart

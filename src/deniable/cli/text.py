@@ -1,4 +1,4 @@
-"""Text for a terminal: symbols that cannot disturb it, columns that line up for wide characters too, and bars."""
+"""Text for a terminal: symbols without control characters, tables that align wide characters too, and bars."""
 
 import math
 import sys
@@ -116,7 +116,7 @@ def percent(value: float, places: int = 2) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in the two largest units that say something.
+    """A duration, rounded to its one or two largest units.
 
     >>> duration(0.4), duration(59), duration(754), duration(12_345)
     ('0 s', '59 s', '13 min', '3 h 26 min')

@@ -107,8 +107,8 @@ def report_bytes(survey: Survey) -> int:
     return 1 + 8 + cohort_bytes(survey) + survey.mechanism.payload_bytes
 
 
-# How the noise of a mechanism, or of a chain that begins with it, is told: `truth_sentence`, and for respondents what a
-# device does with an answer.
+# Sentences on the noise of a mechanism, or of a chain that begins with it: how often a report has the true answer
+# (`truth_sentence`), and for respondents what a device does with an answer.
 truths: Registry[Callable[[Survey], str]] = Registry("deniable.cli.words.truths", Mechanism, "sentence on the truth")
 doings: Registry[Callable[[Survey], str]] = Registry("deniable.cli.words.doings", Mechanism, "sentence on what is sent")
 
@@ -217,7 +217,7 @@ def _bit_doing(survey: Survey) -> str:
 
 
 def _is_even(survey: Survey) -> bool:
-    """Whether a yes is lost as often as a no is turned."""
+    """Whether a set bit is cleared with the same probability as an empty one is set."""
     return survey.mechanism.permanent.hit == 1 - survey.mechanism.permanent.miss
 
 

@@ -1,9 +1,9 @@
-"""One respondent of one survey: randomises answers, remembers nothing of them, and never sends an answer twice anew.
+"""One respondent of one survey: randomises answers, stores none, and by default repeats its bytes for the same answer.
 
-Fresh noise on an unchanged answer wears the protection away (at epsilon 1 and ten symbols, 90 daily reports name the
-answer with probability 0.97), so answers are memoised by default: the words that randomise an answer are derived from
-a secret that never leaves the device, the survey and the answer's cells, so repeating it repeats the bytes. No answer,
-and nothing that was not made to be sent, is kept: not in the state file, an attribute, a log or an error.
+Fresh noise on an unchanged answer averages out: at epsilon 1 and ten symbols, 90 daily reports name the answer with
+probability 0.97. So answers are memoised by default. The words that randomise an answer are derived from a secret that
+never leaves the device, the survey and the answer's cells, so repeating it repeats the bytes. No answer, and nothing
+that was not made to be sent, is kept: not in the state file, an attribute, a log or an error.
 """
 
 import contextlib
@@ -112,7 +112,7 @@ class Client:
         self._caps = (_cap("cap", cap), _cap("hard_cap", hard_cap))
         self._file = None if state is None else StateFile(state)
         self._memory = Contents(b"")
-        self._failed = 0  # sendings in a row
+        self._failed = 0  # calls of `send` in a row that failed
         self._uncounted = [0]  # reports made in memory that are not in the account yet
         if self._file is None or not os.path.lexists(self._file.path):
             self._memory.cohorts[survey.digest] = self._entropy.uniform_below(survey.cohorts)

@@ -1,4 +1,4 @@
-"""Reports on their way: batches over HTTP, the same bytes under the same ids until a collector acknowledges them.
+"""Delivery over HTTP, in batches: the same bytes under the same ids until a collector acknowledges them (idempotent).
 
     POST {url}/v1/surveys/{digest}/reports?day=n  application/octet-stream: 16 bytes of id, then the packed report, ...
     200 {"accepted": n, "duplicate": n, "refused": [{"index": i, "id": "...", "reason": "..."}]}
@@ -91,7 +91,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class _Later:
-    """Not now: why, whether a collector said so, and for how long if it did."""
+    """To be sent again later: why, whether a collector said so, and after how many seconds if it said that."""
 
     problem: str
     answered: bool = False
@@ -100,7 +100,7 @@ class _Later:
 
 @dataclass(frozen=True, slots=True)
 class _Gone:
-    """Never: the collector's word for it, and a sentence."""
+    """To be sent never again: the collector's word for the reason, and a sentence."""
 
     word: str
     problem: str
@@ -151,7 +151,7 @@ def deliver(
         part = parts.popleft()
         for attempt in range(attempts):
             outcome = _post(place, part, digest, token, timeout)
-            # Without an answer this device is offline: whoever called may wait better than we can.
+            # Without an answer this device is offline, and the caller knows better when to try again.
             if not (isinstance(outcome, _Later) and outcome.answered) or attempt + 1 == attempts:
                 break
             if outcome.seconds is not None and outcome.seconds > LONGEST_WAIT:
@@ -276,7 +276,7 @@ def _detail(text: bytes) -> str:
 
 
 def _shown(text: object) -> str:
-    """Text from the network, on one line and not for ever."""
+    """Text from the network as one line of at most 300 printable characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in str(text)[:300]).split())
 
 

@@ -1,7 +1,7 @@
-"""Work on answers and secrets that may be ended at any point: by a signal, a time limit, randomness that fails.
+"""Runs code on answers and secrets so that an exception, whatever raises it, holds no frame of that code.
 
-Programs that report errors send the local names of all frames along, so an error must not hold a frame that has seen an
-answer or the device's secret.
+Programs that report errors send the local variables of all frames along, so no frame of a traceback may hold an answer
+or the device's secret. An exception may come at any point: a signal, a time limit, randomness that fails.
 """
 
 import sys
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def forgetting(work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
-    """What `work` returns; the error that ends it has no frame of it, and none that holds what it was given.
+    """What `work` returns. An exception that it raises is passed on without its frames and without its arguments.
 
     >>> forgetting(int, "7")
     7
@@ -26,7 +26,7 @@ def forgetting(work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
     except BaseException as error:
         problem = error
         link: BaseException | None = error
-        while link is not None and link is not before:  # a second one, while the first was seen to
+        while link is not None and link is not before:  # exceptions raised while another one was handled
             link.__traceback__ = None
             link = link.__context__
     finally:
@@ -34,4 +34,4 @@ def forgetting(work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
     try:
         raise problem
     finally:
-        del problem, before  # an error that its own frame holds is freed late
+        del problem, before  # a cycle of an exception and its own frame would be freed late

@@ -314,7 +314,7 @@ def _opened(path: Path) -> int | None:
 def _overwrite(old: int) -> None:
     """Zeros in the place of a file that has no name any more; one that has (a hard link, a backup) is left alone."""
     try:
-        with contextlib.suppress(OSError):  # the new file is there, and that is what was promised
+        with contextlib.suppress(OSError):  # wiping is best effort: the new file is in place
             found = os.fstat(old)
             if not found.st_nlink:
                 os.pwrite(old, bytes(found.st_size), 0)

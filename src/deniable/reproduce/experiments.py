@@ -95,7 +95,7 @@ def tables(settings: Settings, results: Results) -> dict[str, list[Row]]:
 def _expected(
     settings: Settings, kary: Iterable[tuple[str, int]], studies: dict[Study, bool], targets: list[tuple[str, int]]
 ) -> float:
-    """The rough cost of everything, so that the time left is honest before the later stages are known."""
+    """The rough cost of all stages, so that the time left includes those that have not begun."""
     cost = sum(task.cost for task in _kary_tasks(kary, settings))
     for study, parameters in studies.items():
         quick, full = (30, 400) if study.symbols == 256 else (70, 1400)

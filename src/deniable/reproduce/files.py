@@ -16,7 +16,7 @@ from deniable.survey import write_atomically
 
 __all__ = ["csv_bytes", "parquet_bytes", "picture", "put"]
 
-# Where a mark lies: a hundredth of a pixel is enough, and half of the digits.
+# Attributes that hold coordinates: they are rounded to hundredths of a pixel, which halves their digits.
 _PLACES = re.compile(r'\b(d|transform|x|y|x1|x2|y1|y2|width|height)="([^"]*)"')
 _LONG = re.compile(r"-?\d+\.\d{3,}")
 
@@ -73,7 +73,7 @@ def picture(chart: Any) -> str:
 
 
 def _shorter(svg: str) -> str:
-    """The same picture without what is not seen and without what every text repeats.
+    """The same picture, shorter: without invisible parts and repeated attributes, and with rounded coordinates.
 
     >>> _shorter('<path d="M1.23456,2.5" transform="translate(10.000001,3)"><title>loss: 0.123456</title></path>')
     '<path d="M1.23,2.5" transform="translate(10,3)"><title>loss: 0.123456</title></path>'

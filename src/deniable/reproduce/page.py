@@ -98,7 +98,7 @@ def write(
 
 
 def _embedded(figure: Figure, svg: str) -> str:
-    """The picture inside the page: drawn, so that it prints sharply and its marks can be asked by hovering."""
+    """The picture inside the page, as vectors: it prints sharply, and its marks show their numbers on hover."""
     words = html.escape(figure.title)
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     wide, high = (float(part) for part in size.groups()) if size else (600.0, 400.0)
@@ -130,7 +130,7 @@ def _badge(verdict: str, words: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """A long text shows its beginning, and the rest when asked: ninety claims must still be one glance each."""
+    """A long text shows its beginning, and the rest on demand, so that the table of ninety claims stays readable."""
     if len(text) <= _GLANCE:
         return html.escape(text)
     head, _, rest = text[:_GLANCE].rpartition(" ")

@@ -1,4 +1,4 @@
-"""Tasks run in worker processes, and what they find kept as it arrives.
+"""Runs tasks in worker processes, and stores every result as it arrives.
 
 The workers are processes even where one is enough: linear algebra there must be limited to one thread, which a process
 can only be told before it starts. On many cores, threads of its own in every worker would slow all of them down.
@@ -116,7 +116,7 @@ class Results(AbstractContextManager["Results"]):
         return self.store.seconds(self._asked)
 
     def close(self) -> None:
-        """Send the workers home."""
+        """Stop the workers, once they have finished."""
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
@@ -186,7 +186,7 @@ class Results(AbstractContextManager["Results"]):
             pool.shutdown(cancel_futures=True)
 
     def _rescue(self, running: dict[Future[_Found], Task]) -> None:
-        """Keep what had arrived when something else went wrong; if that is a full disk, it goes wrong again."""
+        """Store the results that had arrived when something else failed; on a full disk this fails again, silently."""
         for future in running:
             if future.done() and not future.cancelled() and future.exception() is None:
                 with suppress(DeniableError):
@@ -198,7 +198,7 @@ class Results(AbstractContextManager["Results"]):
 
 
 def _begin() -> None:
-    """The first thing a worker does: leave Ctrl-C to its parent, and leave the world when the parent does."""
+    """The first thing a worker does: ignore Ctrl-C, which its parent handles, and exit when the parent does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow_the_parent, daemon=True).start()
 
@@ -225,7 +225,7 @@ def _work(task: Task, seed: int) -> _Found:
 @contextmanager
 def _surroundings_of_workers() -> Iterator[None]:
     """What a process inherits when it starts: one thread for linear algebra, no code from the current folder, and
-    deafness to Ctrl-C, which would otherwise end it with a traceback before `_begin` is reached."""
+    a blocked Ctrl-C, which would otherwise end it with a traceback before `_begin` is reached."""
     before = {name: os.environ.get(name) for name in _SURROUNDINGS}
     os.environ.update(_SURROUNDINGS)
     try:
@@ -241,7 +241,7 @@ def _surroundings_of_workers() -> Iterator[None]:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits until the end of the block, where the system knows how."""
+    """A block in which Ctrl-C is blocked; it is delivered at the end. (Not on Windows.)"""
     if sys.platform == "win32":
         yield
         return

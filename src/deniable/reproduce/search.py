@@ -148,7 +148,7 @@ def contenders(
         return tuple(ranked)
     race = settings.race(cells_[0].symbols)
     near = [cell for cell in ranked if distinct[cell] <= race.margin * distinct[ranked[0]]]
-    if race.most == 1:  # nobody races: of equal predictions the setting with the fewest cells to draw
+    if race.most == 1:  # no race: among equal predictions the setting with the fewest cells
         return (min(near, key=lambda cell: (cell.C * cell.h, distinct[cell])),)
     return tuple(near[: race.most])
 

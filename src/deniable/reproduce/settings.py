@@ -96,7 +96,7 @@ class Settings:
         return 10_000 if self.full else 200
 
     def race(self, symbols: int) -> Race:
-        """How free parameters are chosen: a quick run trusts the prediction, a full one lets the nearest race.
+        """How free parameters are chosen: a quick run takes the best prediction, a full run measures the best few.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Results that outlive the process: one SQLite file, so that a run that was stopped goes on where it was.
+"""The results of all runs in one SQLite file, so that a run that was stopped continues where it was.
 
 What was committed survives `kill -9`: SQLite recovers its log when the file is opened again. The file is locked as long
 as it is open, and the system drops the lock with the process, so no stale lock can stay behind.
@@ -71,8 +71,8 @@ class Store(AbstractContextManager["Store"]):
                 f"{self.path} must be of format {_FORMAT}, got {version}: another version of deniable wrote it; "
                 "choose another folder"
             )
-        # With a log, a commit is one write, and safe without waiting for the disk: only a power cut can take
-        # back the last ones.
+        # With a write-ahead log a commit is one write, and survives a crash of the process without waiting for the
+        # disk; a power cut may lose the last commits.
         self._file.execute("PRAGMA journal_mode = WAL")
         self._file.execute("PRAGMA synchronous = NORMAL")
         with self._transaction():  # takes the lock, which stays
@@ -128,7 +128,7 @@ class Store(AbstractContextManager["Store"]):
             return sum((seconds for _, seconds in self._rows("key, seconds", keys)), 0.0)
 
     def close(self) -> None:
-        """Fold the log into the file and let go of it."""
+        """Merge the log into the file, and close it."""
         with self._explained():
             self._file.close()
 
@@ -170,7 +170,9 @@ class Store(AbstractContextManager["Store"]):
             if name.startswith("SQLITE_CORRUPT"):
                 raise _damaged(self.path, str(problem)) from problem
             places = [place for place in (self.path, os.path.dirname(self.path)) if os.path.exists(place)]
-            allowed = all(os.access(place, os.W_OK) for place in places)  # where not, SQLite has several odd words
+            allowed = all(
+                os.access(place, os.W_OK) for place in places
+            )  # where it is not, the messages of SQLite differ
             reason = problem if allowed else "permission denied"
             raise DeniableError(f"{self.path} cannot be written: {reason}") from problem
 

@@ -98,7 +98,7 @@ def _colours(bound: float) -> Chart:
 
 
 def _round_bound(largest: float) -> float:
-    """The next number above whose quarter is also short, so that the legend is.
+    """The next larger number that has few digits, and whose quarter has, too: both stand in the legend.
 
     >>> _round_bound(0.487), _round_bound(0.0013)
     (0.6, 0.0016)

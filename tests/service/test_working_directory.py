@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import deniable as dn
+from deniable.reproduce.cache import ResultCache
 from deniable.reproduce.pool import Results
-from deniable.reproduce.store import Store
 from deniable.service.children import program
 from tests.collector import ADMIN, Server, records
 from tests.tasks import Draw
@@ -71,7 +71,7 @@ def test_a_collector_runs_no_code_from_its_folder(folder: Path) -> None:
 
 def test_the_processes_of_the_command_line_run_no_code_from_their_folder(folder: Path) -> None:
     """`deniable reproduce` counts in processes of its own, which begin with `pickle` and `struct`."""
-    with Store(folder / "cells.sqlite", seed=5) as store, Results(store, processes=1) as results:
+    with ResultCache(folder / "cells.sqlite", seed=5) as store, Results(store, processes=1) as results:
         assert list(results([Draw(("a", "b"))], "draws")) == ["a", "b"]
     assert ran(folder) == ""
     assert "PYTHONSAFEPATH" not in os.environ

@@ -11,8 +11,8 @@ import pytest
 
 from deniable.lab.regression import Cell, Point, RegressionTask
 from deniable.lab.screen import predicted
+from deniable.reproduce.cache import ResultCache
 from deniable.reproduce.pool import Results
-from deniable.reproduce.store import Store
 from tests.statistical.harness import seed_of
 
 WITHIN = 0.15
@@ -76,7 +76,7 @@ def losses() -> Losses:
         for setting in (good, *bad)
         for alphabet in ("open", "closed")
     ]
-    with Store(":memory:", seed=seed_of("screen")) as store, Results(store, processes=1) as results:
+    with ResultCache(":memory:", seed=seed_of("screen")) as store, Results(store, processes=1) as results:
         numbers = results(tasks, "samples")
     return {(task.cell, point): fmean(numbers[task.key(point)]) for task in tasks for point in task.points}
 

@@ -59,14 +59,14 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> None:
-    from deniable.reproduce import FIGURES, Results, Settings, Store
+    from deniable.reproduce import FIGURES, ResultCache, Results, Settings
 
     names = _figures(args.figure, list(FIGURES))
     settings = Settings(seed=args.seed, full=args.full, exhaustive=args.exhaustive, figures=names)
     folder = own_folder(args.output)
     try:
         with (
-            Store(folder / "cells.sqlite", seed=args.seed) as store,
+            ResultCache(folder / "cells.sqlite", seed=args.seed) as store,
             Reporter("starting") as report,
             Results(store, processes=args.processes, on_progress=report) as results,
         ):

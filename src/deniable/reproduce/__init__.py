@@ -7,15 +7,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from deniable.reproduce.cache import ResultCache
     from deniable.reproduce.claims import Claim, check
     from deniable.reproduce.experiments import tables
     from deniable.reproduce.figures import FIGURES
     from deniable.reproduce.page import write
     from deniable.reproduce.pool import Results
     from deniable.reproduce.settings import Settings
-    from deniable.reproduce.store import Store
 
-__all__ = ["FIGURES", "Claim", "Results", "Settings", "Store", "check", "tables", "write"]
+__all__ = ["FIGURES", "Claim", "ResultCache", "Results", "Settings", "check", "tables", "write"]
 
 # Loaded on first use, so that a worker process loads what it computes and no figure: name -> the module of this room.
 _LATE = {
@@ -23,7 +23,7 @@ _LATE = {
     "Claim": "claims",
     "Results": "pool",
     "Settings": "settings",
-    "Store": "store",
+    "ResultCache": "cache",
     "check": "claims",
     "tables": "experiments",
     "write": "page",

@@ -60,8 +60,8 @@ def tables(settings: Settings, results: Results) -> dict[str, list[Row]]:
 
     Examples
     --------
-    >>> from deniable.reproduce.store import Store
-    >>> with Store(":memory:", seed=0) as store, Results(store) as results:
+    >>> from deniable.reproduce.cache import ResultCache
+    >>> with ResultCache(":memory:", seed=0) as store, Results(store) as results:
     ...     found = tables(Settings(figures=("geometric_ground_truth",)), results)
     >>> len(found["population"]), found["kary"]
     (256, [])

@@ -12,8 +12,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deniable.reproduce.artifacts import csv_bytes, parquet_bytes, picture, put
 from deniable.reproduce.figures import FIGURES, Figure, Tables
-from deniable.reproduce.files import csv_bytes, parquet_bytes, picture, put
 from deniable.reproduce.style import STYLE
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from multiprocessing import resource_tracker
 from typing import TypeAlias
 
 from deniable.errors import DeniableError
-from deniable.reproduce.store import Store
+from deniable.reproduce.cache import ResultCache
 from deniable.reproduce.tasks import Task
 
 __all__ = ["OnProgress", "Results", "cores"]
@@ -52,7 +52,7 @@ class Results(AbstractContextManager["Results"]):
 
     Parameters
     ----------
-    store : Store
+    store : ResultCache
         Where results are kept as they arrive.
     processes : int, optional
         Worker processes; one a core, if it is left out.
@@ -61,15 +61,17 @@ class Results(AbstractContextManager["Results"]):
 
     Examples
     --------
-    >>> from deniable.reproduce.store import Store
-    >>> with Store(":memory:", seed=0) as store, Results(store) as results:
+    >>> from deniable.reproduce.cache import ResultCache
+    >>> with ResultCache(":memory:", seed=0) as store, Results(store) as results:
     ...     results.expect(0.0)
     ...     results([], "nothing to do"), results.reused, results.seconds()
     ...     results.close()
     ({}, 0, 0.0)
     """
 
-    def __init__(self, store: Store, *, processes: int | None = None, on_progress: OnProgress | None = None) -> None:
+    def __init__(
+        self, store: ResultCache, *, processes: int | None = None, on_progress: OnProgress | None = None
+    ) -> None:
         self.store = store
         self.processes = cores() if processes is None else processes
         self.computed = 0

@@ -16,8 +16,8 @@ import pytest
 import deniable.reproduce
 from deniable.cli import main
 from deniable.cli.progress import Reporter
+from deniable.reproduce.cache import ResultCache
 from deniable.reproduce.claims import Claim
-from deniable.reproduce.store import Store
 from tests.tasks import Draw, Fail, claim, stand_ins
 from tests.waiting import PATIENCE, wait_for
 
@@ -132,7 +132,7 @@ def test_bad_arguments_are_refused_before_any_work(
 def test_a_folder_in_use_and_a_store_that_is_none_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     path = Path("reproduction", "cells.sqlite")
     path.parent.mkdir()
-    with Store(path, seed=0):
+    with ResultCache(path, seed=0):
         assert refused(capsys) == f"{path} is in use by another run; wait for it, or choose another folder"
     path.write_text("hello, world! " * 100)
     assert refused(capsys) == f"{path} is not a store of results; choose another folder"
@@ -198,7 +198,7 @@ def commits(folder: Path) -> int:
 
 
 def kept(folder: Path) -> set[str]:
-    with Store(folder / "cells.sqlite", seed=0) as store:
+    with ResultCache(folder / "cells.sqlite", seed=0) as store:
         return set(store.get_many(f"lot {i}" for i in range(30)))
 
 

@@ -18,7 +18,7 @@ from deniable.client import state as room
 from deniable.client.state import StateFile, _checksum
 from tests.exact.scripted import ScriptedEntropy
 from tests.forensics import watched as watched
-from tests.unit.reproduce.test_store import nobody
+from tests.unit.reproduce.test_cache import nobody
 
 KRR = dn.krr(symbols=["rosebud", "b", "c"], epsilon=2)
 TWICE = dn.krr(symbols=["rosebud", "b", "c"], epsilon=2, epsilon_report="1/2")

@@ -9,18 +9,18 @@ from functools import cache
 import pytest
 
 from deniable.reproduce.claims import CLAIMS, TABLES_NEEDED, Claim, check
-from deniable.reproduce.claims.rows import Data
 from deniable.reproduce.claims.rules import (
     AGAINST,
     FOR,
     TIE,
-    Cell,
+    Comparison,
     Finding,
     conclude,
     differs,
     exceptions,
     threshold,
 )
+from deniable.reproduce.claims.tables import Data
 from tests.unit.reproduce.claim_tables import EPSILONS, Fault, Row, Tables, fault, number, tables, times
 
 ASK: dict[str, Callable[[Data], Finding]] = {claim.id: claim.ask for claim in CLAIMS}
@@ -468,8 +468,8 @@ def test_share_of_cells_is_told_with_the_worst_of_them() -> None:
 
 
 def test_verdicts_by_the_numbers_of_cells() -> None:
-    def cells(*sides: int) -> list[Cell]:
-        return [Cell(side, "", 0.1 * side) for side in sides]
+    def cells(*sides: int) -> list[Comparison]:
+        return [Comparison(side, "", 0.1 * side) for side in sides]
 
     assert conclude([], "").verdict == "not measured"
     assert conclude(cells(TIE, TIE), "").verdict == "holds"
@@ -489,7 +489,7 @@ def test_verdicts_by_the_numbers_of_cells() -> None:
 
 
 def test_many_groups_are_told_briefly() -> None:
-    cells = [Cell(AGAINST, f"group {number}", 0.5) for number in range(9)]
+    cells = [Comparison(AGAINST, f"group {number}", 0.5) for number in range(9)]
     assert exceptions(cells).endswith("group 5: 1 of 1, +50.0 %; and 3 in 3 more groups")
 
 

@@ -14,6 +14,7 @@ from deniable.lab.kary import DECODERS, LOSSES, KaryTask
 from deniable.lab.regression import Cell, Point, RegressionTask, truth
 from deniable.lab.screen import ScreenTask
 from deniable.reproduce import experiments, privacy, search
+from deniable.reproduce.cache import ResultCache
 from deniable.reproduce.experiments import tables
 from deniable.reproduce.pool import Results
 from deniable.reproduce.privacy import _answer, _Target, crossing, privacy_rows
@@ -43,7 +44,6 @@ from deniable.reproduce.settings import (
     Settings,
     cells,
 )
-from deniable.reproduce.store import Store
 from deniable.reproduce.tasks import Task
 from deniable.theory import ml_l1
 
@@ -663,12 +663,12 @@ def test_a_small_real_run_is_the_same_on_any_number_of_processes(
     runs = []
     for processes in (1, 2):
         path = tmp_path / f"{processes}.sqlite"
-        with Store(path, seed=3) as store, Results(store, processes=processes) as results:
+        with ResultCache(path, seed=3) as store, Results(store, processes=processes) as results:
             runs.append(tables(settings, results))
             assert results.computed > 0
     assert runs[0] == runs[1]
     check(runs[0])
-    with Store(tmp_path / "1.sqlite", seed=3) as store, Results(store, processes=1) as results:
+    with ResultCache(tmp_path / "1.sqlite", seed=3) as store, Results(store, processes=1) as results:
         assert tables(settings, results) == runs[0]
         assert results.computed == 0, "everything was there"
 

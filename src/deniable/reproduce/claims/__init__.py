@@ -8,11 +8,11 @@ an exception is defined in `deniable.reproduce.claims.rules`, once for all of th
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from deniable.reproduce.claims.registry import CLAIMS, Question
-from deniable.reproduce.claims.rows import Data
+from deniable.reproduce.claims.registry import CLAIMS, Statement
 from deniable.reproduce.claims.rules import Verdict
+from deniable.reproduce.claims.tables import Data
 
-__all__ = ["CLAIMS", "TABLES_NEEDED", "Claim", "Question", "check"]
+__all__ = ["CLAIMS", "TABLES_NEEDED", "Claim", "Statement", "check"]
 
 TABLES_NEEDED = ("kary", "lines", "baselines", "privacy", "screen")
 

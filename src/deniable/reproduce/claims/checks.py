@@ -7,7 +7,6 @@ from itertools import pairwise
 from statistics import median
 
 from deniable.reproduce.claims.points import versus
-from deniable.reproduce.claims.rows import OPEN, Case, Data, Target
 from deniable.reproduce.claims.rules import (
     AGAINST,
     FOR,
@@ -15,12 +14,13 @@ from deniable.reproduce.claims.rules import (
     NOT_MEASURED,
     SAME_MEDIAN,
     TIE,
-    Cell,
+    Comparison,
     Finding,
     Verdict,
     conclude,
     percent,
 )
+from deniable.reproduce.claims.tables import OPEN, Case, Data, Target
 
 __all__ = [
     "bands_are_narrow",
@@ -63,7 +63,7 @@ def most_private(data: Data, alphabet: str, symbols: int) -> Finding:
         apart = own.low >= other.high or other.low >= own.high
         side = TIE if not apart or abs(gap) <= SAME_MEDIAN else AGAINST if gap > 0 else FOR
         shown = "" if alike else "out of reach of one"
-        cells.append(Cell(side, f"l1 = {loss:g}", gap, {"n": n}, f"O-RR {own}, {other.mechanism} {other}", shown))
+        cells.append(Comparison(side, f"l1 = {loss:g}", gap, {"n": n}, f"O-RR {own}, {other.mechanism} {other}", shown))
     gaps = [cell.gap for cell in cells]
     text = f"O-RR's epsilon relative to the others': median {percent(median(gaps))}" if gaps else ""
     return conclude(cells, text + (f"; {left_out} targets that neither reaches, or both below 0.1" if left_out else ""))
@@ -79,7 +79,7 @@ def privacy_costs_utility(data: Data) -> Finding:
             gap, apart = versus(after, before)
             side = TIE if not apart or abs(gap) <= SAME_MEDIAN else FOR if gap < 0 else AGAINST
             group = f"{mechanism}, {case.alphabet}, {case.label}"
-            cells.append(Cell(side, group, gap, {"eps": after.epsilon}, f"{before} before, {after} after"))
+            cells.append(Comparison(side, group, gap, {"eps": after.epsilon}, f"{before} before, {after} after"))
     return conclude(cells, f"steps of epsilon on {len(lines)} lines", need="most")
 
 
@@ -92,7 +92,9 @@ def bands_are_narrow(data: Data) -> Finding:
             group = f"{p.mechanism}, {p.case.alphabet}, {p.case.label}"
             group += "" if p.vary in ("best", "k=3") else f", by {p.vary}"
             detail = f"{p.low:.4g} to {p.high:.4g} around {p.median:.4g}"
-            cells.append(Cell(AGAINST if widths[-1] > NARROW else FOR, group, widths[-1], {"eps": p.epsilon}, detail))
+            cells.append(
+                Comparison(AGAINST if widths[-1] > NARROW else FOR, group, widths[-1], {"eps": p.epsilon}, detail)
+            )
     text = f"farther end of the band: median {percent(median(widths))}, at most {percent(max(widths))}" if cells else ""
     return conclude(cells, text)
 
@@ -111,7 +113,7 @@ def baselines_bracket(data: Data) -> Finding:
         gap = p.median / (ceiling if above else floor) - 1
         what = f"above the uniform guess's {ceiling:.4g}" if above else f"below the empirical estimate's {floor:.4g}"
         group = f"{p.mechanism}, {p.case.alphabet}, {p.case.label}"
-        cells.append(Cell(AGAINST if below or above else FOR, group, gap, {"eps": p.epsilon}, f"{p}, {what}"))
+        cells.append(Comparison(AGAINST if below or above else FOR, group, gap, {"eps": p.epsilon}, f"{p}, {what}"))
     shown = sorted({(s, n) for s, n, _ in data.baselines})
     told = [f"S = {s}, n = {n:g}: {_pair(data, s, n)}" for s, n in shown]
     return conclude(cells, f"empirical and uniform baseline {', '.join(told)}")
@@ -129,7 +131,7 @@ def similar(data: Data, case: Case, questions: Questions) -> Finding:
         here, there = question(data, case).verdict, question(data, OPEN).verdict
         if "not measured" not in (here, there):
             side = AGAINST if RANK[here] < RANK[there] else FOR
-            cells.append(Cell(side, name, float(RANK[here] - RANK[there]), {}, f"{here}, at S = 256 {there}"))
+            cells.append(Comparison(side, name, float(RANK[here] - RANK[there]), {}, f"{here}, at S = 256 {there}"))
     worse = [f"{cell.group}: {cell.detail}" for cell in cells if cell.side == AGAINST]
     found = conclude(cells, f"{len(questions)} findings of section 5.3 asked again")
     return Finding(found.verdict, found.measured, "; ".join(worse))
@@ -171,7 +173,7 @@ def chosen_on_other_samples(data: Data) -> Finding:
         error = 1.2533 * (p.high - p.low) / (2 * 1.6449) / math.sqrt(50)
         biases.append(math.sqrt(2 * math.log(p.contenders)) * error / p.median if p.median > 0 else 0.0)
         side = FOR if p.selection_samples > 0 else AGAINST
-        cells.append(Cell(side, f"{p.mechanism}, {p.case.alphabet}, {p.case.label}", 0.0, {"eps": p.epsilon}))
+        cells.append(Comparison(side, f"{p.mechanism}, {p.case.alphabet}, {p.case.label}", 0.0, {"eps": p.epsilon}))
     if not points:
         return NOT_MEASURED
     text = f"{min(p.samples for p in points)} to {max(p.samples for p in points)} samples plotted"
@@ -188,7 +190,7 @@ def screen_is_good(data: Data) -> Finding:
     for row in data.tested:
         group = f"{row.mechanism}, {row.case.alphabet}, {row.case.label}"
         side = AGAINST if abs(row.error) > PREDICTION else FOR
-        cells.append(Cell(side, group, row.error, {"eps": row.epsilon}))
+        cells.append(Comparison(side, group, row.error, {"eps": row.epsilon}))
     text = (
         f"|predicted / measured - 1|: median {percent(median(errors))}, largest {percent(max(errors))}"
         if errors

@@ -19,8 +19,18 @@ from deniable.reproduce.claims.points import (
     ratio,
     very_low,
 )
-from deniable.reproduce.claims.rows import CLOSED, OPEN, Case, Data, Point
-from deniable.reproduce.claims.rules import AGAINST, FOR, NOT_MEASURED, NOTICEABLE, TIE, Cell, Finding, conclude, spread
+from deniable.reproduce.claims.rules import (
+    AGAINST,
+    FOR,
+    NOT_MEASURED,
+    NOTICEABLE,
+    TIE,
+    Comparison,
+    Finding,
+    conclude,
+    spread,
+)
+from deniable.reproduce.claims.tables import CLOSED, OPEN, Case, Data, LinePoint
 
 __all__ = [
     "both_ends_closed",
@@ -38,9 +48,9 @@ __all__ = [
 EXISTING = ("k-RR", "k-RAPPOR", "O-RAPPOR")
 
 
-def _rivals(data: Data, case: Case, names: Iterable[str]) -> dict[float, Point]:
+def _rivals(data: Data, case: Case, names: Iterable[str]) -> dict[float, LinePoint]:
     """At each epsilon the best of some mechanisms."""
-    found: dict[float, Point] = {}
+    found: dict[float, LinePoint] = {}
     for name in names:
         for epsilon, point in data.line(case, name).items():
             if epsilon not in found or point.median < found[epsilon].median:
@@ -48,7 +58,7 @@ def _rivals(data: Data, case: Case, names: Iterable[str]) -> dict[float, Point]:
     return dict(sorted(found.items()))
 
 
-def _chosen(data: Data, cells: Sequence[Cell], line: Mapping[float, Point]) -> str:
+def _chosen(data: Data, cells: Sequence[Comparison], line: Mapping[float, LinePoint]) -> str:
     """The parameters that the grid search chose in the cells against, and whether they end the grid."""
     told = []
     for cell in cells:
@@ -78,14 +88,14 @@ def _three_cells(data: Data, case: Case, regime: Regime) -> str:
 
 
 def _orr_against(
-    data: Data, case: Case, names: Iterable[str], regime: Regime, judge: Callable[[Point, Point], int]
-) -> list[Cell]:
+    data: Data, case: Case, names: Iterable[str], regime: Regime, judge: Callable[[LinePoint, LinePoint], int]
+) -> list[Comparison]:
     pairs = paired(case, data.line(case, "O-RR"), _rivals(data, case, names), regime)
     return [cell_of(judge(a, b), a, b, f"{case.alphabet}, {case.label}") for a, b in pairs]
 
 
 def _meets(data: Data, cases: Iterable[Case], regime: Regime) -> Finding:
-    cells: list[Cell] = []
+    cells: list[Comparison] = []
     why: list[str] = []
     for case in cases:
         names = EXISTING if case.alphabet == "closed" else ("O-RAPPOR",)
@@ -164,7 +174,7 @@ def krappor_is_orappor(data: Data, case: Case) -> Finding:
     return conclude(cells, ratio(pairs, "O-RAPPOR's loss relative to k-RAPPOR's"))
 
 
-def _closing(data: Data, case: Case, mechanism: str) -> list[tuple[Point, Point]]:
+def _closing(data: Data, case: Case, mechanism: str) -> list[tuple[LinePoint, LinePoint]]:
     opened = data.line(Case("open", case.symbols, case.n), mechanism)
     return paired(case, data.line(case, mechanism), opened)
 

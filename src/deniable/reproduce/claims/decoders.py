@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from functools import cache
 from statistics import median
 
-from deniable.reproduce.claims.rows import Data, KaryRow
 from deniable.reproduce.claims.rules import (
     AGAINST,
     FOR,
@@ -18,7 +17,7 @@ from deniable.reproduce.claims.rules import (
     NOTICEABLE,
     SAME_MEAN,
     TIE,
-    Cell,
+    Comparison,
     Finding,
     conclude,
     differs,
@@ -26,6 +25,7 @@ from deniable.reproduce.claims.rules import (
     spread,
     threshold,
 )
+from deniable.reproduce.claims.tables import Data, KaryRow
 
 __all__ = [
     "depends_on_shape",
@@ -83,11 +83,11 @@ def _relative(row: KaryRow, mechanism: str) -> float:
     return row.gains[mechanism][0] / rival if rival > 0 else 0.0
 
 
-def _gain_cells(rows: Sequence[KaryRow], mechanism: str) -> list[Cell]:
+def _gain_cells(rows: Sequence[KaryRow], mechanism: str) -> list[Comparison]:
     rows = [row for row in rows if not _coincide(row, mechanism)]
     z = threshold(len(rows))
     return [
-        Cell(
+        Comparison(
             -differs(*row.gains[mechanism], row.rival(mechanism), z),
             row.group,
             _relative(row, mechanism),
@@ -106,7 +106,7 @@ def _gain_text(rows: Sequence[KaryRow], mechanism: str) -> str:
     return text + (f"; {len(rows) - len(apart)} cells where the decoders coincide" if len(apart) < len(rows) else "")
 
 
-def _why(cells: Sequence[Cell], rows: Sequence[KaryRow], mechanism: str) -> str:
+def _why(cells: Sequence[Comparison], rows: Sequence[KaryRow], mechanism: str) -> str:
     """What sets the cells against apart, as far as the numbers show it: flat populations, and how far off both are."""
     bad = {(c.group, c.place["k"], c.place["eps"]) for c in cells if c.side == AGAINST}
     if not bad:
@@ -144,7 +144,7 @@ def projected_substantially(data: Data, mechanism: str) -> Finding:
     cells = []
     for cell in _gain_cells(rows, mechanism):
         side = AGAINST if cell.side != FOR else FOR if cell.gap < -NOTICEABLE else TIE
-        cells.append(Cell(side, cell.group, cell.gap, cell.place, cell.detail))
+        cells.append(Comparison(side, cell.group, cell.gap, cell.place, cell.detail))
     plain = Counter(cell.side for cell in _gain_cells(rows, mechanism))
     shares = [percent(plain[side] / len(cells), sign=False) for side in (FOR, TIE, AGAINST)] if cells else []
     text = f"better in {' of the cells, indistinguishable in '.join(shares[:2])}, worse in {shares[2]}" if cells else ""
@@ -174,7 +174,7 @@ def dirichlet_least_skewed(data: Data) -> Finding:
             other, own = inequality(name, k), inequality("dirichlet", k)
             side = TIE if abs(other - own) <= 0.01 else FOR if other > own else AGAINST
             cells.append(
-                Cell(
+                Comparison(
                     side, name, other - own, {"k": k}, f"{other:.3f}, Dirichlet's {own:.3f}", f"Gini {other - own:+.3f}"
                 )
             )
@@ -197,7 +197,9 @@ def dirichlet_normalised(data: Data, mechanism: str) -> Finding:
         if side == AGAINST:
             winners[name] += 1
         detail = f"{own:.4g} normalised, {others[name]:.4g} {name}"
-        cells.append(Cell(side, row.group, own / others[name] - 1 if others[name] > 0 else 0.0, row.place, detail))
+        cells.append(
+            Comparison(side, row.group, own / others[name] - 1 if others[name] > 0 else 0.0, row.place, detail)
+        )
     text = f"loss of the normalised decoder against the best other: {spread(cell.gap for cell in cells)}"
     why = ", ".join(f"{name} is better in {times} of them" for name, times in winners.most_common())
     return conclude(cells, text, need="some", why=why)
@@ -223,7 +225,7 @@ def depends_on_shape(data: Data, mechanism: str) -> Finding:
     for n, lead in balance.items():
         ahead, behind = ([name for name in lead if sign * lead[name] > 0] for sign in (1, -1))
         shown = f"projected leads on {len(ahead)} and trails on {len(behind)} distributions"
-        cells.append(Cell(FOR if ahead and behind else AGAINST, f"n = {n}", 0.0, shown=shown))
+        cells.append(Comparison(FOR if ahead and behind else AGAINST, f"n = {n}", 0.0, shown=shown))
     total = Counter({name: sum(lead[name] for lead in balance.values()) for name in names})
     text = ", ".join(f"{name} {lead:+d}" for name, lead in total.most_common())
     return conclude(cells, f"cells that the projected decoder wins less those it loses: {text}")
@@ -245,7 +247,7 @@ def same_decoders_in_l2(data: Data) -> Finding:
             sides = [differs(*r.gains[mechanism], r.rival(mechanism), z) for r in (row, other)]
             gaps = _relative(row, mechanism), _relative(other, mechanism)
             detail = f"l1 {percent(gaps[0])}, l2 {percent(gaps[1])}"
-            cells.append(Cell(_agreement(*sides), name, gaps[1], row.place, detail))
+            cells.append(Comparison(_agreement(*sides), name, gaps[1], row.place, detail))
     return conclude(cells, f"gain in l2: {spread(cell.gap for cell in cells)}", need="most")
 
 
@@ -261,7 +263,9 @@ def geometric_stands_for_skewed(data: Data) -> Finding:
             sides = [differs(*r.gains[mechanism], r.rival(mechanism), z) for r in (row, other)]
             detail = f"geometric {percent(_relative(other, mechanism))}"
             cells.append(
-                Cell(_agreement(*sides), f"{name}, {row.distribution}", _relative(row, mechanism), row.place, detail)
+                Comparison(
+                    _agreement(*sides), f"{name}, {row.distribution}", _relative(row, mechanism), row.place, detail
+                )
             )
     return conclude(cells, f"{len(names)} distributions beside the geometric one", need="most" if cells else "none")
 
@@ -286,7 +290,7 @@ def negative_entries(data: Data) -> Finding:
         few, many = line[users[0]], line[users[-1]]
         side = TIE if abs(few - many) <= SAME_MEAN else FOR if few > many else AGAINST
         cells.append(
-            Cell(
+            Comparison(
                 side,
                 name,
                 many - few,

@@ -10,7 +10,6 @@ from itertools import pairwise
 from statistics import median
 
 from deniable.reproduce.claims.decoders import MANY, NAMES, skewed
-from deniable.reproduce.claims.rows import Data, KaryRow
 from deniable.reproduce.claims.rules import (
     ABSOLUTE,
     AGAINST,
@@ -19,7 +18,7 @@ from deniable.reproduce.claims.rules import (
     SAME_MEAN,
     SLIGHT,
     TIE,
-    Cell,
+    Comparison,
     Finding,
     Verdict,
     conclude,
@@ -28,6 +27,7 @@ from deniable.reproduce.claims.rules import (
     spread,
     threshold,
 )
+from deniable.reproduce.claims.tables import Data, KaryRow
 
 __all__ = [
     "advantage_shrinks",
@@ -107,7 +107,7 @@ def krappor_for_large_k(data: Data, loss: str = "l1") -> Finding:
         panel = [(row, _side(row, z)) for row in rows if row.group == group]
         corners = [row for row, side in panel if side == 1]
         if not corners:
-            cells.append(Cell(AGAINST, group, 0.0, {}, "k-RAPPOR is nowhere better"))
+            cells.append(Comparison(AGAINST, group, 0.0, {}, "k-RAPPOR is nowhere better"))
             continue
         first = min(corners, key=lambda row: (row.epsilon, row.k))
         starts.append(
@@ -115,7 +115,7 @@ def krappor_for_large_k(data: Data, loss: str = "l1") -> Finding:
         )
         for row, side in panel:
             if any(row.k >= corner.k and row.epsilon <= corner.epsilon for corner in corners):
-                cells.append(Cell(side, group, _relative(row), row.place, _detail(row)))
+                cells.append(Comparison(side, group, _relative(row), row.place, _detail(row)))
     return conclude(cells, "; ".join(starts), need="some")
 
 
@@ -123,7 +123,7 @@ def krr_in_the_triangle(data: Data, loss: str = "l1") -> Finding:
     """k-RR is better in all conditions where k < e^epsilon (4.4.2)."""
     rows = [row for row in _panels(data, loss) if _low_privacy(row)]
     z = threshold(len(rows))
-    cells = [Cell(-_side(row, z), row.group, _relative(row), row.place, _detail(row)) for row in rows]
+    cells = [Comparison(-_side(row, z), row.group, _relative(row), row.place, _detail(row)) for row in rows]
     return conclude(cells, f"k-RR's loss relative to k-RAPPOR's: {spread(c.gap for c in cells)}", need="most")
 
 
@@ -131,7 +131,7 @@ def krr_only_slightly(data: Data) -> Finding:
     """... but only *slightly* better: Figure 2 shows l1 itself, so by less than 0.1 (4.4.2)."""
     rows = [row for row in _panels(data) if _low_privacy(row)]
     cells = [
-        Cell(
+        Comparison(
             AGAINST if -row.difference > SLIGHT else FOR,
             row.group,
             row.difference,
@@ -154,7 +154,7 @@ def _pattern(pairs: Sequence[tuple[KaryRow, KaryRow]], group: Callable[[KaryRow,
         a, b = _side(row, z), _side(model, z)
         side = AGAINST if a * b < 0 else FOR if a == b else TIE
         detail = f"{percent(_relative(row))}, {told} {percent(_relative(model))}"
-        cells.append(Cell(side, group(row, model), _relative(row), row.place, detail))
+        cells.append(Comparison(side, group(row, model), _relative(row), row.place, detail))
     return conclude(cells, "for: the same winner or both tied; against: opposite winners", need="most")
 
 
@@ -198,7 +198,7 @@ def largest_range(data: Data) -> Finding:
         if name != "geometric":
             side = TIE if abs(gap) <= SAME_MEAN else FOR if gap < 0 else AGAINST
             detail = f"{percent(share, sign=False)} of its cells"
-            cells.append(Cell(side, name, gap, {}, detail, f"{100 * gap:+.1f} points"))
+            cells.append(Comparison(side, name, gap, {}, detail, f"{100 * gap:+.1f} points"))
     ranked = sorted(wins.items(), key=lambda item: -item[1])
     text = ", ".join(f"{name} {percent(share, sign=False)}" for name, share in ranked)
     return conclude(cells, f"k-RAPPOR is better in this share of cells: {text}", need="some")
@@ -219,7 +219,7 @@ def geometric_is_hard_for_krr(data: Data) -> Finding:
             gap = found["geometric"] / median(others) - 1
             side = TIE if abs(gap) <= SAME_MEAN else FOR if gap > 0 else AGAINST
             detail = f"ratio {found['geometric']:.3g}, median of the others {median(others):.3g}"
-            cells.append(Cell(side, f"n = {MANY}", gap, {"k": k, "eps": epsilon}, detail))
+            cells.append(Comparison(side, f"n = {MANY}", gap, {"k": k, "eps": epsilon}, detail))
     return conclude(cells, f"geometric's ratio against the median: {spread(c.gap for c in cells)}", need="some")
 
 
@@ -246,6 +246,6 @@ def advantage_shrinks(data: Data, *, relative: bool) -> Finding:
         error = math.hypot(a.error / scales[0], b.error / scales[1])
         side = -differs(after - before, error, 1.0 if relative else before, z)
         detail = f"{before:.3g} before, {after:.3g} after"
-        cells.append(Cell(side, f"{a.distribution}, n = {a.n} to {b.n}", after / before - 1, a.place, detail))
+        cells.append(Comparison(side, f"{a.distribution}, n = {a.n} to {b.n}", after / before - 1, a.place, detail))
     of = "as a share of k-RAPPOR's loss" if relative else "in l1"
     return conclude(cells, f"change of the advantage {of}: {spread(c.gap for c in cells)}", need="most")

@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 
 from deniable.reproduce.claims.points import Regime, alike, anywhere, cell_of, high, less, more, paired, ratio, versus
-from deniable.reproduce.claims.rows import CLOSED, OPEN, Case, Data
 from deniable.reproduce.claims.rules import (
     AGAINST,
     FOR,
@@ -12,10 +11,11 @@ from deniable.reproduce.claims.rules import (
     NOTICEABLE,
     SAME_MEDIAN,
     TIE,
-    Cell,
+    Comparison,
     Finding,
     conclude,
 )
+from deniable.reproduce.claims.tables import CLOSED, OPEN, Case, Data
 
 __all__ = [
     "bloom_brings_nothing",
@@ -44,7 +44,7 @@ def orr_k_depends(data: Data, case: Case) -> Finding:
         allowed = [k for k in found if k >= reached]
         side = FOR if allowed else AGAINST
         gap = 0.0 if allowed else max(found) / reached - 1
-        cells.append(Cell(side, case.label, gap, {"eps": epsilon}, f"optimal k {_list(found)} after {reached}"))
+        cells.append(Comparison(side, case.label, gap, {"eps": epsilon}, f"optimal k {_list(found)} after {reached}"))
         reached = min(allowed, default=reached)
     text = "optimal k: " + ", ".join(f"{_list(found)} at eps = {epsilon:g}" for epsilon, found in optimal.items())
     if len(optimal) > 1 and (same := set.intersection(*map(set, optimal.values()))):

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from deniable.reproduce.claims.rows import Case, Point
 from deniable.reproduce.claims.rules import (
     AGAINST,
     FOR,
@@ -11,10 +10,11 @@ from deniable.reproduce.claims.rules import (
     NOTICEABLE,
     SAME_MEDIAN,
     TIE,
-    Cell,
+    Comparison,
     percent,
     spread,
 )
+from deniable.reproduce.claims.tables import Case, LinePoint
 
 __all__ = [
     "Regime",
@@ -50,13 +50,13 @@ def anywhere(_: Case, epsilon: float) -> bool:
     return epsilon > 0
 
 
-def versus(a: Point, b: Point) -> tuple[float, bool]:
+def versus(a: LinePoint, b: LinePoint) -> tuple[float, bool]:
     """How much larger a's median is than b's, and whether their 99 % intervals are disjoint."""
     gap = a.median / b.median - 1 if b.median > 0 else 0.0
     return gap, a.inside[0] > b.inside[1] or b.inside[0] > a.inside[1]
 
 
-def less(a: Point, b: Point, margin: float = SAME_MEDIAN) -> int:
+def less(a: LinePoint, b: LinePoint, margin: float = SAME_MEDIAN) -> int:
     """FOR where a's loss is lower than b's, AGAINST where it is higher, TIE where they do not differ."""
     gap, apart = versus(a, b)
     if not apart or abs(gap) <= margin:
@@ -64,32 +64,32 @@ def less(a: Point, b: Point, margin: float = SAME_MEDIAN) -> int:
     return FOR if gap < 0 else AGAINST
 
 
-def alike(a: Point, b: Point, margin: float = SAME_MEDIAN) -> int:
+def alike(a: LinePoint, b: LinePoint, margin: float = SAME_MEDIAN) -> int:
     """AGAINST where the two differ by more than the margin, FOR where they are seen to be within it."""
     gap, apart = versus(a, b)
     return FOR if abs(gap) <= margin else AGAINST if apart else TIE
 
 
-def more(a: Point, b: Point) -> int:
+def more(a: LinePoint, b: LinePoint) -> int:
     """Whether a's loss is noticeably higher than b's; no difference at all is against."""
     gap, _ = versus(a, b)
     return AGAINST if less(b, a) != FOR else FOR if gap > NOTICEABLE else TIE
 
 
-def cell_of(side: int, a: Point, b: Point, group: str) -> Cell:
+def cell_of(side: int, a: LinePoint, b: LinePoint, group: str) -> Comparison:
     names = [p.mechanism if p.vary in ("best", "k=3") else f"{p.mechanism} with {p.vary} = {p.value}" for p in (a, b)]
     if a.case.alphabet != b.case.alphabet:
         names = [f"{name}, {p.case.alphabet}" for name, p in zip(names, (a, b), strict=True)]
-    return Cell(side, group, versus(a, b)[0], {"eps": a.epsilon}, f"{names[0]} {a}, {names[1]} {b}")
+    return Comparison(side, group, versus(a, b)[0], {"eps": a.epsilon}, f"{names[0]} {a}, {names[1]} {b}")
 
 
 def paired(
-    case: Case, first: Mapping[float, Point], second: Mapping[float, Point], regime: Regime = anywhere
-) -> list[tuple[Point, Point]]:
+    case: Case, first: Mapping[float, LinePoint], second: Mapping[float, LinePoint], regime: Regime = anywhere
+) -> list[tuple[LinePoint, LinePoint]]:
     return [(first[e], second[e]) for e in sorted(first.keys() & second.keys()) if regime(case, e)]
 
 
-def ratio(pairs: Sequence[tuple[Point, Point]], names: str) -> str:
+def ratio(pairs: Sequence[tuple[LinePoint, LinePoint]], names: str) -> str:
     if not pairs:
         return ""
     shown = f"eps = {pairs[0][0].epsilon:g} to {pairs[-1][0].epsilon:g}"

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from deniable.reproduce.claims import checks, cohorts, decoders, mechanisms, parameters
-from deniable.reproduce.claims.rows import CLOSED, OPEN_CASES, Case, Data
 from deniable.reproduce.claims.rules import Finding
+from deniable.reproduce.claims.tables import CLOSED, OPEN_CASES, Case, Data
 
-__all__ = ["CLAIMS", "Question"]
+__all__ = ["CLAIMS", "Statement"]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Statement:
     """One empirical sentence, and the function that answers it."""
 
     id: str
@@ -77,10 +77,10 @@ def _about(ask: Callable[[Data, Case], Finding], case: Case) -> Ask:
     return lambda data: ask(data, case)
 
 
-def _front() -> list[Question]:
+def _front() -> list[Statement]:
     """Abstract to section 2."""
     found = [
-        Question(
+        Statement(
             "orr-meets-all",
             "Abstract, 6",
             "hashed k-RR meets or exceeds the utility of existing mechanisms at all privacy levels",
@@ -90,31 +90,31 @@ def _front() -> list[Question]:
     for key, name in decoders.NAMES.items():
         text = f"the best decoder for {name} depends on the shape of the distribution"
         ask: Ask = partial(decoders.depends_on_shape, mechanism=key)
-        found.append(Question(f"decoder-depends-on-shape-{key}", "1", text, ask))
+        found.append(Statement(f"decoder-depends-on-shape-{key}", "1", text, ask))
     for case in OPEN_CASES:
         text = f"on open alphabets O-RR meets or exceeds RAPPOR over a wide range of privacy settings ({case.label})"
-        found.append(Question(f"open-orr-meets{case.suffix}", "1", text, partial(cohorts.open_meets, case=case)))
+        found.append(Statement(f"open-orr-meets{case.suffix}", "1", text, partial(cohorts.open_meets, case=case)))
     return [
         *found,
-        Question(
+        Statement(
             "closed-orr-both-ends",
             "1",
             "on closed alphabets O-RR meets or exceeds k-RR and RAPPOR in both low and high privacy regimes",
             cohorts.both_ends_closed,
         ),
-        Question(
+        Statement(
             "privacy-costs-utility",
             "2.2",
             "the more private, the less utility",
             checks.privacy_costs_utility,
         ),
-        Question(
+        Statement(
             "cohorts-lift-krr",
             "2.2",
             "cohorts and k-RR partially circumvent what large alphabets lose at high privacy",
             partial(cohorts.cohorts_lift_krr, case=CLOSED),
         ),
-        Question(
+        Statement(
             "negative-entries-few-users",
             "4.1",
             "entries of k-RR's estimate can be negative, especially for small n",
@@ -123,28 +123,28 @@ def _front() -> list[Question]:
     ]
 
 
-def _decoding() -> list[Question]:
+def _decoding() -> list[Statement]:
     """Sections 4.4 and 4.4.1, and the captions of figures 1 and 5."""
     found = [
-        Question(
+        Statement(
             "l2-same-decoders",
             "4.4, Figure 5 caption",
             "the choice of distance does not affect which decoder is best: l2 shows the same patterns as l1",
             decoders.same_decoders_in_l2,
         ),
-        Question(
+        Statement(
             "l2-same-mechanisms",
             "4.4, Figure 6 caption",
             "nor in which regimes k-RR and k-RAPPOR are superior: l2 shows the same patterns as l1",
             mechanisms.same_mechanisms_in_l2,
         ),
-        Question(
+        Statement(
             "geometric-stands-for-skewed",
             "4.4",
             "the geometric distribution shows the decoding patterns of all binomial and Zipf distributions",
             decoders.geometric_stands_for_skewed,
         ),
-        Question(
+        Statement(
             "geometric-largest-range",
             "4.4",
             "the geometric distribution is the one where k-RAPPOR does best relative to k-RR over the largest range",
@@ -192,12 +192,12 @@ def _decoding() -> list[Question]:
     for name, section, sentence, ask in rows:
         for key, mechanism in decoders.NAMES.items():
             question = partial(ask, mechanism=key)
-            found.append(Question(f"{name}-{key}", section, sentence.format(mechanism), question))
+            found.append(Statement(f"{name}-{key}", section, sentence.format(mechanism), question))
     text = "Dirichlet's distribution is the least skewed one"
-    return [*found, Question("dirichlet-least-skewed", "4.4.1", text, decoders.dirichlet_least_skewed)]
+    return [*found, Statement("dirichlet-least-skewed", "4.4.1", text, decoders.dirichlet_least_skewed)]
 
 
-def _mechanisms() -> list[Question]:
+def _mechanisms() -> list[Statement]:
     """Section 4.4.2, and the captions of figures 2 and 6."""
     large = "k-RAPPOR is consistently better for relatively large k and low epsilon"
     triangle = "k-RR is better in all conditions where k < e^epsilon"
@@ -234,19 +234,19 @@ def _mechanisms() -> list[Question]:
             mechanisms.many_users_are_alike,
         ),
     ]
-    return [Question(*row) for row in rows]
+    return [Statement(*row) for row in rows]
 
 
-def _open() -> list[Question]:
+def _open() -> list[Statement]:
     """Sections 5.1 and 5.3, and the parameters' figures."""
     found = [
-        Question(
+        Statement(
             "hashing-alone",
             "5.1",
             "hashing alone is not enough to provide high utility, because of collisions",
             parameters.hashing_alone,
         ),
-        Question(
+        Statement(
             "geometric-hard-for-krr",
             "5.3",
             "the geometric distribution is relatively easy for k-RAPPOR and challenging for k-RR",
@@ -257,32 +257,32 @@ def _open() -> list[Question]:
         for name, (sentence, ask) in OPEN_FINDINGS.items():
             question = _about(ask, case)
             section = "5.3, supplement" if case.suffix else "5.3"
-            found.append(Question(f"{name}{case.suffix}", section, f"{sentence} ({case.label})", question))
+            found.append(Statement(f"{name}{case.suffix}", section, f"{sentence} ({case.label})", question))
     questions = {name: ask for name, (_, ask) in OPEN_FINDINGS.items()}
     for case in OPEN_CASES[1:]:
         text = f"results are similar for {case.label}"
         question = partial(checks.similar, case=case, questions=questions)
-        found.append(Question(f"similar{case.suffix}", "5.3", text, question))
+        found.append(Statement(f"similar{case.suffix}", "5.3", text, question))
     text = "the figure of the parameters on open alphabets has S = 4096"
     question = partial(checks.caption_says_4096, questions=PARAMETER_FINDINGS)
-    return [*found, Question("caption-s4096", "Figure 11 caption", text, question)]
+    return [*found, Statement("caption-s4096", "Figure 11 caption", text, question)]
 
 
-def _closed() -> list[Question]:
+def _closed() -> list[Statement]:
     """Section 5.4, the conclusion, and captions that several figures share."""
     found = [
-        Question(name, "5.4", f"{sentence} ({CLOSED.label})", _about(ask, CLOSED))
+        Statement(name, "5.4", f"{sentence} ({CLOSED.label})", _about(ask, CLOSED))
         for name, (sentence, ask) in CLOSED_FINDINGS.items()
     ]
     for alphabet, symbols, figure in (("open", 256, 9), ("closed", 256, 10), ("open", 4096, 14)):
         name = f"privacy-{alphabet}" + ("" if symbols == 256 else f"-s{symbols}")
         text = f"O-RR gives maximal privacy at any utility and given n ({alphabet} alphabet, S = {symbols})"
         question = partial(checks.most_private, alphabet=alphabet, symbols=symbols)
-        found.append(Question(name, f"6, Figure {figure}", text, question))
+        found.append(Statement(name, f"6, Figure {figure}", text, question))
     return [
         *found,
-        Question("bands-narrow", "Figures 7 to 16, captions", "the 90 % regions are narrow", checks.bands_are_narrow),
-        Question(
+        Statement("bands-narrow", "Figures 7 to 16, captions", "the 90 % regions are narrow", checks.bands_are_narrow),
+        Statement(
             "baselines-bracket",
             "Figures 3, 7, 8, 13",
             "losses lie between the empirical estimate's and the uniform guess's (drawn, not said)",
@@ -291,15 +291,15 @@ def _closed() -> list[Question]:
     ]
 
 
-def _ours() -> list[Question]:
+def _ours() -> list[Statement]:
     """Not in the paper: how these numbers were made."""
     choice = "parameters are chosen on other samples than those shown, so the smallest of many medians is not flattered"
     screen = "predictions that prune the grid search are within 10 % of the loss then measured"
     return [
-        Question("choice-on-other-samples", "ours", choice, checks.chosen_on_other_samples),
-        Question("screen-quality", "ours", screen, checks.screen_is_good),
+        Statement("choice-on-other-samples", "ours", choice, checks.chosen_on_other_samples),
+        Statement("screen-quality", "ours", screen, checks.screen_is_good),
     ]
 
 
-CLAIMS: tuple[Question, ...] = (*_front(), *_decoding(), *_mechanisms(), *_open(), *_closed(), *_ours())
+CLAIMS: tuple[Statement, ...] = (*_front(), *_decoding(), *_mechanisms(), *_open(), *_closed(), *_ours())
 """Every claim, in the paper's order."""

@@ -42,7 +42,7 @@ __all__ = [
     "SAME_MEDIAN",
     "SLIGHT",
     "TIE",
-    "Cell",
+    "Comparison",
     "Finding",
     "Verdict",
     "conclude",
@@ -84,7 +84,7 @@ NOT_MEASURED = Finding("not measured", "the tables have no rows for this")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Comparison:
     """One comparison: which side it is on, where it was made, and how large the difference is."""
 
     side: int
@@ -115,7 +115,7 @@ def differs(difference: float, error: float, reference: float, z: float) -> int:
     return 1 if difference > 0 else -1
 
 
-def conclude(cells: Sequence[Cell], measured: str, *, need: Need = "none", why: str = "") -> Finding:
+def conclude(cells: Sequence[Comparison], measured: str, *, need: Need = "none", why: str = "") -> Finding:
     """The verdict on cells, by the rule of this module; `need` is how many must be positively for the claim."""
     if not cells:
         return NOT_MEASURED
@@ -134,15 +134,15 @@ def conclude(cells: Sequence[Cell], measured: str, *, need: Need = "none", why: 
     return Finding(verdict, "; ".join(filter(None, notes)), "; ".join(filter(None, (told, why))))
 
 
-def count(cells: Sequence[Cell]) -> str:
+def count(cells: Sequence[Comparison]) -> str:
     """How many cells are on which side."""
     sides = [sum(cell.side == side for cell in cells) for side in (FOR, TIE, AGAINST)]
     return f"{sides[0]} for, {sides[1]} tied, {sides[2]} against, of {len(cells)}"
 
 
-def exceptions(cells: Sequence[Cell]) -> str:
+def exceptions(cells: Sequence[Comparison]) -> str:
     """The cells against a claim, group by group: how many, where, and the worst of them with its numbers."""
-    against: dict[str, list[Cell]] = {}
+    against: dict[str, list[Comparison]] = {}
     sizes: dict[str, int] = {}
     for cell in cells:
         sizes[cell.group] = sizes.get(cell.group, 0) + 1
@@ -157,7 +157,7 @@ def exceptions(cells: Sequence[Cell]) -> str:
     return f"{percent(total / len(cells), sign=False)} of the comparisons: {'; '.join(told)}" if told else ""
 
 
-def _group(group: str, found: Sequence[Cell], size: int) -> str:
+def _group(group: str, found: Sequence[Comparison], size: int) -> str:
     worst = max(found, key=lambda cell: abs(cell.gap))
     names = [name for name in worst.place if len(found) > 1]
     where = ", ".join(_values(name, [cell.place[name] for cell in found if name in cell.place]) for name in names)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 
-__all__ = ["CLOSED", "OPEN", "OPEN_CASES", "Case", "Data", "KaryRow", "Point", "Target", "Tested", "number"]
+__all__ = ["CLOSED", "OPEN", "OPEN_CASES", "Case", "Data", "KaryRow", "LinePoint", "Target", "Tested", "number"]
 
 Row = Mapping[str, object]
 
@@ -98,7 +98,7 @@ OPEN_CASES = (OPEN, Case("open", 4096, 10**6), Case("open", 4096, 10**8))
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class LinePoint:
     """One plotted point of experiments 4 to 7."""
 
     case: Case
@@ -116,7 +116,7 @@ class Point:
     contenders: int
 
     @classmethod
-    def read(cls, row: Row) -> "Point | None":
+    def read(cls, row: Row) -> "LinePoint | None":
         losses = [number(row, name) for name in ("median", "low", "high", "median_low", "median_high")]
         if not all(map(math.isfinite, losses)):
             return None
@@ -202,8 +202,8 @@ class Data:
         return [row for row in map(KaryRow.read, self._rows("kary")) if row]
 
     @cached_property
-    def points(self) -> list[Point]:
-        return [row for row in map(Point.read, self._rows("lines")) if row]
+    def points(self) -> list[LinePoint]:
+        return [row for row in map(LinePoint.read, self._rows("lines")) if row]
 
     @cached_property
     def targets(self) -> list[Target]:
@@ -234,19 +234,19 @@ class Data:
         ]
 
     @cached_property
-    def _lines(self) -> dict[tuple[Case, str, str], list[Point]]:
-        found: dict[tuple[Case, str, str], list[Point]] = {}
+    def _lines(self) -> dict[tuple[Case, str, str], list[LinePoint]]:
+        found: dict[tuple[Case, str, str], list[LinePoint]] = {}
         for point in sorted(self.points, key=lambda p: (p.epsilon, p.value)):
             found.setdefault((point.case, point.mechanism, point.vary), []).append(point)
         return found
 
-    def line(self, case: Case, mechanism: str, vary: str = "best") -> dict[float, Point]:
+    def line(self, case: Case, mechanism: str, vary: str = "best") -> dict[float, LinePoint]:
         """One plotted line: epsilon -> point, in ascending order."""
         return {point.epsilon: point for point in self._lines.get((case, mechanism, vary), ())}
 
-    def family(self, case: Case, mechanism: str, vary: str) -> dict[float, dict[int, Point]]:
+    def family(self, case: Case, mechanism: str, vary: str) -> dict[float, dict[int, LinePoint]]:
         """All lines of one parameter: epsilon -> its value -> point, both in ascending order."""
-        found: dict[float, dict[int, Point]] = {}
+        found: dict[float, dict[int, LinePoint]] = {}
         for point in self._lines.get((case, mechanism, vary), ()):
             found.setdefault(point.epsilon, {})[point.value] = point
         return found

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from deniable.errors import DeniableError
-from deniable.reproduce.store import Store
+from deniable.reproduce.cache import ResultCache
 
 ODD = [0.1, 1 / 3, -0.0, 5e-324, 1.7976931348623157e308, math.inf, -math.inf, math.nan]
 
@@ -26,39 +26,39 @@ def path(tmp_path: Path) -> Path:
 
 def refused(path: Path) -> str:
     with pytest.raises(DeniableError) as problem:
-        Store(path, seed=0)
+        ResultCache(path, seed=0)
     return str(problem.value).removeprefix(str(path))
 
 
 def in_a_process(code: str, path: Path) -> subprocess.CompletedProcess[str]:
-    start = "import os, signal, sys; from deniable.reproduce.store import Store; "
+    start = "import os, signal, sys; from deniable.reproduce.cache import ResultCache; "
     return subprocess.run(
         [sys.executable, "-c", start + code, str(path)], capture_output=True, text=True, check=False, timeout=60
     )
 
 
 def test_numbers_come_back_as_they_were(path: Path) -> None:
-    with Store(path, seed=1) as store:
+    with ResultCache(path, seed=1) as store:
         store.put({"odd": ODD, "none": [], "text 'é\n": [7]}, seconds=1.0)
         fresh = store.get_many(["odd", "none", "text 'é\n", "absent"])
-    with Store(path, seed=1) as store:
+    with ResultCache(path, seed=1) as store:
         again = store.get_many(["odd", "none", "text 'é\n", "absent"])
     assert repr(fresh) == repr(again) == repr({"none": [], "odd": ODD, "text 'é\n": [7.0]})
 
 
 def test_seeds_are_kept_apart(path: Path) -> None:
-    with Store(path, seed=1) as store:
+    with ResultCache(path, seed=1) as store:
         store.put({"a": [1.0]}, seconds=1.0)
-    with Store(path, seed=2) as store:
+    with ResultCache(path, seed=2) as store:
         assert store.get_many(["a"]) == {}
         store.put({"a": [2.0]}, seconds=1.0)
-    with Store(path, seed=1) as store:
+    with ResultCache(path, seed=1) as store:
         assert store.get_many(["a"]) == {"a": [1.0]}
 
 
 def test_many_keys_at_once_and_the_seconds_behind_them(path: Path) -> None:
     keys = [f"cell {i}" for i in range(1234)]
-    with Store(path, seed=0) as store:
+    with ResultCache(path, seed=0) as store:
         store.put({key: [float(i)] for i, key in enumerate(keys)}, seconds=123.4)
         store.put({"more": [0.0]}, seconds=5.0)
         found = store.get_many([*keys, *keys])
@@ -68,46 +68,46 @@ def test_many_keys_at_once_and_the_seconds_behind_them(path: Path) -> None:
 
 
 def test_putting_twice_counts_once(path: Path) -> None:
-    with Store(path, seed=0) as store:
+    with ResultCache(path, seed=0) as store:
         store.put({"a": [1.0]}, seconds=1.0)
         store.put({"a": [1.0]}, seconds=2.0)
         assert store.seconds(["a"]) == 2.0
 
 
 def test_closing_leaves_one_file(path: Path) -> None:
-    with Store(path, seed=0) as store:
+    with ResultCache(path, seed=0) as store:
         store.put({"a": [1.0]}, seconds=1.0)
     assert [file.name for file in path.parent.iterdir()] == ["cells.sqlite"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 def test_what_was_put_survives_a_kill(path: Path) -> None:
-    code = "s = Store(sys.argv[1], seed=0); s.put({'a': [1.0]}, 1.0); os.kill(os.getpid(), signal.SIGKILL)"
+    code = "s = ResultCache(sys.argv[1], seed=0); s.put({'a': [1.0]}, 1.0); os.kill(os.getpid(), signal.SIGKILL)"
     assert in_a_process(code, path).returncode == -signal.SIGKILL
-    with Store(path, seed=0) as store:
+    with ResultCache(path, seed=0) as store:
         assert store.get_many(["a"]) == {"a": [1.0]}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 def test_what_was_put_only_in_part_is_not_there(path: Path) -> None:
     code = (
-        "s = Store(sys.argv[1], seed=0); s.put({'a': [1.0]}, 1.0); s._file.execute('BEGIN EXCLUSIVE'); "
+        "s = ResultCache(sys.argv[1], seed=0); s.put({'a': [1.0]}, 1.0); s._file.execute('BEGIN EXCLUSIVE'); "
         "s._file.execute('INSERT INTO cells VALUES (0, ?, ?, 1)', ('b' * 10**6, '[1.0]')); "
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
     assert in_a_process(code, path).returncode == -signal.SIGKILL
-    with Store(path, seed=0) as store:
+    with ResultCache(path, seed=0) as store:
         assert store.get_many(["a", "b" * 10**6]) == {"a": [1.0]}
 
 
 def test_a_store_is_one_runs_at_a_time(path: Path) -> None:
     sentence = " is in use by another run; wait for it, or choose another folder"
-    with Store(path, seed=0) as store:
+    with ResultCache(path, seed=0) as store:
         assert refused(path) == sentence
-        done = in_a_process("Store(sys.argv[1], seed=1)", path)
+        done = in_a_process("ResultCache(sys.argv[1], seed=1)", path)
         assert done.stderr.endswith(f"{path}{sentence}\n")
         store.put({"a": [1.0]}, seconds=1.0)
-    Store(path, seed=0).close()
+    ResultCache(path, seed=0).close()
 
 
 def test_a_file_of_something_else_is_refused_and_stays(path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_database_of_something_else_is_refused_and_stays(path: Path) -> None:
 
 
 def test_a_store_of_another_format_is_refused(path: Path) -> None:
-    Store(path, seed=0).close()
+    ResultCache(path, seed=0).close()
     other = sqlite3.connect(path)
     other.execute("PRAGMA user_version = 2")
     other.close()
@@ -137,13 +137,13 @@ def test_a_store_of_another_format_is_refused(path: Path) -> None:
 def test_an_empty_file_is_a_new_store(path: Path) -> None:
     """A run that was killed in its first moment may leave one."""
     path.touch()
-    with Store(path, seed=0) as store:
+    with ResultCache(path, seed=0) as store:
         assert store.get_many(["a"]) == {}
 
 
 @pytest.mark.parametrize("damage", ["middle", "end"])
 def test_a_damaged_store_is_noticed_when_it_is_opened(path: Path, damage: str) -> None:
-    with Store(path, seed=0) as store:
+    with ResultCache(path, seed=0) as store:
         store.put({f"cell {i}": [float(i)] * 9 for i in range(5000)}, seconds=1.0)
     data = path.read_bytes()
     half = len(data) // 2
@@ -155,14 +155,14 @@ def test_a_damaged_store_is_noticed_when_it_is_opened(path: Path, damage: str) -
 
 @pytest.mark.parametrize("text", ["[1.0", '{"a": 1}', '["x"]', "7"])
 def test_numbers_that_cannot_be_read_are_damage(path: Path, text: str) -> None:
-    with Store(path, seed=0) as store:
+    with ResultCache(path, seed=0) as store:
         store._file.execute("INSERT INTO cells VALUES (0, 'a', ?, 1.0)", [text])
         with pytest.raises(DeniableError, match="is damaged: the numbers of a cannot be read; remove it"):
             store.get_many(["a"])
 
 
 def test_a_full_disk_is_a_sentence_and_keeps_what_is_there(path: Path) -> None:
-    with Store(path, seed=0) as store:
+    with ResultCache(path, seed=0) as store:
         store.put({"a": [1.0]}, seconds=1.0)
         store._file.execute("PRAGMA max_page_count = 3")
         with pytest.raises(DeniableError, match=r"cells\.sqlite cannot be written: database or disk is full$"):
@@ -201,7 +201,7 @@ def nobody() -> Iterator[Path]:
 def test_a_folder_that_may_only_be_read_is_a_sentence(mode: int) -> None:
     with nobody() as folder:
         path = folder / "cells.sqlite"
-        Store(path, seed=0).close()
+        ResultCache(path, seed=0).close()
         path.chmod(mode)
         folder.chmod(0o555)
         assert refused(path) == " cannot be written: permission denied"

@@ -13,7 +13,7 @@ from typing import Any
 
 from deniable.errors import DeniableError
 
-__all__ = ["Store"]
+__all__ = ["ResultCache"]
 
 _APPLICATION, _FORMAT = 0x646E6272, 1  # in the file's header: "dnbr", and the version of the table below
 _TABLE = """CREATE TABLE cells (
@@ -22,7 +22,7 @@ _TABLE = """CREATE TABLE cells (
 _AT_ONCE = 500  # keys in one query; SQLite before 3.32 allows 999 variables
 
 
-class Store(AbstractContextManager["Store"]):
+class ResultCache(AbstractContextManager["ResultCache"]):
     """The results of one seed in a file, which may hold those of other seeds too.
 
     Parameters
@@ -39,7 +39,7 @@ class Store(AbstractContextManager["Store"]):
 
     Examples
     --------
-    >>> store = Store(":memory:", seed=7)
+    >>> store = ResultCache(":memory:", seed=7)
     >>> store.put({"a": [0.1, float("inf")], "b": []}, seconds=3.0)
     >>> store.get_many(["a", "c"]), store.seconds(["a"])
     ({'a': [0.1, inf]}, 1.5)

@@ -23,12 +23,11 @@ _RULES = ("window", "minimum", "results", "uploads", "horizon", "retention", "ra
 
 def add_actions(actions: Commands) -> None:
     """The actions of `deniable survey` that need a collector."""
-    where = "[--collector URL] [--token-file FILE]"
     register = command(
         actions,
         "register",
         _register,
-        usage=f"deniable survey register FILE [rules] {where}",
+        usage="deniable survey register FILE [rules] [--collector URL] [--token-file FILE]",
         help="tell a collector to take reports for a survey",
         description=(
             "Register a survey at a collector and print the link for the people who answer.\n\n"
@@ -50,7 +49,6 @@ def add_actions(actions: Commands) -> None:
         actions,
         "list",
         _list,
-        usage=f"deniable survey list [--json] {where}",
         help="list the surveys of a collector",
         description="List the surveys of a collector: name, digest, state, answers, closing date.",
     )
@@ -59,7 +57,6 @@ def add_actions(actions: Commands) -> None:
         actions,
         "close",
         _close,
-        usage=f"deniable survey close SURVEY [--for-good] {where}",
         help="take no more reports for a survey",
         description=(
             "Close a survey: reports are refused, counts stay. `deniable survey reopen` opens it again, until as many\n"
@@ -71,7 +68,6 @@ def add_actions(actions: Commands) -> None:
         actions,
         "reopen",
         _reopen,
-        usage=f"deniable survey reopen SURVEY {where}",
         help="take reports for a closed survey again",
         description="Open a closed survey again. A closing date that has passed is taken off.",
     )
@@ -79,7 +75,6 @@ def add_actions(actions: Commands) -> None:
         actions,
         "delete",
         _delete,
-        usage=f"deniable survey delete SURVEY [--yes] {where}",
         help="delete a survey with its data",
         description=(
             "Delete a survey with its counts, report ids and tokens. There is no way back; backups keep what they have."

@@ -36,7 +36,6 @@ def _add_privatize(commands: Commands) -> None:
         commands,
         "privatize",
         _privatize,
-        usage="deniable privatize FILE [FILE ...] --column NAME --survey SURVEY -o FILE [options]",
         help="randomise a column of files into reports",
         description=(
             "Randomise a column of answers, one report a row, with the operating system's randomness.\n\n"
@@ -63,7 +62,6 @@ def _add_count(commands: Commands) -> None:
         commands,
         "count",
         _count,
-        usage="deniable count FILE [FILE ...] -o FILE [--survey SURVEY] [options]",
         help="add up reports into a tally",
         description=(
             "Add up the reports in files into a tally, for `deniable decode`.\n\n"

@@ -37,7 +37,6 @@ def add(commands: Commands) -> None:
         commands,
         "decode",
         _run,
-        usage="deniable decode TALLY [TALLY ...] [options]",
         help="turn tallies into a distribution with error bars",
         description=(
             "Decode tallies of one survey; several are added up first.\n\n"

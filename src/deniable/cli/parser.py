@@ -16,16 +16,26 @@ __all__ = ["Commands", "Parser", "command", "one_of", "share", "whole"]
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
+_LINE = 100  # characters of a line of help
+
 
 class _Help(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str, **_: Any) -> None:
-        super().__init__(prog, max_help_position=28, width=100)
+        super().__init__(prog, max_help_position=28, width=_LINE)
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         if not action.option_strings:
             return self._format_args(action, action.metavar or action.dest)  # type: ignore[arg-type]
         names = ", ".join(action.option_strings)
         return names if action.nargs == 0 else f"{names} {action.metavar}"
+
+
+def _told(action: argparse.Action) -> str:
+    """An argument as a line of usage has it."""
+    value = "" if action.nargs == 0 else str(action.metavar)
+    words = [*action.option_strings[:1], value, f"[{value} ...]" if action.nargs == "+" else ""]
+    told = " ".join(filter(None, words))
+    return told if action.required else f"[{told}]"
 
 
 class Parser(argparse.ArgumentParser):
@@ -35,6 +45,16 @@ class Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=_Help, add_help=False, allow_abbrev=False, **settings)
         self.color = False  # read by Python 3.14 and later
         self.add_argument("-h", "--help", action="help", help="print this help")
+
+    def format_help(self) -> str:
+        """The help. A usage that is not given lists all arguments, or the required ones if all do not fit a line."""
+        if self.usage is None:
+            shown = [action for action in self._actions if action.dest != "help"]
+            shown.sort(key=lambda action: bool(action.option_strings))
+            line = " ".join([self.prog, *map(_told, shown)])
+            required = " ".join([self.prog, *(_told(action) for action in shown if action.required), "[options]"])
+            self.usage = line if len(line) <= _LINE else required
+        return super().format_help()
 
     def option(self, flags: str, metavar: str, help: str, type: Callable[[str], Any] = str, **more: Any) -> None:
         """Add an option with a value. Its default is told at the end of its help, unless the help says so itself.

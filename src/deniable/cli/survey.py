@@ -41,7 +41,6 @@ def add(commands: Commands) -> None:
         actions,
         "show",
         _show,
-        usage="deniable survey show SURVEY [--json]",
         help="print a survey readably",
         description="Print what a survey file says, and what follows from it.",
     )
@@ -51,7 +50,6 @@ def add(commands: Commands) -> None:
         actions,
         "notice",
         _notice,
-        usage="deniable survey notice SURVEY",
         help="print the notice for respondents",
         description="Print what a respondent should know, in plain words, with the survey's own numbers.",
     )
@@ -60,7 +58,6 @@ def add(commands: Commands) -> None:
         actions,
         "sql",
         _sql,
-        usage="deniable survey sql SURVEY [--dialect NAME] [--table NAME] [--cohort NAME] [--response NAME]",
         help="print the query that counts a table of reports",
         description=(
             "Print the GROUP BY that counts the reports in a warehouse. `deniable.count(survey, result)` makes\n"
@@ -80,7 +77,6 @@ def _add_new(actions: Commands) -> None:
         actions,
         "new",
         _new,
-        usage="deniable survey new --mechanism NAME --epsilon E [options] [-o FILE]",
         help="make a survey and write it to a file",
         description=(
             "Make a survey.\n\n"

@@ -5,12 +5,12 @@
  * page asks once, so nothing is memoised: the noise is fresh, and there is no secret from which it could be made again.
  */
 
-import { $, ask, digestHere, el, fill, Problem, sentence, short, symbolText } from "./common.js";
+import { $, ask, digestHere, el, fill, Problem, short, symbolText } from "./common.js";
 import { Client } from "./deniable.min.js";
 import { marksSent, picture, rest, rolled } from "./dice.js";
 import { keeping } from "./kept.js";
 import { cellsOf, partsOf, symbolValue } from "./record.js";
-import { bytesOf, ended, ending, explanation, inWords } from "./telling.js";
+import { bytesOf, ended, ending, explanation, inWords, notRolled } from "./telling.js";
 import { paragraphs, when } from "./texts.js";
 import { deniability, headline, numbers, unknowable, whatHappens } from "./words.js";
 
@@ -139,7 +139,7 @@ async function roll(asked, value) {
     if (!(await alone(() => rollOnce(client, value)))) return void (await elsewhere());
   } catch (problem) {
     $("roll").disabled = false;
-    say(`Nothing was sent: ${sentence(problem.message)}`, "bad");
+    say(notRolled(problem?.name), "bad");
     return undefined;
   }
   const truth = client.survey.encoding.of(client.status().cohort, value);

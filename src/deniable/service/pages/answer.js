@@ -185,11 +185,16 @@ async function elsewhere() {
   location.reload();
 }
 
+/** Forget what the die fell on: with what is sent, it is the answer. */
+function coverDie() {
+  if ($("fell")) fill($("die"));
+}
+
 // A page that is left may be shown again as it was: without what was chosen, and without what it fell on.
 addEventListener("pagehide", () => {
   $("form")?.reset();
   $("roll")?.setAttribute("disabled", "");
-  if ($("fell")) fill($("die"));
+  coverDie();
 });
 
 /** After a reload: what was rolled is still what will be sent; what was sent is no longer here. */
@@ -265,6 +270,7 @@ const stateNow = () =>
 
 function finished({ rules, n }, how) {
   kept.finish(how);
+  coverDie(); // a tab may stay open for others to find
   $("send").hidden = true;
   $("until").hidden = true;
   fill($("thanks"), ...(how === "sent" ? paragraphs(rules.thanks) : []));

@@ -25,6 +25,7 @@ from deniable.service.app import App
 from deniable.service.clock import Clock
 from deniable.service.store import Store
 from deniable.survey import Survey
+from tests.waiting import PATIENCE
 
 __all__ = ["ADMIN", "Answer", "Caller", "Server", "Ticking", "envelope", "one_cell_each", "records", "run"]
 
@@ -175,7 +176,7 @@ class Server:
         self.process: subprocess.Popen[bytes] | None = None
         self.port = 0
 
-    def start(self, *, seconds: float = 300.0) -> "Server":
+    def start(self, *, seconds: float = PATIENCE) -> "Server":
         self._log.write_bytes(b"")
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(self._command, stderr=log, stdin=subprocess.DEVNULL)
@@ -196,7 +197,7 @@ class Server:
     def log(self) -> str:
         return self._log.read_text()
 
-    def connect(self, *, timeout: float = 60.0) -> http.client.HTTPConnection:
+    def connect(self, *, timeout: float = PATIENCE) -> http.client.HTTPConnection:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def ask(
@@ -218,7 +219,7 @@ class Server:
     def stop(self) -> int:
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(300)
+        return self.process.wait(PATIENCE)
 
     def memory(self, name: str = "VmHWM") -> int:
         """Peak (or present, VmRSS) memory in bytes."""

@@ -27,6 +27,7 @@ from deniable.service.server import read_store
 from deniable.service.sqlite import FILE, SQLiteStore
 from tests.cluster import Cluster
 from tests.collector import Caller, Server, Ticking, ask, counted, one_cell_each, records, serving
+from tests.waiting import PATIENCE
 
 __all__ = ["FAULTS", "Verdict"]
 
@@ -102,7 +103,7 @@ class Load:
         while not self._stop.is_set():
             numbers = self._next()
             try:
-                connection = connection or self._server().connect(timeout=60)
+                connection = connection or self._server().connect()
                 self.send(connection, numbers)
             except (OSError, http.client.HTTPException):
                 with self._lock:
@@ -446,7 +447,7 @@ def slow_connections(rounds: int, cluster: Cluster) -> Verdict:
         starts = [b"", b"POST ", head.encode(), head.encode() + b"\r\n" + records(SURVEY, [5])]
         held = []
         for place in range(200):
-            connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+            connection = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
             with contextlib.suppress(ConnectionError):  # a slow machine may have lost one already
                 connection.sendall(starts[place % 4])
             held.append(connection)
@@ -454,7 +455,7 @@ def slow_connections(rounds: int, cluster: Cluster) -> Verdict:
         with load:
             ended = 0
             for connection in held:
-                connection.settimeout(300)
+                connection.settimeout(PATIENCE)
                 with contextlib.suppress(ConnectionResetError):
                     said = connection.recv(1000)
                     assert not said or b" 408 " in said, said

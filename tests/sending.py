@@ -17,6 +17,7 @@ from dataclasses import replace
 
 import deniable as dn
 from tests.crashing import Bomb
+from tests.waiting import PATIENCE
 
 __all__ = ["main"]
 
@@ -29,7 +30,7 @@ def live(survey: dn.Survey, state: str, url: str, at: int, gate: str) -> None:
         if len(client.outbox) <= 12 and not os.path.exists(gate):
             time.sleep(0.02)
             continue
-        client.send(url, batch=3, attempts=2, timeout=60, wait=lambda seconds: time.sleep(min(seconds, 0.05)))
+        client.send(url, batch=3, attempts=2, timeout=PATIENCE, wait=lambda seconds: time.sleep(min(seconds, 0.05)))
 
 
 def rename(survey: dn.Survey, state: str, chance: random.Random) -> None:

@@ -1,4 +1,7 @@
-"""The nginx lines of docs/operations.md, in front of a collector: as they stand, but for addresses and files."""
+"""The nginx lines of docs/operations.md, in front of a collector: as they stand, but for addresses, files and rates.
+
+The rates are lower here: a slow machine would never send as fast as those of the page.
+"""
 
 import contextlib
 import datetime
@@ -18,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.collector import ADMIN, Server, one_cell_each, records, serving
 from tests.docs.blocks import ROOT, blocks
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE, wait_for
 
 SURVEY = one_cell_each(1024)
 PATH = f"/v1/surveys/{SURVEY.digest}/reports"
@@ -26,6 +29,7 @@ RELAY = "127.0.0.7"
 MISSING = "nginx must be installed for this test: apt-get install nginx (`make test` does so where it may)"
 
 Send = Callable[..., int]
+Connect = Callable[..., http.client.HTTPConnection]
 
 
 def certificate(folder: Path) -> None:
@@ -50,6 +54,8 @@ def configured(folder: Path, port: int, collector: int) -> Path:
         ("/etc/ssl/reports.example.org.pem", str(folder / "cert.pem")),
         ("/etc/ssl/reports.example.org.key", str(folder / "cert.key")),
         ("192.0.2.7 ", f"{RELAY} "),
+        ("zone=senders:10m rate=2r/s", "zone=senders:10m rate=1r/m"),
+        ("zone=large:10m rate=6r/m", "zone=large:10m rate=1r/m"),
     ):
         assert block.count(word) == 1, word
         block = block.replace(word, other)
@@ -65,8 +71,8 @@ def configured(folder: Path, port: int, collector: int) -> Path:
 
 
 @pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[tuple[Server, Send]]:
-    """A collector, and what sends a request through the proxy and returns the status."""
+def proxy(tmp_path: Path) -> Iterator[tuple[Server, Send, Connect]]:
+    """A collector, what sends a request through the proxy and returns the status, and what only connects to that."""
     program = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     assert program is not None, MISSING
     certificate(tmp_path)
@@ -83,12 +89,14 @@ def proxy(tmp_path: Path) -> Iterator[tuple[Server, Send]]:
             trusting = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
             trusting.check_hostname = False
 
-            def send(method: str, path: str, body: object = None, *, source: str = "", **headers: str) -> int:
+            def connect(source: str = "") -> http.client.HTTPConnection:
                 where = (source, 0) if source else None
-                line = http.client.HTTPSConnection(
-                    "127.0.0.1", port, timeout=120, context=trusting, source_address=where
+                return http.client.HTTPSConnection(
+                    "127.0.0.1", port, timeout=PATIENCE, context=trusting, source_address=where
                 )
-                with contextlib.closing(line):
+
+            def send(method: str, path: str, body: object = None, *, source: str = "", **headers: str) -> int:
+                with contextlib.closing(connect(source)) as line:
                     fields = {"Content-Type": "application/octet-stream", **headers}
                     line.request(method, path, body=body, headers=fields, encode_chunked=body is not None)  # type: ignore[arg-type]
                     answer = line.getresponse()
@@ -102,7 +110,7 @@ def proxy(tmp_path: Path) -> Iterator[tuple[Server, Send]]:
 
             try:
                 wait_for(listens, "nginx to listen")
-                yield server, send
+                yield server, send, connect
             finally:
                 process.terminate()
 
@@ -118,8 +126,8 @@ def sent_until_refused(send: Send, size: int, first: int) -> int:
     raise AssertionError("nothing was refused")
 
 
-def test_the_documented_proxy_counts_reports(proxy: tuple[Server, Send]) -> None:
-    server, send = proxy
+def test_the_documented_proxy_counts_reports(proxy: tuple[Server, Send, Connect]) -> None:
+    server, send, _ = proxy
     assert send("GET", "/") == 200
     assert send("POST", PATH, bytes((1 << 20) + 1)) == 413
     assert sent_until_refused(send, 500, 0) >= 6, "one and a burst of five"
@@ -133,3 +141,26 @@ def test_the_documented_proxy_counts_reports(proxy: tuple[Server, Send]) -> None
     assert send("POST", PATH, whole, source=RELAY) == 413, "the collector's own limit, without a token"
     for _ in range(40):
         assert send("POST", PATH, whole, source=RELAY, Authorization=f"Bearer {token}") == 200
+
+
+def half_sent(line: http.client.HTTPConnection, body: bytes) -> None:
+    """A request whose body stops half-way."""
+    line.putrequest("POST", PATH)
+    line.putheader("Content-Type", "application/octet-stream")
+    line.putheader("Content-Length", str(len(body)))
+    line.endheaders(body[: len(body) // 2])
+
+
+@pytest.mark.slow
+def test_a_body_that_comes_slowly_does_not_reach_the_collector(proxy: tuple[Server, Send, Connect]) -> None:
+    """It stops for longer than the collector waits for anybody; then the rest comes, and is counted."""
+    server, _, connect = proxy
+    body = records(SURVEY, range(10))
+    with contextlib.closing(connect()) as through, contextlib.closing(server.connect()) as direct:
+        half_sent(through, body)
+        half_sent(direct, body)
+        with contextlib.suppress(ConnectionError):  # the collector has given this one up
+            assert direct.getresponse().status == 408
+        through.send(body[len(body) // 2 :])
+        assert through.getresponse().status == 200
+    assert server.ask("GET", f"/v1/surveys/{SURVEY.digest}/counters").json()["counters"] == {"accepted": 10}

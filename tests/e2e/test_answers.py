@@ -56,18 +56,20 @@ def test_every_kind_of_report(kind: str, server: Server, fresh: Open) -> None:
     fell = page.locator("#fell").inner_text()
     sent, listed = page.locator("#sent").inner_text(), page.locator("#sent li").all_inner_texts()
     die = page.locator("#die").inner_text()
+    drawn = {name: page.locator(f"#die {name}").count() for name in ("svg.list", ".mark", ".mark.mine", ".mark.yes")}
     hit, miss = survey.mechanism.hit, survey.mechanism.miss
     report = sent_by(page, survey)
     thanked(page)
+    assert page.locator("#fell, .mine, .truth").count() == 0, "with what was sent, that is the answer"
     truth, cells = survey.encode(report.cohort, answer), sorted(survey.mechanism.columns_hit(report.response))
     told = sorted(set(truth) & set(cells))
-    if page.locator("#die svg.list").count():
+    if drawn["svg.list"]:
         assert f"your yes stays: {chance(hit)}" in die
         assert f"a no turns into a yes: {chance(miss)}" in die
         assert f"of {survey.cells - len(truth)} no marks {len(cells) - len(told)} turned into a yes" in fell
-        assert page.locator("#die rect.mark").count() == survey.cells
-        assert page.locator("#die rect.mark.mine").count() == len(truth)
-        assert page.locator("#die rect.mark.yes").count() == len(cells)
+        assert drawn[".mark"] == survey.cells
+        assert drawn[".mark.mine"] == len(truth)
+        assert drawn[".mark.yes"] == len(cells)
     elif kind == "subset":
         assert f"your answer is on the list: {chance(hit)}" in die
         assert ("the list with your answer" in fell) == bool(told)

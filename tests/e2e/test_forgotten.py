@@ -6,7 +6,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 import deniable as dn
 from tests.collector import Server
@@ -79,6 +79,57 @@ def test_the_page_has_forgotten_the_answer_once_the_die_is_rolled(place: str, se
         thanked(page)
         found.append(remembers(page, WORD))
     assert any(found) == (mutant is not None)
+
+
+FAILING = {
+    "text that no survey takes": "document.querySelector('#text').value += '\\ud800'",
+    "a store that is full": "Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError') }",
+    # What a browser says of a call that failed may quote what the call was given.
+    "an error with the answer in it": """Storage.prototype.getItem = () => {
+      throw Object.assign(new Error(document.querySelector("#text").value), { name: "AlphabetError" });
+    }""",
+    "something that is no error": "Storage.prototype.getItem = () => { throw null }",
+}
+NAMING = [
+    "say(value, 'bad')",
+    "say(`Nothing was sent: ${problem.message}`)",
+    "document.title = value",
+    "$('rolled').title = value",
+]
+
+
+def told_of(page: Page) -> str:
+    """All that the page shows but the field that the answer is written in, attributes and title included."""
+    page.get_by_text("Nothing was sent").or_(page.locator("#status .bad")).first.wait_for()
+    assert WORD in page.locator("#text").input_value(), "it may be mended"
+    assert page.locator("#roll").is_enabled()
+    html: str = page.evaluate("document.documentElement.outerHTML")
+    return html
+
+
+@pytest.mark.parametrize("why", FAILING)
+def test_an_error_does_not_name_the_answer(why: str, server: Server, fresh: Open) -> None:
+    server.create(OPEN_KEPT)
+    page = fresh(viewport=PHONE)
+    page.goto(answer_link(server, OPEN_KEPT))
+    page.locator("#text").fill(WORD)
+    page.evaluate(f"() => {{ {FAILING[why]} }}")
+    page.get_by_role("button", name="Roll the die").click()
+    assert WORD not in told_of(page)
+    assert page.evaluate("localStorage.length") == 0
+
+
+@pytest.mark.parametrize("mutant", NAMING)
+def test_an_error_that_names_the_answer_is_found_out(mutant: str, server: Server, fresh: Open) -> None:
+    server.create(OPEN_KEPT)
+    page = fresh(viewport=PHONE)
+    line = 'say(notRolled(problem?.name), "bad");'
+    changed(page, "**/pages/answer.js", (line, f"{line} {mutant};"))
+    page.goto(answer_link(server, OPEN_KEPT))
+    page.locator("#text").fill(WORD)
+    page.evaluate(f"() => {{ {FAILING['an error with the answer in it']} }}")
+    page.get_by_role("button", name="Roll the die").click()
+    assert WORD in told_of(page)
 
 
 def test_fields_are_not_for_the_browser_to_remember(server: Server, fresh: Open) -> None:

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, Route
 
 import deniable as dn
 from deniable.cli.demo_store import ANSWERS, CANDIDATES, DAYS, SHIFT
+from tests import waiting
 from tests.collector import ADMIN, Server
 from tests.e2e.conftest import DESK, PATIENCE, PHONE, Open, Watch
 from tests.e2e.steps import SYMBOLS, address, fits, scripted, survey_of, until, violations
@@ -38,7 +39,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
     yield re.findall(r"http\S+", printed)
     process.terminate()
     process.stdout.close()
-    assert process.wait(30) == 0
+    assert process.wait(waiting.PATIENCE) == 0
     secret = re.search(r"token=(\w+)", printed)
     assert secret is not None
     assert secret[1] not in log.read_text(), "the log has no secret"

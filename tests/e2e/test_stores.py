@@ -116,6 +116,67 @@ def test_what_is_kept_follows_from_the_report(kind: str, server: Server, fresh: 
     assert counters(server, survey) == {"accepted": 1}
 
 
+# Every request of the page's scripts, with all that it was asked with but its body.
+FETCHES = """(() => {
+  const real = globalThis.fetch;
+  globalThis.fetches = [];
+  globalThis.fetch = (path, { body, signal, ...options } = {}) => {
+    fetches.push({ path: String(path), options, timed: signal instanceof AbortSignal, body: body?.constructor.name });
+    return real(path, { body, signal, ...options });
+  };
+})()"""
+ASKED = {"method": "GET", "headers": {}, "credentials": "omit", "referrerPolicy": "no-referrer", "cache": "no-store"}
+SENT = ASKED | {"method": "POST", "headers": {"Content-Type": "application/octet-stream"}, "redirect": "manual"}
+SENDER = {"accept", "accept-encoding", "content-length", "content-type", "host", "origin", "user-agent"}
+
+
+def asked_with_more(page: Page, server: Server, survey: dn.Survey) -> list[Any]:
+    """What the page asks with beyond what it must, and the fields of its upload that are not those of any browser."""
+    page.add_init_script(FETCHES)
+    page.goto(answer_link(server, survey))
+    choose_and_roll(page, "answer c")
+    with page.expect_request(re.compile("/reports")) as sending:
+        page.get_by_role("button", name="Send this").click()
+    thanked(page)
+    path = f"/v1/surveys/{survey.digest}"
+    ask = {"path": path, "options": ASKED, "timed": False}
+    send = {"path": address(server, path + "/reports"), "options": SENT, "timed": True, "body": "Uint8Array"}
+    wrong = []
+    for one in page.evaluate("fetches"):
+        one["path"] = re.sub(r"(?<=/reports)\?day=\d+$", "", one["path"])
+        if {name: value for name, value in one.items() if value is not None} not in (ask, send):
+            wrong.append(one)
+    usual = {name for name in sending.value.all_headers() if not name.startswith(("sec-", "accept-language"))}
+    return wrong + sorted(usual - SENDER - {"connection", "cache-control", "pragma"})
+
+
+def test_the_page_asks_and_sends_with_nothing_else(server: Server, fresh: Open) -> None:
+    survey = dn.krr(SYMBOLS, epsilon=1, name="Asked with what?")
+    server.create(survey)
+    assert asked_with_more(fresh(viewport=PHONE), server, survey) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "mutant"),
+    [
+        ("common.js", ('credentials: "omit"', 'credentials: "include"')),
+        ("common.js", ('referrerPolicy: "no-referrer"', 'referrerPolicy: "unsafe-url"')),
+        ("common.js", ("headers: {", 'headers: { "X-Time": String(Date.now()),')),
+        ("deniable.min.js", ('credentials:"omit"', 'credentials:"include"')),
+        ("deniable.min.js", ('redirect:"manual"', 'redirect:"follow"')),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[1],
+)
+def test_a_page_that_asks_with_more_is_found_out(
+    file: str, mutant: tuple[str, str], server: Server, fresh: Open
+) -> None:
+    survey = dn.krr(SYMBOLS, epsilon=1, name="Asked with more?")
+    server.create(survey)
+    page = fresh(viewport=PHONE)
+    changed(page, f"**/pages/{file}", mutant)
+    assert asked_with_more(page, server, survey) != []
+
+
 LEAKS = {
     "a secret": ("answer.js", "kept.storage, memoize: false", "kept.storage", {"rolled", "waiting"}),
     "the report that was sent": (

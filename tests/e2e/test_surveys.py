@@ -24,6 +24,7 @@ from tests.e2e.steps import (
     until,
     violations,
 )
+from tests.waiting import PATIENCE
 
 MARKUP = "Dear <b>all</b>,\n\nthis <script>document.title = 'x'</script> is\non two lines.\n\n😀 مرحبا"
 
@@ -117,7 +118,8 @@ def test_a_date_that_passes_ends_the_survey_on_every_page(server: Server, fresh:
     page.goto(answer_link(server, survey))
     choose_and_roll(page, "once")
     rules = json.dumps(Rules(minimum=1, closes="2025-01-02T03:04Z").to_json())
-    with contextlib.closing(sqlite3.connect(server._log.parent / "store" / FILE, timeout=60)) as database, database:
+    path = server._log.parent / "store" / FILE
+    with contextlib.closing(sqlite3.connect(path, timeout=PATIENCE)) as database, database:
         database.execute("UPDATE survey SET rules = ? WHERE digest = ?", [rules, survey.digest])
     assert state_of(server, survey) == "closed"
     page.get_by_role("button", name="Send this").click()

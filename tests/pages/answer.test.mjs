@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { cellsOf, partsOf, symbolValue } from "../../src/deniable/service/pages/record.js";
-import { ended, ending, explanation } from "../../src/deniable/service/pages/telling.js";
+import { ended, ending, explanation, notRolled } from "../../src/deniable/service/pages/telling.js";
 
 test("a symbol is what the client takes", () => {
   assert.equal(symbolValue("yes"), "yes");
@@ -53,6 +53,18 @@ test("how it ended says no more than epsilon allows", () => {
   assert.deepEqual(ending("before", n(1)), ["This browser has answered. There is nothing more to do."]);
   for (const how of ["refused", "whatever"])
     assert.deepEqual(ending(how, n(1)), ["The collector refused what was sent. It is not counted.", "bad"]);
+});
+
+test("why there was no roll is told by the kind of the error alone", () => {
+  assert.equal(
+    notRolled("AlphabetError"),
+    "Nothing was sent: this survey cannot take what is written there. Write it in another way.",
+  );
+  for (const name of ["StateError", "rosebud", undefined])
+    assert.equal(
+      notRolled(name),
+      "Nothing was sent: this browser does not keep what it rolls. Allow this page to store data, then try again.",
+    );
 });
 
 test("a survey is over since its date, if that has come", () => {

@@ -24,6 +24,7 @@ from deniable.service.entries import Entry, Rules, Upload
 from deniable.service.sqlite import SQLiteStore
 from deniable.service.store import Unavailable
 from tests.collector import Caller, Ticking, run
+from tests.waiting import PATIENCE
 
 BROWSERS = ["chrome", "firefox", "lynx"]
 SURVEY = dn.krr(symbols=BROWSERS, epsilon=3)
@@ -299,7 +300,7 @@ def test_a_decode_that_takes_too_long_or_dies_is_told_and_the_next_one_works(sto
         decoding = Decoding(store.where, seconds=0.05)  # no interpreter starts that fast
         with pytest.raises(DecodingFailed, match=r"decoding must take at most 0\.05 seconds"):
             await decoding.ask(Question(), entry, part(15))
-        decoding._seconds = 60
+        decoding._seconds = PATIENCE
         assert json.loads(await decoding.ask(Question(), entry, part(15)))["n"] == 15
         await decoding.stop()
         asked = asyncio.create_task(decoding.ask(Question(), entry, part(16)))
@@ -521,7 +522,7 @@ def test_who_has_a_token_goes_before_those_without_and_gaps_close() -> None:
             await asyncio.sleep(0)
         late.cancel()  # just when its turn has come
         await asyncio.gather(late, return_exceptions=True)
-        async with asyncio.timeout(60), turn.taken(public=True):
+        async with asyncio.timeout(PATIENCE), turn.taken(public=True):
             order.append("last")
         assert order[-1] == "last"
 

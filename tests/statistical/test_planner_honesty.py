@@ -95,3 +95,34 @@ def test_what_a_large_sample_would_tell_is_told(pairs: int, monkeypatch: pytest.
         monkeypatch.setattr(f"deniable.planner.measure.{name}", value)
     monkeypatch.setitem(globals(), "_RESIDUAL", 0.3)
     reject("planner-few-surveys", float(bdtrc(misses(pairs, f"planner-few-surveys/mutant/{pairs}") - 1, 4000, 0.05)))
+
+
+# Was met in 78 % of surveys: with some seeds of the plan, the few surveys that it decodes were lucky ones.
+UNLUCKY = Target(90, 800_000, "l2", 0.02, dn.lab.zipf(90, 1.5), "zipf:1.5", is_open=True)
+
+
+def share_met(seed: int, confidence: float) -> float:
+    """The share of 200 surveys that meet the target, with a plan of this seed."""
+    plan = dn.plan(
+        n=UNLUCKY.n,
+        candidates=UNLUCKY.size,
+        max_l2=UNLUCKY.value,
+        shape=UNLUCKY.shape,
+        seed=seed,
+        confidence=confidence,
+    )
+    found = losses(plan.survey, UNLUCKY, UNLUCKY.n, REPEATS, generator(f"planner-seeds/{seed}/{confidence}"))
+    return float((found <= UNLUCKY.value).mean())
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_no_seed_of_a_plan_is_an_unlucky_one(seed: int) -> None:
+    """A plan that is met in 92.5 % of surveys (docs/decisions/0012) is met in fewer than 84 % of 200 once in 10,000
+    draws, and these are always the same; one that is met in 78 % passes in 3 %."""
+    assert float(bdtr(167, REPEATS, 0.925)) < 1e-4
+    assert share_met(seed, 0.9) >= 0.84
+
+
+def test_an_unlucky_seed_is_told() -> None:
+    """Mutant: a plan that aims at the middle."""
+    assert share_met(0, 0.5) < 0.84

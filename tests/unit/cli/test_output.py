@@ -26,6 +26,7 @@ from deniable.service.sqlite import SQLiteStore
 from deniable.survey import output_file, write_atomically
 from tests.collector import one_cell_each, records
 from tests.docs.test_cli_docs import parsers
+from tests.waiting import PATIENCE
 
 STORED = one_cell_each(256)
 NOBODY = 65534
@@ -184,7 +185,7 @@ def test_a_pipe_is_written_through(place: Path, command: str, start: bytes) -> N
     os.mkfifo(place / "pipe")
     thread, found = reading(partial(opened, place / "pipe"))
     assert run(command, place / "pipe") == 0
-    thread.join(60)
+    thread.join(PATIENCE)
     assert found[0].startswith(start)
     assert stat.S_ISFIFO(os.stat(place / "pipe").st_mode)
     assert os.listdir(place) == ["pipe"]
@@ -203,7 +204,7 @@ def test_a_socket_is_written_through(place: Path, command: str, start: bytes) ->
         server.listen()
         thread, found = reading(partial(accepted, server))
         assert run(command, place / "socket") == 0
-        thread.join(60)
+        thread.join(PATIENCE)
     assert found[0].startswith(start)
     assert stat.S_ISSOCK(os.stat(place / "socket").st_mode)
 
@@ -344,7 +345,7 @@ def test_reports_in_every_format_go_through_a_pipe(place: Path, kind: str) -> No
     thread, found = reading(partial(opened, place / "pipe"))
     command = f"privatize data.csv --column answer --survey s.json -o {{}} --output-format {kind}"
     assert run(command, place / "pipe") == 0
-    thread.join(60)
+    thread.join(PATIENCE)
     (place / f"r.{kind}").write_bytes(found[0])
     assert dn.count(dn.Survey.load("s.json"), place / f"r.{kind}").n == 2
 
@@ -387,7 +388,7 @@ def test_the_library_writes_through_too(place: Path, thing: str) -> None:
     os.mkfifo(place / "pipe.json")
     thread, found = reading(partial(opened, place / "pipe.json"))
     save(place / "pipe.json")
-    thread.join(60)
+    thread.join(PATIENCE)
     assert stat.S_ISFIFO(os.stat(place / "pipe.json").st_mode)
     (place / "link.json").symlink_to("target.json")
     for _ in range(2):  # made, and replaced

@@ -19,6 +19,7 @@ from deniable.client.state import StateFile, _checksum
 from tests.exact.scripted import ScriptedEntropy
 from tests.forensics import watched as watched
 from tests.unit.reproduce.test_cache import nobody
+from tests.waiting import PATIENCE
 
 KRR = dn.krr(symbols=["rosebud", "b", "c"], epsilon=2)
 TWICE = dn.krr(symbols=["rosebud", "b", "c"], epsilon=2, epsilon_report="1/2")
@@ -151,16 +152,16 @@ def test_two_processes_wait_for_each_other(tmp_path: Path, monkeypatch: pytest.M
     other = spawn.Process(target=_hold, args=(str(path), ready, done))
     other.start()
     try:
-        assert ready.wait(30)
+        assert ready.wait(PATIENCE)
         monkeypatch.setattr(room, "PATIENCE", 0.05)
         with pytest.raises(dn.StateError) as caught:
             client.report("a")
         assert str(caught.value) == f"client state {path} is in use by another process; wait until it is done"
-        monkeypatch.setattr(room, "PATIENCE", 30.0)
+        monkeypatch.setattr(room, "PATIENCE", PATIENCE)
     finally:
         done.set()
     client.report("a")
-    other.join(30)
+    other.join(PATIENCE)
     assert other.exitcode == 0
     assert client.ledger.worst == 1.0
 

@@ -15,6 +15,7 @@ import pytest
 
 from deniable.errors import DeniableError
 from deniable.reproduce.cache import ResultCache
+from tests.waiting import PATIENCE
 
 ODD = [0.1, 1 / 3, -0.0, 5e-324, 1.7976931348623157e308, math.inf, -math.inf, math.nan]
 
@@ -33,7 +34,7 @@ def refused(path: Path) -> str:
 def in_a_process(code: str, path: Path) -> subprocess.CompletedProcess[str]:
     start = "import os, signal, sys; from deniable.reproduce.cache import ResultCache; "
     return subprocess.run(
-        [sys.executable, "-c", start + code, str(path)], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", start + code, str(path)], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
 
 

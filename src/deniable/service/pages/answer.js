@@ -5,12 +5,12 @@
  * page asks once, so nothing is memoised: the noise is fresh, and there is no secret from which it could be made again.
  */
 
-import { $, ask, digestHere, el, fill, Problem, sentence, short, symbolText } from "./common.js";
+import { $, ask, digestHere, el, fill, Problem, short, symbolText } from "./common.js";
 import { Client } from "./deniable.min.js";
 import { marksSent, picture, rest, rolled } from "./dice.js";
 import { keeping } from "./kept.js";
 import { cellsOf, partsOf, symbolValue } from "./record.js";
-import { bytesOf, ended, ending, explanation, inWords } from "./telling.js";
+import { bytesOf, ended, ending, explanation, inWords, notRolled } from "./telling.js";
 import { paragraphs, when } from "./texts.js";
 import { deniability, headline, numbers, unknowable, whatHappens } from "./words.js";
 
@@ -139,7 +139,7 @@ async function roll(asked, value) {
     if (!(await alone(() => rollOnce(client, value)))) return void (await elsewhere());
   } catch (problem) {
     $("roll").disabled = false;
-    say(`Nothing was sent: ${sentence(problem.message)}`, "bad");
+    say(notRolled(problem?.name), "bad");
     return undefined;
   }
   const truth = client.survey.encoding.of(client.status().cohort, value);
@@ -185,11 +185,16 @@ async function elsewhere() {
   location.reload();
 }
 
+/** Forget what the die fell on: with what is sent, it is the answer. */
+function coverDie() {
+  if ($("fell")) fill($("die"));
+}
+
 // A page that is left may be shown again as it was: without what was chosen, and without what it fell on.
 addEventListener("pagehide", () => {
   $("form")?.reset();
   $("roll")?.setAttribute("disabled", "");
-  if ($("fell")) fill($("die"));
+  coverDie();
 });
 
 /** After a reload: what was rolled is still what will be sent; what was sent is no longer here. */
@@ -265,6 +270,7 @@ const stateNow = () =>
 
 function finished({ rules, n }, how) {
   kept.finish(how);
+  coverDie(); // a tab may stay open for others to find
   $("send").hidden = true;
   $("until").hidden = true;
   fill($("thanks"), ...(how === "sent" ? paragraphs(rules.thanks) : []));

@@ -127,3 +127,12 @@ export function ending(how, n) {
   };
   return said[how] ?? ["The collector refused what was sent. It is not counted.", "bad"];
 }
+
+/**
+ * Why there was no roll, by the name of the error and from nothing else in it: whatever was thrown while the answer was
+ * looked at, its text may hold the answer.
+ */
+export const notRolled = (name) =>
+  name === "AlphabetError"
+    ? "Nothing was sent: this survey cannot take what is written there. Write it in another way."
+    : "Nothing was sent: this browser does not keep what it rolls. Allow this page to store data, then try again.";

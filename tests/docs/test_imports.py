@@ -40,7 +40,7 @@ PACKAGES |= {"pyspark", "py4j"}
 
 # What a report passes on its way to the disk, and the rooms that it may see there.
 UPLOAD_PATH = (
-    "uploads envelope entries records seals seen gathering registry store sqlite postgres writer requests problems "
+    "uploads envelope entries records seals seen gathering database surveys intake tallies migrations store sqlite postgres writer requests problems "
     "health clock tokens metrics blocks retention checking shards"
 )
 UPLOAD_ROOMS = {"errors", "survey", "reports", "tally", "service"}

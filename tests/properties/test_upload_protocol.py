@@ -111,19 +111,19 @@ class Protocol(RuleBasedStateMachine):
         """The process dies with a transaction open: nothing of it may stay, on disk or in memory."""
         self.sent |= set(numbers)
         (upload, *_) = self._uploads(numbers)
-        original = self.store._append_ids
+        original = self.store.database._append_ids
 
         def die() -> None:
             original()
             raise KeyboardInterrupt
 
-        self.store._append_ids = die  # type: ignore[method-assign]
+        self.store.database._append_ids = die  # type: ignore[method-assign]
         before = self.store.tally(self.entry)
         try:
             self.store.write([upload], hours=self.hours)
         except KeyboardInterrupt:
             assert self.store.tally(self.entry) == before
-        self.store._append_ids = original  # type: ignore[method-assign]
+        self.store.database._append_ids = original  # type: ignore[method-assign]
 
     @rule(numbers=st.lists(made, min_size=1, max_size=4))
     def close_and_reopen(self, numbers: list[int]) -> None:
@@ -136,8 +136,7 @@ class Protocol(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         """Another process opens what this one leaves behind, without a goodbye."""
-        self.store._connection.raw.close()
-        self.store._give_lock()
+        self.store.database.close()
         self.store = SQLiteStore(self.folder)
 
     @rule(hours=st.integers(1, 80))

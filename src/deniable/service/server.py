@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deniable.errors import MissingExtra, StoreError, require
+from deniable.errors import StoreError, require
 from deniable.service.app import App
-from deniable.service.store import Store
+from deniable.service.backends import BACKENDS, open_store, read_store
 from deniable.service.tokens import check_admin, new_secret
 from deniable.survey import write_atomically
 
@@ -44,26 +44,7 @@ class Options:
     open_batch: int = 500
     open_rate: int | None = 1000
     public_url: str | None = None
-
-
-def open_store(where: str, *, write: bool = True) -> Store:
-    """The store at a PostgreSQL address or in a directory; without `write` to look at it only."""
-    if where.startswith(("postgres://", "postgresql://")):
-        require("to open a PostgreSQL store", "postgres")
-        try:
-            from deniable.service.postgres import PostgresStore
-        except ImportError:  # psycopg is there, and the C library that it wraps is not
-            told = "psycopg must find PostgreSQL's library, libpq, and did not; run pip install 'deniable[postgres]'"
-            raise MissingExtra(told) from None
-        return PostgresStore(where, write=write)
-    from deniable.service.sqlite import SQLiteStore
-
-    return SQLiteStore(where, write=write)
-
-
-def read_store(where: str) -> Store:
-    """The same, to look at: an embedded store may be in use by a collector meanwhile."""
-    return open_store(where, write=False)
+    migrate: bool = True
 
 
 class _Lines(logging.Formatter):
@@ -89,7 +70,7 @@ def admin_token(options: Options) -> str:
     """The administrator's secret: from its file, or made at the first start and left in the store's directory."""
     path = options.admin_token_file
     if path is None:
-        if options.store.startswith(("postgres://", "postgresql://")):
+        if options.store.startswith(tuple(BACKENDS)):
             raise StoreError("--admin-token-file must be given with PostgreSQL: a file that holds the secret")
         path = str(Path(options.store) / "admin-token")
         if not os.path.exists(path):
@@ -136,7 +117,7 @@ def serve(options: Options, announce: Callable[[str, str], None] | None = None) 
     from deniable.service.connections import guarded
 
     _logging()
-    store = open_store(options.store)
+    store = open_store(options.store, migrate=options.migrate)
     token = admin_token(options)
     app = App(
         store,

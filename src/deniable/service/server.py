@@ -141,6 +141,10 @@ def serve(options: Options, announce: Callable[[str, str], None] | None = None) 
     # The writer gives the interpreter up for each statement; on a busy loop it would wait 5 ms to get it back.
     sys.setswitchinterval(0.0002)
     _allow_files(options.connections)
+    server = uvicorn.Server(config)
+    # A signal may come before the server listens to signals, and it raises the one that stopped it once more at the end.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: setattr(server, "should_exit", True))
     listening = _listen(options)
     address = listening.getsockname()
     log = logging.getLogger("deniable.service")
@@ -150,10 +154,7 @@ def serve(options: Options, announce: Callable[[str, str], None] | None = None) 
     log.info("start", extra={"fields": fields})
     if announce is not None:
         announce(options.public_url or fields["address"], token)
-    # The server raises the signal that stopped it once more when it is done; by then there is nothing left to do.
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
-    uvicorn.Server(config).run(sockets=[listening])
+    server.run(sockets=[listening])
     log.info("stop", extra={"fields": {"event": "stopped"}})
 
 

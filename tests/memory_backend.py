@@ -7,7 +7,7 @@ killed is what was committed; here that is the connection, which outlives the ob
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import ClassVar
 
 import numpy as np
@@ -69,10 +69,10 @@ class Memory(Database):
                     raise Unavailable(str(problem)) from None
                 raise
 
-    def writing(self):  # type: ignore[no-untyped-def]
+    def writing(self) -> AbstractContextManager[Session]:
         return self._transaction("COMMIT")
 
-    def reading(self):  # type: ignore[no-untyped-def]
+    def reading(self) -> AbstractContextManager[Session]:
         return self._transaction("ROLLBACK")
 
     def close(self) -> None:

@@ -69,7 +69,7 @@ def content(where: str) -> list[Any]:
         found = []
         with psycopg.connect(where) as connection:
             for table in TABLES:
-                cursor = connection.execute(f"SELECT * FROM {table} AS t ORDER BY t::text")  # type: ignore[arg-type]
+                cursor = connection.execute(f"SELECT * FROM {table} AS t ORDER BY t::text")
                 names = [column.name for column in cursor.description or ()]
                 found.append([table, names, [tuple(row) for row in cursor.fetchall()]])
         return found
@@ -184,6 +184,7 @@ def test_a_backup_is_left_beside_a_store_that_is_upgraded(place: Place, tmp_path
     open_store(where).close()
     assert {path.name for path in Path(where).glob("*layout*")} == {taken.name, backup.name}, "one upgrade, one backup"
     restore(str(backup), str(tmp_path / "restored"), complete=True)
+    assert list((tmp_path / "restored").glob("*layout*")) == [], "what it was made from is the backup"
     store = open_store(str(tmp_path / "restored"))
     judge(store, name, "sqlite")
     store.close()
@@ -251,7 +252,7 @@ def test_a_layout_from_the_future_is_refused(
     sql = "UPDATE meta SET value = {} WHERE name = 'schema'"
     if kind == "postgres":
         with psycopg.connect(where) as connection:
-            connection.execute(sql.format("%s"), [value])  # type: ignore[arg-type]
+            connection.execute(sql.format("%s"), [value])
     else:
         with closing(sqlite3.connect(Path(where) / FILE, isolation_level=None)) as database:
             database.execute(sql.format("?"), [value])
@@ -333,7 +334,7 @@ def test_a_collector_that_is_killed_while_it_upgrades_leaves_the_old_store(place
     before = content(where)
     command = [sys.executable, "-m", "deniable", "serve", "--store", where, "--port", "0"]
     backup = Path(where) / "collector-layout1.sqlite"
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             wait_for(backup.exists, "the backup")
         finally:

@@ -21,6 +21,7 @@ from deniable.service.entries import Entry
 from deniable.service.intake import Intake
 from deniable.service.records import pack_counts
 from deniable.service.sqlite import SQLiteStore
+from deniable.service.tallies import COUNTED
 from tests.collector import Caller, Ticking, counted, name_of, one_cell_each, wire
 
 SURVEY = one_cell_each(1024)
@@ -232,7 +233,7 @@ def test_the_property_finds_what_a_restored_store_shows_too_early(monkeypatch: p
 
 
 def _single_windows(self: Any, session: Any, entry: Entry, last: int) -> None:
-    for table in retention.COUNTED:
+    for table in COUNTED:
         session.run(f"DELETE FROM {table} WHERE survey = ? AND win < ?", [entry.key, last])
 
 

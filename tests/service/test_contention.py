@@ -91,7 +91,7 @@ def test_what_the_database_undid_is_done_again_a_few_times(tmp_path: Any, times:
             raise Contended("PostgreSQL does not answer", "deadlock detected")
         return real(*args, **more)
 
-    store.write = contended  # type: ignore[method-assign]
+    store.write = contended
 
     async def scene() -> None:
         async with Caller(store) as call:

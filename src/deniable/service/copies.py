@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from deniable.errors import StoreError
 from deniable.service.migrations import refuse_newer
-from deniable.service.sqlite import FILE, SQLiteStore, copy_database, private, sound
+from deniable.service.sqlite import FILE, SQLite, SQLiteStore, copy_database, private, sound
 from deniable.service.store import Store
 from deniable.survey import output_file
 
@@ -53,7 +53,7 @@ def restore(source: str, folder: str, *, complete: bool = False) -> int:
     given.close()
     copy.close()
     os.replace(part, target / FILE)
-    with closing(SQLiteStore(folder)) as store:
+    with closing(Store(SQLite(folder, copied=True))) as store:
         return 0 if complete else store.mark_restored()
 
 

@@ -142,7 +142,7 @@ def serve(options: Options, announce: Callable[[str, str], None] | None = None) 
     sys.setswitchinterval(0.0002)
     _allow_files(options.connections)
     server = uvicorn.Server(config)
-    # A signal may come before the server listens to signals, and it raises the one that stopped it once more at the end.
+    # A signal may come before the server watches for them, and it raises the one that stopped it once more at the end.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: setattr(server, "should_exit", True))
     listening = _listen(options)

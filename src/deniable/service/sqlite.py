@@ -110,7 +110,8 @@ class SQLiteStore(Store):
 
 
 class SQLite(Database):
-    """The database of an embedded store: one file in a directory, and a lock."""
+    """The database of an embedded store: one file in a directory, and a lock. `copied`: it was just made from a backup,
+    so that an upgrade needs no other one."""
 
     kind = "sqlite"
     shared = False
@@ -132,8 +133,8 @@ class SQLite(Database):
         "seal BIGINT NOT NULL)",
     )
 
-    def __init__(self, folder: str | os.PathLike[str], *, write: bool = True) -> None:
-        self.folder, self.path = Path(folder), Path(folder) / FILE
+    def __init__(self, folder: str | os.PathLike[str], *, write: bool = True, copied: bool = False) -> None:
+        self.folder, self.path, self._copied = Path(folder), Path(folder) / FILE, copied
         self.where, self.writable = str(self.folder.absolute()), write
         self._lock: int | None = None
         self._fresh: list[tuple[int, Ids, Days, Prints]] = []
@@ -354,9 +355,11 @@ class SQLite(Database):
             yield "each id must be kept once, got one twice"
         yield len(joined)
 
-    def back_up(self, layout: int) -> str:
+    def back_up(self, layout: int) -> str | None:
         """A copy beside the store, under a name that nothing has yet. An upgrade that was killed may have left the same
         bytes there: then those are the backup."""
+        if self._copied:
+            return None
         stem = f"{self.path.stem}-layout{layout}"
         for left in self.folder.glob(f".{stem}*"):  # copies that were killed half way
             left.unlink()

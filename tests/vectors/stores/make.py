@@ -46,7 +46,8 @@ def report(survey: dn.Survey, number: int) -> bytes:
     """A report that can be told apart from others where the survey has that many cells."""
     if survey == DAYS:
         return dn.Report(survey, number // 256, bytes([number % 256])).pack()
-    return dn.Client(survey, memoize=False).report(survey.symbols[number % len(survey.symbols)]).pack()
+    symbols = survey.symbols or ()
+    return dn.Client(survey, memoize=False).report(symbols[number % len(symbols)]).pack()
 
 
 def name_of(number: int) -> bytes:

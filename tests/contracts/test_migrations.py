@@ -4,6 +4,7 @@
 """
 
 import json
+import logging
 import os
 import shutil
 import signal
@@ -12,6 +13,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ import pytest
 
 from deniable.cli import main
 from deniable.errors import StoreError
+from deniable.service import sqlite as sqlite_module
 from deniable.service.backends import open_store, read_store
 from deniable.service.copies import restore
 from deniable.service.entries import Entry
@@ -188,6 +191,41 @@ def test_a_backup_is_left_beside_a_store_that_is_upgraded(place: Place, tmp_path
     store = open_store(str(tmp_path / "restored"))
     judge(store, name, "sqlite")
     store.close()
+
+
+@pytest.mark.parametrize(
+    "problem", [sqlite3.OperationalError("database or disk is full"), OSError(28, "No space left on device")]
+)
+def test_without_room_for_a_backup_nothing_is_upgraded(
+    place: Place, monkeypatch: pytest.MonkeyPatch, problem: Exception
+) -> None:
+    where = place("layout1", "sqlite")
+    before = content(where)
+
+    def full(*_: object) -> None:
+        raise problem
+
+    monkeypatch.setattr(sqlite_module, "copy_database", full)
+    with pytest.raises(
+        StoreError, match=r"a backup must be made .* (full|left on device.*); make room, then start again"
+    ):
+        open_store(where)
+    assert content(where) == before
+    assert [path.name for path in Path(where).iterdir() if "layout" in path.name] == []
+    monkeypatch.undo()
+    store = open_store(where)
+    judge(store, "layout1", "sqlite")
+    store.close()
+
+
+def test_collectors_that_start_together_upgrade_a_store_once(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    where = place("layout1", "postgres")
+    with caplog.at_level(logging.INFO), ThreadPoolExecutor(4) as pool:
+        stores = list(pool.map(open_store, [where] * 4))
+    assert [record.message for record in caplog.records if record.name == "deniable.service"] == ["store"]
+    judge(stores[2], "layout1", "postgres")
+    for store in stores:
+        store.close()
 
 
 def test_a_damaged_file_is_not_upgraded(place: Place) -> None:

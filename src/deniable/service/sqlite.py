@@ -376,6 +376,11 @@ class SQLite(Database):
                         raise _SameBackup
             except _SameBackup:
                 return str(last)
+            except (sqlite3.Error, OSError) as problem:
+                told = (
+                    f"a backup must be made beside the store before its upgrade: {problem}; make room, then start again"
+                )
+                raise StoreError(told) from None
             return str(target)
         raise AssertionError
 

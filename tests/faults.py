@@ -310,9 +310,9 @@ def disk_full(rounds: int, cluster: Cluster) -> Verdict:
 
     @contextlib.contextmanager
     def full(store: SQLiteStore) -> Iterator[str]:
-        store.limit_pages(1)  # no further page
+        store.database.limit_pages(1)  # no further page
         yield "reports cannot be stored now: the disk is full; send the same bytes again"
-        store.limit_pages(1 << 30)
+        store.database.limit_pages(1 << 30)
 
     with folder() as home:
         return _in_process("disk full (pages limited)", home, full)
@@ -321,9 +321,9 @@ def disk_full(rounds: int, cluster: Cluster) -> Verdict:
 def read_only(rounds: int, cluster: Cluster) -> Verdict:
     @contextlib.contextmanager
     def unwritable(store: SQLiteStore) -> Iterator[str]:
-        store._connection.run("PRAGMA query_only = ON")
+        store.database._connection.run("PRAGMA query_only = ON")
         yield "reports cannot be stored now: the disk can only be read; send the same bytes again"
-        store._connection.run("PRAGMA query_only = OFF")
+        store.database._connection.run("PRAGMA query_only = OFF")
 
     with folder() as home:
         return _in_process("read-only (query_only)", home, unwritable)
@@ -332,8 +332,8 @@ def read_only(rounds: int, cluster: Cluster) -> Verdict:
 def locked(rounds: int, cluster: Cluster) -> Verdict:
     @contextlib.contextmanager
     def held(store: SQLiteStore) -> Iterator[str]:
-        store._connection.run("PRAGMA busy_timeout = 50")
-        with contextlib.closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        store.database._connection.run("PRAGMA busy_timeout = 50")
+        with contextlib.closing(sqlite3.connect(store.database.path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             yield "reports cannot be stored now: the database is locked by another process"
             other.execute("ROLLBACK")

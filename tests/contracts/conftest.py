@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from deniable.service.backends import open_store
 from deniable.service.entries import Entry, Upload
-from deniable.service.postgres import PostgresStore
-from deniable.service.sqlite import SQLiteStore
 from deniable.service.store import Store
-from tests.cluster import Cluster
 from tests.collector import one_cell_each, records
+from tests.contracts.backends import BACKENDS, Backend
 
 NOW = 480_000  # an hour of 2024
 TODAY = NOW // 24
@@ -18,19 +17,22 @@ SURVEY = one_cell_each(1024)
 Open = Callable[[], Store]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
+@pytest.fixture(params=BACKENDS, ids=lambda backend: backend.type.kind)
+def backend(request: pytest.FixtureRequest) -> Backend:
+    found: Backend = request.param
+    return found
+
+
+@pytest.fixture
+def reopen(backend: Backend, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
     """Opens the same store again; the one before is abandoned, as a killed process would leave it."""
     opened: list[Store] = []
-    if request.param == "postgres":
-        cluster: Cluster = request.getfixturevalue("cluster")
-        address = cluster.fresh()
+    place = backend.place(request, tmp_path)
 
     def open_again() -> Store:
         for old in opened:
-            if isinstance(old, SQLiteStore):
-                old._give_lock()
-        opened.append(SQLiteStore(tmp_path / "store") if request.param == "sqlite" else PostgresStore(address))
+            backend.killed(old.database)
+        opened.append(open_store(place))
         return opened[-1]
 
     yield open_again

@@ -1,6 +1,5 @@
 """A survey's life in a store: closed, opened again, ended by its date, changed, deleted, registered anew."""
 
-import json
 import threading
 from dataclasses import replace
 from functools import partial
@@ -12,11 +11,11 @@ import pytest
 
 from deniable.errors import StoreError
 from deniable.service.clock import minute_label
-from deniable.service.entries import FOR_GOOD, Ended, Entry, Outcome, Rules, Token, Upload
+from deniable.service.entries import Ended, Entry, Outcome, Rules, Token, Upload
 from deniable.service.postgres import PostgresStore
 from deniable.service.records import pack_counts
 from deniable.service.sqlite import SQLiteStore
-from deniable.service.store import Session, Store, Unavailable
+from deniable.service.store import Store, Unavailable
 from tests.cluster import Cluster
 from tests.collector import counted, one_cell_each, wire
 from tests.contracts.conftest import NOW, SURVEY, TODAY, Open, upload
@@ -127,61 +126,6 @@ def test_a_deleted_survey_leaves_nothing_and_starts_anew_empty(reopen: Open) -> 
     assert list(store.check()) == []
 
 
-def older(session: Session, store: Store, layout: str) -> None:
-    """Take what layout 3 has added out of a store."""
-    session.run("ALTER TABLE survey DROP COLUMN shown")
-    for table in store.SEALED:
-        session.run(f"ALTER TABLE {table} DROP COLUMN seal")
-    session.run("DELETE FROM meta WHERE name = 'seal'")
-    session.run("UPDATE meta SET value = ? WHERE name = 'schema'", [layout])
-
-
-def test_a_store_of_the_first_layout_opens_and_works(reopen: Open) -> None:
-    """What a version wrote that knew neither dates nor texts, and forgot the ids of what it closed."""
-    store = reopen()
-    entry, _ = store.create(SURVEY, Rules())
-    ended, _ = store.create(one_cell_each(1024, "ended"), Rules())
-    store.write([upload(entry, [1])], hours=NOW)
-    old = {"window": "day", "minimum": 100, "results": "private", "uploads": "open", "horizon": 30}
-    with store.writing() as session:
-        session.run("UPDATE survey SET rules = ?", [json.dumps(old | {"retention": None, "rate": None})])
-        session.run("UPDATE survey SET closed = 1 WHERE key = ?", [ended.key])
-        older(session, store, "1")
-    assert list(store.check()) == []
-    store = reopen()
-    assert list(store.check()) == []
-    assert store.entries() == [entry, replace(ended, closed=FOR_GOOD)]
-    assert store.write([upload(entry, [1, 2])], hours=NOW) == [Outcome(1, 1)]
-    with pytest.raises(StoreError, match="is closed for good"):
-        store.reopen(ended.survey.digest, minute=60 * NOW)
-    changed = store.change(SURVEY.digest, {"introduction": "Hello"})
-    assert changed is not None
-    assert changed.rules.introduction == "Hello"
-    with store.reading() as session:
-        assert session.run("SELECT value FROM meta WHERE name = 'schema'").fetchone() == ("3",)
-
-
-def test_what_an_older_version_can_have_shown_stays_together(reopen: Open) -> None:
-    """It kept no note of it: blocks of 99 and 1 reports and of 100. The first purge of a newer version must not delete
-    the 99 alone, after which the one would be the difference between two answers."""
-    store = reopen()
-    entry, _ = store.create(SURVEY, Rules(retention=3))
-    for day, numbers in enumerate((range(99), range(99, 100), range(100, 200), range(200, 210))):
-        store.write([upload(entry, numbers)], hours=NOW + 24 * day)
-    with store.writing() as session:
-        older(session, store, "2")
-    store = reopen()
-
-    def reports() -> list[int]:
-        return [block.reports for block in store.blocks(entry)[2]]
-
-    assert reports() == [100, 100]
-    store.purge(today=NOW // 24 + 4)
-    assert (reports(), store.tally(entry).n) == ([100, 100], 210)
-    store.purge(today=NOW // 24 + 5)
-    assert (reports(), store.tally(entry).n) == ([100], 110)
-
-
 @pytest.mark.parametrize("deed", ["delete", "end"])
 def test_uploads_that_race_with_a_deletion_are_counted_before_or_refused(cluster: Cluster, deed: str) -> None:
     """Three collectors write while a fourth deletes, or closes: what comes after finds it so; no row is left over."""
@@ -227,7 +171,7 @@ def test_a_deletion_waits_for_a_commit_that_is_on_its_way(cluster: Cluster) -> N
     address = cluster.fresh()
     one, two = PostgresStore(address), PostgresStore(address)
     entry, _ = one.create(SURVEY, Rules())
-    looked, gone = one._write_one, list[int | None]()
+    looked, gone = one.intake.write_one, list[int | None]()
     deleting = threading.Thread(target=lambda: gone.append(two.delete(SURVEY.digest)))
 
     def slowly(*args: Any, **options: Any) -> list[Outcome]:
@@ -235,7 +179,7 @@ def test_a_deletion_waits_for_a_commit_that_is_on_its_way(cluster: Cluster) -> N
         deleting.join(1)  # a deletion that does not wait is over by now
         return looked(*args, **options)
 
-    one._write_one = slowly  # type: ignore[method-assign]
+    one.intake.write_one = slowly  # type: ignore[method-assign]
     assert one.write([upload(entry, range(3))], hours=NOW) == [Outcome(3, 0)]
     deleting.join()
     assert gone == [3]
@@ -271,7 +215,7 @@ def test_ids_that_cannot_be_read_again_stop_the_writing(tmp_path: Path, monkeypa
     def fail() -> None:
         raise MemoryError("no room")
 
-    monkeypatch.setattr(store, "_load", fail)
+    monkeypatch.setattr(store.database, "load", fail)
     with pytest.raises(MemoryError):
         store.delete(SURVEY.digest)
     with pytest.raises(Unavailable, match="the ids cannot be read again: no room; check the disk and the memory"):

@@ -18,8 +18,10 @@ from deniable.service.clock import hour_of, label
 from deniable.service.copies import backup, restore
 from deniable.service.decoding import Part, Question
 from deniable.service.entries import Entry
+from deniable.service.intake import Intake
 from deniable.service.records import pack_counts
 from deniable.service.sqlite import SQLiteStore
+from deniable.service.tallies import COUNTED
 from tests.collector import Caller, Ticking, counted, name_of, one_cell_each, wire
 
 SURVEY = one_cell_each(1024)
@@ -34,7 +36,7 @@ class Watched:
 
     def __init__(self, store: SQLiteStore) -> None:
         self.store, self.clock = store, Ticking(START + 1)
-        store._connection.raw.execute("PRAGMA synchronous = OFF")  # nothing here is about power cuts
+        store.database._connection.raw.execute("PRAGMA synchronous = OFF")  # nothing here is about power cuts
         self.seen: list[frozenset[int]] = []
         self.call = Caller(store, clock=self.clock)
         self.call.app.decoding.ask = self._ask  # type: ignore[method-assign, assignment]
@@ -222,7 +224,7 @@ def test_histories_of_stores_that_are_lost() -> None:
 
 def test_the_property_finds_what_a_restored_store_shows_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutant: what was restored counts towards the minimum. One history is enough."""
-    monkeypatch.setattr(SQLiteStore, "mark_restored", lambda _: 0)
+    monkeypatch.setattr(retention.Retention, "mark_restored", lambda _: 0)
     history = Lost()
     history.begin(retention=4)
     history.a_day_of_which_the_end_is_lost(MINIMUM, 1, 0)
@@ -231,7 +233,7 @@ def test_the_property_finds_what_a_restored_store_shows_too_early(monkeypatch: p
 
 
 def _single_windows(self: Any, session: Any, entry: Entry, last: int) -> None:
-    for table in retention.COUNTED:
+    for table in COUNTED:
         session.run(f"DELETE FROM {table} WHERE survey = ? AND win < ?", [entry.key, last])
 
 
@@ -241,12 +243,12 @@ def test_the_property_finds_mutants(mutant: str, monkeypatch: pytest.MonkeyPatch
     if mutant == "windows are deleted one by one":
         monkeypatch.setattr(retention.Retention, "_drop_windows", _single_windows)
     else:
-        real = SQLiteStore._states
+        real = Intake._states
 
-        def forgetful(self: SQLiteStore, *args: Any) -> Any:
+        def forgetful(self: Intake, *args: Any) -> Any:
             return {key: (gone, floor, 0) for key, (gone, floor, _) in real(self, *args).items()}
 
-        monkeypatch.setattr(SQLiteStore, "_states", forgetful)
+        monkeypatch.setattr(Intake, "_states", forgetful)
     with pytest.raises(AssertionError):
         run_state_machine_as_test(Histories, settings=FIND)
 

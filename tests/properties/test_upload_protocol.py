@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 
 from deniable.service.entries import Ended, Entry, Outcome, Rules, Upload
 from deniable.service.records import REASONS
-from deniable.service.sqlite import SQLiteStore
+from deniable.service.sqlite import SQLite, SQLiteStore
 from tests.collector import counted, name_of, one_cell_each, records, wire
 
 SURVEY = one_cell_each(1024)
@@ -111,19 +111,19 @@ class Protocol(RuleBasedStateMachine):
         """The process dies with a transaction open: nothing of it may stay, on disk or in memory."""
         self.sent |= set(numbers)
         (upload, *_) = self._uploads(numbers)
-        original = self.store._append_ids
+        original = self.store.database._append_ids
 
         def die() -> None:
             original()
             raise KeyboardInterrupt
 
-        self.store._append_ids = die  # type: ignore[method-assign]
+        self.store.database._append_ids = die  # type: ignore[method-assign]
         before = self.store.tally(self.entry)
         try:
             self.store.write([upload], hours=self.hours)
         except KeyboardInterrupt:
             assert self.store.tally(self.entry) == before
-        self.store._append_ids = original  # type: ignore[method-assign]
+        self.store.database._append_ids = original  # type: ignore[method-assign]
 
     @rule(numbers=st.lists(made, min_size=1, max_size=4))
     def close_and_reopen(self, numbers: list[int]) -> None:
@@ -136,8 +136,7 @@ class Protocol(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         """Another process opens what this one leaves behind, without a goodbye."""
-        self.store._connection.raw.close()
-        self.store._give_lock()
+        self.store.database.close()
         self.store = SQLiteStore(self.folder)
 
     @rule(hours=st.integers(1, 80))
@@ -179,25 +178,25 @@ def test_the_upload_protocol() -> None:
     run_state_machine_as_test(Protocol, settings=settings(max_examples=40, stateful_step_count=25))
 
 
-class _Forgetful(SQLiteStore):
+class _Forgetful(SQLite):
     """Mutant: ids are known as long as the process lives, but never written."""
 
     def _append_ids(self) -> None:
         return
 
 
-class _Hasty(SQLiteStore):
+class _Hasty(SQLite):
     """Mutant: ids are known before their transaction commits."""
 
-    def _admit(self, session, entry, ids, days):  # type: ignore[no-untyped-def]
-        new = super()._admit(session, entry, ids, days)
-        self._seen.add(self._seen.prints(entry.key, ids[new]))
+    def admit(self, session, key, ids, days):  # type: ignore[no-untyped-def]
+        new = super().admit(session, key, ids, days)
+        self._seen.add(self._seen.prints(key, ids[new]))
         return new
 
 
 @pytest.mark.parametrize("mutant", [_Forgetful, _Hasty])
 def test_the_state_machine_catches_stores_that_lose_or_double(
-    mutant: type[SQLiteStore], monkeypatch: pytest.MonkeyPatch
+    mutant: type[SQLite], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One walk through the machine on which both mutants are found out, and the real store is not."""
 
@@ -215,6 +214,6 @@ def test_the_state_machine_catches_stores_that_lose_or_double(
             machine.teardown()
 
     walk()
-    monkeypatch.setattr("tests.properties.test_upload_protocol.SQLiteStore", mutant)
+    monkeypatch.setattr("deniable.service.sqlite.SQLite", mutant)
     with pytest.raises(AssertionError, match={_Forgetful: "counted twice", _Hasty: "lost"}[mutant]):
         walk()

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from deniable.service import intake
 from deniable.service.entries import Ended, Outcome, Upload
 from deniable.service.postgres import PostgresStore
 from deniable.service.problems import Contended, Unavailable
 from deniable.service.sqlite import SQLiteStore
-from deniable.service.store import Store
+from deniable.service.tokens import read_budget
 from tests.cluster import Cluster
 from tests.collector import Caller, Ticking, counted, one_cell_each, records, run
 from tests.waiting import wait_for
@@ -63,17 +64,17 @@ def test_collectors_that_lock_tokens_as_they_come_are_found_out(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Mutant: each token is locked when its first upload is written, and a deadlock is not tried again."""
-    real = PostgresStore._write_one
+    real = intake.Intake.write_one
 
     def later(self: Any, session: Any, uploads: list[Upload], budget: Any, **more: Any) -> list[Outcome]:
         missing = [upload for upload in uploads if upload.token not in budget]
         for upload in missing:
-            budget |= Store._budget(self, session, [upload])
+            budget |= read_budget(session, [upload], " FOR UPDATE")
             session.run("SELECT pg_sleep(0.03)")
         return real(self, session, uploads, budget, **more)
 
-    monkeypatch.setattr(PostgresStore, "_budget", lambda *_: {})
-    monkeypatch.setattr(PostgresStore, "_write_one", later)
+    monkeypatch.setattr(intake, "read_budget", lambda *_: {})
+    monkeypatch.setattr(intake.Intake, "write_one", later)
     monkeypatch.setattr("deniable.service.writer._ATTEMPTS", 1)
     with caplog.at_level(logging.CRITICAL):
         wait_for(lambda: storm(cluster)[0][503], "two groups that meet")  # the first storm has them, nearly always
@@ -90,7 +91,7 @@ def test_what_the_database_undid_is_done_again_a_few_times(tmp_path: Any, times:
             raise Contended("PostgreSQL does not answer", "deadlock detected")
         return real(*args, **more)
 
-    store.write = contended  # type: ignore[method-assign]
+    store.write = contended
 
     async def scene() -> None:
         async with Caller(store) as call:

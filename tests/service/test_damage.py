@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -19,11 +20,12 @@ from deniable.service.records import pack_counts
 from deniable.service.sqlite import FILE, SQLiteStore
 from deniable.service.store import Store
 from tests.cluster import Cluster
-from tests.collector import one_cell_each, records
+from tests.collector import name_of, one_cell_each, records
 
 SURVEY, OTHER = one_cell_each(1024), one_cell_each(1024, "another")
 NOW = 480_000
 SIZE = 1024
+ONE = UUID(bytes=name_of(305))  # of a report with a day
 
 
 def fill(store: Store) -> None:
@@ -116,20 +118,20 @@ ROWS: dict[str, tuple[Callable[[Run], Any], str]] = {
         "must belong to a survey, got some of number",
     ),
     "counts of no survey": (
-        lambda run: run("INSERT INTO shard (source, survey, win, counters) VALUES ('x', 99, 0, '{}')"),
+        lambda run: run("INSERT INTO shard (source, survey, win, counters, seal) VALUES ('x', 99, 0, '{}', 0)"),
         "rows of table shard must belong to a survey, got some of number 99, which is not there",
     ),
     "a token of no kind": (lambda run: run("UPDATE token SET kind = 'any'"), "must have a hash, a kind"),
     "a token that is overdrawn": (lambda run: run("UPDATE token SET used = 51"), "at most its quota"),
     "another layout": (
         lambda run: run("UPDATE meta SET value = '99' WHERE name = 'schema'"),
-        "layout must be 3 or older, got '99'; use the version that made the store",
+        "layout must be 4 or older, got '99'; use the version that made the store",
     ),
     "an older layout than its tables have": (
         lambda run: run("UPDATE meta SET value = '2' WHERE name = 'schema'"),
-        "layout must be 3, got '2' with tables of layout 3; restore a backup",
+        "layout must be 4, got 2 with tables of a later one; restore a backup",
     ),
-    "no layout": (lambda run: run("DELETE FROM meta WHERE name = 'schema'"), "layout must be 3 or older, got 'None'"),
+    "no layout": (lambda run: run("DELETE FROM meta WHERE name = 'schema'"), "layout must be 4 or older, got 'None'"),
     "no name": (lambda run: run("DELETE FROM meta WHERE name = 'store'"), "the name that it was born with, got none"),
     "a window before all others": (
         lambda run: run("UPDATE delta SET win = -7890048"),
@@ -258,8 +260,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # As a killed process leaves it, so that appended counts are there, too: closing folds them.
     with closing(sqlite3.connect(folder / FILE)) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    store._connection.raw.close()
-    store._give_lock()
+    store.database.close()
     return folder
 
 
@@ -306,9 +307,32 @@ def test_damaged_rows_are_found(sound: Path, tmp_path: Path, capsys: pytest.Capt
     no_tracebacks(capsys, folder, tmp_path)
 
 
-@pytest.mark.parametrize("name", ROWS)
+# And to those of PostgreSQL.
+IDS_OF_POSTGRESQL: dict[str, tuple[Callable[[Run], Any], str]] = {
+    "ids without a day": (lambda run: run("UPDATE ids SET day = -1"), "ids must have a day"),
+    "a changed id": (
+        lambda run: run("UPDATE ids SET id = 'ffffffff-0000-0000-0000-000000000001' WHERE day > 0 AND id = ?", [ONE]),
+        "table ids: a row must be as it was written, got another checksum",
+    ),
+    "another day of ids": (
+        lambda run: run("UPDATE ids SET day = day + 1 WHERE day > 0"),
+        "table ids: a row must be as it was written, got another checksum",
+    ),
+    "an id of another survey": (
+        lambda run: run("UPDATE ids SET survey = 2 WHERE day > 0 AND id = ?", [ONE]),
+        "table ids: a row must be as it was written, got another checksum",
+    ),
+    "another checksum of an id": (
+        lambda run: run("UPDATE ids SET seal = seal # 1024 WHERE id = ?", [ONE]),
+        "table ids: a row must be as it was written, got another checksum",
+    ),
+    "ids without a checksum": (lambda run: run("ALTER TABLE ids DROP COLUMN seal"), "got none called seal"),
+}
+
+
+@pytest.mark.parametrize("name", [*ROWS, *IDS_OF_POSTGRESQL])
 def test_damaged_rows_of_postgresql_are_found(cluster: Cluster, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    damage, sentence = ROWS[name]
+    damage, sentence = (ROWS | IDS_OF_POSTGRESQL)[name]
     address = cluster.fresh()
     store = PostgresStore(address)
     fill(store)
@@ -452,12 +476,12 @@ def test_a_damaged_row_is_not_folded(sound: Path, tmp_path: Path) -> None:
     shutil.copytree(sound, folder)
     with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as database:
         database.execute("UPDATE delta SET win = win + 24 WHERE survey = 1")
+        damaged = database.execute("SELECT * FROM delta WHERE survey = 1").fetchall()
     store = SQLiteStore(folder)
-    with pytest.raises(
-        StoreError, match="stored rows must be as they were written; the store is damaged, restore a backup"
-    ):
-        store.purge(today=NOW // 24)
+    store.purge(today=NOW // 24)
     store.close()
+    with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as database:
+        assert database.execute("SELECT * FROM delta").fetchall() == damaged, "the row of the other survey is folded"
     assert len(list(store.check())) == 1
 
 

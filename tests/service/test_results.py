@@ -564,10 +564,10 @@ def test_what_is_deleted_or_unreadable_meanwhile_is_said(store: SQLiteStore, ent
             session.run("UPDATE delta SET counts = x'00'")
         with pytest.raises(DeniableError, match="stored counts must be readable; the store is damaged"):
             await decoding.ask(Question(), entry, part(30))
-        store.path.rename(store.path.with_suffix(".away"))
+        store.database.path.rename(store.database.path.with_suffix(".away"))
         with pytest.raises(Unavailable, match="the database cannot be read"):
             await decoding.ask(Question(), entry, part(31))
-        store.path.with_suffix(".away").rename(store.path)
+        store.database.path.with_suffix(".away").rename(store.database.path)
         await decoding.stop()
 
     run(scene())

@@ -238,12 +238,12 @@ def test_health_and_readiness(store: SQLiteStore) -> None:
             assert (await call("GET", "/readyz")).json() == {"status": "ready", "clock": "trusted"}
             head = await call("HEAD", "/readyz")
             assert (head.status, head.body) == (200, b"")
-            store.broken = "the database failed: disk I/O error; check the disk, then restart"
+            store.database.broken = "the database failed: disk I/O error; check the disk, then restart"
             broken = await call("GET", "/readyz")
             assert broken.status == 503
             assert broken.json()["detail"] == store.broken
             assert (await call("GET", "/healthz")).status == 200, "a process that cannot write is alive all the same"
-            store.broken = None
+            store.database.broken = None
             call.app.stopping = True
             stopping = await call("GET", "/readyz")
             assert stopping.json()["detail"] == "the collector is stopping"

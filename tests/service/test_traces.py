@@ -106,7 +106,7 @@ def test_a_survey_of_many_symbols_is_read_once(tmp_path: Path, monkeypatch: pyte
             assert dn.Survey.from_fields(json.loads(found[0].body)["survey"]) == large
             assert read == []
             assert (await call.admin("DELETE", path)).status == 200
-            assert call.app.store._surveys == {}
+            assert call.app.store.surveys._cached == {}
 
     run(scene())
 
@@ -139,11 +139,11 @@ def test_a_full_disk_is_not_ready(tmp_path: Path) -> None:
         store = SQLiteStore(tmp_path)
         async with Caller(store) as call:
             await call.create(SURVEY)
-            store.limit_pages(1)
+            store.database.limit_pages(1)
             answer = await call("GET", "/readyz")
             assert (answer.status, answer.json()["detail"]) == (503, "the disk is full")
             assert answer.json()["type"] == "urn:deniable:problem:not-ready"
-            store.limit_pages(1 << 20)
+            store.database.limit_pages(1 << 20)
             call.app._probed -= 10.0
             assert (await call("GET", "/readyz")).json()["status"] == "ready"
             with store.reading() as session:

@@ -37,6 +37,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--demo", action="store_true", help="with three weeks of simulated answers; in a store of its own unless told"
     )
+    parser.add_argument(
+        "--no-migrate", action="store_true", help="refuse a store of an older version instead of upgrading it"
+    )
     parser.add_argument("--host", metavar="HOST", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
     parser.add_argument(
         "--port", metavar="PORT", type=whole(0, 65535), default=8765, help="default 8765; 0: any free one"
@@ -90,7 +93,7 @@ def _run(args: argparse.Namespace) -> None:
             from deniable.cli.demo_store import fill
 
             store = args.store or stack.enter_context(tempfile.TemporaryDirectory(prefix="deniable-demo-"))
-            with contextlib.closing(open_store(store)) as opened:
+            with contextlib.closing(open_store(store, migrate=not args.no_migrate)) as opened:
                 told = fill(opened)
         options = Options(
             store=store,
@@ -106,6 +109,7 @@ def _run(args: argparse.Namespace) -> None:
             open_batch=args.open_batch,
             open_rate=args.open_rate or None,
             public_url=args.public_url,
+            migrate=not args.no_migrate,
         )
         # The administrator's link holds the secret: it goes to a person's terminal and into no log, unless it opens
         # nothing but a demonstration that is gone with the process.

@@ -108,10 +108,10 @@ def _restore(args: argparse.Namespace) -> None:
 
 
 def _check(args: argparse.Namespace) -> None:
-    from deniable.service.server import read_store
+    from deniable.service.backends import open_store
 
     with _readable(args.store):
-        store = read_store(args.store)
+        store = open_store(args.store, write=False)
         faults = list(store.check())
         for fault in faults:
             print(fault, file=sys.stderr)
@@ -136,7 +136,7 @@ def _readable(name: str) -> Iterator[None]:
 
 
 def _export(args: argparse.Namespace) -> None:
-    from deniable.service.server import read_store
+    from deniable.service.backends import read_store
 
     with _readable(args.store):
         tally = _tally(read_store(args.store), args)
@@ -157,8 +157,8 @@ def _tally(store: "Store", args: argparse.Namespace) -> "Tally":
 
 
 def _merge(args: argparse.Namespace) -> None:
+    from deniable.service.backends import open_store
     from deniable.service.copies import merge
-    from deniable.service.server import open_store
 
     with _readable(args.store):
         store = open_store(args.store)

@@ -11,17 +11,19 @@ import numpy as np
 
 from deniable.errors import StoreError
 from deniable.service.clock import WINDOWS, label, window_of
+from deniable.service.database import Database, Session
 from deniable.service.entries import Entry, counters_of
+from deniable.service.migrations import LAYOUT, layout_number
 from deniable.service.problems import Unavailable
 from deniable.service.records import add_packed
-from deniable.service.registry import OLDER, SCHEMA, Session, entry_of
-from deniable.service.retention import COUNTED, Retention
 from deniable.service.seals import SEALED, seal
+from deniable.service.surveys import entry_of
+from deniable.service.tallies import COUNTED
 
-__all__ = ["Checked"]
+__all__ = ["COLUMNS", "Checks"]
 
 # The columns of each table that a store must have, and those that older layouts do not have.
-LAYOUT = {
+COLUMNS = {
     "meta": ("name", "value"),
     "survey": ("key", *SEALED["survey"]),
     "delta": ("seq", *SEALED["delta"]),
@@ -33,55 +35,47 @@ _CHANGED = "a row must be as it was written, got another checksum"
 _KINDS = ("upload", "read", "owner")
 
 
-class Checked(Retention):
-    """A store that can be checked."""
+class Checks:
+    """What a store is checked for."""
 
-    def _check_database(self, session: Session) -> Iterator[str]:
-        """Faults of the database below the tables."""
-        yield from ()
-
-    def _columns(self, session: Session, table: str) -> set[str]:
-        """The columns that a table has; none where there is no such table."""
-        raise NotImplementedError
-
-    def _check_ids(self, session: Session, entry: Entry, sealed: bool) -> Iterator[str | int]:
-        """Faults of a survey's ids, which have seals or not; the number of them, if they can be counted."""
-        raise NotImplementedError
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def check(self) -> Iterator[str]:
         """Every invariant that does not hold, as a sentence; nothing for a sound store."""
         try:
-            with self.reading() as session:
-                damaged = list(self._check_database(session))
-                yield from damaged
+            with self._database.reading() as session:
+                yield from list(self._database.check_database(session))
                 layout = list(self._check_layout(session))
                 yield from layout
                 if not layout:
-                    sealed = "seal" in self._columns(session, "survey")
+                    sealed = "seal" in self._database.columns(session, "survey")
                     yield from self._check_rows(session, sealed)
         except (Unavailable, StoreError) as problem:
             yield f"the store must be readable: {problem}"
 
     def _check_layout(self, session: Session) -> Iterator[str]:
-        found = {table: self._columns(session, table) for table in LAYOUT}
+        found = {table: self._database.columns(session, table) for table in COLUMNS}
         if not found["meta"]:
             yield "the file must be a collector's store, got a database without its tables"
             return
         meta = dict(session.run("SELECT name, value FROM meta").fetchall())
-        layout = meta.get("schema")
-        if layout != str(SCHEMA) and layout not in OLDER:
-            yield f"layout must be {SCHEMA} or older, got {str(layout)[:40]!r}; use the version that made the store"
+        try:
+            layout = layout_number(meta.get("schema"))
+        except StoreError as problem:
+            yield str(problem)
             return
-        if layout in OLDER and "seal" in found["survey"]:
-            yield f"layout must be {SCHEMA}, got {layout!r} with tables of layout {SCHEMA}; restore a backup"
+        if layout < 3 and "shown" in found["survey"]:
+            yield f"layout must be {LAYOUT}, got {layout} with tables of a later one; restore a backup"
+        sealed = layout == LAYOUT or "seal" in found["survey"]
         if not meta.get("store"):
             yield "the store must have the name that it was born with, got none"
-        elif layout not in OLDER and meta.get("seal") != str(seal("meta", meta["store"])):
+        elif sealed and meta.get("seal") != str(seal("meta", meta["store"])):
             yield "the store must have the name that it was born with, got another checksum"
-        for table, columns in LAYOUT.items():
-            wanted = (*columns, "seal") if table in self.SEALED else columns
+        for table, columns in COLUMNS.items():
+            wanted = columns if table == "meta" else (*columns, "seal")
             missing = [name for name in wanted if name not in found[table]]
-            if missing and not (layout in OLDER and set(missing) <= set(_NEWER)):
+            if missing and not (layout < LAYOUT and set(missing) <= set(_NEWER)):
                 yield f"table {table} must have the columns {', '.join(columns)}, got none called {missing[0]}"
 
     def _check_rows(self, session: Session, sealed: bool) -> Iterator[str]:
@@ -115,7 +109,7 @@ class Checked(Retention):
         changed: list[str] = []
         for table in COUNTED:
             columns = (*SEALED[table], "seal" if sealed else "NULL")
-            for _, *row, found_seal in self._rows(session, table, columns, entry.key):
+            for _, *row, found_seal in self._database.rows(session, table, columns, "survey = ?", [entry.key]):
                 window, counts, text = row[-3:]
                 try:
                     if type(window) is not int or window < 0:
@@ -137,14 +131,14 @@ class Checked(Retention):
         elif wrong:
             faults.append(f"{name}: counts must hold the reports that were accepted, got others in {wrong[0]}")
         faults += changed[:1]
-        for fault in self._check_ids(session, entry, sealed):
+        for fault in self._database.check_ids(session, entry.key, sealed):
             if isinstance(fault, str):
                 faults.append(f"{name}: {fault}")
             elif not faults and entry.rules.retention is None and fault > own:
                 lost = f"each of its {fault} ids must belong to a report, got {own} reports"
                 faults.append(f"{name}: {lost}: counts are lost")
         columns = (*SEALED["token"], "seal" if sealed else "NULL")
-        tokens = self._rows(session, "token", columns, entry.key)
+        tokens = self._database.rows(session, "token", columns, "survey = ?", [entry.key])
         faults += [f"{name}: {fault}" for fault in _check_tokens(tokens, sealed)]
         yield from faults
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from deniable.errors import StoreError
-from deniable.service.sqlite import FILE, SQLiteStore, private
+from deniable.service.migrations import refuse_newer
+from deniable.service.sqlite import FILE, SQLite, SQLiteStore, copy_database, private, sound
 from deniable.service.store import Store
 from deniable.survey import output_file
 
@@ -22,25 +23,8 @@ def backup(folder: str, target: str | BinaryIO, *, replace: bool = False) -> int
     """
     store = SQLiteStore(folder, write=False)
     with output_file(target, replace=replace, mode=0o600, hold=True) as file:
-        with (
-            closing(sqlite3.connect(f"{store.path.absolute().as_uri()}?mode=ro", uri=True)) as source,
-            closing(sqlite3.connect(file.name)) as copy,
-        ):
-            source.backup(copy)
-            copy.execute("PRAGMA journal_mode = DELETE")
-            sound(copy, file.name)
+        copy_database(store.database.path, file.name)
         return os.path.getsize(file.name)
-
-
-def sound(database: sqlite3.Connection, name: str) -> None:
-    """Refuse a database whose pages do not hold together."""
-    try:
-        found = database.execute("PRAGMA integrity_check(1)").fetchone()[0]
-    except sqlite3.DatabaseError as problem:
-        found = str(problem)
-    if found != "ok":
-        found = " ".join(found.split())
-        raise StoreError(f"{name} must be a sound database: {found}; use an earlier backup")
 
 
 def restore(source: str, folder: str, *, complete: bool = False) -> int:
@@ -69,7 +53,7 @@ def restore(source: str, folder: str, *, complete: bool = False) -> int:
     given.close()
     copy.close()
     os.replace(part, target / FILE)
-    with closing(SQLiteStore(folder)) as store:
+    with closing(Store(SQLite(folder, copied=True))) as store:
         return 0 if complete else store.mark_restored()
 
 
@@ -78,6 +62,7 @@ def merge(into: Store, others: list[str]) -> int:
     total = 0
     for folder in others:
         store = SQLiteStore(folder, write=False)
+        refuse_newer(store.database)
         for entry in store.entries():
             into.take_shard(store.name(), entry.survey, entry.rules, store.own_tallies(entry))
             total += store.tally(entry).n

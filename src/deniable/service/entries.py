@@ -173,6 +173,15 @@ class Token:
     used: int
     name: str
 
+    @property
+    def left(self) -> int | None:
+        """How many reports it still pays for; None without a quota."""
+        return None if self.quota is None else self.quota - self.used
+
+    def charged(self, reports: int) -> "Token":
+        """The same token with more reports charged to it."""
+        return replace(self, used=self.used + reports)
+
 
 @dataclass(slots=True)
 class Upload:

@@ -5,12 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from deniable.service.database import Bools, Ids
 from deniable.service.entries import Outcome, Upload
 
-__all__ = ["Bools", "Ids", "Owner", "any_of", "gather", "outcome_of", "spread_over", "steps"]
-
-Bools = npt.NDArray[np.bool_]
-Ids = npt.NDArray[np.uint8]
+__all__ = ["Owner", "any_of", "gather", "outcome_of", "spread_over", "steps"]
 
 
 def steps(uploads: Sequence[Upload], places: list[int]) -> list[list[int]]:

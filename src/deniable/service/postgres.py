@@ -15,18 +15,16 @@ import psycopg
 from psycopg import pq, sql
 from psycopg.adapt import Dumper
 
-from deniable.errors import StoreError
-from deniable.service.entries import Entry
-from deniable.service.gathering import Bools, Ids
+from deniable.service.database import Bools, Cursor, Database, Days, Ids, Session
 from deniable.service.problems import Contended, Unavailable
-from deniable.service.seals import SEALED
-from deniable.service.store import Cursor, Session, Store
+from deniable.service.seals import SEALED, seals
+from deniable.service.store import Store
 
-__all__ = ["PostgresStore"]
+__all__ = ["PostgreSQL", "PostgresStore"]
 
 # What the database undid because of what others did: a deadlock, and a state that changed meanwhile.
 _CONTENDED = ("40P01", "40001")
-_UUIDS = 2951  # the type number of uuid[]
+_CHUNK = 1 << 16  # ids that are read at once
 
 
 class _Uuids:
@@ -36,18 +34,33 @@ class _Uuids:
         self.data = ids
 
 
-class _UuidsDumper(Dumper):
-    format = pq.Format.BINARY
-    oid = _UUIDS
+class _Integers:
+    """The same for integers of four bytes."""
 
-    def dump(self, obj: _Uuids) -> bytes:
-        count = len(obj.data)
-        # One dimension, no nulls, elements of type uuid (2950), their number, the first index.
-        head = np.array([1, 0, 2950, count, 1], ">i4").tobytes()
-        rows = np.empty((count, 20), np.uint8)
-        rows[:, :4] = np.frombuffer(np.array([16], ">i4").tobytes(), np.uint8)
+    def __init__(self, numbers: npt.NDArray[np.uint32]) -> None:
+        self.data = numbers.astype(">u4").view(np.uint8).reshape(-1, 4)
+
+
+class _ArrayDumper(Dumper):
+    format = pq.Format.BINARY
+    element: ClassVar[int]  # the type number of an element
+
+    def dump(self, obj: _Uuids | _Integers) -> bytes:
+        count, width = obj.data.shape
+        # One dimension, no nulls, the type of the elements, their number, the first index.
+        head = np.array([1, 0, self.element, count, 1], ">i4").tobytes()
+        rows = np.empty((count, 4 + width), np.uint8)
+        rows[:, :4] = np.frombuffer(np.array([width], ">i4").tobytes(), np.uint8)
         rows[:, 4:] = obj.data
         return head + rows.tobytes()
+
+
+class _UuidsDumper(_ArrayDumper):
+    oid, element = 2951, 2950
+
+
+class _IntegersDumper(_ArrayDumper):
+    oid, element = 1007, 23
 
 
 class _Connection(Session):
@@ -61,50 +74,49 @@ class _Connection(Session):
 class PostgresStore(Store):
     """A store at a `postgres://` address; any number of processes may have it open."""
 
+    database: "PostgreSQL"
+
+    def __init__(self, address: str, *, write: bool = True, migrate: bool = True) -> None:
+        super().__init__(PostgreSQL(address, write=write), migrate=migrate)
+
+
+class PostgreSQL(Database):
+    """A database at a `postgres://` address, with a lock for each survey that is written to."""
+
     kind = "postgres"
-    _for_update: ClassVar[str] = " FOR UPDATE"
-    SEALED: ClassVar[tuple[str, ...]] = tuple(table for table in SEALED if table != "ids")
+    FOR_UPDATE = " FOR UPDATE"
     ROW: ClassVar[tuple[str, str]] = ("ctid::text", "ctid = ?::tid")
     TABLES: ClassVar[tuple[str, ...]] = (
         "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
         "CREATE TABLE IF NOT EXISTS survey (key BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
         "digest TEXT UNIQUE NOT NULL, body TEXT NOT NULL, rules TEXT NOT NULL, closed INTEGER NOT NULL, "
         "floor INTEGER NOT NULL, "
-        "shown INTEGER NOT NULL DEFAULT 0, seal BIGINT NOT NULL DEFAULT 0)",
+        "shown INTEGER NOT NULL DEFAULT 0, seal BIGINT NOT NULL)",
         "CREATE TABLE IF NOT EXISTS delta (seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
         "survey BIGINT NOT NULL, win INTEGER NOT NULL, counts BYTEA, counters TEXT NOT NULL, "
-        "seal BIGINT NOT NULL DEFAULT 0)",
+        "seal BIGINT NOT NULL)",
         "CREATE TABLE IF NOT EXISTS tally (survey BIGINT, win INTEGER, counts BYTEA, counters TEXT NOT NULL, "
-        "seal BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (survey, win))",
+        "seal BIGINT NOT NULL, PRIMARY KEY (survey, win))",
         "CREATE TABLE IF NOT EXISTS shard (source TEXT, survey BIGINT, win INTEGER, counts BYTEA, "
-        "counters TEXT NOT NULL, seal BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (source, survey, win))",
+        "counters TEXT NOT NULL, seal BIGINT NOT NULL, PRIMARY KEY (source, survey, win))",
         "CREATE TABLE IF NOT EXISTS token (hash TEXT PRIMARY KEY, survey BIGINT NOT NULL, kind TEXT NOT NULL, "
         "quota BIGINT, used BIGINT NOT NULL, name TEXT NOT NULL, "
-        "seal BIGINT NOT NULL DEFAULT 0)",
+        "seal BIGINT NOT NULL)",
         "CREATE TABLE IF NOT EXISTS ids (survey BIGINT NOT NULL, id UUID NOT NULL, day INTEGER NOT NULL, "
-        "PRIMARY KEY (survey, id))",
+        "seal INTEGER NOT NULL, PRIMARY KEY (survey, id))",
     )
 
     def __init__(self, address: str, *, write: bool = True) -> None:
-        super().__init__()
-        self.where = self._address = address
+        self.where, self.writable = address, write
         self._raw: psycopg.Connection[Any] | None = None
-        if not write:
-            return
-        try:
-            with self.writing() as session:
-                # Two collectors that start together create the tables one after the other.
-                session.run("SELECT pg_advisory_xact_lock(7220119)")
-                self._prepare(session)
-        except Unavailable as problem:
-            raise StoreError(f"store must be a PostgreSQL address that answers: {problem.detail}") from None
-        except StoreError:
-            self.close()
-            raise
+
+    def refusal(self, problem: Unavailable) -> str:
+        return f"store must be a PostgreSQL address that answers: {problem.detail}"
 
     def _connect(self) -> "psycopg.Connection[Any]":
-        raw = psycopg.connect(self._address, connect_timeout=5, autocommit=True)
+        raw = psycopg.connect(self.where, connect_timeout=5, autocommit=True)
         raw.adapters.register_dumper(_Uuids, _UuidsDumper)
+        raw.adapters.register_dumper(_Integers, _IntegersDumper)
         raw.execute("SET synchronous_commit = on")
         return raw
 
@@ -131,7 +143,7 @@ class PostgresStore(Store):
         except psycopg.Error as problem:
             raise _unavailable(problem) from None
 
-    def _admit(self, session: Session, entry: Entry, ids: Ids, days: npt.NDArray[np.int64]) -> Bools:
+    def admit(self, session: Session, key: int, ids: Ids, days: Days) -> Bools:
         new = np.zeros(len(ids), bool)
         words = ids.view(">u8")
         order = np.lexsort((words[:, 1], words[:, 0]))
@@ -140,51 +152,97 @@ class PostgresStore(Store):
         first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
         for day in np.unique(ordered_days).tolist():
             chosen = np.flatnonzero(first & (ordered_days == day))
+            rows = ordered[chosen]
             count, kept = session.run(
-                "WITH new AS (INSERT INTO ids (survey, id, day) SELECT ?, id, ? FROM unnest(?) AS id "
-                "ON CONFLICT DO NOTHING RETURNING id) "
+                "WITH new AS (INSERT INTO ids (survey, id, day, seal) "
+                "SELECT ?, id, ?, seal FROM unnest(?, ?) AS given (id, seal) ON CONFLICT DO NOTHING RETURNING id) "
                 "SELECT count(*), CASE WHEN count(*) < ? THEN string_agg(uuid_send(id), '') END FROM new",
-                [entry.key, day, _Uuids(ordered[chosen]), len(chosen)],
+                [key, day, _Uuids(rows), _Integers(_seals(key, day, rows)), len(chosen)],
             ).fetchone()
             if count == len(chosen):
                 new[order[chosen]] = True
             elif count:
                 found = set(np.frombuffer(kept, "V16").tolist())
-                new[order[chosen]] = [row.tobytes() in found for row in ordered[chosen]]
+                new[order[chosen]] = [row.tobytes() in found for row in rows]
         return new
 
-    def _forget(self, session: Session, entry: Entry, ids: Ids) -> None:
-        session.run("DELETE FROM ids WHERE survey = ? AND id = ANY(?)", [entry.key, _Uuids(ids)])
+    def forget(self, session: Session, key: int, ids: Ids) -> None:
+        session.run("DELETE FROM ids WHERE survey = ? AND id = ANY(?)", [key, _Uuids(ids)])
 
-    def _drop_ids(self, session: Session, entry: Entry, before: int | None) -> None:
+    def drop_ids(self, session: Session, key: int, before: int | None) -> None:
         if before is None:
-            session.run("DELETE FROM ids WHERE survey = ?", [entry.key])
+            session.run("DELETE FROM ids WHERE survey = ?", [key])
         else:
-            session.run("DELETE FROM ids WHERE survey = ? AND day > 0 AND day < ?", [entry.key, before])
+            session.run("DELETE FROM ids WHERE survey = ? AND day > 0 AND day < ?", [key, before])
 
-    def _lock_fold(self, session: Session, entry: Entry) -> bool:
-        locked = session.run("SELECT pg_try_advisory_xact_lock(7220120, ?::int)", [entry.key]).fetchone()
-        return bool(locked[0])
+    # Two collectors that start together make or upgrade the tables one after the other.
+    def lock_layout(self, session: Session) -> None:
+        session.run("SELECT pg_advisory_xact_lock(7220119)")
 
-    def _share(self, session: Session, keys: Sequence[int]) -> None:
+    def lock_fold(self, session: Session, key: int) -> bool:
+        return bool(session.run("SELECT pg_try_advisory_xact_lock(7220120, ?::int)", [key]).fetchone()[0])
+
+    def share(self, session: Session, keys: Sequence[int]) -> None:
         for key in keys:
             session.run("SELECT pg_advisory_xact_lock_shared(7220121, ?::int)", [key])
 
-    def _alone(self, session: Session, key: int) -> None:
+    def alone(self, session: Session, key: int) -> None:
         # Whoever folds holds no share of the survey, but rows of it: it ends first.
         for lock in (7220121, 7220120):
             session.run("SELECT pg_advisory_xact_lock(?::int, ?::int)", [lock, key])
 
-    def _columns(self, session: Session, table: str) -> set[str]:
+    def columns(self, session: Session, table: str) -> set[str]:
         sql = "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped"
         return {row[0] for row in session.run(sql, [table]).fetchall()}
 
-    def _check_ids(self, session: Session, entry: Entry, sealed: bool) -> Iterator[str | int]:
-        sql = "SELECT COUNT(*), COALESCE(MIN(day), 0) FROM ids WHERE survey = ?"
-        count, first = session.run(sql, [entry.key]).fetchone()
-        if first < 0:
+    @staticmethod
+    def _kept(session: Session, key: int, sealed: bool) -> Iterator[npt.NDArray[Any]]:
+        """The ids of a survey with their days and seals, a chunk at a time."""
+        sql = (
+            "SELECT string_agg(uuid_send(id) || int4send(day) || int4send(seal), '' ORDER BY id) FROM "
+            f"(SELECT id, day, {'seal' if sealed else '0 AS seal'} FROM ids WHERE survey = ? AND id >= ?::uuid "
+            "ORDER BY id LIMIT ?) AS chunk"
+        )
+        start = 0
+        while start < 1 << 128:
+            (found,) = session.run(sql, [key, f"{start:032x}", _CHUNK]).fetchone()
+            if found is None:
+                return
+            rows = np.frombuffer(found, [("id", np.uint8, 16), ("day", ">i4"), ("seal", ">u4")])
+            yield rows
+            start = int.from_bytes(rows["id"][-1].tobytes(), "big") + 1
+
+    def check_ids(self, session: Session, key: int, sealed: bool) -> Iterator[str | int]:
+        sealed = sealed and "seal" in self.columns(session, "ids")
+        count, undated, changed = 0, False, False
+        for rows in self._kept(session, key, sealed):
+            count += len(rows)
+            undated |= bool((rows["day"] < 0).any())
+            for day in np.unique(rows["day"]).tolist() if sealed else []:
+                chosen = rows[rows["day"] == day]
+                changed |= bool((_seals(key, day, chosen["id"]) != chosen["seal"]).any())
+        if undated:
             yield "ids must have a day"
+        if changed:
+            yield "table ids: a row must be as it was written, got another checksum"
         yield count
+
+    def to_layout_4(self, session: Session) -> None:
+        """Ids get their seals. None has a default any more, so that a collector of an older version that is still
+        running cannot write: it would leave rows without a seal."""
+        session.run("ALTER TABLE ids ADD COLUMN seal INTEGER")
+        for (key,) in session.run("SELECT DISTINCT survey FROM ids").fetchall():
+            for rows in self._kept(session, key, False):
+                for day in np.unique(rows["day"]).tolist():
+                    ids = np.ascontiguousarray(rows["id"][rows["day"] == day])
+                    session.run(
+                        "UPDATE ids SET seal = given.seal FROM unnest(?, ?) AS given (id, seal) "
+                        "WHERE ids.survey = ? AND ids.id = given.id",
+                        [_Uuids(ids), _Integers(_seals(key, day, ids)), key],
+                    )
+        session.run("ALTER TABLE ids ALTER COLUMN seal SET NOT NULL")
+        for table in SEALED:
+            session.run(f"ALTER TABLE {table} ALTER COLUMN seal DROP DEFAULT")
 
     def open_ids(self) -> int:
         """An estimate, from the database's own statistics: counting would read them all."""
@@ -194,6 +252,10 @@ class PostgresStore(Store):
     def close(self) -> None:
         if self._raw is not None and not self._raw.closed:
             self._raw.close()
+
+
+def _seals(key: int, day: int, ids: Ids) -> npt.NDArray[np.uint32]:
+    return seals("ids", key, day, rows=ids)
 
 
 def _unavailable(problem: Exception) -> Unavailable:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deniable.errors import MissingExtra, StoreError, require
+from deniable.errors import StoreError, require
 from deniable.service.app import App
-from deniable.service.store import Store
+from deniable.service.backends import BACKENDS, open_store, read_store
 from deniable.service.tokens import check_admin, new_secret
 from deniable.survey import write_atomically
 
@@ -44,26 +44,7 @@ class Options:
     open_batch: int = 500
     open_rate: int | None = 1000
     public_url: str | None = None
-
-
-def open_store(where: str, *, write: bool = True) -> Store:
-    """The store at a PostgreSQL address or in a directory; without `write` to look at it only."""
-    if where.startswith(("postgres://", "postgresql://")):
-        require("to open a PostgreSQL store", "postgres")
-        try:
-            from deniable.service.postgres import PostgresStore
-        except ImportError:  # psycopg is there, and the C library that it wraps is not
-            told = "psycopg must find PostgreSQL's library, libpq, and did not; run pip install 'deniable[postgres]'"
-            raise MissingExtra(told) from None
-        return PostgresStore(where, write=write)
-    from deniable.service.sqlite import SQLiteStore
-
-    return SQLiteStore(where, write=write)
-
-
-def read_store(where: str) -> Store:
-    """The same, to look at: an embedded store may be in use by a collector meanwhile."""
-    return open_store(where, write=False)
+    migrate: bool = True
 
 
 class _Lines(logging.Formatter):
@@ -89,7 +70,7 @@ def admin_token(options: Options) -> str:
     """The administrator's secret: from its file, or made at the first start and left in the store's directory."""
     path = options.admin_token_file
     if path is None:
-        if options.store.startswith(("postgres://", "postgresql://")):
+        if options.store.startswith(tuple(BACKENDS)):
             raise StoreError("--admin-token-file must be given with PostgreSQL: a file that holds the secret")
         path = str(Path(options.store) / "admin-token")
         if not os.path.exists(path):
@@ -136,7 +117,7 @@ def serve(options: Options, announce: Callable[[str, str], None] | None = None) 
     from deniable.service.connections import guarded
 
     _logging()
-    store = open_store(options.store)
+    store = open_store(options.store, migrate=options.migrate)
     token = admin_token(options)
     app = App(
         store,
@@ -160,6 +141,10 @@ def serve(options: Options, announce: Callable[[str, str], None] | None = None) 
     # The writer gives the interpreter up for each statement; on a busy loop it would wait 5 ms to get it back.
     sys.setswitchinterval(0.0002)
     _allow_files(options.connections)
+    server = uvicorn.Server(config)
+    # A signal may come before the server watches for them, and it raises the one that stopped it once more at the end.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: setattr(server, "should_exit", True))
     listening = _listen(options)
     address = listening.getsockname()
     log = logging.getLogger("deniable.service")
@@ -169,10 +154,7 @@ def serve(options: Options, announce: Callable[[str, str], None] | None = None) 
     log.info("start", extra={"fields": fields})
     if announce is not None:
         announce(options.public_url or fields["address"], token)
-    # The server raises the signal that stopped it once more when it is done; by then there is nothing left to do.
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
-    uvicorn.Server(config).run(sockets=[listening])
+    server.run(sockets=[listening])
     log.info("stop", extra={"fields": {"event": "stopped"}})
 
 

@@ -7,29 +7,31 @@ say which id came with which report.
 
 import contextlib
 import fcntl
+import filecmp
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from itertools import groupby
+from contextlib import closing, contextmanager
+from itertools import count, groupby
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from deniable.errors import StoreError
-from deniable.service.entries import FOR_GOOD, Entry
-from deniable.service.gathering import Bools, Ids
+from deniable.service.database import Bools, Cursor, Database, Days, Ids, Session
+from deniable.service.migrations import seal_rows
 from deniable.service.problems import Unavailable
-from deniable.service.seals import seal
+from deniable.service.seals import insert, seal
 from deniable.service.seen import Prints, Seen
-from deniable.service.store import Cursor, Session, Store
+from deniable.service.store import Store
+from deniable.survey import output_file
 
-__all__ = ["FILE", "SQLiteStore", "private"]
+__all__ = ["FILE", "SQLite", "SQLiteStore", "copy_database", "private", "sound"]
 
 FILE = "collector.sqlite"
 _JOINED = 1 << 16  # bytes of ids from which on a row stays as it is
+_MOST_STALE = 100_000  # ids in memory that are forgotten on disk, from which on the set of ids may be built anew
 _WAIT = 2.0  # seconds for another process that holds the database
 
 # What goes away by itself or when somebody makes room. After anything else the state on disk is not known.
@@ -62,6 +64,29 @@ class _Connection(Session):
         return self.raw.execute(sql, values)
 
 
+def copy_database(path: Path, file: str) -> None:
+    """Copy a database into a file, in one state also while others write, and refuse it if its pages do not hold
+    together."""
+    with (
+        closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source,
+        closing(sqlite3.connect(file)) as copy,
+    ):
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")
+        sound(copy, str(path))
+
+
+def sound(database: sqlite3.Connection, name: str) -> None:
+    """Refuse a database whose pages do not hold together."""
+    try:
+        found = database.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    except sqlite3.DatabaseError as problem:
+        found = str(problem)
+    if found != "ok":
+        found = " ".join(found.split())
+        raise StoreError(f"{name} must be a sound database: {found}; use an earlier backup")
+
+
 class SQLiteStore(Store):
     """A store in a directory. Without `write` it may be opened beside the process that writes.
 
@@ -78,32 +103,41 @@ class SQLiteStore(Store):
     [Outcome(accepted=1, duplicate=0, refused=())] [Outcome(accepted=0, duplicate=1, refused=())] 1
     """
 
+    database: "SQLite"
+
+    def __init__(self, folder: str | os.PathLike[str], *, write: bool = True, migrate: bool = True) -> None:
+        super().__init__(SQLite(folder, write=write), migrate=migrate)
+
+
+class SQLite(Database):
+    """The database of an embedded store: one file in a directory, and a lock. `copied`: it was just made from a backup,
+    so that an upgrade needs no other one."""
+
     kind = "sqlite"
+    shared = False
     ROW: ClassVar[tuple[str, str]] = ("rowid", "rowid = ?")
     TABLES: ClassVar[tuple[str, ...]] = (
         "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
         "CREATE TABLE IF NOT EXISTS survey (key INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT UNIQUE NOT NULL, "
         "body TEXT NOT NULL, rules TEXT NOT NULL, closed INTEGER NOT NULL, floor INTEGER NOT NULL, "
-        "shown INTEGER NOT NULL DEFAULT 0, seal BIGINT NOT NULL DEFAULT 0)",
+        "shown INTEGER NOT NULL DEFAULT 0, seal BIGINT NOT NULL)",
         "CREATE TABLE IF NOT EXISTS delta (seq INTEGER PRIMARY KEY, survey INTEGER NOT NULL, win INTEGER NOT NULL, "
-        "counts BLOB, counters TEXT NOT NULL, seal BIGINT NOT NULL DEFAULT 0)",
+        "counts BLOB, counters TEXT NOT NULL, seal BIGINT NOT NULL)",
         "CREATE TABLE IF NOT EXISTS tally (survey INTEGER, win INTEGER, counts BLOB, counters TEXT NOT NULL, "
-        "seal BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (survey, win))",
+        "seal BIGINT NOT NULL, PRIMARY KEY (survey, win))",
         "CREATE TABLE IF NOT EXISTS shard (source TEXT, survey INTEGER, win INTEGER, counts BLOB, "
-        "counters TEXT NOT NULL, seal BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (source, survey, win))",
+        "counters TEXT NOT NULL, seal BIGINT NOT NULL, PRIMARY KEY (source, survey, win))",
         "CREATE TABLE IF NOT EXISTS token (hash TEXT PRIMARY KEY, survey INTEGER NOT NULL, kind TEXT NOT NULL, "
-        "quota INTEGER, used INTEGER NOT NULL, name TEXT NOT NULL, seal BIGINT NOT NULL DEFAULT 0)",
+        "quota INTEGER, used INTEGER NOT NULL, name TEXT NOT NULL, seal BIGINT NOT NULL)",
         "CREATE TABLE IF NOT EXISTS ids (survey INTEGER NOT NULL, day INTEGER NOT NULL, ids BLOB NOT NULL, "
-        "seal BIGINT NOT NULL DEFAULT 0)",
+        "seal BIGINT NOT NULL)",
     )
 
-    def __init__(self, folder: str | os.PathLike[str], *, write: bool = True) -> None:
-        super().__init__()
-        self.folder, self.path = Path(folder), Path(folder) / FILE
-        self.where = str(self.folder.absolute())
-        self.broken: str | None = None
+    def __init__(self, folder: str | os.PathLike[str], *, write: bool = True, copied: bool = False) -> None:
+        self.folder, self.path, self._copied = Path(folder), Path(folder) / FILE, copied
+        self.where, self.writable = str(self.folder.absolute()), write
         self._lock: int | None = None
-        self._fresh: list[tuple[Entry, Ids, npt.NDArray[np.int64], Prints]] = []
+        self._fresh: list[tuple[int, Ids, Days, Prints]] = []
         self._stale = 0
         if not write:
             if not self.path.exists():
@@ -112,15 +146,15 @@ class SQLiteStore(Store):
         self._take_lock()
         try:
             self._connection = self._connect()
-            with self.writing() as session:
-                self._prepare(session)
-            self._load()
-        except (*_DAMAGED, Unavailable) as problem:
+        except _DAMAGED as problem:
             self._give_lock()
-            raise StoreError(f"{self.path} must be a sound store: {problem}; restore a backup") from None
+            raise StoreError(self.refusal(Unavailable(str(problem)))) from None
         except BaseException:
             self._give_lock()
             raise
+
+    def refusal(self, problem: Unavailable) -> str:
+        return f"{self.path} must be a sound store: {problem}; restore a backup"
 
     def _take_lock(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -147,25 +181,27 @@ class SQLiteStore(Store):
         raw.execute("PRAGMA journal_size_limit = 67108864")
         return _Connection(raw)
 
-    def _load(self) -> None:
+    def load(self) -> None:
         """Build the set of open ids from disk."""
         self._seen, self._stale = Seen(), 0
-        rows = self._connection.raw.execute("SELECT survey, ids FROM ids ORDER BY survey")
         waiting: list[bytes] = []
         size, current = 0, None
-        for survey, ids in rows:
-            if survey != current or size >= 1 << 20:
-                self._remember(current, waiting)
-                waiting, size, current = [], 0, survey
-            waiting.append(ids)
-            size += len(ids)
+        try:
+            for survey, ids in self._connection.raw.execute("SELECT survey, ids FROM ids ORDER BY survey"):
+                if survey != current or size >= 1 << 20:
+                    self._remember(current, waiting)
+                    waiting, size, current = [], 0, survey
+                waiting.append(ids)
+                size += len(ids)
+        except _DAMAGED as problem:
+            raise Unavailable(str(problem)) from None
         self._remember(current, waiting)
 
     def _remember(self, survey: int | None, rows: list[bytes]) -> None:
         if survey is not None and rows:
             joined = b"".join(rows)
             if len(joined) % 16:
-                raise StoreError(f"{self.path} must be a sound store: ids must be of 16 bytes each; restore a backup")
+                raise Unavailable("ids must be of 16 bytes each")
             ids = np.frombuffer(joined, np.uint8).reshape(-1, 16)
             self._seen.add(self._seen.prints(survey, ids))
 
@@ -209,11 +245,11 @@ class SQLiteStore(Store):
             self.broken = f"the database failed: {problem}; check the disk, then restart"
 
     def _append_ids(self) -> None:
-        for entry, ids, days, _ in self._fresh:
+        for key, ids, days, _ in self._fresh:
             for day in np.unique(days).tolist():
                 chosen = ids[days == day]
                 order = np.argsort(chosen.view("<u8")[:, 0])
-                self._insert(self._connection, "ids", [entry.key, day, chosen[order].tobytes()])
+                insert(self._connection, "ids", [key, day, chosen[order].tobytes()])
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -229,67 +265,39 @@ class SQLiteStore(Store):
         finally:
             raw.close()
 
-    def _admit(self, session: Session, entry: Entry, ids: Ids, days: npt.NDArray[np.int64]) -> Bools:
-        prints = self._seen.prints(entry.key, ids)
+    def admit(self, session: Session, key: int, ids: Ids, days: Days) -> Bools:
+        prints = self._seen.prints(key, ids)
         new = ~self._seen.find(prints)
         if len(np.unique(prints[0])) < len(ids):
             first = np.zeros(len(ids), bool)
             first[np.unique(ids, axis=0, return_index=True)[1]] = True
             new &= first
-        earlier = {row.tobytes() for owner, kept, _, _ in self._fresh if owner.key == entry.key for row in kept}
+        earlier = {row.tobytes() for owner, kept, _, _ in self._fresh if owner == key for row in kept}
         if earlier:
             new &= np.array([row.tobytes() not in earlier for row in ids], bool)
-        self._fresh.append((entry, ids[new], days[new], (prints[0][new], prints[1][new])))
+        self._fresh.append((key, ids[new], days[new], (prints[0][new], prints[1][new])))
         return new
 
-    def _forget(self, session: Session, entry: Entry, ids: Ids) -> None:
+    def forget(self, session: Session, key: int, ids: Ids) -> None:
         gone = {row.tobytes() for row in ids}
         for place, (owner, kept, days, prints) in enumerate(self._fresh):
-            if owner.key == entry.key:
+            if owner == key:
                 stay = np.array([row.tobytes() not in gone for row in kept], bool)
                 self._fresh[place] = owner, kept[stay], days[stay], (prints[0][stay], prints[1][stay])
 
-    def _drop_ids(self, session: Session, entry: Entry, before: int | None) -> None:
+    def drop_ids(self, session: Session, key: int, before: int | None) -> None:
         # What stays behind in memory only says "duplicate" where "too old" is said first; it goes with the next load.
-        where, values = ("", [entry.key]) if before is None else (" AND day > 0 AND day < ?", [entry.key, before])
+        where, values = ("", [key]) if before is None else (" AND day > 0 AND day < ?", [key, before])
         gone = session.run(f"SELECT COALESCE(SUM(LENGTH(ids)), 0) FROM ids WHERE survey = ?{where}", values).fetchone()
         session.run(f"DELETE FROM ids WHERE survey = ?{where}", values)
         self._stale += gone[0] // 16
 
-    # One process writes, one transaction after the other: a survey is its own for as long as a transaction lasts.
-    def _share(self, session: Session, keys: Sequence[int]) -> None:
-        pass
-
-    def _alone(self, session: Session, key: int) -> None:
-        pass
-
-    def purge(self, *, today: int) -> None:
-        super().purge(today=today)
-        for entry in self.entries():
-            with self.writing() as session:
-                self._join_ids(session, entry)
-        self._cut_log()
-        if self._stale > 100_000 and 2 * self._stale > len(self._seen):
-            self._load_again()
-
-    def delete(self, digest: str) -> int | None:
-        try:
-            return super().delete(digest)
-        finally:
-            self._cut_log()
-
-    def end(self, digest: str, *, day: int = FOR_GOOD) -> Entry | None:
-        try:
-            return super().end(digest, day=day)
-        finally:
-            self._cut_log()
-
-    def _join_ids(self, session: Session, entry: Entry) -> None:
+    def join_ids(self, session: Session, key: int) -> None:
         """Join rows of few ids of a day into one, in the order of the ids: a row for each commit would say for as long
         as ids are kept which report came before which. A damaged row stays as it is, and does not get a new seal."""
         sql = "SELECT rowid, day, ids, seal FROM ids WHERE survey = ? AND LENGTH(ids) < ? ORDER BY day"
-        found = session.run(sql, [entry.key, _JOINED]).fetchall()
-        small = [row[:3] for row in found if row[3] == seal("ids", entry.key, *row[1:3])]
+        found = session.run(sql, [key, _JOINED]).fetchall()
+        small = [row[:3] for row in found if row[3] == seal("ids", key, *row[1:3])]
         for day, rows in groupby(small, key=lambda row: row[1]):
             chosen = list(rows)
             if len(chosen) < 2:
@@ -298,7 +306,12 @@ class SQLiteStore(Store):
             ids = ids[np.lexsort((ids.view(">u8")[:, 1], ids.view(">u8")[:, 0]))]
             for number, _, _ in chosen:
                 session.run("DELETE FROM ids WHERE rowid = ?", [number])
-            self._insert(session, "ids", [entry.key, day, ids.tobytes()])
+            insert(session, "ids", [key, day, ids.tobytes()])
+
+    def forgot(self, *, survey: bool = False) -> None:
+        self._cut_log()
+        if (survey and self._stale) or (self._stale > _MOST_STALE and 2 * self._stale > len(self._seen)):
+            self._load_again()
 
     def _cut_log(self) -> None:
         """Empty the write-ahead log, which holds what was overwritten in the database. While somebody reads, or on a
@@ -307,34 +320,29 @@ class SQLiteStore(Store):
         with contextlib.suppress(sqlite3.Error):
             raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _forgotten(self, entry: Entry) -> None:
-        super()._forgotten(entry)
-        if self._stale:
-            self._load_again()
-
     def _load_again(self) -> None:
         """Build the set of open ids anew, without those that are gone. What is not in it would be counted twice, so
         whatever goes wrong here ends the writing."""
         self._seen = Seen()  # given back before the new one is built
         try:
-            self._load()
+            self.load()
         except BaseException as problem:
             self.broken = f"the ids cannot be read again: {problem}; check the disk and the memory, then restart"
             raise
 
-    def _check_database(self, session: Session) -> Iterator[str]:
+    def check_database(self, session: Session) -> Iterator[str]:
         for (found,) in session.run("PRAGMA integrity_check(10)").fetchall():
             if found != "ok":
                 yield f"the database must hold together: {' '.join(str(found).split())}"
 
-    def _columns(self, session: Session, table: str) -> set[str]:
+    def columns(self, session: Session, table: str) -> set[str]:
         return {row[1] for row in session.run(f"PRAGMA table_info({table})").fetchall()}
 
-    def _check_ids(self, session: Session, entry: Entry, sealed: bool) -> Iterator[str | int]:
+    def check_ids(self, session: Session, key: int, sealed: bool) -> Iterator[str | int]:
         known: list[bytes] = []
         changed = False
         columns = ("survey", "day", "ids", "seal" if sealed else "NULL")
-        for _, survey, day, ids, found in self._rows(session, "ids", columns, entry.key):
+        for _, survey, day, ids, found in self.rows(session, "ids", columns, "survey = ?", [key]):
             if type(ids) is not bytes or not ids or len(ids) % 16 or type(day) is not int or day < 0:
                 yield "ids must be of 16 bytes each, with a day"
                 return
@@ -347,19 +355,51 @@ class SQLiteStore(Store):
             yield "each id must be kept once, got one twice"
         yield len(joined)
 
+    def back_up(self, layout: int) -> str | None:
+        """A copy beside the store, under a name that nothing has yet. An upgrade that was killed may have left the same
+        bytes there: then those are the backup."""
+        if self._copied:
+            return None
+        stem = f"{self.path.stem}-layout{layout}"
+        for left in self.folder.glob(f".{stem}*"):  # copies that were killed half way
+            left.unlink()
+        last = None
+        for number in count(1):
+            target = self.folder / f"{stem}{'' if number == 1 else f'-{number}'}.sqlite"
+            if target.exists():
+                last = target
+                continue
+            try:
+                with output_file(target, replace=False, mode=0o600) as file:
+                    copy_database(self.path, file.name)
+                    if last is not None and filecmp.cmp(last, file.name, shallow=False):
+                        raise _SameBackup
+            except _SameBackup:
+                return str(last)
+            except (sqlite3.Error, OSError) as problem:
+                told = (
+                    f"a backup must be made beside the store before its upgrade: {problem}; make room, then start again"
+                )
+                raise StoreError(told) from None
+            return str(target)
+        raise AssertionError
+
+    def to_layout_4(self, session: Session) -> None:
+        if "seal" not in self.columns(session, "ids"):
+            seal_rows(self, session, "ids")
+
     def open_ids(self) -> int:
         return len(self._seen) - self._stale
 
     def close(self) -> None:
-        if self._lock is None:
-            return
-        if self.broken is None:
-            for entry in self.entries():
-                self.fold(entry)
-            self._cut_log()
-        self._connection.raw.close()
-        self._give_lock()
+        if self._lock is not None:
+            self._connection.raw.close()
+            self._give_lock()
 
     def limit_pages(self, pages: int) -> None:
         """Let the database grow to so many pages and no further: a small disk, for tests of a full one."""
         self._connection.raw.execute(f"PRAGMA max_page_count = {pages}")
+
+
+class _SameBackup(Exception):
+    """The backup that was about to be written is there already."""

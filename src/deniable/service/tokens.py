@@ -1,15 +1,33 @@
-"""Secrets: made here, shown once, kept as hashes."""
+"""Tokens: secrets that are made here, shown once and kept as hashes, and what those who hold one have used of it."""
 
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple
 
 from deniable.errors import StoreError
+from deniable.service.database import Database, Session
+from deniable.service.entries import Entry, Token, Upload
+from deniable.service.seals import SEALED, insert, seal
 
-__all__ = ["check_admin", "hash_of", "new_secret", "one_of", "same"]
+__all__ = [
+    "NO_TOKEN",
+    "Budget",
+    "Tokens",
+    "check_admin",
+    "hash_of",
+    "new_secret",
+    "one_of",
+    "read_budget",
+    "same",
+    "write_budget",
+]
 
-_LEAST = 16
+_LEAST = 16  # characters of the administrator's secret
+_COLUMNS = ", ".join(SEALED["token"])
+Budget = dict[str, Token]  # the tokens of a group of uploads by hash, with what they have used so far
+NO_TOKEN = Token("", 0, "upload", 0, 0, "")
 
 
 def new_secret() -> str:
@@ -45,3 +63,51 @@ def check_admin(secret: str) -> str:
     if len(secret) < _LEAST:
         raise StoreError(f"admin token must have at least {_LEAST} characters, got {len(secret)}")
     return secret
+
+
+class Tokens:
+    """The tokens of a store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, token: Token) -> bool:
+        """Keep the hash of a secret; the secret itself is never stored. False: there is no such survey any more."""
+        with self._database.writing() as session:
+            self._database.share(session, [token.survey])
+            if session.run("SELECT 1 FROM survey WHERE key = ?", [token.survey]).fetchone() is None:
+                return False
+            insert(session, "token", list(astuple(token)))
+        return True
+
+    def of(self, entry: Entry) -> list[Token]:
+        """The tokens of a survey."""
+        with self._database.reading() as session:
+            sql = f"SELECT {_COLUMNS} FROM token WHERE survey = ? ORDER BY hash"
+            return [Token(*row) for row in session.run(sql, [entry.key]).fetchall()]
+
+    def drop(self, entry: Entry, prefix: str) -> bool:
+        """Revoke the token whose hash starts like this; whether there was one."""
+        names = [token.hash for token in self.of(entry) if token.hash.startswith(prefix)]
+        with self._database.writing() as session:
+            for name in names:
+                session.run("DELETE FROM token WHERE hash = ?", [name])
+        return bool(names)
+
+
+def read_budget(session: Session, uploads: Sequence[Upload], for_update: str) -> Budget:
+    """The tokens of a group, all of them before anything is written and in one order: two collectors that wait for each
+    other's tokens would wait for ever."""
+    secrets = sorted({upload.token for upload in uploads if upload.token is not None})
+    if not secrets:
+        return {}
+    marks = ", ".join("?" * len(secrets))
+    sql = f"SELECT {_COLUMNS} FROM token WHERE hash IN ({marks}) ORDER BY hash{for_update}"
+    return {row[0]: Token(*row) for row in session.run(sql, secrets).fetchall()}
+
+
+def write_budget(session: Session, budget: Budget) -> None:
+    """Write what the tokens of a group have used."""
+    for name, token in budget.items():
+        sql = "UPDATE token SET used = ?, seal = ? WHERE hash = ? AND used < ?"
+        session.run(sql, [token.used, seal("token", *astuple(token)), name, token.used])

@@ -1,8 +1,8 @@
 """What a store needs of a database: the one interface that a new backend implements.
 
-The rooms of a store (`surveys`, `tokens`, `intake`, `tallies`, `retention`, `shards`, `checking`) speak SQL that SQLite
-and PostgreSQL share. A backend runs it, and does what differs: transactions, locks, and how an id is known to be new.
-`tests/contracts` holds every backend to what is written here.
+The rooms of a store (`stored_surveys`, `tokens`, `intake`, `tallies`, `retention`, `shards`, `checking`) speak SQL that
+SQLite and PostgreSQL share. A backend runs it, and does what differs: transactions, locks, and how an id is known to be
+new. `tests/contracts` holds every backend to what is written here.
 """
 
 from abc import ABC, abstractmethod

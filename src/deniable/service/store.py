@@ -16,7 +16,7 @@ from deniable.service.migrations import prepare
 from deniable.service.problems import Unavailable
 from deniable.service.retention import Retention
 from deniable.service.shards import Shards
-from deniable.service.surveys import Surveys
+from deniable.service.stored_surveys import Surveys
 from deniable.service.tallies import Tallies
 from deniable.service.tokens import Tokens
 

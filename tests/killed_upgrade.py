@@ -10,12 +10,18 @@ import os
 import signal
 import sqlite3
 import sys
+from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import psycopg
 
 from deniable.service.backends import open_store
+from deniable.service.database import Database, Session
+from deniable.service.migrations import STEPS
 from tests.crashing import Bomb, child
+
+Step = Callable[[Database, Session, int], None]
 
 
 def arm(bomb: Bomb) -> None:
@@ -40,6 +46,20 @@ def arm(bomb: Bomb) -> None:
     psycopg.Connection.execute = bombed  # type: ignore[method-assign]
 
 
+def commit_each_step() -> None:
+    """Mutant: each step of an upgrade is a transaction of its own."""
+
+    def committed(step: Step) -> Step:
+        def stepped(database: Database, session: Session, hour: int) -> None:
+            step(database, session, hour)
+            session.run("COMMIT")
+            session.run("BEGIN")
+
+        return stepped
+
+    STEPS.update({number: committed(step) for number, step in STEPS.items()})
+
+
 def upgrade(where: str, at: int) -> None:
     bomb = Bomb(at)
     arm(bomb)
@@ -47,16 +67,16 @@ def upgrade(where: str, at: int) -> None:
     bomb.tick()  # just after the commit
 
 
-def main(where: str, first: int, step: int) -> None:
-    at = first
-    while True:
+def main(where: str, mutant: str = "") -> None:
+    if mutant:
+        commit_each_step()
+    for at in count(1):
         status, _ = child(lambda _: upgrade(where, at))  # noqa: B023
         killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
         print(json.dumps({"at": at, "killed": killed, "status": status}), flush=True)
         if not killed or input() == "enough":
             return
-        at += step
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(*sys.argv[1:])

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from deniable.service.backends import BACKENDS
-from deniable.service.database import Bools, Cursor, Database, Days, Ids, Session
+from deniable.service.database import Bools, Cursor, Database, Days, Ids, Session, tables
 from deniable.service.problems import Unavailable
 from deniable.service.seals import seals
 
@@ -31,21 +31,11 @@ class _Connection(Session):
 class Memory(Database):
     kind = "memory"
     ROW = ("rowid", "rowid = ?")
-    TABLES = (
-        "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-        "CREATE TABLE IF NOT EXISTS survey (key INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT UNIQUE NOT NULL, "
-        "body TEXT NOT NULL, rules TEXT NOT NULL, closed INTEGER NOT NULL, floor INTEGER NOT NULL, "
-        "shown INTEGER NOT NULL, seal BIGINT NOT NULL)",
-        "CREATE TABLE IF NOT EXISTS delta (seq INTEGER PRIMARY KEY, survey INTEGER NOT NULL, win INTEGER NOT NULL, "
-        "counts BLOB, counters TEXT NOT NULL, seal BIGINT NOT NULL)",
-        "CREATE TABLE IF NOT EXISTS tally (survey INTEGER, win INTEGER, counts BLOB, counters TEXT NOT NULL, "
-        "seal BIGINT NOT NULL, PRIMARY KEY (survey, win))",
-        "CREATE TABLE IF NOT EXISTS shard (source TEXT, survey INTEGER, win INTEGER, counts BLOB, "
-        "counters TEXT NOT NULL, seal BIGINT NOT NULL, PRIMARY KEY (source, survey, win))",
-        "CREATE TABLE IF NOT EXISTS token (hash TEXT PRIMARY KEY, survey INTEGER NOT NULL, kind TEXT NOT NULL, "
-        "quota INTEGER, used INTEGER NOT NULL, name TEXT NOT NULL, seal BIGINT NOT NULL)",
-        "CREATE TABLE IF NOT EXISTS ids (survey INTEGER, id BLOB, day INTEGER NOT NULL, seal BIGINT NOT NULL, "
-        "PRIMARY KEY (survey, id))",
+    TABLES = tables(
+        key="INTEGER PRIMARY KEY AUTOINCREMENT",
+        number="INTEGER",
+        blob="BLOB",
+        ids="survey INTEGER, id BLOB, day INTEGER NOT NULL, seal BIGINT NOT NULL, PRIMARY KEY (survey, id)",
     )
     _kept: ClassVar[dict[str, _Connection]] = {}
 

@@ -322,30 +322,36 @@ def test_a_collector_of_an_older_version_cannot_write_after_the_upgrade(place: P
                 connection.execute(sql)
 
 
-SLOW = [name for name in NAMES if name != "layout3"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["layout3", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
-def test_an_upgrade_that_is_killed_leaves_the_old_store_or_the_new_one(place: Place, name: str, kind: str) -> None:
-    """Killed at one point after another; each time the rows are those of before, until the last child is through."""
-    where = place(name, kind)
+def kill_upgrades(where: str, *mutant: str) -> int:
+    """Kill an upgrade at one point after another for as long as the rows are those of before; how often that was."""
     before = content(where)
-    command = [sys.executable, "-m", "tests.killed_upgrade", where, "1", "1"]
-    points = 0
+    command = [sys.executable, "-m", "tests.killed_upgrade", where, *mutant]
+    killed = 0
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         for line in process.stdout:
             found = json.loads(line)
-            points += found["killed"]
+            killed += found["killed"]
             if content(where) != before:
                 break
             assert found["killed"], found
             process.stdin.write("on\n")
             process.stdin.flush()
         process.stdin.write("enough\n")
-    assert points > 20, "it was killed in between"
+    return killed
+
+
+SLOW = [name for name in NAMES if name != "layout3"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["layout3", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
+def test_an_upgrade_that_is_killed_leaves_the_old_store_or_the_new_one(place: Place, name: str, kind: str) -> None:
+    where = place(name, kind)
+    before = content(where)
+    assert kill_upgrades(where) > 20, "it was killed in between"
+    assert layout(read_store(where)) == str(LAYOUT), "what is not the old store is the new one"
     store = open_store(where)
     judge(store, name, kind)
     store.close()
@@ -354,6 +360,16 @@ def test_an_upgrade_that_is_killed_leaves_the_old_store_or_the_new_one(place: Pl
         backup = f"collector-layout{layout_of(name)}.sqlite"
         assert left == {backup}, "one backup, however often it was killed, and nothing half made"
         assert content(str(Path(where) / backup)) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_upgrade_in_several_transactions_is_found_out(place: Place, kind: str) -> None:
+    where = place("layout1", kind)
+    kill_upgrades(where, "mutant")
+    assert layout(read_store(where)) == "1"
+    with pytest.raises(StoreError):
+        open_store(where)
 
 
 def enlarged(where: str) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 import deniable as dn
 from deniable.service.entries import Rules, Upload
-from deniable.service.sqlite import SQLiteStore
+from deniable.service.sqlite import SQLite, SQLiteStore
 from tests import faults
 from tests.cluster import Cluster
 from tests.collector import records
@@ -25,7 +25,7 @@ def test_nothing_acknowledged_is_lost_or_doubled(name: str, cluster: Cluster) ->
 
 def test_a_store_that_forgets_ids_is_found_out(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutant: a commit that keeps counts and not ids doubles whatever is sent again after a restart."""
-    monkeypatch.setattr(SQLiteStore, "_append_ids", lambda self: None)
+    monkeypatch.setattr(SQLite, "_append_ids", lambda self: None)
     with faults.folder() as home:
         for _ in range(2):
             store = SQLiteStore(home / "store")

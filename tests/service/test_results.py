@@ -419,7 +419,7 @@ def test_a_store_that_does_not_answer_is_told(
             def gone() -> None:
                 raise Unavailable("PostgreSQL does not answer", "connection to db.internal refused, user collector")
 
-            monkeypatch.setattr(store, "reading", gone)
+            monkeypatch.setattr(store.database, "reading", gone)
             call.app._entries.clear()
             for method, where in (
                 ("GET", "/readyz"), ("GET", path), ("GET", f"{path}/counters"), ("GET", "/v1/surveys"),

@@ -17,7 +17,7 @@ from deniable.service.migrations import LAYOUT, layout_number
 from deniable.service.problems import Unavailable
 from deniable.service.records import add_packed
 from deniable.service.seals import SEALED, seal
-from deniable.service.surveys import entry_of
+from deniable.service.stored_surveys import entry_of
 from deniable.service.tallies import COUNTED
 
 __all__ = ["COLUMNS", "Checks"]

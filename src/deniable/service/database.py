@@ -1,8 +1,8 @@
 """What a store needs of a database: the one interface that a new backend implements.
 
-The rooms of a store (`surveys`, `tokens`, `intake`, `tallies`, `retention`, `shards`, `checking`) speak SQL that SQLite
-and PostgreSQL share. A backend runs it, and does what differs: transactions, locks, and how an id is known to be new.
-`tests/contracts` holds every backend to what is written here.
+The rooms of a store (`stored_surveys`, `tokens`, `intake`, `tallies`, `retention`, `shards`, `checking`) speak SQL that
+SQLite and PostgreSQL share. A backend runs it, and does what differs: transactions, locks, and how an id is known to be
+new. `tests/contracts` holds every backend to what is written here.
 """
 
 from abc import ABC, abstractmethod
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from deniable.service.problems import Unavailable
 
-__all__ = ["Bools", "Cursor", "Database", "Days", "Ids", "Session"]
+__all__ = ["Bools", "Cursor", "Database", "Days", "Ids", "Session", "tables"]
 
 Bools = npt.NDArray[np.bool_]
 Days = npt.NDArray[np.int64]  # since 1970; 0 where the client does not say
@@ -37,6 +37,37 @@ class Session(ABC):
         """Run one statement; a question mark stands for each of the values."""
 
 
+def tables(*, key: str, number: str, blob: str, ids: str) -> tuple[str, ...]:
+    """Statements that make the tables of a store where they are not there.
+
+    Parameters
+    ----------
+    key
+        The type of a primary key that the database gives to rows, and never gives twice.
+    number
+        The type of whole numbers of up to 64 bits.
+    blob
+        The type of bytes.
+    ids
+        The columns of the table of report ids: `survey`, `day`, `seal` and what the backend needs.
+    """
+    columns = {
+        "meta": "name TEXT PRIMARY KEY, value TEXT NOT NULL",
+        "survey": f"key {key}, digest TEXT UNIQUE NOT NULL, body TEXT NOT NULL, rules TEXT NOT NULL, "
+        "closed INTEGER NOT NULL, floor INTEGER NOT NULL, shown INTEGER NOT NULL, seal BIGINT NOT NULL",
+        "delta": f"seq {key}, survey {number} NOT NULL, win INTEGER NOT NULL, counts {blob}, counters TEXT NOT NULL, "
+        "seal BIGINT NOT NULL",
+        "tally": f"survey {number}, win INTEGER, counts {blob}, counters TEXT NOT NULL, seal BIGINT NOT NULL, "
+        "PRIMARY KEY (survey, win)",
+        "shard": f"source TEXT, survey {number}, win INTEGER, counts {blob}, counters TEXT NOT NULL, "
+        "seal BIGINT NOT NULL, PRIMARY KEY (source, survey, win)",
+        "token": f"hash TEXT PRIMARY KEY, survey {number} NOT NULL, kind TEXT NOT NULL, quota {number}, "
+        f"used {number} NOT NULL, name TEXT NOT NULL, seal BIGINT NOT NULL",
+        "ids": ids,
+    }
+    return tuple(f"CREATE TABLE IF NOT EXISTS {table} ({inside})" for table, inside in columns.items())
+
+
 class Database(ABC):
     """A database that a store lives in. All writing is done by one thread at a time, reading by any.
 
@@ -51,9 +82,7 @@ class Database(ABC):
     """Whether other processes may write to the same database. If not, a store that is closed tidies up first."""
 
     TABLES: ClassVar[tuple[str, ...]]
-    """Statements that make the tables `meta`, `survey`, `delta`, `tally`, `shard`, `token` and `ids` where they are not
-    there (`IF NOT EXISTS`), with the columns of `checking.COLUMNS` and a `seal` in each but `meta`. Keys of surveys and
-    `seq` of `delta` are given by the database; a key is never given twice, also after its survey was deleted."""
+    """Statements that make the tables where they are not there, from `tables`."""
 
     ROW: ClassVar[tuple[str, str]]
     """An expression that names a row of any table, and a condition with one question mark that finds it by that."""

@@ -13,7 +13,7 @@ from deniable.errors import StoreError
 from deniable.service.database import Database, Session
 from deniable.service.retention import shown_until
 from deniable.service.seals import SEALED, seal
-from deniable.service.surveys import entry_of
+from deniable.service.stored_surveys import entry_of
 from deniable.service.tallies import windows_in
 
 __all__ = ["LAYOUT", "STEPS", "layout_number", "prepare", "refuse_newer"]

@@ -15,7 +15,7 @@ import psycopg
 from psycopg import pq, sql
 from psycopg.adapt import Dumper
 
-from deniable.service.database import Bools, Cursor, Database, Days, Ids, Session
+from deniable.service.database import Bools, Cursor, Database, Days, Ids, Session, tables
 from deniable.service.problems import Contended, Unavailable
 from deniable.service.seals import SEALED, seals
 from deniable.service.store import Store
@@ -85,25 +85,13 @@ class PostgreSQL(Database):
 
     kind = "postgres"
     FOR_UPDATE = " FOR UPDATE"
-    ROW: ClassVar[tuple[str, str]] = ("ctid::text", "ctid = ?::tid")
-    TABLES: ClassVar[tuple[str, ...]] = (
-        "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-        "CREATE TABLE IF NOT EXISTS survey (key BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
-        "digest TEXT UNIQUE NOT NULL, body TEXT NOT NULL, rules TEXT NOT NULL, closed INTEGER NOT NULL, "
-        "floor INTEGER NOT NULL, "
-        "shown INTEGER NOT NULL DEFAULT 0, seal BIGINT NOT NULL)",
-        "CREATE TABLE IF NOT EXISTS delta (seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
-        "survey BIGINT NOT NULL, win INTEGER NOT NULL, counts BYTEA, counters TEXT NOT NULL, "
-        "seal BIGINT NOT NULL)",
-        "CREATE TABLE IF NOT EXISTS tally (survey BIGINT, win INTEGER, counts BYTEA, counters TEXT NOT NULL, "
-        "seal BIGINT NOT NULL, PRIMARY KEY (survey, win))",
-        "CREATE TABLE IF NOT EXISTS shard (source TEXT, survey BIGINT, win INTEGER, counts BYTEA, "
-        "counters TEXT NOT NULL, seal BIGINT NOT NULL, PRIMARY KEY (source, survey, win))",
-        "CREATE TABLE IF NOT EXISTS token (hash TEXT PRIMARY KEY, survey BIGINT NOT NULL, kind TEXT NOT NULL, "
-        "quota BIGINT, used BIGINT NOT NULL, name TEXT NOT NULL, "
-        "seal BIGINT NOT NULL)",
-        "CREATE TABLE IF NOT EXISTS ids (survey BIGINT NOT NULL, id UUID NOT NULL, day INTEGER NOT NULL, "
-        "seal INTEGER NOT NULL, PRIMARY KEY (survey, id))",
+    ROW = ("ctid::text", "ctid = ?::tid")
+    TABLES = tables(
+        key="BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+        number="BIGINT",
+        blob="BYTEA",
+        ids="survey BIGINT NOT NULL, id UUID NOT NULL, day INTEGER NOT NULL, seal INTEGER NOT NULL, "
+        "PRIMARY KEY (survey, id)",
     )
 
     def __init__(self, address: str, *, write: bool = True) -> None:

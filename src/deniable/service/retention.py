@@ -16,7 +16,7 @@ from deniable.service.clock import window_end
 from deniable.service.database import Database, Session
 from deniable.service.entries import FOR_GOOD, RESTORED, Counters, Entry, counters_of
 from deniable.service.seals import SEALED, seal
-from deniable.service.surveys import Surveys
+from deniable.service.stored_surveys import Surveys
 from deniable.service.tallies import COUNTED, Tallies, report_damage, windows_in
 
 __all__ = ["Retention", "ended", "shown_in", "shown_until"]

@@ -7,7 +7,7 @@ from deniable.service.database import Database, Session
 from deniable.service.entries import Counters, Entry, Rules
 from deniable.service.retention import shown_in
 from deniable.service.seals import insert
-from deniable.service.surveys import Surveys, fixed_rules
+from deniable.service.stored_surveys import Surveys, fixed_rules
 from deniable.service.tallies import Packed, Total, add_rows, packed, windows_in
 from deniable.survey import Survey
 

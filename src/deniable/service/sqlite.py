@@ -14,12 +14,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import count, groupby
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
 from deniable.errors import StoreError
-from deniable.service.database import Bools, Cursor, Database, Days, Ids, Session
+from deniable.service.database import Bools, Cursor, Database, Days, Ids, Session, tables
 from deniable.service.migrations import seal_rows
 from deniable.service.problems import Unavailable
 from deniable.service.seals import insert, seal
@@ -115,22 +114,12 @@ class SQLite(Database):
 
     kind = "sqlite"
     shared = False
-    ROW: ClassVar[tuple[str, str]] = ("rowid", "rowid = ?")
-    TABLES: ClassVar[tuple[str, ...]] = (
-        "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-        "CREATE TABLE IF NOT EXISTS survey (key INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT UNIQUE NOT NULL, "
-        "body TEXT NOT NULL, rules TEXT NOT NULL, closed INTEGER NOT NULL, floor INTEGER NOT NULL, "
-        "shown INTEGER NOT NULL DEFAULT 0, seal BIGINT NOT NULL)",
-        "CREATE TABLE IF NOT EXISTS delta (seq INTEGER PRIMARY KEY, survey INTEGER NOT NULL, win INTEGER NOT NULL, "
-        "counts BLOB, counters TEXT NOT NULL, seal BIGINT NOT NULL)",
-        "CREATE TABLE IF NOT EXISTS tally (survey INTEGER, win INTEGER, counts BLOB, counters TEXT NOT NULL, "
-        "seal BIGINT NOT NULL, PRIMARY KEY (survey, win))",
-        "CREATE TABLE IF NOT EXISTS shard (source TEXT, survey INTEGER, win INTEGER, counts BLOB, "
-        "counters TEXT NOT NULL, seal BIGINT NOT NULL, PRIMARY KEY (source, survey, win))",
-        "CREATE TABLE IF NOT EXISTS token (hash TEXT PRIMARY KEY, survey INTEGER NOT NULL, kind TEXT NOT NULL, "
-        "quota INTEGER, used INTEGER NOT NULL, name TEXT NOT NULL, seal BIGINT NOT NULL)",
-        "CREATE TABLE IF NOT EXISTS ids (survey INTEGER NOT NULL, day INTEGER NOT NULL, ids BLOB NOT NULL, "
-        "seal BIGINT NOT NULL)",
+    ROW = ("rowid", "rowid = ?")
+    TABLES = tables(
+        key="INTEGER PRIMARY KEY AUTOINCREMENT",
+        number="INTEGER",
+        blob="BLOB",
+        ids="survey INTEGER NOT NULL, day INTEGER NOT NULL, ids BLOB NOT NULL, seal BIGINT NOT NULL",
     )
 
     def __init__(self, folder: str | os.PathLike[str], *, write: bool = True, copied: bool = False) -> None:

@@ -5,17 +5,18 @@ What a database must provide is in `database`; what is stored, and in which layo
 
 import contextlib
 import uuid
+from contextlib import AbstractContextManager
 
 from deniable.errors import StoreError
 from deniable.service.checking import Checks
 from deniable.service.clock import Clock
-from deniable.service.database import Database
+from deniable.service.database import Database, Session
 from deniable.service.intake import Intake
 from deniable.service.migrations import prepare
 from deniable.service.problems import Unavailable
 from deniable.service.retention import Retention
 from deniable.service.shards import Shards
-from deniable.service.surveys import Surveys
+from deniable.service.stored_surveys import Surveys
 from deniable.service.tallies import Tallies
 from deniable.service.tokens import Tokens
 
@@ -43,8 +44,6 @@ class Store:
     def __init__(self, database: Database, *, migrate: bool = True) -> None:
         self.database = database
         self.kind, self.where = database.kind, database.where
-        self.writing, self.reading = database.writing, database.reading
-        self.open_ids = database.open_ids
         self.surveys = surveys = Surveys(database)
         self.create, self.entry, self.entries, self.names = (
             surveys.create, surveys.entry, surveys.entries, surveys.names,
@@ -73,6 +72,18 @@ class Store:
             except BaseException:
                 database.close()
                 raise
+
+    def writing(self) -> AbstractContextManager[Session]:
+        """A transaction that may write: committed at the end, undone on an error."""
+        return self.database.writing()
+
+    def reading(self) -> AbstractContextManager[Session]:
+        """A transaction that sees one state; for any thread."""
+        return self.database.reading()
+
+    def open_ids(self) -> int:
+        """About how many report ids are kept."""
+        return self.database.open_ids()
 
     @property
     def broken(self) -> str | None:

@@ -20,10 +20,10 @@ from deniable.decoders import decode, difference
 from deniable.decoders.rows import DifferenceRows, EstimateRows, Rows
 from deniable.decoders.strategies import constraint_of, decoder_of
 from deniable.errors import DeniableError
-from deniable.service.backends import read_store
 from deniable.service.decoding import CHANGED, DONE, FAILED, HEAD, REFUSED, SPENT, UNAVAILABLE
 from deniable.service.entries import Entry
 from deniable.service.problems import Unavailable
+from deniable.service.server import read_store
 from deniable.service.store import Store
 from deniable.survey import krr, orr
 from deniable.survey.alphabet import symbol_from_json

@@ -138,7 +138,7 @@ def _is_binary(args: argparse.Namespace) -> bool:
 
 
 def _privatize(args: argparse.Namespace) -> None:
-    from deniable.engines.files import sources
+    from deniable.engines import sources
     from deniable.engines.privatizing import privatize_files
 
     survey = load_survey(args.survey)
@@ -181,7 +181,7 @@ def _count(args: argparse.Namespace) -> None:
 
 
 def _count_local(args: argparse.Namespace, survey: Survey | None) -> "tuple[Tally, dict[str, int]]":
-    from deniable.engines.files import sources
+    from deniable.engines import sources
     from deniable.engines.local import count_files
 
     for source in sources(args.files, format=args.format):
@@ -195,7 +195,7 @@ def _count_spark(args: argparse.Namespace, survey: Survey | None) -> "tuple[Tall
 
     require("to run deniable count --engine spark", "spark")
     if survey is None:
-        from deniable.engines.files import open_reader, sources
+        from deniable.engines import open_reader, sources
         from deniable.engines.local import survey_in
 
         first = sources(args.files, format=args.format)[0]

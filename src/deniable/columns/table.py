@@ -10,8 +10,7 @@ import numpy.typing as npt
 from deniable.columns.batches import BatchCounter, check_digest, read_columns, refuse_rows
 from deniable.errors import WireError
 from deniable.reports import Report
-from deniable.survey import Survey
-from deniable.survey.notebook import data_frame, html_table
+from deniable.survey import Survey, data_frame, html_table
 from deniable.tally import Tally
 
 if TYPE_CHECKING:

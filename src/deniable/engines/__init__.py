@@ -1,7 +1,7 @@
 """The same privatize and count on files and tables of any size: Parquet, Arrow, CSV, JSON lines, and what speaks Arrow.
 
-`count` and `privatize` are those of `columns` with more doors; the command line uses `count_files`, and
-`privatize_files` in `privatizing`.
+`count` and `privatize` are those of `columns` with more doors; the command line uses `count_files`
+and `privatize_files`.
 """
 
 import os
@@ -11,15 +11,27 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable import columns
-from deniable.columns import ReportTable
-from deniable.columns.batches import refuse_rows
-from deniable.engines.files import paths_of
-from deniable.engines.local import count_files
+from deniable.columns import ReportTable, refuse_rows
+from deniable.engines.local import Progress, count_files, survey_in
+from deniable.engines.privatizing import privatize_files, privatized_tables, refuse_answers
+from deniable.engines.readers import open_reader
+from deniable.engines.sources import paths_of, sources
+from deniable.engines.writing import output_format
 from deniable.errors import AlphabetError
 from deniable.survey import Survey
 from deniable.tally import Tally
 
-__all__ = ["count", "count_files", "privatize"]
+__all__ = [
+    "Progress",
+    "count",
+    "count_files",
+    "open_reader",
+    "output_format",
+    "privatize",
+    "privatize_files",
+    "sources",
+    "survey_in",
+]
 
 
 def count(survey: Survey, reports: Any, *, refused: dict[str, int] | None = None) -> Tally:
@@ -87,8 +99,6 @@ def privatize(
         return columns.privatize(survey, data, cohorts=cohorts)
     if cohorts is not None:
         raise AlphabetError("cohorts must not be given with column= or refused=; pass the column itself")
-    from deniable.engines.privatizing import privatized_tables, refuse_answers
-
     bad: dict[str, int] = {}
     tables = list(privatized_tables(survey, data, column, bad))
     if refused is None:

@@ -11,8 +11,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from deniable.columns.batches import BatchCounter, report_columns
-from deniable.engines.files import Paths, Reader, Source, open_reader, sound, sources
+from deniable.columns import BatchCounter, report_columns
+from deniable.engines.readers import Reader, open_reader
+from deniable.engines.sources import Paths, Source, sound, sources
 from deniable.errors import AlphabetError, DataError, SurveyError, WireError
 from deniable.survey import Survey
 from deniable.tally import Tally

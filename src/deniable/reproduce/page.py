@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from deniable.reproduce.artifacts import csv_bytes, parquet_bytes, picture, put
 from deniable.reproduce.figures import FIGURES, Figure, Tables
-from deniable.reproduce.files import csv_bytes, parquet_bytes, picture, put
 from deniable.reproduce.style import STYLE
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from deniable.errors import SurveyError
 from deniable.survey.report_format import Field, ReportFormat
 
-__all__ = ["DIALECTS", "group_by", "refusals"]
+__all__ = ["DIALECTS", "group_by", "sql_refusals"]
 
 
 def _doubled(mark: str) -> Callable[[str], str]:
@@ -84,7 +84,7 @@ CONDITIONS: dict[str, Callable[[Dialect, str, Field], list[str]]] = {
 }
 
 
-def refusals(form: ReportFormat, dialect: str, columns: Mapping[str, str]) -> list[tuple[str, str]]:
+def sql_refusals(form: ReportFormat, dialect: str, columns: Mapping[str, str]) -> list[tuple[str, str]]:
     """What finds a bad row in SQL, in order: conditions, each with the reason that the row is refused for.
 
     Parameters
@@ -99,7 +99,7 @@ def refusals(form: ReportFormat, dialect: str, columns: Mapping[str, str]) -> li
     Examples
     --------
     >>> import deniable as dn
-    >>> refusals(dn.warner(epsilon=1).report_format, "spark", {"response": "r"})
+    >>> sql_refusals(dn.warner(epsilon=1).report_format, "spark", {"response": "r"})
     [('r IS NULL', 'no response'), ('r NOT BETWEEN 0 AND 1', 'response out of range')]
     """
     return [
@@ -122,7 +122,7 @@ def group_by(form: ReportFormat, dialect: str, table: str | Sequence[str], cohor
         columns["cohort"] = speak.quote(_name("cohort", cohort))
     elif form.cohort.limit > 1:
         raise SurveyError(f"cohort must name a column: this survey has {form.cohort.limit} cohorts")
-    tests = (f"      WHEN {test} THEN '{reason}'" for test, reason in refusals(form, dialect, columns))
+    tests = (f"      WHEN {test} THEN '{reason}'" for test, reason in sql_refusals(form, dialect, columns))
     lines = ["SELECT", "  CASE WHEN reason IS NULL THEN cohort END AS cohort,"]
     if form.response.bits:
         seen = "CASE WHEN reason IS NULL THEN response END"

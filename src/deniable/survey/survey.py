@@ -14,8 +14,8 @@ from deniable.errors import SurveyError
 from deniable.mechanisms import Mechanism, epsilon_text
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.encodings import Encoding
-from deniable.survey.files import write_atomically
 from deniable.survey.notebook import facts
+from deniable.survey.outputs import write_atomically
 from deniable.survey.reading import read_alphabet, read_encoding, read_mechanism, record, strict_json
 from deniable.survey.report_format import ReportFormat
 from deniable.survey.sql import group_by

@@ -9,7 +9,6 @@ from functools import cache
 import pytest
 
 from deniable.reproduce.claims import CLAIMS, TABLES_NEEDED, Claim, check
-from deniable.reproduce.claims.rows import Data
 from deniable.reproduce.claims.rules import (
     AGAINST,
     FOR,
@@ -21,6 +20,7 @@ from deniable.reproduce.claims.rules import (
     exceptions,
     threshold,
 )
+from deniable.reproduce.claims.tables import Data
 from tests.unit.reproduce.claim_tables import EPSILONS, Fault, Row, Tables, fault, number, tables, times
 
 ASK: dict[str, Callable[[Data], Finding]] = {claim.id: claim.ask for claim in CLAIMS}

@@ -10,8 +10,8 @@ import pytest
 
 import deniable as dn
 from deniable.reproduce import page
+from deniable.reproduce.artifacts import csv_bytes, parquet_bytes, picture, put
 from deniable.reproduce.figures import FIGURES, Figure
-from deniable.reproduce.files import csv_bytes, parquet_bytes, picture, put
 from deniable.reproduce.settings import Settings
 from tests.unit.reproduce.reproduce_tables import Row, tables
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable.survey import Survey
-from deniable.survey.sql import refusals
+from deniable.survey import Survey, sql_refusals
 from deniable.tally import Tally
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def count_cells(survey: Survey, dataframe: "DataFrame", names: list[str]) -> tup
     if not suits(survey) or getattr(dataframe, "_jdf", None) is None:
         return None
     cells = survey.cohorts * survey.columns
-    tests = refusals(survey.report_format, "spark", {name: name for name in names})
+    tests = sql_refusals(survey.report_format, "spark", {name: name for name in names})
     places = cells + len(tests)
     try:
         jvm: Any = dataframe.sparkSession.sparkContext._jvm

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from deniable.reproduce.claims.registry import CLAIMS, Question
-from deniable.reproduce.claims.rows import Data
 from deniable.reproduce.claims.rules import Verdict
+from deniable.reproduce.claims.tables import Data
 
 __all__ = ["CLAIMS", "TABLES_NEEDED", "Claim", "Question", "check"]
 

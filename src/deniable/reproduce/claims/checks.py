@@ -7,7 +7,6 @@ from itertools import pairwise
 from statistics import median
 
 from deniable.reproduce.claims.points import versus
-from deniable.reproduce.claims.rows import OPEN, Case, Data, Target
 from deniable.reproduce.claims.rules import (
     AGAINST,
     FOR,
@@ -21,6 +20,7 @@ from deniable.reproduce.claims.rules import (
     conclude,
     percent,
 )
+from deniable.reproduce.claims.tables import OPEN, Case, Data, Target
 
 __all__ = [
     "bands_are_narrow",

@@ -19,8 +19,8 @@ from deniable.reproduce.claims.points import (
     ratio,
     very_low,
 )
-from deniable.reproduce.claims.rows import CLOSED, OPEN, Case, Data, Point
 from deniable.reproduce.claims.rules import AGAINST, FOR, NOT_MEASURED, NOTICEABLE, TIE, Cell, Finding, conclude, spread
+from deniable.reproduce.claims.tables import CLOSED, OPEN, Case, Data, Point
 
 __all__ = [
     "both_ends_closed",

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from functools import cache
 from statistics import median
 
-from deniable.reproduce.claims.rows import Data, KaryRow
 from deniable.reproduce.claims.rules import (
     AGAINST,
     FOR,
@@ -26,6 +25,7 @@ from deniable.reproduce.claims.rules import (
     spread,
     threshold,
 )
+from deniable.reproduce.claims.tables import Data, KaryRow
 
 __all__ = [
     "depends_on_shape",

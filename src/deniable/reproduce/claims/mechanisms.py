@@ -10,7 +10,6 @@ from itertools import pairwise
 from statistics import median
 
 from deniable.reproduce.claims.decoders import MANY, NAMES, skewed
-from deniable.reproduce.claims.rows import Data, KaryRow
 from deniable.reproduce.claims.rules import (
     ABSOLUTE,
     AGAINST,
@@ -28,6 +27,7 @@ from deniable.reproduce.claims.rules import (
     spread,
     threshold,
 )
+from deniable.reproduce.claims.tables import Data, KaryRow
 
 __all__ = [
     "advantage_shrinks",

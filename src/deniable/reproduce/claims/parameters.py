@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 
 from deniable.reproduce.claims.points import Regime, alike, anywhere, cell_of, high, less, more, paired, ratio, versus
-from deniable.reproduce.claims.rows import CLOSED, OPEN, Case, Data
 from deniable.reproduce.claims.rules import (
     AGAINST,
     FOR,
@@ -16,6 +15,7 @@ from deniable.reproduce.claims.rules import (
     Finding,
     conclude,
 )
+from deniable.reproduce.claims.tables import CLOSED, OPEN, Case, Data
 
 __all__ = [
     "bloom_brings_nothing",

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from deniable.reproduce.claims.rows import Case, Point
 from deniable.reproduce.claims.rules import (
     AGAINST,
     FOR,
@@ -15,6 +14,7 @@ from deniable.reproduce.claims.rules import (
     percent,
     spread,
 )
+from deniable.reproduce.claims.tables import Case, Point
 
 __all__ = [
     "Regime",

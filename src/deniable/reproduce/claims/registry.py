@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from deniable.reproduce.claims import checks, cohorts, decoders, mechanisms, parameters
-from deniable.reproduce.claims.rows import CLOSED, OPEN_CASES, Case, Data
 from deniable.reproduce.claims.rules import Finding
+from deniable.reproduce.claims.tables import CLOSED, OPEN_CASES, Case, Data
 
 __all__ = ["CLAIMS", "Question"]
 

@@ -20,11 +20,12 @@ from deniable.columns import batches
 from deniable.service.entries import Entry, Rules
 from deniable.service.envelope import open_envelope
 from deniable.service.records import REASONS, Shape
-from deniable.survey import Survey, report_format, sql
+from deniable.survey import Alphabet, Direct, Survey, report_format, sql
 from deniable.tally import checking
 from tests.contracts.test_js_client import JS, node
 from tests.good_and_bad import SURVEYS, Packed, arrow_table, by_verdict, counts_of, packed_rows, table_rows
 from tests.surveys import SMALL
+from tests.toy.band import Band
 
 every_survey = pytest.mark.parametrize("survey", SURVEYS.values(), ids=SURVEYS.keys())
 # The words of an error that go with each word of the collector.
@@ -211,6 +212,16 @@ def test_javascript() -> None:
                 assert answer == {"cohort": row.cohort, "cells": list(row.cells)}, (name, row)
             else:
                 assert said(answer["message"]) == row.reason, (name, row)
+
+
+def test_a_mechanism_that_nobody_knows_is_read_by_all() -> None:
+    """A channel of any shape states its columns, and every reader of this side has it: nothing is registered."""
+    survey = Survey(Alphabet.closed(9), Direct(9), Band(9, 2))
+    test_one_row_at_a_time(survey)
+    test_one_packed_report_at_a_time(survey)
+    assert columns_disagree(survey) == []
+    assert collector_disagrees(survey) == []
+    assert database_disagrees(survey) == []
 
 
 # What must be seen: a reader that leaves a test out, and a format that is off by one.

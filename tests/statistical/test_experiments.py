@@ -22,9 +22,9 @@ from deniable.decoders.constraints import Normalized
 from deniable.decoders.likelihood import water_fill
 from deniable.decoders.simplex import project
 from deniable.lab import kary, regression
+from deniable.lab.batched import losses
 from deniable.lab.kary import DECODERS, LOSSES, KaryTask, Moments, population
 from deniable.lab.regression import Cell, Crowd, Point, RegressionTask, mechanism_of, scatter
-from deniable.lab.rows import losses
 from deniable.mechanisms import KRR, BitFlip, Mechanism
 from deniable.simulation import cell_probabilities
 from tests.statistical.harness import accept, generator, law_p_value, reject, seed_of

@@ -11,7 +11,7 @@ import pytest
 import deniable as dn
 import deniable.engines.privatizing as room
 from deniable.columns.table import ReportTable
-from deniable.engines.files import open_reader, sources
+from deniable.engines import open_reader, sources
 from deniable.survey import Survey
 from tests.exact.laws import published
 from tests.statistical.harness import accept, binomial_p_value, law_p_value, reject

@@ -2,19 +2,28 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.mechanisms import KRR, BitFlip, Chain, Channel, Mechanism, Registry, Subset
+from deniable.survey import Survey
 
-if TYPE_CHECKING:
-    from deniable.audit.events import Roles
-
-__all__ = ["Published", "chances_of", "published"]
+__all__ = ["Published", "Values", "chances_of", "published"]
 
 Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+class Values(Protocol):
+    """The values of an audit, by number: their cells in every cohort, shape (C, h, values), and which they share."""
+
+    survey: Survey
+    table: npt.NDArray[Any]
+
+    def _only(self, a: int, b: int) -> Mask: ...
+    def _has(self, owner: int, other: int) -> Mask: ...
 
 
 def chances_of(mechanism: Mechanism, occupied: tuple[int, ...]) -> Floats:
@@ -32,7 +41,7 @@ class Published:
     `second_stage` P(response | permanent response), all of it. `independent_bits` are so given the answer.
     """
 
-    speaks: Callable[["Roles", int, int, int], tuple[Floats, Floats]]
+    speaks: Callable[[Values, int, int, int], tuple[Floats, Floats]]
     second_stage: Callable[[Any], Floats] | None = None
     independent_bits: bool = False
 
@@ -40,14 +49,14 @@ class Published:
 published: Registry[Published] = Registry("deniable.audit.published.published", Mechanism, "chance of its events")
 
 
-def _row_speaks(roles: "Roles", value: int, a: int, b: int) -> tuple[Floats, Floats]:
+def _row_speaks(roles: Values, value: int, a: int, b: int) -> tuple[Floats, Floats]:
     (mine,), (only,) = roles.table[:, :, a], roles._only(a, b)
     law = chances_of(roles.survey.mechanism, tuple(roles.table[0, :, value].tolist()))
     one = np.array([law[mine[only]].sum()])
     return one, one  # without a second stage a device sends the same report again
 
 
-def _krr_speaks(roles: "Roles", value: int, a: int, b: int) -> tuple[Floats, Floats]:
+def _krr_speaks(roles: Values, value: int, a: int, b: int) -> tuple[Floats, Floats]:
     mechanism, only = roles.survey.mechanism, roles._only(a, b)
     first = mechanism.permanent
     size, shared = only.sum(axis=1), (only & roles._has(value, a)).sum(axis=1)
@@ -61,7 +70,7 @@ def _krr_again(chain: Chain) -> Floats:
     return np.asarray(other + (keep - other) * np.eye(chain.outputs))
 
 
-def _bit_speaks(roles: "Roles", value: int, a: int, b: int) -> tuple[Floats, Floats]:
+def _bit_speaks(roles: Values, value: int, a: int, b: int) -> tuple[Floats, Floats]:
     mechanism, only, against = roles.survey.mechanism, roles._only(a, b), roles._only(b, a)
     hit, miss = float(mechanism.permanent.hit), float(mechanism.permanent.miss)
     (flip,) = _again(mechanism) or (0.0,)
@@ -80,7 +89,7 @@ def _bit_again(chain: Chain) -> Floats:
     return np.asarray(flip**changed * (1 - flip) ** (chain.cells - changed))
 
 
-def _set_speaks(roles: "Roles", value: int, a: int, b: int) -> tuple[Floats, Floats]:
+def _set_speaks(roles: Values, value: int, a: int, b: int) -> tuple[Floats, Floats]:
     mechanism = roles.survey.mechanism
     first, k, w = mechanism.permanent, mechanism.cells, mechanism.hits or 0
     neither, with_one = (float(p) for p in first.pairs)

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 from deniable.cli.text import shown
 from deniable.mechanisms import KRR, BitFlip, Channel, Mechanism, Registry, Subset
-from deniable.reports import cohort_bytes
 from deniable.survey import Survey, is_at_least, strength
 
 __all__ = [
@@ -104,7 +103,7 @@ def text_sentence(survey: Survey) -> str:
 
 def report_bytes(survey: Survey) -> int:
     """How many bytes one packed report has: the same for every answer."""
-    return 1 + 8 + cohort_bytes(survey) + survey.mechanism.payload_bytes
+    return survey.report_format.length
 
 
 # Sentences on the noise of a mechanism, or of a chain that begins with it: how often a report has the true answer

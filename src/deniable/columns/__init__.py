@@ -1,9 +1,27 @@
 """Encode, privatize and count on whole columns (NumPy, Arrow), tied to the one-at-a-time code by contract tests."""
 
-from deniable.columns.batches import tell
+from deniable.columns.batches import BatchCounter, check_digest, refuse_rows, report_columns, tell
+from deniable.columns.codes import Unencodable, arrow_or_none, encodable_rows, readable, without_views
 from deniable.columns.encode import Cells, cell_table, keys_of
 from deniable.columns.randomizing import privatize
 from deniable.columns.table import ReportTable
 from deniable.columns.tallying import count
 
-__all__ = ["Cells", "ReportTable", "cell_table", "count", "keys_of", "privatize", "tell"]
+__all__ = [
+    "BatchCounter",
+    "Cells",
+    "ReportTable",
+    "Unencodable",
+    "arrow_or_none",
+    "cell_table",
+    "check_digest",
+    "count",
+    "encodable_rows",
+    "keys_of",
+    "privatize",
+    "readable",
+    "refuse_rows",
+    "report_columns",
+    "tell",
+    "without_views",
+]

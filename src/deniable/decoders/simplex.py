@@ -50,11 +50,16 @@ def _threshold(contenders: Floats) -> float:
         if staying.size == contenders.size:
             return theta
         contenders = staying
-    descending = -np.sort(-contenders)
-    sums = np.cumsum(descending) - 1.0
-    counts = np.arange(1, descending.size + 1)
-    last = int(np.flatnonzero(descending * counts > sums)[-1])
-    return float(sums[last] / (last + 1))
+    return float(_sorted_thresholds(contenders[None])[0])
+
+
+def _sorted_thresholds(rows: Floats) -> Floats:
+    """The shift of every row, by sorting it."""
+    ordered = -np.sort(-rows, axis=1)
+    sums = np.cumsum(ordered, axis=1) - 1.0
+    counts = np.arange(1, rows.shape[1] + 1)
+    last = (ordered * counts > sums).sum(axis=1) - 1
+    return np.asarray(sums[np.arange(len(rows)), last] / (last + 1))
 
 
 def project_rows(rows: Floats) -> Floats:
@@ -63,9 +68,4 @@ def project_rows(rows: Floats) -> Floats:
     >>> project_rows(np.array([[0.97, 0.235, 0.06, -0.08, -0.185]]))
     array([[0.8675, 0.1325, 0.    , 0.    , 0.    ]])
     """
-    ordered = -np.sort(-rows, axis=1)
-    sums = np.cumsum(ordered, axis=1) - 1.0
-    counts = np.arange(1, rows.shape[1] + 1)
-    last = (ordered * counts > sums).sum(axis=1) - 1
-    theta = sums[np.arange(len(rows)), last] / (last + 1)
-    return np.asarray(np.maximum(rows - theta[:, None], 0.0))
+    return np.asarray(np.maximum(rows - _sorted_thresholds(rows)[:, None], 0.0))

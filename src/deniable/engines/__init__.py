@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable import columns
-from deniable.columns import ReportTable
-from deniable.columns.batches import refuse_rows
-from deniable.engines.files import open_reader, paths_of, sources
+from deniable.columns import ReportTable, refuse_rows
 from deniable.engines.local import Progress, count_files, survey_in
 from deniable.engines.privatizing import privatize_files, privatized_tables, refuse_answers
+from deniable.engines.readers import open_reader
+from deniable.engines.sources import paths_of, sources
 from deniable.engines.writing import output_format
 from deniable.errors import AlphabetError
 from deniable.survey import Survey

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from deniable.engines.files import Source
+from deniable.engines.sources import Source
 from deniable.errors import DataError
 
 __all__ = ["IpcReader", "ParquetReader"]

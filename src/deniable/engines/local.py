@@ -11,8 +11,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from deniable.columns.batches import BatchCounter, report_columns
-from deniable.engines.files import Paths, Reader, Source, open_reader, sound, sources
+from deniable.columns import BatchCounter, report_columns
+from deniable.engines.readers import Reader, open_reader
+from deniable.engines.sources import Paths, Source, sound, sources
 from deniable.errors import AlphabetError, DataError, SurveyError, WireError
 from deniable.survey import Survey
 from deniable.tally import Tally
@@ -107,8 +108,9 @@ def count_files(
         first.close()
         raise
     counter = BatchCounter(agreed)
-    kinds = {"cohort": "number", "response": "number" if agreed.mechanism.one_column else "bytes"}
-    rows = min(max(_BATCH // (2 + agreed.mechanism.payload_bytes), 1 << 12), 1 << 19)
+    response = agreed.report_format.response
+    kinds = {"cohort": "number", "response": "bytes" if response.bits else "number"}
+    rows = min(max(_BATCH // (2 + response.size), 1 << 12), 1 << 19)
 
     def wanted(source: Source, reader: Reader) -> dict[str, str]:
         _check_survey(agreed, source, reader)

@@ -10,11 +10,18 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from deniable import columns
-from deniable.columns.batches import tell
-from deniable.columns.codes import Unencodable, arrow_or_none, encodable_rows, readable, without_views
-from deniable.columns.table import ReportTable
-from deniable.engines.files import Paths, Reader, Source, open_reader, paths_of, sources
+from deniable.columns import (
+    ReportTable,
+    Unencodable,
+    arrow_or_none,
+    encodable_rows,
+    readable,
+    tell,
+    without_views,
+)
 from deniable.engines.local import Progress, Watch, ahead, column_batches, naming
+from deniable.engines.readers import Reader, open_reader
+from deniable.engines.sources import Paths, Source, paths_of, sources
 from deniable.engines.text import WRONG, readable_rows
 from deniable.engines.writing import report_writer
 from deniable.errors import AlphabetError

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 
-from deniable.engines.files import Source
+from deniable.engines.sources import Source
 from deniable.errors import DataError
 
 __all__ = ["CsvReader", "JsonReader", "check_encoding", "readable_rows"]

@@ -14,8 +14,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from deniable.lab.batched import losses
 from deniable.lab.populations import binomial, geometric, zipf
-from deniable.lab.rows import losses
 from deniable.lab.streams import stream_of
 from deniable.mechanisms import KRR, BitFlip, Mechanism
 

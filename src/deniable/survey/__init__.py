@@ -3,10 +3,12 @@
 from deniable.survey.alphabet import TEXTS, Alphabet, Symbol
 from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, Permuted
-from deniable.survey.files import descriptor_of, output_file, write_atomically
+from deniable.survey.notebook import data_frame, facts, html_table
+from deniable.survey.outputs import descriptor_of, output_file, write_atomically
 from deniable.survey.presets import PRESETS, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
 from deniable.survey.reading import strict_json
-from deniable.survey.sql import DIALECTS
+from deniable.survey.report_format import Field, ReportFormat, Rule
+from deniable.survey.sql import DIALECTS, sql_refusals
 from deniable.survey.strength import is_at_least, strength
 from deniable.survey.survey import Survey
 
@@ -18,14 +20,20 @@ __all__ = [
     "BlockEncoding",
     "Direct",
     "Encoding",
+    "Field",
     "Hadamard",
     "Hashed",
     "Permuted",
     "Projective",
+    "ReportFormat",
+    "Rule",
     "Survey",
     "Symbol",
+    "data_frame",
     "descriptor_of",
+    "facts",
     "hadamard",
+    "html_table",
     "is_at_least",
     "krappor",
     "krr",
@@ -35,6 +43,7 @@ __all__ = [
     "oue",
     "output_file",
     "projective",
+    "sql_refusals",
     "strength",
     "strict_json",
     "subset",

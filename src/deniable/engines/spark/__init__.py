@@ -4,8 +4,8 @@ Nothing but `privatize` ever sees an answer. Executors need this package, NumPy 
 """
 
 from deniable.engines.spark.counting import count
-from deniable.engines.spark.files import count_files
 from deniable.engines.spark.privatizing import privatize
+from deniable.engines.spark.report_files import count_files
 from deniable.engines.spark.streaming import count_stream, read_windows
 
 __all__ = ["count", "count_files", "count_stream", "privatize", "read_windows"]

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.batches import BatchCounter, report_columns
+from deniable.columns import BatchCounter, report_columns
 from deniable.engines.spark.histograms import count_cells, suits
 from deniable.engines.spark.scans import Split, batches_of, size_of, splits_of, tasks_of
 from deniable.engines.spark.windows import NO_TIME, by_window
@@ -154,10 +154,10 @@ def _counted(
 
 def _typed(survey: Survey, table: "pa.Table", names: list[str], refused: dict[str, int]) -> "Iterator[pa.RecordBatch]":
     """Rows of text as reports, by the code of the local engine."""
-    from deniable.engines.files import Source
+    from deniable.engines.sources import Source
     from deniable.engines.text import FIELDS, JsonReader, converted
 
-    bits = not survey.mechanism.one_column
+    bits = survey.report_format.response.bits
     wanted = {name: "bytes" if bits and name == "response" else "number" for name in names}
     if "_broken" not in table.schema.names:
         lines = "\n".join(value for value in table["value"].to_pylist() if value).encode()

@@ -21,7 +21,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deniable.columns.batches import report_columns
+from deniable.columns import report_columns
 from deniable.engines.spark.counting import Found, count_windows
 from deniable.engines.spark.windows import check_window, label
 from deniable.errors import EngineError

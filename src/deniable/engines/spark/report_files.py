@@ -9,8 +9,9 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from deniable.columns.batches import check_digest, report_columns
-from deniable.engines.files import SUFFIXES, open_reader, sources
+from deniable.columns import check_digest, report_columns
+from deniable.engines.readers import open_reader
+from deniable.engines.sources import SUFFIXES, sources
 from deniable.engines.spark.counting import count, count_text
 from deniable.engines.spark.sessions import reason_of, session_for
 from deniable.engines.text import check_encoding

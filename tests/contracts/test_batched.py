@@ -1,4 +1,4 @@
-"""`lab.rows` decodes many tallies at once, in single precision; the real decoders do it one by one, in double."""
+"""`lab.batched` decodes many tallies at once, in single precision; the real decoders do it one by one, in double."""
 
 import zlib
 
@@ -9,7 +9,7 @@ import pytest
 from deniable.decoders.constraints import Normalized
 from deniable.decoders.likelihood import water_fill
 from deniable.decoders.simplex import project
-from deniable.lab.rows import losses
+from deniable.lab.batched import losses
 from deniable.mechanisms import KRR, BitFlip, Mechanism
 
 Floats = npt.NDArray[np.float64]

@@ -21,8 +21,7 @@ import numpy.typing as npt
 
 from deniable.errors import SurveyError, TallyError, TallyMismatch
 from deniable.reports import Report
-from deniable.survey import Survey, strict_json, write_atomically
-from deniable.survey.notebook import data_frame, facts
+from deniable.survey import Survey, data_frame, facts, strict_json, write_atomically
 
 __all__ = ["Tally"]
 

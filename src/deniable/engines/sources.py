@@ -1,4 +1,4 @@
-"""Files named by a path, a folder, a pattern or a dash: which there are, in what format, opened as one stream.
+"""Files named by a path, a folder, a pattern or a dash: which there are, and in what format.
 
 Nothing is guessed from content but the two layouts of Arrow IPC, and nothing is skipped in silence: a file whose format
 is not known, a pattern that matches nothing or a file that is named twice is refused before anything is read.
@@ -10,14 +10,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from deniable.errors import DataError
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-__all__ = ["FORMATS", "Paths", "Reader", "Source", "open_reader", "paths_of", "sound", "sources"]
+__all__ = ["FORMATS", "Paths", "Source", "paths_of", "sound", "sources"]
 
 FORMATS = ("parquet", "arrow", "csv", "jsonl")
 SUFFIXES = {
@@ -65,33 +62,6 @@ class Source:
         """Close what `open` gave; standard input is not ours to close."""
         if self.path != "-":
             file.close()
-
-
-class Reader(Protocol):
-    """An opened file: the names of its columns (None if that cannot be said), its metadata, and its batches."""
-
-    @property
-    def names(self) -> list[str] | None: ...
-
-    @property
-    def metadata(self) -> dict[bytes, bytes]: ...
-
-    @property
-    def done(self) -> int:
-        """How many bytes have been read, about."""
-        ...
-
-    def close(self) -> None:
-        """Give up the file; standard input stays open."""
-        ...
-
-    def batches(self, wanted: dict[str, str], rows: int, refused: dict[str, int]) -> "Iterator[pa.RecordBatch]":
-        """The columns that are `wanted` and nothing else, in batches of at most `rows` rows or a few MiB of text.
-
-        `wanted` says what each column holds: a "number", "bytes" or an "answer". Files of text turn their fields into
-        that, and count in `refused` the rows that are none; the others hand on what they hold.
-        """
-        ...
 
 
 def paths_of(given: Any) -> list[str] | None:
@@ -163,24 +133,6 @@ def _source(path: str, format: str | None) -> Source:
             f"{path} must not be compressed as a whole: Parquet compresses its own columns; unpack it first"
         )
     return Source(path, known, codec, 0 if path == "-" else os.path.getsize(path))
-
-
-def open_reader(source: Source) -> Reader:
-    """A reader for a source, or a sentence that says what is wrong with the file."""
-    from deniable.engines import binary, text
-
-    mapped = source.format == "arrow" and source.path != "-" and source.codec is None and source.size > 0
-    with sound(source):
-        if source.format == "parquet" or mapped:
-            return binary.ParquetReader(source) if source.format == "parquet" else binary.IpcReader(source, None)
-        file = source.open()
-        try:
-            if source.format == "arrow":
-                return binary.IpcReader(source, file)
-            return text.CsvReader(source, file) if source.format == "csv" else text.JsonReader(source, file)
-        except BaseException:
-            source.close(file)
-            raise
 
 
 @contextmanager

@@ -8,7 +8,7 @@ of the paper's decoders is then (T - cut)^+ / scale for a cut and a scale that d
 * projected: scale r * n, and the cut at which the row sums to one;
 * maximum likelihood (k-RR): scale cut / miss * r, and the cut at which the row sums to one (water-filling).
 
-One sort of the integer counts serves all cuts. Tied to `decoders`, row by row, in tests/contracts/test_rows.py.
+One sort of the integer counts serves all cuts. Tied to `decoders`, row by row, in tests/contracts/test_batched.py.
 """
 
 from typing import Any

@@ -1,0 +1,58 @@
+"""A file as a stream of batches, whatever its format; each format has a reader of its own (`binary`, `text`)."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+from deniable.engines.sources import Source, sound
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Reader", "open_reader"]
+
+
+class Reader(Protocol):
+    """An opened file: the names of its columns (None if that cannot be said), its metadata, and its batches."""
+
+    @property
+    def names(self) -> list[str] | None: ...
+
+    @property
+    def metadata(self) -> dict[bytes, bytes]: ...
+
+    @property
+    def done(self) -> int:
+        """How many bytes have been read, about."""
+        ...
+
+    def close(self) -> None:
+        """Give up the file; standard input stays open."""
+        ...
+
+    def batches(self, wanted: dict[str, str], rows: int, refused: dict[str, int]) -> "Iterator[pa.RecordBatch]":
+        """The columns that are `wanted` and nothing else, in batches of at most `rows` rows or a few MiB of text.
+
+        `wanted` says what each column holds: a "number", "bytes" or an "answer". Files of text turn their fields into
+        that, and count in `refused` the rows that are none; the others hand on what they hold.
+        """
+        ...
+
+
+def open_reader(source: Source) -> Reader:
+    """A reader for a source, or a sentence that says what is wrong with the file."""
+    # Loaded late: to name a file does not need Arrow.
+    from deniable.engines.binary import IpcReader, ParquetReader
+    from deniable.engines.text import CsvReader, JsonReader
+
+    mapped = source.format == "arrow" and source.path != "-" and source.codec is None and source.size > 0
+    with sound(source):
+        if source.format == "parquet" or mapped:
+            return ParquetReader(source) if source.format == "parquet" else IpcReader(source, None)
+        file = source.open()
+        try:
+            if source.format == "arrow":
+                return IpcReader(source, file)
+            return CsvReader(source, file) if source.format == "csv" else JsonReader(source, file)
+        except BaseException:
+            source.close(file)
+            raise

@@ -76,12 +76,13 @@ class App(Collector):
         name, whole = "unknown", scope["method"] != "HEAD"
         try:
             if scope["method"] == "OPTIONS":
-                name, answer = "preflight", self.router.preflight(scope["path"])
+                answer, name = self.router.preflight(scope["path"]), "preflight"
             elif (page := await self.pages.answer(scope, self.is_known)) is not None:
-                name, answer = "page", page
+                answer, name = page, "page"
             else:
                 route, parts = self.router.find(scope["method"], scope["path"])
-                name, answer = route.name, await self._answer(route, parts, scope, receive)
+                name = route.name
+                answer = await self._answer(route, parts, scope, receive)
         except Gone:
             return
         except Exception as error:

@@ -16,7 +16,7 @@ __all__ = ["names_of", "read_json", "read_query"]
 
 _T = TypeVar("_T", bound=Input)
 _WORDS: dict[type, str] = {
-    bool: "be true or false", int: "be a whole number", float: "be a number", str: "be text", list: "be a list",
+    bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list",
 }  # fmt: skip
 
 
@@ -46,6 +46,8 @@ def read_query(model: type[_T] | None, raw: bytes) -> _T | None:
     for field in msgspec.structs.fields(model):
         if field.encode_name in given:
             given[field.encode_name] = _value(given[field.encode_name], _types(field.type))
+        elif field.required:
+            raise _malformed(f"query must have the parameter {field.encode_name!r}; see /openapi.json")
     return _checked(model, given)
 
 
@@ -117,13 +119,14 @@ def _breaks_rule(model: type[Input], field: msgspec.structs.FieldInfo) -> Reques
 def _rule(kind: Any) -> str:
     """What a value of a type must be, in words.
 
-    >>> _rule(Literal["size", "own"] | None), _rule(int | str)
-    ('be one of size, own', 'be a whole number or be text')
+    >>> _rule(Literal["size", "own"] | None), _rule(int | str), _rule(Annotated[int, msgspec.Meta(ge=1, le=9)])
+    ('be one of size, own', 'be a whole number or text', 'be a whole number from 1 to 9')
     """
-    types = _types(kind)
+    types, schema = _types(kind), msgspec.json.schema(kind)
     if get_origin(types[0]) is Literal:
         return f"be one of {', '.join(get_args(types[0]))}"
-    return " or ".join(_WORDS.get(get_origin(one) or one, f"be {one}") for one in types)
+    bounds = f" from {schema['minimum']} to {schema['maximum']}" if {"minimum", "maximum"} <= set(schema) else ""
+    return f"be {' or '.join(_WORDS[get_origin(one) or one] for one in types)}{bounds}"
 
 
 def _types(kind: Any) -> list[Any]:

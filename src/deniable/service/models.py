@@ -428,17 +428,6 @@ class Problem(Struct, frozen=True, kw_only=True):
     title: str
     status: int
     detail: str
-    least: (
-        Annotated[
-            float | None, _told("of a plan that is not possible: the smallest error there is, whatever the privacy")
-        ]
-        | UnsetType
-    ) = UNSET
-    alternatives: (
-        Annotated[
-            list[PossiblePlan],
-            _told("of the same: plans that are possible; n people at this epsilon have about this error"),
-        ]
-        | UnsetType
-    ) = UNSET
+    least: Annotated[float | None, _told("the smallest possible error, where a plan is not")] | UnsetType = UNSET
+    alternatives: Annotated[list[PossiblePlan], _told("plans that are, where one is not")] | UnsetType = UNSET
     survey: Annotated[str, _told("the digest, where a device acts on `type`: closed, unknown")] | UnsetType = UNSET

@@ -73,7 +73,7 @@ def _operation(route: Route, schemas: dict[Any, _Json], components: _Json) -> _J
         nobody: list[_Json] = [{}] if route.role in ("read", "upload") else []
         made["security"] = [*nobody, {"bearer": []}]
     if route.query is not None:
-        made["parameters"] = _parameters(components[route.query.__name__]["properties"])
+        made["parameters"] = _parameters(components[route.query.__name__])
     if route.body is not None:
         content: _Json = {"application/json": {"schema": schemas[route.body]}}
         if route.binary_body:
@@ -82,15 +82,17 @@ def _operation(route: Route, schemas: dict[Any, _Json], components: _Json) -> _J
     return made
 
 
-def _parameters(properties: _Json) -> list[_Json]:
+def _parameters(query: _Json) -> list[_Json]:
     """The fields of a query. Nothing in it is null, and lists are separated by commas."""
     found: list[_Json] = []
-    for name, schema in properties.items():
+    for name, schema in query["properties"].items():
         kinds = [kind for kind in schema.get("anyOf", []) if kind != {"type": "null"}]
         told = {key: value for key, value in schema.items() if key != "anyOf"} | (kinds[0] if kinds else {})
         if told.get("default", "") is None:
             del told["default"]
         found.append({"name": name, "in": "query", "schema": told})
+        if name in query.get("required", ()):
+            found[-1]["required"] = True
         if told.get("type") == "array":
             told["items"] = {"type": "string"}
             found[-1]["explode"] = False

@@ -13,27 +13,13 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from deniable.errors import DeniableError
-from deniable.service import trends
+from deniable.service import models, trends
 from deniable.service.answers import Answer
 from deniable.service.blocks import Block, joined
 from deniable.service.clock import hour_of, label, window_end
 from deniable.service.collector import Collector
 from deniable.service.decoding import DecodingFailed, Part
 from deniable.service.entries import Entry
-from deniable.service.models import (
-    FORMATS,
-    Counters,
-    DecodeRequest,
-    Difference,
-    DifferenceRequest,
-    Estimate,
-    EstimateRequest,
-    Range,
-    ShownWindow,
-    Trend,
-    TrendRequest,
-    WindowList,
-)
 from deniable.service.problems import RequestError, Unavailable
 from deniable.service.retention import ended
 
@@ -44,7 +30,7 @@ _MOST_PUBLIC_CANDIDATES = 1 << 12  # of whoever has no token: a few seconds of d
 _Tables = Annotated[str, "text/csv"] | Annotated[bytes, "application/vnd.apache.arrow.stream"]
 
 
-async def windows(collector: Collector, entry: Entry, role: str) -> WindowList:
+async def windows(collector: Collector, entry: Entry, role: str) -> models.WindowList:
     """The windows that a range can name, with their reports; to the administrator, who may name any, each window as
     it grows (`live`). `reports` is how many there are so far: to readers all of them while there is no result, so
     that they see one coming, and then those in windows that have ended."""
@@ -55,37 +41,39 @@ async def windows(collector: Collector, entry: Entry, role: str) -> WindowList:
         spans = [(start, window_end(entry.rules.window, start), _accepted(counted[start])) for start in counted]
     elif spans := [(block.starts[0], block.last, block.reports) for block in blocks]:
         reports = sum(span.reports for span in ended(entry, counted, collector.clock.settled()))
-    return WindowList(
+    return models.WindowList(
         window=entry.rules.window,
         minimum=entry.rules.minimum,
         live=view.is_admin,
         reports=reports,
-        windows=[ShownWindow(start=label(start), end=label(end), reports=count) for start, end, count in spans],
+        windows=[models.ShownWindow(start=label(start), end=label(end), reports=count) for start, end, count in spans],
     )
 
 
 async def tally(
-    collector: Collector, entry: Entry, role: str, given: Range
+    collector: Collector, entry: Entry, role: str, given: models.Range
 ) -> Answer[Annotated[bytes, "application/octet-stream"]]:
     """The tally of a range, as the file that `Tally.load` and `deniable decode` read."""
     view = _View(collector, entry, role)
-    body = await view.decoded(DecodeRequest(), [await view.part(given.from_, given.to)], form="tally")
+    body = await view.decoded(models.DecodeRequest(), [await view.part(given.from_, given.to)], form="tally")
     name = f'attachment; filename="{entry.survey.digest[:8]}.tally"'.encode()
     return Answer(200, body, b"application/octet-stream", [(b"content-disposition", name)])
 
 
-async def estimate(collector: Collector, entry: Entry, role: str, given: EstimateRequest) -> Answer[Estimate | _Tables]:
+async def estimate(
+    collector: Collector, entry: Entry, role: str, given: models.EstimateRequest
+) -> Answer[models.Estimate | _Tables]:
     """The shares in a range."""
     view = _View(collector, entry, role)
     view.check_candidates(given)
     part = await view.part(given.from_, given.to)
     body = await view.decoded(given, [part], form=given.format, about=part.about())
-    return Answer(200, body, FORMATS[given.format].encode())
+    return Answer(200, body, models.FORMATS[given.format].encode())
 
 
 async def difference(
-    collector: Collector, entry: Entry, role: str, given: DifferenceRequest
-) -> Answer[Difference | _Tables]:
+    collector: Collector, entry: Entry, role: str, given: models.DifferenceRequest
+) -> Answer[models.Difference | _Tables]:
     """How the shares in a range differ from those in an earlier one."""
     view = _View(collector, entry, role)
     view.check_candidates(given)
@@ -97,10 +85,10 @@ async def difference(
     earlier, later = await view.part(given.against_from, given.against_to), await view.part(given.from_, given.to)
     about = earlier.about("against_") | later.about()
     body = await view.decoded(given, [earlier, later], form=given.format, about=about)
-    return Answer(200, body, FORMATS[given.format].encode())
+    return Answer(200, body, models.FORMATS[given.format].encode())
 
 
-async def trend(collector: Collector, entry: Entry, role: str, given: TrendRequest) -> Answer[Trend]:
+async def trend(collector: Collector, entry: Entry, role: str, given: models.TrendRequest) -> Answer[models.Trend]:
     """The last windows of a range that have enough reports, each with its estimates, and those that changed."""
     view = _View(collector, entry, role)
     view.check_candidates(given)
@@ -111,13 +99,13 @@ async def trend(collector: Collector, entry: Entry, role: str, given: TrendReque
         return await trends.trend(view.decoded, entry, given, parts[-trends.MOST_WINDOWS :], held)
 
 
-async def counters(collector: Collector, entry: Entry) -> Counters:
+async def counters(collector: Collector, entry: Entry) -> models.Counters:
     """How many reports met which fate, in all."""
     total: dict[str, int] = {}
     for counts in (await collector.read(lambda: collector.store.windows(entry))).values():
         for reason, count in counts.items():
             total[reason] = total.get(reason, 0) + count
-    return Counters(total)
+    return models.Counters(total)
 
 
 class _View:
@@ -127,14 +115,14 @@ class _View:
         self._collector, self._entry, self._role = collector, entry, role
         self.is_admin = role == "admin"
 
-    def check_candidates(self, given: DecodeRequest) -> None:
+    def check_candidates(self, given: models.DecodeRequest) -> None:
         """Refuse what only the holder of a token may ask."""
         if given.candidates is not None and len(given.candidates) > _MOST_PUBLIC_CANDIDATES and self._role == "public":
             sentence = f"candidates must be at most {_MOST_PUBLIC_CANDIDATES} without a token"
             raise RequestError(401, "token-missing", f"{sentence}, got {len(given.candidates)}; ask with a read token")
 
     async def decoded(
-        self, given: DecodeRequest, parts: Sequence[Part], *, form: str, about: dict[str, str] | None = None
+        self, given: models.DecodeRequest, parts: Sequence[Part], *, form: str, about: dict[str, str] | None = None
     ) -> bytes:
         """An answer in some form: of one part, or how the second differs from the first."""
         public = self._role == "public"

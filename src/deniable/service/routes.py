@@ -5,7 +5,7 @@ body, its dispatch, what a browser learns by a preflight request, and its part o
 The static pages are in `pages`.
 """
 
-from deniable.service import plans, results, status, surveys
+from deniable.service import results, status, surveys
 from deniable.service.models import ReportBatch, UploadOutcome, UploadQuery
 from deniable.service.routing import Route
 
@@ -31,7 +31,7 @@ ROUTES = (
         "where people reach this collector, if it was told (--public-url)", name="collector",
     ),
     Route(
-        "POST", "/v1/plan", "admin", plans.plan,
+        "POST", "/v1/plan", "admin", surveys.plan,
         "how much privacy for how many people and what error: a survey, and what to expect of it",
         problems=(422,), ends_with_caller=True,
     ),

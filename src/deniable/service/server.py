@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from deniable.errors import MissingExtra, StoreError, require
-from deniable.service.app import App
 from deniable.service.store import Store
 from deniable.service.tokens import check_admin, new_secret
 from deniable.survey import write_atomically
@@ -133,6 +132,7 @@ def serve(options: Options, announce: Callable[[str, str], None] | None = None) 
     require("to run the collector", "serve")
     import uvicorn
 
+    from deniable.service.app import App
     from deniable.service.connections import guarded
 
     _logging()

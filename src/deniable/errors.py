@@ -52,7 +52,7 @@ _CHARTS = ("altair", "vl_convert")
 EXTRAS = {
     "analysis": _ANALYSIS,
     "charts": _CHARTS,
-    "serve": (*_ANALYSIS, *_CHARTS, "uvicorn", "httptools", "uvloop"),
+    "serve": (*_ANALYSIS, *_CHARTS, "uvicorn", "httptools", "uvloop", "msgspec"),
     "postgres": ("psycopg",),
     "spark": (*_ANALYSIS, "pyspark"),
 }

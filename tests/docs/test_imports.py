@@ -36,7 +36,7 @@ ROOMS = (
 )
 DEVICE = ROOMS[:6]
 DOORS = ("__init__", "__main__")
-PACKAGES = {"numpy", "scipy", "pyarrow", "cryptography", "altair", "vl_convert", "uvicorn", "psycopg"}
+PACKAGES = {"numpy", "scipy", "pyarrow", "cryptography", "altair", "vl_convert", "uvicorn", "psycopg", "msgspec"}
 PACKAGES |= {"pyspark", "py4j"}
 
 # What a report passes on its way to the disk, and the rooms that it may see there.

@@ -126,3 +126,17 @@ def test_a_chart_of_the_library_names_the_extra(monkeypatch: pytest.MonkeyPatch)
         match=r"altair must be installed to draw a chart, and is not; run pip install 'deniable\[charts\]'",
     ):
         estimate.plot()
+
+
+def test_a_store_is_looked_at_without_what_serves_it(tmp_path: Path) -> None:
+    code = """
+import sys
+for name in ("uvicorn", "httptools", "uvloop", "msgspec"):
+    sys.modules[name] = None
+from deniable.cli import main
+from deniable.service.server import open_store
+open_store(sys.argv[1]).close()
+sys.exit(main(["store", "check", sys.argv[1]]))
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

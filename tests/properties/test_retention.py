@@ -16,9 +16,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from deniable.service import retention
 from deniable.service.clock import hour_of, label
 from deniable.service.copies import backup, restore
-from deniable.service.decoding import Part, Question
+from deniable.service.decoding import Part
 from deniable.service.entries import Entry
 from deniable.service.intake import Intake
+from deniable.service.models import DecodeRequest
 from deniable.service.records import pack_counts
 from deniable.service.sqlite import SQLiteStore
 from deniable.service.tallies import COUNTED
@@ -41,11 +42,11 @@ class Watched:
         self.call = Caller(store, clock=self.clock)
         self.call.app.decoding.ask = self._ask  # type: ignore[method-assign, assignment]
 
-    async def _ask(self, question: Question, entry: Entry, parts: list[Part], *, public: bool = False) -> bytes:
+    async def _ask(self, given: DecodeRequest, entry: Entry, parts: list[Part], *, form: str, **_: object) -> bytes:
         for part in parts:
             cells = sum(counted(self.store.tally(entry, *span)) for span in part.spans)
             self.seen.append(frozenset(np.flatnonzero(cells).tolist()))
-        return b"[]" if question.form == "changed" else b"{}"
+        return b"[]" if form == "changed" else b"{}"
 
     async def ask(self, kind: str, first: int | None, last: int | None) -> None:
         bounds = {"from": first, "to": last}

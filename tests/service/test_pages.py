@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.service.children import FAILED
 from deniable.service.pages.library import Library
 from deniable.service.planning import Planning
 from deniable.service.sqlite import SQLiteStore
@@ -261,12 +262,12 @@ def test_what_cannot_be_made_is_a_bug_that_is_logged(tmp_path: Path, monkeypatch
 
 
 def test_a_planner_that_fails_says_so_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def failed(self: Planning, question: object) -> dict[str, str]:
-        return {"failed": "a trace"}
+    async def failed(self: Planning, message: bytes) -> tuple[int, bytes]:
+        return FAILED, b"a trace"
 
-    monkeypatch.setattr(Planning, "_ask", failed)
+    monkeypatch.setattr(Planning, "_exchange", failed)
     with pytest.raises(RuntimeError, match="planning failed:\na trace"):
-        run(Planning().answer(b"{}"))
+        run(Planning().answer({}))
 
 
 def test_who_asked_sees_windows_grow_and_readers_see_those_that_ended(tmp_path: Path) -> None:

@@ -18,9 +18,11 @@ from deniable.decoders import strategies
 from deniable.decoders.rows import DifferenceRows, EstimateRows
 from deniable.errors import DeniableError, StoreError
 from deniable.service import decoding as room
+from deniable.service import models
 from deniable.service.clock import Clock, hour_of, label, minute_of, window_of
-from deniable.service.decoding import Decoding, DecodingFailed, Part, Question, Turn
+from deniable.service.decoding import Decoding, DecodingFailed, Part, Turn
 from deniable.service.entries import Entry, Rules, Upload
+from deniable.service.models import DecodeRequest
 from deniable.service.sqlite import SQLiteStore
 from deniable.service.store import Unavailable
 from tests.collector import Caller, Ticking, run
@@ -98,8 +100,8 @@ def test_estimates_in_every_form_and_their_difference(store: SQLiteStore) -> Non
 
 
 def test_both_doors_know_the_same_names() -> None:
-    assert room.DECODERS == command.DECODERS == tuple(strategies.DECODERS)
-    assert room.CONSTRAINTS == command.CONSTRAINTS == tuple(strategies.CONSTRAINTS)
+    assert models.DECODERS == command.DECODERS == tuple(strategies.DECODERS)
+    assert models.CONSTRAINTS == command.CONSTRAINTS == tuple(strategies.CONSTRAINTS)
     assert {type(decoder) for decoder in strategies.DECODERS.values()} == {
         dn.EmpiricalBayes, dn.Inversion, dn.LeastSquares, dn.WeightedLeastSquares, dn.Likelihood,
         dn.Screening,
@@ -299,18 +301,18 @@ def test_a_decode_that_takes_too_long_or_dies_is_told_and_the_next_one_works(sto
     async def scene() -> None:
         decoding = Decoding(store.where, seconds=0.05)  # no interpreter starts that fast
         with pytest.raises(DecodingFailed, match=r"decoding must take at most 0\.05 seconds"):
-            await decoding.ask(Question(), entry, part(15))
+            await decoding.ask(DecodeRequest(), entry, part(15))
         decoding._seconds = PATIENCE
-        assert json.loads(await decoding.ask(Question(), entry, part(15)))["n"] == 15
+        assert json.loads(await decoding.ask(DecodeRequest(), entry, part(15)))["n"] == 15
         await decoding.stop()
-        asked = asyncio.create_task(decoding.ask(Question(), entry, part(16)))
+        asked = asyncio.create_task(decoding.ask(DecodeRequest(), entry, part(16)))
         while decoding._process is None:
             await asyncio.sleep(0.001)
         decoding._process.kill()  # as the kernel does where memory runs out
         with pytest.raises(DecodingFailed, match="decoding ran out of memory"):
             await asked
-        assert json.loads(await decoding.ask(Question(), entry, part(16)))["n"] == 16
-        many = (decoding.ask(Question(), entry, part(20 + i)) for i in range(40))
+        assert json.loads(await decoding.ask(DecodeRequest(), entry, part(16)))["n"] == 16
+        many = (decoding.ask(DecodeRequest(), entry, part(20 + i)) for i in range(40))
         found = await asyncio.gather(*many, return_exceptions=True)
         refused = [str(problem) for problem in found if isinstance(problem, DecodingFailed)]
         assert refused == ["at most 32 questions must wait to be decoded; ask again later"] * 8
@@ -327,13 +329,13 @@ def test_what_was_asked_before_is_answered_without_decoding(store: SQLiteStore, 
 
     async def scene() -> None:
         decoding = Decoding(store.where)
-        first = await decoding.ask(Question(), entry, part(15))
+        first = await decoding.ask(DecodeRequest(), entry, part(15))
         await decoding.stop()
-        assert await decoding.ask(Question(), entry, part(15)) is first
+        assert await decoding.ask(DecodeRequest(), entry, part(15)) is first
         assert decoding._process is None, "nothing was started for it"
-        assert json.loads(await decoding.ask(Question(level=0.9), entry, part(15)))["level"] == 0.9
+        assert json.loads(await decoding.ask(DecodeRequest(level=0.9), entry, part(15)))["level"] == 0.9
         assert decoding._process is not None
-        assert json.loads(await decoding.ask(Question(), entry, part(16)))["n"] == 16
+        assert json.loads(await decoding.ask(DecodeRequest(), entry, part(16)))["n"] == 16
         await decoding.stop()
 
     run(scene())
@@ -342,9 +344,9 @@ def test_what_was_asked_before_is_answered_without_decoding(store: SQLiteStore, 
 def test_no_answer_outlives_a_deletion(store: SQLiteStore, entry: Entry) -> None:
     async def scene() -> None:
         decoding = Decoding(store.where)
-        await decoding.ask(Question(), entry, part(15))
+        await decoding.ask(DecodeRequest(), entry, part(15))
         assert len(decoding._kept) == 1
-        asked = asyncio.create_task(decoding.ask(Question(), entry, part(16)))
+        asked = asyncio.create_task(decoding.ask(DecodeRequest(), entry, part(16)))
         await asyncio.sleep(0)
         assert decoding._waiting == 1
         await decoding.forget()
@@ -375,7 +377,7 @@ def test_the_process_is_there_before_anybody_asks(store: SQLiteStore, entry: Ent
         process = decoding._process
         assert process is not None
         await decoding.start()
-        assert json.loads(await decoding.ask(Question(), entry, part(15)))["n"] == 15
+        assert json.loads(await decoding.ask(DecodeRequest(), entry, part(15)))["n"] == 15
         assert decoding._process is process, "and it is the one that answers"
         await decoding.stop()
 
@@ -399,9 +401,10 @@ def test_a_bug_in_decoding_is_a_bug(store: SQLiteStore, monkeypatch: pytest.Monk
         async with Caller(store) as call:
             path = await call.create(SURVEY, minimum=0)
             await answers(call, SURVEY, 0, ["lynx"] * 5)
-            broken = Question(form="an unknown form")
             with pytest.raises(RuntimeError, match="decoding failed:\nTraceback"):
-                await call.app.decoding.ask(broken, store.entries()[0], [Part(((0, 2**31 - 1),), 5)])
+                await call.app.decoding.ask(
+                    DecodeRequest(), store.entries()[0], [Part(((0, 2**31 - 1),), 5)], form="an unknown form"
+                )
             assert (await call.admin("GET", f"{path}/estimate")).status == 200, "the process lives on"
 
     run(scene())
@@ -534,7 +537,7 @@ def test_strangers_leave_places_for_those_with_a_token(store: SQLiteStore, entry
         decoding = Decoding(store.where)
         async with decoding._turn.taken(public=False):
             waiting = [
-                asyncio.create_task(decoding.ask(Question(), entry, part(20 + i), public=True)) for i in range(30)
+                asyncio.create_task(decoding.ask(DecodeRequest(), entry, part(20 + i), public=True)) for i in range(30)
             ]
             await asyncio.sleep(0)
             await asyncio.sleep(0)
@@ -543,7 +546,7 @@ def test_strangers_leave_places_for_those_with_a_token(store: SQLiteStore, entry
                 "at most 24 questions without a token must wait; ask again later"
             }
             assert len(refused) == 6
-            more = [asyncio.create_task(decoding.ask(Question(), entry, part(1 + i))) for i in range(8)]
+            more = [asyncio.create_task(decoding.ask(DecodeRequest(), entry, part(1 + i))) for i in range(8)]
             await asyncio.sleep(0)
             assert not any(task.done() for task in more)
             for task in (*waiting, *more):
@@ -559,14 +562,14 @@ def test_what_is_deleted_or_unreadable_meanwhile_is_said(store: SQLiteStore, ent
     async def scene() -> None:
         decoding = Decoding(store.where)
         with pytest.raises(DecodingFailed, match="reports of this range were just deleted; ask again"):
-            await decoding.ask(Question(), entry, [Part(((0, 30),), 31)])
+            await decoding.ask(DecodeRequest(), entry, [Part(((0, 30),), 31)])
         with store.writing() as session:
             session.run("UPDATE delta SET counts = x'00'")
         with pytest.raises(DeniableError, match="stored counts must be readable; the store is damaged"):
-            await decoding.ask(Question(), entry, part(30))
+            await decoding.ask(DecodeRequest(), entry, part(30))
         store.database.path.rename(store.database.path.with_suffix(".away"))
         with pytest.raises(Unavailable, match="the database cannot be read"):
-            await decoding.ask(Question(), entry, part(31))
+            await decoding.ask(DecodeRequest(), entry, part(31))
         store.database.path.with_suffix(".away").rename(store.database.path)
         await decoding.stop()
 

@@ -6,15 +6,17 @@ from functools import reduce
 from operator import add
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable.service import trend
-from deniable.service.decoding import Part, Question
-from deniable.service.questions import question_of
+from deniable.service import trends as room
+from deniable.service.decoding import Part
+from deniable.service.inputs import read_query
+from deniable.service.models import DecodeRequest, TrendRequest
 from deniable.service.requests import Room
 from tests.statistical.harness import accept, binomial_p_value, generator, reject
 from tests.surveys import SEED
@@ -35,19 +37,21 @@ class Inline:
     """What the collector's decoding process says of a change, without the process and without all else that it says."""
 
     def __init__(self) -> None:
-        self.asked: list[Question] = []
+        self.asked: list[DecodeRequest] = []
         self.days: list[dn.Tally] = []
 
-    async def ask(self, question: Question, parts: list[Part]) -> bytes:
-        self.asked.append(question)
+    async def ask(
+        self, given: DecodeRequest, parts: list[Part], *, form: str, about: dict[str, str] | None = None
+    ) -> bytes:
+        self.asked.append(given)
         if len(parts) == 1:
-            return json.dumps(question.about | {"n": 0, "estimates": []}).encode()
-        assert question.form == "changed"
+            return json.dumps((about or {}) | {"n": 0, "estimates": []}).encode()
+        assert form == "changed"
         # The intervals are those of the unbiased estimates, whichever stand beside them.
         tallies = [reduce(add, (self.days[first // 24] for first, _ in part.spans)) for part in parts]
         old, new = (dn.decode(tally, constraint=dn.Projected()) for tally in tallies)
         change = dn.difference(new, old)
-        rows = zip(change.symbols, change.intervals(question.level).tolist(), strict=True)
+        rows = zip(change.symbols, change.intervals(given.level).tolist(), strict=True)
         return json.dumps([symbol for symbol, (low, high) in rows if low > 0 or high < 0]).encode()
 
 
@@ -55,10 +59,11 @@ async def marked(survey: dn.Survey, tallies: list[dn.Tally], query: dict[str, st
     """The windows that the collector marks, for a tally a day."""
     parts = [Part(((24 * day, 24 * day + 24),), tally.n) for day, tally in enumerate(tallies)]
     entry: Any = SimpleNamespace(survey=survey, rules=SimpleNamespace(window="day", minimum=1))
-    request: Any = SimpleNamespace(method="GET", query=query, body=b"", admin=True, public=False)
+    given = read_query(TrendRequest, urlencode(query).encode())
+    assert given is not None
     decoding.days = tallies
     with Room().held() as held:
-        answer = await trend.trend(decoding.ask, entry, question_of(request)[0], parts, held)
+        answer = await room.trend(decoding.ask, entry, given, parts, held)
     told = json.loads(answer.body)
     return [day for day, window in enumerate(told["windows"]) if window["changed"]]
 
@@ -85,7 +90,7 @@ def test_marks_where_nothing_changes_are_as_rare_as_the_level_says(name: str) ->
     accept("trend-false-alarms", binomial_p_value(wrong, REPEATS, 1 - LEVEL))
     # The mutant gives every comparison the level that all of them together should have.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trend, "strict_level", lambda level, comparisons: level)
+        patch.setattr(room, "strict_level", lambda level, comparisons: level)
         wrong = sum(bool(marks) for marks in trends(name, days, "still"))
     reject("trend-false-alarms", binomial_p_value(wrong, REPEATS, 1 - LEVEL))
 
@@ -99,12 +104,12 @@ def test_a_shift_is_marked_where_it_is_and_not_again(name: str) -> None:
     accept("trend-marks", binomial_p_value(more, REPEATS, 1 - LEVEL))
     # The mutant never starts afresh, so that every later window differs from the days before the shift.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trend, "gathered", lambda since, part, changed: GATHERED(since, part, False))
+        patch.setattr(room, "gathered", lambda since, part, changed: GATHERED(since, part, False))
         more = sum(marks != [SHIFT] for marks in trends(name, days, "shift"))
     reject("trend-marks", binomial_p_value(more, REPEATS, 1 - LEVEL))
 
 
-GATHERED = trend.gathered
+GATHERED = room.gathered
 
 
 def test_marks_count_every_symbol_whatever_is_listed() -> None:

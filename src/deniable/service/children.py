@@ -1,8 +1,21 @@
-"""The processes that the collector starts: always this Python, and never code from the folder it happens to run in."""
+"""The processes that the collector starts: always this Python, and never code from the folder it happens to run in.
 
+What may take seconds or gigabytes is done in a `Child`, which is sent one message at a time through a pipe and is
+killed when it takes too long: no upload waits for it. `answer_messages` is the other end of the pipe.
+"""
+
+import asyncio
+import contextlib
+import os
+import struct
 import sys
+from collections.abc import Callable
 
-__all__ = ["program"]
+__all__ = ["DONE", "FAILED", "REFUSED", "Child", "answer_messages", "program"]
+
+_HEAD = struct.Struct("<BQ")  # of a message: its status, and the bytes that follow
+DONE, REFUSED, FAILED = range(3)  # the statuses that every child has; FAILED comes with a trace
+_PIPE_LIMIT = 1 << 26  # bytes that are read ahead
 
 
 def program(module: str, *arguments: str) -> list[str]:
@@ -12,3 +25,49 @@ def program(module: str, *arguments: str) -> list[str]:
     ['-P', '-m', 'deniable.service.worker']
     """
     return [sys.executable, "-P", "-m", module, *arguments]
+
+
+class Child:
+    """The collector's end: one process, started when it is needed. Whoever asks takes turns."""
+
+    def __init__(self, module: str, *arguments: str) -> None:
+        self._command = program(module, *arguments)
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def _running(self) -> asyncio.subprocess.Process:
+        process = self._process
+        if process is None or process.returncode is not None:
+            pipe = asyncio.subprocess.PIPE
+            # One thread for linear algebra, unless somebody has said otherwise: uploads come first.
+            environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
+            process = self._process = await asyncio.create_subprocess_exec(
+                *self._command, stdin=pipe, stdout=pipe, limit=_PIPE_LIMIT, env=environment
+            )
+        return process
+
+    async def _exchange(self, message: bytes) -> tuple[int, bytes]:
+        """Send a message and read the answer: its status and its body."""
+        process = await self._running()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(_HEAD.pack(DONE, len(message)) + message)
+        await process.stdin.drain()
+        status, size = _HEAD.unpack(await process.stdout.readexactly(_HEAD.size))
+        return status, await process.stdout.readexactly(size)
+
+    async def stop(self) -> None:
+        """Kill the process, if there is one."""
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+def answer_messages(answer: Callable[[bytes], tuple[int, bytes]]) -> None:
+    """Answer messages on standard input until the collector is gone."""
+    while len(head := sys.stdin.buffer.read(_HEAD.size)) == _HEAD.size:
+        status, body = answer(sys.stdin.buffer.read(_HEAD.unpack(head)[1]))
+        sys.stdout.buffer.write(_HEAD.pack(status, len(body)))
+        sys.stdout.buffer.write(body)
+        sys.stdout.buffer.flush()

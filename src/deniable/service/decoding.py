@@ -8,40 +8,25 @@ only what has grown.
 """
 
 import asyncio
-import contextlib
 import hashlib
 import json
-import os
-import struct
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from deniable.errors import DeniableError
-from deniable.service.children import program
+from deniable.service.children import FAILED, REFUSED, Child
 from deniable.service.clock import label
 from deniable.service.entries import Entry
+from deniable.service.models import DecodeRequest
 from deniable.service.problems import Unavailable
 
-__all__ = ["CONSTRAINTS", "DECODERS", "FORMATS", "Decoding", "DecodingFailed", "Part", "Question", "Turn"]
+__all__ = ["Decoding", "DecodingFailed", "Part", "Turn"]
 
-# The names of `decoders.strategies`, which this process must not load.
-DECODERS = (
-    "empirical-bayes",
-    "empirical-bayes-ordered",
-    "inversion",
-    "least-squares",
-    "weighted-least-squares",
-    "likelihood",
-    "screening",
-)
-CONSTRAINTS = ("none", "normalized", "projected")
-FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8", "arrow": "application/vnd.apache.arrow.stream"}
-HEAD = struct.Struct("<BQ")  # of a message through a pipe: its status, and the bytes that follow
-DONE, REFUSED, FAILED, UNAVAILABLE, CHANGED = range(5)
+UNAVAILABLE, CHANGED = 3, 4  # statuses of an answer, after those of every child
 SPENT = 0x80  # added to a status: the process has grown large, and is to be ended
+_SENT = ("decoder", "constraint", "candidates", "complete", "level", "simultaneous", "top", "order")
 _MOST_WAITING, _MOST_PUBLIC = 32, 24  # questions that wait, and how many of them may come without a token
 _MOST_KEPT = 1 << 25  # bytes of answers that are kept
 
@@ -65,21 +50,6 @@ class Part:
 
     def __add__(self, later: "Part") -> "Part":
         return Part(self.spans + later.spans, self.reports + later.reports, f"{self.state}+{later.state}")
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """How to decode, and in which form to answer; None leaves the choice to `decode`. `about` is said along with it."""
-
-    decoder: str | None = None
-    constraint: str | None = None
-    candidates: tuple[object, ...] | None = None
-    complete: bool = False
-    level: float = 0.95
-    simultaneous: bool = False
-    top: int | None = None
-    form: str = "json"
-    about: dict[str, Any] = field(default_factory=dict)
 
 
 class Turn:
@@ -116,15 +86,15 @@ class Turn:
         self._busy = False
 
 
-class Decoding:
+class Decoding(Child):
     """The collector's end: one process, one question at a time, and the answers that were given last.
 
     A question has `seconds`, a quarter of them where whoever asks has no token. The process may have `memory` bytes.
     """
 
     def __init__(self, where: str, *, seconds: float = 60.0, memory: int = 1 << 32) -> None:
-        self._where, self._seconds, self._memory = where, seconds, memory
-        self._process: asyncio.subprocess.Process | None = None
+        super().__init__("deniable.service.worker", str(memory))
+        self._where, self._seconds = where, seconds
         self._turn = Turn()
         self._waiting = self._public = 0
         self._kept: OrderedDict[bytes, bytes] = OrderedDict()  # answers, those last asked for at the end
@@ -135,9 +105,20 @@ class Decoding:
         async with self._turn.taken(public=False):
             await self._running()
 
-    async def ask(self, question: Question, entry: Entry, parts: Sequence[Part], *, public: bool = False) -> bytes:
-        """The answer to a question about one part of a survey, or about the difference of two."""
-        asked = {**_fields(question), "survey": entry.survey.digest, "key": entry.key}
+    async def ask(
+        self,
+        given: DecodeRequest,
+        entry: Entry,
+        parts: Sequence[Part],
+        *,
+        form: str = "json",
+        about: Mapping[str, str] | None = None,
+        public: bool = False,
+    ) -> bytes:
+        """One part of a survey decoded, or the difference of two, in a form that `worker` can write; `about` is said
+        along with it."""
+        asked = {name: getattr(given, name) for name in _SENT}
+        asked |= {"form": form, "about": about or {}, "survey": entry.survey.digest, "key": entry.key}
         told = json.dumps([asked, [[part.spans, part.state] for part in parts]]).encode()
         key = hashlib.sha256(told).digest()
         if (known := self._known(key)) is not None:
@@ -190,24 +171,8 @@ class Decoding:
             await self.stop()
             raise
 
-    async def _running(self) -> asyncio.subprocess.Process:
-        process = self._process
-        if process is None or process.returncode is not None:
-            pipe = asyncio.subprocess.PIPE
-            process = self._process = await asyncio.create_subprocess_exec(
-                *program("deniable.service.worker", str(self._memory)),
-                stdin=pipe, stdout=pipe, limit=1 << 26, env=_environment(),
-            )  # fmt: skip
-        return process
-
     async def _ask(self, message: bytes) -> bytes:
-        process = await self._running()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(frame(DONE, message))
-        await process.stdin.drain()
-        status, size = HEAD.unpack(await process.stdout.readexactly(HEAD.size))
-        body = await process.stdout.readexactly(size)
+        status, body = await self._exchange(message)
         if status & SPENT:
             await self.stop()
         status &= ~SPENT
@@ -227,25 +192,3 @@ class Decoding:
         self._kept, self._size = OrderedDict(), 0
         if not self._waiting:
             await self.stop()
-
-    async def stop(self) -> None:
-        """Kill the process, if there is one."""
-        process, self._process = self._process, None
-        if process is not None and process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-
-
-def _fields(question: Question) -> dict[str, Any]:
-    return {name: getattr(question, name) for name in Question.__slots__}
-
-
-def _environment() -> dict[str, str]:
-    """One thread for linear algebra, unless somebody has said otherwise: uploads come first."""
-    return {"OPENBLAS_NUM_THREADS": "1", **os.environ}
-
-
-def frame(status: int, body: bytes) -> bytes:
-    """A message as it goes through a pipe."""
-    return HEAD.pack(status, len(body)) + body

@@ -20,6 +20,9 @@ _MOST_DAYS = 36_500
 # Rules that may change while a survey runs, and of the texts among them the most characters. No result depends on them.
 CHANGEABLE = ("closes", "introduction", "thanks")
 LONGEST = {"introduction": 2000, "thanks": 1000}
+# What the other rules may be: one of some words, or a whole number from one bound to another.
+CHOICES = {"window": WINDOWS, "results": ("private", "public"), "uploads": ("open", "token")}
+BOUNDS = {"minimum": (0, 2**53), "horizon": (1, _MOST_DAYS), "retention": (1, _MOST_DAYS), "rate": (1, 2**31)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +55,16 @@ class Rules:
             raise StoreError(f"rules must be an object, got {type(given).__name__}")
         if unknown := sorted(set(given) - set(cls.__slots__)):
             raise StoreError(f"rules must not have the field {unknown[0][:40]!r}; this version does not know it")
-        choices = {"window": WINDOWS, "results": ("private", "public"), "uploads": ("open", "token")}
-        bounds = {"minimum": (0, 2**53), "horizon": (1, _MOST_DAYS), "retention": (1, _MOST_DAYS), "rate": (1, 2**31)}
         texts: dict[str, str | None] = {}
         for name, value in given.items():
-            if name in choices:
-                if value not in choices[name]:
-                    raise StoreError(f"{name} must be one of {', '.join(choices[name])}, got {str(value)[:40]!r}")
+            if name in CHOICES:
+                if value not in CHOICES[name]:
+                    raise StoreError(f"{name} must be one of {', '.join(CHOICES[name])}, got {str(value)[:40]!r}")
                 continue
             if name in CHANGEABLE:
                 texts[name] = _text(name, value) if name in LONGEST else _time(name, value)
                 continue
-            low, high = bounds[name]
+            low, high = BOUNDS[name]
             if value is None and name in ("retention", "rate"):
                 continue
             if type(value) is not int or not low <= value <= high:

@@ -1,27 +1,9 @@
-"""Answers over HTTP: JSON, bytes, and errors as RFC 9457 problem documents."""
+"""What can go wrong with a request or with the store; `answers` makes a problem document of it."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from http import HTTPStatus
+from typing import Any
 
-__all__ = ["Answer", "Contended", "RequestError", "Unavailable", "problem"]
-
-Headers = list[tuple[bytes, bytes]]
-
-
-@dataclass(slots=True)
-class Answer:
-    """Status, body and headers of a response."""
-
-    status: int
-    body: bytes
-    kind: bytes = b"application/json"
-    headers: Headers = field(default_factory=list)
-
-    @classmethod
-    def json(cls, value: object, status: int = 200) -> "Answer":
-        return cls(status, json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
+__all__ = ["Contended", "RequestError", "Unavailable"]
 
 
 class Unavailable(Exception):
@@ -53,29 +35,8 @@ class RequestError(Exception):
         sentence: str,
         *,
         retry: int | None = None,
-        more: Mapping[str, object] | None = None,
+        more: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(sentence)
         self.status, self.word, self.sentence, self.retry = status, word, sentence, retry
         self.more = dict(more or {})
-
-
-def problem(error: RequestError) -> Answer:
-    """The problem document of an error.
-
-    >>> problem(RequestError(404, "unknown-survey", "there is no such survey")).body.decode()
-    '{"type": "urn:deniable:problem:unknown-survey", "title": "Not Found", "status": 404,
-      "detail": "there is no such survey"}'
-    """
-    document: dict[str, object] = {
-        "type": f"urn:deniable:problem:{error.word}",
-        "title": HTTPStatus(error.status).phrase,
-        "status": error.status,
-        "detail": error.sentence,
-    } | error.more
-    headers: Headers = []
-    if error.retry is not None:
-        headers.append((b"retry-after", str(error.retry).encode()))
-    if error.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    return Answer(error.status, json.dumps(document, ensure_ascii=False).encode(), b"application/problem+json", headers)

@@ -1,12 +1,10 @@
-"""A request as the handlers see it: path parts, parameters, a bounded body, a bearer token. No address, no agent."""
+"""What is read of a request: headers, a bearer token, a body within bounds. No address, no agent."""
 
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, MutableMapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl
 
 from deniable.service.problems import RequestError
 
@@ -14,7 +12,6 @@ __all__ = [
     "Gone",
     "Held",
     "Receive",
-    "Request",
     "Room",
     "Scope",
     "Send",
@@ -172,31 +169,3 @@ def _connected(message: Message) -> Message:
 
 def _too_large(limit: int) -> RequestError:
     return RequestError(413, "too-large", f"body must be at most {limit} bytes; split it")
-
-
-@dataclass(slots=True)
-class Request:
-    """What a handler of the slower routes gets."""
-
-    method: str
-    parts: dict[str, str]
-    query: dict[str, str]
-    body: bytes
-    admin: bool
-    public: bool = False  # whoever asks has no token, and needs none
-
-    @classmethod
-    def parameters(cls, raw: bytes, known: frozenset[str]) -> dict[str, str]:
-        """The query, which must hold known names, each once."""
-        try:
-            pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict")
-        except ValueError:
-            raise RequestError(400, "malformed", "query must be percent-encoded UTF-8") from None
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            raise RequestError(400, "malformed", "query must not repeat a parameter")
-        if unknown := sorted(set(found) - known):
-            raise RequestError(
-                400, "malformed", f"query must not have the parameter {unknown[0][:40]!r}; see /openapi.json"
-            )
-        return found

@@ -9,132 +9,164 @@ Nothing here reads counts: which reports are meant is known from counters, and t
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated
 
 from deniable.errors import DeniableError
-from deniable.service import trend
+from deniable.service import models, trends
+from deniable.service.answers import Answer
 from deniable.service.blocks import Block, joined
-from deniable.service.clock import Clock, label, window_end
-from deniable.service.decoding import FORMATS, Decoding, DecodingFailed, Part, Question
+from deniable.service.clock import hour_of, label, window_end
+from deniable.service.collector import Collector
+from deniable.service.decoding import DecodingFailed, Part
 from deniable.service.entries import Entry
-from deniable.service.problems import Answer, RequestError, Unavailable
-from deniable.service.questions import hours_of, question_of, range_of
-from deniable.service.requests import Request, Room
+from deniable.service.problems import RequestError, Unavailable
 from deniable.service.retention import ended
-from deniable.service.store import Store
-from deniable.service.writer import Writer
 
-__all__ = ["Results", "counters"]
+__all__ = ["counters", "difference", "estimate", "tally", "trend", "windows"]
 
-Windows = dict[int, dict[str, int]]
-Read = Callable[[Callable[[], Any]], Awaitable[Any]]
+CountedWindows = dict[int, dict[str, int]]  # counters of a window, by the hour that it starts at
+_MOST_PUBLIC_CANDIDATES = 1 << 12  # of whoever has no token: a few seconds of decoding
+_Tables = Annotated[str, "text/csv"] | Annotated[bytes, "application/vnd.apache.arrow.stream"]
 
 
-class Results:
-    """Answers questions about surveys. `read` runs what looks into the store; `room` bounds what answers may hold."""
+async def windows(collector: Collector, entry: Entry, role: str) -> models.WindowList:
+    """The windows that a range can name, with their reports; to the administrator, who may name any, each window as
+    it grows (`live`). `reports` is how many there are so far: to readers all of them while there is no result, so
+    that they see one coming, and then those in windows that have ended."""
+    view = _View(collector, entry, role)
+    counted, blocks = await view.known()
+    reports = sum(map(_accepted, counted.values()))
+    if view.is_admin:
+        spans = [(start, window_end(entry.rules.window, start), _accepted(counted[start])) for start in counted]
+    elif spans := [(block.starts[0], block.last, block.reports) for block in blocks]:
+        reports = sum(span.reports for span in ended(entry, counted, collector.clock.settled()))
+    return models.WindowList(
+        window=entry.rules.window,
+        minimum=entry.rules.minimum,
+        live=view.is_admin,
+        reports=reports,
+        windows=[models.ShownWindow(start=label(start), end=label(end), reports=count) for start, end, count in spans],
+    )
 
-    def __init__(self, writer: Writer, clock: Clock, decoding: Decoding, read: Read, room: Room) -> None:
-        self._writer, self._clock, self._decoding, self._read, self._room = writer, clock, decoding, read, room
 
-    async def windows(self, entry: Entry, request: Request) -> Answer:
-        """The windows that a range can name, with their reports; to the administrator, who may name any, each window as
-        it grows (`live`). `reports` is how many there are so far: to readers all of them while there is no result, so
-        that they see one coming, and then those in windows that have ended."""
-        counted, blocks = await self._known(entry, request)
-        reports = sum(map(_accepted, counted.values()))
-        if request.admin:
-            spans = [(start, window_end(entry.rules.window, start), _accepted(counted[start])) for start in counted]
-        elif spans := [(block.starts[0], block.last, block.reports) for block in blocks]:
-            reports = sum(span.reports for span in ended(entry, counted, self._clock.settled()))
-        named = [{"start": label(start), "end": label(end), "reports": count} for start, end, count in spans]
-        about = {"window": entry.rules.window, "minimum": entry.rules.minimum, "live": request.admin}
-        return Answer.json({**about, "reports": reports, "windows": named})
+async def tally(
+    collector: Collector, entry: Entry, role: str, given: models.Range
+) -> Answer[Annotated[bytes, "application/octet-stream"]]:
+    """The tally of a range, as the file that `Tally.load` and `deniable decode` read."""
+    view = _View(collector, entry, role)
+    body = await view.decoded(models.DecodeRequest(), [await view.part(given.from_, given.to)], form="tally")
+    name = f'attachment; filename="{entry.survey.digest[:8]}.tally"'.encode()
+    return Answer(200, body, b"application/octet-stream", [(b"content-disposition", name)])
 
-    async def tally(self, entry: Entry, request: Request) -> Answer:
-        """The tally of a range, as the file that `Tally.load` and `deniable decode` read."""
-        part = await self._part(entry, request, request.query.get("from"), request.query.get("to"))
-        body = await self._ask(Question(form="tally"), entry, [part], request.public)
-        name = f'attachment; filename="{entry.survey.digest[:8]}.tally"'.encode()
-        return Answer(200, body, b"application/octet-stream", [(b"content-disposition", name)])
 
-    async def estimate(self, entry: Entry, request: Request) -> Answer:
-        """The shares in a range."""
-        question, ranges = question_of(request)
-        part = await self._part(entry, request, ranges["from"], ranges["to"])
-        return await self._decoded(question, entry, [part], request.public)
+async def estimate(
+    collector: Collector, entry: Entry, role: str, given: models.EstimateRequest
+) -> Answer[models.Estimate | _Tables]:
+    """The shares in a range."""
+    view = _View(collector, entry, role)
+    view.check_candidates(given)
+    part = await view.part(given.from_, given.to)
+    body = await view.decoded(given, [part], form=given.format, about=part.about())
+    return Answer(200, body, models.FORMATS[given.format].encode())
 
-    async def difference(self, entry: Entry, request: Request) -> Answer:
-        """How the shares in a range differ from those in an earlier one."""
-        question, ranges = question_of(request)
-        ends, starts = hours_of(ranges["against_to"], ranges["from"])
-        if ends is None or starts is None or ends > starts:
-            raise RequestError(
-                400, "malformed", "against_to and from must be given, and the earlier range must end before the later"
-            )
-        earlier = await self._part(entry, request, ranges["against_from"], ranges["against_to"])
-        later = await self._part(entry, request, ranges["from"], ranges["to"])
-        return await self._decoded(question, entry, [earlier, later], request.public)
 
-    async def trend(self, entry: Entry, request: Request) -> Answer:
-        """The last windows of a range that have enough reports, each with its estimates, and those that changed."""
-        question, ranges = question_of(request)
-        if question.form != "json":
-            raise RequestError(400, "malformed", "format must be json for results over time")
-        first, last = range_of(ranges["from"], ranges["to"])
-        parts = await self._parts(entry, request, first, last)
-        if not parts:
-            raise _too_few(entry, "no window has as many")
-        ask = lambda question, parts: self._ask(question, entry, parts, request.public)  # noqa: E731
-        with self._room.held() as held:
-            return await trend.trend(ask, entry, question, parts[-trend.MOST :], held)
+async def difference(
+    collector: Collector, entry: Entry, role: str, given: models.DifferenceRequest
+) -> Answer[models.Difference | _Tables]:
+    """How the shares in a range differ from those in an earlier one."""
+    view = _View(collector, entry, role)
+    view.check_candidates(given)
+    ends, starts = _hour(given.against_to), _hour(given.from_)
+    if ends is None or starts is None or ends > starts:
+        raise RequestError(
+            400, "malformed", "against_to and from must be given, and the earlier range must end before the later"
+        )
+    earlier, later = await view.part(given.against_from, given.against_to), await view.part(given.from_, given.to)
+    about = earlier.about("against_") | later.about()
+    body = await view.decoded(given, [earlier, later], form=given.format, about=about)
+    return Answer(200, body, models.FORMATS[given.format].encode())
 
-    async def _decoded(self, question: Question, entry: Entry, parts: list[Part], public: bool) -> Answer:
-        """An answer in the form that was asked for: of one part, or how the second differs from the first."""
-        about = parts[-1].about() if len(parts) == 1 else {**parts[0].about("against_"), **parts[1].about()}
-        body = await self._ask(replace(question, about=question.about | about), entry, parts, public)
-        return Answer(200, body, FORMATS[question.form].encode())
 
-    async def _ask(self, question: Question, entry: Entry, parts: Sequence[Part], public: bool) -> bytes:
+async def trend(collector: Collector, entry: Entry, role: str, given: models.TrendRequest) -> Answer[models.Trend]:
+    """The last windows of a range that have enough reports, each with its estimates, and those that changed."""
+    view = _View(collector, entry, role)
+    view.check_candidates(given)
+    parts = await view.parts(*_range(given.from_, given.to))
+    if not parts:
+        raise _too_few(entry, "no window has as many")
+    with collector.answers.held() as held:
+        return await trends.trend(view.decoded, entry, given, parts[-trends.MOST_WINDOWS :], held)
+
+
+async def counters(collector: Collector, entry: Entry) -> models.Counters:
+    """How many reports met which fate, in all."""
+    total: dict[str, int] = {}
+    for counts in (await collector.read(lambda: collector.store.windows(entry))).values():
+        for reason, count in counts.items():
+            total[reason] = total.get(reason, 0) + count
+    return models.Counters(total)
+
+
+class _View:
+    """What whoever asks may see of a survey's results."""
+
+    def __init__(self, collector: Collector, entry: Entry, role: str) -> None:
+        self._collector, self._entry, self._role = collector, entry, role
+        self.is_admin = role == "admin"
+
+    def check_candidates(self, given: models.DecodeRequest) -> None:
+        """Refuse what only the holder of a token may ask."""
+        if given.candidates is not None and len(given.candidates) > _MOST_PUBLIC_CANDIDATES and self._role == "public":
+            sentence = f"candidates must be at most {_MOST_PUBLIC_CANDIDATES} without a token"
+            raise RequestError(401, "token-missing", f"{sentence}, got {len(given.candidates)}; ask with a read token")
+
+    async def decoded(
+        self, given: models.DecodeRequest, parts: Sequence[Part], *, form: str, about: dict[str, str] | None = None
+    ) -> bytes:
+        """An answer in some form: of one part, or how the second differs from the first."""
+        public = self._role == "public"
         try:
-            return await self._decoding.ask(question, entry, parts, public=public)
+            return await self._collector.decoding.ask(
+                given, self._entry, parts, form=form, about=about or {}, public=public
+            )
         except DeniableError as problem:
             raise RequestError(422, "undecodable", str(problem)) from None
         except DecodingFailed as problem:
             raise RequestError(503, "decoding", str(problem), retry=60) from None
 
-    async def _known(self, entry: Entry, request: Request) -> tuple[Windows, list[Block]]:
+    async def known(self) -> tuple[CountedWindows, list[Block]]:
         """The windows of a survey and, but for the administrator, the blocks of them that readers may see."""
-        store: Store = self._writer.store
-        if request.admin:
-            return await self._read(lambda: store.windows(entry)), []
-        found = await self._read(lambda: store.blocks(entry))
-        hour = self._clock.settled()
+        collector, entry, store = self._collector, self._entry, self._collector.store
+        if self.is_admin:
+            return await collector.read(lambda: store.windows(entry)), []
+        found = await collector.read(lambda: store.blocks(entry))
+        hour = collector.clock.settled()
         more = [span for span in ended(entry, found[0], hour) if span.start >= found[1]]
         if joined(more, _least(entry)):
             try:
-                await self._writer.call(lambda: store.show(entry, hour=hour))
-                found = await self._read(lambda: store.blocks(entry))
+                await collector.writer.call(lambda: store.show(entry, hour=hour))
+                found = await collector.read(lambda: store.blocks(entry))
             except Unavailable:  # a full disk: what was shown can be shown again, and no more
                 pass
         return found[0], found[2]
 
-    async def _parts(self, entry: Entry, request: Request, first: int | None, last: int | None) -> list[Part]:
+    async def parts(self, first: int | None, last: int | None) -> list[Part]:
         """The windows with enough reports in a range, oldest first: those that whoever asks may name."""
-        counted, blocks = await self._known(entry, request)
+        counted, blocks = await self.known()
         spans = [(block.starts[0], block.last) for block in blocks]
-        if request.admin:
-            enough = [start for start, counts in counted.items() if _accepted(counts) >= _least(entry)]
-            spans = [(start, window_end(entry.rules.window, start)) for start in enough]
+        if self.is_admin:
+            enough = [start for start, counts in counted.items() if _accepted(counts) >= _least(self._entry)]
+            spans = [(start, window_end(self._entry.rules.window, start)) for start in enough]
         inside = [span for span in spans if (first is None or span[0] >= first) and (last is None or span[1] <= last)]
         return [_part(counted, *span) for span in inside]
 
-    async def _part(self, entry: Entry, request: Request, first: str | None, last: str | None) -> Part:
+    async def part(self, first: str | None, last: str | None) -> Part:
         """A range, if enough reports are in it and, but for the administrator, in whatever it cuts off."""
-        counted, blocks = await self._known(entry, request)
-        begin, end = range_of(first, last)
-        if not request.admin:
+        entry = self._entry
+        counted, blocks = await self.known()
+        begin, end = _range(first, last)
+        if not self.is_admin:
             begin, end = _between(blocks, begin, end, _least(entry))
         elif starts := [start for start, counts in counted.items() if _accepted(counts)]:
             # The dates that a range without bounds stands for: whoever keeps a result wants to know them.
@@ -148,13 +180,20 @@ class Results:
         return found
 
 
-def counters(store: Store, entry: Entry) -> Answer:
-    """How many reports met which fate, in all."""
-    total: dict[str, int] = {}
-    for counts in store.windows(entry).values():
-        for reason, count in counts.items():
-            total[reason] = total.get(reason, 0) + count
-    return Answer.json({"counters": total})
+def _hour(text: str | None) -> int | None:
+    """The hour that a text of a request names."""
+    try:
+        return None if text is None else hour_of(text)
+    except DeniableError as problem:
+        raise RequestError(400, "malformed", str(problem)) from None
+
+
+def _range(first: str | None, last: str | None) -> tuple[int | None, int | None]:
+    """The hours of one range, which must not be empty."""
+    begin, end = _hour(first), _hour(last)
+    if begin is not None and end is not None and begin >= end:
+        raise RequestError(400, "malformed", f"a range must end after it begins, got from {first} to {last}")
+    return begin, end
 
 
 def _accepted(counts: dict[str, int]) -> int:
@@ -169,7 +208,7 @@ def _too_few(entry: Entry, why: str) -> RequestError:
     return RequestError(409, "too-few", f"results are shown from {_least(entry)} reports on; {why}")
 
 
-def _part(counted: Windows, begin: int, end: int) -> Part:
+def _part(counted: CountedWindows, begin: int, end: int) -> Part:
     inside = {start: counts for start, counts in counted.items() if begin <= start < end}
     state = hashlib.sha256(json.dumps(inside, sort_keys=True).encode()).hexdigest()
     return Part(((begin, end),), sum(map(_accepted, inside.values())), state)

@@ -5,7 +5,7 @@ from typing import Any
 
 from deniable.service.entries import Entry
 from deniable.service.problems import RequestError
-from deniable.service.routes import Route
+from deniable.service.routing import Route
 from deniable.service.store import Store
 from deniable.service.tokens import hash_of, one_of, same
 

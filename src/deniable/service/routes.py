@@ -1,91 +1,80 @@
-"""The routes of the collector: their paths, their parameters, and the least role that may use each.
+"""The table of routes: every route of the collector is declared here, once, and nowhere else.
 
-Anyone (`public`), the holder of a survey's read token or anyone where its rules say so (`read`), the holder of its
-owner token, who asked the question (`owner`), or the administrator (`admin`). Uploads take their own short way.
+What a route takes and gives is in the types of its handler. From both follow the check of its role, of its query or
+body, its dispatch, what a browser learns by a preflight request, and its part of the OpenAPI document (see `routing`).
+The static pages are in `pages`.
 """
 
-import re
-from dataclasses import dataclass
+from deniable.service import results, status, surveys
+from deniable.service.models import ReportBatch, UploadOutcome, UploadQuery
+from deniable.service.routing import Route
 
-from deniable.service import questions, trend
-from deniable.service.problems import Answer, Headers, RequestError
+__all__ = ["ROUTES", "UPLOAD"]
 
-__all__ = ["ROUTES", "UPLOAD", "Route", "find", "preflight"]
-
-UPLOAD = re.compile(r"/v1/surveys/([0-9a-f]{64})/reports")
 _SURVEY = "/v1/surveys/{digest}"
 
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """One method of one path: its name, who may use it, and its parameters."""
-
-    name: str
-    method: str
-    path: str
-    role: str
-    parameters: frozenset[str] = frozenset()
-
-    @property
-    def pattern(self) -> "re.Pattern[str]":
-        return re.compile(self.path.replace("{digest}", "(?P<digest>[0-9a-f]{64})").replace(
-            "{token}", "(?P<token>[0-9a-f]{16})"
-        ))  # fmt: skip
-
-
+# `App` answers uploads before it looks into the table: each layer would be paid for by every report.
+_UPLOAD = Route(
+    "POST", f"{_SURVEY}/reports", "upload", None,
+    "count reports; what is named accepted or duplicate is on disk, once",
+    name="upload", problems=(410, 415, 429),
+    query=UploadQuery, body=ReportBatch, answer=UploadOutcome, binary_body=True,
+)  # fmt: skip
+UPLOAD = _UPLOAD.pattern
 ROUTES = (
-    Route("health", "GET", "/healthz", "public"),
-    Route("ready", "GET", "/readyz", "public"),
-    Route("openapi", "GET", "/openapi.json", "public"),
-    Route("metrics", "GET", "/metrics", "admin"),
-    Route("collector", "GET", "/v1/collector", "public"),
-    Route("plan", "POST", "/v1/plan", "admin"),
-    Route("list", "GET", "/v1/surveys", "admin"),
-    Route("create", "POST", "/v1/surveys", "admin"),
-    Route("survey", "GET", _SURVEY, "public"),
-    Route("change", "PATCH", _SURVEY, "owner"),
-    Route("delete", "DELETE", _SURVEY, "owner"),
-    Route("close", "POST", _SURVEY + "/close", "owner"),
-    Route("reopen", "POST", _SURVEY + "/reopen", "owner"),
-    Route("upload", "POST", _SURVEY + "/reports", "upload", frozenset({"day", "batch"})),
-    Route("tokens", "GET", _SURVEY + "/tokens", "admin"),
-    Route("add_token", "POST", _SURVEY + "/tokens", "admin"),
-    Route("drop_token", "DELETE", _SURVEY + "/tokens/{token}", "admin"),
-    Route("counters", "GET", _SURVEY + "/counters", "admin"),
-    Route("windows", "GET", _SURVEY + "/windows", "read"),
-    Route("tally", "GET", _SURVEY + "/tally", "read", questions.RANGE),
-    Route("estimate", "GET", _SURVEY + "/estimate", "read", questions.PARAMETERS),
-    Route("estimate_post", "POST", _SURVEY + "/estimate", "read"),
-    Route("trend", "GET", _SURVEY + "/trend", "read", trend.PARAMETERS),
-    Route("trend_post", "POST", _SURVEY + "/trend", "read"),
-    Route("difference", "GET", _SURVEY + "/difference", "read", questions.PARAMETERS | questions.SECOND),
-    Route("difference_post", "POST", _SURVEY + "/difference", "read"),
-)
-_PATTERNS = [(route, route.pattern) for route in ROUTES]
-
-
-def find(method: str, path: str) -> tuple[Route, dict[str, str]]:
-    """The route of a request and the parts of its path."""
-    wanted = "GET" if method == "HEAD" else method
-    allowed = []
-    for route, pattern in _PATTERNS:
-        if found := pattern.fullmatch(path):
-            if route.method == wanted:
-                return route, found.groupdict()
-            allowed.append(route.method)
-    if allowed:
-        raise RequestError(405, "method", f"method must be one of {', '.join(sorted(allowed))} here")
-    raise RequestError(404, "unknown-path", "there is nothing here; see /openapi.json")
-
-
-def preflight(path: str) -> Answer:
-    """What a browser asks before a page of another origin may use a path."""
-    methods = sorted({route.method for route, pattern in _PATTERNS if pattern.fullmatch(path)})
-    if not methods:
-        raise RequestError(404, "unknown-path", "there is nothing here; see /openapi.json")
-    headers: Headers = [
-        (b"access-control-allow-methods", ", ".join(methods).encode()),
-        (b"access-control-allow-headers", b"authorization, content-type"),
-        (b"access-control-max-age", b"86400"),
-    ]
-    return Answer(204, b"", headers=headers)
+    Route("GET", "/healthz", "public", status.health, "whether the process is alive"),
+    Route("GET", "/readyz", "public", status.ready, "whether reports can be stored"),
+    Route("GET", "/openapi.json", "public", status.openapi, "this document"),
+    Route("GET", "/metrics", "admin", status.metrics, "counters for Prometheus"),
+    Route(
+        "GET", "/v1/collector", "public", status.collector_address,
+        "where people reach this collector, if it was told (--public-url)", name="collector",
+    ),
+    Route(
+        "POST", "/v1/plan", "admin", surveys.plan,
+        "how much privacy for how many people and what error: a survey, and what to expect of it",
+        problems=(422,), ends_with_caller=True,
+    ),
+    Route("GET", "/v1/surveys", "admin", surveys.list_surveys, "every survey", name="list"),
+    Route(
+        "POST", "/v1/surveys", "admin", surveys.create,
+        "add a survey; it and most of its rules cannot be changed afterwards (200: it was there already)",
+        statuses=(200, 201), problems=(409, 422),
+    ),
+    Route("GET", _SURVEY, "public", surveys.survey, "a survey and its rules"),
+    Route(
+        "PATCH", _SURVEY, "owner", surveys.change, "another closing date, introduction or thanks", problems=(422,)
+    ),
+    Route(
+        "DELETE", _SURVEY, "owner", surveys.delete,
+        "delete a survey with its counts, report ids and tokens; there is no way back",
+    ),
+    Route("POST", f"{_SURVEY}/close", "owner", surveys.close, "take no more reports"),
+    Route(
+        "POST", f"{_SURVEY}/reopen", "owner", surveys.reopen,
+        "take reports again; a closing date that has passed is taken off", problems=(409,),
+    ),
+    _UPLOAD,
+    Route("GET", f"{_SURVEY}/tokens", "admin", surveys.tokens, "its tokens, without their secrets"),
+    Route(
+        "POST", f"{_SURVEY}/tokens", "admin", surveys.add_token, "a new upload, read or owner token",
+        statuses=(201,), problems=(422,),
+    ),
+    Route("DELETE", f"{_SURVEY}/tokens/{{token}}", "admin", surveys.drop_token, "revoke a token", statuses=(204,)),
+    Route("GET", f"{_SURVEY}/counters", "admin", results.counters, "reports by fate"),
+    Route("GET", f"{_SURVEY}/windows", "read", results.windows, "windows and their reports"),
+    Route(
+        "GET", f"{_SURVEY}/tally", "read", results.tally, "the tally of a range, as a tally file",
+        problems=(409, 422), ends_with_caller=True,
+    ),
+    *(
+        Route(method, f"{_SURVEY}/{handler.__name__}", "read", handler, summary + more,
+              name=handler.__name__ + suffix, problems=(409, 422), ends_with_caller=True)
+        for handler, summary in (
+            (results.estimate, "the decoded distribution of a range"),
+            (results.trend, "every window of a range, and which of them differ from those before"),
+            (results.difference, "how shares changed from a range to a later one"),
+        )
+        for method, suffix, more in (("GET", "", ""), ("POST", "_post", ", for long lists of candidates"))
+    ),
+)  # fmt: skip

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from deniable.errors import StoreError, require
-from deniable.service.app import App
 from deniable.service.backends import BACKENDS, open_store, read_store
 from deniable.service.tokens import check_admin, new_secret
 from deniable.survey import write_atomically
@@ -114,6 +113,7 @@ def serve(options: Options, announce: Callable[[str, str], None] | None = None) 
     require("to run the collector", "serve")
     import uvicorn
 
+    from deniable.service.app import App
     from deniable.service.connections import guarded
 
     _logging()

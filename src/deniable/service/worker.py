@@ -11,8 +11,9 @@ import os
 import resource
 import sys
 import traceback
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow as pa
 
@@ -20,7 +21,8 @@ from deniable.decoders import decode, difference
 from deniable.decoders.rows import DifferenceRows, EstimateRows, Rows
 from deniable.decoders.strategies import constraint_of, decoder_of
 from deniable.errors import DeniableError
-from deniable.service.decoding import CHANGED, DONE, FAILED, HEAD, REFUSED, SPENT, UNAVAILABLE
+from deniable.service.children import DONE, FAILED, REFUSED, answer_messages
+from deniable.service.decoding import CHANGED, SPENT, UNAVAILABLE
 from deniable.service.entries import Entry
 from deniable.service.problems import Unavailable
 from deniable.service.server import read_store
@@ -29,7 +31,7 @@ from deniable.survey import krr, orr
 from deniable.survey.alphabet import symbol_from_json
 from deniable.tally import Tally
 
-__all__ = ["answer", "load", "serve"]
+__all__ = ["answer", "load"]
 
 _LONGEST = 1 << 28  # bytes of an answer, which the collector holds until it is read
 _LARGE = 1 << 29  # bytes: after a question that took more, the memory goes back with the process
@@ -86,10 +88,9 @@ def answer(fields: dict[str, Any], source: _Source) -> bytes:
         rows = EstimateRows(estimates[0], **options, patient=False)
     else:
         rows = DifferenceRows(difference(estimates[1], estimates[0]), **options)
-    about = dict(fields["about"])
-    if about.pop("order", "size") == "own":
+    if fields["order"] == "own":
         rows = rows.in_own_order()
-    return _WRITERS[fields["form"]](rows, about)
+    return _WRITERS[fields["form"]](rows, fields["about"])
 
 
 def _json(rows: Rows, about: dict[str, Any]) -> bytes:
@@ -139,24 +140,6 @@ def load() -> None:
     EstimateRows(decode(Tally(hashed, [[5, 3, 2, 2]] * 2), candidates=["a", "b", "c"])).to_json()
 
 
-def _receive(source: BinaryIO) -> bytes | None:
-    head = source.read(HEAD.size)
-    if len(head) < HEAD.size:
-        return None
-    return source.read(HEAD.unpack(head)[1])
-
-
-def serve(source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer questions until the collector is gone."""
-    known = _Source()
-    while (question := _receive(source)) is not None:
-        status, body = _reply(question, known)
-        spent = SPENT if _peak() > _LARGE else 0
-        sink.write(HEAD.pack(status | spent, len(body)))
-        sink.write(body)
-        sink.flush()
-
-
 def _peak() -> int:
     """The most bytes of memory that this process has had. Not `ru_maxrss`, which begins with what the collector had
     when it started us; 0 where the system does not tell."""
@@ -168,6 +151,12 @@ def _peak() -> int:
 
 
 def _reply(question: bytes, source: _Source) -> tuple[int, bytes]:
+    """Status and body of the answer, and whether the process has grown large."""
+    status, body = _judged(question, source)
+    return status | (SPENT if _peak() > _LARGE else 0), body
+
+
+def _judged(question: bytes, source: _Source) -> tuple[int, bytes]:
     try:
         found = answer(json.loads(question), source)
         if len(found) > _LONGEST:
@@ -193,4 +182,4 @@ if __name__ == "__main__":
     with contextlib.suppress(OSError, ValueError):  # a limit that is there already and lower stays
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     load()
-    serve(sys.stdin.buffer, sys.stdout.buffer)
+    answer_messages(partial(_reply, source=_Source()))

@@ -12,8 +12,9 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import PurePosixPath
 
+from deniable.service.answers import Answer, Headers
 from deniable.service.pages.library import Library
-from deniable.service.problems import Answer, Headers, RequestError
+from deniable.service.problems import RequestError
 from deniable.service.requests import Scope, header
 
 __all__ = ["POLICY", "Pages"]
@@ -60,7 +61,7 @@ class Pages:
         self._files: dict[str, _File] = {}
         self._library = Library()
 
-    async def answer(self, scope: Scope, known: Callable[[str], Awaitable[bool]]) -> Answer | None:
+    async def answer(self, scope: Scope, known: Callable[[str], Awaitable[bool]]) -> Answer[bytes] | None:
         """The page or file at a path, or None where there is none; `known` says whether there is a survey."""
         name = _name(scope["path"])
         if name is None:
@@ -78,7 +79,7 @@ class Pages:
             return replace(found.answer(header(scope, b"accept-encoding"), b""), status=404)
         return found.answer(header(scope, b"accept-encoding"), header(scope, b"if-none-match"))
 
-    def missing(self, scope: Scope) -> Answer | None:
+    def missing(self, scope: Scope) -> Answer[bytes] | None:
         """The page for an address with nothing behind it, if a person's browser asks; programs get a problem."""
         accepts = b"text/html" in header(scope, b"accept")
         if not accepts or scope["method"] not in ("GET", "HEAD") or scope["path"].startswith(("/v1/", "/pages/")):
@@ -119,7 +120,7 @@ class _File:
         self._kind = _KINDS[PurePosixPath(name).suffix]
         self._tag = b'"' + hashlib.sha256(body).hexdigest()[:32].encode() + b'"'
 
-    def answer(self, encodings: bytes, known: bytes) -> Answer:
+    def answer(self, encodings: bytes, known: bytes) -> Answer[bytes]:
         headers: Headers = [*_SHARED, (b"etag", self._tag)]
         if known == self._tag:
             return Answer(304, b"", self._kind, headers)

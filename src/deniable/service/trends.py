@@ -8,48 +8,48 @@ Claim: in a trend without a change there is a mark with probability 1 - level at
 Proof: tests/statistical/test_trend.py::test_marks_where_nothing_changes_are_as_rare_as_the_level_says
 """
 
-import dataclasses
 import json
-from collections.abc import Awaitable, Callable
+from typing import Protocol
 
-from deniable.service.decoding import Part, Question
+from msgspec.structs import replace
+
+from deniable.service.answers import Answer
+from deniable.service.decoding import Part
 from deniable.service.entries import Entry
-from deniable.service.problems import Answer
-from deniable.service.questions import PARAMETERS as _PARAMETERS
+from deniable.service.models import DecodeRequest, Trend
 from deniable.service.requests import Held
 
-__all__ = ["MOST", "PARAMETERS", "gathered", "strict_level", "trend"]
+__all__ = ["MOST_WINDOWS", "gathered", "strict_level", "trend"]
 
-MOST = 62  # windows: two months of days
-PARAMETERS = _PARAMETERS - {"format"}
+MOST_WINDOWS = 62  # two months of days
 
 
-async def trend(
-    ask: Callable[[Question, list[Part]], Awaitable[bytes]],
-    entry: Entry,
-    question: Question,
-    parts: list[Part],
-    held: Held,
-) -> Answer:
+class _Decode(Protocol):
+    async def __call__(
+        self, given: DecodeRequest, parts: list[Part], *, form: str, about: dict[str, str] | None = None
+    ) -> bytes: ...
+
+
+async def trend(decode: _Decode, entry: Entry, given: DecodeRequest, parts: list[Part], held: Held) -> Answer[Trend]:
     """Each window with its estimates, oldest first, and the symbols that `changed` in it. `held` counts the bytes of
     the answer as it grows."""
     # Every symbol counts, whatever part of them is to be listed.
-    size = len(question.candidates or entry.survey.symbols or ())
-    level = strict_level(question.level, size * (len(parts) - 1))
-    strict = dataclasses.replace(question, level=level, simultaneous=False, top=None, form="changed")
-    if question.decoder is None:
+    size = len(given.candidates or entry.survey.symbols or ())
+    level = strict_level(given.level, size * (len(parts) - 1))
+    strict = replace(given, level=level, simultaneous=False, top=None)
+    if given.decoder is None:
         # What is compared are unbiased estimates: with a constraint `decode` stops there, and does not shrink them.
-        strict = dataclasses.replace(strict, constraint=question.constraint or "projected")
+        strict = replace(strict, constraint=given.constraint or "projected")
     windows: list[bytes] = []
     since: Part | None = None
     for part in parts:
-        row = await ask(dataclasses.replace(question, form="window", about=part.about()), [part])
-        changed = b"[]" if since is None else await ask(strict, [since, part])
+        row = await decode(given, [part], form="window", about=part.about())
+        changed = b"[]" if since is None else await decode(strict, [since, part], form="changed")
         since = gathered(since, part, changed != b"[]")
         # Joined as bytes: as Python's objects a window of many symbols would take ten times the memory.
         windows.append(row[:-1] + b', "changed": ' + changed + b"}")
         held.take(len(windows[-1]))
-    about = {"survey": entry.survey.digest, "window": entry.rules.window, "level": question.level}
+    about = {"survey": entry.survey.digest, "window": entry.rules.window, "level": given.level}
     head = json.dumps(about).encode()
     return Answer(200, head[:-1] + b', "windows": [' + b", ".join(windows) + b"]}")
 

@@ -1,0 +1,167 @@
+"""The collector: its store, its writer, the processes that it starts, and which surveys it knows."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import ClassVar, TypeVar
+
+from deniable.errors import DeniableError
+from deniable.service.answers import Headers
+from deniable.service.clock import Clock
+from deniable.service.decoding import Decoding
+from deniable.service.entries import Entry
+from deniable.service.health import Health
+from deniable.service.metrics import Metrics
+from deniable.service.pages import Pages
+from deniable.service.planning import Planning
+from deniable.service.problems import RequestError, Unavailable
+from deniable.service.requests import Room
+from deniable.service.roles import Roles
+from deniable.service.routing import Route, Router
+from deniable.service.store import Store
+from deniable.service.uploads import Uploads
+from deniable.service.writer import Writer
+
+__all__ = ["Collector", "unknown_survey"]
+
+_PURGE_EVERY = 3600.0  # seconds
+_PROBE_EVERY = 5.0  # seconds between two looks whether the store can be written
+_MOST_ANSWER_BYTES = 1 << 28  # of all answers that are on their way
+_R = TypeVar("_R")
+
+
+class Collector:
+    """What the handlers of all routes share. `admin_token` is the administrator's secret; only its hash is kept.
+
+    `warm_after` is how many seconds after its start it loads what the first reader of results would wait for. Whoever
+    sends reports without a token may send `open_batch` in a request and, where the survey has no rate of its own, all
+    of them together `open_rate` a second (None: as many as they like). `origins` are those whose pages may use it
+    (None: its own alone).
+    """
+
+    table: ClassVar[tuple[Route, ...]] = ()
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        admin_token: str,
+        routes: tuple[Route, ...] | None = None,
+        clock: Clock | None = None,
+        origins: str | None = "*",
+        body_limit: int = 1 << 20,
+        body_seconds: float = 10.0,
+        decode_seconds: float = 60.0,
+        decode_memory: int = 1 << 32,
+        open_batch: int = 500,
+        open_rate: int | None = 1000,
+        backlog: int = 1 << 19,
+        public_url: str | None = None,
+        warm_after: float | None = None,
+    ) -> None:
+        self.router = Router(self.table if routes is None else routes)
+        self.store, self.clock, self.metrics, self.pages = store, clock or Clock(), Metrics(), Pages()
+        self.writer = Writer(store, self.clock, backlog=backlog)
+        self.decoding = Decoding(store.where, seconds=decode_seconds, memory=decode_memory)
+        self.planning = Planning(seconds=decode_seconds)
+        self.stopping, self.public_url = False, public_url
+        self.answers = Room(_MOST_ANSWER_BYTES, "too many large answers are on their way; ask again later")
+        self._limit, self._seconds, self._bodies = body_limit, body_seconds, Room(max(1 << 26, body_limit))
+        self._common: Headers = [] if origins is None else [(b"access-control-allow-origin", origins.encode())]
+        self._warm_after = warm_after
+        self._roles = Roles(admin_token, store, self.read, self.entry)
+        self._uploads = Uploads(
+            self.writer, self.metrics, limit=body_limit, seconds=body_seconds, room=self._bodies,
+            batch=open_batch, rate=open_rate,
+        )  # fmt: skip
+        self._entries: dict[str, Entry] = {}
+        self._reading = Health("read")
+        self._probed = -_PROBE_EVERY
+        self._unwritable: str | None = None
+        self._chores: list[asyncio.Task[None]] = []
+
+    async def read(self, work: Callable[[], _R]) -> _R:
+        """Run what looks into the store, in a thread."""
+        try:
+            found = await asyncio.to_thread(work)
+        except Unavailable as problem:
+            self._reading.bad(problem)
+            raise
+        self._reading.good()
+        return found
+
+    async def entry(self, digest: str) -> Entry:
+        """A survey by its digest; an open one is kept in memory for uploads. It may be closed, changed or deleted, by
+        another collector too: every transaction looks whether it was."""
+        entry = await self.read(lambda: self.store.entry(digest))
+        if entry is None:
+            raise unknown_survey(digest)
+        if not entry.ended(self.clock.minutes()):
+            self._entries[digest] = entry
+        return entry
+
+    async def is_known(self, digest: str) -> bool:
+        """Whether there is such a survey; where the store does not answer, its page may try."""
+        with contextlib.suppress(Unavailable):
+            return digest in self._entries or await self.read(lambda: self.store.entry(digest)) is not None
+        return True
+
+    def changed(self, entry: Entry) -> None:
+        """Look a survey up again: somebody changed it."""
+        self._entries.pop(entry.survey.digest, None)
+
+    def forget(self, entry: Entry) -> None:
+        """Keep nothing in memory of a survey that was deleted."""
+        self._entries.pop(entry.survey.digest, None)
+        self._uploads.forget(entry)
+
+    def forget_tokens(self) -> None:
+        """Look every token up again: one was revoked."""
+        self._uploads.forget_tokens()
+
+    async def why_unwritable(self) -> str | None:
+        """Why the store cannot be written, or None if it can: a full disk can be read for as long as one likes."""
+        if (now := asyncio.get_running_loop().time()) >= self._probed + _PROBE_EVERY:
+            self._probed, self._unwritable = now, None
+            try:
+                await self.writer.call(self.store.probe)
+            except Unavailable as problem:
+                self._unwritable = str(problem)
+        return self._unwritable
+
+    async def start(self) -> None:
+        """Begin to write; until `stop` the store belongs to the writer's thread."""
+        self.writer.start()
+        self._chores.append(asyncio.create_task(self._purge()))
+        if self._warm_after is not None:
+            self._chores.append(asyncio.create_task(self._warm(self._warm_after)))
+
+    async def stop(self) -> None:
+        """Write what waits, then let go of everything."""
+        self.stopping = True
+        for chore in self._chores:
+            chore.cancel()
+        await self.writer.stop()
+        await self.decoding.stop()
+        await self.planning.stop()
+        await self.pages.stop()
+        await asyncio.to_thread(self.store.close)
+
+    async def _warm(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        await self.decoding.start()
+        self.pages.start()
+
+    async def _purge(self) -> None:
+        while True:
+            day = self.clock.day()
+            if self.clock.trusted:
+                # What goes wrong is logged by the writer, and there is another hour.
+                with contextlib.suppress(Unavailable, DeniableError):
+                    await self.writer.call(lambda: self.store.purge(today=day))  # noqa: B023
+            await asyncio.sleep(_PURGE_EVERY)
+
+
+def unknown_survey(digest: str) -> RequestError:
+    """The error for a survey that is not here, or not any more."""
+    return RequestError(404, "unknown-survey", f"survey {digest[:8]} is not known here", more={"survey": digest})

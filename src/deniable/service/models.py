@@ -1,0 +1,433 @@
+"""What requests bring and what answers hold, as types: they check requests, and the OpenAPI document is made from them.
+
+A field states its rule once: its type and bounds are checked and documented, and `must` is how a refusal says it. The
+upload path checks for itself (`envelope`), so `ReportBatch` and `UploadQuery` are for the document alone.
+"""
+
+from dataclasses import fields
+from typing import Annotated, Any, ClassVar, Literal, get_args
+
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
+
+from deniable.service.clock import WINDOWS
+from deniable.service.entries import BOUNDS, CHANGEABLE, CHOICES, LONGEST, Rules
+from deniable.service.records import REASONS
+from deniable.survey.strength import SCALE
+
+__all__ = ["CONSTRAINTS", "DECODERS", "FORMATS", "DecodeRequest", "Input"]
+
+# The names of `decoders.strategies`, which the collector's process must not load.
+Decoder = Literal[
+    "empirical-bayes", "empirical-bayes-ordered", "inversion", "least-squares", "weighted-least-squares", "likelihood",
+    "screening",
+]  # fmt: skip
+Constraint = Literal["none", "normalized", "projected"]
+Format = Literal["json", "csv", "arrow"]
+DECODERS, CONSTRAINTS = get_args(Decoder), get_args(Constraint)
+FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8", "arrow": "application/vnd.apache.arrow.stream"}
+_MOST_CANDIDATES = 1 << 20
+
+
+def _told(description: str | None = None, *, must: str | None = None, **schema: object) -> Meta:
+    """What people read about a field, how a refusal words its rule, and what else its schema says."""
+    return Meta(description=description, extra={"must": must} if must else None, extra_json_schema=schema or None)
+
+
+# Requests.
+
+
+class Input(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The query of a GET or the JSON body of another method. A field that breaks its rule is refused with `refusal`, a
+    status and a word. `whole_numbers`: nothing in it may have a fraction. `described` is what a body must be, where the
+    list of its fields would be too long to say. `may_be_empty`: no body is as good as an empty object."""
+
+    refusal: ClassVar[tuple[int, str]] = (400, "malformed")
+    whole_numbers: ClassVar[bool] = True
+    described: ClassVar[str | None] = None
+    may_be_empty: ClassVar[bool] = False
+
+
+def _rules_schema(names: tuple[str, ...]) -> dict[str, Any]:
+    """The JSON Schema of a survey's rules, from what `Rules.read` checks."""
+    defaults: dict[str, Any] = {rule.name: rule.default for rule in fields(Rules)}
+    about: dict[str, Any] = {
+        "closes": {
+            "type": ["string", "null"],
+            "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}(:[0-9]{2})?)?Z?$",
+            "description": "no report is taken from this time on, in UTC; a date alone is its first minute",
+            "examples": ["2026-11-20T17:00Z"],
+        },
+        "introduction": {"description": "plain text above the question"},
+        "thanks": {"description": "plain text after an answer"},
+    }
+    for name, choices in CHOICES.items():
+        about[name] = {"type": "string", "enum": list(choices)}
+    for name, (low, high) in BOUNDS.items():
+        kind = ["integer", "null"] if defaults[name] is None else "integer"
+        about[name] = {"type": kind, "minimum": low, "maximum": high}
+    for name, longest in LONGEST.items():
+        about[name] |= {"type": "string", "maxLength": longest}
+    properties = {name: about[name] | {"default": defaults[name]} for name in names}
+    return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+# `Rules` and `Survey` read these themselves: stores and files hold them, too.
+_Rules = Annotated[Any, Meta(extra_json_schema=_rules_schema(tuple(rule.name for rule in fields(Rules))))]
+_Changes = Annotated[Any, Meta(extra_json_schema=_rules_schema(CHANGEABLE))]
+
+
+class NewSurvey(Input, frozen=True, kw_only=True):
+    survey: Annotated[Any, _told("the file that clients load", type="object")]
+    rules: _Rules = field(default_factory=dict)
+
+
+class Change(Input, frozen=True, kw_only=True):
+    rules: _Changes
+
+
+class Closing(Input, frozen=True, kw_only=True):
+    may_be_empty = True
+
+    final: Annotated[bool, _told("for good: forget the ids now")] = False
+
+
+class NewToken(Input, frozen=True, kw_only=True):
+    refusal = (422, "token")
+
+    kind: Annotated[Literal["upload", "read", "owner"], _told(must="be upload, read or owner")]
+    quota: Annotated[
+        Annotated[int, Meta(ge=1, le=2**53 - 1)] | None,
+        _told(must="be a positive number of reports, for upload tokens only"),
+    ] = None
+    name: Annotated[str, Meta(max_length=200), _told(must="be text of at most 200 characters")] = ""
+
+    def __post_init__(self) -> None:
+        if self.quota is not None and self.kind != "upload":
+            raise ValueError("quota")
+        if any(letter == "\x00" or "\ud800" <= letter <= "\udfff" for letter in self.name):
+            raise ValueError("name")
+
+
+class UploadQuery(Input, frozen=True, kw_only=True):
+    day: Annotated[int, Meta(ge=1, le=(1 << 20) - 1, description="UTC days since 1970-01-01")] | UnsetType = UNSET
+    batch: Annotated[str, Meta(pattern="^[0-9a-fA-F]{32}$")] | UnsetType = UNSET
+
+
+class OneReport(Input, frozen=True, kw_only=True):
+    id: Annotated[str, Meta(pattern="^[0-9a-fA-F]{32}$")]
+    report: Annotated[str, _told(contentEncoding="base64")]
+    day: Annotated[int, Meta(ge=1, le=(1 << 20) - 1, description="UTC days since 1970-01-01")] | UnsetType = UNSET
+
+
+class ReportBatch(Input, frozen=True, kw_only=True):
+    reports: Annotated[list[OneReport], Meta(min_length=1, max_length=65536)]
+
+
+_Time = Annotated[
+    str | None,
+    _told(must="be text like 2026-11-15", pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2})?$", examples=["2026-11-15"]),
+]
+_Symbol = str | int | dict[str, str]
+
+
+class Range(Input, frozen=True, kw_only=True):
+    """The hours from one time on, before another; without one of them, as far as there are reports."""
+
+    whole_numbers = False
+    described = "a JSON object of parameters"
+
+    from_: _Time = field(default=None, name="from")
+    to: _Time = None
+
+
+class DecodeRequest(Range, frozen=True, kw_only=True):
+    """How to decode; what is None is left to `decode`."""
+
+    decoder: Annotated[Decoder | None, _told("the best known, unless given")] = None
+    constraint: Constraint | None = None
+    candidates: Annotated[
+        Annotated[list[_Symbol], Meta(min_length=1, max_length=_MOST_CANDIDATES)] | None,
+        _told("symbols as a survey writes them", must=f"be a list of 1 to {_MOST_CANDIDATES} symbols"),
+    ] = None
+    complete: Annotated[bool, _told("the candidates are all there is")] = False
+    level: Annotated[float, Meta(gt=0, lt=1), _told(must="be a number between 0 and 1, for instance 0.95")] = 0.95
+    simultaneous: Annotated[bool, _told("all intervals hold at once")] = False
+    top: Annotated[
+        Annotated[int, Meta(ge=1, le=2**31 - 1)] | None,
+        _told("only so many symbols, the largest", must="be a positive number of symbols"),
+    ] = None
+    order: Annotated[
+        Literal["size", "own"], _told("of the rows: the largest first, or as in the survey or the list of candidates")
+    ] = "size"
+
+
+class EstimateRequest(DecodeRequest, frozen=True, kw_only=True):
+    format: Format = "json"
+
+
+class TrendRequest(DecodeRequest, frozen=True, kw_only=True):
+    format: Annotated[Literal["json"], _told(must="be json for results over time")] = "json"
+
+
+class DifferenceRequest(EstimateRequest, frozen=True, kw_only=True):
+    against_from: _Time = None
+    against_to: _Time = None
+
+
+_Number = int | float | None
+
+
+class PlanRequest(Input, frozen=True, kw_only=True):
+    """The arguments of dn.plan: two of n, epsilon and one error, and symbols or candidates."""
+
+    whole_numbers = False
+    described = "a JSON object of the planner's arguments"
+
+    n: int | None = None
+    epsilon: _Number | str = None
+    epsilon_report: _Number | str = None
+    max_l1: _Number = None
+    max_l2: _Number = None
+    max_error: _Number = None
+    visible: _Number = None
+    metric: str | None = None
+    symbols: list[Any] | int | None = None
+    candidates: list[Any] | int | None = None
+    other: Any = None
+    text: str | None = None
+    shape: str | list[Any] | None = None
+    confidence: _Number = None
+    max_bytes: int | None = None
+    max_cohorts: int | None = None
+    name: str | None = None
+    seed: int | None = None
+
+
+# Answers.
+
+
+class Status(Struct, frozen=True):
+    status: Literal["alive", "ready"]
+    clock: Annotated[Literal["trusted", "jumped"], _told("jumped: nothing is purged")] | UnsetType = UNSET
+
+
+class Address(Struct, frozen=True):
+    public_url: str | None
+
+
+class Document(Struct, frozen=True):
+    """OpenAPI 3.1."""
+
+    openapi: str
+    info: dict[str, Any]
+    paths: dict[str, Any]
+    components: dict[str, Any]
+
+
+class RegisteredSurvey(Struct, frozen=True, kw_only=True):
+    """A survey as anyone may see it: the public agreement and the collector's rules."""
+
+    digest: str
+    state: Literal["open", "closed"]
+    final: Annotated[bool, _told("closed for good: it cannot be opened again")]
+    rules: _Rules
+    reports: Annotated[int, _told("how many were accepted; in the list of all surveys")] | UnsetType = UNSET
+    survey: Annotated[Raw, _told("the file that clients load", type="object")]
+
+
+class SurveyList(Struct, frozen=True):
+    surveys: list[RegisteredSurvey]
+
+
+class DeletedSurvey(Struct, frozen=True):
+    digest: str
+    reports: Annotated[int, _told("that went")]
+
+
+class RegisteredToken(Struct, frozen=True, kw_only=True):
+    token: Annotated[str, _told("the secret, in the answer that creates it and never again")] | UnsetType = UNSET
+    id: str
+    kind: str
+    quota: int | None
+    used: int
+    name: str
+
+
+class TokenList(Struct, frozen=True):
+    tokens: list[RegisteredToken]
+
+
+class Counters(Struct, frozen=True):
+    """How many reports met which fate."""
+
+    counters: dict[str, int]
+
+
+class RefusedReport(Struct, frozen=True):
+    index: int
+    id: str | None
+    reason: Annotated[str, Meta(extra_json_schema={"enum": list(REASONS[2:])})]
+
+
+class UploadOutcome(Struct, frozen=True):
+    accepted: int
+    duplicate: int
+    refused: list[RefusedReport]
+
+
+class _Exactly(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An answer that has all of its fields and no other."""
+
+
+class ShownWindow(_Exactly, frozen=True, kw_only=True):
+    start: str
+    end: str
+    reports: int
+
+
+class WindowList(_Exactly, frozen=True, kw_only=True):
+    window: Annotated[str, Meta(extra_json_schema={"enum": list(WINDOWS)})]
+    minimum: int
+    live: Annotated[bool, _told("whether windows that have not ended are here, too")]
+    reports: Annotated[int, _told("so far, in all; where not live, in windows that have ended")]
+    windows: list[ShownWindow]
+
+
+# What follows is written by the processes that decode and plan; the collector hands it on as it is.
+
+_Share = Annotated[float | None, _told("null: the reports do not determine it")]
+_Bound = Annotated[str, _told("an hour, in UTC; without a bound, where its windows begin or end")]
+
+
+class _Decoded(_Exactly, frozen=True, kw_only=True):
+    survey: str
+    level: float
+    simultaneous: bool
+    intervals: Annotated[
+        Literal["exact", "approximate", "conditional"] | None,
+        _told("conditional: given that a candidate was kept, or not; null: too many for error bars"),
+    ]
+    from_: _Bound = field(name="from")
+    to: _Bound
+
+
+class Share(_Exactly, frozen=True, kw_only=True):
+    probability: _Share
+    raw: _Share
+    standard_error: _Share
+    raw_low: _Share
+    raw_high: _Share
+
+
+class SymbolShare(Share, frozen=True, kw_only=True):
+    symbol: Any
+    significant: Annotated[bool | None, _told("above zero, family-wise: all marks are right at the level")]
+
+
+class Group(_Exactly, frozen=True, kw_only=True):
+    symbols: list[Any]
+    probability: _Share
+    standard_error: _Share
+
+
+class ChiSquareTest(_Exactly, frozen=True, kw_only=True):
+    statistic: float
+    degrees: int
+    p_value: float
+
+
+class Diagnostics(_Exactly, frozen=True, kw_only=True):
+    rank: int
+    condition: _Share
+    twins: list[list[Any]]
+    fit: ChiSquareTest | None
+    cohorts: ChiSquareTest | None
+    influence: Annotated[float, _told("what 1 % planted reports can add to one symbol, at most")]
+    alarms: list[str]
+
+
+class Estimate(_Decoded, frozen=True, kw_only=True):
+    name: str
+    mechanism: str
+    epsilon_spent: float
+    n: int
+    decoder: str
+    constraint: str
+    estimates: Annotated[list[SymbolShare], _told("largest first")]
+    unallocated: Annotated[
+        Share | None,
+        _told("what no candidate explains; where intervals are conditional, what no kept candidate does"),
+    ]
+    groups: Annotated[list[Group], _told("candidates that no report can tell apart, and their sum")]
+    diagnostics: Diagnostics | None
+
+
+class ShareChange(_Exactly, frozen=True, kw_only=True):
+    before: _Share
+    after: _Share
+    raw: _Share
+    standard_error: _Share
+    raw_low: _Share
+    raw_high: _Share
+
+
+class SymbolChange(ShareChange, frozen=True, kw_only=True):
+    symbol: Any
+    changed: Annotated[bool | None, _told("significantly, family-wise: all marks are right at the level")]
+
+
+class ComparedSurvey(_Exactly, frozen=True, kw_only=True):
+    survey: str
+    n: int
+
+
+class Difference(_Decoded, frozen=True, kw_only=True):
+    against_from: _Bound
+    against_to: _Bound
+    before: ComparedSurvey
+    after: ComparedSurvey
+    changes: Annotated[list[SymbolChange], _told("largest first")]
+    unallocated: Annotated[ShareChange | None, _told("what no candidate explains")]
+
+
+class TrendWindow(_Exactly, frozen=True, kw_only=True):
+    start: str
+    end: str
+    n: int
+    estimates: list[SymbolShare]
+    changed: Annotated[list[Any], _told("symbols whose share differs from that before")]
+
+
+class Trend(_Exactly, frozen=True, kw_only=True):
+    survey: str
+    window: str
+    level: float
+    windows: Annotated[list[TrendWindow], _told("oldest first")]
+
+
+class Plan(Struct, frozen=True):
+    """Beside these, all that `Plan.to_json` of the planner says."""
+
+    survey: dict[str, Any]
+    epsilon: float
+    n: int
+    errors: dict[str, Any]
+
+
+class PossiblePlan(_Exactly, frozen=True, kw_only=True):
+    n: int
+    epsilon: float
+    privacy: Annotated[str, Meta(extra_json_schema={"enum": [word for _, word in SCALE]})]
+    error: Annotated[float, _told("predicted, of the kind that was asked for")]
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """An RFC 9457 problem."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    least: Annotated[float | None, _told("the smallest possible error, where a plan is not")] | UnsetType = UNSET
+    alternatives: Annotated[list[PossiblePlan], _told("plans that are, where one is not")] | UnsetType = UNSET
+    survey: Annotated[str, _told("the digest, where a device acts on `type`: closed, unknown")] | UnsetType = UNSET

@@ -1,0 +1,53 @@
+"""The collector about itself: whether it is alive and ready, its counters, its address, its OpenAPI document."""
+
+from typing import Annotated
+
+from deniable.service.answers import Answer
+from deniable.service.collector import Collector
+from deniable.service.models import Address, Document, Status
+from deniable.service.openapi import document
+from deniable.service.problems import RequestError
+
+__all__ = ["collector_address", "health", "metrics", "openapi", "ready"]
+
+_RETRY = 5  # seconds
+
+
+async def health(collector: Collector) -> Status:
+    """Whether the process is alive."""
+    return Status("alive")
+
+
+async def ready(collector: Collector) -> Status:
+    """Whether reports can be stored."""
+    broken = getattr(collector.store, "broken", None)
+    if collector.stopping or broken is not None:
+        raise RequestError(503, "not-ready", broken or "the collector is stopping", retry=_RETRY)
+    await collector.read(collector.store.name)
+    if (why := await collector.why_unwritable()) is not None:
+        raise RequestError(503, "not-ready", why, retry=_RETRY)
+    return Status("ready", "trusted" if collector.clock.trusted else "jumped")
+
+
+async def openapi(collector: Collector) -> Document:
+    """Every route with its parameters, bodies and answers."""
+    return Document(**document(collector.router.routes))
+
+
+async def metrics(collector: Collector) -> Answer[Annotated[str, "text/plain"]]:
+    """Counters for Prometheus."""
+    known = set(collector.metrics.names)
+    for digest, name in (await collector.read(lambda: collector.store.names(known))).items():
+        collector.metrics.name(digest, name)
+    gauges = {
+        "deniable_waiting_reports": float(collector.writer.waiting),
+        "deniable_open_ids": float(await collector.read(collector.store.open_ids)),
+        "deniable_store_ready": float(getattr(collector.store, "broken", None) is None),
+        "deniable_clock_trusted": float(collector.clock.trusted),
+    }
+    return Answer(200, collector.metrics.text(gauges).encode(), b"text/plain; version=0.0.4; charset=utf-8")
+
+
+async def collector_address(collector: Collector) -> Address:
+    """Where people reach this collector, if it was told."""
+    return Address(collector.public_url)

@@ -113,11 +113,8 @@ class Design:
         """H p, as an array of shape (C, k)."""
         t, m, bounds, _ = self._fused
         pieces = [(part, p[a:b]) for part, (a, b) in zip(self._turned, pairwise(bounds), strict=True)]
-        digits = sum(on_every_core(lambda piece: piece[0] @ piece[1], pieces)).reshape((-1,) + (m,) * t)
-        rows = np.empty((len(digits), t, m))
-        for place in range(t):
-            rows[:, place] = digits.sum(axis=tuple(axis for axis in range(1, t + 1) if axis != place + 1))
-        flat = rows.reshape(-1, m)[: self.cohorts * self.hashes, : self.cells]
+        tables = sum(on_every_core(lambda piece: piece[0] @ piece[1], pieces)).reshape(-1, m**t)
+        flat = _unfused(tables, t, m).reshape(-1, m)[: self.cohorts * self.hashes, : self.cells]
         return np.asarray(flat.reshape(self.cohorts, self.hashes, self.cells).sum(axis=1))
 
     def adjoint(self, values: Floats) -> Floats:
@@ -133,10 +130,7 @@ class Design:
         groups = parts[0].shape[1] // m**t
         rows = np.zeros((groups * t, m, count))
         rows[: self.cohorts * self.hashes, : self.cells] = np.repeat(np.moveaxis(stack, 0, 2), self.hashes, axis=0)
-        digits = rows.reshape(groups, t, m, count)
-        tables = digits[:, 0]
-        for place in range(1, t):
-            tables = (tables[:, :, None] + digits[:, place, None]).reshape(groups, -1, count)
+        tables = _fused(rows.reshape(groups, t, m, count))
         columns = tables.ravel() if count == 1 else tables.reshape(-1, count)
         found = np.concatenate(on_every_core(lambda part: part @ columns, parts))
         return np.ascontiguousarray(found.reshape(self.symbols, count).T)
@@ -278,6 +272,35 @@ class Design:
         order = np.argsort(inverse, kind="stable")
         starts = np.cumsum(sizes) - sizes
         return [np.sort(order[a : a + n]) for a, n in zip(starts, sizes, strict=True) if n > 1]
+
+
+def _fused(rows: Floats) -> Floats:
+    """The sum of one entry of each row, for every choice of entries: shape (G, t, m, R) to (G, m**t, R).
+
+    Halves are built first, so that the last step, which is most of the work, adds long runs.
+
+    >>> _fused(np.array([[[[1.0], [2.0]], [[10.0], [20.0]]]])).ravel()
+    array([11., 21., 12., 22.])
+    """
+    groups, t, _, count = rows.shape
+    if t == 1:
+        return rows[:, 0]
+    left, right = _fused(rows[:, : t // 2]), _fused(rows[:, t // 2 :])
+    return np.asarray((left[:, :, None] + right[:, None]).reshape(groups, -1, count))
+
+
+def _unfused(tables: Floats, t: int, m: int) -> Floats:
+    """The adjoint of `_fused` for one vector: sums over all choices with a given entry, (G, m**t) to (G, t, m).
+
+    >>> _unfused(np.array([[11.0, 21.0, 12.0, 22.0]]), 2, 2)
+    array([[[32., 34.],
+            [23., 43.]]])
+    """
+    if t == 1:
+        return tables[:, None]
+    halves = tables.reshape(len(tables), m ** (t // 2), -1)
+    left, right = _unfused(halves.sum(axis=2), t // 2, m), _unfused(halves.sum(axis=1), t - t // 2, m)
+    return np.concatenate([left, right], axis=1)
 
 
 def _mirrored(full: Floats, block: int = 512) -> Floats:

@@ -107,7 +107,7 @@ def local_hashing() -> Line:
         "scipy lsqr, atol = btol = 1e-9",
         lambda: dn.decode(tally, candidates=names),
         lambda: lsqr(matrix, right, atol=1e-9, btol=1e-9),
-        0.75,
+        1.0,
         rounds=3,
         clock=CPU,
     )

@@ -81,7 +81,8 @@ class EmpiricalBayes(Decoder):
             return [self._channel(tally, design) for tally in tallies]
         # With fewer equations than unknowns no symbol is determined, and the last digits of least squares cost most.
         short = design.symbols > tallies[0].survey.cohorts * design.cells
-        plain = LeastSquares(tolerance=self.settings.undetermined_tolerance if short else 1e-11).solve(tallies, design)
+        tolerance = self.settings.undetermined_tolerance if short else self.settings.least_squares_tolerance
+        plain = LeastSquares(tolerance=tolerance).solve(tallies, design)
         return [
             Solution(self._cohorts(tally, design, solution.raw), solution.raw)
             for tally, solution in zip(tallies, plain, strict=True)

@@ -34,6 +34,7 @@ class Settings:
     steering_fitted: int = 256  # the same, in rounds whose answer is not used
     orders: int = 4  # in which they are visited
     most_dense_unknowns: int = 512  # up to which the regression is inverted; beyond, it is solved by iteration
+    least_squares_tolerance: float = 1e-9  # relative residual of least squares where it is iterated
     undetermined_tolerance: float = 1e-4  # relative residual of least squares where it determines no symbol
 
     def rounds(self, crowding: float) -> tuple[int, int]:

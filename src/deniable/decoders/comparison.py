@@ -83,7 +83,7 @@ class Difference:
 
     def __getitem__(self, symbol: object) -> float:
         """The change of one symbol, unbiased; `UnknownSymbol`, which is a KeyError, if it was not decoded."""
-        return float(self.raw[self.first._place(symbol)])
+        return float(self.raw[self.first.index(symbol)])
 
     def __len__(self) -> int:
         """How many symbols were decoded."""
@@ -116,11 +116,12 @@ class Difference:
         first, second = self.first, self.second
         if type(first) is not Estimate or type(second) is not Estimate:  # screened ones have models of their own
             return None
-        open_ = isinstance(first._system, OpenDesign) and isinstance(second._system, OpenDesign)
+        one, two = first.fit, second.fit
+        open_ = isinstance(one.system, OpenDesign) and isinstance(two.system, OpenDesign)
         if not open_ or first.tally.survey.encoding != second.tally.survey.encoding:
             return None
-        same = first.per_cohort == second.per_cohort and np.array_equal(first._law.kept, second._law.kept)
-        both = first._spread.misfit, second._spread.misfit
+        same = first.per_cohort == second.per_cohort and np.array_equal(one.law.kept, two.law.kept)
+        both = one.spread.misfit, two.spread.misfit
         return both[0].minus(both[1]) if same and both[0] is not None and both[1] is not None else None
 
     @cached_property
@@ -128,7 +129,7 @@ class Difference:
         """One standard error a symbol, of `raw`."""
         if self._misfit is None:
             return np.hypot(self.first.standard_errors, self.second.standard_errors)
-        one, two, size = self.first._spread, self.second._spread, len(self.symbols)
+        one, two, size = self.first.fit.spread, self.second.fit.spread, len(self.symbols)
         variances = np.maximum(one.own, 0.0) + np.maximum(two.own, 0.0) + self._misfit.unlisted * one.meeting
         return np.where(one.estimable, np.sqrt(np.maximum(variances, 0.0)), np.inf)[:size]
 
@@ -138,8 +139,8 @@ class Difference:
         centres = (one.raw, two.raw)
         if self._misfit is None:
             return _Apart(one._limits, two._limits, centres, self.standard_errors)
-        met = symbol_collisions(one, self._misfit)
-        return _Apart(own_limits(one), own_limits(two), centres, self.standard_errors, met)
+        met = symbol_collisions(one.fit, self._misfit)
+        return _Apart(own_limits(one.fit), own_limits(two.fit), centres, self.standard_errors, met)
 
     def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
         """Confidence intervals of the differences, shape (S, 2); approximate, see docs/results/intervals.md."""
@@ -165,7 +166,8 @@ class Difference:
             return Mass(a.value - b.value, a.raw - b.raw, error, limits)
         last = np.zeros(len(self.symbols) + 1)
         last[-1] = 1.0
-        one, two = sum_limits(self.first, last, lambda: self._misfit), sum_limits(self.second, last, lambda: None)
+        one = sum_limits(self.first.fit, last, lambda: self._misfit)
+        two = sum_limits(self.second.fit, last, lambda: None)
         errors = np.hypot(one.errors, two.errors)
         limits = _Apart(replace(one, collisions=None), two, (one.centre, two.centre), errors, one.collisions)
         return Mass(a.value - b.value, a.raw - b.raw, float(errors[0]), limits)
@@ -191,14 +193,29 @@ class Difference:
         """The table of `to_arrow` as a pandas DataFrame."""
         return data_frame(self.to_arrow(level))
 
-    def plot(self, *, level: float = 0.95, top: int = 40) -> "alt.LayerChart":
-        """A dot and an interval a symbol, largest change first: what the pages of a collector show."""
+    def chart(self, *, level: float = 0.95, top: int = 40) -> "alt.LayerChart":
+        """One dot and interval per symbol, largest change first; needs the extra `charts`.
+
+        Parameters
+        ----------
+        level
+            The confidence level of the intervals.
+        top
+            How many symbols to show.
+
+        Returns
+        -------
+        altair.LayerChart
+            Shown by notebooks; `deniable.charts.save_chart` writes it to a file.
+        """
         from deniable.charts import difference_chart
 
         order = np.argsort(-np.abs(self.raw), kind="stable")[:top]
         names = [self.first.labels[i] for i in order]
         marks = self.changed(level)[order].tolist()
         return difference_chart(names, self.raw[order], self.intervals(level)[order], changed=marks, level=level)
+
+    plot = chart  # the name in earlier versions
 
     def __repr__(self) -> str:
         """The largest changes, each with its standard error where that takes no time."""

@@ -6,19 +6,16 @@ law of honest reports does not, and against one of k-RR's no test of a tally exi
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders.fit import LinearFit
 from deniable.decoders.least_squares import normal_solve
 from deniable.decoders.simplex import project
 from deniable.design import BlockDesign, Design, GramFactor, OpenDesign
 from deniable.survey import Symbol
 from deniable.tally import Tally
-
-if TYPE_CHECKING:
-    from deniable.decoders.estimate import Estimate
 
 __all__ = ["ChiSquare", "Diagnostics", "diagnose", "hidden_of"]
 
@@ -97,17 +94,17 @@ class Diagnostics:
         return "\n".join((*lines, *self.alarms))
 
 
-def diagnose(estimate: "Estimate") -> Diagnostics:
+def diagnose(fit: LinearFit, symbols: tuple[Symbol, ...]) -> Diagnostics:
     """The diagnostics of an estimate; `Estimate.diagnostics` keeps them."""
-    twins = tuple(tuple(estimate.symbols[i] for i in group) for group in estimate._system.twins)
+    twins = tuple(tuple(symbols[i] for i in group) for group in fit.system.twins)
     return Diagnostics(
-        rank=estimate.rank,
-        condition=estimate.condition,
+        rank=fit.rank,
+        condition=fit.condition,
         twins=twins,
-        fit=_fit(estimate),
-        cohorts=_sizes(estimate.tally),
-        influence=_influence(estimate),
-        hidden=hidden_of(estimate._system, len(estimate.symbols)),
+        fit=_goodness(fit),
+        cohorts=_sizes(fit.tally),
+        influence=_influence(fit),
+        hidden=hidden_of(fit.system, fit.size),
     )
 
 
@@ -143,7 +140,7 @@ def _sizes(tally: Tally) -> ChiSquare | None:
     return _tail(statistic, cohorts - 1, -2 * (cohorts - 1) / tally.n)
 
 
-def _fit(estimate: "Estimate") -> ChiSquare | None:
+def _goodness(fit: LinearFit) -> ChiSquare | None:
     """Pearson's statistic at the fit that makes it smallest among all masses that sum to one.
 
     Index reports: sum (count - expected)**2 / expected. Given the cohort sizes there are C (k - 1) free counts and
@@ -155,9 +152,9 @@ def _fit(estimate: "Estimate") -> ChiSquare | None:
     Claim: under the model p-values are uniform.
     Proof: tests/statistical/test_diagnostics.py::test_p_values_of_the_fit_are_uniform
     """
-    tally, mechanism = estimate.tally, estimate.tally.survey.mechanism
+    tally, mechanism = fit.tally, fit.tally.survey.mechanism
     seen = tally.reports > 0
-    design = estimate.design.only(seen)
+    design = fit.design.only(seen)
     if design.symbols > _MOST_UNKNOWNS or (not mechanism.one_column and mechanism.hits is not None):
         return None
     counts, reports = tally.counts[seen].astype(np.float64), tally.reports[seen].astype(np.float64)
@@ -165,7 +162,7 @@ def _fit(estimate: "Estimate") -> ChiSquare | None:
     if isinstance(design, BlockDesign) and full <= design.symbols - 1:
         return None
     miss, r = mechanism.affine
-    p = estimate._unknowns
+    p = fit.unknowns
     population = project(p)
     u = (counts / reports[:, None] - miss) / r
     # The second time with the expected counts of the fit itself: it is less noisy than the estimate. Each time what the
@@ -218,29 +215,29 @@ def _whitened(
     return gram, right, square
 
 
-def _influence(estimate: "Estimate", share: float = _PLANTED) -> float:
+def _influence(fit: LinearFit, share: float = _PLANTED) -> float:
     """The largest rise of one symbol when `share` of the reports are planted, in the cells that serve it best."""
-    tally, mechanism, blocks = estimate.tally, estimate.tally.survey.mechanism, estimate._blocks
+    tally, mechanism, blocks = fit.tally, fit.tally.survey.mechanism, fit.blocks
     _, r = mechanism.affine
     if blocks is not None:
         columns = tally.counts / tally.n
         c = blocks.shared / blocks.occupied
         mean = blocks.adjoint(columns) - c * (blocks.block_sums(columns) if c else 0.0)
         return share * float((1 - c - mean).max()) / (r * blocks.distance)
-    system, law = estimate._system, estimate._law
-    size = len(estimate.symbols)
-    order = np.argsort(-estimate.raw, kind="stable")
+    system, law = fit.system, fit.law
+    size = fit.size
+    order = np.argsort(-fit.raw, kind="stable")
     some = order[: max(1, _MOST_STEPS // (system.cohorts * (system.hashes * size + system.cells)))]
     best = 0.0
     step = max(1, (1 << 24) // (system.cohorts * system.cells))
     for start in range(0, len(some), step):
         units = np.zeros((len(some[start : start + step]), system.symbols))
         units[np.arange(len(units)), some[start : start + step]] = 1.0
-        rows = system.factor.solve(units.T).T if estimate._is_kept else normal_solve(system, units)
+        rows = system.factor.solve(units.T).T if fit.is_kept else normal_solve(system, units)
         weights = np.stack([system.forward(row) for row in rows]) / r
         mean = (weights * law.columns).sum(axis=2)
         top = weights.max(axis=2) if mechanism.one_column else np.maximum(weights, 0.0).sum(axis=2)
-        if estimate.per_cohort:
+        if fit.per_cohort:
             best = max(best, float(_planted(top - mean, tally.reports[law.kept], share).max()))
         else:
             rise = system.cohorts * top.max(axis=1) - mean.sum(axis=1)

@@ -3,12 +3,12 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.drawn import DrawnReach
+from deniable.decoders.fit import LinearFit
 from deniable.decoders.least_squares import normal_solve
 from deniable.decoders.limits import BinomialLimits, Collisions, DrawnCollisions, Limits, SkewedLimits, check_level
 from deniable.decoders.spread import Misfit, variance_along
@@ -16,9 +16,6 @@ from deniable.design import BlockDesign, ChannelDesign, OpenDesign
 from deniable.survey import Symbol
 from deniable.theory.covariance import inversion_cumulants
 from deniable.theory.score_law import ScoreLaw
-
-if TYPE_CHECKING:
-    from deniable.decoders.estimate import Estimate
 
 __all__ = ["Group", "Mass", "mass_of", "own_limits", "sum_limits", "symbol_collisions", "symbol_limits"]
 
@@ -78,9 +75,9 @@ class Group:
     standard_error: float
 
 
-def symbol_limits(estimate: "Estimate") -> Limits:
+def symbol_limits(fit: LinearFit) -> Limits:
     """The limits of every symbol."""
-    blocks, tally = estimate._blocks, estimate.tally
+    blocks, tally = fit.blocks, fit.tally
     mechanism = tally.survey.mechanism
     miss, r = mechanism.affine
     if blocks is not None and blocks.blocks == 1:
@@ -89,20 +86,20 @@ def symbol_limits(estimate: "Estimate") -> Limits:
         return BinomialLimits(hits, tally.n, base, r * blocks.distance)
     if blocks is not None:
         third, step = inversion_cumulants(blocks, mechanism, tally.counts / tally.n, tally.n)
-        return SkewedLimits(estimate.raw, estimate.standard_errors**2, third, np.full(len(third), step))
-    return replace(own_limits(estimate), collisions=symbol_collisions(estimate, estimate._spread.misfit))
+        return SkewedLimits(fit.raw, fit.standard_errors**2, third, np.full(len(third), step))
+    return replace(own_limits(fit), collisions=symbol_collisions(fit, fit.spread.misfit))
 
 
-def own_limits(estimate: "Estimate") -> SkewedLimits:
+def own_limits(fit: LinearFit) -> SkewedLimits:
     """The limits of every symbol by the reports' own noise, where something was solved for."""
-    law, system, spread, size = estimate._law, estimate._system, estimate._spread, len(estimate.symbols)
-    mechanism = estimate.tally.survey.mechanism
+    law, system, spread, size = fit.law, fit.system, fit.spread, fit.size
+    mechanism = fit.tally.survey.mechanism
     _, r = mechanism.affine
     variances = np.where(spread.estimable, np.maximum(spread.own, 0.0), np.inf)[:size]
     if isinstance(system, ChannelDesign):
         weights = system.factor.solve(system.rows)
         bends = np.array([_bend(row[None], law.columns, law.inverse, one_column=True) for row in weights])
-        return SkewedLimits(estimate.raw, variances, bends[:, 0], bends[:, 1])
+        return SkewedLimits(fit.raw, variances, bends[:, 0], bends[:, 1])
     # The weights of least squares at a symbol's own cells add up to one: they are taken to be equal.
     m, inverse = law.columns, np.broadcast_to(law.inverse[:, None], law.columns.shape)
     bent, once, places = system.adjoint(np.stack([m * (1 - m) * (1 - 2 * m) * inverse**2, inverse, np.ones(m.shape)]))[
@@ -110,51 +107,51 @@ def own_limits(estimate: "Estimate") -> SkewedLimits:
     ]
     weight = 1 / (np.maximum(places, 1) * r)
     step = once / np.maximum(places, 1) * weight
-    return SkewedLimits(estimate.raw, variances, bent * weight**3, step)
+    return SkewedLimits(fit.raw, variances, bent * weight**3, step)
 
 
-def symbol_collisions(estimate: "Estimate", misfit: Misfit | None) -> Collisions | None:
+def symbol_collisions(fit: LinearFit, misfit: Misfit | None) -> Collisions | None:
     """What unlisted answers of this misfit do to every symbol; None where nothing is unlisted, or no symbol is kept."""
-    system, spread, size = estimate._system, estimate._spread, len(estimate.symbols)
+    system, spread, size = fit.system, fit.spread, fit.size
     if misfit is None or size == 0 or not isinstance(system, OpenDesign):
         return None
     free, places = max(misfit.free, 0.0) + system.level - system.both, system.cohorts * system.drawn
     known = misfit.unlisted, spread.inverse[:size], spread.meeting[:size], free, places, system.level
-    if system.cohorts > _FEW_COHORTS or not estimate._is_kept:
+    if system.cohorts > _FEW_COHORTS or not fit.is_kept:
         return Collisions(*known)
     inverse = system.factor.solve(np.eye(size + 1))
     weights = np.stack([system.forward(np.ascontiguousarray(row)) for row in inverse[:size]])
     return DrawnCollisions(*known, DrawnReach.of(weights, system.drawn))
 
 
-def mass_of(estimate: "Estimate", inside: Floats, value: float) -> Mass:
+def mass_of(fit: LinearFit, inside: Floats, value: float) -> Mass:
     """The mass of a combination of unknowns; `inside` has one weight an unknown."""
-    blocks, tally = estimate._blocks, estimate.tally
+    blocks, tally = fit.blocks, fit.tally
     mechanism = tally.survey.mechanism
     miss, r = mechanism.affine
     if blocks is not None and mechanism.one_column and blocks.occupied == 1:
         # Every symbol has one cell and every report names one: the reports in a set of cells are binomial.
-        raw, places = float(inside @ estimate._unknowns), np.flatnonzero(inside)
+        raw, places = float(inside @ fit.unknowns), np.flatnonzero(inside)
         hits = float(blocks.adjoint(tally.counts.astype(np.float64))[places].sum())
         limits: Limits = BinomialLimits(np.array([hits]), tally.n, len(places) * miss, r)
         rate = min(max(hits / tally.n, 0.5 / (tally.n + 1)), 1 - 0.5 / (tally.n + 1))
         return Mass(value, raw, float(np.sqrt(rate * (1 - rate) / tally.n)) / r, limits)
-    found = sum_limits(estimate, inside, lambda: None if blocks else estimate._spread.misfit)
+    found = sum_limits(fit, inside, lambda: None if blocks else fit.spread.misfit)
     return Mass(value, float(found.centre[0]), float(found.errors[0]), found)
 
 
-def sum_limits(estimate: "Estimate", inside: Floats, misfit_of: Callable[[], Misfit | None]) -> SkewedLimits:
+def sum_limits(fit: LinearFit, inside: Floats, misfit_of: Callable[[], Misfit | None]) -> SkewedLimits:
     """The limits of a combination of unknowns, beside unlisted answers of a misfit.
 
     That takes all variances: it is not asked for where the reports do not determine the combination.
     """
-    mechanism, law, system = estimate.tally.survey.mechanism, estimate._law, estimate._system
-    variance, meeting, weights = _sum_along(estimate, inside)
+    mechanism, law, system = fit.tally.survey.mechanism, fit.law, fit.system
+    variance, meeting, weights = _sum_along(fit, inside)
     # Nobody's mass is everything: so it is in floating point, but for the last digits.
     variance = max(variance, _ROUNDING**2)
     _, r = mechanism.affine
     third, step = _bend(weights / r, law.columns, law.inverse, one_column=mechanism.one_column)
-    raw = np.array([float(inside @ estimate._unknowns)])
+    raw = np.array([float(inside @ fit.unknowns)])
     own = SkewedLimits(raw, np.array([variance]), np.array([third]), np.array([step]))
     if not isinstance(system, OpenDesign) or not np.isfinite(variance):
         return own
@@ -173,12 +170,12 @@ def sum_limits(estimate: "Estimate", inside: Floats, misfit_of: Callable[[], Mis
     return replace(own, collisions=DrawnCollisions(*known, places, system.level, drawn, hidden))
 
 
-def _sum_along(estimate: "Estimate", inside: Floats) -> tuple[float, float, Floats]:
+def _sum_along(fit: LinearFit, inside: Floats) -> tuple[float, float, Floats]:
     """The variance of a combination of unknowns, what unlisted answers with Q = 1 add to it, and its weights in u.
 
     The variance is infinite where the reports do not determine it.
     """
-    blocks, tally, system = estimate._blocks, estimate.tally, estimate._system
+    blocks, tally, system = fit.blocks, fit.tally, fit.system
     if blocks is not None:
         weights, columns = _inverting(blocks, inside), tally.counts / tally.n
         law = ScoreLaw.of(blocks, tally.survey.mechanism, inside, np.array([1 / tally.n]), observed=columns)
@@ -189,7 +186,7 @@ def _sum_along(estimate: "Estimate", inside: Floats) -> tuple[float, float, Floa
         if np.abs(projected - inside).max() > 1e-6:
             return np.inf, 0.0, np.zeros((system.cohorts, system.cells))
     weights = system.forward(normal_solve(system, inside[None])[0])
-    scores = estimate._law.scores(tally, system, per_cohort=estimate.per_cohort)
+    scores = fit.law.scores(tally, system, per_cohort=fit.per_cohort)
     return *variance_along(scores, weights), weights
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from deniable.decoders.base import Decoder, Solution
 from deniable.decoders.constraints import Constraint, Unconstrained
 from deniable.decoders.diagnostics import Diagnostics, hidden_of
-from deniable.decoders.estimate import Estimate
+from deniable.decoders.estimate import Estimate, symbol_list
 from deniable.decoders.intervals import Group, Mass, mass_of
 from deniable.decoders.limits import Limits, check_level
 from deniable.decoders.screening import Screened, Screening
@@ -62,7 +62,9 @@ class ScreenedEstimate(Estimate):
         names = tuple(symbols[i] for i in solution.model)
         joint = Estimate.of(solution.joint, names, decoder, Unconstrained(), tally, solution.design)
         # What is in the model and was not kept is nobody's: it goes to the rest.
-        rest = [float(some[-1] + some[:-1][~solution.kept].sum()) for some in (solution.joint.values, joint._unknowns)]
+        rest = [
+            float(some[-1] + some[:-1][~solution.kept].sum()) for some in (solution.joint.values, joint.fit.unknowns)
+        ]
         shares = constraint.apply(np.append(joint.probabilities[solution.kept], rest[0]))
         values = np.zeros(len(symbols))
         values[solution.model[solution.kept]] = shares[:-1]
@@ -118,7 +120,7 @@ class ScreenedEstimate(Estimate):
         has how much is not known. Where no candidate was kept it is everything, exactly.
         """
         assert self.rest is not None
-        return mass_of(self._together, np.append(~self._found.kept, True).astype(np.float64), self.rest[0])
+        return mass_of(self._together.fit, np.append(~self._found.kept, True).astype(np.float64), self.rest[0])
 
     @property
     def covariance(self) -> Floats:
@@ -130,6 +132,7 @@ class ScreenedEstimate(Estimate):
 
     @property
     def standard_errors(self) -> Floats:
+        """One standard error per candidate, of `raw`."""
         return self._found.errors
 
     @property
@@ -174,11 +177,9 @@ class ScreenedEstimate(Estimate):
 
     def total(self, symbols: Iterable[object]) -> Mass:
         """The mass of several kept symbols together; one that was excluded is refused: only its limit is known."""
-        if isinstance(symbols, (str, bytes)) or not isinstance(symbols, Iterable):
-            raise DecodeError(f"symbols must be a collection of symbols, got one {type(symbols).__name__}")
-        named = list(symbols)
+        named = symbol_list(symbols)
         kept = set(self.kept.tolist())
-        outside = sum(self._place(symbol) not in kept for symbol in named)
+        outside = sum(self.index(symbol) not in kept for symbol in named)
         if outside:
             raise DecodeError(f"symbols must be candidates that were kept, got {outside} that were excluded")
         return self._together.total(named)
@@ -187,4 +188,4 @@ class ScreenedEstimate(Estimate):
     def diagnostics(self) -> Diagnostics:
         """Those of the joint problem; `hidden` is about all candidates."""
         joint = self._together
-        return replace(joint.diagnostics, hidden=hidden_of(joint._system, len(self.symbols)))
+        return replace(joint.diagnostics, hidden=hidden_of(joint.fit.system, len(self.symbols)))

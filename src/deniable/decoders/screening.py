@@ -33,9 +33,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.base import Decoder, Solution, unbias
-from deniable.decoders.constraints import Unconstrained
 from deniable.decoders.drawn import drawn_z, judged
-from deniable.decoders.estimate import Estimate
+from deniable.decoders.fit import LinearFit
+from deniable.decoders.intervals import symbol_limits
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.limits import SkewedLimits, check_level
 from deniable.decoders.robust import RobustFit, Seen
@@ -123,7 +123,7 @@ class _Fit(ABC):
         """What is known about some candidates, given the model."""
 
     @abstractmethod
-    def solved(self) -> tuple[Floats, Estimate, JudgedLimits]:
+    def solved(self) -> tuple[Floats, LinearFit, JudgedLimits]:
         """The unknowns as they are reported, the unbiased estimate beside them, and the limits of the candidates."""
 
 
@@ -142,15 +142,15 @@ class _Plain(_Fit):
 
     def scores(self, some: Places) -> Seen:
         screen, joint = self.screen, self.joint
-        law, system, seen = joint._law, joint.design, screen.tally.reports > 0
+        law, system, seen = joint.law, joint.design, screen.tally.reports > 0
         assert isinstance(system, OpenDesign)
         u, mechanism = unbias(screen.tally), screen.tally.survey.mechanism
         _, r = mechanism.affine
         rest, spread, taken = (np.zeros(u.shape) for _ in range(3))
-        rest[seen] = (u - system.forward(joint._unknowns))[seen]
+        rest[seen] = (u - system.forward(joint.unknowns))[seen]
         spread[seen] = law.columns * (1 - law.columns) * law.inverse[:, None] / r**2
         taken[seen] = 1.0
-        stack = [rest, spread + joint._spread.unlisted * system.level * (1 - system.level) * taken]
+        stack = [rest, spread + joint.spread.unlisted * system.level * (1 - system.level) * taken]
         if system.drawn > 1:  # else every answer takes one cell a cohort
             stack.append(taken)
         found = screen.sums(np.stack(stack), some)
@@ -159,8 +159,8 @@ class _Plain(_Fit):
         z = np.minimum(found[0] / np.sqrt(found[1]), drawn_z(rest[seen], found[0], system.drawn))
         return Seen(found[0] / scale, np.sqrt(found[1]) / scale, z, found[0] / scale)
 
-    def solved(self) -> tuple[Floats, Estimate, JudgedLimits]:
-        limits = self.joint._limits
+    def solved(self) -> tuple[Floats, LinearFit, JudgedLimits]:
+        limits = symbol_limits(self.joint)
         assert isinstance(limits, SkewedLimits)
         refined = WeightedLeastSquares().solve([self.screen.tally], self.joint.design)[0].values
         return refined, self.joint, JudgedLimits(limits, *self._judged)
@@ -173,14 +173,14 @@ class _Plain(_Fit):
         cells, over what its own column has of that. Were s not there, its cells would be drawn, whatever is in R_s.
         """
         joint, screen = self.joint, self.screen
-        system, x = joint._system, joint._unknowns
+        system, x = joint.system, joint.unknowns
         assert isinstance(system, OpenDesign)
         p_values, needed = np.ones(len(self.raw)), np.full(len(self.raw), np.inf)
         some = np.flatnonzero(np.isfinite(self.errors) & (self.raw > _JUDGED_FROM * self.errors))
         if not len(some):
             return p_values, needed
         inverse = system.factor.solve(np.eye(system.symbols)[:, some]).T
-        rest = unbias(screen.tally)[joint._law.kept] - system.forward(x)
+        rest = unbias(screen.tally)[joint.law.kept] - system.forward(x)
         for i, column in zip(some.tolist(), inverse, strict=True):
             own = float(column[i])
             statistic = float(x[i]) / own
@@ -209,7 +209,7 @@ class _Robust(_Fit):
         stack[:, self.screen.tally.reports > 0] = tables
         return self.fit.seen(tables, self.screen.sums(stack, some))
 
-    def solved(self) -> tuple[Floats, Estimate, JudgedLimits]:
+    def solved(self) -> tuple[Floats, LinearFit, JudgedLimits]:
         return self.fit.unknowns, self.screen.joint(self.model), self.fit.limits(self.screen.strict)
 
 
@@ -242,7 +242,7 @@ class _Screen:
         raw, errors = others.shares, others.errors
         raw[fit.model], errors[fit.model] = fit.raw, limits.plain.errors
         assert isinstance(joint.design, OpenDesign)
-        both = Solution(refined, joint._unknowns)
+        both = Solution(refined, joint.unknowns)
         return Screened(values, raw, errors, fit.model, kept, joint.design, both, limits, self.reach)
 
     def _kept(self, fit: _Fit, limits: JudgedLimits) -> npt.NDArray[np.bool_]:
@@ -278,11 +278,10 @@ class _Screen:
             fit = fit.after(model, guess[model])
         return fit, fit.scores(everyone)
 
-    def joint(self, model: Places) -> Estimate:
+    def joint(self, model: Places) -> LinearFit:
         """The model and the background, by plain least squares."""
         design = self.design.part(model)
-        solution = LeastSquares().solve([self.tally], design)[0]
-        return Estimate.of(solution, tuple(range(len(model))), LeastSquares(), Unconstrained(), self.tally, design)
+        return LinearFit(LeastSquares().solve([self.tally], design)[0].raw, self.tally, design)
 
     def sums(self, stack: Floats, some: Places) -> Floats:
         """Sums of tables over the cells of some candidates."""

@@ -29,11 +29,11 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class _Apart(Limits):
-    """Limits of a - b from those of a and of b (MOVER: the reaches that oppose each other add in squares).
+    """Limits of a - b from those of a and b by MOVER: opposing distances from estimate to limit add in squares.
 
-    A difference of binomials has no exact limits of this kind. These keep what is exact in the parts: with few reports
-    each reach is Clopper-Pearson's, with many the result is the normal interval of the difference. `collisions` are
-    those of what changed among unlisted answers, where the parts have none of their own: it may have grown or shrunk.
+    A difference of binomials has no exact limits of this kind. With few reports each distance is Clopper-Pearson's,
+    with many the result is the normal interval of the difference. `collisions` are those of changes among unlisted
+    answers, where the limits of a and b do not include them.
     """
 
     first: Limits
@@ -53,7 +53,7 @@ class _Apart(Limits):
         if self.collisions is not None:
             met = np.maximum(*self.collisions.squares(np.full(len(apart), alpha)))
             below, above = (self.collisions.widened(reach, met) for reach in plain)
-            # No share changes by more than one, also where too few cohorts leave nothing to go by.
+            # No share changes by more than one, also where too few cohorts allow no other limit.
             below = np.minimum(below, np.maximum(plain[0], 1 + apart))
             above = np.minimum(above, np.maximum(plain[1], 1 - apart))
         return np.stack([apart - below, apart + above], axis=-1)
@@ -67,13 +67,28 @@ class _Apart(Limits):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Difference:
-    """What changed from `second` to `first`; see `difference`."""
+    """The change from `second` to `first`, symbol by symbol. Made by `difference`.
+
+    Parameters
+    ----------
+    first, second
+        Estimates of the same candidates from independent reports.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> survey = dn.krr(symbols=["no", "yes"], epsilon=2)
+    >>> monday, friday = (dn.decode(dn.Tally(survey, [counts])) for counts in ([700, 300], [500, 500]))
+    >>> round(dn.difference(friday, monday)["yes"], 3)
+    0.263
+    """
 
     first: Estimate
     second: Estimate
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
+        """The candidates of both estimates."""
         return self.first.symbols
 
     @property
@@ -108,10 +123,10 @@ class Difference:
 
     @cached_property
     def _misfit(self) -> Misfit | None:
-        """What changed among unlisted answers, where the two estimates have their hash functions in common.
+        """The residuals of the difference, where both estimates have the same hash functions; None elsewhere.
 
-        Then an unlisted answer meets the same candidates in both, as often: what it adds to one it adds to the other,
-        and only its change is left in the difference. None where each of the two has to be taken by itself.
+        Then an unlisted answer shares cells with the same candidates in both. What it adds to one estimate it adds to
+        the other, and only its change is left in the difference.
         """
         first, second = self.first, self.second
         if type(first) is not Estimate or type(second) is not Estimate:  # screened ones have models of their own
@@ -126,7 +141,7 @@ class Difference:
 
     @cached_property
     def standard_errors(self) -> Floats:
-        """One standard error a symbol, of `raw`."""
+        """One standard error per symbol, of `raw`."""
         if self._misfit is None:
             return np.hypot(self.first.standard_errors, self.second.standard_errors)
         one, two, size = self.first.fit.spread, self.second.fit.spread, len(self.symbols)
@@ -143,20 +158,32 @@ class Difference:
         return _Apart(own_limits(one.fit), own_limits(two.fit), centres, self.standard_errors, met)
 
     def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
-        """Confidence intervals of the differences, shape (S, 2); approximate, see docs/results/intervals.md."""
+        """Confidence intervals of the differences; approximate, docs/results/intervals.md has the measured coverage.
+
+        Parameters
+        ----------
+        level
+            The confidence level, between 0 and 1.
+        simultaneous
+            Whether all intervals hold at once with probability `level` (Bonferroni).
+
+        Returns
+        -------
+        ndarray of shape (S, 2)
+        """
         return self._limits.between((1 - check_level(level)) / (len(self.symbols) if simultaneous else 1))
 
     def changed(self, level: float = 0.95) -> npt.NDArray[np.bool_]:
-        """Which symbols changed significantly, family-wise: all these statements are right at once with that level.
+        """Which symbols changed significantly, with family-wise error at most 1 - `level`.
 
-        They are the symbols whose simultaneous interval does not contain zero.
+        These are the symbols whose simultaneous interval does not contain zero.
         """
         low, high = self.intervals(level, simultaneous=True).T
         return np.asarray((low > 0) | (high < 0))
 
     @cached_property
     def unallocated(self) -> Mass | None:
-        """The change of what no candidate explains; None where one of the two estimates has no such mass."""
+        """The change of the unallocated mass; None where one of the two estimates has none."""
         a, b = self.first.unallocated, self.second.unallocated
         if a is None or b is None:
             return None
@@ -218,7 +245,7 @@ class Difference:
     plot = chart  # the name in earlier versions
 
     def __repr__(self) -> str:
-        """The largest changes, each with its standard error where that takes no time."""
+        """The largest changes, each with its standard error where that is quick to compute."""
         before, after = self.second.n, self.first.n
         return f"<Difference of {len(self.symbols)} symbols, {before} to {after} reports: {difference_line(self)}>"
 
@@ -228,15 +255,31 @@ class Difference:
 
 
 def difference(first: Estimate, second: Estimate) -> Difference:
-    """first - second, for two estimates of the same candidates from reports that are independent of each other.
+    """first - second, for two estimates of the same candidates from independent reports.
 
-    Two groups of people always are. Two days of the same people are only if every report is drawn afresh: memoised
-    clients repeat their permanent noise, so their differences vary *less* than is said here, and the noise they share
-    does not average out over the days. Tallies that overlap (a day and its week) are not independent either.
+    Reports of two groups of people are independent. Reports of the same people on two days are only if each is drawn
+    afresh: memoised clients repeat their permanent noise, so their differences vary *less* than the errors here, and
+    the shared noise does not average out over days. Tallies that overlap (a day and its week) are not independent.
 
-    Estimates of one open survey meet the same unlisted answers, so what these add to both cancels, and errors have only
-    what changed among them: heavy answers that are not listed do not hide a change.
+    In two estimates of one open survey the same unlisted answers share cells with the same candidates. What they add
+    cancels in the difference, so heavy unlisted answers do not hide a change.
 
+    Parameters
+    ----------
+    first, second
+        Estimates with the same symbols in the same order.
+
+    Returns
+    -------
+    Difference
+
+    Raises
+    ------
+    DecodeError
+        If one is no estimate, or their symbols differ.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> survey = dn.krr(symbols=["no", "yes"], epsilon=2)
     >>> monday, friday = (dn.decode(dn.Tally(survey, [counts])) for counts in ([700, 300], [500, 500]))

@@ -1,8 +1,8 @@
-"""What the counts say about an estimate beyond its error bars: do they fit, and how far could planted reports move it.
+"""Diagnostics of an estimate: goodness of fit, cohort sizes, and the influence of planted reports.
 
-Not to be confused with error bars, which hold if the reports are what they should be. These are smoke alarms: a list
-without its heaviest answers, cohorts that are not drawn alike and clumsy attackers show; an attacker who imitates the
-law of honest reports does not, and against one of k-RR's no test of a tally exists at all.
+Error bars hold if the reports follow the model; these checks test whether they do. They detect candidate lists without
+their heaviest answers, cohorts that are not drawn uniformly, and careless attackers. They do not detect an attacker who
+imitates the distribution of honest reports; for k-RR no test of a tally could.
 """
 
 from dataclasses import dataclass
@@ -21,19 +21,19 @@ __all__ = ["ChiSquare", "Diagnostics", "diagnose", "hidden_of"]
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_UNKNOWNS = 2048  # beyond which the fit is not tested
-_MOST_WORK = 1 << 32  # multiplications for the covariance of bits
-_MOST_STEPS = 1 << 30  # to find the weights of symbols in least squares; beyond it the largest symbols only
-_MOSTLY_EXCESS = 10.0  # times the variance of a chi-square law from which a scaled one is not trusted
-_SMALLEST = 1e-12  # probability of a cell: weights that differ by more are lost in their sums
-_ALARM = 1e-3
-_PLANTED = 0.01
-_MOST_HIDDEN = 0.05  # beyond which no family-wise mark can be right with 95 %
+_MOST_UNKNOWNS = 2048  # unknowns beyond which the fit is not tested
+_MOST_WORK = 1 << 32  # multiplications for the covariance of bits, beyond which their fit is not tested
+_MOST_STEPS = 1 << 30  # multiplications for the influence; beyond it only the largest symbols are looked at
+_MOSTLY_EXCESS = 10.0  # variance, in those of a chi-square, from which a bound replaces the scaled chi-square
+_SMALLEST = 1e-12  # probability of a cell, at least: larger weights would be lost in their sums
+_ALARM = 1e-3  # p-value below which a check raises an alarm
+_PLANTED = 0.01  # share of planted reports whose influence is reported
+_MOST_HIDDEN = 0.05  # probability of an indistinguishable answer, beyond which no symbol is significant at 95 %
 
 
 @dataclass(frozen=True, slots=True)
 class ChiSquare:
-    """A statistic that is small if all is well: `p_value` is how often chance alone makes it this large."""
+    """A chi-square statistic, its degrees of freedom, and the probability that chance alone makes it this large."""
 
     statistic: float
     degrees: int
@@ -45,13 +45,24 @@ class ChiSquare:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
-    """`rank` and `condition` of the system, `twins` that no report can tell apart, and three checks.
+    """How well the reports determine and fit an estimate.
 
-    `fit` tests the counts of all cohorts against the best mixture of the candidates (and of what is unlisted); it is
-    None where counts and unknowns are equally many, as for k-RR, or too many to test. `cohorts` tests their sizes.
-    `influence` is the mass that one planted report in a hundred can add to one symbol's unbiased estimate, at most.
-    `hidden` bounds how likely a given unlisted answer has all cells of some candidate, and so cannot be told from it;
-    zero where nothing is unlisted.
+    Parameters
+    ----------
+    rank, condition
+        Of the matrix H, and of H' H.
+    twins
+        Groups of candidates that share every cell, so that no report can tell them apart.
+    fit
+        The test of all counts against the best mixture of the candidates and of unlisted answers. None where there are
+        as many unknowns as counts, as for k-RR, or too many to test.
+    cohorts
+        The test of the cohort sizes; None with one cohort.
+    influence
+        The largest mass that 1 % planted reports can add to the unbiased estimate of one symbol.
+    hidden
+        A bound on the probability that a given unlisted answer has all cells of some candidate, and so cannot be told
+        from it; zero where nothing is unlisted.
     """
 
     rank: int
@@ -64,7 +75,7 @@ class Diagnostics:
 
     @property
     def alarms(self) -> tuple[str, ...]:
-        """A sentence for each check that chance passes less than once in a thousand times, and for too few cohorts."""
+        """One sentence for each check with a p-value below 0.001, and for too few cohorts."""
         found = []
         if self.fit is not None and self.fit.p_value < _ALARM:
             found.append(
@@ -109,17 +120,17 @@ def diagnose(fit: LinearFit, symbols: tuple[Symbol, ...]) -> Diagnostics:
 
 
 def hidden_of(design: Design, candidates: int) -> float:
-    """How likely an unlisted answer has all cells of one of so many candidates, at most."""
+    """A bound on the probability that an unlisted answer has all cells of one of so many candidates."""
     if not isinstance(design, OpenDesign):
         return 0.0
     return candidates * float(design.level) ** (design.cohorts * design.drawn)
 
 
 def _tail(statistic: float, degrees: int, excess: float = 0.0) -> ChiSquare:
-    """With `excess` over the variance 2 * degrees of a chi-square law: that of one that is scaled to have both.
+    """The upper tail of a chi-square scaled to the variance 2 * degrees + excess.
 
-    Where most of the variance is excess it comes from cells that expect next to nothing, and so from events that hardly
-    ever happen: no such law has that shape, and Cantelli's bound, which holds for all, stands in.
+    Where most of the variance is excess it comes from rare events in cells that expect almost no report. A scaled
+    chi-square does not have that shape, so Cantelli's inequality, which holds for any distribution, replaces it.
     """
     from scipy.special import gammaincc
 
@@ -131,7 +142,7 @@ def _tail(statistic: float, degrees: int, excess: float = 0.0) -> ChiSquare:
 
 
 def _sizes(tally: Tally) -> ChiSquare | None:
-    """Cohort sizes against equal shares."""
+    """The test of cohort sizes against equal shares."""
     cohorts = len(tally.reports)
     if cohorts == 1:
         return None
@@ -141,10 +152,10 @@ def _sizes(tally: Tally) -> ChiSquare | None:
 
 
 def _goodness(fit: LinearFit) -> ChiSquare | None:
-    """Pearson's statistic at the fit that makes it smallest among all masses that sum to one.
+    """Pearson's statistic at its minimum over all masses that sum to one.
 
     Index reports: sum (count - expected)**2 / expected. Given the cohort sizes there are C (k - 1) free counts and
-    rank - 1 free masses. Bits of a report go together, so theirs is the whole quadratic form, with the covariance
+    rank - 1 free masses. Bits of a report are correlated, so their statistic is the quadratic form with the covariance
     matrix of each cohort's columns: C k counts. Where cells expect less than a few reports the statistic varies more
     than a chi-square one does, by (sum 1 / m - k**2 - 2 k + 2) / n_c a cohort, and that of bits by the sum of
     1 / (m (1 - m)) - 6, were they independent.
@@ -165,8 +176,8 @@ def _goodness(fit: LinearFit) -> ChiSquare | None:
     p = fit.unknowns
     population = project(p)
     u = (counts / reports[:, None] - miss) / r
-    # The second time with the expected counts of the fit itself: it is less noisy than the estimate. Each time what the
-    # fit before left over is fitted: with 10**17 reports the squares of the counts themselves would cancel.
+    # The second pass uses the expected counts of the first fit, less noisy than the estimate's. Each pass fits
+    # the residuals of the one before: with 10**17 reports the squares of the counts themselves would cancel.
     for _ in range(2):
         x = design.forward(population)
         left = u - design.forward(p)
@@ -179,7 +190,7 @@ def _goodness(fit: LinearFit) -> ChiSquare | None:
             return None
         else:
             gram, right, square = _whitened(design, population, x, left, reports, m, r)
-        # Symbols in rare cells weigh far more than others: in one scale the rank of all of them can be told.
+        # Symbols in rare cells have far larger weights; scaled to a unit diagonal, the rank is found reliably.
         scale = 1 / np.sqrt(np.diagonal(gram))
         factor = GramFactor.of(gram * np.outer(scale, scale))
         more, along = scale * factor.solve(scale * right), scale * factor.solve(scale)
@@ -198,7 +209,7 @@ def _goodness(fit: LinearFit) -> ChiSquare | None:
 def _whitened(
     design: Design, population: Floats, x: Floats, u: Floats, reports: Floats, m: Floats, r: float
 ) -> tuple[Floats, Floats, float]:
-    """H' V H, H' V u and u' V u, where V is the inverse covariance of u: bits of one report depend on each other."""
+    """H' V H, H' V u and u' V u, where V is the inverse covariance of u: bits of one report are correlated."""
     from scipy.linalg import cholesky, solve_triangular
 
     gram, right, square = np.zeros((design.symbols, design.symbols)), np.zeros(design.symbols), 0.0
@@ -216,7 +227,7 @@ def _whitened(
 
 
 def _influence(fit: LinearFit, share: float = _PLANTED) -> float:
-    """The largest rise of one symbol when `share` of the reports are planted, in the cells that serve it best."""
+    """The largest rise of one symbol when `share` of the reports are planted in the cells that raise it most."""
     tally, mechanism, blocks = fit.tally, fit.tally.survey.mechanism, fit.blocks
     _, r = mechanism.affine
     if blocks is not None:
@@ -248,8 +259,8 @@ def _influence(fit: LinearFit, share: float = _PLANTED) -> float:
 def _planted(gains: Floats, reports: npt.NDArray[np.int64], share: float) -> Floats:
     """max of sum_c gain_c t_c / (h_c + t_c) over t >= 0 with sum t = share * n, where h are the honest reports.
 
-    A cohort's counts are divided by its reports, so the more are planted in one, the less each moves it. The gain of
-    the last one is the same, mu, in all cohorts that get any: t_c = sqrt(h_c gain_c / mu) - h_c.
+    A cohort's counts are divided by its reports, so returns diminish. At the optimum the marginal gain mu is the same
+    in all cohorts with planted reports: t_c = sqrt(h_c gain_c / mu) - h_c. It is found by bisection of log mu.
     """
     honest = (1 - share) * reports
     gain = np.maximum(gains, 0.0)

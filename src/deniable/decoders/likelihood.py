@@ -37,6 +37,18 @@ class Likelihood(Decoder):
     The solution is already on the simplex, so every constraint leaves it as it is (up to rounding). Its error bars are
     those of the unbiased estimate beside it.
 
+    Parameters
+    ----------
+    tolerance
+        The relative duality gap, which bounds how far the log-likelihood is from its maximum.
+
+    Raises
+    ------
+    DecodeError
+        In `solve`, if the gap is not reached.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> survey = dn.krr(symbols=5, epsilon="1.0986122886681098")             # e**epsilon is 3, nearly
     >>> estimate = dn.decode(dn.Tally(survey, [[420, 210, 160, 120, 90]]), decoder=Likelihood())

@@ -1,8 +1,7 @@
-"""Maximum likelihood from the reports themselves, where a tally is not sufficient: sets and bits.
+"""Maximum likelihood from the reports themselves, where a tally is not a sufficient statistic: sets and bits.
 
-A tally of bit reports forgets which bits came together, so what `Likelihood` maximises there is a composite. Whoever
-still holds the reports can do a little better: 1 to 2 % of the l1 loss at 32 symbols and epsilon 2. With one cell a
-symbol every report y has
+A tally of bit reports does not keep which bits came together, so `Likelihood` maximises a composite likelihood there.
+From the reports the l1 loss is 1 to 2 % smaller (32 symbols, epsilon 2). With one cell per symbol every report y has
 
     Q(y | x) = c(y) (low + (high - low) y_x)         high / low = Q(y | x in y) / Q(y | x not in y)
 
@@ -37,12 +36,30 @@ Floats = npt.NDArray[np.float64]
 def likelihood_of_reports(reports: ReportTable, *, tolerance: float = 1e-9) -> Estimate:
     """The p on the simplex that makes these very reports most likely, to a relative duality gap of `tolerance`.
 
-    For the surveys in which every symbol has one cell: subset selection, k-RAPPOR, OUE (and k-RR, whose tally is
-    sufficient already). Error bars are those of the unbiased estimate beside it.
+    For surveys in which every symbol has one cell: subset selection, k-RAPPOR, OUE (and k-RR, whose tally is sufficient
+    already). Error bars are those of the unbiased estimate beside it.
 
     Claim: the likelihood is the product of `mechanism.probability` over the reports, up to a constant factor.
     Proof: tests/unit/decoders/test_raw_likelihood.py::test_likelihood_is_the_channels
 
+    Parameters
+    ----------
+    reports
+        The reports of one survey.
+    tolerance
+        The relative duality gap.
+
+    Returns
+    -------
+    Estimate
+
+    Raises
+    ------
+    DecodeError
+        If there is no report, or symbols have no cells of their own.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> survey = dn.subset(symbols=["a", "b", "c", "d"], epsilon=2, size=2)
     >>> reports = dn.privatize(survey, ["a"] * 9000 + ["b"] * 1000)

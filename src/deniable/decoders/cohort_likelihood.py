@@ -7,6 +7,7 @@ gradients, find the rest. Both see H only through gathers and scatters, so a ste
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders.iteration import preconditioned_cg
 from deniable.decoders.simplex import project
 from deniable.design import Design
 from deniable.errors import DecodeError
@@ -158,22 +159,8 @@ def _newton_step(design: Design, weights: Floats, g: Floats, free: npt.NDArray[n
         """The step of steepest descent that keeps the sum, in this scale."""
         return np.asarray(scale * (r - float(scale @ r) / float(scale.sum())))
 
-    d = np.zeros_like(g)
-    r = -g
-    s = z = scaled(r)
-    rho = first = float(r @ z)
-    ahead = g.copy()
-    for _ in range(100):
-        if rho <= 1e-16 * first or rho == 0:
-            break
-        bent = design.adjoint(weights * design.forward(s))
-        bend = float(s @ bent)
-        if bend <= 0:
-            break
-        d += rho / bend * s
-        ahead += rho / bend * bent
-        r = r - rho / bend * bent
-        z = scaled(r)
-        old, rho = rho, float(r @ z)
-        s = z + rho / old * s
-    return d, ahead
+    def product(d: Floats) -> Floats:
+        return design.adjoint(weights * design.forward(d))
+
+    found = preconditioned_cg(product, -g, scaled, tolerance=1e-16, most=100)
+    return found.solution, -found.residual

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.base import Decoder, Solution, unbias
+from deniable.decoders.iteration import preconditioned_cg
 from deniable.design import Design
 from deniable.errors import DecodeError
 from deniable.tally import Tally
@@ -122,22 +123,8 @@ def conjugate_gradients(
     def precondition(r: Floats) -> Floats:
         return (r - w * (shrink * float(w @ r))) / a
 
-    x = np.zeros(s)
-    r = right.copy()
-    z = precondition(r)
-    d = z.copy()
-    rho = first = float(r @ z)
-    if first <= 0:
-        return x
-    for _ in range(most):
-        q = design.adjoint(cells * design.forward(d))
-        step = rho / float(d @ q)
-        x += step * d
-        r -= step * q
-        z = precondition(r)
-        old, rho = rho, float(r @ z)
-        if rho <= tolerance**2 * first:
-            return x
-        d *= rho / old
-        d += z
-    return None
+    def product(x: Floats) -> Floats:
+        return design.adjoint(cells * design.forward(x))
+
+    found = preconditioned_cg(product, right, precondition, tolerance=tolerance**2, most=most)
+    return found.solution if found.converged else None

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders.iteration import preconditioned_cg
 from deniable.design import Design, OpenDesign
 
 __all__ = ["EXACT", "ROUGH", "Belief", "Dense", "Random", "System"]
@@ -13,6 +14,7 @@ Floats = npt.NDArray[np.float64]
 
 EXACT = 1e-14  # squared relative residual at which an iteration ends
 ROUGH = 1e-9  # the same, in rounds whose answer is not used
+_MOST_STEPS = 300  # of an iteration
 
 
 @dataclass(frozen=True)
@@ -109,20 +111,8 @@ class Random(System):
         def product(v: Floats) -> Floats:
             return self.design.adjoint(self.weights * self.design.forward(v)) + belief.precision * v
 
-        x = self.solution.copy()
-        r = right - product(x) if x.any() else right.copy()
-        z = r / scale
-        d = z.copy()
-        rho, first = float(r @ z), float(right @ (right / scale))
-        for _ in range(300):
-            if rho <= tolerance * first:
-                break
-            q = product(d)
-            step = rho / float(d @ q)
-            x += step * d
-            r -= step * q
-            z = r / scale
-            old, rho = rho, float(r @ z)
-            d = z + rho / old * d
-        self.solution = x
-        return x
+        found = preconditioned_cg(
+            product, right, lambda r: r / scale, tolerance=tolerance, most=_MOST_STEPS, start=self.solution
+        )
+        self.solution = found.solution
+        return found.solution

@@ -9,8 +9,6 @@ so the log-likelihood is sum_y log(low + (high - low) y . p), the same function 
 and time grow with the number of reports. Not to be confused with `Likelihood`, which needs a tally only.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
@@ -24,9 +22,6 @@ from deniable.decoders.simplex import project
 from deniable.design import BlockDesign, Design, design_of
 from deniable.errors import DecodeError
 from deniable.survey import Survey
-
-if TYPE_CHECKING:
-    import scipy.sparse
 
 __all__ = ["likelihood_of_reports", "response_odds"]
 
@@ -110,13 +105,8 @@ class _Responses(Design):
             bits = np.unpackbits(distinct, axis=1, bitorder="little", count=columns)
         else:
             bits = distinct[:, None] == np.arange(columns)
-        put = object.__setattr__
-        put(self, "cells", len(distinct))
-        put(self, "times", times[None].astype(np.float64))
-        put(self, "_bits", sparse.csr_array(bits.astype(np.float64)))
-
-    times: Floats
-    _bits: "scipy.sparse.csr_array"
+        self.cells, self.times = len(distinct), times[None].astype(np.float64)
+        self._bits = sparse.csr_array(bits.astype(np.float64))
 
     def forward(self, p: Floats) -> Floats:
         return np.asarray(self._bits @ p)[None]

@@ -37,19 +37,12 @@ class OpenDesign(Design):
     """
 
     def __init__(self, listed: Design, hashes: int) -> None:
-        k = listed.cells
-        put = object.__setattr__
-        put(self, "listed", listed)
-        put(self, "drawn", hashes)
-        put(self, "table", listed.table)
-        put(self, "cells", k)
-        put(self, "level", 1 - (1 - 1 / k) ** hashes)
-        put(self, "both", 1 - 2 * (1 - 1 / k) ** hashes + (1 - 2 / k) ** hashes)
-
-    listed: Design  # the candidates alone
-    drawn: int  # hash functions a cohort
-    level: float  # b: how likely an unlisted answer occupies a cell
-    both: float  # how likely it occupies two given cells; 0 with one hash
+        super().__init__(listed.table, k := listed.cells)
+        self.listed = listed  # the candidates alone
+        self.drawn = hashes  # hash functions per cohort
+        self.level = 1 - (1 - 1 / k) ** hashes  # b: the probability that an unlisted answer occupies a cell
+        # The probability that it occupies two given cells; 0 with one hash.
+        self.both = 1 - 2 * (1 - 1 / k) ** hashes + (1 - 2 / k) ** hashes
 
     @property
     def symbols(self) -> int:

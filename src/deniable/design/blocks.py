@@ -38,23 +38,13 @@ class BlockDesign(Design):
     def __init__(self, encoding: Encoding, keys: Words) -> None:
         assert encoding.occupied is not None
         assert encoding.shared is not None
-        put = object.__setattr__
-        put(self, "encoding", encoding)
-        put(self, "keys", keys.astype(np.intp))
-        put(self, "cells", encoding.cells)
-        put(self, "occupied", encoding.occupied)
-        put(self, "shared", encoding.shared)
-        put(self, "blocks", getattr(encoding, "blocks", 1))
-
-    encoding: Encoding
-    keys: npt.NDArray[np.intp]
-    occupied: int  # s
-    shared: int  # l
-    blocks: int
+        self.encoding, self.keys, self.cells = encoding, keys.astype(np.intp), encoding.cells
+        self.occupied, self.shared = encoding.occupied, encoding.shared  # s, l
+        self.blocks: int = getattr(encoding, "blocks", 1)
 
     @cached_property
-    def table(self) -> Cells:
-        """The cells of every symbol, as every design has them; only built where something asks for it."""
+    def table(self) -> Cells:  # type: ignore[override]
+        """The cells of every symbol, computed on first use."""
         return cell_table(self.encoding, self.keys.astype(np.uint64))
 
     @property

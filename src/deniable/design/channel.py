@@ -26,14 +26,10 @@ class ChannelDesign(Design):
     def __init__(self, mechanism: Mechanism, table: Cells) -> None:
         if not mechanism.one_column:  # which bits go together is known only where they are hit or miss
             raise DecodeError(f"a mechanism that is not hit or miss must name one column, got {mechanism.kind!r}")
-        put = object.__setattr__
-        put(self, "table", table)
-        put(self, "cells", mechanism.columns)
+        super().__init__(table, mechanism.columns)
         law = [mechanism.weights((cell,)) for cell in table[0, 0].tolist()]
-        # Integers are divided here, so that every probability is the nearest float.
-        put(self, "rows", np.array([[weight / mechanism.span for weight in row] for row in law]))
-
-    rows: Floats  # A', one row a symbol, shape (S, columns)
+        # A', one row per symbol, shape (S, columns). Integers are divided, so every probability is the nearest float.
+        self.rows = np.array([[weight / mechanism.span for weight in row] for row in law])
 
     def forward(self, p: Floats) -> Floats:
         return np.asarray(p @ self.rows)[None]

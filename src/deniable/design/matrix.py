@@ -11,7 +11,6 @@ C / t numbers per symbol instead of C; the k**t table of a group is filled or fo
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -42,10 +41,19 @@ _WORTH_THREADS = 1 << 20  # entries below which a second thread costs more than 
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
 class Design:
     """The matrix H of one encoding and one list of candidates.
 
+    Parameters
+    ----------
+    table
+        The cell of each cohort, hash and symbol, shape (C, h, S). The cell number k marks a repeated cell of one
+        symbol, which H has once.
+    cells
+        k, the number of cells.
+
+    Examples
+    --------
     >>> import deniable as dn, numpy as np
     >>> from deniable.design import design_of
     >>> design = design_of(dn.orr(symbols=4, epsilon=1, cells=2, cohorts=2, seed=bytes(16)))
@@ -53,8 +61,8 @@ class Design:
     array([1., 1.])
     """
 
-    table: Cells = field(repr=False)  # (C, h, S); the cell number k marks a repeat, which H holds once
-    cells: int
+    def __init__(self, table: Cells, cells: int) -> None:
+        self.table, self.cells = table, cells
 
     @property
     def cohorts(self) -> int:

@@ -39,13 +39,7 @@ class StreamedDesign(Design):
     """
 
     def __init__(self, encoding: Encoding, keys: Words) -> None:
-        put = object.__setattr__
-        put(self, "encoding", encoding)
-        put(self, "keys", keys)
-        put(self, "cells", encoding.cells)
-
-    encoding: Encoding
-    keys: Words
+        self.encoding, self.keys, self.cells = encoding, keys, encoding.cells
 
     @property
     def cohorts(self) -> int:
@@ -60,8 +54,8 @@ class StreamedDesign(Design):
         return len(self.keys)
 
     @cached_property
-    def table(self) -> Cells:
-        """All cells at once, as every design has them; only built where something asks for it."""
+    def table(self) -> Cells:  # type: ignore[override]
+        """All cells at once, computed on first use."""
         return cell_table(self.encoding, self.keys)
 
     def part(self, places: npt.NDArray[np.intp]) -> OpenDesign:

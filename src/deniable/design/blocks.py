@@ -1,7 +1,7 @@
-"""H of a block design: one cohort, s ones a symbol, any two symbols of one block share l, others share none.
+"""H of a block design: one cohort, s cells per symbol, l cells shared by any two symbols of one block, none by others.
 
-What makes it worth a class of its own is that nothing has to be solved. With z = H' u, the sum of u over each symbol's
-cells, and W its sum over each symbol's block,
+Least squares has a closed form there. With z = H' u, the sum of u over each symbol's cells, and W its sum over each
+symbol's block,
 
     E z = (s - l) p + l P      and      E W = s P      (P the probability of the symbol's block)
 
@@ -61,7 +61,7 @@ class BlockDesign(Design):
 
     @property
     def distance(self) -> int:
-        """s - l: how many cells of a symbol another one of its block does not have."""
+        """s - l: how many cells of a symbol another one of its block does not share."""
         return self.occupied - self.shared
 
     @cached_property

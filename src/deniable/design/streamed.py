@@ -1,8 +1,8 @@
-"""H of very many candidates of an open alphabet: only their keys are kept, cells are hashed when they are needed.
+"""H of very many candidates of an open alphabet: only keys are stored, cells are hashed when needed.
 
-A million candidates and 256 cohorts are 256 million cells. H' v for some v needs each of them once, so candidates come
-in blocks: hash a block for a cohort, gather v at its cells, forget it. What is left is one number a candidate. Not to
-be confused with `Design`, which keeps all cells because its products are needed many times.
+A million candidates and 256 cohorts are 256 million cells. H' v needs each of them once, so candidates are processed in
+blocks: hash a block for a cohort, gather v at its cells, add to one sum per candidate. Not to be confused with
+`Design`, which stores all cells because its products are needed many times.
 """
 
 import os
@@ -23,7 +23,7 @@ __all__ = ["StreamedDesign"]
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
-_BLOCK = 1 << 14  # candidates a block: its words, cells and sums stay in the second-level cache
+_BLOCK = 1 << 14  # candidates per block: its words, cells and sums stay in the second-level cache
 
 
 class StreamedDesign(Design):
@@ -71,7 +71,7 @@ class StreamedDesign(Design):
         Claim: the same as the products of `Design`, whose contract tests it shares.
         Proof: tests/contracts/test_streamed.py::test_products_are_those_of_the_table
         """
-        # A cell number k, a repeat within one answer, collects nothing.
+        # The cell number k marks a repeated cell of one symbol, which adds zero.
         tables = np.zeros((len(stack), self.cohorts, self.cells + 1))
         tables[:, :, : self.cells] = stack
         found = np.zeros((len(stack), self.symbols))

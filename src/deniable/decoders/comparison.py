@@ -11,12 +11,12 @@ import numpy.typing as npt
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.intervals import Mass, own_limits, sum_limits, symbol_collisions
 from deniable.decoders.limits import Collisions, Limits, check_level
-from deniable.decoders.shown import difference_html, difference_line
+from deniable.decoders.shown import QUICK_SYMBOLS, ROWS, note_on_rest, reports_in_words
 from deniable.decoders.spread import Misfit
 from deniable.design import OpenDesign
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
-from deniable.survey.notebook import data_frame
+from deniable.survey.notebook import Bar, data_frame, html_table
 
 if TYPE_CHECKING:
     import altair as alt
@@ -237,21 +237,43 @@ class Difference:
         """
         from deniable.charts import difference_chart
 
-        order = np.argsort(-np.abs(self.raw), kind="stable")[:top]
+        order = self._largest(top)
         names = [self.first.labels[i] for i in order]
         marks = self.changed(level)[order].tolist()
         return difference_chart(names, self.raw[order], self.intervals(level)[order], changed=marks, level=level)
 
     plot = chart  # the name in earlier versions
 
+    def _largest(self, count: int) -> list[int]:
+        return [int(i) for i in np.argsort(-np.abs(self.raw), kind="stable")[:count]]
+
+    @property
+    def _is_quick(self) -> bool:
+        return len(self.symbols) <= QUICK_SYMBOLS
+
     def __repr__(self) -> str:
         """The largest changes, each with its standard error where that is quick to compute."""
-        before, after = self.second.n, self.first.n
-        return f"<Difference of {len(self.symbols)} symbols, {before} to {after} reports: {difference_line(self)}>"
+        parts = [
+            f"{self.symbols[i]!r} {self.raw[i]:+.3f}{f' ± {self.standard_errors[i]:.3f}' if self._is_quick else ''}"
+            for i in self._largest(3)
+        ]
+        line = ", ".join(parts) + (", ..." if len(self.symbols) > 3 else "")
+        return f"<Difference of {len(self.symbols)} symbols, {self.second.n} to {self.first.n} reports: {line}>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the largest changes as bars, with 95 % intervals."""
-        return difference_html(self)
+        """What a notebook shows: the largest changes as bars, with 95 % intervals; significant ones are marked."""
+        most, rows = max(float(np.abs(self.raw).max()), 1e-12), []
+        for i in self._largest(ROWS):
+            limits = mark = ""
+            if self._is_quick:
+                low, high = np.clip(self.intervals()[i], -1.0, 1.0)
+                limits, mark = f"{100 * low:+.2f} to {100 * high:+.2f} %", "changed" if self.changed()[i] else ""
+            change = f"{100 * self.raw[i]:+.2f} %"
+            rows.append((self.first.labels[i], Bar(abs(self.raw[i]) / most), change, limits, mark))
+        name = self.first.tally.survey.name or "Difference"
+        title = f"{name}: {self.second.n:,} to {reports_in_words(self.first.n)}"
+        note = note_on_rest(len(self.symbols), "change")
+        return html_table(title, ["answer", "", "change", "95 % interval", ""], rows, note=note)
 
 
 def difference(first: Estimate, second: Estimate) -> Difference:

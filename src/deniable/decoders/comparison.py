@@ -42,10 +42,6 @@ class _Apart(Limits):
     errors: Floats
     collisions: Collisions | None = None
 
-    @property
-    def exact(self) -> bool:
-        return False
-
     def between(self, alpha: float) -> Floats:
         (a, b), apart = self.centres, self.centres[0] - self.centres[1]
         (low_a, high_a), (low_b, high_b) = self.first.between(alpha).T, self.second.between(alpha).T

@@ -1,6 +1,6 @@
 """`decode`: a tally in, an estimate out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from deniable.columns import ReportTable
 from deniable.columns.encode import keys_of
@@ -155,13 +155,13 @@ def decode_all(
         raise DecodeError(f"decoder must be a value such as LeastSquares(), got {decoder!r}")
     if not isinstance(limit, Constraint):
         raise DecodeError(f"constraint must be a value such as Projected(), got {limit!r}")
-    kind = Estimate
+    estimate_of: Callable[..., Estimate] = Estimate.of
     if isinstance(decoder, Screening):
-        kind, solutions = ScreenedEstimate, decoder.solve(tallies, design, progress)
+        estimate_of, solutions = ScreenedEstimate.of, decoder.solve(tallies, design, progress)
     else:
         solutions = decoder.solve(tallies, design)
     return [
-        kind.of(solution, symbols, decoder, limit, tally, design)
+        estimate_of(solution, symbols, decoder, limit, tally, design)
         for solution, tally in zip(solutions, tallies, strict=True)
     ]
 

@@ -6,6 +6,7 @@ projection covers 77 to 83 % at nominal 95 %.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,10 +37,7 @@ _NEARLY_NORMAL = 1e7  # shape of a gamma distribution from which its quantiles a
 class Limits(ABC):
     """Confidence limits and tests of several masses."""
 
-    @property
-    @abstractmethod
-    def exact(self) -> bool:
-        """Whether intervals cover at least their level; otherwise they are approximate."""
+    exact: ClassVar[bool] = False  # whether intervals cover at least their level; otherwise they are approximate
 
     @abstractmethod
     def between(self, alpha: float) -> Floats:
@@ -65,14 +63,11 @@ class BinomialLimits(Limits):
     array([[0.1871, 0.8129]])
     """
 
+    exact: ClassVar[bool] = True
     hits: Floats
     n: int
     base: float
     slope: float
-
-    @property
-    def exact(self) -> bool:
-        return True
 
     def between(self, alpha: float) -> Floats:
         n, margin = float(self.n), accuracy(self.n)
@@ -180,10 +175,6 @@ class SkewedLimits(Limits):
     third: Floats  # third cumulant
     step: Floats  # how far one report moves the mass
     collisions: Collisions | None = None
-
-    @property
-    def exact(self) -> bool:
-        return False
 
     @property
     def errors(self) -> Floats:

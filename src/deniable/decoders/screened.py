@@ -1,7 +1,7 @@
 """`ScreenedEstimate`: an estimate of very many candidates, of which few are above zero."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -54,8 +54,8 @@ class ScreenedEstimate(Estimate):
     True
     """
 
-    found: Screened | None = None
-    joint: Estimate | None = None
+    found: Screened = field(kw_only=True)
+    joint: Estimate = field(kw_only=True)
 
     @classmethod
     def of(
@@ -79,34 +79,36 @@ class ScreenedEstimate(Estimate):
         values[solution.model[solution.kept]] = shares[:-1]
         left = (float(shares[-1]), rest[1])
         known = tuple(symbols)
-        return cls(known, values, solution.raw, decoder, constraint, joint.tally, design, True, left, solution, joint)
+        return cls(
+            known,
+            values,
+            solution.raw,
+            decoder,
+            constraint,
+            joint.tally,
+            design,
+            True,
+            left,
+            found=solution,
+            joint=joint,
+        )
 
     @property
     def kept(self) -> npt.NDArray[np.intp]:
         """The indices of the kept candidates in `symbols`, in increasing order."""
-        return self._found.model[self._found.kept]
-
-    @property
-    def _found(self) -> Screened:
-        assert self.found is not None
-        return self.found
-
-    @property
-    def _together(self) -> Estimate:
-        assert self.joint is not None
-        return self.joint
+        return self.found.model[self.found.kept]
 
     @property
     def takes_minutes(self) -> bool:
-        return self._together.takes_minutes
+        return self.joint.takes_minutes
 
     @property
     def rank(self) -> int:
-        return self._together.rank
+        return self.joint.rank
 
     @property
     def condition(self) -> float:
-        return self._together.condition
+        return self.joint.condition
 
     @property
     def rest_name(self) -> str:
@@ -129,25 +131,25 @@ class ScreenedEstimate(Estimate):
         no candidate was kept it is one.
         """
         assert self.rest is not None
-        return mass_of(self._together.fit, np.append(~self._found.kept, True).astype(np.float64), self.rest[0])
+        return mass_of(self.joint.fit, np.append(~self.found.kept, True).astype(np.float64), self.rest[0])
 
     @property
     def covariance(self) -> Floats:
         """Refused: `joint` has that of the candidates in the joint problem."""
         raise DecodeError(
-            f"covariance must be that of the {len(self._found.model)} candidates in the joint problem, not of all "
+            f"covariance must be that of the {len(self.found.model)} candidates in the joint problem, not of all "
             f"{len(self.symbols)}; use estimate.joint.covariance"
         )
 
     @property
     def standard_errors(self) -> Floats:
         """One standard error per candidate, of `raw`."""
-        return self._found.errors
+        return self.found.errors
 
     @property
     def groups(self) -> tuple[Group, ...]:
         """Candidates of the joint problem that no report can tell apart."""
-        return self._together.groups
+        return self.joint.groups
 
     def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
         """Confidence intervals for each symbol that account for the selection.
@@ -179,16 +181,16 @@ class ScreenedEstimate(Estimate):
         assert isinstance(self.decoder, Screening)
         missed = 1 - self.decoder.level
         chance = missed / len(self.symbols)
-        reach = np.full(len(self.symbols), self._found.reach)
-        reach[self._found.model] = -float(ndtri(chance))
-        return self._stacked(SelectedLimits(self._found.limits), reach, missed)
+        reach = np.full(len(self.symbols), self.found.reach)
+        reach[self.found.model] = -float(ndtri(chance))
+        return self._stacked(SelectedLimits(self.found.limits), reach, missed)
 
     def _stacked(self, model: Limits, reach: Floats | float = np.inf, most: float = 0.05) -> StackedLimits:
-        return StackedLimits(model, self._found.kept, self.kept, self.raw, self._found.errors, reach, most)
+        return StackedLimits(model, self.found.kept, self.kept, self.raw, self.found.errors, reach, most)
 
     @cached_property
     def _limits(self) -> Limits:
-        return self._stacked(self._found.limits)
+        return self._stacked(self.found.limits)
 
     @property
     def interval_kind(self) -> str:
@@ -208,10 +210,10 @@ class ScreenedEstimate(Estimate):
         outside = sum(self.index(symbol) not in kept for symbol in named)
         if outside:
             raise DecodeError(f"symbols must be candidates that were kept, got {outside} that were excluded")
-        return self._together.total(named)
+        return self.joint.total(named)
 
     @property
     def diagnostics(self) -> Diagnostics:
         """The diagnostics of the joint estimate; `hidden` is for all candidates."""
-        joint = self._together
+        joint = self.joint
         return replace(joint.diagnostics, hidden=hidden_of(joint.fit.system, len(self.symbols)))

@@ -32,10 +32,6 @@ class JudgedLimits(Limits):
     p_values: Floats
     needed: Floats  # the smallest estimate that is kept; infinite where the reports do not determine the symbol
 
-    @property
-    def exact(self) -> bool:
-        return False
-
     def between(self, alpha: float) -> Floats:
         return self.plain.between(alpha)
 
@@ -60,10 +56,6 @@ class SelectedLimits(Limits):
     """
 
     plain: JudgedLimits
-
-    @property
-    def exact(self) -> bool:
-        return False
 
     def between(self, alpha: float) -> Floats:
         from scipy.special import ndtri
@@ -112,10 +104,6 @@ class StackedLimits(Limits):
     errors: Floats
     reach: Floats | float = np.inf  # standard errors from which a candidate is not excluded; infinite: unconditional
     most: float = 0.05
-
-    @property
-    def exact(self) -> bool:
-        return False
 
     def between(self, alpha: float) -> Floats:
         from scipy.special import ndtri

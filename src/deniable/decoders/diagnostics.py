@@ -33,7 +33,20 @@ _MOST_HIDDEN = 0.05  # probability of an indistinguishable answer, beyond which 
 
 @dataclass(frozen=True, slots=True)
 class ChiSquare:
-    """A chi-square statistic, its degrees of freedom, and the probability that chance alone makes it this large."""
+    """The result of a chi-square test.
+
+    Parameters
+    ----------
+    statistic, degrees
+        The statistic and its degrees of freedom.
+    p_value
+        The probability that chance alone makes it this large.
+
+    Examples
+    --------
+    >>> print(ChiSquare(12.5, 10, 0.253))
+    chi-square 12.5 on 10 degrees of freedom, p = 0.25
+    """
 
     statistic: float
     degrees: int
@@ -157,7 +170,7 @@ def _goodness(fit: LinearFit) -> ChiSquare | None:
     Index reports: sum (count - expected)**2 / expected. Given the cohort sizes there are C (k - 1) free counts and
     rank - 1 free masses. Bits of a report are correlated, so their statistic is the quadratic form with the covariance
     matrix of each cohort's columns: C k counts. Where cells expect less than a few reports the statistic varies more
-    than a chi-square one does, by (sum 1 / m - k**2 - 2 k + 2) / n_c a cohort, and that of bits by the sum of
+    than a chi-square one does, by (sum 1 / m - k**2 - 2 k + 2) / n_c per cohort, and that of bits by the sum of
     1 / (m (1 - m)) - 6, were they independent.
 
     Claim: under the model p-values are uniform.

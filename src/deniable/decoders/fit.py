@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LinearFit:
-    """Unbiased estimates of all unknowns of a design, and what is known about their errors.
+    """Unbiased estimates of all unknowns of a design, with their covariance and standard errors.
 
     Parameters
     ----------

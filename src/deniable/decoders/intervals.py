@@ -40,6 +40,12 @@ class Mass:
         Of `raw`; infinite where the reports do not determine it.
     limits
         What intervals are computed from.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> dn.decode(dn.Tally(dn.krr(symbols=3, epsilon=2), [[700, 200, 100]])).total([1, 2])
+    <Mass 0.133 (unbiased 0.128 ± 0.021)>
     """
 
     value: float
@@ -87,7 +93,17 @@ class Mass:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Candidates that share every cell, and the estimate of their sum with its standard error."""
+    """Candidates that share every cell, so that only their sum can be estimated.
+
+    Parameters
+    ----------
+    symbols
+        The candidates.
+    probability
+        The unbiased estimate of their sum.
+    standard_error
+        Of that estimate.
+    """
 
     symbols: tuple[Symbol, ...]
     probability: float

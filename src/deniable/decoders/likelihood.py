@@ -71,7 +71,7 @@ class Likelihood(Decoder):
                 values = maximize(CohortLikelihood(tally, design), project(raw), self.tolerance)
                 solutions.append(Solution(values, raw))
                 continue
-            # A projective design of two dimensions has one cell a symbol, in another order than its symbols.
+            # A projective design of two dimensions has one cell per symbol, in another order than its symbols.
             counts = design.adjoint(tally.counts.astype(np.float64))
             if mechanism.one_column:
                 values = water_fill(counts, float(mechanism.miss / (mechanism.hit - mechanism.miss)))

@@ -75,7 +75,7 @@ def likelihood_of_reports(reports: ReportTable, *, tolerance: float = 1e-9) -> E
 
 
 def response_odds(survey: Survey) -> tuple[float, float]:
-    """(low, high): how likely a response is if the answer's own bit is not set in it, and if it is, up to a factor."""
+    """(low, high): likelihoods of a response without and with the bit of the answer, up to a factor."""
     mechanism = survey.mechanism
     if mechanism.hits is not None:  # one cell, or a set of them
         return 1.0, float(mechanism.odds)
@@ -83,7 +83,7 @@ def response_odds(survey: Survey) -> tuple[float, float]:
 
 
 class _RawLikelihood(CohortLikelihood):
-    """Minus the mean log-likelihood of single reports: each distinct response is a cell, weighted by its times."""
+    """Minus the mean log-likelihood of single reports: each distinct response is a cell, weighted by its frequency."""
 
     def __init__(self, reports: ReportTable) -> None:
         low, high = response_odds(reports.survey)
@@ -94,7 +94,7 @@ class _RawLikelihood(CohortLikelihood):
 
 
 class _Responses(Design):
-    """The distinct responses as a matrix: one row a response, one bit a symbol."""
+    """The distinct responses as a matrix: one row per response, one bit per symbol."""
 
     def __init__(self, reports: ReportTable) -> None:
         from scipy import sparse

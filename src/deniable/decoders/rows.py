@@ -144,7 +144,7 @@ class Rows(ABC):
 
 
 def _writer(file: IO[str]) -> Callable[[list[Any]], object]:
-    """What writes a row of CSV. `csv` leaves a carriage return bare, which others read as the end of a row."""
+    """A function that writes one row of CSV; it quotes rows with a carriage return, which `csv` does not."""
     plain, quoted = (csv.writer(file, lineterminator="\n", quoting=how) for how in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL))
     return lambda row: (quoted if any("\r" in str(cell) for cell in row) else plain).writerow(row)
 

@@ -4,7 +4,7 @@ A million candidates against C (k - 1) + 1 equations are not determined, but mos
 of candidates that are estimated jointly, with the background. With `rest` the residuals of the model, any other
 candidate has the score
 
-    sum of rest over its cells  /  (number of these cells * (1 - b)),        b = P(another answer takes a cell)
+    sum of rest over its cells  /  (number of these cells * (1 - b)),        b = P(another answer has a given cell)
 
 which is an unbiased estimate of its share. Its own answers are in all of its cells and, as part of the background, in
 any cell with probability b; other answers share its cells as often as the background says, on average over hash

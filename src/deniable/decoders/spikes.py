@@ -77,7 +77,7 @@ class SpikeLaw:
 
     @classmethod
     def of(cls, x: Floats, cells: Cells, blur: float = 0.0) -> "SpikeLaw":
-        """The law that residuals x, one a cell, follow; with a `blur` no detail finer than that is told apart."""
+        """The distribution of residuals x, one per cell; with a `blur` it has no finer detail than that."""
         core = float(np.median(x))
         blur = max(blur, width_of(x) * (x.size / 2) ** -0.2)  # the resolution that this many residuals allow
         apart = _APART * float(np.sqrt(cells.levels[0] + blur**2))

@@ -89,7 +89,7 @@ class OpenDesign(Design):
 
     @cached_property
     def twins(self) -> list[npt.NDArray[np.intp]]:
-        """Those of the candidates: the background has no zeros, so it is nobody's twin."""
+        """Those of the candidates: the background has no zeros, so it is no twin of any."""
         return self.listed.twins
 
     def cohort_scores(self, values: Floats) -> Floats:

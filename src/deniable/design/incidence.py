@@ -1,6 +1,6 @@
 """Products with H for each family of block designs, without the matrix.
 
-`Identity` has one cell a symbol, `Walsh` the rows of Hadamard matrices, `Orthogonal` the hyperplanes of projective
+`Identity` has one cell per symbol, `Walsh` the rows of Hadamard matrices, `Orthogonal` the hyperplanes of projective
 spaces. Each gives H p, H' v for a stack of v, and H' diag(w) H.
 """
 

@@ -39,7 +39,7 @@ def _blocks(size: int, work: Callable[[int], Floats]) -> Iterator[Block]:
 def counted(table: Cells, cells: int) -> Iterator[Block]:
     """How many cohorts put two candidates into one cell; `table` has shape (C, S).
 
-    Two cells are the same where no binary digit differs, which is one bit a cohort.
+    Two cells are the same where no binary digit differs: one bit per cohort.
 
     >>> [(start, block.tolist()) for start, block in counted(np.array([[0, 1, 0], [2, 2, 1]]), 3)]
     [(0, [[2.0, 1.0, 1.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]])]

@@ -66,7 +66,7 @@ class StreamedDesign(Design):
         return self.scores(stack)
 
     def scores(self, stack: Floats, progress: Progress | None = None) -> Floats:
-        """H' v for a stack of v's, shape (R, C, k) to (R, S); `progress` is told how many candidates are done.
+        """H' v for a stack of v's, shape (R, C, k) to (R, S); `progress` is called with the candidates done.
 
         Claim: the same as the products of `Design`, whose contract tests it shares.
         Proof: tests/contracts/test_streamed.py::test_products_are_those_of_the_table

@@ -123,7 +123,7 @@ class Design:
         t, m, bounds, _ = self._fused
         pieces = [(part, p[a:b]) for part, (a, b) in zip(self._turned, pairwise(bounds), strict=True)]
         tables = sum(on_every_core(lambda piece: piece[0] @ piece[1], pieces)).reshape(-1, m**t)
-        flat = _unfused(tables, t, m).reshape(-1, m)[: self.cohorts * self.hashes, : self.cells]
+        flat = _fold(tables, t, m).reshape(-1, m)[: self.cohorts * self.hashes, : self.cells]
         return np.asarray(flat.reshape(self.cohorts, self.hashes, self.cells).sum(axis=1))
 
     def adjoint(self, values: Floats) -> Floats:
@@ -139,7 +139,7 @@ class Design:
         groups = parts[0].shape[1] // m**t
         rows = np.zeros((groups * t, m, count))
         rows[: self.cohorts * self.hashes, : self.cells] = np.repeat(np.moveaxis(stack, 0, 2), self.hashes, axis=0)
-        tables = _fused(rows.reshape(groups, t, m, count))
+        tables = _fill(rows.reshape(groups, t, m, count))
         columns = tables.ravel() if count == 1 else tables.reshape(-1, count)
         found = np.concatenate(on_every_core(lambda part: part @ columns, parts))
         return np.ascontiguousarray(found.reshape(self.symbols, count).T)
@@ -283,32 +283,32 @@ class Design:
         return [np.sort(order[a : a + n]) for a, n in zip(starts, sizes, strict=True) if n > 1]
 
 
-def _fused(rows: Floats) -> Floats:
+def _fill(rows: Floats) -> Floats:
     """The sum of one entry of each row, for every choice of entries: shape (G, t, m, R) to (G, m**t, R).
 
     Halves are built first, so that the last step, which is most of the work, adds long runs.
 
-    >>> _fused(np.array([[[[1.0], [2.0]], [[10.0], [20.0]]]])).ravel()
+    >>> _fill(np.array([[[[1.0], [2.0]], [[10.0], [20.0]]]])).ravel()
     array([11., 21., 12., 22.])
     """
     groups, t, _, count = rows.shape
     if t == 1:
         return rows[:, 0]
-    left, right = _fused(rows[:, : t // 2]), _fused(rows[:, t // 2 :])
+    left, right = _fill(rows[:, : t // 2]), _fill(rows[:, t // 2 :])
     return np.asarray((left[:, :, None] + right[:, None]).reshape(groups, -1, count))
 
 
-def _unfused(tables: Floats, t: int, m: int) -> Floats:
-    """The adjoint of `_fused` for one vector: sums over all choices with a given entry, (G, m**t) to (G, t, m).
+def _fold(tables: Floats, t: int, m: int) -> Floats:
+    """The adjoint of `_fill` for one vector: sums over all choices with a given entry, (G, m**t) to (G, t, m).
 
-    >>> _unfused(np.array([[11.0, 21.0, 12.0, 22.0]]), 2, 2)
+    >>> _fold(np.array([[11.0, 21.0, 12.0, 22.0]]), 2, 2)
     array([[[32., 34.],
             [23., 43.]]])
     """
     if t == 1:
         return tables[:, None]
     halves = tables.reshape(len(tables), m ** (t // 2), -1)
-    left, right = _unfused(halves.sum(axis=2), t // 2, m), _unfused(halves.sum(axis=1), t - t // 2, m)
+    left, right = _fold(halves.sum(axis=2), t // 2, m), _fold(halves.sum(axis=1), t - t // 2, m)
     return np.concatenate([left, right], axis=1)
 
 

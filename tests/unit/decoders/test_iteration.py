@@ -7,7 +7,7 @@ import pytest
 import deniable as dn
 from deniable.decoders.iteration import preconditioned_cg
 from deniable.design import design_of
-from deniable.design.matrix import _fused, _unfused
+from deniable.design.matrix import _fill, _fold
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,11 +42,11 @@ def test_too_few_steps_are_said_to_be_too_few(system: tuple[Floats, Floats]) -> 
 def test_folding_is_the_adjoint_of_filling(t: int) -> None:
     rng = np.random.default_rng(t)
     rows, tables = rng.normal(size=(4, t, 3, 1)), rng.normal(size=(4, 3**t))
-    filled = _fused(rows)[:, :, 0]
+    filled = _fill(rows)[:, :, 0]
     choice = rng.integers(0, 3, t)
     place = int((choice * 3 ** np.arange(t - 1, -1, -1)).sum())
     np.testing.assert_allclose(filled[2, place], rows[2, np.arange(t), choice, 0].sum())
-    assert float((filled * tables).sum()) == pytest.approx(float((rows[..., 0] * _unfused(tables, t, 3)).sum()))
+    assert float((filled * tables).sum()) == pytest.approx(float((rows[..., 0] * _fold(tables, t, 3)).sum()))
 
 
 @pytest.mark.parametrize("cohorts", [1, 4, 7, 64])

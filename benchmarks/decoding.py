@@ -4,10 +4,14 @@ Times are of the processor, over all threads; peaks of memory are those of proce
 """
 
 import hashlib
+import json
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +32,12 @@ S, C, K = 4096, 1024, 16
 MANY = 10**6
 TALLIES = 100
 ACCURACY = 1e-8
+CPU = time.process_time
+Floats = npt.NDArray[np.float64]
 Work = Callable[[], None]
+SMALL = "256 symbols"
+# Times of the reference that a decode of 256 symbols may take.
+SMALL_TARGETS = {"OUE": 0.5, "PGR": 1.25, "O-RR, 64 cohorts of 16 cells": 1.5}
 
 
 def problem(tallies: int) -> tuple[Design, list[Tally]]:
@@ -67,10 +76,10 @@ def lines() -> Iterator[Line]:
         lambda: lsqr(matrix, right, atol=1e-9, btol=1e-9),
         1 / 1.5,
         rounds=5,
-        clock=time.process_time,
+        clock=CPU,
     )
     yield one
-    together = min(timed(lambda: decoder.solve(tallies, fresh(design)), time.process_time) for _ in range(2)) / TALLIES
+    together = min(timed(lambda: decoder.solve(tallies, fresh(design)), CPU) for _ in range(2)) / TALLIES
     yield Line(f"least squares, each of {TALLIES} tallies", "scipy lsqr, one tally", together, one.theirs, 1 / 6)
 
     for what, reference, slower, larger in ELSEWHERE:
@@ -80,12 +89,62 @@ def lines() -> Iterator[Line]:
 
     crowded, roomy = (listed(count) for count in (4096, 1024))
     what = "4096 candidates, 256 cohorts of 16 cells"
-    yield compare(what, "1024 candidates", crowded, roomy, 8, rounds=3, clock=time.process_time)
+    yield compare(what, "1024 candidates", crowded, roomy, 8, rounds=3, clock=CPU)
+
+    yield local_hashing()
+    # Matrices of 256 rows: with two BLAS threads on a busy machine most of the time would be spent waiting in a loop.
+    single = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.decoding", SMALL], capture_output=True, check=True, env=single
+    )
+    for line in json.loads(done.stdout):
+        yield Line(**line)
 
     values = np.random.default_rng(0).normal(size=10**6) * 1e-6  # all of them contend
     yield compare(
         "simplex projection, 10^6 entries", "np.sort", lambda: project(values), lambda: np.sort(values), 1, rounds=7
     )
+
+
+def local_hashing() -> Line:
+    """The default decoder on the default survey of local hashing, against SciPy's least squares of the same tally."""
+    survey = dn.olh(epsilon=2, seed=bytes(16))
+    names = [f"candidate {i}" for i in range(S)]
+    tally = dn.simulate(survey, dn.lab.zipf(S, 1), 10**6, np.random.default_rng(0), symbols=names)
+    matrix, right = _sparse(design_of(survey, names)), unbias(tally).ravel()
+    return compare(
+        f"OLH, {S} candidates, {survey.cohorts} cohorts",
+        "scipy lsqr, atol = btol = 1e-9",
+        lambda: dn.decode(tally, candidates=names),
+        lambda: lsqr(matrix, right, atol=1e-9, btol=1e-9),
+        1.0,
+        rounds=3,
+        clock=CPU,
+    )
+
+
+def small_surveys() -> Iterator[Line]:
+    """The default decoder on 256 symbols, against expectation maximisation of a prior on a grid, in plain NumPy."""
+    symbols, shares = 256, np.linspace(0, 0.3, 400)
+    surveys = {
+        "OUE": dn.oue(symbols=symbols, epsilon=1),
+        "PGR": dn.projective(symbols=symbols, epsilon=1),
+        "O-RR, 64 cohorts of 16 cells": dn.orr(symbols=symbols, epsilon=1, cells=16, cohorts=64, seed=bytes(16)),
+    }
+    for name, survey in surveys.items():
+        tally = dn.simulate(survey, dn.lab.zipf(symbols, 1), 10**5, np.random.default_rng(0))
+        seen = dn.decode(tally, constraint=dn.Unconstrained())
+        raw, errors = seen.raw, seen.standard_errors
+
+        def plain(raw: Floats = raw, errors: Floats = errors) -> None:
+            table = np.exp(-0.5 * ((raw[:, None] - shares) / errors[:, None]) ** 2)
+            weights = np.full(len(shares), 1 / len(shares))
+            for _ in range(1000):
+                weights = weights * (table.T @ (1 / (table @ weights))) / len(table)
+            project(table @ (weights * shares) / (table @ weights))
+
+        what, reference = f"{name}, {symbols} symbols", "1,000 steps of EM on 400 shares"
+        yield compare(what, reference, partial(dn.decode, tally), plain, SMALL_TARGETS[name], rounds=7, clock=CPU)
 
 
 def _elsewhere(what: str) -> tuple[float, float]:
@@ -95,12 +154,18 @@ def _elsewhere(what: str) -> tuple[float, float]:
     return spent, peak
 
 
-def _system() -> tuple[sparse.csr_array, npt.NDArray[np.float64]]:
+def _system() -> tuple[sparse.csr_array, Floats]:
     """The equations of one tally as SciPy would have them."""
     design, tallies = problem(1)
-    rows = (design.table[:, 0].astype(np.int64) + np.arange(C)[:, None] * K).ravel()
-    matrix = sparse.csr_array((np.ones(rows.size), (rows, np.tile(np.arange(S), C))), shape=(K * C, S))
-    return matrix, unbias(tallies[0]).ravel()
+    return _sparse(design), unbias(tallies[0]).ravel()
+
+
+def _sparse(design: Design) -> sparse.csr_array:
+    """H of a design with one hash."""
+    cohorts, _, symbols = design.table.shape
+    rows = (design.table[:, 0].astype(np.int64) + np.arange(cohorts)[:, None] * design.cells).ravel()
+    places = rows, np.tile(np.arange(symbols), cohorts)
+    return sparse.csr_array((np.ones(rows.size), places), shape=(design.cells * cohorts, symbols))
 
 
 def errors() -> Work:
@@ -177,8 +242,11 @@ ELSEWHERE = (
 )
 
 if __name__ == "__main__":
+    if sys.argv[1] == SMALL:
+        print(json.dumps([asdict(line) for line in small_surveys()]))
+        sys.exit()
     chosen = PROCESSES[sys.argv[1]]()
-    spent = timed(chosen, time.process_time)
+    spent = timed(chosen, CPU)
     # Not ru_maxrss, which a child process inherits from its parent.
     high = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
     print(spent, int(high.split()[1]) * 1024)

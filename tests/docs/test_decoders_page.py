@@ -77,12 +77,13 @@ def test_the_ablation_has_every_safeguard_and_its_page_its_numbers() -> None:
         name for v in ablation.VARIANTS.values() for name in FIELDS if getattr(v, name) != getattr(Settings(), name)
     }
     work = {
-        "sure_saving_crowded",
-        "fitted",
-        "steering_fitted",
-        "orders",
-        "most_dense_unknowns",
-        "undetermined_tolerance",
+        "min_saving_crowded",
+        "prior_observations",
+        "steering_observations",
+        "prior_orders",
+        "max_dense_unknowns",
+        "least_squares_tolerance",
+        "underdetermined_tolerance",
     }
     assert switched | work == set(FIELDS)
 

@@ -1,4 +1,4 @@
-"""What every decoder is: a way to solve for p from a tally, and the shared first step, `unbias`."""
+"""The interface of decoders, and the step that they share: `unbias`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -19,43 +19,70 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """What a decoder found: `values`, and beside it the unbiased estimate that error bars belong to."""
+    """A decoder's answer, `values`, and the unbiased estimate `raw` that error bars belong to."""
 
     values: Floats
     raw: Floats
 
 
 class Decoder(ABC):
-    """A strategy value: `Inversion()`, `LeastSquares()`, `Likelihood()`."""
+    """A way to estimate a population from a tally, as a value: `Inversion()`, `LeastSquares()`, `Likelihood()`."""
 
-    # Whether the unbiased estimate beside the solution is the closed form of a block design where there is one.
+    # Whether `Solution.raw` is the closed form of a block design where there is one.
     inverts: ClassVar[bool] = True
 
     @abstractmethod
     def solve(self, tallies: Sequence[Tally], design: Design) -> list[Solution]:
-        """One solution per tally; all tallies belong to surveys with this design."""
+        """Estimate the unknowns of each tally.
+
+        Parameters
+        ----------
+        tallies
+            Tallies of surveys with this design.
+        design
+            The matrix H of the encoding and the candidates.
+
+        Returns
+        -------
+        list of Solution
+            One per tally.
+        """
 
     def learns(self, symbols: int) -> bool:
-        """Whether the estimate of one of so many symbols depends on the others, beyond their sum."""
+        """Whether, among so many symbols, the estimate of one depends on the others beyond their sum."""
         return False
 
     def surrogate(
         self, estimates: Floats, base: float, slope: float, *, teacher: int = 0, quick: bool = False
     ) -> Floats:
-        """What this decoder makes of unbiased estimates with the variances base + slope p, one survey a row.
+        """The answers of this decoder to many simulated surveys of one population: a fast stand-in for `solve`.
 
-        It stands for `solve` and the default constraint where thousands of surveys are predicted; all rows are of one
-        population. `teacher` is the row that a decoder learns from; `quick` may be rougher. A decoder that does more
-        than project says here what it does.
+        The planner predicts losses with it. A decoder that does more than project overrides it.
+
+        Parameters
+        ----------
+        estimates
+            Unbiased estimates with variances base + slope p, one survey per row.
+        base, slope
+            The two parts of the variance.
+        teacher
+            The row to fit a prior to, for decoders that have one.
+        quick
+            Whether a rougher answer will do.
+
+        Returns
+        -------
+        ndarray
+            Constrained estimates, one survey per row.
         """
         return project_rows(estimates)
 
 
 def unbias(tally: Tally, *, per_cohort: bool = True) -> Floats:
-    """u with E[u] = H p: column frequencies, less what misses contribute, over hit - miss. Shape (C, k).
+    """u with E[u] = H p: (column frequency - miss) / (hit - miss), shape (C, k).
 
-    `per_cohort` divides each cohort's counts by that cohort's reports (a cohort without reports gives zeros, and is
-    left out by the decoder); otherwise by n / C, the paper's joint normalisation.
+    With `per_cohort` the counts of a cohort are divided by its own reports; a cohort without reports gives zeros, and
+    decoders leave it out. Otherwise they are divided by n / C, the paper's joint normalisation.
     """
     mechanism = tally.survey.mechanism
     miss, r = mechanism.affine

@@ -1,8 +1,7 @@
-"""Quantiles and tails of beta laws of any size: what Clopper-Pearson limits are made of.
+"""Quantiles and tails of beta distributions with parameters of any size, for Clopper-Pearson limits.
 
-SciPy's are right while the parameters are moderate. At 10**15 reports its quantiles are off by .05 standard deviations
-and more, at 10**17 they are often NaN. So each law is put into one of three classes, by its smaller parameter m and the
-sum N of both:
+SciPy's are right for moderate parameters. At 10**15 reports its quantiles are off by .05 standard deviations and more,
+at 10**17 they are often NaN. So there are three cases, by the smaller parameter m and the sum N of both:
 
     m >= 300,000                nearly normal: quantiles by Cornish and Fisher, tails by Peizer and Pratt (1968)
     m < 300,000, N <= 10**10    SciPy
@@ -21,9 +20,9 @@ __all__ = ["ACCURACY", "accuracy", "quantile", "tail"]
 
 Floats = npt.NDArray[np.float64]
 
-ACCURACY = 1e-6  # standard deviations; every error that was seen is below it
-_NORMAL_FROM = 3e5
-_SCIPY_UP_TO = 1e10
+ACCURACY = 1e-6  # standard deviations; a bound on every error measured against fifty digits
+_NORMAL_FROM = 3e5  # smaller parameter from which a beta distribution is nearly normal
+_SCIPY_UP_TO = 1e10  # sum of the parameters up to which SciPy is right
 
 
 def accuracy(n: float) -> float:
@@ -93,7 +92,7 @@ def tail(a: npt.ArrayLike, b: npt.ArrayLike, x: float) -> Floats:
 
 
 def _where(mask: npt.NDArray[np.bool_], *values: Floats) -> list[Floats]:
-    """The values where the mask says so, one elsewhere: what is not used must not cost a warning."""
+    """The values where the mask is true, one elsewhere: entries that are not used must not raise warnings."""
     return [np.where(mask, value, 1.0) for value in values]
 
 

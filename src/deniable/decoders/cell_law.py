@@ -1,4 +1,4 @@
-"""What is known about the columns of a tally: the probability that a report of each cohort hits each column."""
+"""The probability that a report of each cohort hits each column of the tally, estimated from the tally."""
 
 from dataclasses import dataclass
 
@@ -14,18 +14,18 @@ __all__ = ["CellLaw"]
 
 Floats = npt.NDArray[np.float64]
 
-# Reports of the fitted law that each cohort is given beside its own. A cohort of a few reports says little about its
-# own spread (all of five in one cell claims to be certain); its share of the fit, which all cohorts made, says more.
+# Pseudo-reports with the fitted probabilities that are added to each cohort. Without them a cohort of five reports in
+# one cell would have variance zero.
 _FITTED_REPORTS = 4.0
 
 
 @dataclass(frozen=True, slots=True)
 class CellLaw:
-    """`columns[c, j]`: the probability of column j in cohort c; `inverse[c]`: 1 / reports, without bias for spreads."""
+    """Estimated probabilities of columns, and what their covariance needs."""
 
     population: Floats  # the fit, on the simplex
-    columns: Floats
-    inverse: Floats
+    columns: Floats  # the probability of column j in cohort c, shape (C, k)
+    inverse: Floats  # 1 / reports of each cohort, corrected so that plug-in variances are unbiased
     kept: npt.NDArray[np.bool_]  # the cohorts that count
 
     @classmethod
@@ -38,10 +38,10 @@ class CellLaw:
         population = project(unknowns)
         columns = miss + r * design.forward(population)
         more = reports + _FITTED_REPORTS
-        # Which bits of a Bloom filter go together is known only through the fit: there it must explain all of them.
+        # Only the fit tells which bits of a Bloom filter belong to one answer; observed frequencies do not.
         if mechanism.one_column or design.hashes == 1:
             columns = (tally.counts[kept] + _FITTED_REPORTS * columns) / more[:, None]
-        # The plain plug-in m (1 - m) / n is short by (n - 1) / n on average.
+        # The plug-in variance m (1 - m) / n is too small by the factor (n - 1) / n on average.
         inverse = more / (more - 1) / reports if per_cohort else np.full(cohorts, cohorts / tally.n)
         return cls(population, columns, inverse, kept)
 

@@ -1,12 +1,13 @@
-"""The likelihood of a tally over cohorts, and its maximum on the simplex by a method that scales.
+"""The likelihood of a tally over cohorts, and its maximum on the simplex.
 
 Spectral projected gradients find the support and most digits; Newton steps on the support, solved by conjugate
-gradients, find the rest. Both see H only through gathers and scatters, so a step costs what a product costs.
+gradients, find the rest. Both use H only in products, so the matrix is never formed.
 """
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders.iteration import preconditioned_cg
 from deniable.decoders.simplex import project
 from deniable.design import Design
 from deniable.errors import DecodeError
@@ -16,10 +17,10 @@ __all__ = ["CohortLikelihood", "maximize"]
 
 Floats = npt.NDArray[np.float64]
 
-# Probabilities are taken to be this large at least: from epsilon 28 on a miss is rarer, and the likelihood then turns
-# on shares of 1e-15 and less, which no number of reports can tell and doubles hardly add to the others.
+# Probability of a miss, at least. From epsilon 28 on it is smaller, and the likelihood would depend on shares of 1e-15,
+# which no number of reports determines and doubles hardly represent.
 _LEAST = 1e-12
-_LEAST_VALUE = 1e-3  # nats a report: the mean log-likelihood that a relative gap is relative to, at least
+_LEAST_VALUE = 1e-3  # nats per report: relative gaps are relative to a mean log-likelihood of at least this
 
 
 class CohortLikelihood:
@@ -39,11 +40,11 @@ class CohortLikelihood:
         self.misses = None if mechanism.one_column else tally.reports[:, None] / tally.n - self.hits
 
     def _hit(self, x: Floats) -> Floats:
-        """m; a product that rounds below zero must not make it negative, where miss is smaller than that."""
+        """m; positive even where a product rounds below zero by more than miss."""
         return self.miss + self.r * np.maximum(x, 0.0)
 
     def _missed(self, x: Floats) -> Floats:
-        """1 - m, from 1 - hit: taken from m itself it would round to zero at a large epsilon."""
+        """1 - m, computed from 1 - hit: computed from m it would round to zero at a large epsilon."""
         return self.lost + self.r * np.maximum(1 - x, 0.0)
 
     def value(self, x: Floats) -> float:
@@ -71,7 +72,7 @@ def maximize(likelihood: CohortLikelihood, start: Floats, tolerance: float) -> F
     """The p on the simplex of largest likelihood, to a relative duality gap of at most `tolerance`.
 
     For a convex f on the simplex, gradient . p - min(gradient) bounds f(p) - f(best) from above. Where noise hardly
-    hides anything f(best) is nearly zero, and the gap is relative to a thousandth of a nat a report.
+    hides anything f(best) is nearly zero, and the gap is relative to a thousandth of a nat per report.
     """
     p = _polish(likelihood, _descend(likelihood, start, min(tolerance, 1e-11)))
     x = likelihood.design.forward(p)
@@ -158,22 +159,8 @@ def _newton_step(design: Design, weights: Floats, g: Floats, free: npt.NDArray[n
         """The step of steepest descent that keeps the sum, in this scale."""
         return np.asarray(scale * (r - float(scale @ r) / float(scale.sum())))
 
-    d = np.zeros_like(g)
-    r = -g
-    s = z = scaled(r)
-    rho = first = float(r @ z)
-    ahead = g.copy()
-    for _ in range(100):
-        if rho <= 1e-16 * first or rho == 0:
-            break
-        bent = design.adjoint(weights * design.forward(s))
-        bend = float(s @ bent)
-        if bend <= 0:
-            break
-        d += rho / bend * s
-        ahead += rho / bend * bent
-        r = r - rho / bend * bent
-        z = scaled(r)
-        old, rho = rho, float(r @ z)
-        s = z + rho / old * s
-    return d, ahead
+    def product(d: Floats) -> Floats:
+        return design.adjoint(weights * design.forward(d))
+
+    found = preconditioned_cg(product, -g, scaled, tolerance=1e-16, most=100)
+    return found.solution, -found.residual

@@ -11,12 +11,12 @@ import numpy.typing as npt
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.intervals import Mass, own_limits, sum_limits, symbol_collisions
 from deniable.decoders.limits import Collisions, Limits, check_level
-from deniable.decoders.shown import difference_html, difference_line
+from deniable.decoders.shown import QUICK_SYMBOLS, ROWS, note_on_rest, reports_in_words
 from deniable.decoders.spread import Misfit
 from deniable.design import OpenDesign
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
-from deniable.survey.notebook import data_frame
+from deniable.survey.notebook import Bar, data_frame, html_table
 
 if TYPE_CHECKING:
     import altair as alt
@@ -29,11 +29,11 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class _Apart(Limits):
-    """Limits of a - b from those of a and of b (MOVER: the reaches that oppose each other add in squares).
+    """Limits of a - b from those of a and b by MOVER: opposing distances from estimate to limit add in squares.
 
-    A difference of binomials has no exact limits of this kind. These keep what is exact in the parts: with few reports
-    each reach is Clopper-Pearson's, with many the result is the normal interval of the difference. `collisions` are
-    those of what changed among unlisted answers, where the parts have none of their own: it may have grown or shrunk.
+    A difference of binomials has no exact limits of this kind. With few reports each distance is Clopper-Pearson's,
+    with many the result is the normal interval of the difference. `collisions` are those of changes among unlisted
+    answers, where the limits of a and b do not include them.
     """
 
     first: Limits
@@ -42,10 +42,6 @@ class _Apart(Limits):
     errors: Floats
     collisions: Collisions | None = None
 
-    @property
-    def exact(self) -> bool:
-        return False
-
     def between(self, alpha: float) -> Floats:
         (a, b), apart = self.centres, self.centres[0] - self.centres[1]
         (low_a, high_a), (low_b, high_b) = self.first.between(alpha).T, self.second.between(alpha).T
@@ -53,7 +49,7 @@ class _Apart(Limits):
         if self.collisions is not None:
             met = np.maximum(*self.collisions.squares(np.full(len(apart), alpha)))
             below, above = (self.collisions.widened(reach, met) for reach in plain)
-            # No share changes by more than one, also where too few cohorts leave nothing to go by.
+            # No share changes by more than one, also where too few cohorts allow no other limit.
             below = np.minimum(below, np.maximum(plain[0], 1 + apart))
             above = np.minimum(above, np.maximum(plain[1], 1 - apart))
         return np.stack([apart - below, apart + above], axis=-1)
@@ -67,13 +63,28 @@ class _Apart(Limits):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Difference:
-    """What changed from `second` to `first`; see `difference`."""
+    """The change from `second` to `first`, symbol by symbol. Made by `difference`.
+
+    Parameters
+    ----------
+    first, second
+        Estimates of the same candidates from independent reports.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> survey = dn.krr(symbols=["no", "yes"], epsilon=2)
+    >>> monday, friday = (dn.decode(dn.Tally(survey, [counts])) for counts in ([700, 300], [500, 500]))
+    >>> round(dn.difference(friday, monday)["yes"], 3)
+    0.263
+    """
 
     first: Estimate
     second: Estimate
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
+        """The candidates of both estimates."""
         return self.first.symbols
 
     @property
@@ -83,7 +94,7 @@ class Difference:
 
     def __getitem__(self, symbol: object) -> float:
         """The change of one symbol, unbiased; `UnknownSymbol`, which is a KeyError, if it was not decoded."""
-        return float(self.raw[self.first._place(symbol)])
+        return float(self.raw[self.first.index(symbol)])
 
     def __len__(self) -> int:
         """How many symbols were decoded."""
@@ -108,27 +119,28 @@ class Difference:
 
     @cached_property
     def _misfit(self) -> Misfit | None:
-        """What changed among unlisted answers, where the two estimates have their hash functions in common.
+        """The residuals of the difference, where both estimates have the same hash functions; None elsewhere.
 
-        Then an unlisted answer meets the same candidates in both, as often: what it adds to one it adds to the other,
-        and only its change is left in the difference. None where each of the two has to be taken by itself.
+        Then an unlisted answer shares cells with the same candidates in both. What it adds to one estimate it adds to
+        the other, and only its change is left in the difference.
         """
         first, second = self.first, self.second
         if type(first) is not Estimate or type(second) is not Estimate:  # screened ones have models of their own
             return None
-        open_ = isinstance(first._system, OpenDesign) and isinstance(second._system, OpenDesign)
+        one, two = first.fit, second.fit
+        open_ = isinstance(one.system, OpenDesign) and isinstance(two.system, OpenDesign)
         if not open_ or first.tally.survey.encoding != second.tally.survey.encoding:
             return None
-        same = first.per_cohort == second.per_cohort and np.array_equal(first._law.kept, second._law.kept)
-        both = first._spread.misfit, second._spread.misfit
+        same = first.per_cohort == second.per_cohort and np.array_equal(one.law.kept, two.law.kept)
+        both = one.spread.misfit, two.spread.misfit
         return both[0].minus(both[1]) if same and both[0] is not None and both[1] is not None else None
 
     @cached_property
     def standard_errors(self) -> Floats:
-        """One standard error a symbol, of `raw`."""
+        """One standard error per symbol, of `raw`."""
         if self._misfit is None:
             return np.hypot(self.first.standard_errors, self.second.standard_errors)
-        one, two, size = self.first._spread, self.second._spread, len(self.symbols)
+        one, two, size = self.first.fit.spread, self.second.fit.spread, len(self.symbols)
         variances = np.maximum(one.own, 0.0) + np.maximum(two.own, 0.0) + self._misfit.unlisted * one.meeting
         return np.where(one.estimable, np.sqrt(np.maximum(variances, 0.0)), np.inf)[:size]
 
@@ -138,24 +150,36 @@ class Difference:
         centres = (one.raw, two.raw)
         if self._misfit is None:
             return _Apart(one._limits, two._limits, centres, self.standard_errors)
-        met = symbol_collisions(one, self._misfit)
-        return _Apart(own_limits(one), own_limits(two), centres, self.standard_errors, met)
+        met = symbol_collisions(one.fit, self._misfit)
+        return _Apart(own_limits(one.fit), own_limits(two.fit), centres, self.standard_errors, met)
 
     def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
-        """Confidence intervals of the differences, shape (S, 2); approximate, see docs/results/intervals.md."""
+        """Confidence intervals of the differences; approximate, docs/results/intervals.md has the measured coverage.
+
+        Parameters
+        ----------
+        level
+            The confidence level, between 0 and 1.
+        simultaneous
+            Whether all intervals hold at once with probability `level` (Bonferroni).
+
+        Returns
+        -------
+        ndarray of shape (S, 2)
+        """
         return self._limits.between((1 - check_level(level)) / (len(self.symbols) if simultaneous else 1))
 
     def changed(self, level: float = 0.95) -> npt.NDArray[np.bool_]:
-        """Which symbols changed significantly, family-wise: all these statements are right at once with that level.
+        """Which symbols changed significantly, with family-wise error at most 1 - `level`.
 
-        They are the symbols whose simultaneous interval does not contain zero.
+        These are the symbols whose simultaneous interval does not contain zero.
         """
         low, high = self.intervals(level, simultaneous=True).T
         return np.asarray((low > 0) | (high < 0))
 
     @cached_property
     def unallocated(self) -> Mass | None:
-        """The change of what no candidate explains; None where one of the two estimates has no such mass."""
+        """The change of the unallocated mass; None where one of the two estimates has none."""
         a, b = self.first.unallocated, self.second.unallocated
         if a is None or b is None:
             return None
@@ -165,7 +189,8 @@ class Difference:
             return Mass(a.value - b.value, a.raw - b.raw, error, limits)
         last = np.zeros(len(self.symbols) + 1)
         last[-1] = 1.0
-        one, two = sum_limits(self.first, last, lambda: self._misfit), sum_limits(self.second, last, lambda: None)
+        one = sum_limits(self.first.fit, last, lambda: self._misfit)
+        two = sum_limits(self.second.fit, last, lambda: None)
         errors = np.hypot(one.errors, two.errors)
         limits = _Apart(replace(one, collisions=None), two, (one.centre, two.centre), errors, one.collisions)
         return Mass(a.value - b.value, a.raw - b.raw, float(errors[0]), limits)
@@ -191,35 +216,88 @@ class Difference:
         """The table of `to_arrow` as a pandas DataFrame."""
         return data_frame(self.to_arrow(level))
 
-    def plot(self, *, level: float = 0.95, top: int = 40) -> "alt.LayerChart":
-        """A dot and an interval a symbol, largest change first: what the pages of a collector show."""
+    def chart(self, *, level: float = 0.95, top: int = 40) -> "alt.LayerChart":
+        """One dot and interval per symbol, largest change first; needs the extra `charts`.
+
+        Parameters
+        ----------
+        level
+            The confidence level of the intervals.
+        top
+            How many symbols to show.
+
+        Returns
+        -------
+        altair.LayerChart
+            Shown by notebooks; `deniable.charts.save_chart` writes it to a file.
+        """
         from deniable.charts import difference_chart
 
-        order = np.argsort(-np.abs(self.raw), kind="stable")[:top]
+        order = self._largest(top)
         names = [self.first.labels[i] for i in order]
         marks = self.changed(level)[order].tolist()
         return difference_chart(names, self.raw[order], self.intervals(level)[order], changed=marks, level=level)
 
+    plot = chart  # the name in earlier versions
+
+    def _largest(self, count: int) -> list[int]:
+        return [int(i) for i in np.argsort(-np.abs(self.raw), kind="stable")[:count]]
+
+    @property
+    def _is_quick(self) -> bool:
+        return len(self.symbols) <= QUICK_SYMBOLS
+
     def __repr__(self) -> str:
-        """The largest changes, each with its standard error where that takes no time."""
-        before, after = self.second.n, self.first.n
-        return f"<Difference of {len(self.symbols)} symbols, {before} to {after} reports: {difference_line(self)}>"
+        """The largest changes, each with its standard error where that is quick to compute."""
+        parts = [
+            f"{self.symbols[i]!r} {self.raw[i]:+.3f}{f' ± {self.standard_errors[i]:.3f}' if self._is_quick else ''}"
+            for i in self._largest(3)
+        ]
+        line = ", ".join(parts) + (", ..." if len(self.symbols) > 3 else "")
+        return f"<Difference of {len(self.symbols)} symbols, {self.second.n} to {self.first.n} reports: {line}>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the largest changes as bars, with 95 % intervals."""
-        return difference_html(self)
+        """What a notebook shows: the largest changes as bars, with 95 % intervals; significant ones are marked."""
+        most, rows = max(float(np.abs(self.raw).max()), 1e-12), []
+        for i in self._largest(ROWS):
+            limits = mark = ""
+            if self._is_quick:
+                low, high = np.clip(self.intervals()[i], -1.0, 1.0)
+                limits, mark = f"{100 * low:+.2f} to {100 * high:+.2f} %", "changed" if self.changed()[i] else ""
+            change = f"{100 * self.raw[i]:+.2f} %"
+            rows.append((self.first.labels[i], Bar(abs(self.raw[i]) / most), change, limits, mark))
+        name = self.first.tally.survey.name or "Difference"
+        title = f"{name}: {self.second.n:,} to {reports_in_words(self.first.n)}"
+        note = note_on_rest(len(self.symbols), "change")
+        return html_table(title, ["answer", "", "change", "95 % interval", ""], rows, note=note)
 
 
 def difference(first: Estimate, second: Estimate) -> Difference:
-    """first - second, for two estimates of the same candidates from reports that are independent of each other.
+    """first - second, for two estimates of the same candidates from independent reports.
 
-    Two groups of people always are. Two days of the same people are only if every report is drawn afresh: memoised
-    clients repeat their permanent noise, so their differences vary *less* than is said here, and the noise they share
-    does not average out over the days. Tallies that overlap (a day and its week) are not independent either.
+    Reports of two groups of people are independent. Reports of the same people on two days are only if each is drawn
+    afresh: memoised clients repeat their permanent noise, so their differences vary *less* than the errors here, and
+    the shared noise does not average out over days. Tallies that overlap (a day and its week) are not independent.
 
-    Estimates of one open survey meet the same unlisted answers, so what these add to both cancels, and errors have only
-    what changed among them: heavy answers that are not listed do not hide a change.
+    In two estimates of one open survey the same unlisted answers share cells with the same candidates. What they add
+    cancels in the difference, so heavy unlisted answers do not hide a change.
 
+    Parameters
+    ----------
+    first, second
+        Estimates with the same symbols in the same order.
+
+    Returns
+    -------
+    Difference
+
+    Raises
+    ------
+    DecodeError
+        If one is no estimate, or their symbols differ.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> survey = dn.krr(symbols=["no", "yes"], epsilon=2)
     >>> monday, friday = (dn.decode(dn.Tally(survey, [counts])) for counts in ([700, 300], [500, 500]))

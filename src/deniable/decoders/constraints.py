@@ -1,4 +1,4 @@
-"""What is done to an estimate that leaves the simplex: three choices, each a value.
+"""Constraints: what is reported where an unbiased estimate lies outside the simplex. Three choices, each a value.
 
 Paper: section 4.1, "Constraining empirical estimates". The constraint is separate from the decoder; intervals and
 sums always use the unconstrained estimate, which is unbiased.
@@ -21,7 +21,8 @@ class Constraint(ABC):
     """A map from an estimate to the estimate that is reported."""
 
     @abstractmethod
-    def apply(self, values: Floats) -> Floats: ...
+    def apply(self, values: Floats) -> Floats:
+        """The constrained estimate; the one given is not changed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """`decode`: a tally in, an estimate out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from deniable.columns import ReportTable
 from deniable.columns.encode import keys_of
@@ -23,10 +23,10 @@ __all__ = ["DEFAULT", "decode", "decode_all"]
 
 DEFAULT = EmpiricalBayes()  # what decodes where nothing is named; the planner predicts with its surrogate
 
-_SCREENED_FROM = 20_000  # candidates beyond which they are screened, whatever the equations
-_SCREENED_SHORT = 4096  # and beyond which they are where equations are short
-_SHORT = 0.9  # candidates an equation from which they are: estimates of so many would be all noise
-_MOST_CELLS = 1 << 26  # of so long a list that a decoder which needs all of them at once can have: gigabytes
+_SCREENED_FROM = 20_000  # candidates beyond which they are always screened
+_SCREENED_SHORT = 4096  # candidates beyond which they are screened where equations are short,
+_SHORT = 0.9  # which is from so many candidates per equation: joint estimates would be all noise
+_MOST_CELLS = 1 << 26  # cells over all cohorts that a decoder without screening may need at once: gigabytes
 
 
 def decode(
@@ -40,18 +40,42 @@ def decode(
 ) -> Estimate:
     """Turn counts into a distribution with error bars.
 
-    Without arguments it is the best that is known for every survey, `EmpiricalBayes`. With a constraint alone, it is
-    the unbiased estimate (`Inversion` where every symbol has cells of its own, `LeastSquares` over cohorts elsewhere)
-    under that constraint; the paper's decoders are those, `Projected`. Error bars always belong to the unbiased
-    estimate. An open alphabet needs `candidates`: the symbols to look for. They need not be all that was answered: what
-    they do not explain is `Estimate.unallocated`, unless `complete` says that there is nothing else. Text is read as
-    the survey reads answers: where it folds them, "Lynx" and "lynx" are one candidate, and the estimate says "lynx".
+    Error bars always belong to the unbiased estimate, `Estimate.raw`.
 
-    Lists of candidates may be long: a million take seconds. Above 20,000, or 4,096 where the reports have hardly more
-    equations than that, they are screened (`Screening`, unless another decoder is named): those that are above zero
-    are kept, the others are zero with an upper limit, and what the kept ones do not explain is unallocated, `complete`
-    or not. `progress` is then told, again and again, how many candidates of how many have been looked at.
+    Parameters
+    ----------
+    tally
+        The counts of one survey.
+    candidates
+        The symbols to look for; needed by an open alphabet, refused by a closed one. They need not be all that was
+        answered: what they do not explain is `Estimate.unallocated`. Text is read as the survey reads answers: where
+        it folds case, "Lynx" and "lynx" are one candidate. A list may be long: a million candidates take seconds.
+        Above 20,000, or above 4,096 where the reports have hardly more equations than that, they are screened
+        (`Screening`): candidates that are significantly above zero are estimated jointly, all others are zero with an
+        upper limit.
+    decoder
+        By default `EmpiricalBayes`, which has the smallest error; with a constraint alone the unbiased estimate
+        (`Inversion` where every symbol has cells of its own, else `LeastSquares`).
+    constraint
+        By default `Projected`. `decode(tally, constraint=Projected())` is the paper's decoder.
+    complete
+        Whether the candidates are all that can have been answered, so that nothing is unallocated. Screening ignores
+        it.
+    progress
+        Called with (candidates done, candidates) while a long list is screened.
 
+    Returns
+    -------
+    Estimate
+        A `ScreenedEstimate` where candidates were screened.
+
+    Raises
+    ------
+    DecodeError
+        If there is no report, the candidates are missing, repeated or too many, or the decoder does not fit the survey.
+
+    Examples
+    --------
     >>> import deniable as dn, numpy as np
     >>> survey = dn.orr(epsilon=4, cells=8, cohorts=16, seed=bytes(16))
     >>> tally = dn.count(survey, dn.privatize(survey, ["firefox"] * 9000 + ["lynx"] * 1000))
@@ -78,6 +102,27 @@ def decode_all(
 ) -> list[Estimate]:
     """Decode many tallies that share an encoding (days, groups, repeats, epsilons): set up once, solved together.
 
+    Parameters
+    ----------
+    tallies
+        Tallies of surveys with one encoding and alphabet; and one mechanism, if it is not hit or miss.
+    candidates, decoder, constraint, complete, progress
+        As for `decode`.
+
+    Returns
+    -------
+    list of Estimate
+        One per tally.
+
+    Raises
+    ------
+    TallyMismatch
+        If the tallies do not share an encoding.
+    DecodeError
+        As for `decode`.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> survey = dn.krr(symbols=2, epsilon=1)
     >>> [e.n for e in dn.decode_all([dn.Tally(survey, [[6, 4]]), dn.Tally(survey, [[60, 40]])])]
@@ -110,13 +155,13 @@ def decode_all(
         raise DecodeError(f"decoder must be a value such as LeastSquares(), got {decoder!r}")
     if not isinstance(limit, Constraint):
         raise DecodeError(f"constraint must be a value such as Projected(), got {limit!r}")
-    kind = Estimate
+    estimate_of: Callable[..., Estimate] = Estimate.of
     if isinstance(decoder, Screening):
-        kind, solutions = ScreenedEstimate, decoder.solve(tallies, design, progress)
+        estimate_of, solutions = ScreenedEstimate.of, decoder.solve(tallies, design, progress)
     else:
         solutions = decoder.solve(tallies, design)
     return [
-        kind.of(solution, symbols, decoder, limit, tally, design)
+        estimate_of(solution, symbols, decoder, limit, tally, design)
         for solution, tally in zip(solutions, tallies, strict=True)
     ]
 

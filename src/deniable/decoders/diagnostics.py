@@ -1,42 +1,52 @@
-"""What the counts say about an estimate beyond its error bars: do they fit, and how far could planted reports move it.
+"""Diagnostics of an estimate: goodness of fit, cohort sizes, and the influence of planted reports.
 
-Not to be confused with error bars, which hold if the reports are what they should be. These are smoke alarms: a list
-without its heaviest answers, cohorts that are not drawn alike and clumsy attackers show; an attacker who imitates the
-law of honest reports does not, and against one of k-RR's no test of a tally exists at all.
+Error bars hold if the reports follow the model; these checks test whether they do. They detect candidate lists without
+their heaviest answers, cohorts that are not drawn uniformly, and careless attackers. They do not detect an attacker who
+imitates the distribution of honest reports; for k-RR no test of a tally could.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders.fit import LinearFit
 from deniable.decoders.least_squares import normal_solve
 from deniable.decoders.simplex import project
 from deniable.design import BlockDesign, Design, GramFactor, OpenDesign
 from deniable.survey import Symbol
 from deniable.tally import Tally
 
-if TYPE_CHECKING:
-    from deniable.decoders.estimate import Estimate
-
 __all__ = ["ChiSquare", "Diagnostics", "diagnose", "hidden_of"]
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_UNKNOWNS = 2048  # beyond which the fit is not tested
-_MOST_WORK = 1 << 32  # multiplications for the covariance of bits
-_MOST_STEPS = 1 << 30  # to find the weights of symbols in least squares; beyond it the largest symbols only
-_MOSTLY_EXCESS = 10.0  # times the variance of a chi-square law from which a scaled one is not trusted
-_SMALLEST = 1e-12  # probability of a cell: weights that differ by more are lost in their sums
-_ALARM = 1e-3
-_PLANTED = 0.01
-_MOST_HIDDEN = 0.05  # beyond which no family-wise mark can be right with 95 %
+_MOST_UNKNOWNS = 2048  # unknowns beyond which the fit is not tested
+_MOST_WORK = 1 << 32  # multiplications for the covariance of bits, beyond which their fit is not tested
+_MOST_STEPS = 1 << 30  # multiplications for the influence; beyond it only the largest symbols are looked at
+_MOSTLY_EXCESS = 10.0  # variance, in those of a chi-square, from which a bound replaces the scaled chi-square
+_SMALLEST = 1e-12  # probability of a cell, at least: larger weights would be lost in their sums
+_ALARM = 1e-3  # p-value below which a check raises an alarm
+_PLANTED = 0.01  # share of planted reports whose influence is reported
+_MOST_HIDDEN = 0.05  # probability of an indistinguishable answer, beyond which no symbol is significant at 95 %
 
 
 @dataclass(frozen=True, slots=True)
 class ChiSquare:
-    """A statistic that is small if all is well: `p_value` is how often chance alone makes it this large."""
+    """The result of a chi-square test.
+
+    Parameters
+    ----------
+    statistic, degrees
+        The statistic and its degrees of freedom.
+    p_value
+        The probability that chance alone makes it this large.
+
+    Examples
+    --------
+    >>> print(ChiSquare(12.5, 10, 0.253))
+    chi-square 12.5 on 10 degrees of freedom, p = 0.25
+    """
 
     statistic: float
     degrees: int
@@ -48,13 +58,24 @@ class ChiSquare:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
-    """`rank` and `condition` of the system, `twins` that no report can tell apart, and three checks.
+    """How well the reports determine and fit an estimate.
 
-    `fit` tests the counts of all cohorts against the best mixture of the candidates (and of what is unlisted); it is
-    None where counts and unknowns are equally many, as for k-RR, or too many to test. `cohorts` tests their sizes.
-    `influence` is the mass that one planted report in a hundred can add to one symbol's unbiased estimate, at most.
-    `hidden` bounds how likely a given unlisted answer has all cells of some candidate, and so cannot be told from it;
-    zero where nothing is unlisted.
+    Parameters
+    ----------
+    rank, condition
+        Of the matrix H, and of H' H.
+    twins
+        Groups of candidates that share every cell, so that no report can tell them apart.
+    fit
+        The test of all counts against the best mixture of the candidates and of unlisted answers. None where there are
+        as many unknowns as counts, as for k-RR, or too many to test.
+    cohorts
+        The test of the cohort sizes; None with one cohort.
+    influence
+        The largest mass that 1 % planted reports can add to the unbiased estimate of one symbol.
+    hidden
+        A bound on the probability that a given unlisted answer has all cells of some candidate, and so cannot be told
+        from it; zero where nothing is unlisted.
     """
 
     rank: int
@@ -67,7 +88,7 @@ class Diagnostics:
 
     @property
     def alarms(self) -> tuple[str, ...]:
-        """A sentence for each check that chance passes less than once in a thousand times, and for too few cohorts."""
+        """One sentence for each check with a p-value below 0.001, and for too few cohorts."""
         found = []
         if self.fit is not None and self.fit.p_value < _ALARM:
             found.append(
@@ -97,32 +118,32 @@ class Diagnostics:
         return "\n".join((*lines, *self.alarms))
 
 
-def diagnose(estimate: "Estimate") -> Diagnostics:
+def diagnose(fit: LinearFit, symbols: tuple[Symbol, ...]) -> Diagnostics:
     """The diagnostics of an estimate; `Estimate.diagnostics` keeps them."""
-    twins = tuple(tuple(estimate.symbols[i] for i in group) for group in estimate._system.twins)
+    twins = tuple(tuple(symbols[i] for i in group) for group in fit.system.twins)
     return Diagnostics(
-        rank=estimate.rank,
-        condition=estimate.condition,
+        rank=fit.rank,
+        condition=fit.condition,
         twins=twins,
-        fit=_fit(estimate),
-        cohorts=_sizes(estimate.tally),
-        influence=_influence(estimate),
-        hidden=hidden_of(estimate._system, len(estimate.symbols)),
+        fit=_goodness(fit),
+        cohorts=_sizes(fit.tally),
+        influence=_influence(fit),
+        hidden=hidden_of(fit.system, fit.size),
     )
 
 
 def hidden_of(design: Design, candidates: int) -> float:
-    """How likely an unlisted answer has all cells of one of so many candidates, at most."""
+    """A bound on the probability that an unlisted answer has all cells of one of so many candidates."""
     if not isinstance(design, OpenDesign):
         return 0.0
     return candidates * float(design.level) ** (design.cohorts * design.drawn)
 
 
 def _tail(statistic: float, degrees: int, excess: float = 0.0) -> ChiSquare:
-    """With `excess` over the variance 2 * degrees of a chi-square law: that of one that is scaled to have both.
+    """The upper tail of a chi-square scaled to the variance 2 * degrees + excess.
 
-    Where most of the variance is excess it comes from cells that expect next to nothing, and so from events that hardly
-    ever happen: no such law has that shape, and Cantelli's bound, which holds for all, stands in.
+    Where most of the variance is excess it comes from rare events in cells that expect almost no report. A scaled
+    chi-square does not have that shape, so Cantelli's inequality, which holds for any distribution, replaces it.
     """
     from scipy.special import gammaincc
 
@@ -134,7 +155,7 @@ def _tail(statistic: float, degrees: int, excess: float = 0.0) -> ChiSquare:
 
 
 def _sizes(tally: Tally) -> ChiSquare | None:
-    """Cohort sizes against equal shares."""
+    """The test of cohort sizes against equal shares."""
     cohorts = len(tally.reports)
     if cohorts == 1:
         return None
@@ -143,21 +164,21 @@ def _sizes(tally: Tally) -> ChiSquare | None:
     return _tail(statistic, cohorts - 1, -2 * (cohorts - 1) / tally.n)
 
 
-def _fit(estimate: "Estimate") -> ChiSquare | None:
-    """Pearson's statistic at the fit that makes it smallest among all masses that sum to one.
+def _goodness(fit: LinearFit) -> ChiSquare | None:
+    """Pearson's statistic at its minimum over all masses that sum to one.
 
     Index reports: sum (count - expected)**2 / expected. Given the cohort sizes there are C (k - 1) free counts and
-    rank - 1 free masses. Bits of a report go together, so theirs is the whole quadratic form, with the covariance
+    rank - 1 free masses. Bits of a report are correlated, so their statistic is the quadratic form with the covariance
     matrix of each cohort's columns: C k counts. Where cells expect less than a few reports the statistic varies more
-    than a chi-square one does, by (sum 1 / m - k**2 - 2 k + 2) / n_c a cohort, and that of bits by the sum of
+    than a chi-square one does, by (sum 1 / m - k**2 - 2 k + 2) / n_c per cohort, and that of bits by the sum of
     1 / (m (1 - m)) - 6, were they independent.
 
     Claim: under the model p-values are uniform.
     Proof: tests/statistical/test_diagnostics.py::test_p_values_of_the_fit_are_uniform
     """
-    tally, mechanism = estimate.tally, estimate.tally.survey.mechanism
+    tally, mechanism = fit.tally, fit.tally.survey.mechanism
     seen = tally.reports > 0
-    design = estimate.design.only(seen)
+    design = fit.design.only(seen)
     if design.symbols > _MOST_UNKNOWNS or (not mechanism.one_column and mechanism.hits is not None):
         return None
     counts, reports = tally.counts[seen].astype(np.float64), tally.reports[seen].astype(np.float64)
@@ -165,11 +186,11 @@ def _fit(estimate: "Estimate") -> ChiSquare | None:
     if isinstance(design, BlockDesign) and full <= design.symbols - 1:
         return None
     miss, r = mechanism.affine
-    p = estimate._unknowns
+    p = fit.unknowns
     population = project(p)
     u = (counts / reports[:, None] - miss) / r
-    # The second time with the expected counts of the fit itself: it is less noisy than the estimate. Each time what the
-    # fit before left over is fitted: with 10**17 reports the squares of the counts themselves would cancel.
+    # The second pass uses the expected counts of the first fit, less noisy than the estimate's. Each pass fits
+    # the residuals of the one before: with 10**17 reports the squares of the counts themselves would cancel.
     for _ in range(2):
         x = design.forward(population)
         left = u - design.forward(p)
@@ -182,7 +203,7 @@ def _fit(estimate: "Estimate") -> ChiSquare | None:
             return None
         else:
             gram, right, square = _whitened(design, population, x, left, reports, m, r)
-        # Symbols in rare cells weigh far more than others: in one scale the rank of all of them can be told.
+        # Symbols in rare cells have far larger weights; scaled to a unit diagonal, the rank is found reliably.
         scale = 1 / np.sqrt(np.diagonal(gram))
         factor = GramFactor.of(gram * np.outer(scale, scale))
         more, along = scale * factor.solve(scale * right), scale * factor.solve(scale)
@@ -201,7 +222,7 @@ def _fit(estimate: "Estimate") -> ChiSquare | None:
 def _whitened(
     design: Design, population: Floats, x: Floats, u: Floats, reports: Floats, m: Floats, r: float
 ) -> tuple[Floats, Floats, float]:
-    """H' V H, H' V u and u' V u, where V is the inverse covariance of u: bits of one report depend on each other."""
+    """H' V H, H' V u and u' V u, where V is the inverse covariance of u: bits of one report are correlated."""
     from scipy.linalg import cholesky, solve_triangular
 
     gram, right, square = np.zeros((design.symbols, design.symbols)), np.zeros(design.symbols), 0.0
@@ -218,29 +239,29 @@ def _whitened(
     return gram, right, square
 
 
-def _influence(estimate: "Estimate", share: float = _PLANTED) -> float:
-    """The largest rise of one symbol when `share` of the reports are planted, in the cells that serve it best."""
-    tally, mechanism, blocks = estimate.tally, estimate.tally.survey.mechanism, estimate._blocks
+def _influence(fit: LinearFit, share: float = _PLANTED) -> float:
+    """The largest rise of one symbol when `share` of the reports are planted in the cells that raise it most."""
+    tally, mechanism, blocks = fit.tally, fit.tally.survey.mechanism, fit.blocks
     _, r = mechanism.affine
     if blocks is not None:
         columns = tally.counts / tally.n
         c = blocks.shared / blocks.occupied
         mean = blocks.adjoint(columns) - c * (blocks.block_sums(columns) if c else 0.0)
         return share * float((1 - c - mean).max()) / (r * blocks.distance)
-    system, law = estimate._system, estimate._law
-    size = len(estimate.symbols)
-    order = np.argsort(-estimate.raw, kind="stable")
+    system, law = fit.system, fit.law
+    size = fit.size
+    order = np.argsort(-fit.raw, kind="stable")
     some = order[: max(1, _MOST_STEPS // (system.cohorts * (system.hashes * size + system.cells)))]
     best = 0.0
     step = max(1, (1 << 24) // (system.cohorts * system.cells))
     for start in range(0, len(some), step):
         units = np.zeros((len(some[start : start + step]), system.symbols))
         units[np.arange(len(units)), some[start : start + step]] = 1.0
-        rows = system.factor.solve(units.T).T if estimate._is_kept else normal_solve(system, units)
+        rows = system.factor.solve(units.T).T if fit.is_kept else normal_solve(system, units)
         weights = np.stack([system.forward(row) for row in rows]) / r
         mean = (weights * law.columns).sum(axis=2)
         top = weights.max(axis=2) if mechanism.one_column else np.maximum(weights, 0.0).sum(axis=2)
-        if estimate.per_cohort:
+        if fit.per_cohort:
             best = max(best, float(_planted(top - mean, tally.reports[law.kept], share).max()))
         else:
             rise = system.cohorts * top.max(axis=1) - mean.sum(axis=1)
@@ -251,8 +272,8 @@ def _influence(estimate: "Estimate", share: float = _PLANTED) -> float:
 def _planted(gains: Floats, reports: npt.NDArray[np.int64], share: float) -> Floats:
     """max of sum_c gain_c t_c / (h_c + t_c) over t >= 0 with sum t = share * n, where h are the honest reports.
 
-    A cohort's counts are divided by its reports, so the more are planted in one, the less each moves it. The gain of
-    the last one is the same, mu, in all cohorts that get any: t_c = sqrt(h_c gain_c / mu) - h_c.
+    A cohort's counts are divided by its reports, so returns diminish. At the optimum the marginal gain mu is the same
+    in all cohorts with planted reports: t_c = sqrt(h_c gain_c / mu) - h_c. It is found by bisection of log mu.
     """
     honest = (1 - share) * reports
     gain = np.maximum(gains, 0.0)

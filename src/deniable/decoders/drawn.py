@@ -1,11 +1,11 @@
-"""The law of a sum over the cells of a candidate that is not there: one cell drawn from each row of a table.
+"""The exact null distribution of a candidate's score: the sum of one random cell from each row of a table.
 
-A candidate of share zero has nothing to do with what is in the cells: its hash functions are independent of what
-anybody answered. So given the tally its cell in each cohort is drawn evenly from all k, and the sum of any table over
-its cells is a sum of independent draws, whose law is known whatever stands in the table: the noise of reports, a heavy
-unlisted answer that sits in one cell of every cohort, or many light ones. Nothing about them is estimated, and nothing
-is taken to be normal: to meet a heavy answer in 10 of 40 cohorts of 32 cells is 8 standard deviations, and in one of a
-hundred tallies one of 30,000 candidates does.
+The hash functions of a candidate of share zero are independent of all answers. So, given the tally, its cell in each
+cohort is uniform on all k, and the sum of any table over its cells is a sum of independent draws with a known
+distribution, whatever the table contains: the noise of reports, a heavy unlisted answer in one cell of each cohort, or
+many light ones. No parameter is estimated and no normality assumed. That matters: sharing cells with a heavy answer in
+10 of 40 cohorts of 32 cells is 8 standard deviations out, yet in one of a hundred tallies one of 30,000 candidates
+does.
 """
 
 from dataclasses import dataclass
@@ -17,25 +17,26 @@ __all__ = ["DrawnReach", "drawn_z", "judged", "log_tail"]
 
 Floats = npt.NDArray[np.float64]
 
-_BINS = 1 << 13  # of a sum that is tested; a table's values are split between the two nearest
-_LIMIT_BINS = 1 << 11  # of a sum that has limits
-_SMEARED = 2.0  # standard deviations of what this splitting adds to a sum: a tail counts what is so little below
-_AT_ONCE = 1 << 22  # bins of rows that are transformed together
-_LEAST = 1e-12  # probabilities below which rounding in the Fourier transform would show
-_MOST_ROWS = 1024  # beyond which sums are so smooth that a bound and what it is short by will do
-_TILTS = np.array([0.35, 0.5, 0.7, 1.0, 1.4])  # of the tilt that a normal law would need
+_BINS = 1 << 13  # of the distribution of a tested sum; each value is split between the two nearest bins
+_LIMIT_BINS = 1 << 11  # of the distribution of a sum that has limits
+_SMEARED = 2.0  # standard deviations of the error by this splitting, which tails include
+_AT_ONCE = 1 << 22  # bins of rows that are transformed together: 32 MiB
+_LEAST = 1e-12  # tail probability, at least: below it the Fourier transform has rounding errors
+_MOST_ROWS = 1024  # beyond which sums are so smooth that the corrected Chernoff bound is precise enough
+_TILTS = np.array([0.35, 0.5, 0.7, 1.0, 1.4])  # tilts of Chernoff's bound, in those of a normal distribution
 _LADDER = 0.25 * 1.5 ** np.arange(16)  # tilts, times the standard deviation
-_FAR_OUT = 2.0  # standard deviations from which a sum is looked at more closely
-_UNSURE = 1.2  # of the logarithm of a tail that is the bound less what it is short by: 1.0 where sums are lumps
+_FAR_OUT = 2.0  # standard deviations below which a normal score is used as it is
+_UNSURE = 1.2  # error of the log of the corrected bound; at most 1.0 was seen, for sums of few large values
 
 
 def judged(table: Floats, statistic: float, draws: int, chance: float) -> tuple[float, float]:
-    """(log of a p-value, the statistic whose p-value would be `chance`) of a sum of this table over somebody's cells.
+    """(log p-value of a candidate's sum, the statistic whose p-value would be `chance`).
 
-    The p-value is Chernoff's bound, min over t of E[exp(t sum)] exp(-t x), where that decides. The bound is about
-    z sqrt(2 pi) times the tail, z being the normal quantile; where that does not decide either, it is the tail itself.
+    The p-value is Chernoff's bound, min over t of E[exp(t sum)] exp(-t x), if that is below `chance`. Otherwise it is
+    the bound over z sqrt(2 pi), by which it exceeds a normal tail (z is the normal quantile), if that decides the test
+    by a margin. Otherwise it is the exact tail.
 
-    Claim: a p-value is at most u with probability u at most, if the cells were drawn.
+    Claim: a p-value is at most u with probability at most u, if the cells are random.
     Proof: tests/unit/decoders/test_drawn.py::test_p_values_are_never_too_small
 
     >>> table = np.zeros((40, 32))
@@ -63,7 +64,7 @@ def judged(table: Floats, statistic: float, draws: int, chance: float) -> tuple[
 
 
 def log_tail(table: Floats, x: float, draws: int = 1) -> float:
-    """log P(sum >= x), counting what rounding may have put a little below x.
+    """log P(sum >= x), rounded up by what binning may have put below x.
 
     Claim: the binomial law where a table has one cell of mass one in each row.
     Proof: tests/unit/decoders/test_drawn.py::test_meetings_with_one_answer_are_binomial
@@ -76,9 +77,9 @@ def log_tail(table: Floats, x: float, draws: int = 1) -> float:
 
 
 def drawn_z(table: Floats, sums: Floats, draws: int = 1) -> Floats:
-    """How many standard deviations above its mean a normal variable is as rarely as such sums above theirs.
+    """Normal scores of sums: the z with P(N(0, 1) > z) equal to the tail of each sum.
 
-    By Chernoff's bound and what it is short by: not for tests, but to tell quickly whom to look at.
+    By the corrected Chernoff bound: fast, and precise enough to choose candidates, but not for tests.
 
     >>> table = np.zeros((40, 32))
     >>> table[:, 0] = 1.0
@@ -103,13 +104,13 @@ def drawn_z(table: Floats, sums: Floats, draws: int = 1) -> Floats:
 
 
 def _cumulant(centred: Floats, top: Floats, tilt: float) -> float:
-    """log E[exp(tilt sum)] of one draw a row; `top` is the largest of each."""
+    """log E[exp(tilt sum)] for one random cell per row; `top` is the largest value of each row."""
     return float((np.log(np.exp(tilt * (centred - top)).mean(axis=1)) + tilt * top[:, 0]).sum())
 
 
 @dataclass(frozen=True)
 class DrawnReach:
-    """How far such sums of several tables are from their means, upwards and downwards.
+    """Quantiles of such sums of several tables, as distances from their means.
 
     >>> table = np.zeros((1, 3, 30))
     >>> table[0, :, 0] = 1.0
@@ -137,9 +138,9 @@ class DrawnReach:
         return DrawnReach(*(each[some] for each in (self.up, self.down, self.starts, self.steps, self.slacks)))
 
     def reach(self, tail: Floats) -> tuple[Floats, Floats]:
-        """What a sum exceeds, above its mean and below it, with probability `tail` at most, one for each table."""
+        """Distances above and below its mean that a sum exceeds with probability at most `tail`, one per table."""
         least = np.maximum(tail, _LEAST)[:, None]
-        above = (self.up > least).sum(axis=1) - 1  # the last place that is reached too often
+        above = (self.up > least).sum(axis=1) - 1  # the last bin that is exceeded too often
         below = self.down.shape[1] - (self.down > least).sum(axis=1)
         up = self.starts + self.steps * above + self.slacks
         return up, self.slacks - self.starts - self.steps * below
@@ -148,13 +149,13 @@ class DrawnReach:
 def _convolved(centred: Floats, draws: int, bins: int) -> tuple[Floats, Floats, Floats, Floats]:
     """(masses, first sum, step, slack) of the sums of each table, by the product of their rows' Fourier transforms.
 
-    The slack is by how much a sum may come out below itself, or above.
+    The slack bounds the error of a sum by binning.
     """
     count, rows, cells = centred.shape
     deviation = np.sqrt(np.maximum(draws * (centred**2).mean(axis=2).sum(axis=1), 1e-300))
     low = np.maximum(centred.min(axis=2).sum(axis=1) * draws, -_width(-centred, draws, deviation))
     high = np.minimum(centred.max(axis=2).sum(axis=1) * draws, _width(centred, draws, deviation))
-    # Sums beyond the window, of probability 1e-14, come back at its other end: half of the bins are room for them.
+    # Sums beyond the window have probability 1e-14 and wrap around: half of the bins are left free for them.
     step = np.maximum((high - low) / (bins // 2), 1e-30)
     places = centred / step[:, None, None]
     below = np.floor(places)
@@ -173,7 +174,7 @@ def _convolved(centred: Floats, draws: int, bins: int) -> tuple[Floats, Floats, 
 
 
 def _width(centred: Floats, draws: int, deviation: Floats) -> Floats:
-    """A sum that is exceeded less than once in 1e14 times, by Chernoff's bound, for each table."""
+    """A sum that is exceeded with probability below 1e-14, by Chernoff's bound, for each table."""
     least, top = np.full(len(centred), np.inf), centred.max(axis=2, keepdims=True)
     for times in (1.0, 2.0, 4.0, 8.0, 16.0):
         tilt = times / deviation

@@ -1,4 +1,4 @@
-"""`Estimate`: a distribution that is never a bare number, with its standard errors, intervals and provenance."""
+"""`Estimate`: a distribution with its standard errors, intervals and provenance."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,38 +8,55 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.decoders.arrow import column_of, estimate_table, labels_of
 from deniable.decoders.base import Decoder, Solution
-from deniable.decoders.cell_law import CellLaw
 from deniable.decoders.constraints import Constraint
 from deniable.decoders.diagnostics import Diagnostics, diagnose
+from deniable.decoders.fit import LinearFit
 from deniable.decoders.intervals import Group, Mass, mass_of, sum_limits, symbol_limits
+from deniable.decoders.labels import column_of, labels_of
 from deniable.decoders.limits import Limits, check_level, holm
 from deniable.decoders.shown import estimate_html, largest_shares
-from deniable.decoders.spread import Spread, check_kept, is_kept
-from deniable.design import BlockDesign, Design, OpenDesign
+from deniable.design import Design, OpenDesign
 from deniable.errors import AlphabetError, DecodeError, UnknownSymbol
 from deniable.survey import Symbol
 from deniable.survey.notebook import data_frame
 from deniable.tally import Tally
-from deniable.theory.covariance import inversion_covariance, inversion_variances
 
 if TYPE_CHECKING:
     import altair as alt
     import pyarrow as pa
 
-__all__ = ["Estimate"]
+__all__ = ["Estimate", "symbol_list"]
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate:
-    """What the crowd does, with error bars.
+    """The estimated distribution of answers, with error bars. Made by `decode`.
 
-    `probabilities` is the decoder's answer under its constraint; `raw` is the unbiased estimate, to which
-    `standard_errors`, `covariance` and `intervals` belong and which is what should be summed, compared or averaged.
+    `probabilities` is the decoder's answer under its constraint. `raw` is the unbiased estimate: standard errors,
+    covariance and intervals belong to it, and it is what should be summed, compared or averaged.
 
+    Parameters
+    ----------
+    symbols
+        The candidates, in the order of the survey or of `decode(candidates=...)`.
+    probabilities, raw
+        One number per symbol.
+    decoder, constraint
+        What made them.
+    tally
+        A copy of the counts.
+    design
+        The matrix H of the survey and the candidates.
+    per_cohort
+        Whether counts were divided by the reports of their own cohort.
+    rest
+        The unallocated mass, under the constraint and raw; None where there is none.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> survey = dn.krr(symbols=["no", "yes"], epsilon=1)
     >>> estimate = dn.decode(dn.Tally(survey, [[600, 400]]))
@@ -60,7 +77,7 @@ class Estimate:
     tally: Tally
     design: Design
     per_cohort: bool = True
-    rest: tuple[float, float] | None = None  # the unallocated mass, under the constraint and raw
+    rest: tuple[float, float] | None = None
 
     @classmethod
     def of(
@@ -74,7 +91,7 @@ class Estimate:
     ) -> "Estimate":
         """The estimate of a solution; the tally is copied, so later reports do not change it.
 
-        The constraint acts on all unknowns; the unallocated mass, the last one of an `OpenDesign`, is then split off.
+        The constraint acts on all unknowns. The unallocated mass, the last one of an `OpenDesign`, is then split off.
         """
         # With one cohort the two normalisations are one.
         per_cohort = getattr(decoder, "per_cohort", True) or tally.survey.cohorts == 1
@@ -83,9 +100,15 @@ class Estimate:
             values, raw, rest = values[:-1], raw[:-1], (float(values[-1]), float(raw[-1]))
         return cls(tuple(symbols), values, raw, decoder, constraint, tally.copy(), design, per_cohort, rest)
 
+    @cached_property
+    def fit(self) -> LinearFit:
+        """The linear algebra behind `raw`: what intervals and diagnostics are computed from."""
+        unknowns = self.raw if self.rest is None else np.append(self.raw, self.rest[1])
+        return LinearFit(unknowns, self.tally, self.design, self.per_cohort, self.decoder.inverts)
+
     @property
     def n(self) -> int:
-        """Reports behind this estimate."""
+        """The number of reports."""
         return self.tally.n
 
     @property
@@ -95,7 +118,7 @@ class Estimate:
 
     def __getitem__(self, symbol: object) -> float:
         """The probability of one symbol; `UnknownSymbol`, which is a KeyError, if it was not decoded."""
-        return float(self.probabilities[self._place(symbol)])
+        return float(self.probabilities[self.index(symbol)])
 
     def __len__(self) -> int:
         """How many symbols were decoded."""
@@ -107,23 +130,36 @@ class Estimate:
 
     def __contains__(self, symbol: object) -> bool:
         try:
-            return self._place(symbol) >= 0
+            return self.index(symbol) >= 0
         except (AlphabetError, UnknownSymbol):
             return False
 
-    def _place(self, symbol: object) -> int:
-        place = self._places.get(self.tally.survey.alphabet.canonical(symbol))
-        if place is None:
+    def index(self, symbol: object) -> int:
+        """The index of a symbol in `symbols`, `probabilities` and `raw`.
+
+        Raises
+        ------
+        UnknownSymbol
+            If it was not decoded.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> dn.decode(dn.Tally(dn.warner(epsilon=1), [[60, 40]])).index("yes")
+        1
+        """
+        index = self._indices.get(self.tally.survey.alphabet.canonical(symbol))
+        if index is None:
             raise UnknownSymbol(f"symbol must be one of the {len(self.symbols)} that were decoded")
-        return place
+        return index
 
     @cached_property
-    def _places(self) -> dict[Symbol, int]:
-        return {symbol: place for place, symbol in enumerate(self.symbols)}
+    def _indices(self) -> dict[Symbol, int]:
+        return {symbol: index for index, symbol in enumerate(self.symbols)}
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """One distinct text a symbol: text and integers as they are, bytes and mixtures as JSON.
+        """One distinct text per symbol: text and integers as they are, bytes and mixtures as JSON.
 
         >>> import deniable as dn
         >>> dn.decode(dn.Tally(dn.krr(symbols=["1", 1], epsilon=1), [[3, 1]])).labels
@@ -132,59 +168,29 @@ class Estimate:
         return labels_of(self.symbols)
 
     @property
-    def _blocks(self) -> BlockDesign | None:
-        """The design, where `raw` is its closed form: nothing was solved, and one cell a symbol leaves no choice."""
-        if not isinstance(self.design, BlockDesign):
-            return None
-        return self.design if self.decoder.inverts or self.design.occupied == 1 else None
-
-    @cached_property
-    def _system(self) -> Design:
-        """The design without cohorts that sent nothing."""
-        return self.design.only(self.tally.reports > 0) if self.per_cohort else self.design
-
-    @cached_property
-    def _law(self) -> CellLaw:
-        """What is known about the columns, where something was solved."""
-        return CellLaw.of(self.tally, self._system, self._unknowns, per_cohort=self.per_cohort)
-
-    @property
-    def _unknowns(self) -> Floats:
-        """What was solved for: `raw`, and after it the unallocated mass where there is one."""
-        return self.raw if self.rest is None else np.append(self.raw, self.rest[1])
+    def names(self) -> list[Symbol]:
+        """The symbols as a column can hold them: as they are if they are of one type that fits, else `labels`."""
+        return column_of(self.symbols)
 
     @property
     def rank(self) -> int:
         """The rank of H: how many combinations of candidates (and the unallocated mass) the reports determine."""
-        if self._blocks:
-            return len(self.symbols)
-        return self._system.factor.rank if self._is_kept else self._spread.rank
+        return self.fit.rank
 
     @property
     def condition(self) -> float:
         """The condition number of H' H over its range; an estimate of it where H has full rank."""
-        if isinstance(self.design, BlockDesign):
-            return self.design.condition
-        return self._system.factor.condition if self._is_kept else self._spread.condition
-
-    @property
-    def _is_kept(self) -> bool:
-        return is_kept(len(self.symbols))
+        return self.fit.condition
 
     @property
     def takes_minutes(self) -> bool:
-        """Whether error bars are minutes of work and gigabytes: beyond 8,192 candidates that were solved for together.
+        """Whether error bars take minutes and gigabytes: beyond 8,192 candidates that were estimated jointly.
 
         >>> import deniable as dn
         >>> dn.decode(dn.Tally(dn.krr(symbols=2, epsilon=1), [[6, 4]])).takes_minutes
         False
         """
-        return not self._blocks and not self._is_kept
-
-    @cached_property
-    def _spread(self) -> Spread:
-        """The variances, where something was solved."""
-        return Spread.of(self._system, self._law, self.tally, per_cohort=self.per_cohort)
+        return not self.fit.blocks and not self.fit.is_kept
 
     @property
     def rest_name(self) -> str:
@@ -193,9 +199,9 @@ class Estimate:
 
     @cached_property
     def unallocated(self) -> Mass | None:
-        """The mass that no candidate explains; None where the alphabet is closed or the candidates are all there is.
+        """The mass that no candidate explains; None where the alphabet is closed or the candidates are complete.
 
-        With index reports (O-RR) `raw` is one minus the sum of the candidates' raw estimates, exactly. With more
+        With index reports (O-RR) its `raw` is one minus the sum of the candidates' raw estimates, exactly. With more
         candidates than the reports have equations it is not determined: its interval is infinite.
 
         >>> import deniable as dn
@@ -206,58 +212,46 @@ class Estimate:
         """
         if self.rest is None:
             return None
-        last = np.zeros(len(self._unknowns))
-        last[-1] = 1.0
-        return mass_of(self, last, self.rest[0])
+        return mass_of(self.fit, self._indicator([-1]), self.rest[0])
+
+    def _indicator(self, indices: Sequence[int] | npt.NDArray[np.intp]) -> Floats:
+        """One at these unknowns, zero elsewhere."""
+        inside = np.zeros(len(self.fit.unknowns))
+        inside[indices] = 1.0
+        return inside
 
     @property
     def covariance(self) -> Floats:
         """The estimated covariance of `raw`, S x S.
 
-        The exact formula with what was observed in place of what is expected. Where an answer occupies one cell (every
-        mechanism but O-RAPPOR with h > 1) that is the column frequencies of each cohort, so this is the spread of `raw`
-        whether or not the candidates are complete. With h > 1 bits of one answer go together, and which do is known
-        only through the estimate itself. Where the candidates of an open alphabet need not be complete it holds what
-        unlisted answers add by meeting candidates more or less often than on average, as far as the fit shows it.
-        Refused beyond 8,192 candidates: `standard_errors`, `intervals` and `total` do not need it.
+        It is the exact formula with observed frequencies in place of expected ones. Where an answer occupies one cell
+        (every mechanism but O-RAPPOR with h > 1) these are the column frequencies of each cohort, so the covariance is
+        valid whether or not the candidates are complete. With h > 1 it depends on which bits belong to one answer,
+        which only the estimate itself tells. Where the candidates of an open alphabet may be incomplete it includes
+        what unlisted answers add by sharing cells with a candidate more or less often than on average.
+
+        Raises
+        ------
+        DecodeError
+            Beyond 8,192 candidates; `standard_errors`, `intervals` and `total` do not need the matrix.
         """
-        return self._covariance[: len(self.symbols), : len(self.symbols)]
+        return self.fit.covariance[: len(self.symbols), : len(self.symbols)]
 
-    @cached_property
-    def _covariance(self) -> Floats:
-        """`covariance`, with a last row and column for the unallocated mass where there is one."""
-        check_kept(len(self.symbols))
-        mechanism, tally = self.tally.survey.mechanism, self.tally
-        if self._blocks:
-            return inversion_covariance(self._blocks, mechanism, tally.counts / tally.n, tally.n)
-        system = self._system
-        middle = self._law.scores(tally, system, per_cohort=self.per_cohort).matrix() + self._spread.noise(system)
-        half = system.factor.solve(middle)
-        full = system.factor.solve(np.ascontiguousarray(half.T))
-        return (full + full.T) / 2
-
-    @cached_property
+    @property
     def standard_errors(self) -> Floats:
-        """One standard error a symbol, of `raw`; infinite where the reports cannot determine the symbol at all.
+        """One standard error per symbol, of `raw`; infinite where the reports do not determine the symbol.
 
-        A candidate is determined when no other combination of candidates looks the same to every cohort. Candidates
-        with identical columns never are, one by one: see `groups` for what is known about their sum.
+        A candidate is determined if no other combination of candidates occupies the same cells in every cohort.
+        Candidates with identical columns are not; `groups` has their sum.
 
-        Found when asked for: seconds for thousands of candidates over cohorts, minutes and 4 GiB for 20,000, which are
-        the most (`takes_minutes`).
+        Computed on first use: seconds for thousands of candidates over cohorts, minutes and 4 GiB for 20,000, which
+        are the most (`takes_minutes`).
         """
-        if self._blocks:  # one or two counts a symbol: no matrix is needed
-            # A count of none or all would claim to be certain; half a report keeps it from that.
-            edge, columns = 0.5 / (self.n + 1), self.tally.counts / self.n
-            variances = inversion_variances(self._blocks, self.tally.survey.mechanism, columns, self.n, edge=edge)
-            return np.sqrt(variances)
-        size = len(self.symbols)
-        spread = np.sqrt(np.maximum(self._spread.variances[:size], 0.0))
-        return np.where(self._spread.estimable[:size], spread, np.inf)
+        return self.fit.standard_errors
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """Candidates that share every cell in every cohort that reported, by name, with the sum that is known.
+        """Candidates that share every cell in every cohort that reported, with the estimate of their sum.
 
         >>> import deniable as dn, numpy as np
         >>> survey = dn.orr(epsilon=3, cells=2, cohorts=1, seed=bytes(16))
@@ -266,35 +260,49 @@ class Estimate:
         [('a', 'b')]
         """
         found = []
-        for members in self._system.twins:
-            inside = np.zeros(self._system.symbols)
-            inside[members] = 1.0
+        for members in self.fit.system.twins:
+            limits = sum_limits(self.fit, self._indicator(members), lambda: self.fit.spread.misfit)
             names = tuple(self.symbols[i] for i in members)
-            error = float(sum_limits(self, inside, lambda: self._spread.misfit).errors[0])
-            found.append(Group(names, float(self.raw[members].sum()), error))
+            found.append(Group(names, float(self.raw[members].sum()), float(limits.errors[0])))
         return tuple(found)
 
     def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
-        """Confidence intervals for each symbol, shape (S, 2), around the unbiased estimate.
+        """Confidence intervals for each symbol, around the unbiased estimate.
 
-        For k-ary surveys, and block designs of one block, the count of a symbol is exactly binomial, so these are
-        Clopper-Pearson intervals, mapped: they cover at least `level`, always. Over blocks and cohorts they come from
+        For k-ary surveys and block designs of one block the count of a symbol is binomial, so these are
+        Clopper-Pearson intervals: they cover at least `level`. Over several blocks or cohorts they are computed from
         the covariance and the skewness of the estimate (`decoders.limits`) and are approximate: `interval_kind` says
-        which, docs/results/intervals.md what they cover. Where candidates are missing, the noise of what they leave
-        out is in them; with few cohorts it may leave a lower limit of zero. With `simultaneous` all of them hold at
-        once with probability `level` (Bonferroni). They may reach outside [0, 1], as the unbiased estimate does;
-        cutting them there loses no coverage.
+        which, docs/results/intervals.md has the measured coverage. Where candidates may be missing, intervals include
+        the noise of unlisted answers; with few cohorts a lower limit may be zero for that reason.
+
+        Parameters
+        ----------
+        level
+            The confidence level, between 0 and 1.
+        simultaneous
+            Whether all intervals hold at once with probability `level` (Bonferroni).
+
+        Returns
+        -------
+        ndarray of shape (S, 2)
+            Lower and upper limits. They may lie outside [0, 1], as the unbiased estimate may; cutting them there loses
+            no coverage.
+
+        Raises
+        ------
+        DecodeError
+            If `level` is not between 0 and 1, or beyond 20,000 candidates that were estimated jointly.
         """
         alpha = (1 - check_level(level)) / (len(self.symbols) if simultaneous else 1)
         return self._limits.between(alpha)
 
     @cached_property
     def _limits(self) -> Limits:
-        return symbol_limits(self)
+        return symbol_limits(self.fit)
 
     @property
     def interval_kind(self) -> str:
-        """ "exact" where intervals cover at least their level, always; "approximate" elsewhere.
+        """ "exact" where intervals cover at least their level; "approximate" elsewhere.
 
         A list of candidates that was screened has "conditional" ones: given that a candidate was kept, or was not.
 
@@ -305,13 +313,25 @@ class Estimate:
         return "exact" if self._limits.exact else "approximate"
 
     def significant(self, level: float = 0.95) -> npt.NDArray[np.bool_]:
-        """Which symbols are significantly above zero, family-wise: all these statements hold at once with that level.
+        """Which symbols are significantly above zero, with family-wise error at most 1 - `level`.
 
-        Holm's test on one-sided p-values, exact binomial ones where counts are binomial. A symbol whose simultaneous
-        interval lies above zero is always marked; one that is marked may have an interval that reaches zero, because
-        intervals look to both sides and do not profit from what was marked already. Nothing is marked where an open
-        survey has too few cohorts to tell a candidate from an answer that is not listed (`diagnostics` says so).
+        Holm's test on one-sided p-values, which are exact where counts are binomial. A symbol whose simultaneous
+        interval lies above zero is always marked. A marked symbol may have an interval that reaches zero: intervals
+        are two-sided, and Holm's test is stronger than Bonferroni's. No symbol is marked where an open survey has too
+        few cohorts to tell a candidate from an unlisted answer (`diagnostics` says so).
 
+        Parameters
+        ----------
+        level
+            One minus the family-wise error: the probability that no symbol is marked wrongly.
+
+        Returns
+        -------
+        ndarray of bool
+            One entry per symbol.
+
+        Examples
+        --------
         >>> import deniable as dn
         >>> dn.decode(dn.Tally(dn.krr(symbols=3, epsilon=2), [[900, 60, 60]])).significant()
         array([ True, False, False])
@@ -323,30 +343,44 @@ class Estimate:
         return self._limits.above_zero()
 
     def total(self, symbols: Iterable[object]) -> Mass:
-        """The mass of several symbols together, with its own error and interval.
+        """The mass of several symbols together, with its own standard error and interval.
 
         Exact where each symbol has one cell and a report names one (k-RR, Warner): reports in a set of cells are
-        binomial. Elsewhere from the covariance. Errors of single symbols do not add up to it: estimates depend on each
-        other.
+        binomial. Elsewhere computed from the covariance: estimates are correlated, so the errors of single symbols do
+        not add up.
 
+        Parameters
+        ----------
+        symbols
+            Symbols that were decoded; repeats count once.
+
+        Returns
+        -------
+        Mass
+
+        Raises
+        ------
+        DecodeError
+            If `symbols` is empty or no collection.
+        UnknownSymbol
+            If a symbol was not decoded.
+
+        Examples
+        --------
         >>> import deniable as dn
         >>> estimate = dn.decode(dn.Tally(dn.krr(symbols=["a", "b", "c"], epsilon=2), [[700, 200, 100]]))
         >>> total = estimate.total(["b", "c"])
         >>> round(total.value, 3), [round(x, 3) for x in total.interval(0.95)], total.exact
         (0.133, [0.086, 0.171], True)
         """
-        if isinstance(symbols, (str, bytes)) or not isinstance(symbols, Iterable):
-            raise DecodeError(f"symbols must be a collection of symbols, got one {type(symbols).__name__}")
-        places = {self._place(symbol) for symbol in symbols}
-        if not places:
+        indices = sorted({self.index(symbol) for symbol in symbol_list(symbols)})
+        if not indices:
             raise DecodeError("symbols must hold at least one symbol, got none")
-        inside = np.zeros(len(self._unknowns))
-        inside[list(places)] = 1.0
-        return mass_of(self, inside, float(self.probabilities[list(places)].sum()))
+        return mass_of(self.fit, self._indicator(indices), float(self.probabilities[indices].sum()))
 
     @cached_property
     def diagnostics(self) -> Diagnostics:
-        """Rank, condition, twins, the fit over cohorts, cohort sizes, and how far planted reports could move it.
+        """Rank, condition, twins, goodness of fit, cohort sizes, and the influence of planted reports.
 
         >>> import deniable as dn
         >>> print(dn.decode(dn.Tally(dn.krr(symbols=4, epsilon=1), [[40, 20, 20, 20]])).diagnostics)
@@ -354,19 +388,39 @@ class Estimate:
         fit: nothing to test it by
         influence: 1 % planted reports can raise one symbol by up to 2.66 points of mass
         """
-        return diagnose(self)
-
-    @property
-    def names(self) -> list[Symbol]:
-        """The symbols as a column can hold them: as they are if they are of one kind that fits, else `labels`."""
-        return column_of(self.symbols)
+        return diagnose(self.fit, self.symbols)
 
     def to_arrow(self, level: float = 0.95) -> "pa.Table":
-        """An Arrow table: symbol, probability, raw, standard_error, low, high, significant.
+        """An Arrow table with one row per symbol, in the order of `symbols`.
 
-        The last row, of an open alphabet whose candidates need not be all, has no symbol: it is the unallocated mass.
+        Parameters
+        ----------
+        level
+            The confidence level of `low`, `high` and `significant`.
+
+        Returns
+        -------
+        pyarrow.Table
+            The columns symbol, probability, raw, standard_error, low, high, significant. Where there is an unallocated
+            mass it is the last row, with no symbol.
         """
-        return estimate_table(self, level)
+        import pyarrow as pa
+
+        low, high = self.intervals(level).T.tolist()
+        columns: dict[str, list[Any]] = {
+            "symbol": list(self.names),
+            "probability": self.probabilities.tolist(),
+            "raw": self.raw.tolist(),
+            "standard_error": self.standard_errors.tolist(),
+            "low": low,
+            "high": high,
+            "significant": self.significant(level).tolist(),
+        }
+        if (rest := self.unallocated) is not None:
+            row = (None, rest.value, rest.raw, rest.standard_error, *rest.interval(level), None)
+            for column, value in zip(columns.values(), row, strict=True):
+                column.append(value)
+        return pa.table(columns)
 
     def to_pandas(self, level: float = 0.95) -> Any:
         """The table of `to_arrow` as a pandas DataFrame.
@@ -378,10 +432,29 @@ class Estimate:
         """
         return data_frame(self.to_arrow(level))
 
-    def plot(self, *, level: float = 0.95, top: int = 40, raw: bool = False) -> "alt.LayerChart":
-        """Bars with intervals, largest first: an Altair chart for notebooks; `deniable.charts.save_chart` writes it.
+    def chart(self, *, level: float = 0.95, top: int = 40, raw: bool = False) -> "alt.LayerChart":
+        """Bars with intervals, largest first; needs the extra `charts`.
 
-        `raw` adds a dot for each unbiased estimate, which the intervals belong to.
+        Parameters
+        ----------
+        level
+            The confidence level of the intervals.
+        top
+            How many symbols to show.
+        raw
+            Whether to add a dot for each unbiased estimate, which the intervals belong to.
+
+        Returns
+        -------
+        altair.LayerChart
+            Shown by notebooks; `deniable.charts.save_chart` writes it to a file.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> chart = dn.decode(dn.Tally(dn.warner(epsilon=1), [[60, 40]])).chart()
+        >>> chart.to_dict()["description"]
+        'Estimated shares of 2 symbols with 95 % intervals'
         """
         from deniable.charts import estimate_chart
 
@@ -391,10 +464,19 @@ class Estimate:
         dots = self.raw[order] if raw else None
         return estimate_chart(names, self.probabilities[order], intervals, level=level, raw=dots)
 
+    plot = chart  # the name in earlier versions
+
     def __repr__(self) -> str:
-        """The largest shares, each with its 95 % interval where that takes no time."""
+        """The largest shares, each with its 95 % interval where that is quick to compute."""
         return f"<Estimate of {len(self.symbols)} symbols from {self.n} reports: {largest_shares(self)}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the largest shares as bars, with 95 % intervals."""
         return estimate_html(self)
+
+
+def symbol_list(symbols: object) -> list[object]:
+    """A collection of symbols as a list; a `DecodeError` for anything else, such as one text."""
+    if isinstance(symbols, (str, bytes)) or not isinstance(symbols, Iterable):
+        raise DecodeError(f"symbols must be a collection of symbols, got one {type(symbols).__name__}")
+    return list(symbols)

@@ -1,9 +1,9 @@
-"""No worse than projection: the answer of empirical Bayes under every prior that the data do not rule out.
+"""No worse than projection: an answer that holds under every prior which the data do not rule out.
 
 Where shares are no larger than their noise, a few large shares among zeros and many small ones look alike. The average
-of the priors then answers in between, which is good on average and bad where shares are few and large: up to a third
-above plain projection. So the answer is moved towards the priors that would lose by it, until none of them expects more
-loss of it than of the projected estimate; if there is no such answer on the way, it is mixed with that estimate.
+of the priors then gives an intermediate answer, which is good on average but up to a third worse than projection where
+shares are few and large. So priors that expect a larger loss from the answer than from projection get more weight,
+until none does. If reweighting does not find such an answer, it is mixed with the projected estimate.
 """
 
 from collections.abc import Callable
@@ -12,15 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.posterior import Posterior, mixture
+from deniable.decoders.settings import PRIOR
 
 __all__ = ["no_worse"]
 
 Floats = npt.NDArray[np.float64]
 
-_TURNS = 12
-_PRESSURE = 30.0  # weights of a prior that loses a tenth grow twentyfold a turn
-_HALVINGS = 8
-_ROUNDING = 1e-9  # where a prior finds all shares too small, every answer with one sum has the same l1 loss
+_BISECTIONS = 8  # of the way back to the projected estimate: to 1/256 of it
+_ROUNDING = 1e-9  # relative: if every share is below a prior's, all answers with one sum have the same l1 loss
 
 
 def no_worse(
@@ -30,8 +29,23 @@ def no_worse(
     answer: Callable[[Posterior], Floats],
     loss: str,
 ) -> Floats:
-    """`found`, or what `answer` makes of other weights of the beliefs: of which none expects more loss than allowed.
+    """`found`, or the answer to a reweighted mixture of beliefs, none of which expects more loss than of `projected`.
 
+    Parameters
+    ----------
+    found
+        The answer to the mixture of all beliefs.
+    projected
+        The answer to be no worse than.
+    beliefs
+        The weight and the posterior of each plausible prior.
+    answer
+        The answer to a posterior.
+    loss
+        "l1" or "l2".
+
+    Examples
+    --------
     >>> places = np.array([[0.5, 1.0], [0.5, 1.0]])
     >>> few = Posterior(places, np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([0.0, 1.0]))  # all in the first
     >>> even = Posterior(places, np.array([[1.0, 0.0], [1.0, 0.0]]), np.zeros(2))
@@ -47,19 +61,19 @@ def no_worse(
     def excess(shares: Floats) -> Floats:
         return np.asarray([known.expected_loss(shares, loss) for _, known in beliefs] - allowed)
 
-    for _ in range(_TURNS):
+    for _ in range(PRIOR.max_reweightings):
         more = excess(found)
         if more.max() <= 0:
             return found
-        pressure += _PRESSURE * np.maximum(more, 0.0) / allowed.mean()
+        pressure += PRIOR.reweighting_rate * np.maximum(more, 0.0) / allowed.mean()
         weights = trust * np.exp(pressure - pressure.max())
         weights /= weights.sum()
         found = answer(mixture(zip(weights, (known for _, known in beliefs), strict=True)))
     if excess(found).max() <= 0:
         return found
-    # Expected losses are convex, so what is allowed of the way is all of it up to a point.
+    # Expected losses are convex, so the allowed answers on the segment are an interval from `projected`.
     low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
+    for _ in range(_BISECTIONS):
         middle = (low + high) / 2
         low, high = (middle, high) if excess(projected + middle * (found - projected)).max() <= 0 else (low, middle)
     return np.asarray(projected + low * (found - projected))

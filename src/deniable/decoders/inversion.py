@@ -1,4 +1,4 @@
-"""The empirical estimator of the k-ary mechanisms and of every other block design: invert the channel, no solving."""
+"""The empirical estimator of k-ary mechanisms and other block designs: the closed-form inverse of the channel."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,21 @@ __all__ = ["Inversion"]
 
 @dataclass(frozen=True, slots=True)
 class Inversion(Decoder):
-    """p_hat = (T / n - miss) / (hit - miss): unbiased, and exactly binomial symbol by symbol.
+    """p_hat = (T / n - miss) / (hit - miss): unbiased; the count T of each symbol is binomial.
 
-    That is where a symbol has one cell. Where it has several, T counts the reports in any of them, and `hit` and `miss`
-    are the probabilities of that (`design.BlockDesign`); Hadamard response is decoded by one fast transform.
+    This is for one cell per symbol. Where a symbol has several, T counts the reports in any of them, and `hit` and
+    `miss` are the probabilities of that (`design.BlockDesign`); Hadamard response is decoded by one fast transform.
 
     Paper: `eq:rr_empirical` for k-RR, `eq:rappor_empirical` for k-RAPPOR, both with the realised probabilities. Under
     k-RR the entries sum to one; under k-RAPPOR they do so only on average.
 
+    Raises
+    ------
+    DecodeError
+        In `solve`, if symbols share cells over cohorts (O-RR, O-RAPPOR).
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> survey = dn.krr(symbols=["a", "b"], epsilon=1)
     >>> estimate = dn.decode(dn.Tally(survey, [[600, 400]]), decoder=Inversion(), constraint=dn.Unconstrained())
@@ -32,7 +39,7 @@ class Inversion(Decoder):
     def solve(self, tallies: Sequence[Tally], design: Design) -> list[Solution]:
         solutions = []
         for tally in tallies:
-            if isinstance(design, ChannelDesign):  # A is inverted; least squares where it has more columns than rows
+            if isinstance(design, ChannelDesign):  # least squares, as A may have more columns than rows
                 raw = normal_solve(design, design.adjoint(unbias(tally))[None])[0]
             elif isinstance(design, BlockDesign):
                 raw = design.invert(unbias(tally))

@@ -1,9 +1,9 @@
 """Least squares over cohorts: the decoder of O-RR and O-RAPPOR.
 
 Paper: `eq:rr_strings_regression`. H is never formed (`design`). The Gram matrix H' H depends neither on epsilon nor on
-the data, so it is factored once for a survey and its candidates and reused for every tally; a single large system is
-iterated instead, with the expected Gram matrix (a multiple of the identity plus rank one, inverted in closed form) as
-preconditioner.
+the data, so it is factored once per survey and candidate list and reused for every tally. A single large system is
+solved by conjugate gradients instead. Their preconditioner is the expected Gram matrix, a multiple of the identity plus
+rank one, which has a closed-form inverse.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.base import Decoder, Solution, unbias
+from deniable.decoders.iteration import preconditioned_cg
 from deniable.design import Design
 from deniable.errors import DecodeError
 from deniable.tally import Tally
@@ -22,25 +23,31 @@ __all__ = ["LeastSquares", "conjugate_gradients", "most_steps", "normal_solve"]
 
 Floats = npt.NDArray[np.float64]
 
-_FACTOR_ALWAYS = 1024  # candidates up to which factoring costs less than it is worth thinking about
-_FACTOR_AT_MOST = 8192  # candidates up to which a dense Gram matrix is reasonable at all
-_WORTH_FACTORING = 12  # tallies of one large design that pay for a factorisation
+_FACTOR_ALWAYS = 1024  # candidates up to which the Gram matrix is always factored: at most 0.1 s
+_FACTOR_AT_MOST = 8192  # candidates up to which a dense Gram matrix is made: 512 MiB
+_WORTH_FACTORING = 12  # tallies of one large design from which factoring is faster than iterating
 _MOST_STEPS = 500  # of an iteration, beyond which factoring is cheaper; half as many as candidates, if that is more
-_MOST_STEPS_LARGE = 10_000  # and where a dense Gram matrix is out of reach: nearly as many unknowns as equations
+_MOST_STEPS_LARGE = 10_000  # the same beyond _FACTOR_AT_MOST, where nothing but iterating is left
 
 
 @dataclass(frozen=True, slots=True)
 class LeastSquares(Decoder):
-    """Minimise |H p - u|**2; the solution of least norm where H has not full rank.
+    """Minimise |H p - u|**2; the solution of least norm where H has not full rank. Unbiased where it has.
 
-    `per_cohort=True` (the default) divides each cohort's counts by that cohort's own reports and leaves out cohorts
-    without reports. `per_cohort=False` is the paper's joint normalisation, C * counts / n. Both are unbiased where H
-    has full rank. They differ in what random cohort sizes cost. The joint form adds the covariance of m_c times the
-    cohort's size, which hurts where a cell is heavy; the other weighs small cohorts like large ones, which hurts where
-    cohorts are small. Exact risks at S = 256, joint over per-cohort: 1.08 for Zipf 2 at epsilon 2 to 4 and n = 10**6,
-    1.00 for the geometric and uniform populations there, .99 at 156 reports a cohort, .88 at ten. So: per cohort from
-    about a hundred reports a cohort on, joint below (docs/decisions/0006-cohort-normalisation.md).
+    Parameters
+    ----------
+    per_cohort
+        Whether the counts of a cohort are divided by its own reports (the default; cohorts without reports are left
+        out) or by n / C, the paper's joint normalisation. The joint form is worse where a cell is heavy, because the
+        random cohort sizes add to its variance; the other is worse where cohorts are small, because it weights all
+        alike. Exact risks at S = 256, joint over per-cohort: 1.08 for Zipf 2 at epsilon 2 to 4 and n = 10**6, 1.00 for
+        the geometric and uniform populations there, .99 at 156 reports per cohort, .88 at ten. So the joint form pays
+        below about a hundred reports per cohort (docs/decisions/0006-cohort-normalisation.md).
+    tolerance
+        The relative residual at which an iteration ends.
 
+    Examples
+    --------
     >>> import deniable as dn
     >>> survey = dn.orr(symbols=3, epsilon=2, cells=2, cohorts=4, seed=bytes(16))
     >>> tally = dn.simulate(survey, [0.5, 0.3, 0.2], n=10**8, rng=np.random.default_rng(0))
@@ -116,22 +123,8 @@ def conjugate_gradients(
     def precondition(r: Floats) -> Floats:
         return (r - w * (shrink * float(w @ r))) / a
 
-    x = np.zeros(s)
-    r = right.copy()
-    z = precondition(r)
-    d = z.copy()
-    rho = first = float(r @ z)
-    if first <= 0:
-        return x
-    for _ in range(most):
-        q = design.adjoint(cells * design.forward(d))
-        step = rho / float(d @ q)
-        x += step * d
-        r -= step * q
-        z = precondition(r)
-        old, rho = rho, float(r @ z)
-        if rho <= tolerance**2 * first:
-            return x
-        d *= rho / old
-        d += z
-    return None
+    def product(x: Floats) -> Floats:
+        return design.adjoint(cells * design.forward(x))
+
+    found = preconditioned_cg(product, right, precondition, tolerance=tolerance**2, most=most)
+    return found.solution if found.converged else None

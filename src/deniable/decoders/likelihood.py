@@ -37,6 +37,18 @@ class Likelihood(Decoder):
     The solution is already on the simplex, so every constraint leaves it as it is (up to rounding). Its error bars are
     those of the unbiased estimate beside it.
 
+    Parameters
+    ----------
+    tolerance
+        The relative duality gap, which bounds how far the log-likelihood is from its maximum.
+
+    Raises
+    ------
+    DecodeError
+        In `solve`, if the gap is not reached.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> survey = dn.krr(symbols=5, epsilon="1.0986122886681098")             # e**epsilon is 3, nearly
     >>> estimate = dn.decode(dn.Tally(survey, [[420, 210, 160, 120, 90]]), decoder=Likelihood())
@@ -59,7 +71,7 @@ class Likelihood(Decoder):
                 values = maximize(CohortLikelihood(tally, design), project(raw), self.tolerance)
                 solutions.append(Solution(values, raw))
                 continue
-            # A projective design of two dimensions has one cell a symbol, in another order than its symbols.
+            # A projective design of two dimensions has one cell per symbol, in another order than its symbols.
             counts = design.adjoint(tally.counts.astype(np.float64))
             if mechanism.one_column:
                 values = water_fill(counts, float(mechanism.miss / (mechanism.hit - mechanism.miss)))

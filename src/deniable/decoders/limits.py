@@ -1,11 +1,12 @@
-"""Confidence limits from what is known about an estimate's law: exactly binomial, or its first three cumulants.
+"""Confidence limits from the distribution of an estimate: exactly binomial, or known by its first three cumulants.
 
-Everything here is about the unbiased estimate. An interval around a constrained one is not honest: a naive bootstrap
-after projection covers 77 to 83 % at nominal 95 %.
+All limits are those of the unbiased estimate. Intervals around a constrained one do not cover: a naive bootstrap after
+projection covers 77 to 83 % at nominal 95 %.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,38 +27,33 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# A meeting counts as much as least squares weighs the cell where it happens, which is the average give or take this.
-_WEIGHTS_DIFFER = 1.25
-_ROUNDED = 16 * float(np.finfo(np.float64).eps)  # of a probability: what its arithmetic may lose
-_FARTHEST = 38.0  # standard deviations beyond which a tail is no number
-# What meets other candidates too is partly taken for them, so that the fit shows less of an answer than there is.
-_SEEN_LESS = 1.15
-_NEARLY_NORMAL = 1e7  # the shape of a gamma law from which its quantiles are the normal ones to 3e-4 of their width
+_WEIGHTS_DIFFER = 1.25  # largest weight of a cell in least squares over the average, for collisions
+_ROUNDED = 16 * float(np.finfo(np.float64).eps)  # relative rounding error of a probability
+_FARTHEST = 38.0  # standard deviations beyond which a tail is below the smallest double
+_SEEN_LESS = 1.15  # correction of a collision's size: the fit attributes part of an unlisted answer to candidates
+_NEARLY_NORMAL = 1e7  # shape of a gamma distribution from which its quantiles are normal to 3e-4 of their width
 
 
 class Limits(ABC):
-    """Where each of some masses lies, given the reports."""
+    """Confidence limits and tests of several masses."""
 
-    @property
-    @abstractmethod
-    def exact(self) -> bool:
-        """Whether an interval covers at least its level, always; otherwise it is approximate."""
+    exact: ClassVar[bool] = False  # whether intervals cover at least their level; otherwise they are approximate
 
     @abstractmethod
     def between(self, alpha: float) -> Floats:
-        """Lower and upper limits, shape (S, 2); each is missed with probability alpha / 2."""
+        """Lower and upper limits, shape (S, 2); a mass is beyond each with probability alpha / 2."""
 
     @abstractmethod
     def above_zero(self) -> Floats:
-        """P-values of the hypothesis that a mass is zero against the one that it is larger."""
+        """One-sided p-values of the hypotheses that a mass is zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class BinomialLimits(Limits):
     """Clopper-Pearson limits for counts that are exactly binomial, mapped: mass = (P(hit) - base) / slope.
 
-    Limits and p-values are rounded outward by what their arithmetic may err (`beta_law`), so this holds at every n that
-    a tally can have, up to 2**63 - 1; at 10**17 reports that is a millionth of an interval's width.
+    Limits and p-values are rounded outward by their numerical error (`beta_law`), so the claim holds at every n that a
+    tally can have, up to 2**63 - 1. At 10**17 reports that is a millionth of an interval's width.
 
     Claim: intervals cover with probability at least 1 - alpha, and p-values are at most u with probability at most u.
     Proof: tests/unit/decoders/test_limits.py::test_clopper_pearson_covers_by_enumeration
@@ -67,14 +63,11 @@ class BinomialLimits(Limits):
     array([[0.1871, 0.8129]])
     """
 
+    exact: ClassVar[bool] = True
     hits: Floats
     n: int
     base: float
     slope: float
-
-    @property
-    def exact(self) -> bool:
-        return True
 
     def between(self, alpha: float) -> Floats:
         n, margin = float(self.n), accuracy(self.n)
@@ -96,31 +89,32 @@ class BinomialLimits(Limits):
 
 @dataclass(frozen=True)
 class Collisions:
-    """How far heavy unlisted answers push a candidate whose cells they take, up to `trials` times.
+    """How far collisions, cells shared with heavy unlisted answers, shift the estimate of a candidate.
 
-    The variance of an estimate has it on average. But few meetings are far from normal: with 8 cohorts of 64 cells 12 %
-    of the candidates are met once, all others never, and those that are met are 2.6 standard deviations too high. So
-    the reach is that of the binomial law, as if one answer made all of the noise that the fit shows.
+    The variance of an estimate includes collisions on average. But few collisions are far from normal: with 8 cohorts
+    of 64 cells 12 % of the candidates have one and the others none, and those with one are 2.6 standard deviations too
+    high. So the reach, the distance from estimate to limit, uses the binomial distribution of the number of collisions,
+    as if one unlisted answer caused all excess residuals.
 
-    An answer that meets a candidate is taken for it in part, and leaves less to be seen. So whether a share could be
-    `apart` from its estimate is judged by what the fit would show if it were: its squares grow by apart**2 / `moved`
-    (least squares with one unknown less), and Q by that over `free`. Where a reach would have to be infinite to hold,
-    nothing tells the candidate from an unlisted answer at that level: there are too few cohorts.
+    Least squares attributes part of a colliding answer to the candidate, which makes residuals smaller. So whether the
+    true share may be at a distance d from the estimate is judged by the residuals of a fit with that share: their
+    squares grow by d**2 / `moved`, and Q by that over `free`. Where the reach would be infinite, nothing tells the
+    candidate from an unlisted answer at that level: there are too few cohorts.
     """
 
     unlisted: float  # Q, the sum of the squares of the unlisted masses
-    moved: Floats  # how far one meeting with an answer of mass one moves an estimate, which is the diagonal of G^+
-    variance: Floats  # of an estimate by meetings with answers of Q = 1
-    free: float  # what unlisted answers with Q = 1 leave to be seen, with one unknown less
-    trials: int
-    chance: float
+    moved: Floats  # shift of an estimate by one collision with an answer of mass one: the diagonal of G^+
+    variance: Floats  # of an estimate by collisions, for Q = 1
+    free: float  # expected squares of the residuals by unlisted answers with Q = 1, with one unknown less
+    trials: int  # cells of a candidate over all cohorts
+    chance: float  # that an unlisted answer occupies a given cell
 
     def part(self, some: npt.NDArray[np.intp]) -> "Collisions":
         """Those of some symbols."""
         return replace(self, moved=self.moved[some], variance=self.variance[some])
 
     def squares(self, alpha: Floats) -> tuple[Floats, Floats]:
-        """The squares of the reaches of alpha / 2 downwards and upwards, with Q = 1."""
+        """Squared reaches of collisions downwards and upwards, each exceeded with probability alpha / 2, for Q = 1."""
         from scipy.special import bdtrc, ndtri
 
         mean = self.trials * self.chance
@@ -131,7 +125,7 @@ class Collisions:
         return np.maximum((_WEIGHTS_DIFFER * self.moved * (meetings - mean)) ** 2, normal), normal
 
     def widened(self, reach: Floats, squares: Floats) -> Floats:
-        """A reach, with what unlisted answers add to it; infinite where nothing tells them from the candidate."""
+        """A reach including collisions; infinite where nothing tells an unlisted answer from the candidate."""
         known = np.isfinite(squares)
         squares = np.where(known, squares, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -141,10 +135,10 @@ class Collisions:
 
 @dataclass(frozen=True)
 class DrawnCollisions(Collisions):
-    """The same where the weight of every cell in an estimate is known: then so is the law of what an answer adds to it.
+    """The same with the weight of every cell in an estimate, and so the exact distribution of a collision's shift.
 
-    `hidden` is how likely an unlisted answer has all cells of a candidate that makes an estimate too large, or too
-    small, so that nothing is left to see it by: where that is likelier than alpha / 2 there is no limit on that side.
+    `hidden` has the probabilities that an unlisted answer has all cells of a candidate that makes an estimate too
+    large, or too small, so that residuals do not show it. Where one exceeds alpha / 2 there is no limit on that side.
     """
 
     drawn: DrawnReach
@@ -164,45 +158,40 @@ class DrawnCollisions(Collisions):
 
 @dataclass(frozen=True, slots=True)
 class SkewedLimits(Limits):
-    """Normal limits, except towards the side to which the estimate is skewed.
+    """Normal limits, with a gamma limit on the side to which the estimate is skewed.
 
-    That side gets those of a gamma law with one more report at its place: the estimate's own variance and third
-    cumulant plus those of one report, which moves the mass by `step`. Where all the reports that matter are of one
-    kind this is the exact Poisson limit (Garwood), which is what rare hits need and normal limits miss: for a symbol
-    of mass 0 at epsilon 8 and 100 reports they cover 6 % at nominal 95 %. With many reports it is the normal limit.
+    The gamma distribution has the variance and the third cumulant of the estimate plus those of one more report, which
+    moves the mass by `step`. For a Poisson count this is the exact limit (Garwood). Rare hits need it: for a symbol of
+    mass 0 at epsilon 8 and 100 reports normal limits cover 6 % at nominal 95 %. With many reports both agree.
 
-    Approximate; docs/results/intervals.md has what was measured.
+    Approximate; docs/results/intervals.md has the measured coverage.
 
     >>> SkewedLimits(np.array([0.2]), np.array([1e-4]), np.array([0.0]), np.array([0.0])).between(0.05).round(4)
     array([[0.1804, 0.2196]])
     """
 
     centre: Floats
-    variance: Floats  # by the reports' own noise; infinite where nothing is known
+    variance: Floats  # by the noise of the reports; infinite where the reports do not determine the mass
     third: Floats  # third cumulant
-    step: Floats
+    step: Floats  # how far one report moves the mass
     collisions: Collisions | None = None
 
     @property
-    def exact(self) -> bool:
-        return False
-
-    @property
     def errors(self) -> Floats:
-        """Standard errors, by all noise."""
+        """Standard errors, including collisions."""
         more = 0.0 if self.collisions is None else self.collisions.unlisted * self.collisions.variance
         return np.sqrt(self.variance + more)
 
     def between(self, alpha: float) -> Floats:
         each = np.full(len(self.centre), alpha)
         (below, above), plain = self._reach(each), self._own_reach(each)
-        # Whatever unlisted answers do, a mass is in [0, 1]: there are limits where too few cohorts leave none.
+        # A mass is in [0, 1], which limits it where too few cohorts do not.
         below = np.minimum(below, np.maximum(plain[0], self.centre))
         above = np.minimum(above, np.maximum(plain[1], 1 - self.centre))
         return np.stack([self.centre - below, self.centre + above], axis=-1)
 
     def _reach(self, alpha: Floats) -> tuple[Floats, Floats]:
-        """How far down and up the limits are from the estimate."""
+        """The distances from the estimate to the lower and the upper limit."""
         below, above = self._own_reach(alpha)
         if self.collisions is None:
             return below, above
@@ -210,7 +199,7 @@ class SkewedLimits(Limits):
         return self.collisions.widened(below, down), self.collisions.widened(above, up)
 
     def _own_reach(self, alpha: Floats) -> tuple[Floats, Floats]:
-        """The same by the reports' own noise."""
+        """The same by the noise of the reports alone."""
         from scipy.special import ndtri
 
         known = np.isfinite(self.variance)
@@ -244,7 +233,7 @@ class SkewedLimits(Limits):
 
 
 def _gamma_reach(variance: Floats, third: Floats, tail: Floats) -> Floats:
-    """The point that the centred gamma law with these cumulants, third >= 0, exceeds with probability `tail`."""
+    """The upper quantile of the centred gamma distribution with these cumulants, third >= 0."""
     from scipy.special import gammainccinv, ndtri
 
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -256,10 +245,10 @@ def _gamma_reach(variance: Floats, third: Floats, tail: Floats) -> Floats:
 
 
 def holm(p_values: Floats, level: float) -> npt.NDArray[np.bool_]:
-    """Which hypotheses fall when all of them together may be rejected wrongly with probability 1 - level at most.
+    """Which hypotheses Holm's step-down test rejects, with family-wise error at most 1 - level.
 
-    Holm's step-down test: the smallest p-value against (1 - level) / S, the next against (1 - level) / (S - 1), until
-    one stands. No assumption on how the tests depend on each other.
+    The smallest p-value is compared with (1 - level) / S, the next with (1 - level) / (S - 1), until one is larger.
+    Valid under any dependence between the tests.
 
     >>> holm(np.array([0.04, 0.001, 0.02]), 0.95)
     array([ True,  True,  True])

@@ -1,13 +1,12 @@
-"""Shares in a natural order, such as ages, hours or sizes: neighbours are alike, so each learns from those beside it.
+"""Smoothing of shares in a natural order, such as ages, hours or sizes.
 
-The prior is a random walk of second order: where three shares stand in a row, the middle one is the mean of its
-neighbours, but for an innovation. Innovations have Student's law, so that a population may be smooth nearly everywhere
-and still have a peak or a step. Its scale is the one under which the estimates are most likely (the evidence), and the
-same evidence, compared with that of a prior without order, says how far the order can be trusted: symbols that are not
-in any order that matters are decoded as if none had been declared.
+The prior is a random walk of second order: each share is the mean of its two neighbours plus an innovation. Innovations
+have a Student distribution, so that a population may be smooth nearly everywhere and still have a peak or a step. Its
+scale maximises the likelihood of the estimates (the evidence). The same evidence, compared with that of a prior without
+order, is the weight of the smooth answer: if the order of the symbols has no meaning, they are decoded as without it.
 
-Student's law is a normal one with a random scale. Scales and shares are found in turn (variational Bayes), and the
-bound on the evidence that comes with it is what is compared. All matrices are banded: a turn costs a few operations a
+A Student distribution is a normal one with a random scale. Scales and shares are updated in turn (variational Bayes),
+and the resulting lower bound stands for the evidence. All matrices are banded: a round costs a few operations per
 symbol.
 """
 
@@ -20,21 +19,21 @@ __all__ = ["Smooth", "smoothed"]
 
 Floats = npt.NDArray[np.float64]
 
-_FREEDOM = 2.0  # of Student's law: peaks are rare, and may be of any size
-_SCALES = np.exp(np.linspace(-14, 4, 28))  # variances of innovations that are tried, of the noise's
-_TAILS = (1.0, 1e-2, 1e-4, 1e-6)  # how much smaller the usual innovation may be than that of a normal law
-_TURNS = 10
+_FREEDOM = 2.0  # degrees of freedom of the Student distribution: peaks are rare, and may be of any size
+_SCALES = np.exp(np.linspace(-14, 4, 28))  # variances of innovations that are tried, relative to that of the noise
+_TAILS = (1.0, 1e-2, 1e-4, 1e-6)  # scales of the Student distribution that are tried, relative to the best normal one
+_ROUNDS = 10  # of updates of scales and shares
 
 
 class Smooth(NamedTuple):
-    """Shares that are smooth in their order, and the log evidence for that, up to the densities at the estimates."""
+    """Smooth shares and their log evidence, relative to that of shares equal to the estimates."""
 
     means: Floats
     evidence: float
 
 
 def smoothed(values: Floats, variances: Floats) -> Smooth:
-    """What noisy estimates of at least three shares in a row say about them, if neighbours are alike.
+    """The smooth shares that explain noisy estimates best, for at least three symbols.
 
     >>> p = np.exp(-0.5 * ((np.arange(60) - 30) / 8) ** 2) / 20
     >>> noise = 0.005 * np.array([1.0, -1.0, -0.5, 0.5] * 15)
@@ -53,8 +52,8 @@ def smoothed(values: Floats, variances: Floats) -> Smooth:
 
 
 def _peaked(values: Floats, variances: Floats, held: Floats, scale: float) -> Smooth:
-    """The same with Student's law for innovations: their precisions and the shares, in turn."""
-    for _ in range(_TURNS):
+    """The same with Student innovations: their precisions and the shares are updated in turn."""
+    for _ in range(_ROUNDS):
         walk = _Walk(values, variances, held)
         squares = walk.innovations**2 + walk.uncertainty
         held = (_FREEDOM + 1) / (_FREEDOM * scale + squares)
@@ -80,12 +79,12 @@ class _Walk:
         # Half the logarithm of two determinants: of the posterior, and of the map from shares to innovations.
         stretch = self.size**2 * (self.size**2 - 1) / 12
         self.volume = float(np.log(self.factor[0]).sum()) - 0.5 * float(np.log(stretch))
-        # Level and slope are free: as far as a share of one symbol is from that of all.
+        # The level of the walk has a flat prior of width 1 / S, whose log density this is.
         self.free = -float(np.log(1 / self.size))
 
     @property
     def evidence(self) -> float:
-        """The logarithm of the probability of the estimates, where that of the shares themselves is one."""
+        """The log-likelihood of the prior, relative to that of shares equal to the estimates."""
         fit = self.misfit + float((self.held * self.innovations**2).sum())
         return -0.5 * fit + 0.5 * float(np.log(self.held).sum()) - self.volume + self.free
 
@@ -102,7 +101,7 @@ class _Walk:
         pivots = (self.factor[0] ** -2).tolist()
         one, two = (self.factor[1] / self.factor[0]).tolist(), (self.factor[2] / self.factor[0]).tolist()
         diagonal, beside, next_to = [0.0] * self.size, [0.0] * self.size, [0.0] * self.size
-        below, across, after = 0.0, 0.0, 0.0  # of the row below: its diagonal, what is beside it, the next diagonal
+        below, across, after = 0.0, 0.0, 0.0  # of the row below: its diagonal, the entry beside that, the next diagonal
         for i in range(self.size - 1, -1, -1):
             u, w = one[i], two[i]
             right, far = -(u * below + w * across), -(u * across + w * after)
@@ -112,7 +111,7 @@ class _Walk:
         return np.array(diagonal), np.array(beside[:-1]), np.array(next_to[:-2])
 
     def bound(self, squares: Floats, scale: float) -> float:
-        """At most the logarithm of the evidence under Student's law of this scale."""
+        """A lower bound on the log evidence of Student innovations of this scale."""
         from scipy.special import gammaln
 
         shape, rate = _FREEDOM / 2, _FREEDOM * scale / 2

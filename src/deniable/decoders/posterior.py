@@ -1,4 +1,4 @@
-"""What is known about each share after all: the posterior of empirical Bayes, on a few places a share."""
+"""The posterior distribution of each share, on a few quadrature nodes per share."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,13 +11,14 @@ __all__ = ["Posterior", "mixture", "slices_of", "spike_and_slab"]
 
 Floats = npt.NDArray[np.float64]
 
-_CUTS, _CLOSE = 60, 1e-9  # of the level at which quantiles add up: cuts at most, and how near their sum must be
-_ROWS = 128  # observations that are worked on at a time: their nodes stay in cache, and memory is used again
+_MAX_STEPS = 60  # of the search for the level at which quantiles add up
+_CLOSE = 1e-9  # relative error of their sum
+_ROWS = 128  # shares that are worked on at a time, so that their nodes stay in the cache
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """What is known about each share after all: masses on places, shape (S, G), and on zero."""
+    """Probability masses of each share on its nodes (`places`), shape (S, G), and on zero."""
 
     places: Floats
     masses: Floats
@@ -32,7 +33,7 @@ class Posterior:
         return np.asarray(np.einsum("ij,ij,ij->i", self.masses, self.places, self.places) - self.means**2)
 
     def expected_loss(self, answer: Floats, loss: str) -> float:
-        """The l1 distance, or the squared l2 distance, that this posterior expects of an answer.
+        """The posterior expectation of the l1 distance, or the squared l2 distance, to an answer.
 
         >>> known = Posterior(np.array([[0.4]]), np.array([[0.75]]), np.array([0.25]))
         >>> round(known.expected_loss(np.array([0.2]), "l1"), 3), round(known.expected_loss(np.array([0.2]), "l2"), 3)
@@ -55,14 +56,14 @@ class Posterior:
     def level(self, total: float) -> float:
         """The level at which the quantiles add up to `total`, or the highest.
 
-        Their sum grows with the level, and hardly bends along its log odds: so Newton's steps there, or the middle of
-        what is left where a step leads out of it or the last one has not halved the distance.
+        Their sum increases with the level, and is nearly linear in its log odds. So these are Newton steps in the log
+        odds, with bisection where a step leaves the bracket or the last one did not halve the error.
         """
-        low, high = -700.0, 34.5  # at a level of one even a share that is surely zero is as large as it can be
+        low, high = -700.0, 34.5  # log odds of 1e-304 and of 1 - 1e-15; at a level of 1 all quantiles are maximal
         if float(self.at(1 - 1e-15).sum()) <= total:
             return 1 - 1e-15
         odds, level, last = 0.0, 0.5, np.inf
-        for _ in range(_CUTS):
+        for _ in range(_MAX_STEPS):
             found, slopes = self._at(level)
             off = float(found.sum()) - total
             if abs(off) <= _CLOSE * total:
@@ -80,7 +81,7 @@ class Posterior:
         return self._at(level)[0]
 
     def _at(self, level: float) -> tuple[Floats, Floats]:
-        """The quantile of every share at one level, and how fast it grows there."""
+        """The quantile of every share at one level, and its derivative there."""
         ladder = self._ladder
         rows = np.arange(len(ladder))
         above = np.count_nonzero(ladder <= level, axis=1)
@@ -101,7 +102,7 @@ class Posterior:
         for rows in slices_of(len(ladder)):
             inside = ladder[rows, 1:]
             np.cumsum(self.masses[rows], axis=1, out=inside)
-            inside -= self.masses[rows] / 2  # a node's mass lies around it
+            inside -= self.masses[rows] / 2  # the mass of a node is spread around it
             inside += self.zero[rows, None]
         return ladder
 
@@ -121,12 +122,12 @@ def mixture(parts: Iterable[tuple[float, Posterior]]) -> Posterior:
 
 
 def slices_of(size: int) -> Iterator[slice]:
-    """All rows, a few at a time."""
+    """Slices that cover all rows, `_ROWS` at a time."""
     return (slice(start, start + _ROWS) for start in range(0, size, _ROWS))
 
 
 def spike_and_slab(value: float, variance: float) -> tuple[float, float]:
-    """Mean and variance of the unallocated mass: nothing, or anything from 0 to 1, one as likely as the other."""
+    """Posterior mean and variance of the unallocated mass; its prior is half an atom at 0, half uniform on [0, 1]."""
     places = (np.arange(4096) + 0.5) / 4096
     fit = -0.5 * (value - places) ** 2 / variance
     none = -0.5 * value**2 / variance

@@ -1,19 +1,18 @@
-"""What shares look like in this population, learned from the noisy estimates themselves: a prior for empirical Bayes.
+"""Priors for empirical Bayes: the distribution of shares in this population, fitted to the noisy estimates themselves.
 
-Each estimate is a noisy observation of a share p >= 0 with known variance. A prior on p says how shares are spread: so
-many at zero, so many around each size. Several families are fitted and averaged:
+Each estimate is a noisy observation of a share p >= 0 with known variance. A prior is the distribution of p. Several
+families are fitted and averaged:
 
-* a family mixes an atom at zero with log-normal bumps, a fixed relative width apart: wide bumps for populations whose
-  shares spread smoothly, narrow ones for populations in which many shares are equal. Where noise hides such detail
-  bumps are as wide as the noise allows to tell;
-* its weights are found by predictive recursion (Newton 2002): observations are visited one by one, each moving the
-  weights a little towards its own posterior. The product of the predictions along the way is the evidence. A few steps
-  of expectation maximisation follow, the more the more symbols there are; its limit, the maximum of the likelihood,
-  collapses on a few atoms, which is too sure of itself;
-* families, and what they first believe about how many shares are zero, are averaged by their evidence, so nobody has
-  to choose.
+* A family is a mixture of an atom at zero and log-normal components at a fixed relative distance. Wide components suit
+  populations whose shares vary smoothly, narrow ones those in which many shares are equal. No component is narrower
+  than the noise allows to resolve.
+* Its weights are found by predictive recursion (Newton 2002): observations are visited one by one, and each moves the
+  weights towards its own posterior. The product of the predictions on the way is the evidence of the family. A few
+  steps of expectation maximisation follow, more of them for more symbols. Their limit, the maximum likelihood, is
+  concentrated on a few atoms and overconfident.
+* Families, and their initial weights of the atom, are averaged by their evidence.
 
-Orders are fixed pseudo-random ones over the sorted observations: the answer depends on nothing but the data.
+Observations are sorted and visited in fixed pseudo-random orders, so the answer depends on the data alone.
 """
 
 from collections.abc import Iterator
@@ -25,41 +24,33 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.posterior import Posterior, slices_of
+from deniable.decoders.settings import PRIOR, Settings
 
 if TYPE_CHECKING:
     import scipy.sparse
 
-__all__ = ["COARSE", "Observations", "Prior", "fixed_words", "learned", "posterior"]
+__all__ = ["Observations", "Prior", "fixed_words", "learned", "posterior"]
 
 Floats = npt.NDArray[np.float64]
 
-_NODES = 64  # of the quadrature over each share
-COARSE = 32  # of the same, where the answers of several rounds are averaged
-_REACH = 6.0  # standard deviations that it covers
-_FITTED = 512  # observations that the weights are learned from, evenly spread over the sorted ones
-_ORDERS = 4
-_DECAY = 2 / 3
-_STEPS = (8, 64)  # of expectation maximisation: one for so many observations, and at most so many
-_WIDTHS = (1.0, 0.3, 0.1)  # of the bumps, on the logarithm
-_LEVEL_WIDTH = 0.03  # of the bumps near 1 / S, where a flat population has all its shares
-_ATOMS = (0.1, 0.5, 0.9)  # what a family first believes about how many shares are zero
-_RESOLVED = 0.15  # standard deviations below which no width can be told from another
-_NEARLY_NOTHING = float(np.nextafter(-1, 0))  # of the mean of a count, less one
-_NORMAL_FROM = 1e7  # counts behind an observation from which its law is normal
+_DEFAULT = Settings()
+_GRID = 1024  # points of log p at which the densities of a prior are tabulated
+_MIN_EXCESS = float(np.nextafter(-1, 0))  # the relative distance of a Poisson mean to its count, at least
+_NORMAL_FROM = 1e7  # reports behind an observation from which its likelihood is normal to double precision
 
 
 @dataclass(frozen=True)
 class Observations:
-    """Unbiased estimates of shares; the variance of one is base + slope * p.
+    """Unbiased estimates x of shares p, with variance base + slope * p.
 
-    With a positive slope that is a count of noise and answers: N = (x + base / slope) / slope is Poisson with the mean
-    (p + base / slope) / slope, which has this variance, and the skewness of small counts.
+    With a positive slope x is a shifted and scaled count: N = (x + base / slope) / slope is Poisson with the mean
+    (p + base / slope) / slope. That has this variance, and the skewness of small counts.
     """
 
     values: Floats
     base: Floats
     slope: float
-    nodes: int = _NODES  # of the quadrature over each share
+    nodes: int = PRIOR.nodes  # of the quadrature over each share
 
     def log_likelihood(self, shares: Floats) -> Floats:
         """Up to a constant for each observation; `shares` has shape (S, G)."""
@@ -75,18 +66,18 @@ class Observations:
             variance = np.maximum(base + self.slope * shares, 1e-3 * base)
             return np.asarray(-0.5 * (x - shares) ** 2 / variance - 0.5 * np.log(variance))
         shift = base / self.slope
-        counted = x + shift > 0  # least squares can fall below what a count could give
+        counted = x + shift > 0  # least squares can be below any count
         centre = np.where(counted, x + shift, 1.0)
-        # Where noise is far less than one report a share of zero would round to -1, and the logarithm to infinity.
-        excess = np.maximum(np.where(counted, (shares - x) / centre, 0.0), _NEARLY_NOTHING)
+        # Where noise is far less than one report, a share of zero would round to -1 and its logarithm to -infinity.
+        excess = np.maximum(np.where(counted, (shares - x) / centre, 0.0), _MIN_EXCESS)
         poisson = centre / self.slope * (np.log1p(excess) - excess)
         return np.asarray(np.where(counted, poisson, -(shares + shift) / self.slope))
 
     @cached_property
     def likelihood(self) -> tuple[Floats, Floats, Floats]:
-        """Places where each share can be, its likelihood there with the weight of the place, and that of zero.
+        """Quadrature nodes of each share, its likelihood times the quadrature weight there, and its likelihood at 0.
 
-        Both carry one common factor; that of the places is about densities of log p.
+        Both likelihoods have one common factor per share. Those at nodes are for densities of log p.
         """
         places, likelihood, at_zero = (np.empty((len(self.values), count)) for count in (self.nodes, self.nodes, 1))
         for rows in slices_of(len(places)):
@@ -100,38 +91,52 @@ class Observations:
 
     @cached_property
     def falls(self) -> Floats:
-        """How far the largest likelihood of a share is below that of the estimate itself, which can be negative."""
+        """The largest log-likelihood of a share p >= 0, less that at the estimate itself, which may be negative."""
         up = np.maximum(self.values, 0.0)
         falls = self.log_likelihood(up[:, None]) - self.log_likelihood(self.values[:, None])
         return np.minimum(falls[:, 0], 0.0)
 
     def _nodes(self, rows: slice) -> tuple[Floats, Floats]:
-        """Where the posterior of each share can be, and the weights of the midpoint rule there."""
+        """Nodes that cover the posterior of each share, and the weights of the midpoint rule there."""
         values, base = self.values[rows], self.base[rows]
         t = (np.arange(self.nodes) + 0.5) / self.nodes
         least = 1e-3 * base
         up = np.maximum(values, 0.0)
         spread = np.sqrt(np.maximum(base + self.slope * up, least))
-        wider = np.sqrt(np.maximum(base + self.slope * (up + _REACH * spread), least))
-        high, low = up + _REACH * np.maximum(spread, wider), np.maximum(values - _REACH * spread, 0.0)
+        wider = np.sqrt(np.maximum(base + self.slope * (up + PRIOR.reach * spread), least))
+        high, low = up + PRIOR.reach * np.maximum(spread, wider), np.maximum(values - PRIOR.reach * spread, 0.0)
         span, near = (high - low)[:, None], (low == 0)[:, None]
-        # Close to zero the nodes crowd towards it, so that small bumps are seen.
+        # Near zero nodes are denser, so that narrow components there are resolved.
         places = np.where(near, span * t**2, low[:, None] + span * t)
         return places, np.where(near, span * 2 * t, span) / self.nodes
 
 
 @dataclass(frozen=True)
 class Prior:
-    """How shares are spread: families with the trust in each, its atom at zero and its density of log p on a grid."""
+    """A mixture of families of distributions of a share.
+
+    Parameters
+    ----------
+    logs
+        The grid of log p.
+    trust
+        The posterior probability of each family.
+    zeros
+        The weight of each family's atom at zero.
+    densities
+        Each family's density of log p on the grid, shape (families, grid).
+    evidence
+        The log-likelihood of the prior, relative to that of shares equal to the estimates.
+    """
 
     logs: Floats
     trust: Floats
     zeros: Floats
-    densities: Floats  # (families, len(logs))
-    evidence: float  # the logarithm of the probability of the observations, where that of the shares seen is one
+    densities: Floats
+    evidence: float
 
     def posterior(self, seen: Observations) -> Posterior:
-        """What is known about shares that were observed so."""
+        """The posterior of each observed share."""
         places, _, at_zero = seen.likelihood
         masses, zero = np.zeros_like(places), np.zeros_like(at_zero)
         for family, rows, some, none in self._known(seen, np.flatnonzero(self.trust)):
@@ -141,7 +146,7 @@ class Prior:
         return Posterior(places, masses, zero)
 
     def posteriors(self, seen: Observations, least: float = 0.0) -> list[tuple[float, Posterior]]:
-        """What each family knows, with the trust in it, where that is at least so much of the most trusted one's."""
+        """The posterior under each family and its trust, for families of at least `least` of the largest trust."""
         places, _, at_zero = seen.likelihood
         families = np.flatnonzero((self.trust > 0) & (self.trust >= least * self.trust.max()))
         found = {f: Posterior(places, np.empty_like(places), np.empty_like(at_zero)) for f in families.tolist()}
@@ -150,11 +155,11 @@ class Prior:
         return [(float(self.trust[family]), known) for family, known in found.items()]
 
     def _known(self, seen: Observations, families: npt.NDArray[np.intp]) -> Iterator[tuple[int, slice, Floats, Floats]]:
-        """Family, rows, and the masses on places and on zero that it knows there; the next piece overwrites them."""
+        """Family, rows, and its posterior masses on nodes and on zero; the next item overwrites the arrays."""
         places, likelihood, at_zero = seen.likelihood
         steps = np.diff(self.densities, append=self.densities[:, -1:])
         for rows in slices_of(len(places)):
-            # Linear interpolation, the same places for each family; the grid is even.
+            # Linear interpolation at the same nodes for each family; the grid is even.
             left, part = _between(np.log(places[rows]), self.logs)
             some, start = np.empty_like(part), np.empty_like(part)
             for family in families.tolist():
@@ -180,8 +185,10 @@ def posterior(seen: Observations) -> Posterior:
     return learned(seen).posterior(seen)
 
 
-def learned(seen: Observations, *, fitted: int = _FITTED, orders: int = _ORDERS) -> Prior:
-    """The prior that these observations suggest, from `fitted` of them at most, visited in so many orders.
+def learned(
+    seen: Observations, *, fitted: int = _DEFAULT.prior_observations, orders: int = _DEFAULT.prior_orders
+) -> Prior:
+    """The prior fitted to at most `fitted` of these observations, visited in `orders` orders.
 
     >>> prior = learned(Observations(np.full(40, 1 / 40), np.full(40, 1e-6), 0.0))
     >>> float(np.exp(prior.logs[np.argmax(prior.trust @ prior.densities)]).round(3))
@@ -193,24 +200,24 @@ def learned(seen: Observations, *, fitted: int = _FITTED, orders: int = _ORDERS)
         order = order[np.linspace(0, len(order) - 1, fitted).astype(np.intp)]
     some = Observations(seen.values[order], seen.base[order], seen.slope, seen.nodes)
     places, likelihood, at_zero = some.likelihood
-    logs = np.linspace(families[0][0][0] - 5, families[0][0][-1] + 5, 1024)
+    logs = np.linspace(families[0][0][0] - 5, families[0][0][-1] + 5, _GRID)
     spread = _on_grid(np.log(places), likelihood, logs)
-    shapes = [_bumps(logs, centres, taus) for centres, taus in families]
+    shapes = [_components(logs, centres, taus) for centres, taus in families]
     tables = [np.concatenate([at_zero[:, None], spread @ shape], axis=1) + 1e-300 for shape in shapes]
     weights, evidences = _fitted(tables, [taus for _, taus in families], orders)
     trust = np.exp(evidences - evidences.max()).ravel()
-    told = float(evidences.max()) + float(np.log(trust.mean())) + float(some.falls.sum())
+    evidence = float(evidences.max()) + float(np.log(trust.mean())) + float(some.falls.sum())
     trust[trust < 1e-4 * trust.sum()] = 0.0
-    told *= len(seen.values) / len(order)
+    evidence *= len(seen.values) / len(order)
     zeros = np.concatenate([found[0] for found in weights])
     densities = np.concatenate([(shape @ found[1:]).T for shape, found in zip(shapes, weights, strict=True)])
-    return Prior(logs, trust / trust.sum(), zeros, densities, told)
+    return Prior(logs, trust / trust.sum(), zeros, densities, evidence)
 
 
 def _on_grid(logs: Floats, likelihood: Floats, grid: Floats) -> "scipy.sparse.csr_array":
-    """The likelihood of each observation, shared out between the two points of the grid beside each of its places.
+    """The likelihood of each observation, split between the two grid points beside each of its nodes.
 
-    So its sum with any function on the grid is that with the function's linear interpolation.
+    Its product with a function on the grid is then the quadrature of the function's linear interpolation.
     """
     from scipy import sparse
 
@@ -222,14 +229,14 @@ def _on_grid(logs: Floats, likelihood: Floats, grid: Floats) -> "scipy.sparse.cs
 
 
 def _between(logs: Floats, grid: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
-    """The point of an even grid to the left of each place, and how much of the way to the next one it is."""
+    """The index of the grid point to the left of each value, and its relative distance from it."""
     at = np.clip((logs - grid[0]) / (grid[1] - grid[0]), 0.0, len(grid) - 1.0)
     left = np.minimum(at.astype(np.intp), len(grid) - 2)
     return left, at - left
 
 
 def _families(seen: Observations) -> list[tuple[Floats, Floats]]:
-    """Centres and widths of the bumps of each family, on the logarithm."""
+    """Centres and standard deviations of the components of each family, in log p."""
     size, base = len(seen.values), float(np.median(seen.base))
     spread = np.sqrt(base)
     low = np.log(min(0.05 * spread, 0.2 / size))
@@ -240,19 +247,19 @@ def _families(seen: Observations) -> list[tuple[Floats, Floats]]:
         while True:
             share = np.exp(centres[-1])
             noise = np.sqrt(max(base + seen.slope * share, 1e-3 * base)) / share
-            widths.append(min(max(_RESOLVED * noise, width), 1.0))
+            widths.append(min(max(PRIOR.resolution * noise, width), 1.0))
             if centres[-1] > high:
                 return np.array(centres), np.array(widths)
             centres.append(centres[-1] + widths[-1])
 
-    found = [ladder(low, high, width) for width in _WIDTHS]
-    level, coarse = ladder(np.log(0.2 / size), np.log(5 / size), _LEVEL_WIDTH), ladder(low, high, 0.3)
+    found = [ladder(low, high, width) for width in PRIOR.widths]
+    level, coarse = ladder(np.log(0.2 / size), np.log(5 / size), PRIOR.uniform_width), ladder(low, high, 0.3)
     found.append((np.concatenate([coarse[0], level[0]]), np.concatenate([coarse[1], level[1]])))
     return found
 
 
-def _bumps(logs: Floats, centres: Floats, taus: Floats) -> Floats:
-    """The density of each bump, in place: fresh memory costs more than the arithmetic here."""
+def _components(logs: Floats, centres: Floats, taus: Floats) -> Floats:
+    """The density of each component on the grid; computed in place, as fresh memory costs more than the arithmetic."""
     z = logs[:, None] - centres
     z /= taus
     z *= z
@@ -263,18 +270,19 @@ def _bumps(logs: Floats, centres: Floats, taus: Floats) -> Floats:
 
 
 def _fitted(tables: list[Floats], taus: list[Floats], turns: int) -> tuple[list[Floats], Floats]:
-    """The weights of atom and bumps of each family, a column for each first belief about the atom, and log evidences.
+    """The weights of atom and components of each family, one column per initial atom, and the log evidences.
 
-    All families visit the observations together: a step is so little work that calling for it costs most. Weights are
-    kept divided by what the steps so far have left of the first ones, so that a step only adds to them.
+    All families visit the observations together: one step is so little work that the calls cost most of it. A step
+    multiplies all weights by 1 - gain and adds to some; the weights here are divided by the product of these factors,
+    so that a step only adds.
     """
     table = np.concatenate(tables, axis=1)
-    own = np.repeat(np.eye(len(tables)), [part.shape[1] for part in tables], axis=0)  # whose bump it is
+    own = np.repeat(np.eye(len(tables)), [part.shape[1] for part in tables], axis=0)  # family of each component
     family = np.ascontiguousarray(own.T)
-    starts = [np.concatenate([np.append(atom, (1 - atom) * t / t.sum()) for t in taus]) for atom in _ATOMS]
+    starts = [np.concatenate([np.append(atom, (1 - atom) * t / t.sum()) for t in taus]) for atom in PRIOR.zero_masses]
     weights = np.repeat(starts, turns, axis=0)
-    orders = np.tile(_fixed_orders(len(table), turns), (len(_ATOMS), 1))
-    gains = np.arange(2.0, len(table) + 2) ** -_DECAY
+    orders = np.tile(_fixed_orders(len(table), turns), (len(PRIOR.zero_masses), 1))
+    gains = np.arange(2.0, len(table) + 2) ** -PRIOR.decay
     left = np.cumprod(1 - gains)
     totals, pulled, scale = (
         np.empty((len(table), len(weights), len(tables))),
@@ -288,8 +296,8 @@ def _fitted(tables: list[Floats], taus: list[Floats], turns: int) -> tuple[list[
         np.matmul(gain / total, family, out=scale)
         np.multiply(pulled, scale, out=pulled)
         np.add(weights, pulled, out=weights)
-    means = (weights * left[-1]).reshape(len(_ATOMS), turns, -1).mean(axis=1)
-    logs = np.log(totals).sum(axis=0).reshape(len(_ATOMS), turns, -1) + float(np.log(left[:-1]).sum())
+    means = (weights * left[-1]).reshape(len(PRIOR.zero_masses), turns, -1).mean(axis=1)
+    logs = np.log(totals).sum(axis=0).reshape(len(PRIOR.zero_masses), turns, -1) + float(np.log(left[:-1]).sum())
     top = logs.max(axis=1)
     evidences = top + np.log(np.exp(logs - top[:, None]).mean(axis=1))
     edges = np.cumsum([part.shape[1] for part in tables])[:-1]
@@ -298,20 +306,19 @@ def _fitted(tables: list[Floats], taus: list[Floats], turns: int) -> tuple[list[
 
 
 def _refined(table: Floats, weights: Floats) -> Floats:
-    """Some steps of expectation maximisation, of each column of weights."""
-    each, most = _STEPS
-    for _ in range(min(len(table) // each, most)):
+    """A few steps of expectation maximisation, of each column of weights."""
+    for _ in range(min(len(table) // PRIOR.observations_per_em_step, PRIOR.max_em_steps)):
         weights = weights * (table.T @ (1 / (table @ weights))) / len(table)
     return weights
 
 
-def _fixed_orders(size: int, count: int = _ORDERS) -> npt.NDArray[np.intp]:
-    """A few orders of `size` things that look random and never change."""
+def _fixed_orders(size: int, count: int) -> npt.NDArray[np.intp]:
+    """Pseudo-random permutations of `size` items that never change."""
     return np.argsort(fixed_words(size * count).reshape(count, size), axis=1, kind="stable")
 
 
 def fixed_words(count: int) -> npt.NDArray[np.uint64]:
-    """Words that look random and never change (splitmix64).
+    """Pseudo-random words that never change (splitmix64).
 
     >>> [hex(int(word)) for word in fixed_words(1)]
     ['0xe220a8397b1dcdaf']

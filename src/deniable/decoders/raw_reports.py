@@ -1,16 +1,13 @@
-"""Maximum likelihood from the reports themselves, where a tally is not sufficient: sets and bits.
+"""Maximum likelihood from the reports themselves, where a tally is not a sufficient statistic: sets and bits.
 
-A tally of bit reports forgets which bits came together, so what `Likelihood` maximises there is a composite. Whoever
-still holds the reports can do a little better: 1 to 2 % of the l1 loss at 32 symbols and epsilon 2. With one cell a
-symbol every report y has
+A tally of bit reports does not keep which bits came together, so `Likelihood` maximises a composite likelihood there.
+From the reports the l1 loss is 1 to 2 % smaller (32 symbols, epsilon 2). With one cell per symbol every report y has
 
     Q(y | x) = c(y) (low + (high - low) y_x)         high / low = Q(y | x in y) / Q(y | x not in y)
 
 so the log-likelihood is sum_y log(low + (high - low) y . p), the same function of y . p as for index reports. Memory
 and time grow with the number of reports. Not to be confused with `Likelihood`, which needs a tally only.
 """
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +23,6 @@ from deniable.design import BlockDesign, Design, design_of
 from deniable.errors import DecodeError
 from deniable.survey import Survey
 
-if TYPE_CHECKING:
-    import scipy.sparse
-
 __all__ = ["likelihood_of_reports", "response_odds"]
 
 Floats = npt.NDArray[np.float64]
@@ -37,12 +31,30 @@ Floats = npt.NDArray[np.float64]
 def likelihood_of_reports(reports: ReportTable, *, tolerance: float = 1e-9) -> Estimate:
     """The p on the simplex that makes these very reports most likely, to a relative duality gap of `tolerance`.
 
-    For the surveys in which every symbol has one cell: subset selection, k-RAPPOR, OUE (and k-RR, whose tally is
-    sufficient already). Error bars are those of the unbiased estimate beside it.
+    For surveys in which every symbol has one cell: subset selection, k-RAPPOR, OUE (and k-RR, whose tally is sufficient
+    already). Error bars are those of the unbiased estimate beside it.
 
     Claim: the likelihood is the product of `mechanism.probability` over the reports, up to a constant factor.
     Proof: tests/unit/decoders/test_raw_likelihood.py::test_likelihood_is_the_channels
 
+    Parameters
+    ----------
+    reports
+        The reports of one survey.
+    tolerance
+        The relative duality gap.
+
+    Returns
+    -------
+    Estimate
+
+    Raises
+    ------
+    DecodeError
+        If there is no report, or symbols have no cells of their own.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> survey = dn.subset(symbols=["a", "b", "c", "d"], epsilon=2, size=2)
     >>> reports = dn.privatize(survey, ["a"] * 9000 + ["b"] * 1000)
@@ -63,7 +75,7 @@ def likelihood_of_reports(reports: ReportTable, *, tolerance: float = 1e-9) -> E
 
 
 def response_odds(survey: Survey) -> tuple[float, float]:
-    """(low, high): how likely a response is if the answer's own bit is not set in it, and if it is, up to a factor."""
+    """(low, high): likelihoods of a response without and with the bit of the answer, up to a factor."""
     mechanism = survey.mechanism
     if mechanism.hits is not None:  # one cell, or a set of them
         return 1.0, float(mechanism.odds)
@@ -71,7 +83,7 @@ def response_odds(survey: Survey) -> tuple[float, float]:
 
 
 class _RawLikelihood(CohortLikelihood):
-    """Minus the mean log-likelihood of single reports: each distinct response is a cell, weighted by its times."""
+    """Minus the mean log-likelihood of single reports: each distinct response is a cell, weighted by its frequency."""
 
     def __init__(self, reports: ReportTable) -> None:
         low, high = response_odds(reports.survey)
@@ -82,7 +94,7 @@ class _RawLikelihood(CohortLikelihood):
 
 
 class _Responses(Design):
-    """The distinct responses as a matrix: one row a response, one bit a symbol."""
+    """The distinct responses as a matrix: one row per response, one bit per symbol."""
 
     def __init__(self, reports: ReportTable) -> None:
         from scipy import sparse
@@ -93,13 +105,8 @@ class _Responses(Design):
             bits = np.unpackbits(distinct, axis=1, bitorder="little", count=columns)
         else:
             bits = distinct[:, None] == np.arange(columns)
-        put = object.__setattr__
-        put(self, "cells", len(distinct))
-        put(self, "times", times[None].astype(np.float64))
-        put(self, "_bits", sparse.csr_array(bits.astype(np.float64)))
-
-    times: Floats
-    _bits: "scipy.sparse.csr_array"
+        self.cells, self.times = len(distinct), times[None].astype(np.float64)
+        self._bits = sparse.csr_array(bits.astype(np.float64))
 
     def forward(self, p: Floats) -> Floats:
         return np.asarray(self._bits @ p)[None]

@@ -1,14 +1,12 @@
-"""The joint problem of some candidates where spikes of unlisted answers are the noise: shares of greatest likelihood.
+"""Robust regression of candidates where heavy unlisted answers dominate the noise, as spikes in single cells.
 
-Least squares weighs every cell alike, so its errors are those of the mean square, which a few spikes make. Here each
-cell counts by the score of the law that the residuals themselves show (`spikes`). With T(p) the sum of the scores over
-a candidate's cells, the shares are where all T are zero (an M-estimate whose law is learned: Bickel 1982 on adaptive
-regression), found by Fisher scoring from least squares.
+Least squares weights all cells alike, so a few spikes determine its errors. Here the influence of a cell is the score
+of the residuals' own distribution, which is estimated (`spikes`). The shares solve sum of scores over a candidate's
+cells = 0 for every candidate: an adaptive M-estimate (Bickel 1982), found by Fisher scoring from least squares.
 
-What is *certain* about such estimates comes from the hash functions, not from the law. A candidate of share zero has a
-cell in each cohort that is as good as drawn at random, whatever is in the cells. So any sum of a function of the
-residuals over its cells has, given the tally, a known law: that of drawing one cell a cohort (`drawn`). Were the
-learned law wrong, tests would find less, and still not find what is not there.
+Tests do not rely on the estimated distribution. The cells of a candidate of share zero are random, given the tally. So
+any sum of a function of the residuals over its cells has a known distribution (`drawn`). If the estimated distribution
+were wrong, tests would have less power, but not more false positives.
 """
 
 from dataclasses import dataclass
@@ -30,31 +28,31 @@ __all__ = ["RobustFit", "Seen"]
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_TURNS = 16
-_SETTLED = 0.02  # standard errors
-_CURVED = 8.0  # standard errors up to which shares are seen by their scores
-_LARGER = 2.0  # between the shares beyond, which are looked at by themselves
-_MOST_LARGER = 6
-_SQUARES = 6.0  # standard errors from which least squares sees a share
-_JUDGED_FROM = 2.0  # standard errors above zero: nobody nearer to it is kept
-_FEWEST_CELLS = 1024  # to learn a law from
-_FEWEST_COHORTS = 24  # of which each half is judged by the law of the other
-_FEWEST_REPORTS = 16.0  # a cell, for its noise to be nearly normal: fewer look like spikes themselves
+_MOST_STEPS = 16  # of Fisher scoring
+_CONVERGED = 0.02  # step in standard errors at which it ends
+_CURVED = 8.0  # standard errors up to which a share is estimated from its score
+_LARGER = 2.0  # ratio of the larger shares for which likelihood ratios are tabulated
+_MOST_LARGER = 6  # such shares
+_SQUARES = 6.0  # standard errors from which least squares finds a share
+_TESTED_FROM = 2.0  # standard errors above zero from which a candidate is tested
+_FEWEST_CELLS = 1024  # to estimate a distribution of residuals from
+_FEWEST_COHORTS = 24  # of which each half is weighted by the distribution of the other
+_FEWEST_REPORTS = 16.0  # per cell, for nearly normal noise: with fewer, single reports look like spikes
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is known about candidates outside the model."""
+    """Estimates of candidates outside the model."""
 
     shares: Floats
     errors: Floats
-    z: Floats  # how many standard deviations what speaks most for a candidate is above zero
-    guess: Floats  # its share, if that is true
+    z: Floats  # the largest normal score of a candidate's statistics
+    guess: Floats  # the share that gives that score
 
 
 @dataclass(frozen=True)
 class RobustFit:
-    """Shares of some candidates and the rest, their standard errors, and what each cell says about anybody else."""
+    """Robust estimates of some candidates and the rest, and the scores of all cells for other candidates."""
 
     system: OpenDesign  # of the cohorts that reported
     unknowns: Floats
@@ -64,19 +62,19 @@ class RobustFit:
     law: SpikeLaw
     scores: Floats  # of the residuals, less their mean in each cohort
     weights: Floats  # the information of each cell about a share that is in it
-    leverage: Floats  # how much wider errors are because the others are estimated too
-    gain: float  # the mean square of the residuals over that from which least squares would tell as much
+    leverage: Floats  # factor of a standard error because the other candidates are estimated too
+    gain: float  # efficiency over least squares: the ratio of the variances of an estimate
 
     @staticmethod
     def suits(tally: Tally) -> bool:
-        """Whether there are cells enough to learn a law from, and reports enough that it would be about spikes."""
+        """Whether there are enough cells for a distribution, and enough reports to tell spikes from noise."""
         cohorts = int((tally.reports > 0).sum())
         cells = cohorts * tally.survey.cells
         return cells >= _FEWEST_CELLS and cohorts >= _FEWEST_COHORTS and tally.n >= _FEWEST_REPORTS * cells
 
     @classmethod
     def of(cls, tally: Tally, design: OpenDesign, shares: Floats, *, fresh: bool = False) -> "RobustFit":
-        """The fit of a tally from about these shares, `fresh` from least squares; the design has all cohorts."""
+        """The fit of a tally, starting at these shares; `fresh` if they come from least squares."""
         mechanism, seen = tally.survey.mechanism, tally.reports > 0
         system = design.only(seen)
         assert isinstance(system, OpenDesign)
@@ -86,22 +84,22 @@ class RobustFit:
         m = miss + r * system.forward(project(found))
         cells = Cells.of(m * (1 - m) / tally.reports[seen][:, None] / r**2)
         residual = u - system.forward(found)
-        # Shares that are off by more than the core is wide would never find it: spikes are told apart little by little.
+        # A start far from the solution would take everything for spikes: the distribution is blurred, less each step.
         blur = float(residual.std()) if fresh else 2 * width_of(residual)
-        for turn in range(_MOST_TURNS):
+        for step_number in range(_MOST_STEPS):
             law = SpikeLaw.of(residual, cells, blur)
             scores, bends = law.scores(residual, cells.rows), law.information(residual, cells.rows)
             weights = law.expected(cells.rows)
             factor = GramFactor.of(system.weighted_gram(weights))
             step = factor.solve(system.adjoint(scores))[:-1]
             inverse = np.diag(factor.solve(np.eye(len(found))))
-            settled = not (np.abs(step) > _SETTLED * np.sqrt(np.maximum(inverse[:-1], 0.0))).any()
-            if turn == _MOST_TURNS - 1 or (settled and blur < width_of(residual) / 8):
+            converged = not (np.abs(step) > _CONVERGED * np.sqrt(np.maximum(inverse[:-1], 0.0))).any()
+            if step_number == _MOST_STEPS - 1 or (converged and blur < width_of(residual) / 8):
                 break
             found = _with_rest(system, u, found[:-1] + step)
             residual = u - system.forward(found)
             blur /= 2
-        # What was fitted took some of the scores, and some of how they grow (Huber 1981, 7.6).
+        # Corrections for the number of fitted unknowns (Huber 1981, 7.6).
         share, grown = len(found) / scores.size, float(bends.mean())
         taken = (1 + share * float(bends.var()) / grown**2) ** 2 / (1 - share)
         scores = scores - scores.mean(axis=1, keepdims=True)
@@ -119,11 +117,11 @@ class RobustFit:
         return self.unknowns[:-1]
 
     def tables(self) -> Floats:
-        """What the cells say about a candidate that has them, shape (R, C, k).
+        """Tables whose sums over a candidate's cells are its test statistics, shape (R, C, k).
 
-        First the scores, for shares within the noise of a cell. They vanish beyond it, where all cells of a candidate
-        look like spikes; so next the logarithms of f(x - p) / f(x) for some larger shares p, as far as least squares
-        would not see them anyway.
+        First the scores, for shares within the noise of a cell. For larger shares they vanish, because all cells of
+        the candidate look like spikes. So log likelihood ratios log f(x - p) / f(x) follow, for some larger shares p
+        that least squares would not find.
         """
         x, rows = self.residual, self.cells.rows
         now = self.law.log_density(x, rows)
@@ -131,23 +129,23 @@ class RobustFit:
 
     @property
     def larger(self) -> list[float]:
-        """Shares beyond those that scores see."""
+        """Shares too large for scores, for which likelihood ratios are tabulated."""
         seen, most = _CURVED * self._one_score[0] / self._one_score[1], _SQUARES * float(self.residual.std())
         rungs = int(np.ceil(np.log(max(most / np.sqrt(self.system.cohorts) / seen, 1.0)) / np.log(_LARGER)))
         return [seen * _LARGER**rung for rung in range(min(rungs, _MOST_LARGER))]
 
     @property
     def _one_score(self) -> tuple[float, float]:
-        """The standard deviation of a sum of scores over the cells of a candidate, and how fast its mean grows."""
+        """The standard deviation of a candidate's sum of scores, and the derivative of its mean by the share."""
         system = self.system
         slope = system.level * (1 - system.level) * float(self.weights.sum())
         return float(np.sqrt((system.level - system.both) * (self.scores**2).sum())), slope
 
     def seen(self, tables: Floats, sums: Floats) -> Seen:
-        """What these sums of the tables over their cells, shape (R, S), say about candidates outside the model.
+        """Estimates of candidates outside the model from their sums of the tables, shape (R, S).
 
-        The standard deviation of a sum comes from drawing cells. A share moves its cells towards where scores grow no
-        more, so that their sum is not quite linear in it; how far it is not is known as well.
+        The standard deviation of a sum is that of random cells. A large share moves its cells to where scores are
+        flat, so the sum is not linear in the share; the curve is computed and inverted.
         """
         x, rows, system = self.residual, self.cells.rows, self.system
         error, slope = self._one_score
@@ -162,23 +160,23 @@ class RobustFit:
         errors = error * np.where(sums[0] > tops[1], shares / np.where(sums[0] > tops[1], sums[0], 1.0), first)
         z, guess = drawn_z(tables[0], sums[0], system.drawn), shares
         for share, table, total in zip(self.larger, tables[1:], sums[1:], strict=True):
-            # Whoever is met by a spike here and there has more of it than others, and still less than without a share.
+            # A candidate with some collisions has a larger sum than others, but a negative one if its share is zero.
             above = np.where(total > 0, drawn_z(table, total, system.drawn), 0.0)
             z, guess = np.maximum(z, above), np.where(above > z, share, guess)
         return Seen(shares, errors, z, guess)
 
     def limits(self, chance: float) -> JudgedLimits:
-        """Limits of the candidates: from their errors, and tested by likelihood ratios whose law the hashing gives.
+        """Limits from standard errors, and p-values from likelihood ratios under random cells.
 
-        The statistic is L = sum of log f(x - p) - log f(x) over the cells of a candidate, with p its share and x what
-        would be in the cells without it: it grows with p however heavy that is, where scores at zero vanish once all
-        of its cells look like spikes. A candidate is kept if its p-value is at most `chance`.
+        The statistic is L = sum of log f(x - p) - log f(x) over the cells of a candidate, with p its share and x the
+        residuals without it. It grows with p for any p, while scores at zero vanish once all cells look like spikes. A
+        candidate is kept if its p-value is at most `chance`.
 
         Claim: one tally in twenty at most has a candidate of share zero among those below .05 / S.
         Proof: tests/statistical/test_screening.py::test_nothing_is_found_that_is_not_there
         """
         met, rows, own = self._own()
-        known = np.isfinite(self.errors) & (self.raw > _JUDGED_FROM * self.errors)
+        known = np.isfinite(self.errors) & (self.raw > _TESTED_FROM * self.errors)
         looks = 1 + len(self.larger)
         p_values, needed = np.ones(len(self.raw)), np.full(len(self.raw), np.inf)
         for i in np.flatnonzero(known).tolist():
@@ -186,23 +184,23 @@ class RobustFit:
             ratio = self._ratio(i, share)
             here = ratio[np.arange(len(ratio))[:, None], self._places[:, :, i]]
             total, mean = float((here * own[:, :, i]).sum()), self.system.level * float(ratio.sum())
-            if total <= 0:  # who is met by a spike now and then has more than others, and less than without a share
+            if total <= 0:  # fits worse with its share than without
                 continue
-            # The rest and the other candidates are estimated too, which takes some of what speaks for this one.
+            # The rest and the other candidates are estimated too, which takes up part of the statistic.
             statistic = mean + (1 - self.system.level) / float(self.leverage[i]) * (total - mean)
             log_p, least = judged(ratio, statistic, self.system.drawn, chance / looks)
             p_values[i] = min(looks * np.exp(log_p), 1.0)
-            # If the statistic grows like the estimate.
+            # As if the statistic were proportional to the estimate.
             needed[i] = share * (least - mean) / max(statistic - mean, 1e-300)
         errors = self._errors(met, rows, own)
         plain = SkewedLimits(self.raw, errors**2, np.zeros(len(errors)), np.zeros(len(errors)))
         return JudgedLimits(plain, p_values, needed)
 
     def _ratio(self, place: int, share: float) -> Floats:
-        """log f(x - share) - log f(x), where x is what all cells would hold were this candidate not in the model."""
+        """log f(x - share) - log f(x), where x are the residuals without this candidate in the model."""
         x, rows, cohorts = self.residual.copy(), self.cells.rows, np.arange(len(self.residual))[:, None]
         own = self.system.listed.table[:, :, place] < self.system.cells
-        # A repeat counts once: where it would be the first cell is put back instead, to what it is already.
+        # A repeated cell counts once: its place is taken by the first cell, which has its value already.
         places = np.where(own, self._places[:, :, place], self._places[:, :1, place])
         x[cohorts, places] = self.residual[cohorts, places] + share
         return self.law.log_density(x - share, rows) - self.law.log_density(x, rows)
@@ -220,7 +218,7 @@ class RobustFit:
         return self.residual[cohorts, places], self.cells.rows[cohorts, places], own
 
     def _errors(self, met: Floats, rows: npt.NDArray[np.intp], own: npt.NDArray[np.bool_]) -> Floats:
-        """Standard errors by how fast the scores in a candidate's own cells really change, two errors either way."""
+        """Standard errors by the observed change of scores in a candidate's own cells, two errors either way."""
         reach = np.where(np.isfinite(self.errors), 2 * self.errors, 0.0)
         up, down = (self.law.scores(met + side * reach, rows) for side in (1, -1))
         slope = ((up - down) * own).sum(axis=(0, 1))
@@ -231,6 +229,6 @@ class RobustFit:
 
 
 def _with_rest(system: OpenDesign, u: Floats, shares: Floats) -> Floats:
-    """Shares, and after them the mass that leaves nothing on average."""
+    """Shares, and after them the mass with which residuals are zero on average."""
     rest = float((u - system.listed.forward(shares)).mean()) / system.level
     return np.append(shares, rest)

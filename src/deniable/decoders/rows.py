@@ -1,9 +1,9 @@
 """Estimates and differences as rows of plain values: the JSON, CSV and Arrow of the command line and the collector.
 
-One place, so that both doors say the same. Not to be confused with `Estimate.to_arrow`, which is for whoever holds the
-estimate itself. In JSON and CSV what is infinite (not determined) or unknown is null or empty; in Arrow only what is
-unknown. `raw` is the unbiased estimate and `raw_low` to `raw_high` its interval: they may lie below 0 or above 1, and
-it is tables and charts for people that cut them there.
+Both use this module, so their files agree. Not to be confused with `Estimate.to_arrow`, a table for Python users. In
+JSON and CSV infinite (not determined) and unknown numbers are null or empty; in Arrow only unknown ones. `raw` is the
+unbiased estimate and `raw_low` to `raw_high` its interval. They may lie outside [0, 1]; only tables and charts for
+people cut them there.
 """
 
 import csv
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["UNLISTED", "DifferenceRows", "EstimateRows", "Rows", "finite", "plain_cell"]
 
 
-UNLISTED = "(unlisted)"  # in the symbol column of CSV: the row of what no candidate explains
+UNLISTED = "(unlisted)"  # in the symbol column of CSV: the row of the unallocated mass
 # What spreadsheets read as the beginning of a formula (OWASP, CSV injection), and the mark that keeps them from it.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "'")
 # In CSV a range says that it ends before this hour; the parameters and JSON call it `to`.
@@ -60,7 +60,7 @@ def finite(value: float) -> float | None:
 
 
 class Rows(ABC):
-    """Symbols in the order they are shown, each with its numbers and a mark; last, what no candidate explains."""
+    """Symbols in the order they are shown, each with its numbers and a mark; last, the unallocated mass."""
 
     FIELDS: ClassVar[tuple[str, ...]]
     MARK: ClassVar[str]
@@ -84,11 +84,11 @@ class Rows(ABC):
     @property
     @abstractmethod
     def rest_name(self) -> str:
-        """What tables and charts call what no candidate explains."""
+        """What tables and charts call the unallocated mass."""
 
     @abstractmethod
     def context(self) -> dict[str, Any]:
-        """What a row of CSV says of the survey, so that a file tells what it is about wherever it ends up."""
+        """Columns of CSV that describe the survey, the same in every row, so that a file describes itself."""
 
     def more(self) -> dict[str, Any]:
         """What JSON says after the rows."""
@@ -104,9 +104,9 @@ class Rows(ABC):
         return {**self.head(), self.KEY: rows, "unallocated": rest, **self.more()}
 
     def write_csv(self, file: IO[str], about: Mapping[str, Any] | None = None) -> None:
-        """The same numbers as CSV; bytes are hexadecimal, and of text that begins like a formula see `plain_cell`.
+        """The same numbers as CSV; bytes are hexadecimal, text that begins like a formula is escaped (`plain_cell`).
 
-        `listed` is false in the row of what no candidate explains, whose symbol is "(unlisted)". The question, the
+        `listed` is false in the row of the unallocated mass, whose symbol is "(unlisted)". The question, the
         number of reports, epsilon, the level and `about` (the dates) are columns, the same in every row: lines of
         comments before the header would have to be taken out by hand in spreadsheets and in pandas.
         """
@@ -144,7 +144,7 @@ class Rows(ABC):
 
 
 def _writer(file: IO[str]) -> Callable[[list[Any]], object]:
-    """What writes a row of CSV. `csv` leaves a carriage return bare, which others read as the end of a row."""
+    """A function that writes one row of CSV; it quotes rows with a carriage return, which `csv` does not."""
     plain, quoted = (csv.writer(file, lineterminator="\n", quoting=how) for how in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL))
     return lambda row: (quoted if any("\r" in str(cell) for cell in row) else plain).writerow(row)
 
@@ -156,8 +156,8 @@ def _known(value: float) -> float | None:
 class EstimateRows(Rows):
     """An estimate with its error bars: the `top` symbols, largest first (all with None).
 
-    With too many candidates for error bars the estimate is still good: `problem` says so, and they are NaN. So it is
-    without patience, where they would take minutes. They are infinite where the reports do not determine a symbol.
+    Error bars are NaN, and `problem` says why, where there are too many candidates for them, or where they would take
+    minutes and the caller is not `patient`. They are infinite where the reports do not determine a symbol.
 
     >>> import deniable as dn
     >>> rows = EstimateRows(dn.decode(dn.Tally(dn.krr(symbols=["no", "yes"], epsilon=2), [[100, 400]])))

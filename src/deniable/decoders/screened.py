@@ -1,7 +1,7 @@
-"""`ScreenedEstimate`: an estimate of very many candidates, of which the reports show a few."""
+"""`ScreenedEstimate`: an estimate of very many candidates, of which few are above zero."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from deniable.decoders.base import Decoder, Solution
 from deniable.decoders.constraints import Constraint, Unconstrained
 from deniable.decoders.diagnostics import Diagnostics, hidden_of
-from deniable.decoders.estimate import Estimate
+from deniable.decoders.estimate import Estimate, symbol_list
 from deniable.decoders.intervals import Group, Mass, mass_of
 from deniable.decoders.limits import Limits, check_level
 from deniable.decoders.screening import Screened, Screening
@@ -28,13 +28,22 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScreenedEstimate(Estimate):
-    """What `Screening` found: `kept` candidates with their joint estimate, all others zero with an upper limit.
+    """The result of `Screening`. Kept candidates are estimated jointly; all others are zero, with an upper limit.
 
-    `raw` and `standard_errors` are there for every candidate: those of the joint problem where it was kept, its score
-    where not. `unallocated` is what no *kept* candidate explains: unlisted answers, and excluded candidates together.
-    `joint` is the joint problem by least squares, of the kept and of those that might have been; totals are its own.
-    Beside heavy unlisted answers `raw` is more precise than that, and unbiased to first order only (`robust`).
+    `raw` and `standard_errors` have every candidate: joint estimates of those in the model, scores of the others.
+    Beside heavy unlisted answers `raw` is a robust estimate, which is more precise than least squares and unbiased to
+    first order (`robust`).
 
+    Parameters
+    ----------
+    found
+        The solution: the model, which of it was kept, and limits.
+    joint
+        The estimate of the model by least squares; `total` and `diagnostics` use it. The other parameters are those of
+        `Estimate`.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> survey = dn.orr(epsilon=3, cells=32, cohorts=64, seed=bytes(16))
     >>> tally = dn.simulate(survey, [0.7, 0.3], 10**6, np.random.default_rng(0), symbols=["a17", "unlisted"])
@@ -45,8 +54,8 @@ class ScreenedEstimate(Estimate):
     True
     """
 
-    found: Screened | None = None
-    joint: Estimate | None = None
+    found: Screened = field(kw_only=True)
+    joint: Estimate = field(kw_only=True)
 
     @classmethod
     def of(
@@ -61,41 +70,45 @@ class ScreenedEstimate(Estimate):
         assert isinstance(solution, Screened)
         names = tuple(symbols[i] for i in solution.model)
         joint = Estimate.of(solution.joint, names, decoder, Unconstrained(), tally, solution.design)
-        # What is in the model and was not kept is nobody's: it goes to the rest.
-        rest = [float(some[-1] + some[:-1][~solution.kept].sum()) for some in (solution.joint.values, joint._unknowns)]
+        # The mass of candidates in the model that were not kept is part of the rest.
+        rest = [
+            float(some[-1] + some[:-1][~solution.kept].sum()) for some in (solution.joint.values, joint.fit.unknowns)
+        ]
         shares = constraint.apply(np.append(joint.probabilities[solution.kept], rest[0]))
         values = np.zeros(len(symbols))
         values[solution.model[solution.kept]] = shares[:-1]
         left = (float(shares[-1]), rest[1])
         known = tuple(symbols)
-        return cls(known, values, solution.raw, decoder, constraint, joint.tally, design, True, left, solution, joint)
+        return cls(
+            known,
+            values,
+            solution.raw,
+            decoder,
+            constraint,
+            joint.tally,
+            design,
+            True,
+            left,
+            found=solution,
+            joint=joint,
+        )
 
     @property
     def kept(self) -> npt.NDArray[np.intp]:
-        """The places of the candidates that were kept, in increasing order."""
-        return self._found.model[self._found.kept]
-
-    @property
-    def _found(self) -> Screened:
-        assert self.found is not None
-        return self.found
-
-    @property
-    def _together(self) -> Estimate:
-        assert self.joint is not None
-        return self.joint
+        """The indices of the kept candidates in `symbols`, in increasing order."""
+        return self.found.model[self.found.kept]
 
     @property
     def takes_minutes(self) -> bool:
-        return self._together.takes_minutes
+        return self.joint.takes_minutes
 
     @property
     def rank(self) -> int:
-        return self._together.rank
+        return self.joint.rank
 
     @property
     def condition(self) -> float:
-        return self._together.condition
+        return self.joint.condition
 
     @property
     def rest_name(self) -> str:
@@ -112,37 +125,49 @@ class ScreenedEstimate(Estimate):
 
     @cached_property
     def unallocated(self) -> Mass | None:
-        """The mass that no *kept* candidate explains: that of unlisted answers and of excluded candidates together.
+        """The mass that no *kept* candidate explains: unlisted answers and excluded candidates together.
 
-        So it is no estimate of what is not on the list, which is anything from nothing to this: who of the excluded
-        has how much is not known. Where no candidate was kept it is everything, exactly.
+        It is an upper bound of what is not on the list, because the shares of excluded candidates are not known. Where
+        no candidate was kept it is one.
         """
         assert self.rest is not None
-        return mass_of(self._together, np.append(~self._found.kept, True).astype(np.float64), self.rest[0])
+        return mass_of(self.joint.fit, np.append(~self.found.kept, True).astype(np.float64), self.rest[0])
 
     @property
     def covariance(self) -> Floats:
         """Refused: `joint` has that of the candidates in the joint problem."""
         raise DecodeError(
-            f"covariance must be that of the {len(self._found.model)} candidates in the joint problem, not of all "
+            f"covariance must be that of the {len(self.found.model)} candidates in the joint problem, not of all "
             f"{len(self.symbols)}; use estimate.joint.covariance"
         )
 
     @property
     def standard_errors(self) -> Floats:
-        return self._found.errors
+        """One standard error per candidate, of `raw`."""
+        return self.found.errors
 
     @property
     def groups(self) -> tuple[Group, ...]:
         """Candidates of the joint problem that no report can tell apart."""
-        return self._together.groups
+        return self.joint.groups
 
     def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
-        """Confidence intervals for each symbol, shape (S, 2), that own up to the selection.
+        """Confidence intervals for each symbol that account for the selection.
 
-        A kept candidate's holds given that it was kept (`decoders.selection`). An excluded one's goes from zero to
-        what its share could be given that it was not. With `simultaneous` all S of them hold at once with that level
-        (Bonferroni), whatever was selected. docs/results/candidates.md has what they cover.
+        The interval of a kept candidate is conditional on its being kept (`decoders.selection`). That of an excluded
+        one is from zero to an upper limit, conditional on its exclusion. docs/results/candidates.md has the measured
+        coverage.
+
+        Parameters
+        ----------
+        level
+            The confidence level, between 0 and 1.
+        simultaneous
+            Whether all S intervals hold at once with probability `level` (Bonferroni), whatever was selected.
+
+        Returns
+        -------
+        ndarray of shape (S, 2)
         """
         alpha = 1 - check_level(level)
         if simultaneous:
@@ -156,35 +181,39 @@ class ScreenedEstimate(Estimate):
         assert isinstance(self.decoder, Screening)
         missed = 1 - self.decoder.level
         chance = missed / len(self.symbols)
-        reach = np.full(len(self.symbols), self._found.reach)
-        reach[self._found.model] = -float(ndtri(chance))
-        return self._stacked(SelectedLimits(self._found.limits), reach, missed)
+        reach = np.full(len(self.symbols), self.found.reach)
+        reach[self.found.model] = -float(ndtri(chance))
+        return self._stacked(SelectedLimits(self.found.limits), reach, missed)
 
     def _stacked(self, model: Limits, reach: Floats | float = np.inf, most: float = 0.05) -> StackedLimits:
-        return StackedLimits(model, self._found.kept, self.kept, self.raw, self._found.errors, reach, most)
+        return StackedLimits(model, self.found.kept, self.kept, self.raw, self.found.errors, reach, most)
 
     @cached_property
     def _limits(self) -> Limits:
-        return self._stacked(self._found.limits)
+        return self._stacked(self.found.limits)
 
     @property
     def interval_kind(self) -> str:
-        """ "conditional": those of kept candidates hold given that these were kept, approximately."""
+        """ "conditional": intervals hold, approximately, given which candidates were kept."""
         return "conditional"
 
     def total(self, symbols: Iterable[object]) -> Mass:
-        """The mass of several kept symbols together; one that was excluded is refused: only its limit is known."""
-        if isinstance(symbols, (str, bytes)) or not isinstance(symbols, Iterable):
-            raise DecodeError(f"symbols must be a collection of symbols, got one {type(symbols).__name__}")
-        named = list(symbols)
+        """The mass of several kept symbols together.
+
+        Raises
+        ------
+        DecodeError
+            If one of them was excluded: only an upper limit of it is known.
+        """
+        named = symbol_list(symbols)
         kept = set(self.kept.tolist())
-        outside = sum(self._place(symbol) not in kept for symbol in named)
+        outside = sum(self.index(symbol) not in kept for symbol in named)
         if outside:
             raise DecodeError(f"symbols must be candidates that were kept, got {outside} that were excluded")
-        return self._together.total(named)
+        return self.joint.total(named)
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Those of the joint problem; `hidden` is about all candidates."""
-        joint = self._together
-        return replace(joint.diagnostics, hidden=hidden_of(joint._system, len(self.symbols)))
+        """The diagnostics of the joint estimate; `hidden` is for all candidates."""
+        joint = self.joint
+        return replace(joint.diagnostics, hidden=hidden_of(joint.fit.system, len(self.symbols)))

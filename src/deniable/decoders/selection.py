@@ -1,9 +1,9 @@
-"""Limits of estimates that were looked at because they are large.
+"""Confidence limits after selection.
 
-A candidate is kept if its estimate is beyond a threshold, so among kept ones the estimates are too large on average,
-most of all just beyond it: intervals that ignore this miss far too often from above (the winner's curse). What holds is
-the law of the estimate *given* that it is beyond the threshold (Zhong and Prentice 2008; Lee and others 2016).
-Far beyond it the two agree.
+A candidate is kept if its estimate exceeds a threshold, so estimates of kept candidates are too large on average, most
+of all just above the threshold (the winner's curse). Intervals that ignore this do not cover. These are based on the
+distribution of the estimate *given* that it exceeds the threshold (Zhong and Prentice 2008; Lee and others 2016). Far
+above the threshold both agree.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class JudgedLimits(Limits):
-    """Limits from an estimate and its errors, and p-values from a test of its own (`drawn`).
+    """Limits from an estimate and its standard errors, and p-values from a separate test (`drawn`).
 
     >>> one, none = np.ones(2), np.zeros(2)
     >>> plain = SkewedLimits(np.array([2.0, 6.0]), one, none, none)
@@ -30,11 +30,7 @@ class JudgedLimits(Limits):
 
     plain: SkewedLimits
     p_values: Floats
-    needed: Floats  # the estimate that is kept from, symbol by symbol; infinite where the reports determine nothing
-
-    @property
-    def exact(self) -> bool:
-        return False
+    needed: Floats  # the smallest estimate that is kept; infinite where the reports do not determine the symbol
 
     def between(self, alpha: float) -> Floats:
         return self.plain.between(alpha)
@@ -45,11 +41,11 @@ class JudgedLimits(Limits):
 
 @dataclass(frozen=True, slots=True)
 class SelectedLimits(Limits):
-    """Limits given that an estimate was kept, which it was from `needed` on.
+    """Limits given that an estimate was kept, because it exceeds `needed`.
 
-    The lower limit is the smallest share from which so large an estimate, given that it was kept, comes with
-    probability alpha / 2: with normal tails as wide as those of the plain limit, and never below zero. The upper limit
-    is the plain one, which selection only makes safer.
+    The lower limit is the share for which an estimate this large, given that it was kept, has probability alpha / 2;
+    tails are normal, with the width of the plain limit. It is at least zero. The upper limit is the plain one, which is
+    conservative under selection.
 
     >>> one, none = np.ones(3), np.zeros(3)
     >>> plain = SkewedLimits(np.array([5.4, 7.0, 12.0]), one, none, none)
@@ -60,10 +56,6 @@ class SelectedLimits(Limits):
     """
 
     plain: JudgedLimits
-
-    @property
-    def exact(self) -> bool:
-        return False
 
     def between(self, alpha: float) -> Floats:
         from scipy.special import ndtri
@@ -82,9 +74,10 @@ class SelectedLimits(Limits):
 
 
 def _moved(beyond: Floats, alpha: float) -> Floats:
-    """x - m in standard deviations, if x, so far beyond the threshold c, exceeds it by that much once in 2 / alpha.
+    """x - m in standard deviations, where m solves P(X > x) / P(X > c) = alpha / 2 for X normal with mean m.
 
-    That is m with P(X > x) / P(X > c) = alpha / 2 for X normal around m: the plain reach far beyond c, infinite at it.
+    `beyond` is x - c, the distance of an estimate from its threshold. Far beyond the threshold this is the plain
+    normal quantile; at the threshold it is infinite.
     """
     from scipy.special import log_ndtr
 
@@ -98,10 +91,10 @@ def _moved(beyond: Floats, alpha: float) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class StackedLimits(Limits):
-    """Limits of very many candidates: of the kept ones those that are given, of the others an upper limit.
+    """Limits of very many candidates: those given for kept candidates, [0, upper limit] for excluded ones.
 
-    An excluded candidate is evidence of nothing. Its share is between zero and what it could have given that its
-    estimate stayed below `reach` standard errors (its own), or at most what all S together could have at level `most`.
+    The upper limit of an excluded candidate is conditional on its estimate being below `reach` of its standard errors,
+    and at most the simultaneous limit of all S candidates at level 1 - `most`.
     """
 
     model: Limits
@@ -109,12 +102,8 @@ class StackedLimits(Limits):
     places: npt.NDArray[np.intp]  # those of the kept
     centre: Floats
     errors: Floats
-    reach: Floats | float = np.inf  # standard errors beyond which it would be no longer here; unconditional without
+    reach: Floats | float = np.inf  # standard errors from which a candidate is not excluded; infinite: unconditional
     most: float = 0.05
-
-    @property
-    def exact(self) -> bool:
-        return False
 
     def between(self, alpha: float) -> Floats:
         from scipy.special import ndtri

@@ -1,26 +1,47 @@
-"""Estimates and differences as a prompt and a notebook show them: one line, or a table with bars.
+"""Estimates as a prompt and a notebook show them: one line, or a table with bars.
 
 Not to be confused with `rows`, which has every symbol and every number for programs.
 """
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
+from deniable.survey import Symbol
 from deniable.survey.notebook import Bar, html_table
+from deniable.tally import Tally
 
-if TYPE_CHECKING:
-    from deniable.decoders.comparison import Difference
-    from deniable.decoders.estimate import Estimate
+__all__ = ["QUICK_SYMBOLS", "ROWS", "estimate_html", "largest", "largest_shares", "note_on_rest", "reports_in_words"]
 
-__all__ = ["difference_html", "difference_line", "estimate_html", "largest", "largest_shares"]
+ROWS = 20  # rows of a table in a notebook
+QUICK_SYMBOLS = 1024  # symbols up to which error bars are computed for a prompt: a fraction of a second
 
-_LISTED = 20  # rows of a table in a notebook
-_AT_ONCE = 1024  # symbols up to which error bars are found while a prompt waits
+Floats = npt.NDArray[np.float64]
 
 
-def largest_shares(estimate: "Estimate", count: int = 3) -> str:
-    """The largest shares in one line, each with its 95 % interval where that takes no time."""
+class _Shares(Protocol):
+    """What is shown of an `Estimate`, which imports this module."""
+
+    @property
+    def symbols(self) -> tuple[Symbol, ...]: ...
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+    @property
+    def probabilities(self) -> Floats: ...
+    @property
+    def raw(self) -> Floats: ...
+    @property
+    def tally(self) -> Tally: ...
+    @property
+    def rest(self) -> tuple[float, float] | None: ...
+    @property
+    def rest_name(self) -> str: ...
+    def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats: ...
+
+
+def largest_shares(estimate: _Shares, count: int = 3) -> str:
+    """The largest shares in one line, each with its 95 % interval where that is quick to compute."""
     parts = [
         f"{estimate.symbols[i]!r} {estimate.probabilities[i]:.3f}{f' ({limits})' if limits else ''}"
         for i, limits in largest(estimate, count)
@@ -28,66 +49,49 @@ def largest_shares(estimate: "Estimate", count: int = 3) -> str:
     return ", ".join(parts) + (", ..." if len(estimate.symbols) > count else "")
 
 
-def estimate_html(estimate: "Estimate") -> str:
+def estimate_html(estimate: _Shares) -> str:
     """The largest shares as bars, with 95 % intervals, and what is left."""
     most, rows = max(float(estimate.probabilities.max()), 1e-12), []
-    for i, limits in largest(estimate, _LISTED, percent=True):
+    for i, limits in largest(estimate, ROWS, percent=True):
         share = float(estimate.probabilities[i])
         rows.append((estimate.labels[i], Bar(share / most), f"{100 * share:.2f} %", limits))
     if estimate.rest is not None:
         left = estimate.rest[0]
         rows.append((estimate.rest_name, Bar(left / most), f"{100 * left:.2f} %", ""))
     survey = estimate.tally.survey
-    title = f"{survey.name or 'Estimate'}: {_reports(estimate.n)}, epsilon {survey.epsilon:g}"
-    return html_table(title, ["answer", "", "share", "95 % interval"], rows, note=_note(estimate, "share"))
+    title = f"{survey.name or 'Estimate'}: {reports_in_words(estimate.tally.n)}, epsilon {survey.epsilon:g}"
+    note = note_on_rest(len(estimate.symbols), "share")
+    return html_table(title, ["answer", "", "share", "95 % interval"], rows, note=note)
 
 
-def difference_line(change: "Difference", count: int = 3) -> str:
-    """The largest changes in one line, each with its standard error where that takes no time."""
-    order = np.argsort(-np.abs(change.raw), kind="stable")[:count].tolist()
-    quick = len(change.symbols) <= _AT_ONCE
-    parts = [
-        f"{change.symbols[i]!r} {change.raw[i]:+.3f}{f' ± {change.standard_errors[i]:.3f}' if quick else ''}"
-        for i in order
-    ]
-    return ", ".join(parts) + (", ..." if len(change.symbols) > count else "")
+def reports_in_words(n: int) -> str:
+    """A number of reports, in words.
 
-
-def difference_html(change: "Difference") -> str:
-    """The largest changes as bars, with 95 % intervals; those that are significant, family-wise, are marked."""
-    order = np.argsort(-np.abs(change.raw), kind="stable")[:_LISTED].tolist()
-    most, quick = max(float(np.abs(change.raw).max()), 1e-12), len(change.symbols) <= _AT_ONCE
-    rows = []
-    for i in order:
-        limits, mark = "", ""
-        if quick:
-            low, high = np.clip(change.intervals()[i], -1.0, 1.0)
-            limits, mark = f"{100 * low:+.2f} to {100 * high:+.2f} %", "changed" if change.changed()[i] else ""
-        told = f"{100 * change.raw[i]:+.2f} %"
-        rows.append((change.first.labels[i], Bar(abs(change.raw[i]) / most), told, limits, mark))
-    title = f"{change.first.tally.survey.name or 'Difference'}: {change.second.n:,} to {_reports(change.first.n)}"
-    note = _note(change.first, "change")
-    return html_table(title, ["answer", "", "change", "95 % interval", ""], rows, note=note)
-
-
-def _reports(n: int) -> str:
+    >>> reports_in_words(1), reports_in_words(2000)
+    ('1 report', '2,000 reports')
+    """
     return f"{n:,} report{'' if n == 1 else 's'}"
 
 
-def _note(estimate: "Estimate", what: str) -> str:
-    left = len(estimate.symbols) - _LISTED
+def note_on_rest(symbols: int, what: str) -> str:
+    """How many symbols a table in a notebook leaves out.
+
+    >>> note_on_rest(25, "share")
+    '5 smaller shares are not shown. '
+    """
+    left = symbols - ROWS
     if left <= 0:
         return ""
     return f"{left:,} smaller {what}s are not shown. " if left > 1 else f"1 smaller {what} is not shown. "
 
 
-def largest(estimate: "Estimate", count: int, *, percent: bool = False) -> list[tuple[int, str]]:
+def largest(estimate: _Shares, count: int, *, percent: bool = False) -> list[tuple[int, str]]:
     """Where the largest shares are, and their intervals in words: cut at 0 and 1, as shares are.
 
     An interval belongs to the unbiased estimate. Where shrinkage puts a share outside of it, both are named.
     """
     order = np.argsort(-estimate.probabilities, kind="stable")[:count].tolist()
-    if len(estimate.symbols) > _AT_ONCE:
+    if len(estimate.symbols) > QUICK_SYMBOLS:
         return [(i, "") for i in order]
     found, limits = [], np.clip(estimate.intervals(0.95), 0.0, 1.0)
     for i in order:

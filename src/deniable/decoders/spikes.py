@@ -1,16 +1,16 @@
-"""What is in the cells besides the candidates: the law of a residual, learned from all of them.
+"""The distribution of residuals where unlisted answers are heavy, estimated from all residuals.
 
-An answer that is not on the list is in one cell of each cohort with its whole share, so residuals are not normal: most
-cells hold the noise of the reports and some small change, a few hold a spike. Their mean square is mostly spikes, but
-a cell that is not under a spike is as good as if there were none, and one that is says so itself. So a residual x of
-variance v (that of the reports) is taken to have the density
+An unlisted answer adds its whole share to one cell of each cohort, so residuals are not normal: most cells have the
+noise of the reports and some light answers, a few have a spike. Spikes dominate the mean square, but cells without one
+are not affected, and cells with one are easy to recognise. A residual x of variance v (that of the reports) has the
+density
 
-    f(x) = sum over places g of w(g) N(x; g, v)
+    f(x) = sum over locations g of w(g) N(x; g, v)
 
-whose weights are those of greatest likelihood (Kiefer and Wolfowitz 1956). Nothing has to be known about how many
-unlisted answers there are, or how heavy. Its score -f'(x) / f(x) weighs what a cell says about a share: like x / v
-where there are no spikes, next to nothing under one. Each half of the cohorts is judged by the law of the other, so
-no residual is weighed by itself. Not to be confused with `prior`, which is about shares.
+with maximum likelihood weights (Kiefer and Wolfowitz 1956). Neither the number nor the size of unlisted answers must be
+known. Its score -f'(x) / f(x) is the influence of a cell: x / v where there are no spikes, almost zero at one. Each
+half of the cohorts is weighted by the distribution of the other, so no residual weights itself. Not to be confused with
+`prior`, which is about shares.
 """
 
 from dataclasses import dataclass
@@ -23,21 +23,21 @@ __all__ = ["Cells", "SpikeLaw", "width_of"]
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
-_LEVEL = 1.25  # between variances that are told apart
+_LEVEL = 1.25  # ratio of neighbouring levels of variance
 _MOST_LEVELS = 64
-_FITTED = 4096  # residuals of each half that its weights are learned from, evenly spread over the cells
-_APART = 0.5  # standard deviations between two places of the core
-_WIDER = 0.05  # of the distance from the core, between two places far out
-_STEPS = 60  # of expectation maximisation; its limit collapses on a few places, which is too sure of itself
-_ANYWHERE = 0.01  # weight that all places share, so that one strange cell never decides
+_FITTED = 4096  # residuals of each half that its weights are fitted to, evenly spread over the cells
+_APART = 0.5  # standard deviations between two locations near the median
+_WIDER = 0.05  # of the distance from the median, between two locations farther out
+_STEPS = 60  # of expectation maximisation; its limit is concentrated on a few locations, and overconfident
+_ANYWHERE = 0.01  # weight that is spread evenly over all locations, so that one outlier never decides
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The variances of cells, shape (C, k), in few levels, and the row of a law's tables that each is judged by."""
+    """The variances of cells, shape (C, k), rounded to few levels, and the row of `SpikeLaw`'s tables for each."""
 
     each: Floats
-    rows: Places  # the level, and beyond all levels that of the second half: every other cohort
+    rows: Places  # the level; plus the number of levels in every other cohort, which are the second half
     levels: Floats
 
     @classmethod
@@ -77,13 +77,13 @@ class SpikeLaw:
 
     @classmethod
     def of(cls, x: Floats, cells: Cells, blur: float = 0.0) -> "SpikeLaw":
-        """The law that residuals x, one a cell, follow; with a `blur` no detail finer than that is told apart."""
+        """The distribution of residuals x, one per cell; with a `blur` it has no finer detail than that."""
         core = float(np.median(x))
-        blur = max(blur, width_of(x) * (x.size / 2) ** -0.2)  # so many residuals show no finer ones
+        blur = max(blur, width_of(x) * (x.size / 2) ** -0.2)  # the resolution that this many residuals allow
         apart = _APART * float(np.sqrt(cells.levels[0] + blur**2))
         up, down = _ladder(float(x.max()) - core, apart), _ladder(core - float(x.min()), apart)
         places = core + np.concatenate([-down[:0:-1], up])
-        # Far out places are further apart than the noise is wide: each stands for all around it.
+        # Farther out, locations are wider apart than the noise: each stands for its whole neighbourhood.
         wider = np.maximum(np.gradient(places) ** 2 - apart**2, 0.0) / 4 + blur**2
         margin = apart * np.arange(1.0, 17)
         inner = np.interp(np.arange(4 * len(places) - 3) / 4, np.arange(len(places)), places)
@@ -99,11 +99,11 @@ class SpikeLaw:
         return self._at(self.logs, x, rows)
 
     def scores(self, x: Floats, rows: Places) -> Floats:
-        """-f'(x) / f(x): how fast the likelihood of a share in this cell grows."""
+        """-f'(x) / f(x): the derivative of the log-likelihood by a share in this cell."""
         return self._at(self.slopes, x, rows)
 
     def information(self, x: Floats, rows: Places) -> Floats:
-        """How fast scores grow; on average it is what a cell tells about a share, 1 / v without any spikes."""
+        """The derivative of the score; its mean is the information of a cell about a share, 1 / v without spikes."""
         return self._at(self.bends, x, rows)
 
     def expected(self, rows: Places) -> Floats:
@@ -119,7 +119,7 @@ class SpikeLaw:
 
 
 def width_of(x: Floats) -> float:
-    """The width of the core of some residuals: the standard deviation of a normal law, whatever spikes there are."""
+    """A robust standard deviation: 1.4826 times the median absolute deviation."""
     return 1.4826 * float(np.median(np.abs(x - np.median(x))))
 
 
@@ -134,7 +134,7 @@ def _ladder(reach: float, first: float) -> Floats:
 
 
 def _weights(x: Floats, variances: Floats, places: Floats, wider: Floats) -> Floats:
-    """Those of the places, from residuals x with these variances."""
+    """The weights of the locations, from residuals x with these variances."""
     step = -(-len(x) // _FITTED)
     spread = variances[::step, None] + wider
     table = np.exp(-0.5 * (x[::step, None] - places) ** 2 / spread) / np.sqrt(spread)

@@ -1,8 +1,8 @@
-"""The spread of an estimate that was solved for: one variance an unknown, and the variance of any sum of unknowns.
+"""Variances of least squares: one per unknown, and that of any linear combination.
 
-With G = H' H and M = Cov(H' u) the estimate G^+ H' u has the covariance G^+ M G^+. The variance of one sum a' p is one
-solve, for z = G^+ a, and a sum over cells, Var((H z)' u): no matrix. All variances at once are the diagonal of
-G^+ M G^+ (`design.sandwich`): two S x S matrices in the room of one, S**3 multiplications, and nothing that stays.
+With G = H' H and M = Cov(H' u) the estimate G^+ H' u has the covariance G^+ M G^+. The variance of a combination a' p
+needs no matrix: one solve z = G^+ a, and Var((H z)' u), a sum over cells. All variances at once are the diagonal of
+G^+ M G^+ (`design.sandwich`): two S x S matrices in the memory of one, S**3 multiplications, and no matrix is kept.
 """
 
 from dataclasses import dataclass
@@ -22,17 +22,17 @@ __all__ = ["Misfit", "Spread", "check_kept", "is_kept", "variance_along"]
 
 Floats = npt.NDArray[np.float64]
 
-_KEPT_AT_MOST = 8192  # candidates up to which a dense matrix may stay in memory
-_AT_MOST = 20_000  # and up to which one is made at all: 3 GiB, minutes
+_KEPT_AT_MOST = 8192  # candidates up to which a dense matrix is kept in memory: 512 MiB
+_AT_MOST = 20_000  # candidates up to which one is made at all: 3 GiB, minutes
 
 
 def is_kept(size: int) -> bool:
-    """Whether a dense matrix of so many candidates may stay in memory; beyond, error bars take minutes."""
+    """Whether a dense matrix of so many candidates may be kept in memory; beyond, error bars take minutes."""
     return size <= _KEPT_AT_MOST
 
 
 def check_kept(size: int) -> None:
-    """Refuse a covariance that would be too large."""
+    """A `DecodeError` if the covariance would be too large."""
     if not is_kept(size):
         raise DecodeError(
             f"covariance must have at most {_KEPT_AT_MOST} candidates, got {size}; "
@@ -42,37 +42,36 @@ def check_kept(size: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """What the fit leaves, and how much of it the reports' own noise explains; see `_misfit`.
+    """The residuals of a fit, and the part of their squares that the noise of the reports explains; see `_misfit`.
 
-    `unlisted` is Q, the sum of the squares of the unlisted masses as far as the fit shows it.
+    `unlisted` is the estimate of Q, the sum of the squares of the unlisted masses.
     """
 
     residual: Floats
-    noise: float  # the sum of squares that the reports' own noise leaves on average
-    free: float  # the sum of squares that unlisted answers with Q = 1 leave on average
+    noise: float  # the expected sum of squares by the noise of the reports
+    free: float  # the expected sum of squares by unlisted answers with Q = 1
 
     @property
     def unlisted(self) -> float:
-        # As many unknowns as cells: nothing is left to see it by.
+        # As many unknowns as cells: all residuals are zero.
         if self.free <= 1e-9 * self.residual.size:
             return 0.0
         return max(float((self.residual**2).sum()) - self.noise, 0.0) / self.free
 
     def minus(self, other: "Misfit") -> "Misfit":
-        """That of the difference of two tallies of one design, whose noise is independent.
+        """The misfit of the difference of two tallies of one design, with independent noise.
 
-        Unlisted answers take the same cells in both, so what remains of them is what has changed: Q is the sum of the
-        squares of these changes.
+        Unlisted answers have the same cells in both, so Q is then the sum of the squares of their changes.
         """
         return Misfit(self.residual - other.residual, self.noise + other.noise, self.free)
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The variances of all unknowns, which of them are `estimable`, and what was found on the way.
+    """The variances of all unknowns, which of them are `estimable`, and by-products of computing them.
 
-    A variance has two parts: `own`, the noise of the reports, and `meeting` times Q, what unlisted answers add by
-    taking the cells of a candidate more or less often than on average.
+    A variance has two parts: `own`, the noise of the reports, and `meeting` times Q, the collisions with unlisted
+    answers, which share cells with a candidate more or less often than on average.
     """
 
     own: Floats
@@ -113,7 +112,7 @@ class Spread:
         return cls(found.diagonal, meeting, inverse, estimable, rank, condition, misfit)
 
     def noise(self, design: Design) -> Floats:
-        """What unlisted answers add to Cov(H' u), dense."""
+        """The part of Cov(H' u) by collisions with unlisted answers, dense."""
         if not isinstance(design, OpenDesign) or not self.unlisted:
             return np.zeros((design.symbols, design.symbols))
         (a, b), taken = _meetings(design), _taken(design)
@@ -121,7 +120,7 @@ class Spread:
 
 
 def variance_along(scores: ScoreLaw, values: Floats) -> tuple[float, float]:
-    """Var(sum v u) for v of shape (C, k): that of the reports, and what unlisted answers with Q = 1 add to it."""
+    """Var(sum v u) for v of shape (C, k): by the reports, and by unlisted answers with Q = 1."""
     design, meeting = scores.design, 0.0
     if isinstance(design, OpenDesign):
         a, b = _meetings(design)
@@ -159,7 +158,7 @@ def _inverse(design: Design) -> tuple[Floats, int, float, npt.NDArray[np.bool_]]
 
 
 def _meetings(design: OpenDesign) -> tuple[float, float]:
-    """(a, b): unlisted answers of mass one differ from the background by a vector of covariance a I + b 1 1'."""
+    """(a, b): an unlisted answer of mass one differs from the background by a vector of covariance a I + b 1 1'."""
     return design.level - design.both, design.both - design.level**2
 
 
@@ -167,7 +166,7 @@ def _taken(design: Design) -> Floats:
     """Vectors t_c whose t_c t_c' add up to H' (1 1' of each cohort) H."""
     if not isinstance(design, OpenDesign):
         return np.zeros((design.symbols, 0))
-    if design.hashes == 1:  # each takes one cell a cohort, so all vectors are the same
+    if design.hashes == 1:  # each candidate has one cell per cohort, so all vectors are the same
         return np.full((design.symbols, 1), np.sqrt(design.cohorts))
     return design.cohort_scores(np.ones((design.cohorts, design.cells)))
 
@@ -175,10 +174,10 @@ def _taken(design: Design) -> Floats:
 def _misfit(
     design: OpenDesign, law: CellLaw, tally: Tally, trace: float, rank: int, taken: float, *, per_cohort: bool
 ) -> Misfit:
-    """How much more the residuals vary than the reports' own noise says.
+    """How much more the residuals vary than the noise of the reports explains.
 
-    The background is what an unlisted answer looks like on average over hash functions. A heavy one does not look
-    average: in each cohort it takes cells of its own. With Q the sum of the squares of the unlisted masses, a cohort's
+    The background is the average of an unlisted answer over hash functions. A single answer differs from it: in each
+    cohort it has cells of its own. With Q the sum of the squares of the unlisted masses, a cohort's
     u differs from the background by a random vector of covariance Q (a I + b 1 1'), with
 
         a = P(a cell is taken) - P(two given cells are),    b = P(two given cells are taken) - P(a cell is taken)**2

@@ -1,9 +1,9 @@
-"""Weighted least squares: each cell counts by how precisely it was seen.
+"""Weighted least squares: each cell is weighted by one over its variance.
 
 A cell that many answers share is noisier than an empty one. With the weights n_c r**2 / m (index reports; m (1 - m) for
-bits) the normal equations are one step of Fisher scoring, so the solution is efficient where the candidates are all
-there is. The weights come from a pilot estimate, so the solution is unbiased only to first order; the unbiased estimate
-beside it, to which error bars belong, is that of plain least squares.
+bits) the normal equations are one step of Fisher scoring, so the solution is efficient where the candidates are
+complete. The weights come from a pilot estimate, so the solution is unbiased only to first order. Error bars belong to
+the estimate of plain least squares beside it.
 """
 
 from collections.abc import Sequence
@@ -47,9 +47,17 @@ class WeightedLeastSquares(Decoder):
     """Minimise sum w (H p - u)**2 with w one over the estimated variance of each cell.
 
     Up to 15 % less error than `LeastSquares` where few answers are common and there are many cells (Zipf 2, epsilon 4),
-    the same where no cell is heavy or each symbol has its own. `passes` refine the weights. The error bars beside it
-    are those of `LeastSquares`.
+    the same where no cell is heavy or each symbol has its own.
 
+    Parameters
+    ----------
+    passes
+        How often the weights are computed, each time from the last estimate.
+    tolerance
+        The relative residual at which an iteration ends.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> survey = dn.orr(symbols=3, epsilon=2, cells=2, cohorts=4, seed=bytes(16))
     >>> tally = dn.simulate(survey, [0.5, 0.3, 0.2], n=10**8, rng=np.random.default_rng(0))
@@ -62,7 +70,7 @@ class WeightedLeastSquares(Decoder):
     tolerance: float = 1e-11
 
     def solve(self, tallies: Sequence[Tally], design: Design) -> list[Solution]:
-        if isinstance(design, BlockDesign) and design.occupied == 1:  # one cell a symbol: nothing to weigh
+        if isinstance(design, BlockDesign) and design.occupied == 1:  # one cell per symbol: weights change nothing
             return [Solution(raw, raw) for raw in (design.invert(unbias(tally)) for tally in tallies)]
         pilots = [solution.raw for solution in LeastSquares().solve(tallies, design)]
         return [Solution(self._refined(t, design, raw), raw) for t, raw in zip(tallies, pilots, strict=True)]

@@ -1,4 +1,4 @@
-"""H, the paper's binary matrix, as cell numbers, and its Gram matrix, factored once for a survey and its candidates."""
+"""The paper's binary matrix H, stored as cell numbers, and its Gram matrix, factored once per survey and candidates."""
 
 from deniable.design.background import OpenDesign
 from deniable.design.blocks import BlockDesign

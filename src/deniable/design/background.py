@@ -1,13 +1,13 @@
-"""H with one more column, the background: what an answer that nobody listed looks like, on average over hash functions.
+"""H with one more column, the background: the average column of an unlisted answer over hash functions.
 
-The candidates of an open alphabet need not be all that was answered. Without a place for the rest, least squares puts
-it into the candidates: with one hash each of them gains about (missing mass) / k. A hash function sends an unlisted
-answer to any cell alike, so its column is the same number in every cell,
+The candidates of an open alphabet need not be all that was answered. Without a column for the rest, least squares
+attributes it to the candidates: with one hash each of them gains about (missing mass) / k. A hash function sends an
+unlisted answer to any cell with equal probability, so its column is the same number in every cell,
 
     b = 1 - (1 - 1/k)**h        (1/k with one hash)
 
-and its coefficient is the mass that no candidate explains. Everything that works on a `Design` works on this one, with
-S + 1 unknowns of which the last is the unallocated mass.
+and its coefficient is the mass that no candidate explains. An `OpenDesign` is used like any `Design`, with S + 1
+unknowns of which the last is the unallocated mass.
 """
 
 from collections.abc import Iterator
@@ -37,19 +37,12 @@ class OpenDesign(Design):
     """
 
     def __init__(self, listed: Design, hashes: int) -> None:
-        k = listed.cells
-        put = object.__setattr__
-        put(self, "listed", listed)
-        put(self, "drawn", hashes)
-        put(self, "table", listed.table)
-        put(self, "cells", k)
-        put(self, "level", 1 - (1 - 1 / k) ** hashes)
-        put(self, "both", 1 - 2 * (1 - 1 / k) ** hashes + (1 - 2 / k) ** hashes)
-
-    listed: Design  # the candidates alone
-    drawn: int  # hash functions a cohort
-    level: float  # b: how likely an unlisted answer occupies a cell
-    both: float  # how likely it occupies two given cells; 0 with one hash
+        super().__init__(listed.table, k := listed.cells)
+        self.listed = listed  # the candidates alone
+        self.drawn = hashes  # hash functions per cohort
+        self.level = 1 - (1 - 1 / k) ** hashes  # b: the probability that an unlisted answer occupies a cell
+        # The probability that it occupies two given cells; 0 with one hash.
+        self.both = 1 - 2 * (1 - 1 / k) ** hashes + (1 - 2 / k) ** hashes
 
     @property
     def symbols(self) -> int:
@@ -96,7 +89,7 @@ class OpenDesign(Design):
 
     @cached_property
     def twins(self) -> list[npt.NDArray[np.intp]]:
-        """Those of the candidates: none of them looks like the background, which has no zeros."""
+        """Those of the candidates: the background has no zeros, so it is no twin of any."""
         return self.listed.twins
 
     def cohort_scores(self, values: Floats) -> Floats:
@@ -112,5 +105,5 @@ class OpenDesign(Design):
         return np.concatenate([known, np.full((1, self.cells), self.level)])
 
     def _pairs(self, patterns: Floats, p: Floats) -> Floats:
-        """Two cells are occupied together by a candidate, or by the rest, which takes any two alike."""
+        """Two cells are occupied together by a candidate, or by an unlisted answer, which occupies any two alike."""
         return self.listed._pairs(patterns[:-1], p[:-1]) + self.both * float(p[-1])

@@ -1,7 +1,7 @@
-"""H of a block design: one cohort, s ones a symbol, any two symbols of one block share l, others share none.
+"""H of a block design: one cohort, s cells per symbol, l cells shared by any two symbols of one block, none by others.
 
-What makes it worth a class of its own is that nothing has to be solved. With z = H' u, the sum of u over each symbol's
-cells, and W its sum over each symbol's block,
+Least squares has a closed form there. With z = H' u, the sum of u over each symbol's cells, and W its sum over each
+symbol's block,
 
     E z = (s - l) p + l P      and      E W = s P      (P the probability of the symbol's block)
 
@@ -38,23 +38,13 @@ class BlockDesign(Design):
     def __init__(self, encoding: Encoding, keys: Words) -> None:
         assert encoding.occupied is not None
         assert encoding.shared is not None
-        put = object.__setattr__
-        put(self, "encoding", encoding)
-        put(self, "keys", keys.astype(np.intp))
-        put(self, "cells", encoding.cells)
-        put(self, "occupied", encoding.occupied)
-        put(self, "shared", encoding.shared)
-        put(self, "blocks", getattr(encoding, "blocks", 1))
-
-    encoding: Encoding
-    keys: npt.NDArray[np.intp]
-    occupied: int  # s
-    shared: int  # l
-    blocks: int
+        self.encoding, self.keys, self.cells = encoding, keys.astype(np.intp), encoding.cells
+        self.occupied, self.shared = encoding.occupied, encoding.shared  # s, l
+        self.blocks: int = getattr(encoding, "blocks", 1)
 
     @cached_property
-    def table(self) -> Cells:
-        """The cells of every symbol, as every design has them; only built where something asks for it."""
+    def table(self) -> Cells:  # type: ignore[override]
+        """The cells of every symbol, computed on first use."""
         return cell_table(self.encoding, self.keys.astype(np.uint64))
 
     @property
@@ -71,7 +61,7 @@ class BlockDesign(Design):
 
     @property
     def distance(self) -> int:
-        """s - l: how many cells of a symbol another one of its block does not have."""
+        """s - l: how many cells of a symbol another one of its block does not share."""
         return self.occupied - self.shared
 
     @cached_property

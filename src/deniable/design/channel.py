@@ -1,8 +1,8 @@
-"""The design of a channel of any shape: the probabilities themselves, where other designs have zeros and ones.
+"""The design of a channel of any shape: a matrix of probabilities instead of zeros and ones.
 
-Elsewhere a column is hit with probability miss + r (H p), and H is the encoding's. Here that is A p, where A has one
-row of the mechanism's law for each symbol, so that everything which works on a `Design` works with miss 0 and r 1
-(`Mechanism.affine`). It depends on epsilon, as no other design does.
+In other designs a column is hit with probability miss + r (H p), where H depends on the encoding alone. Here it is A p,
+where A has one row of the mechanism's probabilities per symbol; it is used as a `Design` with miss 0 and r 1
+(`Mechanism.affine`). Unlike other designs it depends on epsilon.
 """
 
 from functools import cached_property
@@ -24,16 +24,12 @@ class ChannelDesign(Design):
     """A, dense; `cells` are the columns of the tally. `table` has the cell of every symbol, shape (1, 1, S)."""
 
     def __init__(self, mechanism: Mechanism, table: Cells) -> None:
-        if not mechanism.one_column:  # which bits go together is known only where they are hit or miss
+        if not mechanism.one_column:  # the joint distribution of bits is known for hit or miss only
             raise DecodeError(f"a mechanism that is not hit or miss must name one column, got {mechanism.kind!r}")
-        put = object.__setattr__
-        put(self, "table", table)
-        put(self, "cells", mechanism.columns)
+        super().__init__(table, mechanism.columns)
         law = [mechanism.weights((cell,)) for cell in table[0, 0].tolist()]
-        # Integers are divided here, so that every probability is the nearest float.
-        put(self, "rows", np.array([[weight / mechanism.span for weight in row] for row in law]))
-
-    rows: Floats  # A', one row a symbol, shape (S, columns)
+        # A', one row per symbol, shape (S, columns). Integers are divided, so every probability is the nearest float.
+        self.rows = np.array([[weight / mechanism.span for weight in row] for row in law])
 
     def forward(self, p: Floats) -> Floats:
         return np.asarray(p @ self.rows)[None]

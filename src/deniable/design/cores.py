@@ -1,4 +1,4 @@
-"""Work in pieces, one thread a core: for kernels that run without the interpreter's lock."""
+"""A thread pool with one thread per core, for kernels that release the interpreter's lock."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def on_every_core(work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
-    """What `work` gives for each piece, in order.
+    """The results of `work` for each piece, in order.
 
     >>> on_every_core(abs, [-1, 2, -3])
     [1, 2, 3]

@@ -1,4 +1,4 @@
-"""The Gram matrix, factored: what the data determine, and the pseudo-inverse that says how much."""
+"""A factored Gram matrix: its rank, its condition, which unknowns are determined, and its pseudo-inverse."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ __all__ = ["GramFactor", "invert_in_place"]
 
 Floats = npt.NDArray[np.float64]
 
-_SINGULAR = 1e-11  # the reciprocal condition number at which a matrix is taken not to have full rank
+_SINGULAR = 1e-11  # the reciprocal condition number below which a matrix counts as singular
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class GramFactor:
     def in_place(cls, gram: Floats, norm: float) -> "GramFactor | None":
         """The factor of a matrix in Fortran's order, of which only the upper triangle counts and is overwritten.
 
-        `norm` is the largest column sum. None if the matrix has not full rank, and is spoiled then.
+        `norm` is the largest column sum. None if it is singular; its contents are lost then.
         """
         from scipy.linalg import lapack
 
@@ -83,7 +83,8 @@ class GramFactor:
 def invert_in_place(packed: Floats, norm: float) -> float | None:
     """Turn the upper triangle of a matrix G in Fortran's order into that of its inverse; the lower one stays.
 
-    The condition number of G, whose largest column sum is `norm`; None if G has not full rank, and is spoiled then.
+    Returns the condition number of G, whose largest column sum is `norm`; None if G is singular, whose contents are
+    lost then.
 
     >>> packed = np.asfortranarray([[2.0, 1.0], [7.0, 2.0]])
     >>> round(invert_in_place(packed, 3.0), 6), packed.round(4)
@@ -93,6 +94,6 @@ def invert_in_place(packed: Floats, norm: float) -> float | None:
     if not cholesky_in_place(packed):
         return None
     invert_cholesky(packed)
-    # Exact, and cheaper than LAPACK's estimate, which goes through the factor again and again.
+    # Exact, and cheaper than LAPACK's estimate, which solves several systems.
     condition = norm * largest_column_sum(packed)
     return condition if condition < 1 / _SINGULAR else None

@@ -1,6 +1,6 @@
-"""Products with H for each family of block designs, none of which needs the matrix.
+"""Products with H for each family of block designs, without the matrix.
 
-`Identity` has one cell a symbol, `Walsh` the rows of Hadamard matrices, `Orthogonal` the hyperplanes of projective
+`Identity` has one cell per symbol, `Walsh` the rows of Hadamard matrices, `Orthogonal` the hyperplanes of projective
 spaces. Each gives H p, H' v for a stack of v, and H' diag(w) H.
 """
 
@@ -28,7 +28,7 @@ Keys = npt.NDArray[np.intp]
 class Incidence(ABC):
     """H of some symbols, by their keys."""
 
-    work: float = 0.0  # multiplications of a product, beyond a few a cell
+    work: float = 0.0  # multiplications of a product, beyond a few per cell
 
     @abstractmethod
     def forward(self, p: Floats) -> Floats:
@@ -55,7 +55,7 @@ def incidence_of(encoding: Encoding, keys: Keys) -> Incidence:
 
 @incidences.add(Direct)
 class Identity(Incidence):
-    """One cell a symbol."""
+    """One cell per symbol."""
 
     def __init__(self, encoding: Direct, keys: Keys) -> None:
         self.cells, self.keys = encoding.cells, keys
@@ -127,7 +127,7 @@ class Orthogonal(Incidence):
     def __init__(self, encoding: Projective, keys: Keys) -> None:
         self.encoding, self.keys = encoding, keys
         self.listed = len(keys) * encoding.hashes <= encoding.order**encoding.dimension
-        # A transform over all vectors, or lists of cells, of which twenty are looked up in the time of one of those.
+        # A transform over all vectors, or lists of cells: twenty look-ups take the time of one step of a transform.
         self.work = min(encoding.order**encoding.dimension, len(keys) * encoding.hashes / 20)
 
     @cached_property

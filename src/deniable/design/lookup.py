@@ -1,4 +1,4 @@
-"""Which design a survey has: found once for an encoding and a list of candidates, then shared."""
+"""The design of a survey and its candidates, cached."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from deniable.survey import Encoding, Survey
 __all__ = ["design_from_keys", "design_of"]
 
 _CACHE: "OrderedDict[tuple[Encoding, bytes, bool], Design]" = OrderedDict()
-_CACHE_SIZE = 8
+_CACHE_SIZE = 8  # designs: their tables and factors may be large
 
 
 def design_of(survey: Survey, candidates: Sequence[object] | None = None, *, background: bool = False) -> Design:

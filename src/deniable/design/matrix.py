@@ -1,17 +1,16 @@
-"""H, the paper's kC x S binary matrix, as cell numbers: products are gathers and scatters, never a big matrix.
+"""H, the paper's kC x S binary matrix, stored as cell numbers: products are gathers and scatters.
 
 H(y, c | s) = 1 when symbol s occupies cell y in cohort c. It depends on the encoding and the candidates alone, not on
 epsilon or on the data, so one `Design` (and one factorisation of its Gram matrix) serves every tally, every epsilon
 and every day of a survey. Theory and decoders share it.
 
-Products fuse cohorts (the method of four Russians): t cohorts of k cells are one of k**t cells, so a product touches
-C / t numbers per symbol instead of C; the k**t table of a group is filled or folded once.
+Products group cohorts (the method of four Russians): t cohorts of k cells are one cohort of k**t cells, so a product
+touches C / t numbers per symbol instead of C. The table of k**t cells of a group is filled or summed once per product.
 """
 
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -30,22 +29,32 @@ if TYPE_CHECKING:
 
 __all__ = ["Design"]
 
-_FUSED_CELLS = 1 << 18  # tables of 2 MiB: they stay in the second-level cache
-_SPARSE_CELLS = 32  # cells beyond which few candidates share one
-_SPARSE_CELLS_A_HASH = 12  # and the same for Bloom filters, where each candidate takes h
-_FEW = 1024  # candidates up to which one product, dense or sparse, beats going from row to row
+# Limits between ways to compute the same product, measured with benchmarks/decoding.py on two cores.
+_FUSED_CELLS = 1 << 18  # numbers in all tables of a product: 2 MiB, which stay in the second-level cache
+_SPARSE_CELLS = 32  # cells from which a sparse product is faster than a dense one, with one hash
+_SPARSE_CELLS_A_HASH = 12  # the same per hash, for Bloom filters
+_FEW = 1024  # candidates up to which one dense or sparse product is faster than `pairs` row by row
 _COUNTED_CELLS = 48  # cells up to which pairs are counted bit by bit
-_DENSE_CELLS_A_HASH = 9  # and up to which a dense product beats gathering lists
-_SHORT_LIST = 16  # candidates a cell below which lists are too short to gather
-_WORTH_THREADS = 1 << 20  # entries below which a second thread costs more than it saves
+_DENSE_CELLS_A_HASH = 9  # cells per hash up to which a dense product is faster than gathering lists
+_SHORT_LIST = 16  # candidates per cell below which lists are too short to gather
+_WORTH_THREADS = 1 << 20  # entries from which threads are worth their start
 
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
 class Design:
     """The matrix H of one encoding and one list of candidates.
 
+    Parameters
+    ----------
+    table
+        The cell of each cohort, hash and symbol, shape (C, h, S). The cell number k marks a repeated cell of one
+        symbol, which H has once.
+    cells
+        k, the number of cells.
+
+    Examples
+    --------
     >>> import deniable as dn, numpy as np
     >>> from deniable.design import design_of
     >>> design = design_of(dn.orr(symbols=4, epsilon=1, cells=2, cohorts=2, seed=bytes(16)))
@@ -53,8 +62,8 @@ class Design:
     array([1., 1.])
     """
 
-    table: Cells = field(repr=False)  # (C, h, S); the cell number k marks a repeat, which H holds once
-    cells: int
+    def __init__(self, table: Cells, cells: int) -> None:
+        self.table, self.cells = table, cells
 
     @property
     def cohorts(self) -> int:
@@ -80,7 +89,7 @@ class Design:
         m = self.cells + (self.hashes > 1)
         rows = self.table.reshape(self.cohorts * self.hashes, self.symbols)
         t = 1
-        # A group's table costs m**t and its gather costs S: the table must not outgrow the gather, nor the cache.
+        # Filling a group's table costs m**t, its gather S: the table must be no larger than either S or the cache.
         while t < len(rows) and m ** (t + 1) <= min(self.symbols, _FUSED_CELLS * (t + 1) // len(rows)):
             t += 1
         groups = -(-len(rows) // t)
@@ -89,10 +98,10 @@ class Design:
             members = rows[place::t]
             index[: len(members)] *= m
             index[: len(members)] += members
-        if short := len(rows) % t:  # the last group lacks members: what it has becomes its leading digits
+        if short := len(rows) % t:  # the last group is short: its members are the leading digits
             index[-1] *= m ** (t - short)
         index += (np.arange(groups) * m**t).astype(index.dtype)[:, None]
-        # SciPy's kernels run without the interpreter's lock, so symbols are shared out over the cores.
+        # SciPy's kernels release the interpreter's lock, so symbols are divided among the cores.
         workers = (os.cpu_count() or 1) if index.size >= _WORTH_THREADS else 1
         bounds = np.linspace(0, self.symbols, workers + 1).astype(int)
         parts = []
@@ -106,18 +115,15 @@ class Design:
 
     @cached_property
     def _turned(self) -> "list[scipy.sparse.csc_array]":
-        """The transposes of the parts, on the same memory: making one costs as much as a small product."""
+        """The transposes of the parts, without a copy; cached, because making one costs as much as a small product."""
         return [part.T for part in self._fused[3]]
 
     def forward(self, p: Floats) -> Floats:
         """H p, as an array of shape (C, k)."""
         t, m, bounds, _ = self._fused
         pieces = [(part, p[a:b]) for part, (a, b) in zip(self._turned, pairwise(bounds), strict=True)]
-        digits = sum(on_every_core(lambda piece: piece[0] @ piece[1], pieces)).reshape((-1,) + (m,) * t)
-        rows = np.empty((len(digits), t, m))
-        for place in range(t):
-            rows[:, place] = digits.sum(axis=tuple(axis for axis in range(1, t + 1) if axis != place + 1))
-        flat = rows.reshape(-1, m)[: self.cohorts * self.hashes, : self.cells]
+        tables = sum(on_every_core(lambda piece: piece[0] @ piece[1], pieces)).reshape(-1, m**t)
+        flat = _fold(tables, t, m).reshape(-1, m)[: self.cohorts * self.hashes, : self.cells]
         return np.asarray(flat.reshape(self.cohorts, self.hashes, self.cells).sum(axis=1))
 
     def adjoint(self, values: Floats) -> Floats:
@@ -133,10 +139,7 @@ class Design:
         groups = parts[0].shape[1] // m**t
         rows = np.zeros((groups * t, m, count))
         rows[: self.cohorts * self.hashes, : self.cells] = np.repeat(np.moveaxis(stack, 0, 2), self.hashes, axis=0)
-        digits = rows.reshape(groups, t, m, count)
-        tables = digits[:, 0]
-        for place in range(1, t):
-            tables = (tables[:, :, None] + digits[:, place, None]).reshape(groups, -1, count)
+        tables = _fill(rows.reshape(groups, t, m, count))
         columns = tables.ravel() if count == 1 else tables.reshape(-1, count)
         found = np.concatenate(on_every_core(lambda part: part @ columns, parts))
         return np.ascontiguousarray(found.reshape(self.symbols, count).T)
@@ -160,7 +163,7 @@ class Design:
         return _mirrored(full)
 
     def add_gram(self, packed: Floats, weights: Floats | None, *, lower: bool) -> None:
-        """Add H' diag(w) H to one triangle, with its diagonal, of a matrix in Fortran's order; the other one stays."""
+        """Add H' diag(w) H to one triangle (with the diagonal) of a matrix in Fortran order; the other is unchanged."""
         blocks = self._pair_blocks(weights)
         if blocks is None:
             self._dense_gram(packed, weights, lower=lower)
@@ -188,7 +191,7 @@ class Design:
         return gathered(self.table, self.cells, np.ones((self.cohorts, self.cells)) if weights is None else weights)
 
     def _dense_gram(self, gram: npt.NDArray[Any], weights: Floats | None, *, lower: bool) -> None:
-        """Add H' diag(w) H to one triangle of a matrix in Fortran's order, as a dense product."""
+        """The same as a dense product."""
         step = max(1, (1 << 22) // ((self.cells + 1) * self.symbols))
         for start in range(0, self.cohorts, step):
             some = slice(start, start + step)
@@ -208,7 +211,7 @@ class Design:
         return onehot
 
     def cohort_scores(self, values: Floats) -> Floats:
-        """Column c is H_c' v_c: what each symbol collects in cohort c, shape (S, C)."""
+        """Column c is H_c' v_c: the sum of v over the cells of each symbol in cohort c, shape (S, C)."""
         if self.cohorts == 1:
             return self.adjoint(values)[:, None]
         padded = np.concatenate([values, np.zeros((self.cohorts, 1))], axis=1)
@@ -218,7 +221,7 @@ class Design:
         return scores.T
 
     def pair_form(self, p: Floats, values: Floats) -> Floats:
-        """v_c' (K_c - diag K_c) v_c with K_c = H_c diag(p) H_c', a cohort each: bits of one answer go together."""
+        """v_c' (K_c - diag K_c) v_c for each cohort c, with K_c = H_c diag(p) H_c': pairs of bits of one answer."""
         return np.asarray(p @ self.cohort_scores(values) ** 2 - (self.forward(p) * values**2).sum(axis=1))
 
     def _patterns(self, cohort: int) -> Floats:
@@ -228,23 +231,23 @@ class Design:
         return patterns[:, : self.cells]
 
     def _pairs(self, patterns: Floats, p: Floats) -> Floats:
-        """How likely two of these columns are occupied together, off the diagonal."""
+        """The probabilities that two columns are occupied by the same answer, off the diagonal."""
         return np.asarray(patterns.T @ (p[:, None] * patterns))
 
     @property
     def is_sparse(self) -> bool:
-        """Whether so few candidates share a cell that visiting the pairs which do beats a dense product."""
+        """Whether few candidates share a cell, so that a sparse product is faster than a dense one."""
         return self.cells > max(_SPARSE_CELLS, _SPARSE_CELLS_A_HASH * self.hashes)
 
     @cached_property
     def gram(self) -> Floats:
-        """H' H: how often two candidates share a cell."""
+        """H' H: the number of cells that two candidates share."""
         return self.weighted_gram()
 
     @cached_property
     def factor(self) -> GramFactor:
         """The Gram matrix, factored once for every tally and every epsilon."""
-        if self.symbols > _FEW and "gram" not in self.__dict__:  # half of it is enough, and need not stay
+        if self.symbols > _FEW and "gram" not in self.__dict__:  # one triangle is enough, and is not kept
             packed = np.zeros((self.symbols, self.symbols), order="F")
             self.add_gram(packed, None, lower=False)
             # No entry is negative, so its column sums are G 1.
@@ -256,7 +259,7 @@ class Design:
 
     @property
     def is_factored(self) -> bool:
-        """Whether the factor is already there, so that using it costs only a solve."""
+        """Whether the factor is cached, so that using it costs only a solve."""
         return "factor" in self.__dict__
 
     def only(self, kept: npt.NDArray[np.bool_]) -> "Design":
@@ -280,8 +283,37 @@ class Design:
         return [np.sort(order[a : a + n]) for a, n in zip(starts, sizes, strict=True) if n > 1]
 
 
+def _fill(rows: Floats) -> Floats:
+    """The sum of one entry of each row, for every choice of entries: shape (G, t, m, R) to (G, m**t, R).
+
+    Halves are built first, so that the last step, which is most of the work, adds long runs.
+
+    >>> _fill(np.array([[[[1.0], [2.0]], [[10.0], [20.0]]]])).ravel()
+    array([11., 21., 12., 22.])
+    """
+    groups, t, _, count = rows.shape
+    if t == 1:
+        return rows[:, 0]
+    left, right = _fill(rows[:, : t // 2]), _fill(rows[:, t // 2 :])
+    return np.asarray((left[:, :, None] + right[:, None]).reshape(groups, -1, count))
+
+
+def _fold(tables: Floats, t: int, m: int) -> Floats:
+    """The adjoint of `_fill` for one vector: sums over all choices with a given entry, (G, m**t) to (G, t, m).
+
+    >>> _fold(np.array([[11.0, 21.0, 12.0, 22.0]]), 2, 2)
+    array([[[32., 34.],
+            [23., 43.]]])
+    """
+    if t == 1:
+        return tables[:, None]
+    halves = tables.reshape(len(tables), m ** (t // 2), -1)
+    left, right = _fold(halves.sum(axis=2), t // 2, m), _fold(halves.sum(axis=1), t - t // 2, m)
+    return np.concatenate([left, right], axis=1)
+
+
 def _mirrored(full: Floats, block: int = 512) -> Floats:
-    """The same matrix, its upper triangle copied to the lower one, in blocks so that transposing stays in cache."""
+    """The same matrix, its upper triangle copied to the lower one in blocks that stay in the cache."""
     for start in range(0, len(full), block):
         rows = slice(start, start + block)
         full[rows, rows] = np.triu(full[rows, rows]) + np.triu(full[rows, rows], 1).T

@@ -1,12 +1,12 @@
-"""Which candidates share a cell, pair by pair: the upper triangle of H' diag(w) H, in blocks of rows.
+"""The upper triangle of H' diag(w) H in blocks of rows, in three ways that give the same numbers.
 
-Each way visits every pair once and gives the same numbers; which is fastest depends on how many cells there are.
+Which is fastest depends on the number of cells:
 
-    counted      few cells, no weights: C bits a candidate for each binary digit of its cells, 64 cohorts a word
-    gathered     the lists of who is in a cell, added up over the cells of a candidate
+    counted      few cells, no weights: C bits per candidate for each binary digit of its cells, 64 cohorts per word
+    gathered     lists of the candidates in each cell, added up over the cells of a candidate
     multiplied   many cells and short lists: a product of sparse matrices
 
-Not to be confused with the dense product that `Design.weighted_gram` takes where cells are fewer still.
+With even fewer cells `Design.weighted_gram` uses a dense product instead.
 """
 
 import os
@@ -24,12 +24,12 @@ __all__ = ["Block", "counted", "gathered", "multiplied"]
 Floats = npt.NDArray[np.float64]
 Block = tuple[int, Floats]  # the first row, and rows from it on of the columns from it on
 
-_ROWS = 512  # a block
-_SPARE = 64  # bins for what fills up short lists: one alone would wait for its own last sum each time
+_ROWS = 512  # rows of a block
+_SPARE = 64  # bins for the padding of short lists; with one bin every sum would wait for the one before it
 
 
 def _blocks(size: int, work: Callable[[int], Floats]) -> Iterator[Block]:
-    """Blocks in order, as many at once as there are cores."""
+    """Blocks in order, computed as many at once as there are cores."""
     starts, at_once = range(0, size, _ROWS), os.cpu_count() or 1
     for first in range(0, len(starts), at_once):
         some = starts[first : first + at_once]
@@ -39,7 +39,7 @@ def _blocks(size: int, work: Callable[[int], Floats]) -> Iterator[Block]:
 def counted(table: Cells, cells: int) -> Iterator[Block]:
     """How many cohorts put two candidates into one cell; `table` has shape (C, S).
 
-    Two cells are the same where no binary digit differs, which is one bit a cohort.
+    Two cells are the same where no binary digit differs: one bit per cohort.
 
     >>> [(start, block.tolist()) for start, block in counted(np.array([[0, 1, 0], [2, 2, 1]]), 3)]
     [(0, [[2.0, 1.0, 1.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]])]
@@ -70,9 +70,9 @@ def counted(table: Cells, cells: int) -> Iterator[Block]:
 
 
 def _lists(mine: npt.NDArray[np.int32], cells: int) -> npt.NDArray[np.int32]:
-    """Who is in each cell, the last candidate first, filled up with spare bins; `mine` are each candidate's cells.
+    """The candidates in each cell, last one first, padded with spare bins; `mine` has the cells of each candidate.
 
-    The cell number k of a cohort marks a repeat: nobody is in that cell, so whoever looks there finds nobody.
+    The cell number k of a cohort marks a repeated cell; its list is empty.
     """
     from scipy import sparse
 
@@ -89,7 +89,7 @@ def _lists(mine: npt.NDArray[np.int32], cells: int) -> npt.NDArray[np.int32]:
 
 
 def gathered(table: Cells, cells: int, weights: Floats) -> Iterator[Block]:
-    """The weights of the cells that two candidates share, in all; `table` has shape (C, h, S), weights (C, k).
+    """The total weight of the cells that two candidates share; `table` has shape (C, h, S), weights (C, k).
 
     >>> table, weights = np.array([[[0, 1, 0]], [[2, 2, 1]]]), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     >>> [(start, block.tolist()) for start, block in gathered(table, 3, weights)]
@@ -105,14 +105,14 @@ def gathered(table: Cells, cells: int, weights: Floats) -> Iterator[Block]:
     spare = np.arange(cells, len(flat), cells + 1)
 
     def work(start: int) -> Floats:
-        # Lists begin with the last candidate, so those from `start` on are in their first part. Others that are there
-        # are added up beside them, and left.
+        # Lists begin with the last candidate, so candidates from `start` on are at their beginning. The sums of others
+        # that are there too are not used.
         lengths = np.bincount(mine[start:].ravel(), minlength=len(lists))
         lengths[spare] = 0
         some = np.ascontiguousarray(lists[:, : max(int(lengths.max()), 1)])
         taken = np.empty((cohorts * hashes, some.shape[1]), np.int32)
         ends = np.arange(0, taken.size + 1, some.shape[1], dtype=np.int32)
-        # Its indices are `taken` itself, which each candidate fills anew.
+        # Its indices are `taken` itself, which is overwritten for each candidate.
         sums = sparse.csc_array((np.ones(taken.size), taken.ravel(), ends), shape=(size + _SPARE, len(taken)))
         sums.indices = taken.ravel()
         found = np.empty((min(_ROWS, size - start), size - start))
@@ -125,7 +125,7 @@ def gathered(table: Cells, cells: int, weights: Floats) -> Iterator[Block]:
 
 
 def multiplied(table: Cells, cells: int, weights: Floats | None) -> Iterator[Block]:
-    """What `gathered` gives, by SciPy's product of sparse matrices; without weights each cell counts once.
+    """The same as `gathered` by SciPy's product of sparse matrices; without weights each cell counts one.
 
     >>> [(start, block.tolist()) for start, block in multiplied(np.array([[[0, 1, 0]], [[2, 2, 1]]]), 3, None)]
     [(0, [[2.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 0.0, 2.0]])]

@@ -1,6 +1,6 @@
-"""What error bars need of Z M Z, for symmetric Z and M of one size: its diagonal, and nothing S x S beside Z and M.
+"""The diagonal of Z M Z for symmetric Z and M, which is what error bars need, without a third S x S matrix.
 
-One matrix holds both: Z above the diagonal, M on it and below. With T the lower triangle of M, its diagonal halved,
+One matrix stores both: Z above the diagonal, M on it and below. With T the lower triangle of M, its diagonal halved,
 M = T + T', so
 
     (Z M Z)_ss = 2 z_s' T z_s        and        tr(Z M) = 2 tr(T Z)
@@ -17,7 +17,7 @@ __all__ = ["Sandwich"]
 
 Floats = npt.NDArray[np.float64]
 
-_COLUMNS = 512  # of Z at a time
+_COLUMNS = 512  # columns of Z that are multiplied at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Sandwich:
 
     @classmethod
     def of(cls, packed: Floats, inverse: Floats, vectors: Floats) -> "Sandwich":
-        """From the matrix that holds Z and M, which is spoiled, the diagonal of Z, and vectors of shape (S, R).
+        """From the matrix with Z and M, which is overwritten, the diagonal of Z, and vectors of shape (S, R).
 
         Claim: the same as the dense products.
         Proof: tests/unit/design/test_sandwich.py::test_it_is_what_dense_products_give

@@ -1,8 +1,8 @@
-"""H of very many candidates of an open alphabet: only their keys are kept, cells are hashed when they are needed.
+"""H of very many candidates of an open alphabet: only keys are stored, cells are hashed when needed.
 
-A million candidates and 256 cohorts are 256 million cells. H' v for some v needs each of them once, so candidates come
-in blocks: hash a block for a cohort, gather v at its cells, forget it. What is left is one number a candidate. Not to
-be confused with `Design`, which keeps all cells because its products are needed many times.
+A million candidates and 256 cohorts are 256 million cells. H' v needs each of them once, so candidates are processed in
+blocks: hash a block for a cohort, gather v at its cells, add to one sum per candidate. Not to be confused with
+`Design`, which stores all cells because its products are needed many times.
 """
 
 import os
@@ -23,7 +23,7 @@ __all__ = ["StreamedDesign"]
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
-_BLOCK = 1 << 14  # candidates a block: its words, cells and sums stay in the second-level cache
+_BLOCK = 1 << 14  # candidates per block: its words, cells and sums stay in the second-level cache
 
 
 class StreamedDesign(Design):
@@ -39,13 +39,7 @@ class StreamedDesign(Design):
     """
 
     def __init__(self, encoding: Encoding, keys: Words) -> None:
-        put = object.__setattr__
-        put(self, "encoding", encoding)
-        put(self, "keys", keys)
-        put(self, "cells", encoding.cells)
-
-    encoding: Encoding
-    keys: Words
+        self.encoding, self.keys, self.cells = encoding, keys, encoding.cells
 
     @property
     def cohorts(self) -> int:
@@ -60,8 +54,8 @@ class StreamedDesign(Design):
         return len(self.keys)
 
     @cached_property
-    def table(self) -> Cells:
-        """All cells at once, as every design has them; only built where something asks for it."""
+    def table(self) -> Cells:  # type: ignore[override]
+        """All cells at once, computed on first use."""
         return cell_table(self.encoding, self.keys)
 
     def part(self, places: npt.NDArray[np.intp]) -> OpenDesign:
@@ -72,12 +66,12 @@ class StreamedDesign(Design):
         return self.scores(stack)
 
     def scores(self, stack: Floats, progress: Progress | None = None) -> Floats:
-        """H' v for a stack of v's, shape (R, C, k) to (R, S); `progress` is told how many candidates are done.
+        """H' v for a stack of v's, shape (R, C, k) to (R, S); `progress` is called with the candidates done.
 
         Claim: the same as the products of `Design`, whose contract tests it shares.
         Proof: tests/contracts/test_streamed.py::test_products_are_those_of_the_table
         """
-        # A cell number k, a repeat within one answer, collects nothing.
+        # The cell number k marks a repeated cell of one symbol, which adds zero.
         tables = np.zeros((len(stack), self.cohorts, self.cells + 1))
         tables[:, :, : self.cells] = stack
         found = np.zeros((len(stack), self.symbols))

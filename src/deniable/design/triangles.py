@@ -1,8 +1,8 @@
-"""Products, factors and inverses in one triangle of a matrix in Fortran's order, while the other one stays.
+"""Products, factors and inverses in one triangle of a matrix in Fortran order; the other triangle is unchanged.
 
-Small matrices go to BLAS and LAPACK as they are. Large ones go there in blocks: where few threads share the rows of a
-matrix, the threaded `syrk` of OpenBLAS, and `potrf` and `potri` with it, write beyond their buffers (0.3.30, two
-threads: fine at 16,000 rows, a crash at 20,001). Products of rectangles do not.
+Small matrices go to BLAS and LAPACK as a whole, large ones in blocks: with few threads the `syrk` of OpenBLAS, and
+`potrf` and `potri` which use it, write beyond their buffers (0.3.30, two threads: 16,000 rows work, 20,001 crash).
+Products of rectangles do not.
 """
 
 import numpy as np
@@ -12,8 +12,8 @@ __all__ = ["add_squares", "cholesky_in_place", "invert_cholesky", "largest_colum
 
 Floats = npt.NDArray[np.float64]
 
-_WHOLE = 8192  # rows up to which a matrix goes to LAPACK as it is
-_BLOCK = 2048
+_WHOLE = 8192  # rows up to which a matrix goes to LAPACK as a whole
+_BLOCK = 2048  # rows of a block of a larger one
 
 
 def _blocks(size: int) -> list[tuple[int, int]]:

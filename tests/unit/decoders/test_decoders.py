@@ -346,5 +346,5 @@ def test_least_squares_of_20000_candidates_is_exact() -> None:
     tally = dn.simulate(survey, dn.lab.zipf(20_000, 1), 10**7, np.random.default_rng(0), symbols=names)
     found = dn.decode(tally, candidates=names, decoder=dn.LeastSquares())
     u = unbias(tally)
-    left = found.design.adjoint(u - found.design.forward(found._unknowns))
+    left = found.design.adjoint(u - found.design.forward(found.fit.unknowns))
     assert np.abs(left).max() < 1e-10 * np.abs(found.design.adjoint(u)).max()

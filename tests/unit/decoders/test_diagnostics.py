@@ -79,7 +79,7 @@ def test_influence_over_cohorts_is_reached_by_planting(per_cohort: bool) -> None
     survey = LARGE["orr-closed"]
     decoder = dn.LeastSquares(per_cohort=per_cohort)
     honest = decoded(survey, 99_000, decoder=decoder, constraint=dn.Unconstrained())
-    said = _influence(honest)
+    said = _influence(honest.fit)
     factor, rng, gains = honest.design.factor, np.random.default_rng(0), []
     for x in range(40):
         weights = honest.design.forward(factor.solve(np.eye(40)[x]))

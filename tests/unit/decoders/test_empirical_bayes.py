@@ -1,5 +1,6 @@
 """The prior that is learned from the estimates, the posterior, and the decoder made of them."""
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable.decoders import empirical_bayes, prior
+from deniable.decoders import prior, propagation, shrinkage
 from deniable.decoders.base import Decoder
 from deniable.decoders.empirical_bayes import shrink
 from deniable.decoders.guard import no_worse
@@ -90,12 +91,12 @@ def test_nothing_but_the_data_decides() -> None:
     order = np.random.default_rng(1).permutation(300)
     turned = Observations(seen.values[order], seen.base[order], seen.slope)
     np.testing.assert_allclose(shrink(turned), shrink(seen)[order], atol=1e-12)
-    assert (prior._fixed_orders(50) == prior._fixed_orders(50)).all()
-    assert len({tuple(row) for row in prior._fixed_orders(50).tolist()}) == 4
-    assert sorted(prior._fixed_orders(50)[3].tolist()) == list(range(50))
+    assert (prior._fixed_orders(50, 4) == prior._fixed_orders(50, 4)).all()
+    assert len({tuple(row) for row in prior._fixed_orders(50, 4).tolist()}) == 4
+    assert sorted(prior._fixed_orders(50, 4)[3].tolist()) == list(range(50))
 
 
-def test_few_symbols_are_projected_and_more_are_not() -> None:
+def test_max_projected_symbols_are_projected_and_more_are_not() -> None:
     for size in (2, 4):
         seen = noisy(dn.lab.zipf(size, 1), 0.1)
         np.testing.assert_array_equal(shrink(seen), project(seen.values))
@@ -204,7 +205,7 @@ def test_large_systems_are_iterated_and_agree_with_small_ones() -> None:
     survey = dn.orr(symbols=300, epsilon=2, cells=8, cohorts=128, seed=bytes(16))
     tally = dn.simulate(survey, p, 10**6, np.random.default_rng(5))
     dense = dn.decode(tally).probabilities
-    iterated = dn.EmpiricalBayes(settings=Settings(most_dense_unknowns=1))
+    iterated = dn.EmpiricalBayes(settings=Settings(max_dense_unknowns=1))
     assert l1(dn.decode(tally, decoder=iterated).probabilities, dense) < 0.1 * l1(dense, p)
 
 
@@ -248,13 +249,13 @@ def on_a_ramp(symbols: int, n: int, tallies: int, seed: int, decoder: Decoder | 
 @pytest.mark.parametrize(("symbols", "n"), [(50, 10**7), (30, 10**5)])
 def test_evenly_spread_shares_lose_little(symbols: int, n: int) -> None:
     """Where there is nothing to learn from the others; the mutant takes small promises at their word."""
-    trusting = dn.EmpiricalBayes(settings=Settings(sure_saving=0.0))
+    trusting = dn.EmpiricalBayes(settings=Settings(min_saving=0.0))
     ours, mutant = (on_a_ramp(symbols, n=n, tallies=40, seed=4, decoder=decoder) for decoder in (None, trusting))
     assert ours < 1.012
     assert mutant - 1 > 2 * (ours - 1)
 
 
-def test_few_symbols_over_crowded_cohorts_lose_little() -> None:
+def test_max_projected_symbols_over_crowded_cohorts_lose_little() -> None:
     """Fewer equations than symbols, and few symbols: near least squares; the mutant believes in what it made up."""
     p = 1.0 + np.arange(12) / 12
     p /= p.sum()
@@ -269,7 +270,7 @@ def test_few_symbols_over_crowded_cohorts_lose_little() -> None:
 
     plain = min(loss(dn.LeastSquares()), loss(dn.WeightedLeastSquares()))
     assert loss() < 1.08 * plain
-    assert loss(dn.EmpiricalBayes(settings=Settings(most_doubted=0))) > 1.11 * plain
+    assert loss(dn.EmpiricalBayes(settings=Settings(max_doubted_symbols=0))) > 1.11 * plain
 
 
 def test_one_cohort_decides_nothing_between_symbols_of_a_cell() -> None:
@@ -282,7 +283,7 @@ def test_one_cohort_decides_nothing_between_symbols_of_a_cell() -> None:
     for _ in range(8):
         survey = dn.orr(symbols=24, epsilon=3, cells=21, cohorts=1, seed=rng.bytes(16))
         tally = dn.simulate(survey, p, n=10**6, rng=rng)
-        trusting = dn.EmpiricalBayes(settings=Settings(crowded=9.0))
+        trusting = dn.EmpiricalBayes(settings=Settings(crowded_from=9.0))
         for found, decoder in ((ours, None), (mutant, trusting), (plain, dn.WeightedLeastSquares())):
             found.append(l1(dn.decode(tally, decoder=decoder).probabilities, p))
     assert ours == pytest.approx(plain, rel=1e-9)
@@ -328,17 +329,17 @@ def test_rounds_whose_answer_is_thrown_away_are_not_guarded(monkeypatch: pytest.
     """Fewer equations than candidates: twelve rounds, the last six are averaged. Only these are guarded."""
     calls = {"learned": 0, "no_worse": 0}
 
-    def counted(name: str) -> None:
-        wrapped = getattr(empirical_bayes, name)
+    def counted(module: ModuleType, name: str) -> None:
+        wrapped = getattr(module, name)
 
         def call(*args: Any, **options: Any) -> Any:
             calls[name] += 1
             return wrapped(*args, **options)
 
-        monkeypatch.setattr(empirical_bayes, name, call)
+        monkeypatch.setattr(module, name, call)
 
-    for name in calls:
-        counted(name)
+    counted(propagation, "learned")
+    counted(shrinkage, "no_worse")
     survey, names = dn.orr(epsilon=2, cells=16, cohorts=40, seed=bytes(16)), list(range(700))
     tally = dn.simulate(survey, dn.lab.zipf(700, 1), 10**6, np.random.default_rng(0), symbols=names)
     dn.decode(tally, candidates=names)

@@ -87,7 +87,7 @@ def test_what_is_there_is_kept_with_its_share(survey: dn.Survey, complete: bool)
     assert rest is not None
     assert abs(rest.raw - 0.15) < 6 * rest.standard_error
     assert estimate.probabilities.sum() + rest.value == pytest.approx(1)
-    assert (estimate.rank, estimate.interval_kind) == (estimate.joint.rank, "conditional")  # type: ignore[union-attr]
+    assert (estimate.rank, estimate.interval_kind) == (estimate.joint.rank, "conditional")
     assert estimate.condition >= 1
     assert "rank" in str(estimate.diagnostics)
 

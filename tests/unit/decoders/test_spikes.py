@@ -90,7 +90,7 @@ def spiked(
 
 def by_least_squares(found: ScreenedEstimate) -> bool:
     """Whether least squares had the last word: its limits know about unlisted answers, the others about spikes."""
-    return found._found.limits.plain.collisions is not None
+    return found.found.limits.plain.collisions is not None
 
 
 @pytest.mark.parametrize("empty", [0, 9])

@@ -46,13 +46,13 @@ def nothing_stays(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_variances_are_the_diagonal_of_the_dense_covariance(survey: Survey, complete: bool, per_cohort: bool) -> None:
     """And a total's is the sum over its part: the way that used to be taken."""
     estimate = decoded(survey, per_cohort=per_cohort, complete=complete)
-    system = estimate._system
+    system = estimate.fit.system
     gram = np.linalg.inv(system.gram)
-    scores = estimate._law.scores(estimate.tally, system, per_cohort=per_cohort)
-    covariance = gram @ (scores.matrix() + estimate._spread.noise(system)) @ gram
-    assert (estimate._spread.unlisted > 0) == (survey.symbols is None and not complete)
-    np.testing.assert_allclose(estimate._spread.variances, np.diag(covariance), rtol=1e-9)
-    np.testing.assert_allclose(estimate._covariance, covariance, rtol=1e-9, atol=1e-9 * np.abs(covariance).max())
+    scores = estimate.fit.law.scores(estimate.tally, system, per_cohort=per_cohort)
+    covariance = gram @ (scores.matrix() + estimate.fit.spread.noise(system)) @ gram
+    assert (estimate.fit.spread.unlisted > 0) == (survey.symbols is None and not complete)
+    np.testing.assert_allclose(estimate.fit.spread.variances, np.diag(covariance), rtol=1e-9)
+    np.testing.assert_allclose(estimate.fit.covariance, covariance, rtol=1e-9, atol=1e-9 * np.abs(covariance).max())
     inside = np.zeros(system.symbols)
     inside[2:9] = 1.0
     total = estimate.total(estimate.symbols[2:9])
@@ -66,7 +66,7 @@ def test_variances_are_the_diagonal_of_the_dense_covariance(survey: Survey, comp
 def test_unlisted_answers_are_seen_by_what_the_residuals_vary_more(name: str, per_cohort: bool) -> None:
     """Q by its definition, with H and the projection on what it explains as dense matrices."""
     estimate = decoded(SOLVED[name], per_cohort=per_cohort)
-    design, law, tally = estimate._system, estimate._law, estimate.tally
+    design, law, tally = estimate.fit.system, estimate.fit.law, estimate.tally
     assert isinstance(design, OpenDesign)
     k, r = design.cells, float(tally.survey.mechanism.hit - tally.survey.mechanism.miss)
     h = np.stack([design.forward(unit).ravel() for unit in np.eye(design.symbols)], axis=1)
@@ -79,7 +79,7 @@ def test_unlisted_answers_are_seen_by_what_the_residuals_vary_more(name: str, pe
     own = each.sum() / r**2 - np.trace(np.linalg.inv(h.T @ h) @ scores)
     residual = left @ unbias(tally, per_cohort=per_cohort).ravel()
     expected = (residual @ residual - own) / np.trace(left @ apart)
-    assert estimate._spread.unlisted == pytest.approx(expected, rel=1e-9)
+    assert estimate.fit.spread.unlisted == pytest.approx(expected, rel=1e-9)
     assert expected > 0
 
 
@@ -95,8 +95,8 @@ def test_long_lists_have_the_same_errors(survey: Survey, request: pytest.Fixture
     for found, known in zip(numbers(long, decoded(survey, seed=4)), expected, strict=True):
         np.testing.assert_allclose(found, known, rtol=1e-8, atol=1e-12)
     assert 0.5 * long.condition < short.condition < long.condition * (1 + 1e-9)  # LAPACK's estimate is from below
-    assert not long._system.is_factored
-    assert "gram" not in long._system.__dict__
+    assert not long.fit.system.is_factored
+    assert "gram" not in long.fit.system.__dict__
     with pytest.raises(
         dn.DecodeError,
         match=r"covariance must have at most 3 candidates, got \d+; standard_errors, intervals and total need no "

@@ -24,7 +24,7 @@ FORMATS = ("svg", "png", "html", "json")
 
 BAR, RULE, TRUTH, INK, QUIET, GRID = "#8CC8EE", "#123B57", "#D55E00", "#222222", "#6B6B6B", "#E4E4E4"
 FONT = "Liberation Sans, Arial, Helvetica, Noto Sans, DejaVu Sans, sans-serif"
-WIDTH, HEIGHT, LABEL_WIDTH = 560, 360, 260
+WIDTH, HEIGHT, LABEL_WIDTH = 560, 360, 260  # pixels
 _TITLE, _SUBTITLE = 60, 100  # characters of a line
 
 # What a colour becomes on a dark page: the same hues, light where they were dark.

@@ -19,7 +19,7 @@ __all__ = ["cell_rows", "cell_table", "cells_at", "encoders", "keys_of", "projec
 Words = npt.NDArray[np.uint64]
 Cells = npt.NDArray[np.int32]
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 16  # cells that are worked out at once
 _U = np.uint64
 
 

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 __all__ = ["WordStream"]
 
-_CHUNK = 1 << 16
+_CHUNK = 1 << 16  # bytes that the cipher makes at once
 
 
 class WordStream:

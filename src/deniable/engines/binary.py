@@ -14,7 +14,7 @@ __all__ = ["IpcReader", "ParquetReader"]
 
 _MAGIC = b"ARROW1"
 _END = b"\xff\xff\xff\xff\0\0\0\0"
-_BUFFER = 1 << 20
+_BUFFER = 1 << 20  # bytes of a column chunk that are read at once
 
 
 class ParquetReader:

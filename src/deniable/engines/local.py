@@ -25,8 +25,8 @@ __all__ = ["Progress", "ahead", "column_batches", "count_files", "naming", "surv
 
 T = TypeVar("T")
 
-_BATCH = 1 << 23
-_PATIENCE = 2.0
+_BATCH = 1 << 23  # bytes of reports in a batch, about
+_PATIENCE = 2.0  # seconds to wait for the reading thread when a count is given up
 
 Watch = Callable[["Progress"], None]
 

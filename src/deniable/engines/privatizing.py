@@ -30,7 +30,7 @@ from deniable.survey import Survey
 __all__ = ["digits_of", "privatize_files", "privatized", "privatized_tables", "refuse_answers", "reports_of"]
 
 NO_ANSWER, UNKNOWN = "no answer", "answer not in the alphabet"
-_ROWS = 1 << 17
+_ROWS = 1 << 17  # answers that are randomised at once
 
 
 def privatize_files(

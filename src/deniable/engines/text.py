@@ -25,9 +25,9 @@ from deniable.errors import DataError
 
 __all__ = ["CsvReader", "JsonReader", "check_encoding", "readable_rows"]
 
-_BLOCK = 1 << 22
-_LONGEST = 1 << 26
-_HEAD = 1 << 16
+_BLOCK = 1 << 22  # bytes that are read at once
+_LONGEST = 1 << 26  # bytes of a line
+_HEAD = 1 << 16  # bytes that are looked at to know the encoding
 
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # those of UTF-32 begin or end alike
 

@@ -29,9 +29,9 @@ __all__ = [
 Symbol: TypeAlias = str | int | bytes
 
 TEXTS = ("folded", "exact")  # how the text of an open alphabet may be read
-MAX_SYMBOLS = 1 << 24
-_SAFE = (1 << 53) - 1
-_DIGITS = 80
+MAX_SYMBOLS = 1 << 24  # symbols of a closed alphabet, as many as k-ary randomised response may have cells
+_SAFE = (1 << 53) - 1  # the largest integer that every reader of JSON holds exactly
+_DIGITS = 80  # of an integer symbol
 _LONG = 10**_DIGITS
 
 

@@ -15,8 +15,8 @@ from deniable.survey.hashing import fingerprint, permute, stream
 
 __all__ = ["BlockEncoding", "Direct", "Encoding", "Hashed", "Permuted"]
 
-MAX_COHORTS = 1 << 20
-MAX_HASHES = 64
+MAX_COHORTS = 1 << 20  # three bytes of a report at most
+MAX_HASHES = 64  # bits that one answer may set
 
 
 class Encoding(ABC):

@@ -11,9 +11,9 @@ from math import isqrt
 
 __all__ = ["FEISTEL_ROUNDS", "GAMMA", "feistel_sides", "fingerprint", "mix64", "permute", "stream"]
 
-GAMMA = 0x9E3779B97F4A7C15
-FEISTEL_ROUNDS = 10
-_MASK = (1 << 64) - 1
+GAMMA = 0x9E3779B97F4A7C15  # the increment of SplitMix64 (Steele, Lea and Flood 2014)
+FEISTEL_ROUNDS = 10  # of a permutation (decision 0003)
+_MASK = (1 << 64) - 1  # words have 64 bits
 
 
 def mix64(z: int) -> int:

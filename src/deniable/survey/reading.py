@@ -23,7 +23,7 @@ __all__ = [
     "strict_json",
 ]
 
-MAX_TEXT = 1 << 28
+MAX_TEXT = 1 << 28  # characters of a survey file
 
 
 def strict_json(text: str | bytes) -> object:

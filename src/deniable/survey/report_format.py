@@ -17,7 +17,7 @@ from deniable.mechanisms import Mechanism
 
 __all__ = ["TESTS", "Field", "ReportFormat", "Rule"]
 
-WIRE_VERSION = 1
+WIRE_VERSION = 1  # the first byte of every packed report
 PREFIX = 8  # bytes of the survey's digest in a packed report (decision 0005)
 
 

@@ -23,7 +23,7 @@ from deniable.survey.sql import group_by
 __all__ = ["Survey"]
 
 FORMAT = "deniable-survey/1"
-MAX_COUNTERS = 1 << 27
+MAX_COUNTERS = 1 << 27  # counters of a tally: 1 GiB of them
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -26,7 +26,7 @@ from deniable.survey import Survey, data_frame, facts, strict_json, write_atomic
 __all__ = ["Tally"]
 
 _MAGIC = b"deniable-tally/1\n"
-_MOST = 2**63 - 1
+_MOST = 2**63 - 1  # reports in a tally: what a signed counter of 64 bits holds
 
 Counts = npt.NDArray[np.int64]
 Packed: TypeAlias = bytes | bytearray | memoryview

@@ -40,7 +40,7 @@ Found = tuple[Tally, dict[str, int]]
 
 # What tasks hand on: where to, the window (null without windows), the counts, and the refused rows as JSON.
 _SCHEMA = "part int, window long, counts binary, refused string"
-_FAN = 64
+_FAN = 64  # tasks that add up the counts of all others
 _UNREAD = "file that Spark must read"
 # Spark sends batches of 10,000 rows; a histogram of 131,072 cells is worth its while from some 100,000 on.
 _ROWS = 1 << 18

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["count_files"]
 
-_HEAD = 100
+_HEAD = 100  # lines of JSON that are looked at for the names of columns
 
 
 def count_files(

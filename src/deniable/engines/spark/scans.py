@@ -26,9 +26,9 @@ _ATTRIBUTE = "org.apache.spark.sql.catalyst.expressions.AttributeReference"
 _FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 _FORMAT = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
 _LISTING = "org.apache.spark.sql.execution.datasources.InMemoryFileIndex"
-_PART = 1 << 26
-_TASKS = 10_000
-_ROWS = 1 << 18
+_PART = 1 << 26  # bytes of a file that one worker reads
+_TASKS = 10_000  # tasks of one job, at most
+_ROWS = 1 << 18  # rows of a batch
 
 
 def splits_of(dataframe: "DataFrame", names: list[str]) -> list[Split] | None:

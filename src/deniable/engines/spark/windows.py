@@ -16,7 +16,7 @@ __all__ = ["NO_TIME", "WINDOWS", "by_window", "check_window", "label"]
 NO_TIME = "no time from 1970 to 9999"
 # Hours of a window, and the hour after 1970 at which one starts: weeks start on Monday.
 WINDOWS = {"hour": (1, 0), "day": (24, 0), "week": (168, 96)}
-_HOUR = 3_600_000_000
+_HOUR = 3_600_000_000  # microseconds
 _HOURS = 70_389_528  # to the end of the year 9999, past which no calendar here goes
 
 

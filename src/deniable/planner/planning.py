@@ -7,40 +7,41 @@ last word (`measure`): the answer moves until what was simulated, with its own u
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from math import ceil, exp, floor, inf, log, log10
+from math import ceil, exp, floor, inf, log, log10, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.lab.streams import normal_draws
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.catalogue import families
 from deniable.planner.measure import BUDGET, Effort, effort_for, measured
 from deniable.planner.options import Family, Option
 from deniable.planner.others import alternatives, curves, infeasible, nothing_fits, paper_needs
 from deniable.planner.point import Point
-from deniable.planner.proxy import METRICS
 from deniable.planner.question import EPSILONS, PEOPLE, Question, ask
 from deniable.planner.result import Plan
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside
 from deniable.planner.visible import smallest_visible
+from deniable.theory.loss import METRICS
 
 __all__ = ["plan"]
 
 Progress = Callable[[str, float, float, int], None]
 
-_MOVES = 4
-_MARGIN = {"epsilon": 1.1, "n": 1.21}  # what uncertainty may cost; more where the curve is nearly flat
+_MOVES = 4  # measurements at most, each where the last one said that the target is met
+_MARGIN = {"epsilon": 1.1, "n": 1.21}  # factor that the uncertainty of a measurement may cost at most
 _RIVALS = 2  # populations that are simulated beside the one that was predicted to be the worst, at most
-_STEPS = 30
-_ERRORS = 1.6  # standard errors of what was simulated that are kept clear of the target
-_NEAR = 0.06  # a step, on the logarithm, across which a correction stays good
-_SLOW = 45.0  # milliseconds of one repeat from which such a step is not worth another measurement
-_ONCE = 300.0  # and from which no step is
-_CONFIRMED = 150.0  # milliseconds of one repeat up to which the answer itself is simulated once more
-# Milliseconds of all measurements, and of the last one at least: what is left goes to it, at the answer itself.
-_TOTAL_BUDGET, _LEAST_BUDGET = 2000.0, 300.0
-_SURE = 0.008  # of the bound: an uncertainty that is not worth it
+_STEPS = 30  # of one per cent each, until a share shows among whole people
+_STANDARD_ERRORS = 1.6  # of what was simulated, that are kept clear of the target
+_NEAR = 0.06  # a step, on the logarithm of epsilon, across which a correction stays good
+# Numbers (`measure.effort_for`) of one repeat from which a near step, and any step, is not measured again; and up to
+# which the answer itself is simulated once more.
+_SLOW, _ONCE, _CONFIRMED = 900_000, 6_000_000, 3_000_000
+# Numbers of all measurements, and of the last one at least: what is left goes to it, at the answer itself.
+_TOTAL_BUDGET, _LEAST_BUDGET = 40_000_000, 6_000_000
+_RELATIVE_TOLERANCE = 0.008  # stop simulating once the standard error is below this share of the bound
 
 
 def plan(
@@ -149,13 +150,9 @@ class _Planner:
         lost = alternatives(search, point.option, point.spends, point.n)
         paper = paper_needs(question, search, point.spends, point.n)
         self._tell("done", 1.0)
-        shape = None if question.metric == "visible" else point.shape
-        shows = smallest_visible(
-            point.option.moments(point.spends, point.n, shape, weighted=False),
-            point.option.rates(point.spends),
-            point.n,
-            question.size,
-        )
+        collision = 0.0 if question.metric == "visible" else point.shape.classes.collision
+        model = point.option.model(point.spends, point.n)
+        shows = smallest_visible(model, point.n, question.size, collision=collision)
         return Plan(
             survey=point.survey,
             n=point.n,
@@ -274,16 +271,17 @@ class _Planner:
         least = self._solved(family, question.target * guess / expected.bound, here, off=expected.bound / guess)
         # What the uncertainty costs, along the slope of the curve.
         slope = self._slope(family, least)
-        margin = exp(min(_ERRORS * expected.bound_error / expected.bound / slope, 10.0)) if slope > 0 else inf
+        margin = exp(min(_STANDARD_ERRORS * expected.bound_error / expected.bound / slope, 10.0)) if slope > 0 else inf
         goal = least * min(margin, _MARGIN[question.found])
-        return goal, 0.997**self._power * least <= here <= 1.012**self._power * goal
+        # Below half of the margin a measurement that was lucky would be kept because it was.
+        return goal, 0.997**self._power * sqrt(least * goal) <= here <= 1.012**self._power * goal
 
     def _confirmed(self, family: Family, point: Point) -> Point:
         """The same place, simulated once more and longer, or one beside it if that says so."""
         question = self.question
         expected = point.expected(question.metric, question.level)
         each = effort_for(point.survey, question.size).each
-        if each > _CONFIRMED or expected.bound_error < _SURE * expected.bound:
+        if each > _CONFIRMED or expected.bound_error < _RELATIVE_TOLERANCE * expected.bound:
             return point
         here = self._x(point.spends, float(point.n))
         left = max(_TOTAL_BUDGET - BUDGET * len(point.samples), _LEAST_BUDGET)
@@ -348,21 +346,20 @@ class _Planner:
 
     def _simulated(self, point: Point, effort: Effort, move: int) -> Point:
         """The point, with what simulated surveys of its population say."""
-        question, search, shape = self.question, self.search, point.shape
-        option, spends, people = point.option, point.spends, point.n
+        question, shape = self.question, point.shape
+        people = point.n
 
         def tick(share: float) -> None:
             self._tell("simulating the best of them", 0.35 + 0.1 * (min(move, 3) + share))
 
-        moments = option.moments(spends, people, shape)
         sample, decoder = measured(
             point.survey,
             shape,
             people,
             effort,
-            moments,
+            point.option.model(point.spends, people, shape.classes),
             metric="l1" if question.metric == "visible" else question.metric,
-            drawn=lambda rows: search.proxy.observed(moments, people, shape, phantoms=option.phantoms, rows=rows),
+            normals=lambda rows: normal_draws(question.size, rows, question.seed),
             place=(question.seed, "measure", point.survey.digest, people, shape.name, move),
             candidates=question.candidates,
             tick=tick,

@@ -6,10 +6,10 @@ from math import exp, log, sqrt
 from deniable.decoders import DEFAULT
 from deniable.planner.measure import Sample
 from deniable.planner.options import Option
-from deniable.planner.proxy import Losses
 from deniable.planner.result import Expected
 from deniable.planner.shapes import Shape
 from deniable.survey import Survey
+from deniable.theory import Losses
 
 __all__ = ["Point", "weighed"]
 

@@ -9,11 +9,11 @@ from math import isfinite
 from deniable.errors import DeniableError
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.options import Limits
-from deniable.planner.proxy import METRICS
 from deniable.planner.shapes import Shape, shapes_of
 from deniable.survey import Alphabet, Symbol
 from deniable.survey.alphabet import read_candidates
 from deniable.theory.arguments import count_of
+from deniable.theory.loss import METRICS
 
 __all__ = ["EPSILONS", "PEOPLE", "Question", "ask"]
 

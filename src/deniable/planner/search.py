@@ -1,4 +1,7 @@
-"""Which option, and how much of what is asked for: closed forms rank, normal draws decide, one curve is followed."""
+"""Which option, and how much of what is asked for: `theory` ranks all settings and predicts the loss of a few of them.
+
+Normal draws through the decoder (`expected_loss`) cost milliseconds. They are the same for every option, n and epsilon.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -7,21 +10,23 @@ from math import inf, sqrt
 import numpy as np
 
 from deniable.decoders import DEFAULT, Inversion
+from deniable.lab.streams import normal_draws
 from deniable.planner.options import Family, Option
-from deniable.planner.proxy import POWERS, Losses, Proxy
 from deniable.planner.question import EPSILONS, PEOPLE, Question
 from deniable.planner.shapes import Shape
 from deniable.planner.solve import Outside, crossing
 from deniable.planner.visible import smallest_visible
+from deniable.theory import Classes, Losses, expected_loss
 
 __all__ = ["Search"]
 
-_NEAR = 1.12  # options whose noise is within this of the least are compared by their losses
-_TIE = 1.01  # losses that count as alike: then no cohorts are better than any, and the shorter report wins
-_MUCH_SHORTER = 8  # a report this many times shorter is worth a little loss
-_LITTLE = 1.03
-_ACTIVE = 0.93  # shapes this near to the worst are followed along the curve
-_SCREEN = 16  # draws at which all shapes are looked at
+_POWERS = {"l1": 1.0, "l2": 2.0, "max": 8.0}  # the norm of the noise that ranks options for a loss
+_NUMBERS, _ROWS = 40_000, (10, 2000)  # normal numbers drawn for one loss, and the least and most rows of them
+_COMPARED = 1.12  # options whose noise is within this factor of the least are compared by their losses
+_TIE = 1.01  # losses within this factor are alike: then no cohorts are better than any, and the shorter report wins
+_MUCH_SHORTER, _SHORTER_TIE = 8, 1.03  # a report so many times shorter is worth a loss that is larger by this factor
+_ACTIVE = 0.93  # shapes whose loss is at least this share of the worst one's are followed along the curve
+_FEW_ROWS = 16  # draws at which all shapes are compared
 
 
 @dataclass
@@ -38,24 +43,28 @@ class Search:
     _known: dict[tuple[object, ...], Losses] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.proxy = Proxy(self.question.size, self.question.seed, Inversion() if self.paper else DEFAULT)
+        self.decoder = Inversion() if self.paper else DEFAULT
         self.families = [family for family in self.families if len(family)]
         self.active = self.active or self.question.shapes[:1]
 
     @property
     def power(self) -> float:
-        return POWERS.get(self.question.metric, 1.0)
+        return _POWERS.get(self.question.metric, 1.0)
 
     @property
-    def ruler(self) -> Shape:
+    def rows(self) -> int:
+        """Draws of one loss: large alphabets average by themselves."""
+        return int(min(max(_NUMBERS // self.question.size, _ROWS[0]), _ROWS[1]))
+
+    @property
+    def ruler(self) -> Classes:
         """What noise is summed over to rank options: the worst shape so far, or, for what shows, nothing and a little.
 
         A symbol shows where its share exceeds three or four standard errors at zero and one at its own share.
         """
         if self.question.metric != "visible":
-            return self.active[0]
-        share = self.question.target or 0.01
-        return Shape("visible", np.array([0.0, share]), np.array([0.0, share]), np.array([3.0, 1.0]), 0.0)
+            return self.active[0].classes
+        return Classes(np.array([0.0, self.question.target or 0.01]), np.array([3.0, 1.0]), 0.0)
 
     @property
     def weighted(self) -> bool:
@@ -78,17 +87,21 @@ class Search:
     def losses(self, option: Option, epsilon: float, n: float, shape: Shape, rows: int | None = None) -> Losses:
         label = (option.family.name, option.place, epsilon, n, shape.name, rows)
         if label not in self._known:
-            moments = option.moments(epsilon, n, shape, weighted=self.weighted)
-            self._known[label] = self.proxy.losses(moments, n, shape, phantoms=option.phantoms, rows=rows)
+            model = option.model(epsilon, n, shape.classes if self.weighted else None)
+            normals = normal_draws(self.question.size, rows or self.rows, self.question.seed)
+            drawn = expected_loss(model, shape.p, n, self.decoder, normals=normals).decoded
+            assert drawn is not None
+            self._known[label] = drawn
         return self._known[label]
 
     def loss(self, option: Option, epsilon: float, n: float) -> float:
         """What is compared with the target: the quantile of the loss at the worst active shape."""
         question = self.question
-        if not np.isfinite(option.moments(epsilon, n, None).base):  # too few people for its cohorts
+        model = option.model(epsilon, n)
+        if not np.isfinite(model.base):  # too few people for its cohorts
             return inf
         if question.metric == "visible":
-            return smallest_visible(option.moments(epsilon, n, None), option.rates(epsilon), n, question.size)
+            return smallest_visible(model, n, question.size)
         found = (self.losses(option, epsilon, n, shape) for shape in self.active)
         return max(losses.quantile(question.metric, question.level) for losses in found)
 
@@ -110,7 +123,7 @@ class Search:
         return sorted(shapes, key=lambda shape: -self._screened(option, epsilon, n, shape))
 
     def _screened(self, option: Option, epsilon: float, n: float, shape: Shape) -> float:
-        rows = max(_SCREEN, self.proxy.rows // 8)
+        rows = max(_FEW_ROWS, self.rows // 8)
         return self.losses(option, epsilon, n, shape, rows).quantile(self.question.metric, self.question.level)
 
     def worst(self, option: Option, epsilon: float, n: float) -> Shape:
@@ -124,7 +137,7 @@ class Search:
         ranked = self.ranked(epsilon, n)
         if not ranked:
             return None
-        near = [option for option, score in ranked if score <= _NEAR * ranked[0][1]][:4]
+        near = [option for option, score in ranked if score <= _COMPARED * ranked[0][1]][:4]
         if len(near) == 1:
             return near[0]
         values = [self.loss(option, epsilon, n) for option in near]
@@ -132,7 +145,7 @@ class Search:
         alike = [
             option
             for option, value in zip(near, values, strict=True)
-            if value <= min(values) * (_LITTLE if option.report_bytes * _MUCH_SHORTER <= long else _TIE)
+            if value <= min(values) * (_SHORTER_TIE if option.report_bytes * _MUCH_SHORTER <= long else _TIE)
         ]
         return min(alike, key=lambda option: (option.cohorts > 1, option.report_bytes))
 

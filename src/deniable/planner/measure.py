@@ -47,6 +47,7 @@ _LEAST_LOSS = 0.02  # of the mean loss: what a smaller loss counts as, so that i
 _PRECISIONS = (1.0, 4.0)  # prior precisions of slope and bend, in squared standard deviations of the losses
 _RESIDUAL, _BLIND = 0.5, 1.0  # prior residuals in standard deviations of the losses: with quick losses, and without any
 _PRIOR_PAIRS = 6.0  # pairs that the prior residual counts for
+_NARROWEST = 1.0  # of their own variance that the prior leaves residuals: under much noise quick losses foretell little
 _OWN_RESIDUALS = 12  # pairs from which their own residuals are taken
 _SMALL_SAMPLE = 4.0  # with m pairs standard errors are multiplied by 1 + this / m: 6 pairs erred 1.8 times as much as
 # a normal sample would tell, 9 pairs 1.2, 25 pairs 1.15 (16 repeats of four plans)
@@ -141,7 +142,9 @@ class Sample:
                 rest = off - phi @ found
                 believed = _PRIOR_PAIRS * (self.residual * spread) ** 2
                 freedom = max(len(off) - float(np.trace(phi @ inverse @ phi.T)) / residual, 0.0)
-                residual = (float(rest @ rest) + believed) / (freedom + _PRIOR_PAIRS)
+                own = float(rest @ rest)
+                residual = (own + believed) / (freedom + _PRIOR_PAIRS)
+                residual = max(residual, _NARROWEST * own / max(freedom, 1.0))
         real = quick + terms((quick - middle) / spread) @ found
         from scipy.special import ndtri
 

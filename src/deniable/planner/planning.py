@@ -269,6 +269,8 @@ class _Planner:
         guess = point.predicted.quantile(question.metric, question.level)
         here = self._x(point.spends, float(point.n))
         least = self._solved(family, question.target * guess / expected.bound, here, off=expected.bound / guess)
+        if least <= (EPSILONS if question.found == "epsilon" else PEOPLE)[0] >= here:
+            return here, True  # the least there is meets the target
         # What the uncertainty costs, along the slope of the curve.
         slope = self._slope(family, least)
         margin = exp(min(_STANDARD_ERRORS * expected.bound_error / expected.bound / slope, 10.0)) if slope > 0 else inf

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from deniable.decoders import DEFAULT, decode_all
 from deniable.decoders.base import unbias
+from deniable.decoders.weighted import cell_weights
 from deniable.design import BlockDesign, Design, GramFactor, design_of
 from deniable.lab.streams import stream_of
 from deniable.planner.shapes import Shape
@@ -253,10 +254,8 @@ def _solver(survey: Survey, design: Design, shape: Shape) -> Callable[[Sequence[
     size = len(shape.p)
     if isinstance(design, BlockDesign):
         return lambda tallies: np.stack([design.invert(unbias(tally)) for tally in tallies])
-    mechanism = survey.mechanism
-    miss, r = mechanism.affine
-    m = miss + r * design.forward(np.append(shape.p, 0.0) if survey.alphabet.is_open else shape.p)
-    weights = 1 / (m if mechanism.one_column else m * (1 - m))
+    even = Tally(survey, np.zeros((survey.cohorts, survey.columns), np.int64), np.ones(survey.cohorts, np.int64))
+    weights = cell_weights(even, design, np.append(shape.p, 0.0) if survey.alphabet.is_open else shape.p)
     factor = GramFactor.of(design.weighted_gram(weights))
 
     def solve(tallies: Sequence[Tally]) -> Floats:

@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 
 # Work is counted in numbers that are touched, not in seconds, so that the same question has the same answer on every
 # machine (docs/decisions/0041-expected-loss.md). On the machine that chose these counts a number took 50 ns.
-BUDGET, _QUICK_BUDGET = 9_000_000, 5_000_000  # numbers of one measurement: real decodes, and quick ones
+BUDGET, _QUICK_BUDGET = 6_000_000, 4_000_000  # numbers of one measurement: real decodes, and quick ones
 _TOO_MUCH = 30_000_000  # numbers of one repeat past which nothing is simulated, and the prediction has to do
 _FIT, _FIT_SYMBOL = 60_000, 1_000  # numbers of fitting a prior once, and more for each symbol
 _SET_SYMBOL = 1_000  # numbers of drawing the sums of random sets, for each symbol
@@ -254,7 +254,9 @@ def _solver(survey: Survey, design: Design, shape: Shape) -> Callable[[Sequence[
     size = len(shape.p)
     if isinstance(design, BlockDesign):
         return lambda tallies: np.stack([design.invert(unbias(tally)) for tally in tallies])
-    even = Tally(survey, np.zeros((survey.cohorts, survey.columns), np.int64), np.ones(survey.cohorts, np.int64))
+    # Weights of cohorts that are all as large: one report each.
+    one = np.eye(1, survey.columns, dtype=np.int64).repeat(survey.cohorts, axis=0)
+    even = Tally(survey, one, np.ones(survey.cohorts, np.int64))
     weights = cell_weights(even, design, np.append(shape.p, 0.0) if survey.alphabet.is_open else shape.p)
     factor = GramFactor.of(design.weighted_gram(weights))
 

@@ -40,7 +40,7 @@ _NEAR = 0.06  # a step, on the logarithm of epsilon, across which a correction s
 # which the answer itself is simulated once more.
 _SLOW, _ONCE, _CONFIRMED = 900_000, 6_000_000, 3_000_000
 # Numbers of all measurements, and of the last one at least: what is left goes to it, at the answer itself.
-_TOTAL_BUDGET, _LEAST_BUDGET = 40_000_000, 6_000_000
+_TOTAL_BUDGET, _LEAST_BUDGET = 24_000_000, 4_000_000
 _RELATIVE_TOLERANCE = 0.008  # stop simulating once the standard error is below this share of the bound
 
 

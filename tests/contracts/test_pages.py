@@ -16,7 +16,7 @@ import deniable as dn
 from deniable.cli.words import at_most, belief_after, chance, notice
 from deniable.lab.streams import stream_of
 from deniable.mechanisms import BitFlip, Subset
-from deniable.planner.question import EPSILONS
+from deniable.planner.request import EPSILONS
 from deniable.survey.strength import SCALE, strength
 from studies import explore
 

@@ -87,7 +87,7 @@ class Asked:
     is_open: bool
     cohorts: Ints  # numbers of cohorts to look at
     most_bits: int  # of a report
-    cells: Ints | None = None  # numbers of cells to look at, where the question names them
+    cells: Ints | None = None  # numbers of cells to look at, where the request names them
 
 
 # The families of each mechanism, and those of k-RR on each block encoding.

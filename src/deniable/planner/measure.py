@@ -29,7 +29,7 @@ __all__ = ["BUDGET", "Effort", "Sample", "effort_for", "measured"]
 
 Floats = npt.NDArray[np.float64]
 
-# Work is counted in numbers that are touched, not in seconds, so that the same question has the same answer on every
+# Work is counted in numbers that are touched, not in seconds, so that the same request has the same answer on every
 # machine (docs/decisions/0041-expected-loss.md). On the machine that chose these counts a number took 50 ns.
 BUDGET, _QUICK_BUDGET = 6_000_000, 4_000_000  # numbers of one measurement: real decodes, and quick ones
 _TOO_MUCH = 30_000_000  # numbers of one repeat past which nothing is simulated, and the prediction has to do

@@ -12,7 +12,7 @@ import numpy as np
 from deniable.decoders import DEFAULT, Inversion
 from deniable.lab.streams import normal_draws
 from deniable.planner.options import Family, Option
-from deniable.planner.question import EPSILONS, PEOPLE, Question
+from deniable.planner.request import EPSILONS, PEOPLE, PlanRequest
 from deniable.planner.shapes import Shape
 from deniable.planner.solve import Outside, crossing
 from deniable.planner.visible import smallest_visible
@@ -31,12 +31,12 @@ _FEW_ROWS = 16  # draws at which all shapes are compared
 
 @dataclass
 class Search:
-    """The losses of options over the shapes that matter, for one question.
+    """The losses of options over the shapes that matter, for one request.
 
     `paper` restricts the decoder to the paper's. `active` are the shapes that are near the worst where the search is.
     """
 
-    question: Question
+    request: PlanRequest
     families: Sequence[Family]
     paper: bool = False
     active: list[Shape] = field(default_factory=list)
@@ -45,16 +45,16 @@ class Search:
     def __post_init__(self) -> None:
         self.decoder = Inversion() if self.paper else DEFAULT
         self.families = [family for family in self.families if len(family)]
-        self.active = self.active or self.question.shapes[:1]
+        self.active = self.active or self.request.shapes[:1]
 
     @property
     def power(self) -> float:
-        return _POWERS.get(self.question.metric, 1.0)
+        return _POWERS.get(self.request.metric, 1.0)
 
     @property
     def rows(self) -> int:
         """Draws of one loss: large alphabets average by themselves."""
-        return int(min(max(_NUMBERS // self.question.size, _ROWS[0]), _ROWS[1]))
+        return int(min(max(_NUMBERS // self.request.size, _ROWS[0]), _ROWS[1]))
 
     @property
     def ruler(self) -> Classes:
@@ -62,14 +62,14 @@ class Search:
 
         A symbol shows where its share exceeds three or four standard errors at zero and one at its own share.
         """
-        if self.question.metric != "visible":
+        if self.request.metric != "visible":
             return self.active[0].classes
-        return Classes(np.array([0.0, self.question.target or 0.01]), np.array([3.0, 1.0]), 0.0)
+        return Classes(np.array([0.0, self.request.target or 0.01]), np.array([3.0, 1.0]), 0.0)
 
     @property
     def weighted(self) -> bool:
         """Whether cells are weighed by their variances: the default decoder does so, error bars do not."""
-        return not self.paper and self.question.metric != "visible"
+        return not self.paper and self.request.metric != "visible"
 
     def best(self, family: Family, epsilon: float, n: float) -> tuple[Option, float]:
         """The family's option of least noise, and that noise."""
@@ -88,7 +88,7 @@ class Search:
         label = (option.family.name, option.place, epsilon, n, shape.name, rows)
         if label not in self._known:
             model = option.model(epsilon, n, shape.classes if self.weighted else None)
-            normals = normal_draws(self.question.size, rows or self.rows, self.question.seed)
+            normals = normal_draws(self.request.size, rows or self.rows, self.request.seed)
             drawn = expected_loss(model, shape.p, n, self.decoder, normals=normals).decoded
             assert drawn is not None
             self._known[label] = drawn
@@ -96,19 +96,19 @@ class Search:
 
     def loss(self, option: Option, epsilon: float, n: float) -> float:
         """What is compared with the target: the quantile of the loss at the worst active shape."""
-        question = self.question
+        request = self.request
         model = option.model(epsilon, n)
         if not np.isfinite(model.base):  # too few people for its cohorts
             return inf
-        if question.metric == "visible":
-            return smallest_visible(model, n, question.size)
+        if request.metric == "visible":
+            return smallest_visible(model, n, request.size)
         found = (self.losses(option, epsilon, n, shape) for shape in self.active)
-        return max(losses.quantile(question.metric, question.level) for losses in found)
+        return max(losses.quantile(request.metric, request.level) for losses in found)
 
     def look_around(self, option: Option, epsilon: float, n: float) -> bool:
         """Make the shapes that are near the worst here the active ones; whether the worst is a new one."""
-        question = self.question
-        if question.metric == "visible" or len(question.shapes) == 1:
+        request = self.request
+        if request.metric == "visible" or len(request.shapes) == 1:
             return False
         shapes = self.by_loss(option, epsilon, n)
         first, second = (self._screened(option, epsilon, n, shape) for shape in shapes[:2])
@@ -119,18 +119,18 @@ class Search:
 
     def by_loss(self, option: Option, epsilon: float, n: float, *, besides: Shape | None = None) -> list[Shape]:
         """All shapes, or all but one, the worst first, by a few draws."""
-        shapes = [shape for shape in self.question.shapes if shape is not besides]
+        shapes = [shape for shape in self.request.shapes if shape is not besides]
         return sorted(shapes, key=lambda shape: -self._screened(option, epsilon, n, shape))
 
     def _screened(self, option: Option, epsilon: float, n: float, shape: Shape) -> float:
         rows = max(_FEW_ROWS, self.rows // 8)
-        return self.losses(option, epsilon, n, shape, rows).quantile(self.question.metric, self.question.level)
+        return self.losses(option, epsilon, n, shape, rows).quantile(self.request.metric, self.request.level)
 
     def worst(self, option: Option, epsilon: float, n: float) -> Shape:
         """The active shape with the largest loss."""
-        question = self.question
-        metric = "l1" if question.metric == "visible" else question.metric
-        return max(self.active, key=lambda s: self.losses(option, epsilon, n, s).quantile(metric, question.level))
+        request = self.request
+        metric = "l1" if request.metric == "visible" else request.metric
+        return max(self.active, key=lambda s: self.losses(option, epsilon, n, s).quantile(metric, request.level))
 
     def chosen(self, epsilon: float, n: float) -> Option | None:
         """The option of least loss here; among those alike one without cohorts, then the shortest report."""
@@ -158,18 +158,18 @@ class Search:
 
     def solve(self, pick: Callable[[float, float], Option | None], target: float, *, start: float) -> float:
         """The epsilon, or the n, at which this choice of options reaches the target; `Outside` if there is none."""
-        question = self.question
+        request = self.request
 
         def at(epsilon: float, n: float) -> float:
             option = pick(epsilon, n)
             return inf if option is None else self.loss(option, epsilon, n)
 
-        if question.found == "epsilon":
-            people = float(question.n or 0)
+        if request.found == "epsilon":
+            people = float(request.n or 0)
             low, high = EPSILONS
             return crossing(lambda e: at(e, people), target, low=low, high=high, start=start)
         low, high = PEOPLE
-        spends = question.spends
+        spends = request.spends
         return crossing(lambda n: at(spends, n), target, low=low, high=high, start=start, power=0.5)
 
     def same_noise(self, family: Family, level: float, *, epsilon: float, n: float) -> float | None:
@@ -179,10 +179,10 @@ class Search:
             return self.noise(family, e, people) / sqrt(people)
 
         try:
-            if self.question.found == "n":
+            if self.request.found == "n":
                 low, high = PEOPLE
                 return crossing(lambda people: noise(epsilon, people), level, low=low, high=high, start=n, power=0.5)
             low, high = EPSILONS
             return crossing(lambda e: noise(e, n), level, low=low, high=high, start=epsilon)
         except Outside as outside:
-            return EPSILONS[0] if outside.below and self.question.found != "n" else None
+            return EPSILONS[0] if outside.below and self.request.found != "n" else None

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 import deniable as dn
 from deniable.lab.streams import stream_of
-from deniable.survey.blocks import BlockEncoding
+from deniable.survey import BlockEncoding, Hadamard
 from deniable.theory import (
     Classes,
     CohortSettings,
@@ -116,7 +116,7 @@ def _design(encoding: BlockEncoding, epsilon: float, size: int) -> ErrorModel:
         cells=encoding.cells,
         occupied=encoding.occupied,
         shared=encoding.shared,
-        blocks=encoding.blocks,
+        blocks=encoding.blocks if isinstance(encoding, Hadamard) else 1,
     )
 
 

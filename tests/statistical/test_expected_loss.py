@@ -16,7 +16,7 @@ from deniable.planner.options import Limits, Option
 from deniable.survey import Survey
 from deniable.theory import ErrorModel, expected_loss, mechanism_model
 from tests.statistical.harness import generator
-from tests.surveys import LARGE, SIZE, named, symbols_of
+from tests.surveys import LARGE, SIZE, symbols_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,6 +25,11 @@ P = dn.lab.zipf(SIZE, 1)
 SURVEYS = {"warner": dn.warner(epsilon=1), **LARGE}
 QUICK = ("krr", "oue", "orr-closed")
 EVERY = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in SURVEYS]
+
+
+def candidates(survey: Survey) -> tuple[object, ...] | None:
+    """The symbols that p is about, where the alphabet is open."""
+    return symbols_of(survey, SIZE) if survey.symbols is None else None
 
 
 def population(survey: Survey) -> Floats:
@@ -36,9 +41,10 @@ def simulated(name: str) -> tuple[Floats, Floats]:
     """Unbiased estimates of many surveys, and the same projected."""
     survey, rng = SURVEYS[name], generator(f"expected loss {name}")
     p = population(survey)
-    tallies = [dn.simulate(survey, p, N, rng, **named(survey, SIZE)) for _ in range(REPEATS)]
-    candidates = symbols_of(survey, SIZE) if survey.symbols is None else None
-    found = dn.decode_all(tallies, candidates=candidates, constraint=dn.Projected(), complete=survey.symbols is None)
+    tallies = [dn.simulate(survey, p, N, rng, symbols=candidates(survey)) for _ in range(REPEATS)]
+    found = dn.decode_all(
+        tallies, candidates=candidates(survey), constraint=dn.Projected(), complete=survey.symbols is None
+    )
     return np.stack([one.raw for one in found]), np.stack([one.probabilities for one in found])
 
 
@@ -53,20 +59,20 @@ def worst_z(sample: Floats, mean: Floats, covariance: Floats) -> float:
 
 
 def z_of(losses: Floats, claimed: float) -> float:
-    return abs(float(losses.mean()) - claimed) / (float(losses.std(ddof=1)) / np.sqrt(len(losses)))
+    return float(abs(losses.mean() - claimed) / (losses.std(ddof=1) / np.sqrt(len(losses))))
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_covariance_is_that_of_simulated_surveys(name: str) -> None:
     survey, (raw, _) = SURVEYS[name], simulated(name)
     p = population(survey)
-    expected = expected_loss(survey, p, N, **named(survey, SIZE))
+    expected = expected_loss(survey, p, N, symbols=candidates(survey))
     assert np.diag(expected.covariance) == pytest.approx(expected.variances, rel=1e-9)
     assert worst_z(raw, p + expected.bias, expected.covariance) < MOST
     squares = ((raw - p) ** 2).sum(axis=1)
     assert z_of(squares, expected.squared_l2) < MOST
     # Mutants: the noise of a third of the people, and a population in another order.
-    fewer = expected_loss(survey, p, N // 3, **named(survey, SIZE))
+    fewer = expected_loss(survey, p, N // 3, symbols=candidates(survey))
     assert worst_z(raw, p + expected.bias, fewer.covariance) > MOST
     assert z_of(squares, fewer.squared_l2) > MOST
     assert worst_z(raw, np.roll(p, 1) + expected.bias, expected.covariance) > MOST
@@ -79,9 +85,9 @@ def test_the_loss_of_a_decoder_is_that_of_simulated_surveys(name: str) -> None:
     p = population(survey)
     normals = generator(f"expected loss draws {name}").standard_normal((4 * REPEATS, len(p) + 1))
     losses = np.abs(projected - p).sum(axis=1)
-    claimed = expected_loss(survey, p, N, dn.Inversion(), normals=normals, **named(survey, SIZE)).l1
+    claimed = expected_loss(survey, p, N, dn.Inversion(), normals=normals, symbols=candidates(survey)).l1
     assert z_of(losses, claimed) < MOST * np.sqrt(1.25)
-    fewer = expected_loss(survey, p, N // 3, dn.Inversion(), normals=normals, **named(survey, SIZE)).l1
+    fewer = expected_loss(survey, p, N // 3, dn.Inversion(), normals=normals, symbols=candidates(survey)).l1
     assert z_of(losses, fewer) > MOST * np.sqrt(1.25), "mutant: the noise of a third of the people"
 
 

@@ -13,7 +13,7 @@ which takes the term (1 - sum p**2) / n out of the squared l2 loss.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -187,9 +187,11 @@ def expected_loss(
     >>> expected_loss(survey, p, 1000, dn.EmpiricalBayes(), normals=normals).l1 < 0.7 * plain.l1
     True
     """
+    covariance: Callable[[], Floats]
     if isinstance(source, ErrorModel):
         population = np.asarray(p, np.float64)
-        (bias, variances), covariance = source.moments(population, n), lambda: source.covariance(population, n)
+        bias, variances = source.moments(population, n)
+        covariance = partial(source.covariance, population, n)
     else:
         people = count_of("n", n, 1)
         population, bias, variances, covariance = _exact(source, p, people, symbols, per_cohort)
@@ -204,9 +206,7 @@ def expected_loss(
         estimates = drawn_estimates(source, population, n, normals)
         base, slope = float(source.variance(0.0, float(population @ population))) / n, float(source.slope) / n
     else:
-        from scipy.linalg import eigh
-
-        values, vectors = eigh(covariance())
+        values, vectors = np.linalg.eigh(covariance())
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         estimates = population + bias + normals[:, : len(population)] @ root.T
         base, slope = _line(variances, population, people)

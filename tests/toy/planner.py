@@ -12,9 +12,11 @@ from .presets import band, plain
 def band_families(asked: Asked) -> list[Family]:
     if asked.is_open or not 4 <= asked.size <= 4096:
         return []
-    return single_family("Band", band, lambda epsilon: Band(asked.size, epsilon))
+    return single_family("Band", band, lambda epsilon: Band(asked.size, epsilon), asked.size)
 
 
 @planned.add(Plain)
 def plain_families(asked: Asked) -> list[Family]:
-    return [] if asked.is_open else single_family("Plain", plain, lambda epsilon: Plain(asked.size, epsilon))
+    if asked.is_open:
+        return []
+    return single_family("Plain", plain, lambda epsilon: Plain(asked.size, epsilon), asked.size)

@@ -124,11 +124,11 @@ def _bit_bytes(cells: Any) -> Ints:
 
 
 def single_family(
-    name: str, preset: Callable[..., Survey], at: Callable[[float], Mechanism], *, chained: bool = False
+    name: str, preset: Callable[..., Survey], at: Callable[[float], Mechanism], outputs: int, *, chained: bool = False
 ) -> list[Family]:
     """A mechanism without parameters, with a cell for each symbol: `at` makes it for an epsilon.
 
-    Its errors follow from its integers. An epsilon that it refuses is none of its options.
+    It has so many `outputs`. Its errors follow from its integers. An epsilon that it refuses is none of its options.
     """
 
     @lru_cache(maxsize=256)
@@ -138,7 +138,7 @@ def single_family(
         except SurveyError:
             return ErrorModel(np.inf, 0.0)
 
-    size = np.array([_HEAD + at(1.0).payload_bytes])
+    size = _HEAD + _index_bytes(outputs)
     return [Family(name, preset, {}, size, lambda kept, epsilon, n, classes: of(epsilon), chained=chained)]
 
 

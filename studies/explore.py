@@ -1,11 +1,16 @@
-"""What the default decoder makes of reports, for the Explore page: `python -m studies.explore` writes its table.
+"""The two tables of the Explore page: `python -m studies.explore` writes them, `--curves` the first one alone.
 
-The page draws closed forms of the unbiased estimate; the default decoder has none, so its loss is measured on simulated
+`curves.json` has the error models of `deniable.theory`: for each mechanism, number of symbols and epsilon, n times the
+variance of an estimate as base + slope p - curve p**2 - collisions sum(p**2). The page sums over a population and
+interpolates between epsilons. O-RR and O-RAPPOR are those of endlessly many cohorts. Seconds.
+
+`decoded.json` is what the default decoder makes of reports. It has no closed form, so its loss is measured on simulated
 surveys. A cell is a population, a number of symbols, an epsilon and how noisy the unbiased estimate is: the number of
 people is chosen so that its expected l1 error is `noise`. In these terms little depends on the mechanism, so one stands
 for all: subset selection, whose squared error is the least. The page interpolates. A few minutes.
 """
 
+import argparse
 import json
 import math
 import os
@@ -13,17 +18,31 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 import deniable as dn
 from deniable.lab.streams import stream_of
+from deniable.survey import BlockEncoding, Hadamard
+from deniable.theory import (
+    Classes,
+    CohortSettings,
+    ErrorModel,
+    bit_rates,
+    block_model,
+    krr_rates,
+    oue_rates,
+    subset_rates,
+    support_model,
+)
 
-__all__ = ["CELLS", "EPSILONS", "NOISES", "POPULATIONS", "REPEATS", "TABLE", "Cell", "measure", "population"]
+__all__ = ["CELLS", "CURVES", "EPSILONS", "NOISES", "POPULATIONS", "REPEATS", "TABLE", "Cell", "curves", "measure"]
+__all__ += ["population"]
 
-TABLE = Path(__file__).parents[1] / "src" / "deniable" / "service" / "pages" / "decoded.json"
+PAGES = Path(__file__).parents[1] / "src" / "deniable" / "service" / "pages"
+TABLE, CURVES = PAGES / "decoded.json", PAGES / "curves.json"
 Floats = npt.NDArray[np.float64]
 
 POPULATIONS = ("uniform", "geometric", "spike", "zipf 0.5", "zipf 1", "zipf 2", "zipf 3")
@@ -76,7 +95,86 @@ def measure(cell: Cell, repeats: int | None = None) -> tuple[float, float]:
     return float(np.mean(losses)), spread / math.sqrt(len(losses))
 
 
+SIZES = [round(2 ** (step / 2)) for step in range(2, 25)]  # the positions of the page's slider, 2 to 4096
+# Epsilons from 0.1 to 8, evenly spaced on ln(e**epsilon - 1), of which errors are nearly powers.
+GRID = np.log1p(np.geomspace(math.expm1(0.1), math.expm1(8.0), 22)).tolist()
+SHARED = (2, 4, 8, 16, 32, 64, 256)  # numbers of cells that the page offers for O-RR and O-RAPPOR
+_TRIED = sorted({*range(2, 33), *(round(2 ** (step / 4)) for step in range(20, 49))})
+_COHORTS = 1e12  # endlessly many
+
+
+def _least(models: list[ErrorModel], size: int) -> ErrorModel:
+    """The model of least squared error where all symbols are alike."""
+    even = Classes.of(np.full(size, 1 / size))
+    return min(models, key=lambda model: float(model.score(even, 2.0)))
+
+
+def _design(encoding: BlockEncoding, epsilon: float, size: int) -> ErrorModel:
+    return block_model(
+        epsilon,
+        size,
+        cells=encoding.cells,
+        occupied=encoding.occupied,
+        shared=encoding.shared,
+        blocks=encoding.blocks if isinstance(encoding, Hadamard) else 1,
+    )
+
+
+def _cohorts(name: str, size: int, cells: int, epsilon: float) -> ErrorModel:
+    if cells >= size:
+        return support_model(*(krr_rates(epsilon, size) if name == "O-RR" else bit_rates(epsilon)))
+    settings = CohortSettings(size, False, cells=cells, cohorts=_COHORTS)
+    return (settings.index_model if name == "O-RR" else settings.bit_model)(epsilon, np.inf)
+
+
+def _model(name: str, size: int, epsilon: float) -> ErrorModel:
+    mechanism, _, cells = name.partition(" of ")
+    if mechanism.startswith("O-"):
+        tried = [int(cells)] if cells else [*(k for k in _TRIED if k < size), size]
+        return _least([_cohorts(mechanism, size, k, epsilon) for k in tried], size)
+    if mechanism == "subset selection":
+        sizes = range(1, min(size // 2, round(size / (math.exp(epsilon) + 1)) + 2) + 1)
+        return _least([support_model(*subset_rates(epsilon, size, w)) for w in sizes[-4:]], size)
+    if mechanism in ("Hadamard", "projective"):
+        preset = dn.hadamard if mechanism == "Hadamard" else dn.projective
+        encoding = preset(size, epsilon=epsilon).encoding
+        assert isinstance(encoding, BlockEncoding)
+        return _design(encoding, epsilon, size)
+    rates = {"k-RR": lambda: krr_rates(epsilon, size), "k-RAPPOR": lambda: bit_rates(epsilon)}
+    return support_model(*(rates | {"OUE": lambda: oue_rates(epsilon), "no privacy": lambda: (1.0, 0.0)})[mechanism]())
+
+
+def curves() -> dict[str, Any]:
+    """The table of the page, by mechanism and number of symbols. A column that is the same at all epsilons is a number.
+
+    "O-RR of 4" has four cells, "O-RR" the best number of them at each epsilon. With a cell for each symbol they are
+    k-RR and k-RAPPOR, and have no entry. Mechanisms that do not depend on the number of symbols have one for all.
+    """
+    names = ["k-RR", "subset selection", "Hadamard", "projective", "O-RR", "O-RAPPOR"]
+    models = {name: [_columns(name, size) for size in SIZES] for name in names}
+    models |= {name: [_columns(name, 2)] for name in ("k-RAPPOR", "OUE", "no privacy")}
+    for cells in SHARED:
+        for name in (f"O-RR of {cells}", f"O-RAPPOR of {cells}"):
+            models[name] = [_columns(name, size) if cells < size else None for size in SIZES]
+    return {"sizes": SIZES, "epsilons": GRID, "models": models}
+
+
+def _columns(name: str, size: int) -> Any:
+    found = [_model(name, size, epsilon) for epsilon in GRID]
+    columns = []
+    for part in ("base", "slope", "curve", "collisions"):
+        values = [float(f"{float(getattr(model, part)):.5g}") for model in found]
+        columns.append(values[0] if len(set(values)) == 1 else values)
+    return columns
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description="Write the tables of the Explore page.")
+    parser.add_argument("--curves", action="store_true", help="only the table of closed forms")
+    only = parser.parse_args().curves
+    CURVES.write_text(json.dumps(curves(), separators=(",", ":")) + "\n", encoding="utf-8")
+    if only:
+        return
     table: dict[str, list[list[list[float]]]] = {}
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:

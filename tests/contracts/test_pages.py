@@ -16,7 +16,7 @@ import deniable as dn
 from deniable.cli.words import at_most, belief_after, chance, notice
 from deniable.lab.streams import stream_of
 from deniable.mechanisms import BitFlip, Subset
-from deniable.planner.question import EPSILONS
+from deniable.planner.request import EPSILONS
 from deniable.survey.strength import SCALE, strength
 from studies import explore
 
@@ -273,9 +273,32 @@ def test_numbers_in_words() -> None:
 PEOPLE = 10_000
 
 
-@pytest.mark.parametrize("epsilon", ["0.5", "1", "3"])
-@pytest.mark.parametrize("size", [2, 5, 64, 300])
-def test_error_curves_are_those_of_theory(epsilon: str, size: int) -> None:
+@pytest.fixture(scope="module")
+def curves() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(explore.CURVES.read_text(encoding="utf-8"))
+    return found
+
+
+def test_the_table_of_the_curves_is_what_theory_makes_now(curves: dict[str, Any]) -> None:
+    """A formula that changes changes the page: `python -m studies.explore --curves` writes the table again."""
+    made = explore.curves()
+    assert made["sizes"] == curves["sizes"]
+    assert made["epsilons"] == pytest.approx(curves["epsilons"])
+    assert list(made["models"]) == list(curves["models"])
+    for name, rows in made["models"].items():
+        for row, stored in zip(rows, curves["models"][name], strict=True):
+            assert (row is None) == (stored is None)
+            for column, other in zip(row or (), stored or (), strict=True):
+                assert column == pytest.approx(other, rel=1e-4), name  # the last of five digits may differ
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1.2", "3", "7"])
+@pytest.mark.parametrize("size", [2, 6, 64, 362])
+def test_error_curves_are_those_of_theory(epsilon: str, size: int, curves: dict[str, Any]) -> None:
+    """To five digits at an epsilon of the table, 0.1, and to one in a thousand between them.
+
+    Sets and designs change their size between epsilons: to 1 %. Blocks are averaged over who is in them: to 3 %.
+    """
     (p,) = ask(("curves.js", "population", ["zipf", size, 1]))
     assert p == pytest.approx((np.arange(1, size + 1) ** -1.0 / (np.arange(1, size + 1) ** -1.0).sum()).tolist())
     surveys = {
@@ -285,20 +308,22 @@ def test_error_curves_are_those_of_theory(epsilon: str, size: int) -> None:
         "Hadamard": dn.hadamard(symbols=size, epsilon=epsilon),
         "projective": dn.projective(symbols=size, epsilon=epsilon),
     } | ({"subset selection": dn.subset(symbols=size, epsilon=epsilon)} if size > 2 else {})
-    found = ask(*[("curves.js", "error", [name, float(epsilon), p, PEOPLE]) for name in surveys])
+    found = ask(*[("curves.js", "error", [curves, name, float(epsilon), p, PEOPLE]) for name in surveys])
     for (name, survey), value in zip(surveys.items(), found, strict=True):
-        assert value == pytest.approx(dn.theory.l1_risk(survey, p, PEOPLE), rel=1e-6), name
-    (free,) = ask(("curves.js", "error", ["no privacy", 1.0, p, PEOPLE]))
+        steps = {"subset selection": 0.01, "projective": 0.01, "Hadamard": 0.03}
+        within = steps.get(name, 5e-5 if epsilon == "0.1" else 1e-3)
+        assert value == pytest.approx(dn.theory.l1_risk(survey, p, PEOPLE), rel=within), name
+    (free,) = ask(("curves.js", "error", [curves, "no privacy", 1.0, p, PEOPLE]))
     assert free == pytest.approx(dn.theory.ml_l1(p, PEOPLE), rel=1e-9)
 
 
 @pytest.mark.parametrize(("epsilon", "cells"), [("1", 4), ("2", 8), ("3", 16)])
-def test_curves_of_cohorts_are_near_theory_with_many_of_them(epsilon: str, cells: int) -> None:
+def test_curves_of_cohorts_are_near_theory_with_many_of_them(epsilon: str, cells: int, curves: dict[str, Any]) -> None:
     """With as many cohorts as here least squares is within a tenth of the curve, which is for endlessly many."""
     p = dn.lab.geometric(64, mean=64 / 5)
     for name, make in (("O-RR", dn.orr), ("O-RAPPOR", dn.orappor)):
         survey = make(symbols=64, epsilon=epsilon, cells=cells, cohorts=1024, seed=bytes(16))
-        (value,) = ask(("curves.js", "error", [name, float(epsilon), p.tolist(), 10**6, cells]))
+        (value,) = ask(("curves.js", "error", [curves, name, float(epsilon), p.tolist(), 10**6, cells]))
         assert value == pytest.approx(dn.theory.l1_risk(survey, p, 10**6), rel=0.1), name
 
 
@@ -323,10 +348,7 @@ AXES = ("symbols", "epsilons", "noises")
 
 def test_the_page_reads_the_table_where_it_was_measured(table: dict[str, Any]) -> None:
     size, noise = 128, 0.3
-    p = explore.population("zipf 1", size)
-    survey = dn.subset(size, epsilon=1)
-    people = round((dn.theory.l1_risk(survey, p, 1) / noise) ** 2)
-    (found,) = ask(("curves.js", "decoded", [table, "zipf", 1, 1.0, p.tolist(), people]))
+    (found,) = ask(("curves.js", "decoded", [table, "zipf", 1, size, 1.0, noise]))
     assert found == pytest.approx(table["losses"]["zipf 1"][table["symbols"].index(size)][0][3], rel=1e-3)
 
 
@@ -334,18 +356,19 @@ def test_the_page_reads_the_table_where_it_was_measured(table: dict[str, Any]) -
     ("name", "power", "size", "epsilon", "people"),
     [
         ("geometric", 1, 64, 2.0, 20_000),
-        ("zipf", 1.5, 48, 1.5, 100_000),
-        ("uniform", 1, 20, 3.0, 3_000),
-        ("spike", 1, 200, 1.0, 200_000),
-        ("geometric", 1, 5, 1.0, 2_000),
+        ("zipf", 1.5, 45, 1.5, 100_000),
+        ("uniform", 1, 23, 3.0, 3_000),
+        ("spike", 1, 181, 1.0, 200_000),
+        ("geometric", 1, 6, 1.0, 2_000),
     ],
 )
 def test_between_measured_cells_the_page_is_near_what_the_decoder_does(
-    name: str, power: float, size: int, epsilon: float, people: int, table: dict[str, Any]
+    name: str, power: float, size: int, epsilon: float, people: int, table: dict[str, Any], curves: dict[str, Any]
 ) -> None:
     """To a fifth, at points that were not measured."""
     p = explore.population(f"zipf {power}" if name == "zipf" else name, size)
-    (told,) = ask(("curves.js", "decoded", [table, name, power, epsilon, p.tolist(), people]))
+    (noise,) = ask(("curves.js", "error", [curves, "subset selection", epsilon, p.tolist(), people]))
+    (told,) = ask(("curves.js", "decoded", [table, name, power, size, epsilon, noise]))
     rng = stream_of(0, "between", name, size)
     survey = dn.subset(size, epsilon=epsilon)
     losses = [np.abs(dn.decode(dn.simulate(survey, p, people, rng)).probabilities - p).sum() for _ in range(12)]

@@ -91,7 +91,7 @@ def test_a_few_simulated_surveys_tell_no_more_than_they_know(pairs: int) -> None
 @pytest.mark.parametrize("pairs", [6, 9])
 def test_what_a_large_sample_would_tell_is_told(pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutant: standard errors as before, which believed nine surveys as if they were many."""
-    for name, value in {"_SMALL_SAMPLE": 0.0, "_SPREADS": 3.0, "_RESIDUAL": 0.3}.items():
+    for name, value in {"_SMALL_SAMPLE": 0.0, "_PRIOR_PAIRS": 3.0, "_NARROWEST": 0.0, "_RESIDUAL": 0.3}.items():
         monkeypatch.setattr(f"deniable.planner.measure.{name}", value)
     monkeypatch.setitem(globals(), "_RESIDUAL", 0.3)
     reject("planner-few-surveys", float(bdtrc(misses(pairs, f"planner-few-surveys/mutant/{pairs}") - 1, 4000, 0.05)))

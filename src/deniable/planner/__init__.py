@@ -1,4 +1,4 @@
-"""The practitioner's question: how much privacy can be given for the error one can live with, and how."""
+"""The practitioner's request: how much privacy can be given for the error one can live with, and how."""
 
 from deniable.planner.planning import plan
 from deniable.planner.result import Alternative, Expected, Plan

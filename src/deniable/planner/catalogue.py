@@ -1,29 +1,16 @@
-"""The mechanisms of a plan and their variances, in closed form.
-
-The unbiased estimate of a symbol of share p has n times the variance base + slope p - curve p**2, for each mechanism:
-
-* support mechanisms (k-RR, subset selection, OUE, k-RAPPOR, block designs of one block) count the reports that support
-  a symbol: q (1 - q) / r**2 + p (1 - 2 q) / r - p**2, r = hit - miss, q the probability that another answer does;
-* Hadamard response in several blocks: the same with what lies in the block beside the symbol's cells;
-* cohorts: the same with the chance of sharing a cell in q, less the part of the collisions that least squares knows,
-  times what short equations cost: 1 / (1 - (S - 1) / (C (k - 1))) for hashes, rho (C - 1) / (C rho - 1) with
-  rho = (k - 1) / (S - 1) for permutations. Where equations run short (above `cohorts._SHORT`) an option is not one.
-"""
+"""The mechanisms of a plan: which settings of each are looked at. What they cost is asked of `theory`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, exp
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Channel, Mechanism, Registry, Subset
-from deniable.planner.cohorts import HEAD, bit_bytes, index_bytes, orappor_family, orr_family, together
-from deniable.planner.options import FAMILIES, Family, Law, Limits, Moments, Rates
-from deniable.planner.shapes import Shape
+from deniable.mechanisms import KRR, BitFlip, Mechanism, Registry, Subset
+from deniable.planner.options import FAMILIES, Family, Limits
 from deniable.survey import (
     BlockEncoding,
     Direct,
@@ -33,31 +20,41 @@ from deniable.survey import (
     hadamard,
     krappor,
     krr,
+    orappor,
+    orr,
     oue,
     projective,
     subset,
 )
 from deniable.survey.blocks import MAX_CELLS, is_prime
+from deniable.theory import (
+    Classes,
+    CohortSettings,
+    ErrorModel,
+    bit_rates,
+    block_model,
+    krr_rates,
+    mechanism_model,
+    oue_rates,
+    subset_rates,
+    support_model,
+)
 
-__all__ = ["PAPER", "Asked", "channel_law", "designs", "families", "paper_families", "planned", "support_law"]
+__all__ = ["PAPER", "Asked", "designs", "families", "paper_families", "planned", "single_family"]
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 PAPER = ("k-RR", "k-RAPPOR", "O-RR", "O-RAPPOR")
 
-_TABLE = 1 << 24  # cohorts times symbols that are still decoded in seconds
+_HEAD = 9  # bytes of a packed report before cohort and payload
+_MOST_ENTRIES = 1 << 24  # cohorts times symbols that are still decoded in seconds
 _MOST_COHORTS = 1 << 16
 _MOST_BITS = 1 << 13  # bits of a report, unless max_bytes asks for more
-
-
-def support_law(rates: Rates) -> Law:
-    def law(parameters: dict[str, Ints], epsilon: float, n: float, shape: Shape | None, weighted: bool) -> Moments:
-        hit, miss = rates(parameters, epsilon)
-        r = hit - miss
-        return Moments(np.atleast_1d(miss * (1 - miss) / r**2), np.atleast_1d((1 - 2 * miss) / r), np.ones(1))
-
-    return law
+_MOST_SIZES = 4096  # sizes of sets that are compared
+# Settings of cohorts that are no option (docs/decisions/0012-planner.md):
+_MOST_SHORTAGE = 0.75  # symbols an equation beyond which least squares is near its worst error
+_MOST_TWINS = 0.01  # expected pairs of symbols that cannot be told apart
+_LEAST_REPORTS = 32  # reports that a cohort should have on average
 
 
 def families(size: int, *, is_open: bool, limits: Limits) -> list[Family]:
@@ -65,10 +62,9 @@ def families(size: int, *, is_open: bool, limits: Limits) -> list[Family]:
 
     >>> [f.name for f in families(256, is_open=True, limits=Limits())]
     ['O-RR', 'O-RAPPOR']
-    >>> from deniable.planner.shapes import Shape
-    >>> shape = Shape.of("uniform", np.full(256, 1 / 256))
+    >>> even = Classes.of(np.full(256, 1 / 256))
     >>> closed = families(256, is_open=False, limits=Limits())
-    >>> {f.name: f.best(1.0, 1e6, shape, 2.0)[0].words for f in closed if f.name in ("SS", "PGR")}
+    >>> {f.name: f.best(1.0, 1e6, even, 2.0)[0].words for f in closed if f.name in ("SS", "PGR")}
     {'SS': 'sets of 69', 'PGR': 'order 3, dimension 6'}
     """
     most = _MOST_BITS if limits.max_bytes is None else max(_MOST_BITS, min(8 * limits.max_bytes, MAX_CELLS))
@@ -91,7 +87,7 @@ class Asked:
     is_open: bool
     cohorts: Ints  # numbers of cohorts to look at
     most_bits: int  # of a report
-    cells: Ints | None = None  # numbers of cells to look at, where the question names them
+    cells: Ints | None = None  # numbers of cells to look at, where the request names them
 
 
 # The families of each mechanism, and those of k-RR on each block encoding.
@@ -111,92 +107,103 @@ def _every(asked: Asked) -> list[Family]:
 
 def _cohorts(size: int, limits: Limits) -> Ints:
     """Powers of two, and the largest number that is allowed."""
-    most = min(_MOST_COHORTS, max(64, _TABLE // size))
+    most = min(_MOST_COHORTS, max(64, _MOST_ENTRIES // size))
     if limits.max_cohorts is not None:
         most = min(most, limits.max_cohorts)
     found = {1 << power for power in range(17) if 1 << power <= most} | {most}
     return np.array(sorted(found), np.int64)
 
 
+def _index_bytes(numbers: Any) -> Ints:
+    """Bytes of an index below each of these numbers."""
+    return np.array([((int(number) - 1).bit_length() + 7) // 8 for number in np.atleast_1d(numbers)], np.int64)
+
+
+def _bit_bytes(cells: Any) -> Ints:
+    return (np.atleast_1d(cells) + 7) // 8
+
+
+def single_family(
+    name: str, preset: Callable[..., Survey], at: Callable[[float], Mechanism], outputs: int, *, chained: bool = False
+) -> list[Family]:
+    """A mechanism without parameters, with a cell for each symbol: `at` makes it for an epsilon.
+
+    It has so many `outputs`. Its errors follow from its integers. An epsilon that it refuses is none of its options.
+    """
+
+    @lru_cache(maxsize=256)
+    def of(epsilon: float) -> ErrorModel:
+        try:
+            return mechanism_model(at(epsilon))
+        except SurveyError:
+            return ErrorModel(np.inf, 0.0)
+
+    size = _HEAD + _index_bytes(outputs)
+    return [Family(name, preset, {}, size, lambda kept, epsilon, n, classes: of(epsilon), chained=chained)]
+
+
 @planned.add(KRR)
 def _krr_families(asked: Asked) -> list[Family]:
     alone = [] if asked.is_open else [family for entry in designs.entries.values() for family in entry(asked.size)]
-    return [*alone, orr_family(asked.size, asked.is_open, asked.cohorts, cells=asked.cells)]
+    return [*alone, _orr_family(asked)]
 
 
 @planned.add(BitFlip)
 def _bit_families(asked: Asked) -> list[Family]:
-    def oue_rates(parameters: dict[str, Ints], epsilon: float) -> tuple[Any, Any]:
-        return 0.5, 1 / (exp(epsilon) + 1)
-
-    def rappor_rates(parameters: dict[str, Ints], epsilon: float) -> tuple[Any, Any]:
-        flip = 1 / (exp(epsilon / 2) + 1)
-        return 1 - flip, flip
-
-    shared = orappor_family(asked.size, asked.is_open, asked.cohorts, asked.most_bits)
     if asked.is_open:
-        return [shared]
-    wide = HEAD + bit_bytes(np.array([asked.size], np.int64))
+        return [_orappor_family(asked)]
+    wide = _HEAD + _bit_bytes(asked.size)
     return [
-        Family("OUE", oue, {}, wide, support_law(oue_rates), oue_rates, None),
-        Family("k-RAPPOR", krappor, {}, wide, support_law(rappor_rates), rappor_rates, None),
-        shared,
+        Family("OUE", oue, {}, wide, lambda kept, epsilon, n, classes: support_model(*oue_rates(epsilon))),
+        Family("k-RAPPOR", krappor, {}, wide, lambda kept, epsilon, n, classes: support_model(*bit_rates(epsilon))),
+        _orappor_family(asked),
     ]
 
 
 @planned.add(Subset)
 def _set_families(asked: Asked) -> list[Family]:
     size = asked.size
-
-    def rates(parameters: dict[str, Ints], epsilon: float) -> tuple[Any, Any]:
-        odds, w = exp(epsilon), parameters["size"].astype(float)
-        hit = w * odds / (w * odds + size - w)
-        return hit, (hit * (w - 1) + (1 - hit) * w) / (size - 1)
-
     if asked.is_open or not 3 < size <= MAX_CELLS:
         return []
+
+    def model(kept: dict[str, Ints], epsilon: float, n: float, classes: Classes | None) -> ErrorModel:
+        return support_model(*subset_rates(epsilon, size, kept["size"].astype(float)), unseen=0.0)
+
     w = np.arange(2, size // 2 + 1)
-    w = w if len(w) <= 4096 else np.unique(np.geomspace(2, size // 2, 4096).astype(np.int64))
-    wide = np.full(len(w), HEAD + ceil(size / 8))
-    return [Family("SS", subset, {"size": w}, wide, support_law(rates), rates, 0 * w)]
+    w = w if len(w) <= _MOST_SIZES else np.unique(np.geomspace(2, size // 2, _MOST_SIZES).astype(np.int64))
+    return [Family("SS", subset, {"size": w}, np.repeat(_HEAD + _bit_bytes(size), len(w)), model)]
 
 
 @designs.add(Direct)
 def _direct(size: int) -> list[Family]:
-    def rates(parameters: dict[str, Ints], epsilon: float) -> tuple[Any, Any]:
-        odds = exp(epsilon)
-        return odds / (odds + size - 1), 1 / (odds + size - 1)
+    def model(kept: dict[str, Ints], epsilon: float, n: float, classes: Classes | None) -> ErrorModel:
+        return support_model(*krr_rates(epsilon, size), unseen=0.0)
 
-    one = np.array([size], np.int64)
-    return [Family("k-RR", krr, {}, HEAD + index_bytes(one), support_law(rates), rates, 0 * one)]
+    return [Family("k-RR", krr, {}, _HEAD + _index_bytes(size), model)]
 
 
 @designs.add(Projective)
 def _projective_families(size: int) -> list[Family]:
-    found = _projective(size)
+    """Projective spaces of at least `size` points but lines, which are k-RR."""
+
+    def points(order: Any, dimension: Any) -> Any:
+        return (order**dimension - 1) // (order - 1)
+
+    def model(kept: dict[str, Ints], epsilon: float, n: float, classes: Classes | None) -> ErrorModel:
+        r, t = kept["order"], kept["dimension"]
+        cells, occupied, shared = (points(r, t - less).astype(float) for less in range(3))
+        return block_model(epsilon, size, cells=cells, occupied=occupied, shared=shared, unseen=cells - size)
+
+    found = _spaces(size)
     if not len(found):
         return []
-    r, t = found[:, 0].astype(float), found[:, 1]
-    b, s, shared = (r**t - 1) / (r - 1), (r ** (t - 1) - 1) / (r - 1), (r ** (t - 2) - 1) / (r - 1)
-    constants = {"b": b, "s": s, "l": shared, "blocks": np.ones(len(found))}
     parameters = {"order": found[:, 0], "dimension": found[:, 1]}
-    return [_design_family("PGR", projective, size, parameters, constants, b.astype(np.int64) - size)]
-
-
-@designs.add(Hadamard)
-def _hadamard_families(size: int) -> list[Family]:
-    if (1 << size.bit_length()) > MAX_CELLS:
-        return []
-    blocks = [1 << i for i in range(size.bit_length() + 1)]
-    fit = np.array([b for b in blocks if b == 1 or b << (-(-size // b)).bit_length() <= MAX_CELLS], np.int64)
-    rows = np.array([1 << (-(-size // int(b))).bit_length() for b in fit], float)
-    constants = {"b": fit * rows, "s": rows / 2, "l": rows // 4, "blocks": fit.astype(float)}
-    return [_design_family("HR", hadamard, size, {"blocks": fit}, constants, None)]
+    return [Family("PGR", projective, parameters, _HEAD + _index_bytes(points(*parameters.values())), model)]
 
 
 @lru_cache(maxsize=16)
-def _projective(size: int) -> Ints:
-    """(order, dimension) of every projective space of at least `size` points but lines, which are k-RR."""
+def _spaces(size: int) -> Ints:
+    """(order, dimension) of every projective space of at least `size` points but lines."""
     found = []
     for dimension in range(3, 17):
         for order in range(2, MAX_CELLS):
@@ -208,69 +215,58 @@ def _projective(size: int) -> Ints:
     return np.array(found, np.int64).reshape(-1, 2)
 
 
-def _design_family(
-    name: str,
-    preset: Callable[..., Survey],
-    size: int,
-    parameters: dict[str, Ints],
-    constants: dict[str, Floats],
-    phantoms: Ints | None,
-) -> Family:
-    """Block designs: b outputs, s of them a symbol's, l shared with another symbol of its block."""
-    # The limits cut the parameters; the constants follow by their key.
-    keys = [tuple(int(v) for v in row) for row in np.stack(list(parameters.values()), axis=1)]
+@designs.add(Hadamard)
+def _hadamard_families(size: int) -> list[Family]:
+    def rows(blocks: int) -> int:
+        return 1 << (-(-size // blocks)).bit_length()
 
-    def chosen(kept: dict[str, Ints]) -> dict[str, Floats]:
-        where = {key: place for place, key in enumerate(keys)}
-        rows = np.stack([kept[n] for n in parameters], axis=1)
-        places = [where[tuple(int(v) for v in row)] for row in rows]
-        return {name: values[places] for name, values in constants.items()}
+    def model(kept: dict[str, Ints], epsilon: float, n: float, classes: Classes | None) -> ErrorModel:
+        each = np.array([rows(int(b)) for b in kept["blocks"]], float)
+        cells = kept["blocks"] * each
+        return block_model(
+            epsilon, size, cells=cells, occupied=each / 2, shared=each // 4, blocks=kept["blocks"].astype(float)
+        )
 
-    def law(kept: dict[str, Ints], epsilon: float, n: float, shape: Shape | None, weighted: bool) -> Moments:
-        d = chosen(kept)
-        miss = 1 / (d["s"] * exp(epsilon) + d["b"] - d["s"])
-        r = (exp(epsilon) - 1) * miss
-        # The share of the symbol's block is p + (1 - p) mates, on average over where the others stand.
-        mates = np.where(d["blocks"] > 1, together(size, d["blocks"]), 1.0)
-        inside = d["s"] * miss + r * d["l"] * mates
-        inside_slope = r * (d["s"] - d["l"] * mates)
-        gap = r * (d["s"] - d["l"])
-        c = np.where(d["blocks"] > 1, d["l"] / d["s"], 0.0)
-        beside = d["b"] / d["blocks"] * miss + r * d["s"] * mates - inside
-        beside_slope = r * d["s"] * (1 - mates) - inside_slope
-        mean, mean_slope = (1 - c) * inside - c * beside, (1 - c) * inside_slope - c * beside_slope
-        base = (1 - c) ** 2 * inside + c**2 * beside - mean**2
-        slope = (1 - c) ** 2 * inside_slope + c**2 * beside_slope - 2 * mean * mean_slope
-        return Moments(base / gap**2, slope / gap**2, mean_slope**2 / gap**2)
-
-    def rates(kept: dict[str, Ints], epsilon: float) -> tuple[Any, Any]:
-        d = chosen(kept)
-        miss = 1 / (d["s"] * exp(epsilon) + d["b"] - d["s"])
-        r = (exp(epsilon) - 1) * miss
-        return np.where(d["blocks"] > 1, np.nan, d["s"] * (miss + r)), d["s"] * miss + r * d["l"]
-
-    wide = HEAD + index_bytes(constants["b"].astype(np.int64))
-    return Family(name, preset, parameters, wide, law, rates, phantoms)
+    if rows(1) > MAX_CELLS:
+        return []
+    every = [1 << power for power in range(size.bit_length() + 1)]
+    fit = np.array([b for b in every if b == 1 or b * rows(b) <= MAX_CELLS], np.int64)
+    return [Family("HR", hadamard, {"blocks": fit}, _HEAD + _index_bytes([b * rows(int(b)) for b in fit]), model)]
 
 
-def channel_law(channel: Callable[[float], Channel]) -> Law:
-    """The law of a channel of any shape, from its rows at an epsilon; none where it refuses that epsilon.
+def _usable(settings: CohortSettings, n: float) -> Any:
+    return (
+        (settings.shortage <= _MOST_SHORTAGE)
+        & (settings.cohorts >= 2)
+        & (settings.twins <= _MOST_TWINS)
+        & (settings.cohorts <= max(2.0, n / _LEAST_REPORTS))
+    )
 
-    With L the inverse of the rows, n times the variance of a symbol is its mean square of L over the reports of a
-    population, less p**2; here averaged over the symbols, and for a symbol over who the others are.
-    """
 
-    @lru_cache(maxsize=256)
-    def of(epsilon: float) -> Moments:
-        try:
-            mechanism = channel(epsilon)
-        except SurveyError:
-            return Moments(np.array([np.inf]), np.zeros(1), np.zeros(1))
-        rows = np.array([[w / mechanism.span for w in mechanism.row(cell)] for cell in range(mechanism.cells)])
-        squares = rows @ np.linalg.pinv(rows) ** 2
-        own, every = float(np.trace(squares)), float(squares.sum())
-        size = mechanism.cells
-        base = (every - own) / (size * (size - 1))
-        return Moments(np.array([base]), np.array([own / size - base]), np.ones(1))
+def _grid(cells: Ints, cohorts: Ints, hashes: tuple[int, ...]) -> dict[str, Ints]:
+    k, c, h = (a.ravel() for a in np.meshgrid(cells, cohorts, np.array(hashes), indexing="ij"))
+    return {"cells": k, "cohorts": c, "hashes": h}
 
-    return lambda parameters, epsilon, n, shape, weighted: of(epsilon)
+
+def _orr_family(asked: Asked) -> Family:
+    def model(kept: dict[str, Ints], epsilon: float, n: float, classes: Classes | None) -> ErrorModel:
+        settings = CohortSettings(asked.size, asked.is_open, **kept)
+        return settings.index_model(epsilon, n, classes=classes, weighted=True).only(_usable(settings, n))
+
+    cells = asked.cells
+    if cells is None:
+        cells = np.array(sorted({*range(2, 33), *(round(2 ** (step / 4)) for step in range(20, 65))}), np.int64)
+    parameters = _grid(cells if asked.is_open else cells[cells < asked.size], asked.cohorts, (1,))
+    size = _HEAD + _index_bytes(parameters["cells"]) + _index_bytes(parameters["cohorts"])
+    return Family("O-RR", orr, parameters, size, model, seeded=True)
+
+
+def _orappor_family(asked: Asked) -> Family:
+    def model(kept: dict[str, Ints], epsilon: float, n: float, classes: Classes | None) -> ErrorModel:
+        settings = CohortSettings(asked.size, asked.is_open, **kept)
+        return settings.bit_model(epsilon, n).only(_usable(settings, n))
+
+    cells = np.array([1 << power for power in range(1, 17) if 1 << power <= asked.most_bits], np.int64)
+    parameters = _grid(cells if asked.is_open else cells[cells < asked.size], asked.cohorts, (1, 2))
+    size = _HEAD + _bit_bytes(parameters["cells"]) + _index_bytes(parameters["cohorts"])
+    return Family("O-RAPPOR", orappor, parameters, size, model, seeded=True)

@@ -15,37 +15,43 @@ import numpy.typing as npt
 
 from deniable.decoders import DEFAULT, decode_all
 from deniable.decoders.base import unbias
+from deniable.decoders.weighted import cell_weights
 from deniable.design import BlockDesign, Design, GramFactor, design_of
-from deniable.design.incidence import incidence_of
 from deniable.lab.streams import stream_of
-from deniable.planner.options import Moments
-from deniable.planner.proxy import METRICS, losses_of
 from deniable.planner.shapes import Shape
 from deniable.simulation import simulate
 from deniable.survey import Survey, Symbol
 from deniable.tally import Tally
+from deniable.theory import ErrorModel, drawn_estimates, losses_of
+from deniable.theory.loss import METRICS
 
 __all__ = ["BUDGET", "Effort", "Sample", "effort_for", "measured"]
 
 Floats = npt.NDArray[np.float64]
 
-# Milliseconds of one measurement, roughly; counts and not a clock, so that answers repeat.
-BUDGET, _QUICK_BUDGET = 450.0, 250.0
-_REPEATS, _QUICK = (1, 200), (60, 2000)
+# Work is counted in numbers that are touched, not in seconds, so that the same request has the same answer on every
+# machine (docs/decisions/0041-expected-loss.md). On the machine that chose these counts a number took 50 ns.
+BUDGET, _QUICK_BUDGET = 6_000_000, 4_000_000  # numbers of one measurement: real decodes, and quick ones
+_TOO_MUCH = 30_000_000  # numbers of one repeat past which nothing is simulated, and the prediction has to do
+_FIT, _FIT_SYMBOL = 60_000, 1_000  # numbers of fitting a prior once, and more for each symbol
+_SET_SYMBOL = 1_000  # numbers of drawing the sums of random sets, for each symbol
+_COHORT_ROUNDS = 1.5  # fits over cohorts, for one elsewhere
+_REPEATS, _QUICK = (1, 200), (60, 2000)  # the least and most surveys of each kind
 _NUMBERS = 400_000  # estimates that are decoded quickly: large alphabets average by themselves
-_TOO_LONG = 1500.0  # milliseconds of one repeat past which the prediction has to do
 _TEACHERS, _LARGE = 3, 512  # surveys that the quick decoder learns from, each in turn; of large alphabets one is enough
 _FACTORED = 768  # unknowns up to which weighted equations are solved for many surveys
-_TOO_FEW = 20  # surveys of cohorts from which no spread can be told
+_TOO_FEW = 20  # surveys of cohorts from which no standard deviation can be told
 _READ_OFF = 400  # draws from which a quantile is read off
-_BATCH = 50
-_LEAST = 0.02  # of the mean loss: what a smaller one counts as
-_BELIEVED = (1.0, 4.0)  # precisions of the slope and the bend of the real losses over the quick ones
-_RESIDUAL, _BLIND = 0.5, 1.0  # residuals believed beforehand, of the spread of the losses
-_SPREADS = 6.0  # as if from so many pairs
-_SMALL_SAMPLE = 4.0  # m pairs: standard errors times 1 + this / m (16 repeats of four plans: 6 pairs erred 1.8 times
-# as much as a normal sample would tell, 9 pairs 1.2, 25 pairs 1.15)
-_OWN = 12  # pairs from which their own residuals are taken
+_BATCH = 50  # surveys that are simulated at once
+_LEAST_LOSS = 0.02  # of the mean loss: what a smaller loss counts as, so that it has a logarithm
+# Of the regression of real losses on quick ones; residuals were measured in docs/decisions/0012-planner.md.
+_PRECISIONS = (1.0, 4.0)  # prior precisions of slope and bend, in squared standard deviations of the losses
+_RESIDUAL, _BLIND = 0.5, 1.0  # prior residuals in standard deviations of the losses: with quick losses, and without any
+_PRIOR_PAIRS = 6.0  # pairs that the prior residual counts for
+_NARROWEST = 1.0  # of their own variance that the prior leaves residuals: under much noise quick losses foretell little
+_OWN_RESIDUALS = 12  # pairs from which their own residuals are taken
+_SMALL_SAMPLE = 4.0  # with m pairs standard errors are multiplied by 1 + this / m: 6 pairs erred 1.8 times as much as
+# a normal sample would tell, 9 pairs 1.2, 25 pairs 1.15 (16 repeats of four plans)
 _TOP_HEAVY = 1.7  # surveys to decode for real are spread over the quick losses, more of them where those are large
 
 
@@ -53,7 +59,7 @@ _TOP_HEAVY = 1.7  # surveys to decode for real are spread over the quick losses,
 class Effort:
     """How many surveys are decoded quickly, how many would be enough, and how many are decoded as they will be.
 
-    `each` is what one of the last costs, in milliseconds.
+    `each` is what one of the last costs, in numbers.
     """
 
     quick: int
@@ -63,46 +69,32 @@ class Effort:
 
 
 def effort_for(survey: Survey, size: int, budget: float = BUDGET) -> Effort:
-    """How many simulated surveys are worth their time; none where one alone takes too long.
+    """How many simulated surveys are worth their work; none where one alone is too much.
 
-    `budget` is for those that are decoded as they will be, in milliseconds.
+    `budget` is for those that are decoded as they will be, in numbers.
 
     >>> import deniable as dn
     >>> effort_for(dn.krr(symbols=8, epsilon=1), 8).quick, effort_for(dn.subset(symbols=4096, epsilon=1), 4096).repeats
-    (1606, 1)
+    (2000, 1)
     """
-    cells = survey.cohorts * survey.columns
-    quick = 0.05 + 2e-4 * size * (1 if size > _LARGE else _TEACHERS)
-    if not survey.mechanism.one_column and survey.mechanism.hits is not None:  # sets
-        drawing = size * (0.042 + 6.5e-5 * survey.mechanism.hits)
-    elif survey.encoding.shared is not None:
-        drawing = 0.1 + 1e-4 * size
-        if work := incidence_of(survey.encoding, np.arange(size)).work:
-            drawing += 2.5e-4 * work
-            quick += 1e-3 * size
-    else:
-        # Tables of cells, counters, and the fingerprints of an open survey's candidates.
-        drawing = 0.2 + 1.4e-4 * cells + 1.1e-5 * size * survey.cohorts * survey.hashes
-        quick += 2e-5 * cells
-    each = drawing + 0.1
-    if DEFAULT.learns(size):  # the prior is learned anew for each
-        learning = 7 + 0.045 * min(size, 1024) + 0.014 * max(size - 1024, 0)
-        if survey.encoding.shared is None:  # over cohorts in rounds, each with its own weights
-            crowding = size / max(survey.cohorts * (survey.cells - 1), 1)
-            learning += 1e-4 * cells + 5e-5 * size * survey.cohorts
-            learning *= 1 if crowding < 0.03 else 2.2 if crowding < 0.6 else 3.3 if crowding < 1 else 12
+    cells, entries = survey.cohorts * survey.columns, size * survey.cohorts * survey.hashes
+    in_cohorts = survey.encoding.shared is None
+    sets = not survey.mechanism.one_column and survey.mechanism.hits is not None
+    drawing = 4 * cells + entries // 4 + (_SET_SYMBOL * size if sets else 0)
+    each = float(drawing + cells)
+    if DEFAULT.learns(size):
+        fit = float(_FIT + _FIT_SYMBOL * size)
+        if in_cohorts:
+            fit = _COHORT_ROUNDS * (fit + entries + 2 * cells)
         elif (survey.encoding.occupied or 1) > 1 and size <= DEFAULT.settings.most_weighed_symbols:
-            # A second time, with weights.
-            learning += learning + 1.2e-7 * size**3
-        each += learning
-    elif survey.encoding.shared is None:
-        each += 1 + 2e-4 * cells
+            fit = 2 * fit + size**3 // 400  # a second time, with weights
+        each += fit
     low, high = _REPEATS
-    repeats = 0 if each > _TOO_LONG else int(min(max(budget / each, low), high))
+    repeats = 0 if each > _TOO_MUCH else int(min(max(budget / each, low), high))
     least, most = _QUICK
     most = min(most, max(_NUMBERS // size, least))
-    many = int(min(_QUICK_BUDGET / (drawing + quick), most))
-    if survey.encoding.shared is None and (size > _FACTORED or many < _TOO_FEW):
+    many = int(min(_QUICK_BUDGET / (drawing + cells + 16 * size), most))
+    if in_cohorts and (size > _FACTORED or many < _TOO_FEW):
         many = 0
     return Effort(many, most, repeats, each)
 
@@ -128,7 +120,7 @@ class Sample:
         """Mean and `level` quantile of the real loss, each followed by its standard error."""
         row = METRICS.index(metric)
         # A loss can be zero, where everyone answers alike.
-        least = _LEAST * float(self.quick[row].mean())
+        least = _LEAST_LOSS * float(self.quick[row].mean())
         quick, x, y = (np.log(np.maximum(rows[row], least)) for rows in (self.quick, self.pairs, self.real))
         middle, spread = float(quick.mean()), max(float(quick.std(ddof=1)), 1e-9)
 
@@ -146,17 +138,21 @@ class Sample:
         found: Floats = np.zeros(3)
         if len(off):
             for _ in range(3):
-                inverse = np.asarray(np.linalg.inv(phi.T @ phi / residual + np.diag([0.0, *_BELIEVED])), np.float64)
+                inverse = np.asarray(np.linalg.inv(phi.T @ phi / residual + np.diag([0.0, *_PRECISIONS])), np.float64)
                 found = np.asarray(inverse @ (phi.T @ off) / residual, np.float64)
                 rest = off - phi @ found
-                believed = _SPREADS * (self.residual * spread) ** 2
+                believed = _PRIOR_PAIRS * (self.residual * spread) ** 2
                 freedom = max(len(off) - float(np.trace(phi @ inverse @ phi.T)) / residual, 0.0)
-                residual = (float(rest @ rest) + believed) / (freedom + _SPREADS)
+                own = float(rest @ rest)
+                residual = (own + believed) / (freedom + _PRIOR_PAIRS)
+                residual = max(residual, _NARROWEST * own / max(freedom, 1.0))
         real = quick + terms((quick - middle) / spread) @ found
         from scipy.special import ndtri
 
         steps = ndtri((np.arange(25) + 0.5) / 25) * sqrt(residual) if len(off) else np.zeros(1)
-        if len(off) >= _OWN:  # their own residuals, which may be skewed, a little wider for what the fit has taken
+        if (
+            len(off) >= _OWN_RESIDUALS
+        ):  # their own residuals, which may be skewed, a little wider for what the fit has taken
             steps = rest * sqrt(residual / max(float(rest @ rest) / len(rest), 1e-300))
         both = (real[:, None] + steps).ravel()
         mean = float(np.exp(both).mean())
@@ -171,7 +167,7 @@ class Sample:
             share = residual / (residual + (carried * spread) ** 2)
             uncertain = float(own @ inverse @ own) + (carried * error) ** 2
             # How wide residuals are is known as well as their number allows.
-            told = sqrt(uncertain + float(u[0]) ** 2 * residual * share / (2 * (len(off) + _SPREADS)))
+            told = sqrt(uncertain + float(u[0]) ** 2 * residual * share / (2 * (len(off) + _PRIOR_PAIRS)))
             errors.append(told * (1 + _SMALL_SAMPLE / max(len(off), 1)))
         return mean, errors[0] * mean, bound, errors[1] * bound
 
@@ -201,17 +197,17 @@ def measured(
     shape: Shape,
     n: int,
     effort: Effort,
-    moments: Moments,
+    model: ErrorModel,
     *,
     metric: str,
-    drawn: Callable[[int], Floats],
+    normals: Callable[[int], Floats],
     place: tuple[object, ...],
     candidates: tuple[Symbol, ...] | None,
     tick: Callable[[float], None] = lambda share: None,
 ) -> tuple[Sample, str]:
     """The losses of simulated surveys, and the name of the default decoder.
 
-    `drawn` gives normal draws of the unbiased estimate: where simulation is slow they are what is decoded quickly.
+    `normals` gives standard normal draws: where simulation is slow, estimates made of them are decoded quickly.
     """
     rng = stream_of(*place)  # type: ignore[arg-type]
     design = design_of(survey, candidates, background=survey.alphabet.is_open)
@@ -226,8 +222,9 @@ def measured(
         tallies += part
         raws += [] if solve is None else [solve(part)]
         tick(0.3 * (start + len(part)) / count)
-    rows = np.concatenate([*raws, drawn(min(_READ_OFF, effort.enough))] if few else raws)
-    quick = _quick(rows, shape, moments.base / n, moments.slope / n)
+    if few:
+        raws.append(drawn_estimates(model, shape.p, n, normals(min(_READ_OFF, effort.enough))))
+    quick = _quick(np.concatenate(raws), shape, model.base / n, model.slope / n)
     if blind:  # of these surveys nothing is known beforehand but the mean
         quick = np.concatenate([np.repeat(quick.mean(axis=1, keepdims=True), count, axis=1), quick], axis=1)
     ranks = 1 - (1 - (np.arange(effort.repeats) + 0.5) / max(effort.repeats, 1)) ** _TOP_HEAVY
@@ -257,10 +254,10 @@ def _solver(survey: Survey, design: Design, shape: Shape) -> Callable[[Sequence[
     size = len(shape.p)
     if isinstance(design, BlockDesign):
         return lambda tallies: np.stack([design.invert(unbias(tally)) for tally in tallies])
-    mechanism = survey.mechanism
-    miss, r = mechanism.affine
-    m = miss + r * design.forward(np.append(shape.p, 0.0) if survey.alphabet.is_open else shape.p)
-    weights = 1 / (m if mechanism.one_column else m * (1 - m))
+    # Weights of cohorts that are all as large: one report each.
+    one = np.eye(1, survey.columns, dtype=np.int64).repeat(survey.cohorts, axis=0)
+    even = Tally(survey, one, np.ones(survey.cohorts, np.int64))
+    weights = cell_weights(even, design, np.append(shape.p, 0.0) if survey.alphabet.is_open else shape.p)
     factor = GramFactor.of(design.weighted_gram(weights))
 
     def solve(tallies: Sequence[Tally]) -> Floats:

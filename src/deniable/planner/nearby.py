@@ -1,7 +1,7 @@
 """What is possible instead of a plan that is not: the error that these people allow, the people that this error takes.
 
 Each proposal fixes epsilon, so that the privacy it names is exact, and says about which error it has. Errors are
-predicted by normal draws over all populations of the question, without simulation, so that it takes a moment; for up to
+predicted by normal draws over all populations of the request, without simulation, so that it takes a moment; for up to
 64 answers, where few people and the fall of hash functions make a difference, they are planned
 (tests/unit/planner/test_nearby.py compares them with plans).
 """
@@ -9,15 +9,14 @@ predicted by normal draws over all populations of the question, without simulati
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
-from math import ceil, floor, log10
 from typing import Any
 
 from deniable.errors import PlanError
 from deniable.planner.catalogue import families
 from deniable.planner.planning import plan
-from deniable.planner.question import Question, ask
+from deniable.planner.request import PlanRequest, ask
 from deniable.planner.search import Search
-from deniable.planner.solve import Outside
+from deniable.planner.solve import Outside, rounded_up
 
 __all__ = ["Nearby", "nearby"]
 
@@ -35,7 +34,7 @@ class Nearby:
 
 
 def nearby(problem: PlanError, epsilons: Sequence[float], **arguments: Any) -> Iterator[Nearby]:
-    """Plans near a question with n and an error that `plan` refused.
+    """Plans near a request with n and an error that `plan` refused.
 
     For each epsilon the smallest error that these people allow, then the people that the error takes at the first of
     the epsilons. Numbers that were not given have two digits, rounded up. What cannot be had is left out.
@@ -52,28 +51,30 @@ def nearby(problem: PlanError, epsilons: Sequence[float], **arguments: Any) -> I
     given = {name: one.default for name, one in signature(plan).parameters.items()} | arguments
     del given["progress"]
     errors = {name: given.pop(name) for name in ("max_l1", "max_l2", "max_error", "visible")}
-    question = ask(errors=errors, **given)
-    if question.found != "epsilon" or problem.least is None:
+    request = ask(errors=errors, **given)
+    if request.found != "epsilon" or problem.least is None:
         return
-    assert question.n is not None
-    assert question.target is not None
+    assert request.n is not None
+    assert request.target is not None
     for epsilon in epsilons:
-        error = _planned(arguments, epsilon) if question.size <= _PLANNED else None
-        error = _predicted(question, epsilon) if error is None else error
+        error = _planned(arguments, epsilon) if request.size <= _PLANNED else None
+        error = _predicted(request, epsilon) if error is None else error
         if error < _LARGEST:
-            yield Nearby(question.n, epsilon, _up(error))
-    people = _people(question, epsilons[0])
+            yield Nearby(request.n, epsilon, rounded_up(error, 2))
+    people = _people(request, epsilons[0])
     if people is not None:
-        error = _planned(arguments | {"n": int(_up(people))}, epsilons[0]) if question.size <= _PLANNED else None
+        error = (
+            _planned(arguments | {"n": int(rounded_up(people, 2))}, epsilons[0]) if request.size <= _PLANNED else None
+        )
         if error is not None:  # halfway: errors fall with the root of n, but not evenly
-            people = max(people * error / question.target, float(question.n))
-        yield Nearby(int(_up(people)), epsilons[0], question.target)
+            people = max(people * error / request.target, float(request.n))
+        yield Nearby(int(rounded_up(people, 2)), epsilons[0], request.target)
 
 
-def _search(question: Question) -> Search:
+def _search(request: PlanRequest) -> Search:
     """With every population active: the few draws that usually choose among them are too rough for a single look."""
-    every = families(question.size, is_open=question.is_open, limits=question.limits)
-    return Search(question, every, active=list(question.shapes))
+    every = families(request.size, is_open=request.is_open, limits=request.limits)
+    return Search(request, every, active=list(request.shapes))
 
 
 def _planned(arguments: dict[str, Any], epsilon: float) -> float | None:
@@ -84,28 +85,18 @@ def _planned(arguments: dict[str, Any], epsilon: float) -> float | None:
     return None if metric is None else plan(**asked, epsilon=epsilon, metric=metric).bound
 
 
-def _predicted(question: Question, epsilon: float) -> float:
-    assert question.n is not None
-    search = _search(replace(question, epsilon=epsilon))
-    option = search.first(epsilon, question.n)
-    return 1.0 if option is None else search.loss(option, epsilon, question.n)
+def _predicted(request: PlanRequest, epsilon: float) -> float:
+    assert request.n is not None
+    search = _search(replace(request, epsilon=epsilon))
+    option = search.first(epsilon, request.n)
+    return 1.0 if option is None else search.loss(option, epsilon, request.n)
 
 
-def _people(question: Question, epsilon: float) -> float | None:
-    assert question.n is not None
-    assert question.target is not None
-    search = _search(replace(question, n=None, epsilon=epsilon))
+def _people(request: PlanRequest, epsilon: float) -> float | None:
+    assert request.n is not None
+    assert request.target is not None
+    search = _search(replace(request, n=None, epsilon=epsilon))
     try:
-        return search.solve(search.first, question.target, start=10.0 * question.n)
+        return search.solve(search.first, request.target, start=10.0 * request.n)
     except Outside as outside:
-        return float(question.n) if outside.below else None
-
-
-def _up(value: float) -> float:
-    """Rounded up to two digits.
-
-    >>> _up(0.1203), _up(1234.0)
-    (0.13, 1300.0)
-    """
-    scale = 1 - floor(log10(value))
-    return float(f"{ceil(round(value * 10.0**scale, 6)) / 10.0**scale:.2g}")
+        return float(request.n) if outside.below else None

@@ -10,10 +10,10 @@ import numpy as np
 from deniable.errors import PlanError
 from deniable.planner.catalogue import PAPER, families, paper_families
 from deniable.planner.options import Family, Limits, Option
-from deniable.planner.question import EPSILONS, PEOPLE, Question
+from deniable.planner.request import EPSILONS, PEOPLE, PlanRequest
 from deniable.planner.result import Alternative
 from deniable.planner.search import Search
-from deniable.planner.solve import Outside
+from deniable.planner.solve import Outside, rounded_up
 
 __all__ = ["alternatives", "curves", "infeasible", "nothing_fits", "paper_needs"]
 
@@ -24,39 +24,39 @@ _DIRECT = (("O-RR", "k-RR"), ("O-RAPPOR", "k-RAPPOR"))  # what the first is with
 
 def alternatives(search: Search, option: Option, epsilon: float, n: int) -> list[Alternative]:
     """Every other mechanism with its best parameters, the runner-up first."""
-    question = search.question
+    request = search.request
     ours = search.loss(option, epsilon, n)
     level = search.noise(option.family, epsilon, n) / n**0.5
     found: list[tuple[float, Option]] = []
     out: list[Alternative] = []
-    for family in families(question.size, is_open=question.is_open, limits=question.limits):
+    for family in families(request.size, is_open=request.is_open, limits=request.limits):
         if family.name == option.family.name:
             continue
         if not len(family):
             out.append(Alternative(family.name, "", None, 0, f"{family.left_out}"))
             continue
         best = search.best(family, epsilon, n)
-        if question.found == "error":
+        if request.found == "error":
             value = search.loss(best[0], epsilon, n) if isfinite(best[1]) else inf
         else:
             value = search.same_noise(family, level, epsilon=epsilon, n=float(n)) or inf
         found.append((value, best[0]))
     found.sort(key=lambda pair: pair[0])
-    if question.found != "error":
+    if request.found != "error":
         found = [
             (_needed(search, other.family, ours, value) if place < _CLOSE and isfinite(value) else value, other)
             for place, (value, other) in enumerate(found)
         ]
         found.sort(key=lambda pair: pair[0])
-    ours = {"epsilon": epsilon, "n": float(n), "error": ours}[question.found]
+    ours = {"epsilon": epsilon, "n": float(n), "error": ours}[request.found]
     told = []
     for value, other in found:
-        where = {"epsilon": (value, n), "n": (epsilon, value), "error": (epsilon, n)}[question.found]
+        where = {"epsilon": (value, n), "n": (epsilon, value), "error": (epsilon, n)}[request.found]
         if not isfinite(value):
             told.append(Alternative(other.family.name, "", None, other.report_bytes, "it cannot reach this error"))
             continue
         other = search.best(other.family, *where)[0]
-        why = _why(question.found, value, ours, other.report_bytes, option.report_bytes, other.cohorts)
+        why = _why(request.found, value, ours, other.report_bytes, option.report_bytes, other.cohorts)
         told.append(Alternative(other.family.name, other.words, value, other.report_bytes, why))
     return told + out
 
@@ -65,7 +65,7 @@ def _needed(search: Search, family: Family, target: float, start: float) -> floa
     try:
         return search.solve(search.of(family), target, start=start)
     except Outside as outside:
-        return (EPSILONS if search.question.found == "epsilon" else PEOPLE)[0] if outside.below else inf
+        return (EPSILONS if search.request.found == "epsilon" else PEOPLE)[0] if outside.below else inf
 
 
 def _why(found: str, value: float, ours: float, size: int, our_size: int, cohorts: int) -> str:
@@ -81,21 +81,21 @@ def _why(found: str, value: float, ours: float, size: int, our_size: int, cohort
     return f"{verb} {what}, {more}" + (f", though with {lengths}" if size < our_size else "")
 
 
-def paper_needs(question: Question, search: Search, epsilon: float, n: int) -> list[Alternative]:
+def paper_needs(request: PlanRequest, search: Search, epsilon: float, n: int) -> list[Alternative]:
     """What the paper's mechanisms would have needed: on its grid of k, C and h, decoded as it does."""
-    paper = _paper_search(question, search)
+    paper = _paper_search(request, search)
     found: dict[str, Alternative] = {}
     level = min(search.noise(f, epsilon, n) for f in search.families) / n**0.5
     for family in paper.families:
-        if question.found == "error":
+        if request.found == "error":
             option, score = paper.best(family, epsilon, n)
             value = paper.loss(option, epsilon, n) if isfinite(score) else inf
             where: tuple[float, float] = (epsilon, n)
         else:
             start = paper.same_noise(family, level, epsilon=epsilon, n=float(n))
-            start = start or (EPSILONS[1] if question.found == "epsilon" else 1e12)
-            value = _needed(paper, family, question.target or inf, start)
-            where = (value, n) if question.found == "epsilon" else (epsilon, value)
+            start = start or (EPSILONS[1] if request.found == "epsilon" else 1e12)
+            value = _needed(paper, family, request.target or inf, start)
+            where = (value, n) if request.found == "epsilon" else (epsilon, value)
         if not isfinite(value):
             found[family.name] = Alternative(family.name, "", None, 0, "not reachable")
             continue
@@ -105,7 +105,7 @@ def paper_needs(question: Question, search: Search, epsilon: float, n: int) -> l
             option.words,
             value,
             option.report_bytes,
-            f"{'has' if question.found == 'error' else 'needs'} {_told(question.found, value)}",
+            f"{'has' if request.found == 'error' else 'needs'} {_told(request.found, value)}",
         )
     for hashed, direct in _DIRECT:
         one, two = found.get(hashed), found.get(direct)
@@ -115,9 +115,9 @@ def paper_needs(question: Question, search: Search, epsilon: float, n: int) -> l
     return [found.get(name) or Alternative(name, "", None, 0, none) for name in PAPER]
 
 
-def _paper_search(question: Question, search: Search) -> Search:
-    grid = paper_families(question.size, is_open=question.is_open)
-    return Search(question, grid, paper=True, active=search.active)
+def _paper_search(request: PlanRequest, search: Search) -> Search:
+    grid = paper_families(request.size, is_open=request.is_open)
+    return Search(request, grid, paper=True, active=search.active)
 
 
 def curves(search: Search, option: Option, epsilon: float, n: int) -> list[dict[str, Any]]:
@@ -127,11 +127,11 @@ def curves(search: Search, option: Option, epsilon: float, n: int) -> list[dict[
     paper's mechanisms through what they need.
     """
     rows = _curve(search, search.families, "best plan", option.family, epsilon, n)
-    other = _paper_search(search.question, search)
-    target = search.question.target or search.loss(option, epsilon, n)
+    other = _paper_search(search.request, search)
+    target = search.request.target or search.loss(option, epsilon, n)
     # In the paper's decoder one error is one level of noise, whichever mechanism makes it.
-    asked = replace(search.question, n=None, epsilon=search.question.epsilon or epsilon, target=target)
-    other = replace(other, question=asked)
+    asked = replace(search.request, n=None, epsilon=search.request.epsilon or epsilon, target=target)
+    other = replace(other, request=asked)
     for family in other.families:
         people = _needed(other, family, target, float(n))
         if isfinite(people):
@@ -174,41 +174,41 @@ def _through(
     return rows
 
 
-def infeasible(question: Question, search: Search, least: float) -> PlanError:
+def infeasible(request: PlanRequest, search: Search, least: float) -> PlanError:
     """The sentence for a target that cannot be met, with what it would take."""
-    target, name = question.target, question.argument
+    target, name = request.target, request.argument
     assert target is not None
     if not isfinite(least):
-        return nothing_fits(question, search.families)
-    if question.found == "epsilon":
-        assert question.n is not None
+        return nothing_fits(request, search.families)
+    if request.found == "epsilon":
+        assert request.n is not None
         needs: dict[float, float] = {}
         for epsilon in (4.0, 1.0):
-            asked = replace(question, n=None, epsilon=epsilon)
-            people = _whole(asked, search, target, float(question.n) * 10)
+            asked = replace(request, n=None, epsilon=epsilon)
+            people = _whole(asked, search, target, float(request.n) * 10)
             if people is not None:
                 needs[epsilon] = people
         told = " or ".join(f"{_people(people)} people at epsilon {epsilon:g}" for epsilon, people in needs.items())
         told = f"it takes about {told}" if told else "no number of people is enough"
         return PlanError(
-            f"{name} must be at least {_up(least):g} for {question.n:,} people, even at epsilon {EPSILONS[1]:g}, "
-            f"got {target:g}; {told}",
+            f"{name} must be at least {rounded_up(least, 2):g} for {request.n:,} people, even at epsilon "
+            f"{EPSILONS[1]:g}, got {target:g}; {told}",
             least=least,
             people=needs,
         )
-    asked = replace(question, n=10**9, epsilon=None)
-    spent = "epsilon" if question.lifetime is None else "epsilon_report"
+    asked = replace(request, n=10**9, epsilon=None)
+    spent = "epsilon" if request.lifetime is None else "epsilon_report"
     enough = _whole(asked, search, target, 2.0)
     told = "nor is any epsilon with a billion" if enough is None else f"a billion are at {spent} {enough:.2g}"
     return PlanError(
         f"{name} must be reachable, got {target:g}: {_people(PEOPLE[1])} people are not enough at {spent} "
-        f"{question.spends:g}; {told}",
+        f"{request.spends:g}; {told}",
         least=least,
         people={} if enough is None else {enough: 1e9},
     )
 
 
-def _whole(asked: Question, search: Search, target: float, start: float) -> float | None:
+def _whole(asked: PlanRequest, search: Search, target: float, start: float) -> float | None:
     one = Search(asked, search.families, active=search.active)
     try:
         return one.solve(one.first, target, start=start)
@@ -216,11 +216,11 @@ def _whole(asked: Question, search: Search, target: float, start: float) -> floa
         return None if not outside.below else (PEOPLE if asked.found == "n" else EPSILONS)[0]
 
 
-def nothing_fits(question: Question, every: Sequence[Family]) -> PlanError:
+def nothing_fits(request: PlanRequest, every: Sequence[Family]) -> PlanError:
     """The sentence for limits that no survey keeps."""
-    limits, size = question.limits, question.size
+    limits, size = request.limits, request.size
     if limits.max_bytes is not None and not any(len(family) for family in every):
-        free = families(size, is_open=question.is_open, limits=Limits(None, limits.max_cohorts))
+        free = families(size, is_open=request.is_open, limits=Limits(None, limits.max_cohorts))
         least = min(int(family.report_bytes.min()) for family in free if len(family))
         return PlanError(
             f"max_bytes must be at least {least}, the shortest report there is for {size} symbols, got "
@@ -228,7 +228,7 @@ def nothing_fits(question: Question, every: Sequence[Family]) -> PlanError:
         )
     got = ", ".join(
         f"{name} {value}"
-        for name, value in (("max_cohorts", limits.max_cohorts), ("max_bytes", limits.max_bytes), ("n", question.n))
+        for name, value in (("max_cohorts", limits.max_cohorts), ("max_bytes", limits.max_bytes), ("n", request.n))
         if value is not None
     )
     return PlanError(
@@ -250,14 +250,8 @@ def _people(value: float) -> str:
     >>> _people(1234567.0), _people(3.4e9), _people(950.0)
     ('1.3 million', '3.4 billion', '950')
     """
-    value = _up(value)
+    value = rounded_up(value, 2)
     for scale, word in ((1e12, " trillion"), (1e9, " billion"), (1e6, " million")):
         if value >= scale:
             return f"{value / scale:g}{word}"
     return f"{value:,.0f}"
-
-
-def _up(value: float) -> float:
-    """Rounded up to two digits, so that "at least" stays true."""
-    scale = 10.0 ** (1 - np.floor(np.log10(value)))
-    return float(np.ceil(round(value * scale, 6)) / scale)

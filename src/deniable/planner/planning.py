@@ -7,40 +7,41 @@ last word (`measure`): the answer moves until what was simulated, with its own u
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from math import ceil, exp, floor, inf, log, log10
+from math import ceil, exp, inf, log, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.lab.streams import normal_draws
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.catalogue import families
+from deniable.planner.evaluation import Evaluation
 from deniable.planner.measure import BUDGET, Effort, effort_for, measured
 from deniable.planner.options import Family, Option
 from deniable.planner.others import alternatives, curves, infeasible, nothing_fits, paper_needs
-from deniable.planner.point import Point
-from deniable.planner.proxy import METRICS
-from deniable.planner.question import EPSILONS, PEOPLE, Question, ask
+from deniable.planner.request import EPSILONS, PEOPLE, PlanRequest, ask
 from deniable.planner.result import Plan
 from deniable.planner.search import Search
-from deniable.planner.solve import Outside
+from deniable.planner.solve import Outside, rounded_up
 from deniable.planner.visible import smallest_visible
+from deniable.theory.loss import METRICS
 
 __all__ = ["plan"]
 
-Progress = Callable[[str, float, float, int], None]
+PlanProgress = Callable[[str, float, float, int], None]
 
-_MOVES = 4
-_MARGIN = {"epsilon": 1.1, "n": 1.21}  # what uncertainty may cost; more where the curve is nearly flat
+_MOVES = 4  # measurements at most, each where the last one said that the target is met
+_MARGIN = {"epsilon": 1.1, "n": 1.21}  # factor that the uncertainty of a measurement may cost at most
 _RIVALS = 2  # populations that are simulated beside the one that was predicted to be the worst, at most
-_STEPS = 30
-_ERRORS = 1.6  # standard errors of what was simulated that are kept clear of the target
-_NEAR = 0.06  # a step, on the logarithm, across which a correction stays good
-_SLOW = 45.0  # milliseconds of one repeat from which such a step is not worth another measurement
-_ONCE = 300.0  # and from which no step is
-_CONFIRMED = 150.0  # milliseconds of one repeat up to which the answer itself is simulated once more
-# Milliseconds of all measurements, and of the last one at least: what is left goes to it, at the answer itself.
-_TOTAL_BUDGET, _LEAST_BUDGET = 2000.0, 300.0
-_SURE = 0.008  # of the bound: an uncertainty that is not worth it
+_STEPS = 30  # of one per cent each, until a share shows among whole people
+_STANDARD_ERRORS = 1.6  # of what was simulated, that are kept clear of the target
+_NEAR = 0.06  # a step, on the logarithm of epsilon, across which a correction stays good
+# Numbers (`measure.effort_for`) of one repeat from which a near step, and any step, is not measured again; and up to
+# which the answer itself is simulated once more.
+_SLOW, _ONCE, _CONFIRMED = 900_000, 6_000_000, 3_000_000
+# Numbers of all measurements, and of the last one at least: what is left goes to it, at the answer itself.
+_TOTAL_BUDGET, _LEAST_BUDGET = 24_000_000, 4_000_000
+_RELATIVE_TOLERANCE = 0.008  # stop simulating once the standard error is below this share of the bound
 
 
 def plan(
@@ -63,7 +64,7 @@ def plan(
     max_cohorts: int | None = None,
     name: str = "",
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: PlanProgress | None = None,
 ) -> Plan:
     """How much privacy for how many people and what error: give two, the third is found, with the survey to run.
 
@@ -92,7 +93,7 @@ def plan(
     over S / 2, S / 4, ... 2 of them, geometric, Zipf 1 and 2, and the spike. Other populations may do worse than these.
 
     `max_bytes` limits a packed report, `max_cohorts` the cohorts. The survey's public seed follows from `seed`, `name`
-    and the size of the alphabet, so that the same question has the same answer; give every survey a name of its own.
+    and the size of the alphabet, so that the same request has the same answer; give every survey a name of its own.
     Where it cannot be done, a `PlanError` says what it would take.
 
     >>> found = plan(n=1_000_000, symbols=256, epsilon=2.0)
@@ -110,7 +111,7 @@ def plan(
      it takes
     """
     errors: dict[str, object] = {"max_l1": max_l1, "max_l2": max_l2, "max_error": max_error, "visible": visible}
-    question = ask(
+    request = ask(
         n=n,
         epsilon=epsilon,
         epsilon_report=epsilon_report,
@@ -127,19 +128,19 @@ def plan(
         name=name,
         seed=seed,
     )
-    return _Planner(question, progress or (lambda stage, done, total, left: None)).run()
+    return _Planner(request, progress or (lambda stage, done, total, left: None)).run()
 
 
 class _Planner:
-    def __init__(self, question: Question, progress: Progress) -> None:
-        self.question, self._progress = question, progress
-        self.all = families(question.size, is_open=question.is_open, limits=question.limits)
-        self.search = Search(question, self.all)
+    def __init__(self, request: PlanRequest, progress: PlanProgress) -> None:
+        self.request, self._progress = request, progress
+        self.all = families(request.size, is_open=request.is_open, limits=request.limits)
+        self.search = Search(request, self.all)
 
     def run(self) -> Plan:
-        question, search = self.question, self.search
+        request, search = self.request, self.search
         if not search.families:
-            raise nothing_fits(question, self.all)
+            raise nothing_fits(request, self.all)
         self._tell("comparing mechanisms", 0.05)
         option, epsilon, n = self._predict()
         self._tell("simulating the best of them", 0.35)
@@ -147,33 +148,29 @@ class _Planner:
         self._tell("asking what the others need", 0.75)
         search.look_around(point.option, point.spends, point.n)  # predictions are compared with predictions
         lost = alternatives(search, point.option, point.spends, point.n)
-        paper = paper_needs(question, search, point.spends, point.n)
+        paper = paper_needs(request, search, point.spends, point.n)
         self._tell("done", 1.0)
-        shape = None if question.metric == "visible" else point.shape
-        shows = smallest_visible(
-            point.option.moments(point.spends, point.n, shape, weighted=False),
-            point.option.rates(point.spends),
-            point.n,
-            question.size,
-        )
+        collision = 0.0 if request.metric == "visible" else point.shape.classes.collision
+        model = point.option.model(point.spends, point.n)
+        shows = smallest_visible(model, point.n, request.size, collision=collision)
         return Plan(
             survey=point.survey,
             n=point.n,
-            found=question.found,
-            metric=question.metric,
-            target=question.target,
-            confidence=question.confidence,
+            found=request.found,
+            metric=request.metric,
+            target=request.target,
+            confidence=request.confidence,
             shape=point.shape.name,
-            shapes=tuple(shape.name for shape in question.shapes),
+            shapes=tuple(shape.name for shape in request.shapes),
             parameters=point.option.words,
-            errors={name: point.expected(name, question.confidence) for name in METRICS},
+            errors={name: point.expected(name, request.confidence) for name in METRICS},
             smallest_visible=shows,
             report_bytes=point.option.report_bytes,
             decoder=point.decoder,
             repeats=point.repeats,
             alternatives=tuple(lost),
             paper={one.mechanism: one for one in paper},
-            size=question.size,
+            size=request.size,
             _lines=lambda: curves(search, point.option, point.spends, point.n),
         )
 
@@ -182,23 +179,23 @@ class _Planner:
 
     def _predict(self) -> tuple[Option, float, float]:
         """The option and where it reaches the target, by normal draws; the active shapes are the worst ones there."""
-        question, search = self.question, self.search
-        epsilon = question.spends if question.epsilon is not None else self._guess()
-        n = float(question.n) if question.n is not None else self._guess()
+        request, search = self.request, self.search
+        epsilon = request.spends if request.epsilon is not None else self._guess()
+        n = float(request.n) if request.n is not None else self._guess()
         option = search.chosen(epsilon, n)
         if option is not None:
             search.look_around(option, epsilon, n)
-        elif question.found == "error":
-            raise nothing_fits(question, self.all)
+        elif request.found == "error":
+            raise nothing_fits(request, self.all)
         for _ in range(_MOVES):
-            if question.target is not None:
+            if request.target is not None:
                 try:
-                    found = search.solve(search.first, question.target, start=self._x(epsilon, n))
+                    found = search.solve(search.first, request.target, start=self._x(epsilon, n))
                 except Outside as outside:
                     if not outside.below:
-                        raise infeasible(question, search, outside.value) from None
-                    found = (EPSILONS if question.found == "epsilon" else PEOPLE)[0]
-                epsilon, n = (found, n) if question.found == "epsilon" else (epsilon, found)
+                        raise infeasible(request, search, outside.value) from None
+                    found = (EPSILONS if request.found == "epsilon" else PEOPLE)[0]
+                epsilon, n = (found, n) if request.found == "epsilon" else (epsilon, found)
             option = search.chosen(epsilon, n)
             assert option is not None, "the target was met here"
             if not search.look_around(option, epsilon, n):
@@ -208,43 +205,43 @@ class _Planner:
 
     def _x(self, epsilon: float, n: float) -> float:
         """Of the two the one that is asked for."""
-        return n if self.question.found == "n" else epsilon
+        return n if self.request.found == "n" else epsilon
 
     def _guess(self) -> float:
         """Where the unconstrained estimate would reach the target, in closed form; never far below the answer."""
-        question, search = self.question, self.search
-        assert question.target is not None
-        factor = {"l1": 0.8, "l2": 1.0, "max": 1.0, "visible": 1.0}[question.metric]
-        level = question.target / factor
+        request, search = self.request, self.search
+        assert request.target is not None
+        factor = {"l1": 0.8, "l2": 1.0, "max": 1.0, "visible": 1.0}[request.metric]
+        level = request.target / factor
         best: list[float] = []
         for family in search.families:
-            people, epsilon = float(question.n or 1e6), 1.0 if question.epsilon is None else question.spends
+            people, epsilon = float(request.n or 1e6), 1.0 if request.epsilon is None else request.spends
             found = search.same_noise(family, level, epsilon=epsilon, n=people)
             if found is not None:
                 best.append(found)
-        limits = (0.02, 8.0) if question.found == "epsilon" else (100.0, 1e12)
+        limits = (0.02, 8.0) if request.found == "epsilon" else (100.0, 1e12)
         return float(np.clip(min(best, default=limits[1]), *limits))
 
-    def _finish(self, option: Option, epsilon: float, n: float) -> Point:
+    def _finish(self, option: Option, epsilon: float, n: float) -> Evaluation:
         """Move along the chosen family until simulation confirms the target.
 
         What was simulated says how far the prediction is off. The answer is where the corrected curve meets the target
         with the uncertainty of the correction on top, unless that margin alone costs more than `_MARGIN`.
         """
-        question = self.question
-        family, wanted = option.family, question.target
+        request = self.request
+        family, wanted = option.family, request.target
         x = self._x(epsilon, n)
         if wanted is not None:
             x = self._solved(family, wanted, x)
         point = self._measure(family, x, 0)
         if wanted is None:
             return point
-        if question.metric == "visible":
+        if request.metric == "visible":
             # Few people are counted in whole numbers: a few more may show a little less.
             for _ in range(_STEPS):
                 if self.search.loss(point.option, point.spends, point.n) <= wanted:
                     break
-                x = 1.01 * self._x(point.spends, point.n) + (question.found == "n")
+                x = 1.01 * self._x(point.spends, point.n) + (request.found == "n")
                 point = self._measure(family, x, 0)
             return point
         for move in range(1, _MOVES + 1):
@@ -252,7 +249,7 @@ class _Planner:
             if kept:
                 return self._confirmed(family, point)
             near = abs(log(goal / self._x(point.spends, float(point.n)))) < _NEAR * self._power
-            each = effort_for(point.survey, question.size).each
+            each = effort_for(point.survey, request.size).each
             again = move < _MOVES and each < _ONCE and not (near and (move > 1 or each > _SLOW))
             point = self._measure(family, goal, move, again=again).after(point)
             if not again:
@@ -262,28 +259,31 @@ class _Planner:
     @property
     def _power(self) -> int:
         """People buy half as much as epsilon does."""
-        return 1 if self.question.found == "epsilon" else 2
+        return 1 if self.request.found == "epsilon" else 2
 
-    def _goal(self, family: Family, point: Point) -> tuple[float, bool]:
+    def _goal(self, family: Family, point: Evaluation) -> tuple[float, bool]:
         """Where what was simulated says that the target is met, its uncertainty on top; and whether we are there."""
-        question = self.question
-        assert question.target is not None
-        expected = point.expected(question.metric, question.level)
-        guess = point.predicted.quantile(question.metric, question.level)
+        request = self.request
+        assert request.target is not None
+        expected = point.expected(request.metric, request.level)
+        guess = point.predicted.quantile(request.metric, request.level)
         here = self._x(point.spends, float(point.n))
-        least = self._solved(family, question.target * guess / expected.bound, here, off=expected.bound / guess)
+        least = self._solved(family, request.target * guess / expected.bound, here, off=expected.bound / guess)
+        if least <= (EPSILONS if request.found == "epsilon" else PEOPLE)[0] >= here:
+            return here, True  # the least there is meets the target
         # What the uncertainty costs, along the slope of the curve.
         slope = self._slope(family, least)
-        margin = exp(min(_ERRORS * expected.bound_error / expected.bound / slope, 10.0)) if slope > 0 else inf
-        goal = least * min(margin, _MARGIN[question.found])
-        return goal, 0.997**self._power * least <= here <= 1.012**self._power * goal
+        margin = exp(min(_STANDARD_ERRORS * expected.bound_error / expected.bound / slope, 10.0)) if slope > 0 else inf
+        goal = least * min(margin, _MARGIN[request.found])
+        # Below half of the margin a measurement that was lucky would be kept because it was.
+        return goal, 0.997**self._power * sqrt(least * goal) <= here <= 1.012**self._power * goal
 
-    def _confirmed(self, family: Family, point: Point) -> Point:
+    def _confirmed(self, family: Family, point: Evaluation) -> Evaluation:
         """The same place, simulated once more and longer, or one beside it if that says so."""
-        question = self.question
-        expected = point.expected(question.metric, question.level)
-        each = effort_for(point.survey, question.size).each
-        if each > _CONFIRMED or expected.bound_error < _SURE * expected.bound:
+        request = self.request
+        expected = point.expected(request.metric, request.level)
+        each = effort_for(point.survey, request.size).each
+        if each > _CONFIRMED or expected.bound_error < _RELATIVE_TOLERANCE * expected.bound:
             return point
         here = self._x(point.spends, float(point.n))
         left = max(_TOTAL_BUDGET - BUDGET * len(point.samples), _LEAST_BUDGET)
@@ -293,91 +293,81 @@ class _Planner:
 
     def _slope(self, family: Family, x: float) -> float:
         """How fast the predicted loss falls, as a power of epsilon or n."""
-        pick, question = self.search.of(family), self.question
+        pick, request = self.search.of(family), self.request
         values = []
         for place in (x, 1.08 * x):
-            where = (place, float(question.n or 0)) if question.found == "epsilon" else (question.spends, place)
+            where = (place, float(request.n or 0)) if request.found == "epsilon" else (request.spends, place)
             values.append(self.search.loss(pick(*where), *where))
         return log(values[0] / values[1]) / log(1.08)
 
     def _solved(self, family: Family, goal: float, start: float, *, off: float = 1.0) -> float:
         """The epsilon or the n at which the family's predicted loss is the goal; `off` is real over predicted."""
-        question, search = self.question, self.search
+        request, search = self.request, self.search
         try:
             return search.solve(search.of(family), goal, start=start)
         except Outside as outside:
             if not outside.below:
-                raise infeasible(question, search, outside.value * off) from None
-            return (EPSILONS if question.found == "epsilon" else PEOPLE)[0]
+                raise infeasible(request, search, outside.value * off) from None
+            return (EPSILONS if request.found == "epsilon" else PEOPLE)[0]
 
-    def _measure(self, family: Family, x: float, move: int, *, again: bool = True, budget: float = BUDGET) -> Point:
+    def _measure(
+        self, family: Family, x: float, move: int, *, again: bool = True, budget: float = BUDGET
+    ) -> Evaluation:
         """Simulate the family's best survey at the epsilon or the n that x is, rounded up to three digits.
 
         Without `again` nothing is simulated: what was simulated nearby has to do.
         """
-        question, search = self.question, self.search
-        spent = _rounded_up(x, 3) if question.found == "epsilon" else question.epsilon
+        request, search = self.request, self.search
+        spent = rounded_up(x, 3) if request.found == "epsilon" else request.epsilon
         spends = float(parse_epsilon(spent))
-        people = question.n if question.n is not None else int(_rounded_up(ceil(x), 3))
+        people = request.n if request.n is not None else int(rounded_up(ceil(x), 3))
         option = search.of(family)(spends, people)
         survey = option.survey(
-            question.alphabet, spent, lifetime=question.lifetime, name=question.name, seed=question.public_seed
+            request.alphabet, spent, lifetime=request.lifetime, name=request.name, seed=request.public_seed
         )
         if again:
             search.look_around(option, spends, people)  # another population may be the worst one here
         shape = search.worst(option, spends, people)
         predicted = search.losses(option, spends, people, shape)
-        point = Point(option, spent, people, survey, shape, predicted, "default", log(self._x(spends, float(people))))
-        effort = effort_for(survey, question.size, budget)
+        point = Evaluation(
+            option, spent, people, survey, shape, predicted, "default", log(self._x(spends, float(people)))
+        )
+        effort = effort_for(survey, request.size, budget)
         if not again or effort.repeats == 0:
             return point
         point = self._simulated(point, effort, move)
-        if question.metric == "visible":
+        if request.metric == "visible":
             return point
         # The population that was predicted to be the worst may turn out not to be: then the next one is simulated.
         for rival in search.by_loss(option, spends, people, besides=shape)[:_RIVALS]:
             predicted = search.losses(option, spends, people, rival)
-            least = point.expected(question.metric, question.level).bound
-            if predicted.quantile(question.metric, question.level) <= least:
+            least = point.expected(request.metric, request.level).bound
+            if predicted.quantile(request.metric, request.level) <= least:
                 break
             other = self._simulated(replace(point, shape=rival, predicted=predicted, samples=()), effort, move)
-            if other.expected(question.metric, question.level).bound > least:
+            if other.expected(request.metric, request.level).bound > least:
                 point = other
         search.active = [point.shape]
         return point
 
-    def _simulated(self, point: Point, effort: Effort, move: int) -> Point:
+    def _simulated(self, point: Evaluation, effort: Effort, move: int) -> Evaluation:
         """The point, with what simulated surveys of its population say."""
-        question, search, shape = self.question, self.search, point.shape
-        option, spends, people = point.option, point.spends, point.n
+        request, shape = self.request, point.shape
+        people = point.n
 
         def tick(share: float) -> None:
             self._tell("simulating the best of them", 0.35 + 0.1 * (min(move, 3) + share))
 
-        moments = option.moments(spends, people, shape)
         sample, decoder = measured(
             point.survey,
             shape,
             people,
             effort,
-            moments,
-            metric="l1" if question.metric == "visible" else question.metric,
-            drawn=lambda rows: search.proxy.observed(moments, people, shape, phantoms=option.phantoms, rows=rows),
-            place=(question.seed, "measure", point.survey.digest, people, shape.name, move),
-            candidates=question.candidates,
+            point.option.model(point.spends, people, shape.classes),
+            metric="l1" if request.metric == "visible" else request.metric,
+            normals=lambda rows: normal_draws(request.size, rows, request.seed),
+            place=(request.seed, "measure", point.survey.digest, people, shape.name, move),
+            candidates=request.candidates,
             tick=tick,
         )
         return replace(point, samples=((sample, point.predicted, point.place),), decoder=decoder)
-
-
-def _rounded_up(value: float, digits: int) -> float:
-    """`value` rounded up to some significant digits.
-
-    >>> _rounded_up(1.2341, 3), _rounded_up(123_400_001, 3), _rounded_up(0.5, 3)
-    (1.24, 124000000.0, 0.5)
-    """
-    if value in (0.0, inf):
-        return value
-    scale = digits - 1 - floor(log10(value))
-    found = ceil(round(value * 10.0**scale, 6)) / 10.0**scale
-    return float(f"{found:.{digits}g}")

@@ -1,4 +1,7 @@
-"""Which option, and how much of what is asked for: closed forms rank, normal draws decide, one curve is followed."""
+"""Which option, and how much of what is asked for: `theory` ranks all settings and predicts the loss of a few of them.
+
+Normal draws through the decoder (`expected_loss`) cost milliseconds. They are the same for every option, n and epsilon.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -7,60 +10,66 @@ from math import inf, sqrt
 import numpy as np
 
 from deniable.decoders import DEFAULT, Inversion
+from deniable.lab.streams import normal_draws
 from deniable.planner.options import Family, Option
-from deniable.planner.proxy import POWERS, Losses, Proxy
-from deniable.planner.question import EPSILONS, PEOPLE, Question
+from deniable.planner.request import EPSILONS, PEOPLE, PlanRequest
 from deniable.planner.shapes import Shape
 from deniable.planner.solve import Outside, crossing
 from deniable.planner.visible import smallest_visible
+from deniable.theory import Classes, Losses, expected_loss
 
 __all__ = ["Search"]
 
-_NEAR = 1.12  # options whose noise is within this of the least are compared by their losses
-_TIE = 1.01  # losses that count as alike: then no cohorts are better than any, and the shorter report wins
-_MUCH_SHORTER = 8  # a report this many times shorter is worth a little loss
-_LITTLE = 1.03
-_ACTIVE = 0.93  # shapes this near to the worst are followed along the curve
-_SCREEN = 16  # draws at which all shapes are looked at
+_POWERS = {"l1": 1.0, "l2": 2.0, "max": 8.0}  # the norm of the noise that ranks options for a loss
+_NUMBERS, _ROWS = 40_000, (10, 2000)  # normal numbers drawn for one loss, and the least and most rows of them
+_COMPARED = 1.12  # options whose noise is within this factor of the least are compared by their losses
+_TIE = 1.01  # losses within this factor are alike: then no cohorts are better than any, and the shorter report wins
+_MUCH_SHORTER, _SHORTER_TIE = 8, 1.03  # a report so many times shorter is worth a loss that is larger by this factor
+_ACTIVE = 0.93  # shapes whose loss is at least this share of the worst one's are followed along the curve
+_FEW_ROWS = 16  # draws at which all shapes are compared
 
 
 @dataclass
 class Search:
-    """The losses of options over the shapes that matter, for one question.
+    """The losses of options over the shapes that matter, for one request.
 
     `paper` restricts the decoder to the paper's. `active` are the shapes that are near the worst where the search is.
     """
 
-    question: Question
+    request: PlanRequest
     families: Sequence[Family]
     paper: bool = False
     active: list[Shape] = field(default_factory=list)
     _known: dict[tuple[object, ...], Losses] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.proxy = Proxy(self.question.size, self.question.seed, Inversion() if self.paper else DEFAULT)
+        self.decoder = Inversion() if self.paper else DEFAULT
         self.families = [family for family in self.families if len(family)]
-        self.active = self.active or self.question.shapes[:1]
+        self.active = self.active or self.request.shapes[:1]
 
     @property
     def power(self) -> float:
-        return POWERS.get(self.question.metric, 1.0)
+        return _POWERS.get(self.request.metric, 1.0)
 
     @property
-    def ruler(self) -> Shape:
+    def rows(self) -> int:
+        """Draws of one loss: large alphabets average by themselves."""
+        return int(min(max(_NUMBERS // self.request.size, _ROWS[0]), _ROWS[1]))
+
+    @property
+    def ruler(self) -> Classes:
         """What noise is summed over to rank options: the worst shape so far, or, for what shows, nothing and a little.
 
         A symbol shows where its share exceeds three or four standard errors at zero and one at its own share.
         """
-        if self.question.metric != "visible":
-            return self.active[0]
-        share = self.question.target or 0.01
-        return Shape("visible", np.array([0.0, share]), np.array([0.0, share]), np.array([3.0, 1.0]), 0.0)
+        if self.request.metric != "visible":
+            return self.active[0].classes
+        return Classes(np.array([0.0, self.request.target or 0.01]), np.array([3.0, 1.0]), 0.0)
 
     @property
     def weighted(self) -> bool:
         """Whether cells are weighed by their variances: the default decoder does so, error bars do not."""
-        return not self.paper and self.question.metric != "visible"
+        return not self.paper and self.request.metric != "visible"
 
     def best(self, family: Family, epsilon: float, n: float) -> tuple[Option, float]:
         """The family's option of least noise, and that noise."""
@@ -78,24 +87,28 @@ class Search:
     def losses(self, option: Option, epsilon: float, n: float, shape: Shape, rows: int | None = None) -> Losses:
         label = (option.family.name, option.place, epsilon, n, shape.name, rows)
         if label not in self._known:
-            moments = option.moments(epsilon, n, shape, weighted=self.weighted)
-            self._known[label] = self.proxy.losses(moments, n, shape, phantoms=option.phantoms, rows=rows)
+            model = option.model(epsilon, n, shape.classes if self.weighted else None)
+            normals = normal_draws(self.request.size, rows or self.rows, self.request.seed)
+            drawn = expected_loss(model, shape.p, n, self.decoder, normals=normals).decoded
+            assert drawn is not None
+            self._known[label] = drawn
         return self._known[label]
 
     def loss(self, option: Option, epsilon: float, n: float) -> float:
         """What is compared with the target: the quantile of the loss at the worst active shape."""
-        question = self.question
-        if not np.isfinite(option.moments(epsilon, n, None).base):  # too few people for its cohorts
+        request = self.request
+        model = option.model(epsilon, n)
+        if not np.isfinite(model.base):  # too few people for its cohorts
             return inf
-        if question.metric == "visible":
-            return smallest_visible(option.moments(epsilon, n, None), option.rates(epsilon), n, question.size)
+        if request.metric == "visible":
+            return smallest_visible(model, n, request.size)
         found = (self.losses(option, epsilon, n, shape) for shape in self.active)
-        return max(losses.quantile(question.metric, question.level) for losses in found)
+        return max(losses.quantile(request.metric, request.level) for losses in found)
 
     def look_around(self, option: Option, epsilon: float, n: float) -> bool:
         """Make the shapes that are near the worst here the active ones; whether the worst is a new one."""
-        question = self.question
-        if question.metric == "visible" or len(question.shapes) == 1:
+        request = self.request
+        if request.metric == "visible" or len(request.shapes) == 1:
             return False
         shapes = self.by_loss(option, epsilon, n)
         first, second = (self._screened(option, epsilon, n, shape) for shape in shapes[:2])
@@ -106,25 +119,25 @@ class Search:
 
     def by_loss(self, option: Option, epsilon: float, n: float, *, besides: Shape | None = None) -> list[Shape]:
         """All shapes, or all but one, the worst first, by a few draws."""
-        shapes = [shape for shape in self.question.shapes if shape is not besides]
+        shapes = [shape for shape in self.request.shapes if shape is not besides]
         return sorted(shapes, key=lambda shape: -self._screened(option, epsilon, n, shape))
 
     def _screened(self, option: Option, epsilon: float, n: float, shape: Shape) -> float:
-        rows = max(_SCREEN, self.proxy.rows // 8)
-        return self.losses(option, epsilon, n, shape, rows).quantile(self.question.metric, self.question.level)
+        rows = max(_FEW_ROWS, self.rows // 8)
+        return self.losses(option, epsilon, n, shape, rows).quantile(self.request.metric, self.request.level)
 
     def worst(self, option: Option, epsilon: float, n: float) -> Shape:
         """The active shape with the largest loss."""
-        question = self.question
-        metric = "l1" if question.metric == "visible" else question.metric
-        return max(self.active, key=lambda s: self.losses(option, epsilon, n, s).quantile(metric, question.level))
+        request = self.request
+        metric = "l1" if request.metric == "visible" else request.metric
+        return max(self.active, key=lambda s: self.losses(option, epsilon, n, s).quantile(metric, request.level))
 
     def chosen(self, epsilon: float, n: float) -> Option | None:
         """The option of least loss here; among those alike one without cohorts, then the shortest report."""
         ranked = self.ranked(epsilon, n)
         if not ranked:
             return None
-        near = [option for option, score in ranked if score <= _NEAR * ranked[0][1]][:4]
+        near = [option for option, score in ranked if score <= _COMPARED * ranked[0][1]][:4]
         if len(near) == 1:
             return near[0]
         values = [self.loss(option, epsilon, n) for option in near]
@@ -132,7 +145,7 @@ class Search:
         alike = [
             option
             for option, value in zip(near, values, strict=True)
-            if value <= min(values) * (_LITTLE if option.report_bytes * _MUCH_SHORTER <= long else _TIE)
+            if value <= min(values) * (_SHORTER_TIE if option.report_bytes * _MUCH_SHORTER <= long else _TIE)
         ]
         return min(alike, key=lambda option: (option.cohorts > 1, option.report_bytes))
 
@@ -145,18 +158,18 @@ class Search:
 
     def solve(self, pick: Callable[[float, float], Option | None], target: float, *, start: float) -> float:
         """The epsilon, or the n, at which this choice of options reaches the target; `Outside` if there is none."""
-        question = self.question
+        request = self.request
 
         def at(epsilon: float, n: float) -> float:
             option = pick(epsilon, n)
             return inf if option is None else self.loss(option, epsilon, n)
 
-        if question.found == "epsilon":
-            people = float(question.n or 0)
+        if request.found == "epsilon":
+            people = float(request.n or 0)
             low, high = EPSILONS
             return crossing(lambda e: at(e, people), target, low=low, high=high, start=start)
         low, high = PEOPLE
-        spends = question.spends
+        spends = request.spends
         return crossing(lambda n: at(spends, n), target, low=low, high=high, start=start, power=0.5)
 
     def same_noise(self, family: Family, level: float, *, epsilon: float, n: float) -> float | None:
@@ -166,10 +179,10 @@ class Search:
             return self.noise(family, e, people) / sqrt(people)
 
         try:
-            if self.question.found == "n":
+            if self.request.found == "n":
                 low, high = PEOPLE
                 return crossing(lambda people: noise(epsilon, people), level, low=low, high=high, start=n, power=0.5)
             low, high = EPSILONS
             return crossing(lambda e: noise(e, n), level, low=low, high=high, start=epsilon)
         except Outside as outside:
-            return EPSILONS[0] if outside.below and self.question.found != "n" else None
+            return EPSILONS[0] if outside.below and self.request.found != "n" else None

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from deniable.errors import DeniableError
 from deniable.lab.populations import binomial, geometric, uniform, zipf
+from deniable.theory import Classes
 from deniable.theory.arguments import distribution
 
 __all__ = ["NAMES", "Shape", "family", "shapes_of"]
@@ -19,28 +20,19 @@ __all__ = ["NAMES", "Shape", "family", "shapes_of"]
 Floats = npt.NDArray[np.float64]
 
 NAMES = ("worst", "uniform", "geometric", "zipf", "binomial", "even", "spike")
-_BINS, _LARGEST = 24, 12  # classes of symbols that closed forms sum over, and the largest shares, one by one
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A named population; `values` and `counts` are its shares in a few classes, for sums over many symbols."""
+    """A named population, and the same in a few classes of symbols."""
 
     name: str
     p: Floats
-    values: Floats
-    counts: Floats
-    collision: float  # the probability that two people answer alike, sum p**2
+    classes: Classes
 
     @classmethod
     def of(cls, name: str, p: Floats) -> "Shape":
-        ordered = np.sort(p)[::-1]
-        groups = [ordered[i : i + 1] for i in range(min(_LARGEST, len(p)))]
-        rest = ordered[_LARGEST:]
-        groups += [part for part in np.array_split(rest, min(_BINS, max(len(rest), 1))) if len(part)]
-        return cls(
-            name, p, np.array([g.mean() for g in groups]), np.array([float(len(g)) for g in groups]), float(p @ p)
-        )
+        return cls(name, p, Classes.of(p))
 
 
 def family(size: int) -> list[Shape]:

@@ -1,9 +1,9 @@
 """Where a falling curve meets a target: a secant in logarithms that keeps its bracket."""
 
 from collections.abc import Callable
-from math import exp, log
+from math import ceil, exp, floor, inf, log, log10
 
-__all__ = ["Outside", "crossing"]
+__all__ = ["Outside", "crossing", "rounded_up"]
 
 
 class Outside(Exception):
@@ -38,8 +38,8 @@ def crossing(
         value = loss(exp(x))
         return log(value / target) if 0 < value < float("inf") else (1e3 if value > 0 else -1e3)
 
-    floor, ceiling = log(low), log(high)
-    x = min(max(log(start), floor), ceiling)
+    bottom, top = log(low), log(high)
+    x = min(max(log(start), bottom), top)
     above: tuple[float, float] | None = None  # misses the target
     below: tuple[float, float] | None = None  # meets it
     stride = 1.0  # steps grow until the target is enclosed: the curve may be flatter than `power` says
@@ -47,11 +47,11 @@ def crossing(
         y = height(x)
         if y > 0:
             above = (x, y)
-            if x >= ceiling:
+            if x >= top:
                 raise Outside(loss(high), below=False)
         else:
             below = (x, y)
-            if x <= floor:
+            if x <= bottom:
                 raise Outside(loss(low), below=True)
         if above and below:
             if abs(below[0] - above[0]) <= tolerance:
@@ -68,6 +68,19 @@ def crossing(
             step = min(max(known[1] / power * 1.1, -3.0), 3.0)
             x = known[0] + stride * (max(step, 0.02) if above else min(step, -0.02))
             stride *= 1.7
-            x = min(max(x, floor), ceiling)
+            x = min(max(x, bottom), top)
     assert below is not None
     return exp(below[0])
+
+
+def rounded_up(value: float, digits: int) -> float:
+    """`value` rounded up to some significant digits.
+
+    >>> rounded_up(1.2341, 3), rounded_up(123_400_001, 3), rounded_up(0.5, 3)
+    (1.24, 124000000.0, 0.5)
+    """
+    if value in (0.0, inf):
+        return value
+    scale = digits - 1 - floor(log10(value))
+    found = ceil(round(value * 10.0**scale, 6)) / 10.0**scale
+    return float(f"{found:.{digits}g}")

@@ -9,33 +9,36 @@ the binomial that reaches c with the wanted probability. Over cohorts and blocks
 from collections.abc import Callable
 from math import inf, sqrt
 
-from deniable.planner.options import Moments
+from deniable.theory import ErrorModel
 
 __all__ = ["smallest_visible"]
 
 
 def smallest_visible(
-    moments: Moments,
-    rates: tuple[float, float] | None,
+    model: ErrorModel,
     n: float,
     size: int,
     *,
+    collision: float = 0.0,
     level: float = 0.95,
     power: float = 0.9,
 ) -> float:
     """The least share whose symbol shows with probability `power` among `size` symbols; infinite if none does.
 
-    Claim: exact where `rates` (hit, miss) are given.
+    `collision` is the probability that two people answer alike, where that is known.
+
+    Claim: exact where the model has the (hit, miss) of a binomial.
     Proof: tests/unit/planner/test_visible.py::test_the_share_shows_as_often_as_it_should
 
-    >>> round(smallest_visible(Moments(1.0, 1.0, 1.0), (0.75, 0.25), 10_000, 2), 4)
+    >>> from deniable.theory import support_model
+    >>> round(smallest_visible(support_model(0.75, 0.25), 10_000, 2), 4)
     0.0308
     """
     from scipy.special import betainc, betaincinv, ndtri
 
     alpha = (1 - level) / (2 * size)
-    if rates is not None:
-        hit, miss = rates
+    if model.support is not None:
+        hit, miss = model.support
         people = max(int(n), 1)
         if betainc(people, 1, miss) > alpha:  # not even everyone's support is surprising
             return inf
@@ -51,7 +54,7 @@ def smallest_visible(
     reach, chance = -float(ndtri(alpha)), float(ndtri(power))
 
     def deviation(share: float) -> float:
-        return sqrt(max(moments.base + moments.slope * share - moments.curve * share**2, 0.0) / n)
+        return sqrt(max(model.variance(share, collision), 0.0) / n)
 
     if not deviation(0.0) < 1:
         return inf

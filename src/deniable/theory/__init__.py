@@ -1,13 +1,27 @@
 """Closed-form risk, lower bounds, covariance and identifiability: what the paper proves, as functions.
 
-`l1_risk` and `l2_risk` answer for a survey, from the probabilities it realises; the functions named after a mechanism
-are the paper's formulas in its own letters. `docs/paper.md` says which equation each one is, and where the paper errs.
+`expected_loss` answers for a survey, from the probabilities it realises, and for a setting of parameters that is not a
+survey yet (`ErrorModel`); no other room derives the variance of an estimate. The functions named after a mechanism are
+the paper's formulas in its own letters. `docs/paper.md` says which equation each one is, and where the paper errs.
 """
 
 from deniable.theory.binary import factor_through_warner
+from deniable.theory.cohorts import CohortSettings
 from deniable.theory.comparison import crossover, krr_advantage, krr_wins_from_log_half
 from deniable.theory.covariance import least_squares_moments
 from deniable.theory.deviation import folded_normal_mean, mean_absolute_deviation
+from deniable.theory.error_model import (
+    Classes,
+    ErrorModel,
+    bit_rates,
+    block_model,
+    channel_model,
+    krr_rates,
+    mechanism_model,
+    oue_rates,
+    subset_rates,
+    support_model,
+)
 from deniable.theory.identifiability import (
     cells_to_the_cohorts,
     cohorts_for_mass,
@@ -26,18 +40,29 @@ from deniable.theory.krappor import (
     krappor_l2_worst,
 )
 from deniable.theory.krr import krr_l1, krr_l1_inflation, krr_l1_worst, krr_l2, krr_l2_inflation, krr_l2_worst
+from deniable.theory.loss import ExpectedLoss, Losses, drawn_estimates, expected_loss, losses_of
 from deniable.theory.minimax import private_minimax_l1, private_minimax_l2
 from deniable.theory.nonprivate import minimax_l1, minimax_l2, ml_l1, ml_l1_worst, ml_l2, ml_l2_worst
 from deniable.theory.risk import l1_risk, l2_risk
 from deniable.theory.support import support_l2, support_variances
 
 __all__ = [
+    "Classes",
+    "CohortSettings",
+    "ErrorModel",
+    "ExpectedLoss",
+    "Losses",
+    "bit_rates",
+    "block_model",
     "cells_to_the_cohorts",
+    "channel_model",
     "cohorts_for_mass",
     "cohorts_for_rank",
     "crossover",
     "distinguishable_strings",
+    "drawn_estimates",
     "equations",
+    "expected_loss",
     "factor_through_warner",
     "folded_normal_mean",
     "krappor_l1",
@@ -53,21 +78,27 @@ __all__ = [
     "krr_l2",
     "krr_l2_inflation",
     "krr_l2_worst",
+    "krr_rates",
     "krr_wins_from_log_half",
     "l1_risk",
     "l2_risk",
     "least_squares_moments",
+    "losses_of",
     "mean_absolute_deviation",
+    "mechanism_model",
     "minimax_l1",
     "minimax_l2",
     "ml_l1",
     "ml_l1_worst",
     "ml_l2",
     "ml_l2_worst",
+    "oue_rates",
     "private_minimax_l1",
     "private_minimax_l2",
     "rank_bound",
     "recoverable_mass",
+    "subset_rates",
     "support_l2",
+    "support_model",
     "support_variances",
 ]

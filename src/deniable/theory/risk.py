@@ -1,22 +1,15 @@
-"""The expected loss of a survey before anyone has answered: for every mechanism, from its realised probabilities.
-
-The estimator is the unconstrained one: `Inversion` for k-RR and k-RAPPOR (the paper's empirical estimators) and for
-every other block design, `LeastSquares` for O-RR and O-RAPPOR. A constraint such as `Projected` can only be simulated;
-it does better on skewed populations. The loss is measured against p. The paper's simulations measure it against the
-drawn sample instead, which takes the term (1 - sum p**2) / n out of the squared l2 loss.
-"""
+"""The expected l1 and squared l2 loss of a survey's unconstrained estimate: two numbers of `expected_loss`."""
 
 from collections.abc import Sequence
 
-import numpy as np
 import numpy.typing as npt
 
 from deniable.design import BlockDesign, design_of
 from deniable.errors import DeniableError
 from deniable.survey import Survey
-from deniable.theory.arguments import Floats, count_of, distribution
-from deniable.theory.covariance import inversion_variances, least_squares_moments
-from deniable.theory.deviation import folded_normal_mean, mean_absolute_deviation
+from deniable.theory.arguments import count_of, distribution
+from deniable.theory.deviation import mean_absolute_deviation
+from deniable.theory.loss import check_symbols, column_means, expected_loss
 
 __all__ = ["l1_risk", "l2_risk"]
 
@@ -38,7 +31,7 @@ def l2_risk(
     Claim: the mean loss of simulated surveys.
     Proof: tests/statistical/test_theory.py::test_survey_risks_are_the_simulated_ones
 
-    >>> import deniable as dn
+    >>> import deniable as dn, numpy as np
     >>> p = np.full(10, 0.1)
     >>> round(l2_risk(dn.krr(symbols=10, epsilon=1), p, 1000), 6)
     0.041858
@@ -46,8 +39,8 @@ def l2_risk(
     >>> 0.02 < l2_risk(survey, p, 1000) < 0.06
     True
     """
-    bias, variance = _bias_and_variance(survey, p, n, symbols, per_cohort)
-    return float(variance.sum() + bias @ bias)
+    Survey.check(survey)
+    return expected_loss(survey, p, n, symbols=symbols, per_cohort=per_cohort).squared_l2
 
 
 def l1_risk(
@@ -73,43 +66,17 @@ def l1_risk(
     >>> round(l1_risk(survey, p, 10), 4), round(l1_risk(survey, p, 10, exact=True), 4)
     (0.2947, 0.3002)
     """
+    Survey.check(survey)
     if not exact:
-        return float(folded_normal_mean(*_bias_and_variance(survey, p, n, symbols, per_cohort)).sum())
-    _refuse_symbols(survey, symbols)
+        return expected_loss(survey, p, n, symbols=symbols, per_cohort=per_cohort).l1
+    people = count_of("n", n, 1)
+    check_symbols(survey, symbols)
     design = design_of(survey, symbols)
     if not isinstance(design, BlockDesign) or design.blocks > 1:
         raise DeniableError(
             f"exact must be False for {survey.title}, got True; only where each symbol has its own cells in one "
             "block is the error of each estimate a binomial's"
         )
-    means = design.adjoint(_column_means(survey, design, p))
+    means = design.adjoint(column_means(survey, design, distribution(p, design.symbols)))
     _, r = survey.mechanism.affine
-    return float(mean_absolute_deviation(n, means).sum() / (n * r * design.distance))
-
-
-def _bias_and_variance(
-    survey: Survey, p: npt.ArrayLike, n: int, symbols: Sequence[object] | None, per_cohort: bool
-) -> tuple[Floats, Floats]:
-    people = count_of("n", n, 1)
-    _refuse_symbols(survey, symbols)
-    design = design_of(survey, symbols)
-    if isinstance(design, BlockDesign):
-        variances = inversion_variances(design, survey.mechanism, _column_means(survey, design, p), people)
-        return np.zeros_like(variances), variances
-    population = distribution(p, len(survey.alphabet) if symbols is None else len(symbols))
-    mean, covariance = least_squares_moments(survey, population, people, symbols=symbols, per_cohort=per_cohort)
-    return mean - population, np.maximum(np.diagonal(covariance), 0.0)
-
-
-def _column_means(survey: Survey, design: BlockDesign, p: npt.ArrayLike) -> Floats:
-    """m = miss + r H p, shape (1, b)."""
-    miss, r = survey.mechanism.affine
-    return miss + r * design.forward(distribution(p, design.symbols))
-
-
-def _refuse_symbols(survey: Survey, symbols: Sequence[object] | None) -> None:
-    Survey.check(survey)
-    if survey.alphabet.is_open and symbols is None:
-        raise DeniableError("symbols must be given for an open alphabet, got None; name the candidates that p is about")
-    if not survey.alphabet.is_open and symbols is not None:
-        raise DeniableError("symbols must not be given for a closed alphabet; give p over its symbols, in their order")
+    return float(mean_absolute_deviation(people, means).sum() / (people * r * design.distance))

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from deniable.errors import DeniableError
 from deniable.theory.arguments import Floats, count_of, distribution
+from deniable.theory.error_model import support_model
 
 __all__ = ["support_l2", "support_variances"]
 
@@ -28,10 +29,7 @@ def support_variances(p: npt.ArrayLike, n: int, *, hit: float, miss: float) -> F
     q, people = distribution(p), count_of("n", n, 1)
     if not 0 <= miss < hit <= 1:
         raise DeniableError(f"hit must be above miss, both probabilities, got {hit} and {miss}")
-    r = hit - miss
-    m = miss + r * q
-    found: Floats = m * (1 - m) / (people * r**2)
-    return found
+    return support_model(hit, miss).at(q) / people
 
 
 def support_l2(p: npt.ArrayLike, n: int, *, hit: float, miss: float) -> float:

@@ -9,15 +9,16 @@ import pytest
 import deniable as dn
 from deniable.decoders.simplex import project, project_rows
 from deniable.design import design_of
+from deniable.lab.streams import normal_draws
 from deniable.planner.catalogue import families, paper_families
-from deniable.planner.cohorts import weighed
-from deniable.planner.measure import Sample
-from deniable.planner.options import FAMILIES, Limits, Moments, Option
-from deniable.planner.proxy import Losses, Proxy
-from deniable.planner.shapes import Shape, family, shapes_of
+from deniable.planner.measure import Effort, Sample
+from deniable.planner.options import FAMILIES, Limits, Option
+from deniable.planner.shapes import family, shapes_of
 from deniable.planner.solve import Outside, crossing
 from deniable.planner.visible import smallest_visible
 from deniable.survey import Alphabet, Survey
+from deniable.theory import Classes, ErrorModel, Losses, expected_loss, support_model
+from deniable.theory.cohorts import harmonic_means
 
 SIZES = (5, 24, 100)
 
@@ -37,9 +38,9 @@ def test_variances_are_those_of_the_exact_covariance(size: int, is_open: bool) -
     for shape in (family(size)[0], family(size)[-2], family(size)[-1]):
         for epsilon in (0.5, 2.0, 5.0):
             for group in families(size, is_open=is_open, limits=limits):
-                option, _ = group.best(epsilon, n, shape, 2.0, weighted=False)
+                option, _ = group.best(epsilon, n, shape.classes, 2.0, weighted=False)
                 survey = survey_of(option, size, epsilon, is_open=is_open)
-                mine = option.moments(epsilon, n, shape, weighted=False).at(shape.p).sum() / n
+                mine = option.model(epsilon, n).at(shape.p).sum() / n
                 exact = dn.theory.l2_risk(survey, shape.p, n, symbols=names)
                 loose = group.name.startswith("O-") or (group.name == "HR" and option.parameters["blocks"] > 1)
                 assert mine == pytest.approx(exact, rel=0.12 if loose else 1e-9)
@@ -53,7 +54,7 @@ def test_weighted_cells_cost_what_the_closed_form_says(name: str, is_open: bool)
     shape = shapes_of(name, size)[0]
     (group,) = [f for f in families(size, is_open=is_open, limits=Limits(max_cohorts=512)) if f.name == "O-RR"]
     for epsilon in (1.0, 2.5, 5.0):
-        option, _ = group.best(epsilon, n, shape, 1.0)
+        option, _ = group.best(epsilon, n, shape.classes, 1.0)
         survey = survey_of(option, size, epsilon, is_open=is_open)
         design = design_of(survey, list(range(size)) if is_open else None, background=is_open)
         miss, r = float(survey.mechanism.miss), float(survey.mechanism.hit - survey.mechanism.miss)
@@ -61,7 +62,7 @@ def test_weighted_cells_cost_what_the_closed_form_says(name: str, is_open: bool)
         information = design.weighted_gram(r**2 / (m * survey.cohorts))
         # Shares add up to one, which cells of one-hot answers know: p p' less than the inverse.
         exact = np.diag(np.linalg.pinv(information))[:size] - shape.p**2
-        mine = option.moments(epsilon, n, shape).at(shape.p)
+        mine = option.model(epsilon, n, shape.classes).at(shape.p)
         assert np.sqrt(mine).sum() == pytest.approx(np.sqrt(exact).sum(), rel=0.04)
 
 
@@ -95,9 +96,9 @@ def test_every_option_is_a_survey_with_a_report_of_its_length(is_open: bool) -> 
 
 def test_options_near_the_peak_of_least_squares_are_none() -> None:
     """Where C (k - 1) is about S least squares has its worst error; at 256 symbols and k = 2 that is C = 256."""
-    shape = Shape.of("uniform", dn.lab.uniform(256))
+    even = Classes.of(dn.lab.uniform(256))
     (group,) = [f for f in families(256, is_open=False, limits=Limits()) if f.name == "O-RR"]
-    scores = group.moments(4.0, 1e6, shape).score(shape, 1.0)
+    scores = group.model(group.parameters, 4.0, 1e6, even).score(even, 1.0)
     two = group.parameters["cells"] == 2
     by_cohorts = dict(zip(group.parameters["cohorts"][two].tolist(), scores[two].tolist(), strict=True))
     assert by_cohorts[64] == by_cohorts[256] == inf
@@ -106,10 +107,10 @@ def test_options_near_the_peak_of_least_squares_are_none() -> None:
 
 def test_the_width_of_a_subset_is_searched() -> None:
     """The textbook's w is not always the best: at epsilon 5.5 and 256 symbols k-RR beats sets of 2."""
-    shape = Shape.of("uniform", dn.lab.uniform(256))
+    even = Classes.of(dn.lab.uniform(256))
     every = {f.name: f for f in families(256, is_open=False, limits=Limits())}
-    assert every["k-RR"].best(5.5, 1e6, shape, 2.0)[1] < every["SS"].best(5.5, 1e6, shape, 2.0)[1]
-    assert every["SS"].best(1.0, 1e6, shape, 2.0)[0].parameters == {"size": 69}
+    assert every["k-RR"].best(5.5, 1e6, even, 2.0)[1] < every["SS"].best(5.5, 1e6, even, 2.0)[1]
+    assert every["SS"].best(1.0, 1e6, even, 2.0)[0].parameters == {"size": 69}
 
 
 def test_the_papers_grid_is_the_papers() -> None:
@@ -190,26 +191,26 @@ def test_draws_have_the_losses_of_simulated_surveys(survey: Survey, name: str) -
         tallies = [dn.simulate(survey, shape.p, n, rng) for _ in range(repeats)]
         found = np.stack([e.probabilities for e in dn.decode_all(tallies, constraint=dn.Projected())])
         error = np.abs(found - shape.p)
-        drawn = Proxy(size, decoder=dn.Inversion()).losses(
-            option.moments(survey.epsilon, n, shape, weighted=False), n, shape, phantoms=option.phantoms
-        )
+        normals = normal_draws(size, max(10, min(2000, 40_000 // size)))
+        drawn = expected_loss(option.model(survey.epsilon, n), shape.p, n, dn.Inversion(), normals=normals).decoded
+        assert drawn is not None
         assert drawn.mean("l1") == pytest.approx(error.sum(axis=1).mean(), rel=0.08)
         assert drawn.quantile("l1", 0.9) == pytest.approx(np.quantile(error.sum(axis=1), 0.9), rel=0.1)
         assert drawn.mean("max") == pytest.approx(error.max(axis=1).mean(), rel=0.08)
 
 
 def test_nothing_shows_where_even_everyone_would_not() -> None:
-    assert smallest_visible(Moments(1.0, 1.0, 1.0), (0.6, 0.5), 3, 100) == inf
-    assert smallest_visible(Moments(1e9, 1.0, 1.0), None, 100, 100) == inf
-    assert smallest_visible(Moments(3.0, 1.0, 1.0), None, 30, 100) == inf
+    assert smallest_visible(support_model(0.6, 0.5), 3, 100) == inf
+    assert smallest_visible(ErrorModel(1e9, 1.0), 100, 100) == inf
+    assert smallest_visible(ErrorModel(3.0, 1.0), 30, 100) == inf
 
 
 def test_shapes_are_distributions_and_their_classes_add_up() -> None:
     for size in (2, 3, 10, 257):
         for shape in family(size):
             assert shape.p.sum() == pytest.approx(1.0)
-            assert (shape.values * shape.counts).sum() == pytest.approx(1.0)
-            assert shape.counts.sum() == size
+            assert (shape.classes.values * shape.classes.counts).sum() == pytest.approx(1.0)
+            assert shape.classes.counts.sum() == size
     assert shapes_of("even:3", 4)[0].p.tolist() == [1 / 3] * 3 + [0.0]
     assert shapes_of("spike:0.7", 4)[0].p[0] == 0.7
     assert shapes_of(np.full(4, 0.25), 4)[0].name == "as given"
@@ -227,13 +228,13 @@ def test_two_people_are_planned_for_without_a_warning(question: dict[str, Any]) 
 def test_a_harmonic_mean_is_never_above_the_arithmetic_one() -> None:
     """Also where the integral ends before its first node."""
     cells = np.array([2, 4, 64])
-    shape = Shape.of("one", np.append(0.5, np.full(2999, 0.5 / 2999)))
+    classes = Classes.of(np.append(0.5, np.full(2999, 0.5 / 2999)))
     for epsilon in (0.5, 3.0, 12.0):
         miss = 1 / (np.exp(epsilon) + cells - 1)
         r, met = (np.exp(epsilon) - 1) * miss, 1 / cells
-        none, _ = weighed(cells, miss, r, met, shape)
-        assert np.all(none <= miss + r * met)
-        assert np.all(none >= miss)
+        empty, _ = harmonic_means(cells, miss, r, met, classes)
+        assert np.all(empty <= miss + r * met)
+        assert np.all(empty >= miss)
 
 
 @pytest.mark.parametrize("rows", [1, 3, 100])
@@ -246,12 +247,17 @@ def test_a_surrogate_takes_any_number_of_surveys(rows: int, size: int) -> None:
 
 
 def test_a_plan_follows_the_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the default makes of estimates it says itself: another surrogate, and another error is expected."""
-    shape = Shape.of("zipf", dn.lab.zipf(64, 1))
-    moments = Moments(1.0, 1.0, 1.0)
-    before = Proxy(64).losses(moments, 5_000, shape, phantoms=None).mean("l1")
+    """What the default makes of estimates it says itself: another surrogate, and another epsilon is planned."""
+    asked: dict[str, Any] = {"n": 5_000, "symbols": 64, "max_l1": 0.5, "shape": "zipf"}
+    monkeypatch.setattr("deniable.planner.planning.effort_for", lambda *question: Effort(0, 60, 0, 1e9))
+    before = dn.plan(**asked).epsilon
     monkeypatch.setattr(dn.EmpiricalBayes, "surrogate", dn.Inversion.surrogate)
-    after = Proxy(64).losses(moments, 5_000, shape, phantoms=None).mean("l1")
-    assert after > 1.1 * before
-    plain = Proxy(64, decoder=dn.Inversion()).losses(moments, 5_000, shape, phantoms=None)
-    assert after == plain.mean("l1")
+    assert dn.plan(**asked).epsilon > 1.1 * before
+
+
+def test_expected_losses_are_those_of_the_decoder_that_is_named() -> None:
+    p, model, normals = dn.lab.zipf(64, 1), ErrorModel(1.0, 1.0), normal_draws(64, 600)
+    by_default, projected = (
+        expected_loss(model, p, 5_000, one, normals=normals).l1 for one in (dn.EmpiricalBayes(), dn.Inversion())
+    )
+    assert projected > 1.1 * by_default

@@ -37,9 +37,8 @@ def shown(option: Option, size: int, n: int, epsilon: float, share: float) -> fl
 def test_the_share_shows_as_often_as_it_should(name: str, size: int, n: int, epsilon: float) -> None:
     """Of 400 surveys 90 % +- 6.5 % (above four standard errors); two thirds of the share must be told from it."""
     (group,) = [f for f in families(size, is_open=False, limits=Limits()) if f.name == name]
-    shape_free = group.moments(epsilon, n, None).base
-    option = Option(group, int(np.argmin(shape_free)))
-    share = smallest_visible(option.moments(epsilon, n, None), option.rates(epsilon), n, size)
+    option = Option(group, int(np.argmin(group.model(group.parameters, epsilon, n, None).base)))
+    share = smallest_visible(option.model(epsilon, n), n, size)
     assert shown(option, size, n, epsilon, share) == pytest.approx(0.9, abs=0.065)
     assert shown(option, size, n, epsilon, share * 2 / 3) < 0.7
 

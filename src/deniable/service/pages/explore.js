@@ -1,6 +1,6 @@
 /**
- * Explore: error curves of all mechanisms under sliders, computed here from closed forms; that of the default decoder
- * from a table in the package. Nothing is asked of the collector but its own files.
+ * Explore: error curves of all mechanisms under sliders, from two tables in the package. Nothing is asked of the
+ * collector but its own files.
  */
 
 import { Picture } from "./charts.js";
@@ -19,8 +19,8 @@ const TRIALS = {
   "Too few cells for a large epsilon": { size: 8, people: 6, epsilon: 0.7, population: "geometric", cells: 4 },
 };
 
-/** Show what the sliders say; `measured` is the table of the default decoder. */
-function update(chart, measured) {
+/** Show what the sliders say; `measured` is the table of the default decoder, `curves` that of the mechanisms. */
+function update(chart, curves, measured) {
   const settings = settingsOf(Object.fromEntries(FIELDS.map((id) => [id, $(id).value])));
   const { S, n, epsilon, name, power } = settings;
   $("size-now").textContent = S;
@@ -28,7 +28,7 @@ function update(chart, measured) {
   $("epsilon-now").textContent = epsilon;
   $("power-now").textContent = power;
   $("power-field").hidden = name !== "zipf";
-  const found = compared(settings, measured);
+  const found = compared(settings, curves, measured);
   fill(
     $("here"),
     el("p", { class: "big" }, strength({ odds: Math.exp(epsilon) })),
@@ -45,8 +45,9 @@ function update(chart, measured) {
 
 async function start() {
   const chart = new Picture($("chart"));
-  const measured = await (await fetch("/pages/decoded.json")).json();
-  const show = () => update(chart, measured);
+  const read = async (name) => (await fetch(`/pages/${name}.json`)).json();
+  const [curves, measured] = await Promise.all([read("curves"), read("decoded")]);
+  const show = () => update(chart, curves, measured);
   const put = (values) => {
     for (const [id, value] of Object.entries(values)) $(id).value = value;
     show();

@@ -1,7 +1,7 @@
 /** What Explore shows for one position of its sliders: errors, their order, and words. No element is touched here. */
 
 import { points, whole } from "./common.js";
-import { DECODED, decoded, error, MECHANISMS, population } from "./curves.js";
+import { DECODED, decoded, errorCurve, MECHANISMS, population } from "./curves.js";
 import { atMost, chance } from "./words.js";
 
 const STEPS = 48; // points of a curve
@@ -20,12 +20,14 @@ export const settingsOf = ({ size, people, epsilon, population: name, power, cel
 
 /**
  * All mechanisms with their errors at this epsilon, least first, and the points of their curves. `best` is the best one
- * that randomises, and `after` the error that the default decoder leaves; `measured` is its table.
+ * that randomises, and `after` the error that the default decoder leaves; `measured` is its table, `curves` that of the
+ * others.
  */
-export function compared({ S, n, epsilon, name, power, cells }, measured) {
+export function compared({ S, n, epsilon, name, power, cells }, curves, measured) {
   const p = population(name, S, power);
+  const plain = Object.fromEntries(MECHANISMS.map((one) => [one, errorCurve(curves, one, p, n, cells)]));
   const at = (mechanism, x) =>
-    mechanism === DECODED ? decoded(measured, name, power, x, p, n) : error(mechanism, x, p, n, cells);
+    mechanism === DECODED ? decoded(measured, name, power, S, x, plain["subset selection"](x)) : plain[mechanism](x);
   const ranked = ALL.map((mechanism) => ({ mechanism, error: at(mechanism, epsilon) })).sort(
     (a, b) => a.error - b.error,
   );

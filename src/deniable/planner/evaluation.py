@@ -6,12 +6,12 @@ from math import exp, log, sqrt
 from deniable.decoders import DEFAULT
 from deniable.planner.measure import Sample
 from deniable.planner.options import Option
-from deniable.planner.proxy import Losses
 from deniable.planner.result import Expected
 from deniable.planner.shapes import Shape
 from deniable.survey import Survey
+from deniable.theory import Losses
 
-__all__ = ["Point", "weighed"]
+__all__ = ["Evaluation", "weighed"]
 
 _TRUST, _TRUST_COHORTS = 0.04, 0.06  # how far the normal draws are off, as a standard deviation
 _TRUST_FEW, _TRUST_FEW_COHORTS = 0.01, 0.03  # the same where the default only projects
@@ -19,7 +19,7 @@ _DRIFT, _BEND = 0.4, 0.4  # how a correction goes out of date, per unit of log e
 
 
 @dataclass
-class Point:
+class Evaluation:
     """Where a plan stands: the option with its epsilon and n, and what is expected there.
 
     `samples` were simulated here or nearby, each with the prediction for where that was and with its place on the
@@ -46,7 +46,7 @@ class Point:
         """How many simulated surveys were decoded as they will be."""
         return sum(sample.repeats for sample, _, _ in self.samples)
 
-    def after(self, before: "Point | None") -> "Point":
+    def after(self, before: "Evaluation | None") -> "Evaluation":
         """With what was simulated before, if that was the same population."""
         if before is None or before.shape is not self.shape:
             return self

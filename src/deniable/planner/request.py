@@ -9,13 +9,13 @@ from math import isfinite
 from deniable.errors import DeniableError
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.options import Limits
-from deniable.planner.proxy import METRICS
 from deniable.planner.shapes import Shape, shapes_of
 from deniable.survey import Alphabet, Symbol
 from deniable.survey.alphabet import read_candidates
 from deniable.theory.arguments import count_of
+from deniable.theory.loss import METRICS
 
-__all__ = ["EPSILONS", "PEOPLE", "Question", "ask"]
+__all__ = ["EPSILONS", "PEOPLE", "PlanRequest", "ask"]
 
 EPSILONS = (1e-3, 12.0)  # what a plan looks at: below, nothing is learnt from any crowd; above, nothing is private
 PEOPLE = (2.0, 1e15)
@@ -26,7 +26,7 @@ _ERRORS = {"max_l1": ("l1", 2.0), "max_l2": ("l2", 2**0.5), "max_error": ("max",
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class PlanRequest:
     """Two of three, and what they are about. `metric` is l1, l2, max or visible.
 
     `epsilon` is that of one report, which decides every error. `lifetime` is that of all reports of an answer, where
@@ -75,7 +75,7 @@ class Question:
 
     @property
     def public_seed(self) -> bytes:
-        """Of hash functions and permutations: the same question gets the same survey."""
+        """Of hash functions and permutations: the same request gets the same survey."""
         return hashlib.sha256(f"deniable plan {self.seed} {self.size} {self.name}".encode()).digest()[:16]
 
 
@@ -96,8 +96,8 @@ def ask(
     max_cohorts: object,
     name: str,
     seed: object,
-) -> Question:
-    """The question that the arguments of `plan` ask, or a sentence that says what is wrong with them."""
+) -> PlanRequest:
+    """The request that the arguments of `plan` ask, or a sentence that says what is wrong with them."""
     given = {key: value for key, value in errors.items() if value is not None}
     if len(given) > 1:
         raise DeniableError(f"one error must be asked for, got {' and '.join(given)}; the plan tells the others")
@@ -151,7 +151,7 @@ def ask(
     if not 0.5 <= level <= 0.99:
         raise DeniableError(f"confidence must be from 0.5 to 0.99, got {level:g}; it is a share of repeats")
     shapes = shapes_of(shape, size)
-    return Question(
+    return PlanRequest(
         people,
         epsilon,
         str(found),

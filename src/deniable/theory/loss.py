@@ -1,0 +1,273 @@
+"""`expected_loss`: what a survey, or a setting that is not a survey yet, will be off by, before anyone has answered.
+
+Without a decoder it is the unconstrained estimate: `Inversion` for block designs (k-RR and k-RAPPOR among them, the
+paper's empirical estimators), `LeastSquares` for O-RR and O-RAPPOR. Bias and covariance are exact for a survey, and
+those of its `ErrorModel` for anything else. A decoder has no closed form. But an unbiased estimate is the truth plus
+noise that is nearly normal, and a decoder says itself what it makes of such an estimate (`Decoder.surrogate`). So its
+loss is the mean over normal draws. The same draws for every setting make losses smooth in n and epsilon, and
+comparisons sharper than either side.
+
+Losses are against the population, sampling included. The paper's simulations measure them against the drawn sample,
+which takes the term (1 - sum p**2) / n out of the squared l2 loss.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.design import BlockDesign, design_of
+from deniable.errors import DeniableError
+from deniable.survey import Survey
+from deniable.theory.arguments import Floats, count_of, distribution
+from deniable.theory.covariance import inversion_covariance, inversion_variances, least_squares_moments
+from deniable.theory.deviation import folded_normal_mean
+from deniable.theory.error_model import ErrorModel
+
+__all__ = [
+    "METRICS",
+    "ExpectedLoss",
+    "Losses",
+    "check_symbols",
+    "column_means",
+    "drawn_estimates",
+    "expected_loss",
+    "losses_of",
+]
+
+METRICS = ("l1", "l2", "max")
+
+_READ_OFF = 400  # draws from which a quantile is read off rather than taken as normal
+_EULER = 0.5772156649  # Euler's constant, the mean of Gumbel's distribution
+
+
+class Surrogate(Protocol):
+    """What is asked of a decoder (`deniable.decoders.Decoder`)."""
+
+    def surrogate(
+        self, estimates: Floats, base: float, slope: float, *, teacher: int = 0, quick: bool = False
+    ) -> Floats: ...
+
+
+def losses_of(found: Floats, p: Floats) -> Floats:
+    """The l1, l2 and largest error of every row, shape (3, rows).
+
+    >>> losses_of(np.array([[0.6, 0.4]]), np.array([0.5, 0.5])).round(3).ravel()
+    array([0.2  , 0.141, 0.1  ])
+    """
+    error = np.abs(found - p)
+    return np.stack([error.sum(axis=1), np.sqrt((error**2).sum(axis=1)), error.max(axis=1)])
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The losses of many draws, by metric: "l1", "l2" (the Euclidean norm) or "max".
+
+    >>> losses = Losses(losses_of(np.array([[0.6, 0.4], [0.5, 0.5]]), np.array([0.5, 0.5])))
+    >>> round(losses.mean("l1"), 3), losses.quantile("l1", 0.9) > 0.1
+    (0.1, True)
+    """
+
+    rows: Floats  # (3, draws)
+
+    def mean(self, metric: str) -> float:
+        return float(self.rows[METRICS.index(metric)].mean())
+
+    def quantile(self, metric: str, level: float) -> float:
+        """The `level` quantile: read off where draws are many, else from the mean and the standard deviation."""
+        found = self.rows[METRICS.index(metric)]
+        if len(found) >= _READ_OFF:
+            return float(np.quantile(found, level))
+        from scipy.special import ndtri
+
+        reach = float(ndtri(level))
+        if metric == "max":  # the largest of many: Gumbel's law
+            reach = (-np.log(-np.log(level)) - _EULER) * np.sqrt(6) / np.pi
+        return float(found.mean() + reach * found.std(ddof=1))
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedLoss:
+    """Bias, variances and covariance of the unbiased estimate, and the losses that follow.
+
+    Attributes
+    ----------
+    bias, variances
+        Of the unbiased estimate of each symbol. The bias is not zero where candidates cannot be told apart.
+    decoded
+        Losses of the decoder, one a draw; None without a decoder.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> expected = expected_loss(dn.warner(epsilon=1), [0.5, 0.5], 100)
+    >>> bool(np.isclose(np.trace(expected.covariance), expected.squared_l2))
+    True
+    """
+
+    bias: Floats
+    variances: Floats
+    decoded: Losses | None
+    _covariance: Callable[[], Floats]
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """The covariance of the unbiased estimate, S x S."""
+        return self._covariance()
+
+    @property
+    def l1(self) -> float:
+        """The mean l1 loss; without a decoder for large n, where each error is normal."""
+        if self.decoded is not None:
+            return self.decoded.mean("l1")
+        return float(folded_normal_mean(self.bias, self.variances).sum())
+
+    @property
+    def squared_l2(self) -> float:
+        """The mean of the squared l2 loss."""
+        if self.decoded is not None:
+            return float((self.decoded.rows[METRICS.index("l2")] ** 2).mean())
+        return float(self.variances.sum() + self.bias @ self.bias)
+
+
+def expected_loss(
+    source: Survey | ErrorModel,
+    p: npt.ArrayLike,
+    n: float,
+    decoder: Surrogate | None = None,
+    *,
+    symbols: Sequence[object] | None = None,
+    per_cohort: bool = True,
+    normals: Floats | None = None,
+) -> ExpectedLoss:
+    """The expected loss from n reports of a population p.
+
+    Parameters
+    ----------
+    source
+        A survey, or the `ErrorModel` of a setting that is not one yet.
+    p
+        One share a symbol.
+    n
+        Reports, one from each person.
+    decoder
+        The decoder whose loss is wanted; None for the unconstrained estimate.
+    symbols
+        The candidates that p is about, for a survey with an open alphabet.
+    per_cohort
+        Whether `LeastSquares` divides by the reports of each cohort, or by n / C as in the paper.
+    normals
+        Standard normal draws, one row a survey, with S + 1 columns. A decoder needs them; equal draws make the losses
+        of two sources comparable.
+
+    Returns
+    -------
+    ExpectedLoss
+
+    Raises
+    ------
+    DeniableError
+        If `symbols` is missing or superfluous, or a decoder is given without draws.
+
+    Paper: `prop:rr_perf`, `prop:rappor_perf`; for O-RR and O-RAPPOR the exact covariance.
+    Claim: the mean loss of simulated surveys, and their covariance.
+    Proof: tests/statistical/test_expected_loss.py::test_covariance_is_that_of_simulated_surveys
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> p, survey = np.full(10, 0.1), dn.krr(symbols=10, epsilon=1)
+    >>> plain = expected_loss(survey, p, 1000)
+    >>> round(plain.squared_l2, 6), plain.covariance.shape
+    (0.041858, (10, 10))
+    >>> normals = np.random.default_rng(0).standard_normal((200, 11))
+    >>> expected_loss(survey, p, 1000, dn.EmpiricalBayes(), normals=normals).l1 < 0.7 * plain.l1
+    True
+    """
+    covariance: Callable[[], Floats]
+    if isinstance(source, ErrorModel):
+        population = np.asarray(p, np.float64)
+        bias, variances = source.moments(population, n)
+        covariance = partial(source.covariance, population, n)
+    else:
+        people = count_of("n", n, 1)
+        population, bias, variances, covariance = _exact(source, p, people, symbols, per_cohort)
+    if decoder is None:
+        return ExpectedLoss(bias, variances, None, covariance)
+    if normals is None:
+        raise DeniableError(
+            "normals must be given with a decoder, whose loss is a mean over draws; "
+            "use rng.standard_normal((200, symbols + 1))"
+        )
+    if isinstance(source, ErrorModel):
+        estimates = drawn_estimates(source, population, n, normals)
+        base, slope = float(source.variance(0.0, float(population @ population))) / n, float(source.slope) / n
+    else:
+        values, vectors = np.linalg.eigh(covariance())
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        estimates = population + bias + normals[:, : len(population)] @ root.T
+        base, slope = _line(variances, population, people)
+    found = decoder.surrogate(estimates, base, slope, quick=True)
+    return ExpectedLoss(bias, variances, Losses(losses_of(found, population)), covariance)
+
+
+def drawn_estimates(model: ErrorModel, p: Floats, n: float, normals: Floats) -> Floats:
+    """Draws of the unbiased estimate, one a row, from standard normal ones with a column more.
+
+    >>> from deniable.theory import support_model
+    >>> model = support_model(0.75, 0.25, unseen=0.0)
+    >>> float(drawn_estimates(model, np.array([0.5, 0.5]), 100, np.ones((1, 3))).sum())
+    1.0
+    """
+    bias, variances = model.moments(p, n)
+    if model.unseen is None:
+        return np.asarray(p + bias + normals[:, :-1] * np.sqrt(variances))
+    wide, beside = model.free_variances(p, n)
+    noise = normals[:, :-1] * np.sqrt(wide)
+    total = noise.sum(axis=1, keepdims=True) + normals[:, -1:] * beside**0.5
+    return np.asarray(p + bias + noise - total * (wide / (wide.sum() + beside)))
+
+
+def _exact(
+    survey: Survey, p: npt.ArrayLike, n: int, symbols: Sequence[object] | None, per_cohort: bool
+) -> tuple[Floats, Floats, Floats, Callable[[], Floats]]:
+    """Population, bias, variances and covariance of a survey's unconstrained estimate."""
+    check_symbols(survey, symbols)
+    design = design_of(survey, symbols)
+    population = distribution(p, design.symbols)
+    if isinstance(design, BlockDesign):
+        columns, mechanism = column_means(survey, design, population), survey.mechanism
+        variances = inversion_variances(design, mechanism, columns, n)
+        return (
+            population,
+            np.zeros_like(variances),
+            variances,
+            lambda: inversion_covariance(design, mechanism, columns, n),
+        )
+    mean, covariance = least_squares_moments(survey, population, n, symbols=symbols, per_cohort=per_cohort)
+    return population, mean - population, np.maximum(np.diagonal(covariance), 0.0), lambda: covariance
+
+
+def column_means(survey: Survey, design: BlockDesign, p: Floats) -> Floats:
+    """m = miss + r H p, shape (1, b)."""
+    miss, r = survey.mechanism.affine
+    return miss + r * design.forward(p)
+
+
+def check_symbols(survey: Survey, symbols: Sequence[object] | None) -> None:
+    Survey.check(survey)
+    if survey.alphabet.is_open and symbols is None:
+        raise DeniableError("symbols must be given for an open alphabet, got None; name the candidates that p is about")
+    if not survey.alphabet.is_open and symbols is not None:
+        raise DeniableError("symbols must not be given for a closed alphabet; give p over its symbols, in their order")
+
+
+def _line(variances: Floats, p: Floats, n: int) -> tuple[float, float]:
+    """(base, slope) of the variances, which are base + slope p - p**2 / n where reports support symbols."""
+    straight, spread = variances + p**2 / n, p - p.mean()
+    square = float(spread @ spread)
+    slope = max(float(spread @ straight) / square, 0.0) if square > 1e-12 else 0.0
+    return max(float(straight.mean()) - slope * float(p.mean()), 0.1 * float(variances.min())), slope

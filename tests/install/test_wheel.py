@@ -143,7 +143,7 @@ def test_the_source_archive_holds_what_builds_and_tests_the_package(built: Path)
     with tarfile.open(path) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert names >= {"CITATION.cff", "LICENSE", "Makefile", "README.md", "constraints.txt", "pyproject.toml"}
-    assert names >= {"clients/js/package-lock.json", "docs/protocol.md", "tests/install/test_wheel.py"}
+    assert names >= {"clients/js/package-lock.json", "docs/reference/protocol.md", "tests/install/test_wheel.py"}
     assert not [name for name in names if re.search(r"node_modules|\.pyc$|^docs/results|^\.venv", name)]
     tests = {str(file.relative_to(ROOT)) for file in (ROOT / "tests").rglob("*.py")}
     assert tests <= names

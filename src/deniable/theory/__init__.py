@@ -1,7 +1,8 @@
 """Closed-form risk, lower bounds, covariance and identifiability: what the paper proves, as functions.
 
 `l1_risk` and `l2_risk` answer for a survey, from the probabilities it realises; the functions named after a mechanism
-are the paper's formulas in its own letters. `docs/paper.md` says which equation each one is, and where the paper errs.
+are the paper's formulas in its own letters. `docs/reference/paper.md` says which equation each one is, and where
+the paper errs.
 """
 
 from deniable.theory.binary import factor_through_warner

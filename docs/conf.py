@@ -134,8 +134,8 @@ def _no_inline_code(app: Any, problem: Exception | None) -> None:
         for inline, attribute in _STYLES:
             text = re.sub(inline, attribute, text)
         page.write_text(_INLINE.sub(move, text), encoding="utf-8")
-    for name in (".buildinfo", "objects.inv", "_static/skeleton.css", "_static/debug.css", "_static/file.png"):
-        (root / name).unlink(missing_ok=True)
+    for path in [*root.rglob("*.map"), *root.rglob("*.py"), root / ".buildinfo", root / "objects.inv"]:
+        path.unlink(missing_ok=True)
 
 
 def _docstring(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:

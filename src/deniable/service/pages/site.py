@@ -10,6 +10,8 @@ from pathlib import PurePosixPath
 
 __all__ = ["ABSENT", "KINDS", "file_of"]
 
+ROOT: Traversable = files("deniable.service") / "site"
+
 KINDS = {
     ".html": b"text/html; charset=utf-8",
     ".css": b"text/css; charset=utf-8",
@@ -51,7 +53,7 @@ def file_of(path: str) -> tuple[str, bytes] | None:
 def _site() -> dict[str, Traversable]:
     """Every file of the site by its path, or nothing if it was not built."""
     found: dict[str, Traversable] = {}
-    folders = [("", files("deniable.service") / "site")]
+    folders = [("", ROOT)]
     while folders:
         prefix, folder = folders.pop()
         for entry in folder.iterdir() if folder.is_dir() else ():

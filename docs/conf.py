@@ -138,12 +138,22 @@ def _no_inline_code(app: Any, problem: Exception | None) -> None:
         path.unlink(missing_ok=True)
 
 
+_PLAIN: dict[str, list[str]] = {}
+
+
+def _keep(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Docstrings as they are written, before Napoleon reads their sections."""
+    _PLAIN[name] = list(lines)
+
+
 def _docstring(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
     """Docstrings are plain text with `names`: bars are bars, and lines that carry a claim stand in a list."""
+    if what in ("attribute", "property"):  # Napoleon takes what stands before a colon for a type
+        lines[:] = _PLAIN.get(name, lines)
     out: list[str] = []
     for line in lines:
         if not line.lstrip().startswith(">>>"):
-            line = re.sub(r"(`[^`]*`)|\\|", lambda found: found[1] or "\\|", line)
+            line = re.sub(r"(`[^`]*`)|[|]", lambda found: found[1] or r"\|", line)
         label = re.match(r"(Paper|Claim|Proof): ", line)
         if label:
             if out and out[-1].strip() and not out[-1].startswith(("* **", "  ")):
@@ -164,4 +174,5 @@ def _docstring(app: Any, what: str, name: str, obj: object, options: object, lin
 def setup(app: Any) -> None:
     app.connect("source-read", _source_read)
     app.connect("build-finished", _no_inline_code)
-    app.connect("autodoc-process-docstring", _docstring)
+    app.connect("autodoc-process-docstring", _keep, priority=400)  # Napoleon's is 500
+    app.connect("autodoc-process-docstring", _docstring, priority=600)

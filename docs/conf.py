@@ -39,6 +39,7 @@ add_module_names = False
 html_theme = "furo"
 html_title = f"deniable {release}"
 html_static_path = ["_static"]
+html_favicon = "../src/deniable/service/pages/icon.svg"
 html_css_files = ["site.css"]
 html_js_files = [("widgets.js", {"type": "module"})]
 html_copy_source = False

@@ -6,6 +6,7 @@ A line `# %%` begins a cell, `# %% [markdown]` one of text. What the notebook ru
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
@@ -32,7 +33,7 @@ def cells(script: str) -> list[tuple[str, str]]:
     return found
 
 
-def notebook(name: str) -> nbformat.NotebookNode:
+def notebook(name: str) -> Any:
     """The notebook of a script, without output."""
     made = nbformat.v4.new_notebook()
     made.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -42,7 +43,7 @@ def notebook(name: str) -> nbformat.NotebookNode:
     return made
 
 
-def run(name: str) -> nbformat.NotebookNode:
+def run(name: str) -> Any:
     """The same with its output, without what changes from run to run."""
     made = NotebookClient(notebook(name), timeout=SECONDS, resources={"metadata": {"path": str(HERE)}}).execute()
     for cell in made.cells:

@@ -21,6 +21,8 @@ export const standardError = (epsilon, n, answers, share) => {
   return Math.sqrt((m * (1 - m)) / n) / slope;
 };
 
+/** Bounds are rounded up: "at most" must stay true. */
+const upTo = (value, digits) => (Math.ceil(value * 10 ** digits - 1e-9) / 10 ** digits).toFixed(digits);
 const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
 const whole = (n) => Math.round(n).toLocaleString("en");
 
@@ -57,14 +59,19 @@ const widgets = {
       const most = posterior(e, prior);
       const ratio = Math.exp(e);
       said.textContent =
-        `A report is at most ${ratio.toFixed(ratio < 20 ? 1 : 0)} times likelier under one answer than under another. ` +
-        `Whoever held something about you for ${percent(prior)} likely can hold it for at most ${percent(most)} likely afterwards.`;
+        `A report is at most ${upTo(ratio, 1)} times likelier under one answer than under another. ` +
+        `Whoever held something about you for ${percent(prior)} likely can hold it for at most ${upTo(100 * most, most < 0.99 ? 0 : 2)} % likely afterwards.`;
       before.setAttribute("width", 100 * prior);
       after.setAttribute("width", 100 * most);
     };
     const epsilon = slider("epsilon", { min: 0.1, max: 6, step: 0.1, value: 2, show: (x) => x.toFixed(1) }, update);
     const belief = slider("belief before", { min: 0.01, max: 0.9, step: 0.01, value: 0.1, show: percent }, update);
-    const bar = make("svg", { class: "bar", viewBox: "0 0 100 20", preserveAspectRatio: "none", "aria-hidden": "true" });
+    const bar = make("svg", {
+      class: "bar",
+      viewBox: "0 0 100 20",
+      preserveAspectRatio: "none",
+      "aria-hidden": "true",
+    });
     bar.append(before, after);
     place.replaceChildren(epsilon.element, belief.element, bar, said);
     update();
@@ -77,7 +84,7 @@ const widgets = {
       said.textContent =
         `${whole(n)} people, ${k} answers, epsilon ${e.toFixed(1)}: a share is typically off by ${percent(one, 1)}, ` +
         `and its 95 % interval is ${percent(2 * 1.96 * one, 1)} wide. Without any noise it would be ` +
-        `${percent((2 * 1.96 * Math.sqrt(((1 / k) * (1 - 1 / k)) / n)), 1)}.`;
+        `${percent(2 * 1.96 * Math.sqrt(((1 / k) * (1 - 1 / k)) / n), 1)}.`;
     };
     const people = slider("people", { min: 2, max: 7, step: 0.1, value: 3, show: (x) => whole(10 ** x) }, update);
     const epsilon = slider("epsilon", { min: 0.2, max: 6, step: 0.1, value: 1, show: (x) => x.toFixed(1) }, update);

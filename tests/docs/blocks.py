@@ -12,6 +12,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,12 +56,18 @@ def blocks(page: Path) -> list[Block]:
 
 def run(page: Path, **given: object) -> int:
     """Run the Python blocks of a page in one namespace, in the current folder; how many there were."""
-    return walk(page, languages=("python",), **given)
+    return walk(page, languages=("python",), given=given)
 
 
-def walk(page: Path, *, languages: tuple[str, ...] = ("python", "sh"), url: str = _ADDRESS, **given: object) -> int:
+def walk(
+    page: Path,
+    *,
+    languages: tuple[str, ...] = ("python", "sh"),
+    url: str = _ADDRESS,
+    given: Mapping[str, object] | None = None,
+) -> int:
     """Run the blocks of a page in the current folder, with a collector at `url`; how many there were."""
-    names: dict[str, object] = {"__name__": "page", **given}
+    names: dict[str, object] = {"__name__": "page", **(given or {})}
     count = 0
     for block in blocks(page):
         if block.language not in languages or block.reason is not None:

@@ -4,8 +4,8 @@ Phones capitalise and people type blanks, so "Ibuprofen", "ibuprofen" and " IBUP
 of the protocol (docs/reference/protocol.md, section 2): every client must give the same text for every text, whatever
 version of Unicode its platform has. So it is defined over fixed ranges of letters, all assigned in Unicode 11 or
 before, whose case mappings do not change any more; a letter that a later version adds stays as it is. It must not be
-confused with `str.casefold` and `str.lower`, which know more letters with every version, nor with NFC, which is all that an exact
-survey does to text.
+confused with `str.casefold` and `str.lower`, which know more letters with every version, nor with NFC, which is all
+that an exact survey does to text.
 
 Claim: the fold is idempotent, its result is in NFC, and canonically equivalent texts have one fold.
 Proof: tests/properties/test_folding.py::test_fold_is_idempotent_and_normalised

@@ -5,7 +5,7 @@ PINS := $(shell $(PYTHON) -c 'import sys; print("-c constraints.txt" if sys.vers
 
 JS := clients/js
 
-.PHONY: demo test test-slow e2e check bench peers soak services hashes clean
+.PHONY: demo docs test test-slow e2e check bench peers soak services hashes clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS)
 
@@ -23,6 +23,14 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PI
 
 demo: .venv/demo
 	$(BIN)/deniable demo
+
+# The documentation, without a network, warnings as errors; into the package, where `deniable serve` finds it and
+# `python -m build` packs it. Open src/deniable/service/site/index.html, or /docs of a collector.
+SITE := src/deniable/service/site
+
+docs: .venv/ready
+	rm -rf $(SITE)
+	$(BIN)/python -m sphinx -b html -W --keep-going -q -E -d build/doctrees docs $(SITE)
 
 # The packages of a release with the hashes of their files, for `pip install --require-hashes`; for this platform.
 hashes: .venv/demo
@@ -77,4 +85,4 @@ soak: .venv/ready services
 	$(BIN)/python -m tests.soak
 
 clean:
-	rm -rf .venv .bench out build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis $(JS)/node_modules
+	rm -rf .venv .bench out build dist $(SITE) .mypy_cache .pytest_cache .ruff_cache .hypothesis $(JS)/node_modules

@@ -43,6 +43,7 @@ __all__ = [
     "TallyMismatch",
     "UnknownSymbol",
     "WireError",
+    "is_installed",
     "require",
 ]
 
@@ -181,12 +182,17 @@ def require(purpose: str, *extras: str) -> None:
     >>> require("to use deniable.decode", "analysis")
     """
     for package in dict.fromkeys(package for extra in extras for package in EXTRAS[extra]):
-        if not _is_installed(package):
+        if not is_installed(package):
             command = f"pip install 'deniable[{','.join(extras)}]'"
             raise MissingExtra(f"{package} must be installed {purpose}, and is not; run {command}")
 
 
-def _is_installed(package: str) -> bool:
+def is_installed(package: str) -> bool:
+    """Whether a package could be imported. Nothing is imported.
+
+    >>> is_installed("json"), is_installed("a_package_that_nobody_made")
+    (True, False)
+    """
     if package in sys.modules:
         return sys.modules[package] is not None
     from importlib.util import find_spec

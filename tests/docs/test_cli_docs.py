@@ -1,4 +1,4 @@
-"""`docs/cli.md` holds the help of every command, word for word.
+"""`docs/reference/cli.md` holds the help of every command, word for word.
 
 After changing a command, `python -m tests.docs.test_cli_docs` writes the new help into the page.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from deniable.cli import build_parser
 from tests.docs.blocks import ROOT
 
-PAGE = ROOT / "docs" / "cli.md"
+PAGE = ROOT / "docs" / "reference" / "cli.md"
 _SECTION = re.compile(
     r"(?P<head>^## `(?P<name>deniable[\w ]*)`\n.*?^```text\n)(?P<help>.*?)(?P<tail>^```$)", re.M | re.S
 )

@@ -1,4 +1,4 @@
-"""The ledger `docs/paper.md` may not lie: every label is there, and every function and test it names exists."""
+"""The ledger `docs/reference/paper.md` may not lie: every label is there, and every function and test it names."""
 
 import ast
 import importlib
@@ -12,7 +12,7 @@ import deniable
 
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(deniable.__file__).parent
-LEDGER = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
+LEDGER = (ROOT / "docs" / "reference" / "paper.md").read_text(encoding="utf-8")
 
 # Every \label of an equation, proposition, theorem or figure in the paper's LaTeX source, in order. The source itself
 # is not part of the repository.

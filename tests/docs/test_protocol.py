@@ -1,4 +1,4 @@
-"""docs/protocol.md is a client: its Python runs, prints what the page says, and gives every golden vector."""
+"""docs/reference/protocol.md is a client: its Python runs, prints what the page says, and gives every golden vector."""
 
 import contextlib
 import hashlib
@@ -14,7 +14,7 @@ import deniable as dn
 from deniable.mechanisms import KRR, BitFlip, Chain
 from tests.docs.blocks import ROOT, blocks, run
 
-PAGE = ROOT / "docs" / "protocol.md"
+PAGE = ROOT / "docs" / "reference" / "protocol.md"
 STANDARD = {"hashlib", "hmac", "json", "math", "unicodedata", "fractions", "base64"}
 
 

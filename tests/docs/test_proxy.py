@@ -1,4 +1,4 @@
-"""The nginx lines of docs/operations.md, in front of a collector: as they stand, but for addresses, files and rates.
+"""The nginx lines of docs/how-to/operations.md, in front of a collector: as they stand, but for addresses, files and rates.
 
 The rates are lower here: a slow machine would never send as fast as those of the page.
 """
@@ -47,7 +47,7 @@ def certificate(folder: Path) -> None:
 
 def configured(folder: Path, port: int, collector: int) -> Path:
     """The lines of the page in a file that nginx can start with; nothing but these words is replaced."""
-    (block,) = [block.code for block in blocks(ROOT / "docs" / "operations.md") if block.language == "nginx"]
+    (block,) = [block.code for block in blocks(ROOT / "docs" / "how-to" / "operations.md") if block.language == "nginx"]
     for word, other in (
         ("listen 443 ssl", f"listen 127.0.0.1:{port} ssl"),
         ("http://127.0.0.1:8765", f"http://127.0.0.1:{collector}"),

@@ -1,7 +1,7 @@
 """Every cell of the widest surveys, 65,536 of them, on scripted words: none is left in the clear in either stage.
 
-The response is made again from the words, cell by cell, by the rule of docs/protocol.md, section 6. Half of the words
-are about on each side of their threshold, so cells that are not randomised show in every range of them.
+The response is made again from the words, cell by cell, by the rule of docs/reference/protocol.md, section 6. Half of
+the words are about on each side of their threshold, so cells that are not randomised show in every range of them.
 """
 
 import json

@@ -27,7 +27,9 @@ from tests.collector import serving
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "deniable"
 # Not part of a release: what git ignores, and the recorded results.
-LEFT_OUT = (".*", "__pycache__", "*.egg-info", "node_modules", "build", "dist", "out", "results")
+LEFT_OUT = (".*", "__pycache__", "*.egg-info", "node_modules", "build", "dist", "out", "results", "site")
+# In the place of the documentation, which takes longer to build than all else here.
+SITE = {"index.html": "<h1>Documentation</h1>", "how-to/index.html": "<h1>How-to</h1>", "_static/site.css": "h1 {}"}
 # A sentence for each command that needs more than the standard library, asked for with arguments that it takes.
 REFUSED = {
     "demo": ("numpy", "analysis,charts", []),
@@ -75,6 +77,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the source archive, and the wheel that was built from it."""
     folder = tmp_path_factory.mktemp("built")
     shutil.copytree(ROOT, folder / "source", ignore=shutil.ignore_patterns(*LEFT_OUT))
+    for name, text in SITE.items():
+        place = folder / "source" / "src" / "deniable" / "service" / "site" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder / "dist"), "."]
     done = subprocess.run(command, cwd=folder / "source", capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -120,8 +126,9 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     here = {
         str(path.relative_to(PACKAGE.parent)): path.read_bytes()
         for path in PACKAGE.rglob("*")
-        if path.is_file() and path.suffix != ".pyc"
+        if path.is_file() and path.suffix != ".pyc" and "site" not in path.parts[len(PACKAGE.parts) :]
     }
+    here |= {f"deniable/service/site/{name}": text.encode() for name, text in SITE.items()}
     with zipfile.ZipFile(wheel) as archive:
         there = {name: archive.read(name) for name in archive.namelist() if name.startswith("deniable/")}
     assert there == here
@@ -132,7 +139,7 @@ def test_the_wheel_needs_nothing_and_names_its_extras(wheel: Path) -> None:
     told = metadata(wheel)
     assert all("extra ==" in line for line in told.get_all("Requires-Dist", []))
     assert set(told.get_all("Provides-Extra", [])) == {
-        *("all", "analysis", "charts", "dev", "postgres", "serve", "spark", "test")
+        *("all", "analysis", "charts", "dev", "docs", "postgres", "serve", "spark", "test")
     }
     assert told["License-Expression"] == "Apache-2.0"
     assert told.get_all("Project-URL") == ["Paper, https://arxiv.org/abs/1602.07387"]
@@ -143,7 +150,8 @@ def test_the_source_archive_holds_what_builds_and_tests_the_package(built: Path)
     with tarfile.open(path) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert names >= {"CITATION.cff", "LICENSE", "Makefile", "README.md", "constraints.txt", "pyproject.toml"}
-    assert names >= {"clients/js/package-lock.json", "docs/protocol.md", "tests/install/test_wheel.py"}
+    assert names >= {"clients/js/package-lock.json", "docs/reference/protocol.md", "tests/install/test_wheel.py"}
+    assert names >= {"deploy/compose.yaml", "docs/conf.py", "examples/yes_no.py"}
     assert not [name for name in names if re.search(r"node_modules|\.pyc$|^docs/results|^\.venv", name)]
     tests = {str(file.relative_to(ROOT)) for file in (ROOT / "tests").rglob("*.py")}
     assert tests <= names
@@ -246,6 +254,7 @@ def test_collector_and_pages_work_from_the_wheel(
             assert files
             for file in files:
                 assert server.ask("GET", file, token=None).status == 200, file
+        assert server.ask("GET", "/docs/how-to/", token=None).body == SITE["how-to/index.html"].encode()
         for file in (PACKAGE / "service" / "pages").iterdir():
             if file.suffix in (".html", ".css", ".js", ".json", ".svg"):
                 assert server.ask("GET", f"/pages/{file.name}", token=None).status == 200, file

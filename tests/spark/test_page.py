@@ -1,4 +1,4 @@
-"""docs/spark.md: its blocks run, on a real Spark."""
+"""The pages on Spark: their blocks run, on a real one."""
 
 from pathlib import Path
 
@@ -11,4 +11,9 @@ pytestmark = pytest.mark.slow
 
 
 def test_the_page_runs_and_prints_what_it_says(session: SparkSession, tmp_path: Path) -> None:
-    assert run(ROOT / "docs" / "spark.md", session=session, folder=tmp_path) == 4
+    assert run(ROOT / "docs" / "how-to" / "spark.md", session=session, folder=tmp_path) == 4
+
+
+def test_the_tutorial_runs_with_fewer_rows(session: SparkSession, tmp_path: Path) -> None:
+    page = ROOT / "docs" / "tutorials" / "spark-billion.md"
+    assert run(page, session=session, folder=tmp_path, rows=20_000) == 4

@@ -1,6 +1,6 @@
 /**
  * Reports on their way: the same bytes under the same ids until a collector acknowledges them, or says of this survey
- * that it will never take them. docs/protocol.md, section 9, has what a device does on each answer.
+ * that it will never take them. docs/reference/protocol.md, section 9, has what a device does on each answer.
  */
 
 import { min, Obj, unhex } from "./bytes.js";

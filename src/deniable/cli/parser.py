@@ -1,7 +1,7 @@
 """Arguments: one `Parser` whose help reads the same on every Python, and types that refuse with a sentence.
 
-The help text is documentation (`docs/cli.md`) under test, so its layout must depend neither on the terminal's width
-nor on the Python version; argparse's own does.
+The help text is documentation (`docs/reference/cli.md`) under test, so its layout must depend neither on the
+terminal's width nor on the Python version; argparse's own does.
 """
 
 import argparse

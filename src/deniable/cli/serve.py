@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
             "  deniable serve --demo\n"
             "  deniable serve --store collector --port 8765\n"
             "  deniable survey register survey.json\n\n"
-            "docs/operations.md says how to run it behind a proxy, back it up and scale it out."
+            "docs/how-to/operations.md says how to run it behind a proxy, back it up and scale it out."
         ),
     )
     parser.add_argument("--store", metavar="WHERE", help="a directory, or postgres://... (default collector)")
@@ -140,7 +140,7 @@ def _announce(address: str, secret: str | None, told: "list[Told]") -> None:
         link = f"{address}/#{urlencode({'token': secret})}"
         print(f"Ask a question:  {link}\n  (a private link: whoever has it may ask here)")
     if re.match(r"http://(127\.|localhost\b|\[::1\])", address):
-        print("  (it opens on this computer only; for others see --public-url and docs/operations.md)")
+        print("  (it opens on this computer only; for others see --public-url and docs/how-to/operations.md)")
     for one in told:
         named = [("token", one.token)] if secret is not None else []
         named += [("candidate", candidate) for candidate in one.candidates]

@@ -1,11 +1,11 @@
 """How the text of a folded survey is read: without case, and with white space only between words.
 
 Phones capitalise and people type blanks, so "Ibuprofen", "ibuprofen" and " IBUPROFEN " are one answer. The fold is part
-of the protocol (docs/protocol.md, section 2): every client must give the same text for every text, whatever version of
-Unicode its platform has. So it is defined over fixed ranges of letters, all assigned in Unicode 11 or before, whose
-case mappings do not change any more; a letter that a later version adds stays as it is. It must not be confused with
-`str.casefold` and `str.lower`, which know more letters with every version, nor with NFC, which is all that an exact
-survey does to text.
+of the protocol (docs/reference/protocol.md, section 2): every client must give the same text for every text, whatever
+version of Unicode its platform has. So it is defined over fixed ranges of letters, all assigned in Unicode 11 or
+before, whose case mappings do not change any more; a letter that a later version adds stays as it is. It must not be
+confused with `str.casefold` and `str.lower`, which know more letters with every version, nor with NFC, which is all
+that an exact survey does to text.
 
 Claim: the fold is idempotent, its result is in NFC, and canonically equivalent texts have one fold.
 Proof: tests/properties/test_folding.py::test_fold_is_idempotent_and_normalised

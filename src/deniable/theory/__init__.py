@@ -2,7 +2,8 @@
 
 `expected_loss` answers for a survey, from the probabilities it realises, and for a setting of parameters that is not a
 survey yet (`ErrorModel`); no other room derives the variance of an estimate. The functions named after a mechanism are
-the paper's formulas in its own letters. `docs/paper.md` says which equation each one is, and where the paper errs.
+the paper's formulas in its own letters. `docs/reference/paper.md` says which equation each one is, and where the paper
+errs.
 """
 
 from deniable.theory.binary import factor_through_warner

@@ -71,7 +71,7 @@ def krappor_l1_worst(k: int, epsilon: object, n: int) -> float:
     """The largest value of `krappor_l1`: that of the uniform population.
 
     Paper: `eq:rappor_l1_performance`, which holds for the large-n formula; at small n the exact loss can exceed both
-    this value and the uniform population's (`docs/paper.md`, erratum E11).
+    this value and the uniform population's (`docs/reference/paper.md`, erratum E11).
     Claim: no p has a larger `krappor_l1`.
     Proof: tests/unit/theory/test_formulas.py::test_no_population_is_worse_than_the_uniform_one
 

@@ -64,7 +64,7 @@ def krr_l1_worst(k: int, epsilon: object, n: int) -> float:
     """The largest value of `krr_l1`: that of the uniform population.
 
     Paper: `eq:rr_l1_performance`, which holds for the large-n formula; at small n the exact loss can exceed both this
-    value and the uniform population's (`docs/paper.md`, erratum E11).
+    value and the uniform population's (`docs/reference/paper.md`, erratum E11).
     Claim: no p has a larger `krr_l1`.
     Proof: tests/unit/theory/test_formulas.py::test_no_population_is_worse_than_the_uniform_one
 

@@ -61,7 +61,7 @@ def ml_l2_worst(k: int, n: int) -> float:
 def ml_l1_worst(k: int, n: int) -> float:
     """The largest value of the large-n `ml_l1`, that of the uniform population: sqrt(2 (k - 1) / (pi n)).
 
-    Paper: `eq:l1_empirical_risk`; at small n the exact loss can exceed it (`docs/paper.md`, erratum E11).
+    Paper: `eq:l1_empirical_risk`; at small n the exact loss can exceed it (`docs/reference/paper.md`, erratum E11).
     Claim: no p has a larger `ml_l1`.
     Proof: tests/unit/theory/test_formulas.py::test_no_population_is_worse_than_the_uniform_one
 

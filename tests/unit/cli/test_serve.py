@@ -41,7 +41,7 @@ def test_the_help_registers_a_survey_by_our_own_command(capsys: pytest.CaptureFi
     assert main(["serve", "--help"]) == 0
     said = capsys.readouterr().out
     assert "deniable survey register survey.json" in said
-    for page in ("docs/operations.md", "docs/cli.md"):
+    for page in ("docs/how-to/operations.md", "docs/reference/cli.md"):
         said += (ROOT / page).read_text()
     assert "curl" not in said
 
@@ -129,7 +129,7 @@ def test_a_public_address_is_a_scheme_and_a_host(capsys: pytest.CaptureFixture[s
 
 
 def test_a_terminal_is_told_that_a_local_link_is_local(capsys: pytest.CaptureFixture[str]) -> None:
-    hint = "(it opens on this computer only; for others see --public-url and docs/operations.md)"
+    hint = "(it opens on this computer only; for others see --public-url and docs/how-to/operations.md)"
     _announce("http://127.0.0.1:8765", "secret", [])
     assert hint in capsys.readouterr().out
     _announce("https://reports.example.org", "secret", [])

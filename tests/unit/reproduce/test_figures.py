@@ -11,7 +11,7 @@ import pytest
 from deniable.reproduce.figures import FIGURES, Figure
 from tests.unit.reproduce.reproduce_tables import Row, tables
 
-PAPER = Path(__file__).parents[3] / "docs" / "paper.md"
+PAPER = Path(__file__).parents[3] / "docs" / "reference" / "paper.md"
 NAMES = [
     "decoders",
     "krr_vs_rappor",

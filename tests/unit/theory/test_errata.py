@@ -1,4 +1,4 @@
-"""Where the paper errs, each as a computation: `docs/paper.md` lists them under the same numbers (E1, E2, ...)."""
+"""Where the paper errs, each as a computation, under the numbers of `docs/reference/paper.md` (E1, E2, ...)."""
 
 import math
 from fractions import Fraction

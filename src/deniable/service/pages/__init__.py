@@ -1,4 +1,4 @@
-"""The web pages: ask, answer, results, explore. Static files of the package, and the charts' JavaScript.
+"""The web pages: ask, answer, results, explore, documentation. Static files of the package, and the charts' JavaScript.
 
 Pages are the same bytes for everyone: what they show they fetch from the routes under /v1, as any other client would.
 Their policy lets them load from this collector alone, and run no script but the files here.
@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 
 from deniable.service.answers import Answer, Headers
 from deniable.service.pages.library import Library
+from deniable.service.pages.site import KINDS, file_of
 from deniable.service.problems import RequestError
 from deniable.service.requests import Scope, header
 
@@ -23,13 +24,6 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_KINDS = {
-    ".html": b"text/html; charset=utf-8",
-    ".css": b"text/css; charset=utf-8",
-    ".js": b"text/javascript; charset=utf-8",
-    ".json": b"application/json",
-    ".svg": b"image/svg+xml",
-}
 _PAGES = (
     (re.compile(r"/"), "ask.html"),
     (re.compile(r"/explore"), "explore.html"),
@@ -47,6 +41,11 @@ _SHARED: Headers = [
     # The browser asks each time whether it still has the right bytes: after an upgrade no page meets an older script.
     (b"cache-control", b"no-cache"),
     (b"vary", b"accept-encoding"),
+]
+# The search of the documentation is a form that leads to another of its pages.
+_DOCUMENTATION: Headers = [
+    (b"content-security-policy", POLICY.replace("form-action 'none'", "form-action 'self'").encode()),
+    *_SHARED[1:],
 ]
 
 
@@ -68,16 +67,25 @@ class Pages:
             return None
         if scope["method"] not in ("GET", "HEAD"):
             raise RequestError(405, "method", "method must be GET here")
+        if name == "/docs":  # relative links of the site need the slash
+            return Answer(308, b"", KINDS[".html"], [*_SHARED, (b"location", b"/docs/")])
         found = self._files.get(name)
         if found is None:
-            body = await self._library.file(name) or _read(name)
-            if body is None:
+            made = await self._file(name)
+            if made is None:
                 return None
-            found = self._files[name] = _File(name, body)
+            found = self._files[name] = made
         survey = _OF_SURVEY.fullmatch(scope["path"])
         if survey is not None and not await known(survey[1]):
             return replace(found.answer(header(scope, b"accept-encoding"), b""), status=404)
         return found.answer(header(scope, b"accept-encoding"), header(scope, b"if-none-match"))
+
+    async def _file(self, name: str) -> "_File | None":
+        if name.startswith("/docs/"):
+            page = file_of(name.removeprefix("/docs/"))
+            return None if page is None else _File(*page, _DOCUMENTATION)
+        body = await self._library.file(name) or _read(name)
+        return None if body is None else _File(name, body)
 
     def missing(self, scope: Scope) -> Answer[bytes] | None:
         """The page for an address with nothing behind it, if a person's browser asks; programs get a problem."""
@@ -86,7 +94,7 @@ class Pages:
             return None
         body = _read("missing.html")
         assert body is not None
-        return Answer(404, body, _KINDS[".html"], list(_SHARED))
+        return Answer(404, body, KINDS[".html"], list(_SHARED))
 
     def start(self) -> None:
         """Begin to make what the first page with a chart would wait for."""
@@ -100,12 +108,14 @@ class Pages:
 def _name(path: str) -> str | None:
     if found := _FILE.fullmatch(path):
         return found[1]
+    if path == "/docs" or path.startswith("/docs/"):
+        return path
     return next((name for pattern, name in _PAGES if pattern.fullmatch(path)), None)
 
 
 def _read(name: str) -> bytes | None:
     """A file of this folder that is meant for browsers."""
-    if PurePosixPath(name).suffix not in _KINDS:
+    if PurePosixPath(name).suffix not in KINDS:
         return None
     source = files("deniable.service.pages") / name
     if not source.is_file():
@@ -114,14 +124,15 @@ def _read(name: str) -> bytes | None:
 
 
 class _File:
-    def __init__(self, name: str, body: bytes) -> None:
+    def __init__(self, name: str, body: bytes, shared: Headers = _SHARED) -> None:
+        self._shared = shared
         self._packed = gzip.compress(body, 6, mtime=0)
         self._body = body if len(body) <= 1 << 16 else None  # a large one is kept compressed only
-        self._kind = _KINDS[PurePosixPath(name).suffix]
+        self._kind = KINDS[PurePosixPath(name).suffix]
         self._tag = b'"' + hashlib.sha256(body).hexdigest()[:32].encode() + b'"'
 
     def answer(self, encodings: bytes, known: bytes) -> Answer[bytes]:
-        headers: Headers = [*_SHARED, (b"etag", self._tag)]
+        headers: Headers = [*self._shared, (b"etag", self._tag)]
         if known == self._tag:
             return Answer(304, b"", self._kind, headers)
         if b"gzip" in encodings:

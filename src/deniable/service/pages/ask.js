@@ -104,7 +104,7 @@ function caution(address) {
   const remedy = [
     " To ask others, run the collector where they can reach it and start it with ",
     el("code", { class: "whole" }, "--public-url"),
-    " and that address; see “In front of it” in docs/operations.md.",
+    " and that address; see “In front of it” in docs/how-to/operations.md.",
   ];
   return told ? el("p", { class: "note", id: "caution" }, told, ...remedy) : null;
 }

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import deniable as dn
 from benchmarks import limits
 from benchmarks.measure import Line, compare
-from deniable.columns.counting import count_bits
 from deniable.columns.encode import cell_table, cells_at, keys_of
 from deniable.engines import count_files
 
@@ -101,10 +100,11 @@ def _bits(rng: np.random.Generator) -> Iterator[Line]:
     packed = rng.integers(0, 256, (N, 16)).astype(np.uint8)
     for cohorts in (1, 64):
         of = rng.integers(0, cohorts, N).astype(np.uint8)
+        survey = dn.orappor(epsilon=1, cells=128, cohorts=cohorts, seed=bytes(16))
         yield compare(
             f"count, 128 bits, {cohorts} cohorts",
             "np.unpackbits and a sum",
-            partial(count_bits, of, packed, cohorts, 128),
+            partial(dn.count, survey, dn.ReportTable(survey, of, packed)),
             partial(_plain_bits, of, packed, cohorts),
             1,
             rounds=5,

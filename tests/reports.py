@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import deniable as dn
+from deniable.columns.counting import add_bits, add_cells
 from deniable.engines.writing import report_writer
 from deniable.survey import Survey
 from tests.surveys import symbols_of
@@ -34,31 +36,6 @@ def write(table: dn.ReportTable, path: Path) -> Path:
     return path
 
 
-def with_bad_rows(survey: Survey) -> tuple[pa.Table, dict[str, int]]:
-    """Good reports with a bad row of every kind among them, and how many of each reason there are."""
-    good = some_reports(survey, 60).to_arrow()
-    cohorts = good.column("cohort").to_pylist()
-    responses = good.column("response").to_pylist()
-    bits = not survey.mechanism.one_column
-    width = survey.mechanism.payload_bytes
-    fine = responses[0]
-    bad: list[tuple[int | None, object]] = [(None, fine), (None, None), (0, None), (survey.cohorts, fine), (-1, fine)]
-    reasons = {"no cohort": 2, "no response": 1, "cohort out of range": 2}
-    if bits:
-        bad += [(0, b"\xff" * (width + 1)), (survey.cohorts, b""), (0, b"\xff" * width)]
-        reasons["response of another length"] = 2
-        all_ones_fit = survey.columns == 8 * width and survey.mechanism.hits is None
-        reasons |= {} if all_ones_fit else {"response that the mechanism cannot produce": 1}
-    else:
-        bad += [(0, survey.columns), (0, -1), (survey.cohorts, survey.columns)]
-        reasons |= {"response out of range": 2, "cohort out of range": 3}
-    for place, (cohort, response) in enumerate(bad):
-        cohorts.insert(7 * place, cohort)
-        responses.insert(7 * place, response)
-    kind = pa.binary() if bits else pa.int64()
-    return pa.table({"cohort": pa.array(cohorts, pa.int64()), "response": pa.array(responses, kind)}), reasons
-
-
 def write_rows(table: pa.Table, path: Path) -> Path:
     """Rows as they are, bad ones too."""
     if path.suffix == ".parquet":
@@ -78,6 +55,20 @@ def write_rows(table: pa.Table, path: Path) -> Path:
             lines.insert(0, ",".join(table.column_names))
         path.write_text("".join(line + "\n" for line in lines))
     return path
+
+
+def count_cells(cohorts: Any, responses: Any, cohort_count: int, columns: int) -> tuple[Any, Any]:
+    """Counts and reports of index reports that are all good."""
+    counts = np.zeros((cohort_count, columns), np.int64)
+    add_cells(counts, cohorts, responses)
+    return counts, counts.sum(axis=1)
+
+
+def count_bits(cohorts: Any, packed: Any, cohort_count: int, columns: int) -> tuple[Any, Any]:
+    """Counts and reports of bit reports that are all good."""
+    counts = np.zeros((cohort_count, columns), np.int64)
+    add_bits(counts, cohorts, packed)
+    return counts, np.bincount(cohorts, minlength=cohort_count)
 
 
 def naive_counts(survey: Survey, table: dn.ReportTable) -> tuple[list[list[int]], list[int]]:

@@ -7,23 +7,16 @@
     ...             payload: the response, little-endian (a cell number, or bit j in byte j // 8 at place j % 8)
 
 The length depends on the survey alone. Anything else is refused: another length, version, survey, a cohort or cell out
-of range, a padding bit that is set, a set of another size. A report id travels in the envelope around this, not in it.
+of range, a padding bit that is set, a set of another size. `Survey.report_format` states that as data, and what reads
+reports is made from it. A report id travels in the envelope around this, not in it.
 """
 
 from dataclasses import dataclass
 
 from deniable.errors import WireError
-from deniable.survey import Survey
+from deniable.survey import ReportFormat, Survey
 
-__all__ = ["Report", "cohort_bytes"]
-
-WIRE_VERSION = 1
-_PREFIX = 8
-
-
-def cohort_bytes(survey: Survey) -> int:
-    """How many bytes of a packed report hold the cohort."""
-    return ((survey.cohorts - 1).bit_length() + 7) // 8
+__all__ = ["Report", "ReportFormat"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,42 +44,48 @@ class Report:
     def pack(self) -> bytes:
         """The bytes that leave the device."""
         self.check()
-        head = bytes([WIRE_VERSION]) + bytes.fromhex(self.survey.digest[: 2 * _PREFIX])
-        return head + self.cohort.to_bytes(cohort_bytes(self.survey), "little") + self.payload
+        form = self.survey.report_format
+        return form.head + self.cohort.to_bytes(form.cohort.size, "little") + self.payload
 
     @classmethod
     def unpack(cls, survey: Survey, wire: bytes) -> "Report":
         """The report in `wire`, or a `WireError` that says what is wrong with it."""
         if not isinstance(wire, (bytes, bytearray, memoryview)):
             raise WireError(f"report must be bytes, got {type(wire).__name__}")
-        wire = bytes(wire)
-        if not wire or wire[0] != WIRE_VERSION:
+        wire, form = bytes(wire), survey.report_format
+        if wire[:1] != form.head[:1]:
             shown = wire[0] if wire else "nothing"
-            raise WireError(f"report must have wire version {WIRE_VERSION}, got {shown}")
-        prefix, expected = wire[1 : 1 + _PREFIX].hex(), survey.digest[: 2 * _PREFIX]
+            raise WireError(f"report must have wire version {form.head[0]}, got {shown}")
+        prefix, expected = wire[1 : len(form.head)].hex(), form.head[1:].hex()
         if prefix != expected:
             raise WireError(f"report must be for survey {expected}, got {prefix}; it answers another survey")
-        size = 1 + _PREFIX + cohort_bytes(survey) + survey.mechanism.payload_bytes
-        if len(wire) != size:
-            raise WireError(f"report must be {size} bytes, got {len(wire)}")
-        middle = 1 + _PREFIX + cohort_bytes(survey)
-        report = cls(survey, int.from_bytes(wire[1 + _PREFIX : middle], "little"), wire[middle:])
+        if len(wire) != form.length:
+            raise WireError(f"report must be {form.length} bytes, got {len(wire)}")
+        cohort = int.from_bytes(wire[len(form.head) : form.payload_start], "little")
+        report = cls(survey, cohort, wire[form.payload_start :])
         report.check()
         return report
 
     def check(self) -> None:
-        """Refuse a report whose cohort or response this survey cannot produce."""
+        """Refuse a report whose cohort or response this survey cannot produce.
+
+        Raises
+        ------
+        WireError
+            The report breaks one of `Survey.report_format.rules`, or has values of other types.
+        """
         if type(self.cohort) is not int or type(self.payload) is not bytes:
             kinds = f"{type(self.cohort).__name__} and {type(self.payload).__name__}"
             raise WireError(f"report cohort must be an integer and its payload bytes, got {kinds}")
-        if not 0 <= self.cohort < self.survey.cohorts:
-            raise WireError(f"report cohort must be below {self.survey.cohorts}, got {self.cohort}")
-        if len(self.payload) != self.survey.mechanism.payload_bytes:
-            raise WireError(
-                f"report payload must be {self.survey.mechanism.payload_bytes} bytes, got {len(self.payload)}"
-            )
-        if not self.survey.mechanism.allows(self.response):
-            raise WireError("report response must be one that the mechanism can produce")
+        form = self.survey.report_format
+        if len(self.payload) != form.response.size:
+            raise WireError(f"report payload must be {form.response.size} bytes, got {len(self.payload)}")
+        broken = form.refusal(self.cohort, self.payload if form.response.bits else self.response)
+        if broken is None:
+            return
+        if broken.field is form.cohort:
+            raise WireError(f"report cohort must be below {form.cohort.limit}, got {self.cohort}")
+        raise WireError("report response must be one that the mechanism can produce")
 
     def __repr__(self) -> str:
         return f"Report(survey={self.survey.digest[:8]}, cohort={self.cohort}, payload={self.payload.hex()})"

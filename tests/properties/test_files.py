@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 import deniable as dn
 import deniable.engines.local as local
 import deniable.engines.text as text
-from deniable.columns.counting import count_bits, count_cells
 from deniable.engines import count_files
-from tests.reports import write_rows
+from tests.reports import count_bits, count_cells, write_rows
 from tests.surveys import SMALL
 
 SURVEY = SMALL["orr-closed"]

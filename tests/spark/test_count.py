@@ -21,6 +21,7 @@ import deniable as dn
 from deniable.engines import spark
 from deniable.engines.spark import counting, histograms, scans
 from deniable.engines.spark.counting import _packed, _unpacked
+from tests.good_and_bad import SURVEYS, with_bad_rows
 from tests.surveys import SMALL
 
 KINDS = ["krr", "subset", "orappor-open", "hadamard-blocks"]
@@ -60,6 +61,22 @@ def test_the_same_as_the_local_count(session: SparkSession, kind: str) -> None:
     assert len(refused) >= 4
 
 
+@pytest.mark.parametrize("kind", ["cohorts-257", "large-subset", "bits-9"])
+def test_every_good_and_bad_row(session: SparkSession, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """The table that every reader is held to (tests/contracts/test_readers.py): in Java, in Python and as a query."""
+    survey = SURVEYS[kind]
+    table, tally, refused = with_bad_rows(survey)
+    frame = session.createDataFrame(table)
+    assert spark.count(survey, frame) == (tally, refused)
+    if histograms.suits(survey):
+        monkeypatch.setattr(counting, "count_cells", nothing)
+        assert spark.count(survey, frame) == (tally, refused)
+    frame.createOrReplaceTempView("reports")
+    found: dict[str, int] = {}
+    assert dn.count(survey, session.sql(survey.sql(dialect="spark")).toArrow(), refused=found) == tally
+    assert found == refused
+
+
 @pytest.mark.parametrize("kind", ["krr", "orr-closed", "hadamard-blocks"])
 def test_counted_in_java_and_in_python(session: SparkSession, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """Numbers of every width, rows with two faults, and integers at both ends: the same reasons in both places."""
@@ -71,7 +88,7 @@ def test_counted_in_java_and_in_python(session: SparkSession, monkeypatch: pytes
     frame = session.createDataFrame(table)
     here = local(survey, table)
     assert histograms.count_cells(survey, frame, ["cohort", "response"]) == here
-    assert set(here[1]) == set(histograms._REASONS)
+    assert set(here[1]) == {rule.reason for rule in survey.report_format.rules}
     if survey.cohorts == 1:
         alone = table.select(["response"])
         assert histograms.count_cells(survey, frame.select("response"), ["response"]) == local(survey, alone)

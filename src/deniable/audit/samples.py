@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import WireError
-from deniable.reports import Report, cohort_bytes
+from deniable.reports import Report
 from deniable.survey import Survey
+from deniable.tally import refused_rows, split_rows
 
 __all__ = ["Sample", "read_reports"]
 
@@ -33,37 +34,23 @@ class Sample:
 
 def read_reports(survey: Survey, devices: Sequence[tuple[bytes, ...]]) -> tuple[Sample, list[str]]:
     """The good ones as a sample, and a sentence for each device with a report that is none of this survey's."""
-    size = 1 + 8 + cohort_bytes(survey) + survey.mechanism.payload_bytes
-    head = bytes([1]) + bytes.fromhex(survey.digest[:16])
-    times = len(devices[0])
-    good = [device for device in devices if all(len(r) == size and r.startswith(head) for r in device)]
-    table = np.frombuffer(b"".join(b"".join(device) for device in good), np.uint8).reshape(len(good), times, size)
-    middle = 9 + cohort_bytes(survey)
-    cohorts = _numbers(table[:, :, 9:middle])
-    allowed = (cohorts < survey.cohorts).all(axis=1) & (cohorts == cohorts[:, :1]).all(axis=1)
-    payloads = table[:, :, middle:]
-    if survey.mechanism.one_column:
-        allowed &= (_numbers(payloads) < survey.columns).all(axis=1)
-    else:
-        if used := survey.columns % 8:
-            allowed &= (payloads[:, :, -1] >> np.uint8(used) == 0).all(axis=1)
-        if survey.mechanism.hits is not None:
-            allowed &= (np.bitwise_count(payloads).sum(axis=2, dtype=np.int64) == survey.mechanism.hits).all(axis=1)
-    bad = [device for device in devices if not all(len(r) == size and r.startswith(head) for r in device)]
-    bad += [device for device, fine in zip(good, allowed.tolist(), strict=True) if not fine]
-    rows = table[allowed]
-    payloads = rows[:, :, middle:]
-    responses: list[npt.NDArray[Any]] = [
-        _numbers(payloads[:, t]) if survey.mechanism.one_column else np.ascontiguousarray(payloads[:, t])
-        for t in range(times)
-    ]
-    return Sample(_numbers(rows[:, :1, 9:middle])[:, 0], tuple(responses)), [_reason(survey, d) for d in bad]
-
-
-def _numbers(digits: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-    """Little-endian numbers along the last axis."""
-    weights = 1 << (8 * np.arange(digits.shape[-1], dtype=np.int64))
-    return np.asarray((digits * weights).sum(axis=-1), np.int64)
+    form, times = survey.report_format, len(devices[0])
+    whole = [all(len(r) == form.length and r.startswith(form.head) for r in device) for device in devices]
+    packed = b"".join(b"".join(device) for device, fine in zip(devices, whole, strict=True) if fine)
+    cohorts, responses = split_rows(form, np.frombuffer(packed, np.uint8).reshape(-1, form.length))
+    allowed = np.ones(len(cohorts), bool)
+    for _, wrong in refused_rows(form, cohorts, responses):
+        allowed &= ~wrong
+    # From here on a device a row, of whose reports each is good and all name one cohort.
+    cohorts = cohorts.reshape(-1, times)
+    responses = responses.reshape(-1, times, *responses.shape[1:])
+    good = allowed.reshape(-1, times).all(axis=1) & (cohorts == cohorts[:, :1]).all(axis=1)
+    verdicts = np.array(whole)
+    verdicts[verdicts] = good
+    bad = [device for device, fine in zip(devices, verdicts.tolist(), strict=True) if not fine]
+    kept = responses[good]
+    sample = Sample(cohorts[good, 0], tuple(np.ascontiguousarray(kept[:, t]) for t in range(times)))
+    return sample, [_reason(survey, device) for device in bad]
 
 
 def _reason(survey: Survey, device: tuple[bytes, ...]) -> str:

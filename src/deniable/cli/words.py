@@ -6,7 +6,6 @@ from fractions import Fraction
 
 from deniable.cli.text import shown
 from deniable.mechanisms import KRR, BitFlip, Channel, Mechanism, Registry, Subset
-from deniable.reports import cohort_bytes
 from deniable.survey import Survey
 from deniable.survey.strength import is_at_least, strength
 
@@ -105,7 +104,7 @@ def text_sentence(survey: Survey) -> str:
 
 def report_bytes(survey: Survey) -> int:
     """How many bytes one packed report has: the same for every answer."""
-    return 1 + 8 + cohort_bytes(survey) + survey.mechanism.payload_bytes
+    return survey.report_format.length
 
 
 # How the noise of a mechanism, or of a chain that begins with it, is told: `truth_sentence`, and for respondents what a

@@ -4,15 +4,16 @@ A report that no client of the survey could have sent is counted by reason and l
 batch whose columns are missing or of another type is refused as a whole: that is another table, not a bad row.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.counting import add_bits, add_cells, outside
+from deniable.columns.counting import add_bits, add_cells
 from deniable.errors import WireError
-from deniable.survey import Survey
-from deniable.tally import Tally
+from deniable.survey import Field, Survey
+from deniable.tally import Tally, refused_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,18 +21,11 @@ if TYPE_CHECKING:
 __all__ = [
     "BatchCounter",
     "check_digest",
-    "check_types",
-    "fixed_bytes",
-    "numbers",
-    "plain",
+    "read_columns",
     "refuse_rows",
     "report_columns",
     "tell",
 ]
-
-NO_COHORT, NO_RESPONSE = "no cohort", "no response"
-FAR_COHORT, FAR_RESPONSE = "cohort out of range", "response out of range"
-LENGTH, IMPOSSIBLE = "response of another length", "response that the mechanism cannot produce"
 
 
 def tell(refused: dict[str, int]) -> str:
@@ -93,58 +87,63 @@ class BatchCounter:
 
     def tally(self) -> Tally:
         """What has been counted so far, as a tally."""
-        one_column = self.survey.mechanism.one_column
-        return Tally(self.survey, self._counts, None if one_column else self._reports)
+        return Tally(self.survey, self._counts, self._reports if self.survey.report_format.response.bits else None)
 
     def add(self, batch: "pa.RecordBatch | pa.Table") -> None:
         """Count the good rows of a batch, and note the others."""
-        names = report_columns(self.survey, batch.schema.names)
-        columns = {name: plain(batch.column(name)) for name in names}
-        check_types(self.survey, columns)
-        columns = self._without_nulls(columns)
-        if self.survey.mechanism.one_column:
-            responses = numbers(columns["response"])
-            bad = outside(responses, self.survey.columns)
-            reason = FAR_RESPONSE
-        else:
-            columns = self._of_one_length(columns)
-            responses = fixed_bytes(columns["response"], self.survey.mechanism.payload_bytes)
-            bad = impossible(self.survey, responses)
-            reason = IMPOSSIBLE
-        cohorts = numbers(columns["cohort"]) if "cohort" in columns else np.zeros(len(responses), np.uint8)
-        far = outside(cohorts, self.survey.cohorts)
-        if far is not None:
-            self.refuse(FAR_COHORT, int(far.sum()))
-            cohorts, responses = cohorts[~far], responses[~far]
-            bad = None if bad is None else bad[~far]
-        if bad is not None:
-            self.refuse(reason, int(bad.sum()))
-            cohorts, responses = cohorts[~bad], responses[~bad]
+        self.add_arrays(*read_columns(self.survey, batch, self.refuse))
+
+    def add_arrays(self, cohorts: npt.NDArray[Any], responses: npt.NDArray[Any]) -> None:
+        """Count the good rows of arrays as `ReportTable` has them, and note the others."""
+        refused = refused_rows(self.survey.report_format, cohorts, responses)
+        if refused:
+            good = np.ones(len(cohorts), bool)
+            for rule, rows in refused:
+                self.refuse(rule.reason, int(rows.sum()))
+                good &= ~rows
+            cohorts, responses = cohorts[good], responses[good]
         if responses.ndim == 1:
             add_cells(self._counts, cohorts, responses)
         else:
             add_bits(self._counts, cohorts, responses)
             self._reports += np.bincount(cohorts.astype(np.intp), minlength=self.survey.cohorts)
 
-    def _without_nulls(self, columns: dict[str, "pa.Array"]) -> dict[str, "pa.Array"]:
-        for name, reason in (("cohort", NO_COHORT), ("response", NO_RESPONSE)):
-            if name in columns and columns[name].null_count:
-                self.refuse(reason, columns[name].null_count)
-                there = columns[name].is_valid()
-                columns = {other: column.filter(there) for other, column in columns.items()}
-        return columns
 
-    def _of_one_length(self, columns: dict[str, "pa.Array"]) -> dict[str, "pa.Array"]:
-        import pyarrow as pa
-        import pyarrow.compute as pc
+def read_columns(
+    survey: Survey, batch: "pa.RecordBatch | pa.Table", refuse: Callable[[str, int], None]
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """The cohorts and responses of the rows that have both, and a response of the right length where it is bits.
 
-        width = self.survey.mechanism.payload_bytes
-        if columns["response"].type == pa.binary(width) or not len(columns["response"]):
-            return columns
-        fits = pc.equal(pc.binary_length(columns["response"]), width)
-        wrong = len(fits) - fits.true_count
-        self.refuse(LENGTH, wrong)
-        return {name: column.filter(fits) for name, column in columns.items()} if wrong else columns
+    Parameters
+    ----------
+    survey
+        The survey that the rows answer.
+    batch
+        Rows with the columns `cohort` (which may be missing where there is one cohort) and `response`.
+    refuse
+        Called with a reason and how many rows are left out for it.
+
+    Raises
+    ------
+    WireError
+        The columns are not those of a table of this survey's reports.
+    """
+    import pyarrow.compute as pc
+
+    form = survey.report_format
+    columns = {name: plain(batch.column(name)) for name in report_columns(survey, batch.schema.names)}
+    check_types(survey, columns)
+    for rule in form.rules:
+        if rule.test in ARROW_TESTS and rule.field.name in columns:
+            wrong = ARROW_TESTS[rule.test](columns[rule.field.name], rule.field)
+            if wrong is not None:
+                refuse(rule.reason, wrong.true_count)
+                kept = pc.invert(wrong)
+                columns = {name: column.filter(kept) for name, column in columns.items()}
+    response = columns["response"]
+    responses = fixed_bytes(response, form.response.size) if form.response.bits else numbers(response)
+    cohorts = numbers(columns["cohort"]) if "cohort" in columns else np.zeros(len(responses), np.uint8)
+    return cohorts, responses
 
 
 def plain(column: "pa.Array | pa.ChunkedArray") -> "pa.Array":
@@ -164,10 +163,10 @@ def check_types(survey: Survey, columns: dict[str, "pa.Array"]) -> None:
     for name, column in columns.items():
         if types.is_null(column.type):  # nothing but missing values, which have no type
             continue
-        if name == "response" and not survey.mechanism.one_column:
+        if name == "response" and survey.report_format.response.bits:
             kinds = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
             if not any(kind(column.type) for kind in kinds):
-                width = survey.mechanism.payload_bytes
+                width = survey.report_format.response.size
                 raise WireError(f"column 'response' must be binary of {width} bytes, got {column.type}")
         elif not types.is_integer(column.type):
             raise WireError(f"column {name!r} must hold integers, got {column.type}")
@@ -190,11 +189,20 @@ def fixed_bytes(column: "pa.Array", width: int) -> npt.NDArray[np.uint8]:
     return raw.reshape(len(column), width)
 
 
-def impossible(survey: Survey, packed: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_] | None:
-    """Which rows set a padding bit or another number of bits than every response does, or None if there is none."""
-    spare = 8 * packed.shape[1] - survey.columns
-    bad = packed[:, -1] >= 1 << (8 - spare) if spare else np.zeros(len(packed), bool)
-    hits = survey.mechanism.hits
-    if hits is not None:
-        bad |= np.bitwise_count(packed).sum(axis=1) != hits
-    return bad if bad.any() else None
+def _missing(column: "pa.Array", field: Field) -> "pa.BooleanArray | None":
+    return column.is_null() if column.null_count else None
+
+
+def _of_another_length(column: "pa.Array", field: Field) -> "pa.BooleanArray | None":
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column.type == pa.binary(field.size) or not len(column):
+        return None
+    wrong = pc.not_equal(pc.binary_length(column), field.size)
+    return wrong if wrong.true_count else None
+
+
+# The tests that must be settled before there can be an array (`tally.checking.SETTLED`): which values are wrong, or
+# None if none is.
+ARROW_TESTS = {"missing": _missing, "length": _of_another_length}

@@ -6,9 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import WireError
-
-__all__ = ["add_bits", "add_cells", "count_bits", "count_cells", "outside"]
+__all__ = ["add_bits", "add_cells"]
 
 # Rows whose combined index is built and counted at once, and bytes of packed bits that are added up at once: both stay
 # in cache.
@@ -22,38 +20,14 @@ Counts = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint8]
 
 
-def outside(values: npt.NDArray[Any], bound: int) -> npt.NDArray[np.bool_] | None:
-    """Which values are not in [0, bound), or None if all of them are."""
-    low = not values.size or values.dtype.kind == "u" or int(values.min()) >= 0
-    if low and (not values.size or int(values.max()) < bound):
-        return None
-    return np.asarray((values < 0) | (values >= bound))
+def add_cells(counts: Counts, cohorts: npt.NDArray[Any], responses: npt.NDArray[Any]) -> None:
+    """Add index reports, all of them in range, to counts of shape (C, k).
 
-
-def _check_range(values: npt.NDArray[Any], name: str, bound: int) -> None:
-    wrong = outside(values, bound)
-    if wrong is not None:
-        raise WireError(f"{name} must be from 0 to {bound - 1} in every report, got {int(wrong.sum())} outside")
-
-
-def count_cells(
-    cohorts: npt.NDArray[Any], responses: npt.NDArray[Any], cohort_count: int, columns: int
-) -> tuple[Counts, Counts]:
-    """Counts (C, k) and reports (C,) of index reports.
-
-    >>> import numpy as np
-    >>> count_cells(np.array([0, 1, 1]), np.array([2, 0, 2]), 2, 3)[0].tolist()
+    >>> counts = np.zeros((2, 3), np.int64)
+    >>> add_cells(counts, np.array([0, 1, 1]), np.array([2, 0, 2]))
+    >>> counts.tolist()
     [[0, 0, 1], [1, 0, 1]]
     """
-    _check_range(responses, "response", columns)
-    _check_range(cohorts, "cohort", cohort_count)
-    counts = np.zeros((cohort_count, columns), np.int64)
-    add_cells(counts, cohorts, responses)
-    return counts, counts.sum(axis=1)
-
-
-def add_cells(counts: Counts, cohorts: npt.NDArray[Any], responses: npt.NDArray[Any]) -> None:
-    """Add index reports, all of them in range, to counts of shape (C, k)."""
     if counts.size > _BLOCK:
         whole = len(responses) - len(responses) % _ROWS
         for start in range(0, whole, _ROWS):
@@ -123,28 +97,17 @@ class _Scratch(threading.local):
 _SCRATCH = _Scratch()
 
 
-def count_bits(cohorts: npt.NDArray[Any], packed: Bits, cohort_count: int, columns: int) -> tuple[Counts, Counts]:
-    """Counts (C, k) and reports (C,) of packed bit reports.
-
-    >>> import numpy as np
-    >>> count_bits(np.array([0, 1]), np.array([[5], [1]], np.uint8), 2, 3)[0].tolist()
-    [[1, 0, 1], [1, 0, 0]]
-    """
-    _check_range(cohorts, "cohort", cohort_count)
-    spare = 8 * packed.shape[1] - columns
-    if spare and (packed[:, -1] >> np.uint8(8 - spare)).any():
-        raise WireError("response padding bits must be zero in every report")
-    counts = np.zeros((cohort_count, columns), np.int64)
-    add_bits(counts, cohorts, packed)
-    return counts, np.bincount(cohorts.astype(np.intp), minlength=cohort_count).astype(np.int64)
-
-
 def add_bits(counts: Counts, cohorts: npt.NDArray[Any], packed: Bits) -> None:
     """Add packed bit reports, all of them possible, to counts of shape (C, k): a positional population count.
 
     Reports of a cohort are laid out in groups of up to 255, and the same row of every group is one long line of bytes.
     Lines are added by full adders: three lines of weight w become one of weight w and one of weight 2w, in five
     operations on whole lines, so all groups are counted at once and only eight lines of counters are ever unpacked.
+
+    >>> counts = np.zeros((2, 3), np.int64)
+    >>> add_bits(counts, np.array([0, 1]), np.array([[5], [1]], np.uint8))
+    >>> counts.tolist()
+    [[1, 0, 1], [1, 0, 0]]
     """
     cohort_count, columns = counts.shape
     width = packed.shape[1]

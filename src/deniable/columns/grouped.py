@@ -28,8 +28,8 @@ def is_grouped(names: Sequence[str]) -> bool:
 def add_grouped(tally: Tally, rows: Sequence[Any], refused: dict[str, int] | None) -> None:
     """Add the rows of a grouped result: tuples in the order of the query, or dictionaries; all of them or none."""
     survey = tally.survey
-    one_column = survey.mechanism.one_column
-    cell_name = "cell" if one_column else "cells"
+    bits = survey.report_format.response.bits
+    cell_name = "cells" if bits else "cell"
     counts = np.zeros((survey.cohorts, survey.columns), np.int64)
     reports = np.zeros(survey.cohorts, np.int64)
     bad: dict[str, int] = {}
@@ -51,7 +51,7 @@ def add_grouped(tally: Tally, rows: Sequence[Any], refused: dict[str, int] | Non
             bad[str(reason)] = bad.get(str(reason), 0) + number
             continue
         cohort = _number("cohort", row.get("cohort", 0), survey.cohorts - 1)
-        if one_column:
+        if not bits:
             counts[cohort, _number("cell", row["cell"], survey.columns - 1)] += number
         else:
             cells = row["cells"]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.batches import check_digest, check_types, fixed_bytes, numbers, plain, report_columns
-from deniable.columns.counting import count_bits, count_cells
+from deniable.columns.batches import BatchCounter, check_digest, read_columns, refuse_rows
 from deniable.errors import WireError
 from deniable.reports import Report
 from deniable.survey import Survey
@@ -38,11 +37,11 @@ class ReportTable:
     responses: npt.NDArray[np.unsignedinteger[Any]]
 
     def __post_init__(self) -> None:
-        bits = not self.survey.mechanism.one_column
-        shape = (len(self.cohorts), self.survey.mechanism.payload_bytes) if bits else (len(self.cohorts),)
+        form = self.survey.report_format.response
+        shape = (len(self.cohorts), form.size) if form.bits else (len(self.cohorts),)
         if self.cohorts.ndim != 1 or self.responses.shape != shape:
             raise WireError(f"responses must have shape {shape}, got {self.responses.shape}")
-        if bits and self.responses.dtype != np.uint8:
+        if form.bits and self.responses.dtype != np.uint8:
             raise WireError(f"responses must be packed bits of type uint8, got {self.responses.dtype}")
         if self.cohorts.dtype.kind not in "iu" or self.responses.dtype.kind not in "iu":
             raise WireError(f"report columns must be integers, got {self.cohorts.dtype} and {self.responses.dtype}")
@@ -55,22 +54,19 @@ class ReportTable:
 
     def __iter__(self) -> Iterator[Report]:
         """The reports one by one; for looking at a few, not for counting."""
-        size = self.survey.mechanism.payload_bytes
+        size = self.survey.report_format.response.size
         for cohort, response in zip(self.cohorts.tolist(), self.responses, strict=True):
             payload = response.tobytes() if response.ndim else int(response).to_bytes(size, "little")
             yield Report(self.survey, cohort, payload)
 
     def add_to(self, tally: Tally) -> None:
-        """Count every report into `tally`; all of them, or none if one is out of range."""
+        """Count every report into `tally`; all of them, or none if one is bad."""
         if tally.survey.digest != self.survey.digest:
             raise tally.mismatch("report table", self.survey)
-        hits = self.survey.mechanism.hits
-        if self.responses.ndim == 2 and hits is not None:
-            wrong = int((np.bitwise_count(self.responses).sum(axis=1) != hits).sum())
-            if wrong:
-                raise WireError(f"response must set {hits} bits in every report, got {wrong} that do not")
-        counter = count_bits if self.responses.ndim == 2 else count_cells
-        tally.add(*counter(self.cohorts, self.responses, self.survey.cohorts, self.survey.columns))
+        counter = BatchCounter(self.survey)
+        counter.add_arrays(self.cohorts, self.responses)
+        refuse_rows(counter.refused)
+        tally.merge(counter.tally())
 
     def to_arrow(self) -> "pa.Table":
         """An Arrow table with the columns `cohort` and `response`; its metadata holds the survey and its digest."""
@@ -96,7 +92,7 @@ class ReportTable:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the first reports."""
-        size = self.survey.mechanism.payload_bytes
+        size = self.survey.report_format.response.size
         few = ReportTable(self.survey, self.cohorts[:5], self.responses[:5])
         rows = [(report.cohort, report.payload.hex(" ") if size > 4 else report.response) for report in few]
         title = f"{len(self):,} reports to {self.survey.name or self.survey.digest[:8]}"
@@ -115,25 +111,10 @@ class ReportTable:
     @classmethod
     def from_arrow(cls, survey: Survey, table: "pa.Table | pa.RecordBatch") -> "ReportTable":
         """The reports in an Arrow table or batch; the column `cohort` may be missing where there is one cohort."""
-        import pyarrow as pa
-
         check_digest(survey, table.schema)
-        names = report_columns(survey, table.schema.names)
-        for name in names:
-            if table.column(name).null_count:
-                raise WireError(f"column {name!r} must not have nulls, got {table.column(name).null_count}")
-        columns = {name: plain(table.column(name)) for name in names}
-        check_types(survey, columns)
-        response = columns["response"]
-        if survey.mechanism.one_column:
-            responses: npt.NDArray[Any] = numbers(response)
-        else:
-            width = survey.mechanism.payload_bytes
-            try:
-                responses = fixed_bytes(response, width)
-            except pa.ArrowInvalid:
-                raise WireError(f"column 'response' must be binary of {width} bytes, got {response.type}") from None
-        cohorts = numbers(columns["cohort"]) if "cohort" in columns else np.zeros(len(response), np.uint8)
+        counter = BatchCounter(survey)
+        cohorts, responses = read_columns(survey, table, counter.refuse)
+        refuse_rows(counter.refused)
         return cls(survey, cohorts, responses)
 
 

@@ -31,7 +31,7 @@ def count(survey: Survey, reports: Any, *, refused: dict[str, int] | None = None
 
 
 def _add(tally: Tally, reports: Any, refused: dict[str, int] | None) -> None:
-    if isinstance(reports, (ReportTable, Report, bytes)):
+    if isinstance(reports, (Report, bytes)) or (isinstance(reports, ReportTable) and refused is None):
         tally.accumulate(reports)
     elif hasattr(reports, "__arrow_c_stream__") or hasattr(reports, "__arrow_c_array__"):
         _add_arrow(tally, reports, refused)
@@ -67,11 +67,8 @@ def _add_arrow(tally: Tally, reports: Any, refused: dict[str, int] | None) -> No
         add_grouped(tally, reader.read_all().to_pylist(), refused)
         return
     check_digest(tally.survey, reader.schema)
-    if refused is None and isinstance(reports, (pa.Table, pa.RecordBatch)):
-        ReportTable.from_arrow(tally.survey, reports).add_to(tally)
-        return
     counter = BatchCounter(tally.survey, refused)
-    for batch in reader:
+    for batch in [reports] if isinstance(reports, (pa.Table, pa.RecordBatch)) else reader:
         counter.add(batch)
         if refused is None:
             refuse_rows(counter.refused)

@@ -107,8 +107,9 @@ def count_files(
         first.close()
         raise
     counter = BatchCounter(agreed)
-    kinds = {"cohort": "number", "response": "number" if agreed.mechanism.one_column else "bytes"}
-    rows = min(max(_BATCH // (2 + agreed.mechanism.payload_bytes), 1 << 12), 1 << 19)
+    response = agreed.report_format.response
+    kinds = {"cohort": "number", "response": "bytes" if response.bits else "number"}
+    rows = min(max(_BATCH // (2 + response.size), 1 << 12), 1 << 19)
 
     def wanted(source: Source, reader: Reader) -> dict[str, str]:
         _check_survey(agreed, source, reader)

@@ -133,7 +133,7 @@ def _text(survey: Survey, file: _Sink, codec: str | None, line: str, header: str
     packed = None if codec is None else pa.CompressedOutputStream(pa.PythonFile(file, mode="w"), codec)
     with _closing(packed or file) as sink:
         sink.write(header.encode())
-        width = survey.mechanism.payload_bytes
+        width = survey.report_format.response.size
 
         def write(table: ReportTable) -> None:
             for start in range(0, len(table), 1 << 16):
@@ -152,7 +152,7 @@ def _csv(survey: Survey, file: _Sink, codec: str | None) -> "contextlib.Abstract
 
 
 def _jsonl(survey: Survey, file: _Sink, codec: str | None) -> "contextlib.AbstractContextManager[Write]":
-    response = "%s" if survey.mechanism.one_column else '"%s"'
+    response = '"%s"' if survey.report_format.response.bits else "%s"
     return _text(survey, file, codec, '{"cohort":%s,"response":' + response + "}\n", "")
 
 

@@ -1,8 +1,7 @@
 """Packed reports by the thousand: which of them this survey can have sent, and what they add to its counts.
 
-The same rules as `Report.unpack`, on whole arrays; `tests/contracts/test_service_records.py` holds the two together.
-A tally is one vector here: the counts of every (cohort, column), after the reports of every cohort where a report does
-not hit exactly one column.
+`tally.checking` has the rules; here each becomes a code of the collector. A tally is one vector here: the counts of
+every (cohort, column), after the reports of every cohort where a report does not hit exactly one column.
 """
 
 import zlib
@@ -12,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import StoreError
-from deniable.reports import WIRE_VERSION, cohort_bytes
 from deniable.survey import Survey
-from deniable.tally import Tally
+from deniable.tally import Tally, refused_rows, split_rows
 
 __all__ = ["REASONS", "Shape", "add_packed", "pack_counts"]
 
@@ -35,8 +33,7 @@ REASONS = (
     "quota",
 )
 _CODE = {reason: code for code, reason in enumerate(REASONS)}
-_HEAD = 9
-_BITS_AT_ONCE = 1 << 24
+_BITS_AT_ONCE = 1 << 24  # of bit reports, unpacked to a byte each
 _PIECE = 1 << 20  # bytes, a multiple of a counter's eight
 
 Bytes = npt.NDArray[np.uint8]
@@ -58,53 +55,35 @@ class Shape:
     """
 
     def __init__(self, survey: Survey) -> None:
-        mechanism = survey.mechanism
-        self.survey = survey
+        self.survey, self._form = survey, survey.report_format
+        self.length = self._form.length
         self.cohorts, self.columns = survey.cohorts, survey.columns
-        self.one_column, self.hits = mechanism.one_column, mechanism.hits
-        self.payload = _HEAD + cohort_bytes(survey)
-        self.length = self.payload + mechanism.payload_bytes
-        self.outputs = mechanism.outputs
-        self.spare = 8 * mechanism.payload_bytes - self.columns
-        self.offset = 0 if self.one_column else self.cohorts
+        self.offset = self.cohorts if self._form.response.bits else 0
         self.size = self.offset + self.cohorts * self.columns
-        self._head = np.frombuffer(bytes([WIRE_VERSION]) + bytes.fromhex(survey.digest[:16]), np.uint8)
+        self._head = np.frombuffer(self._form.head, np.uint8)
 
     def check(self, rows: Bytes) -> Bytes:
         """A code for each row of packed reports: 0, or the place of the reason in `REASONS`."""
         codes = np.zeros(len(rows), np.uint8)
-        wrong = self._wrong_response(rows[:, self.payload :])
-        if wrong is not None:
-            codes[wrong] = _CODE["response"]
-        if self.cohorts > 1:
-            codes[_integers(rows[:, _HEAD : self.payload]) >= self.cohorts] = _CODE["cohort"]
-        head = rows[:, :_HEAD] != self._head
+        for rule, wrong in refused_rows(self._form, *split_rows(self._form, rows)):
+            codes[wrong] = _CODE[rule.field.name]
+        head = rows[:, : len(self._head)] != self._head
         if head.any():
             codes[head[:, 1:].any(axis=1)] = _CODE["survey"]
             codes[head[:, 0]] = _CODE["version"]
         return codes
 
-    def _wrong_response(self, payloads: Bytes) -> npt.NDArray[np.bool_] | None:
-        if self.one_column:
-            return _integers(payloads) >= self.outputs
-        wrong = payloads[:, -1] >> np.uint8(8 - self.spare) != 0 if self.spare else None
-        if self.hits is not None:
-            miscounted = np.bitwise_count(payloads).sum(axis=1, dtype=np.int64) != self.hits
-            wrong = miscounted if wrong is None else wrong | miscounted
-        return wrong
-
     def count(self, rows: Bytes) -> tuple[Vector, Vector]:
         """What good rows add to the vector of counts: places, in order, and how often each was hit."""
-        cohorts = _integers(rows[:, _HEAD : self.payload])
-        if self.one_column:
-            return _histogram(cohorts * self.columns + _integers(rows[:, self.payload :]), self.size)
+        cohorts, responses = split_rows(self._form, rows)
+        if not self._form.response.bits:
+            return _histogram(cohorts * self.columns + responses, self.size)
         places, counts = _histogram(cohorts, self.cohorts)
         total: Vector | None = np.zeros(self.size, np.int64) if self.size <= 1 << 20 else None
         found: list[Vector] = []
         step = max(1, _BITS_AT_ONCE // self.columns)
         for start in range(0, len(rows), step):
-            block = rows[start : start + step, self.payload :]
-            bits = np.unpackbits(block, axis=1, count=self.columns, bitorder="little")
+            bits = np.unpackbits(responses[start : start + step], axis=1, count=self.columns, bitorder="little")
             person, column = np.nonzero(bits)
             flat = self.offset + cohorts[start : start + step][person] * self.columns + column
             if total is None:
@@ -128,14 +107,6 @@ class Shape:
         """The counts of a tally as one vector."""
         counts = tally.counts.ravel()
         return np.concatenate([tally.reports, counts]) if self.offset else counts.copy()
-
-
-def _integers(rows: Bytes) -> Vector:
-    """Each row as a little-endian integer; rows of no bytes are 0."""
-    value = np.zeros(len(rows), np.int64)
-    for place in range(rows.shape[1]):
-        value |= rows[:, place].astype(np.int64) << np.int64(8 * place)
-    return value
 
 
 def _histogram(flat: Vector, size: int) -> tuple[Vector, Vector]:

@@ -6,6 +6,7 @@ from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, P
 from deniable.survey.files import descriptor_of, output_file, write_atomically
 from deniable.survey.presets import hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
 from deniable.survey.reading import strict_json
+from deniable.survey.report_format import Field, ReportFormat, Rule
 from deniable.survey.sql import DIALECTS
 from deniable.survey.survey import Survey
 
@@ -15,10 +16,13 @@ __all__ = [
     "BlockEncoding",
     "Direct",
     "Encoding",
+    "Field",
     "Hadamard",
     "Hashed",
     "Permuted",
     "Projective",
+    "ReportFormat",
+    "Rule",
     "Survey",
     "Symbol",
     "descriptor_of",

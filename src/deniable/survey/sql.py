@@ -1,20 +1,17 @@
 """The tally as a `GROUP BY`: text for people who have their reports in a warehouse and want nothing else.
 
 Reports are rows with a cohort and a response, as `ReportTable` lays them out: a whole number, or the packed bits as
-bytes. Rows that no client could have sent are counted by reason, in the order and under the names that the column code
-gives. `deniable.count(survey, result)` reads what the query returns.
+bytes. Rows that no client could have sent are counted by reason, as `ReportFormat.rules` says.
+`deniable.count(survey, result)` reads what the query returns.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from deniable.errors import SurveyError
+from deniable.survey.report_format import Field, ReportFormat
 
-if TYPE_CHECKING:
-    from deniable.survey.survey import Survey
-
-__all__ = ["DIALECTS", "group_by"]
+__all__ = ["DIALECTS", "group_by", "refusals"]
 
 
 def _doubled(mark: str) -> Callable[[str], str]:
@@ -77,44 +74,67 @@ DIALECTS = {
 }
 
 
-def group_by(survey: "Survey", dialect: str, table: str | Sequence[str], cohort: str | None, response: str) -> str:
+# The conditions on a value, as SQL, that find what each of `report_format.TESTS` finds; any of them is enough.
+CONDITIONS: dict[str, Callable[[Dialect, str, Field], list[str]]] = {
+    "missing": lambda speak, value, field: [f"{value} IS NULL"],
+    "length": lambda speak, value, field: [f"{speak.length}({value}) <> {field.size}"],
+    "range": lambda speak, value, field: [f"{value} NOT BETWEEN 0 AND {field.limit - 1}"],
+    "padding": lambda speak, value, field: [f"{speak.bit(value, j)} <> 0" for j in range(field.limit, 8 * field.size)],
+    "ones": lambda speak, value, field: [f"{speak.ones(value, field.size)} <> {field.ones}"],
+}
+
+
+def refusals(form: ReportFormat, dialect: str, columns: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What finds a bad row in SQL, in order: conditions, each with the reason that the row is refused for.
+
+    Parameters
+    ----------
+    form
+        The format of the survey's reports.
+    dialect
+        One of `DIALECTS`.
+    columns
+        The expression of each field's value, by the field's name; a field that is not there is not looked at.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> refusals(dn.warner(epsilon=1).report_format, "spark", {"response": "r"})
+    [('r IS NULL', 'no response'), ('r NOT BETWEEN 0 AND 1', 'response out of range')]
+    """
+    return [
+        (condition, rule.reason)
+        for rule in form.rules
+        if rule.field.name in columns
+        for condition in CONDITIONS[rule.test](DIALECTS[dialect], columns[rule.field.name], rule.field)
+    ]
+
+
+def group_by(form: ReportFormat, dialect: str, table: str | Sequence[str], cohort: str | None, response: str) -> str:
     """The query; see `Survey.sql`."""
     if dialect not in DIALECTS:
         raise SurveyError(f"dialect must be one of {', '.join(DIALECTS)}, got {str(dialect)[:40]!r}")
     speak = DIALECTS[dialect]
     parts = [table] if isinstance(table, str) else list(table)
     source = ".".join(speak.quote(_name("table", part)) for part in parts or [""])
-    answer = speak.quote(_name("response", response))
-    group = None if cohort is None else speak.quote(_name("cohort", cohort))
-    if group is None and survey.cohorts > 1:
-        raise SurveyError(f"cohort must name a column: this survey has {survey.cohorts} cohorts")
-    width, bits = survey.mechanism.payload_bytes, not survey.mechanism.one_column
-    tests = [] if group is None else [(f"{group} IS NULL", "no cohort")]
-    tests.append((f"{answer} IS NULL", "no response"))
-    if bits:
-        tests.append((f"{speak.length}({answer}) <> {width}", "response of another length"))
-    if group is not None:
-        tests.append((f"{group} NOT BETWEEN 0 AND {survey.cohorts - 1}", "cohort out of range"))
-    if bits:
-        wrong = [f"{speak.bit(answer, j)} <> 0" for j in range(survey.columns, 8 * width)]
-        if survey.mechanism.hits is not None:
-            wrong.append(f"{speak.ones(answer, width)} <> {survey.mechanism.hits}")
-        tests += [(test, "response that the mechanism cannot produce") for test in wrong]
-    else:
-        tests.append((f"{answer} NOT BETWEEN 0 AND {survey.columns - 1}", "response out of range"))
-    reason = "\n".join(f"      WHEN {test} THEN '{name}'" for test, name in tests)
+    columns = {"response": speak.quote(_name("response", response))}
+    if cohort is not None:
+        columns["cohort"] = speak.quote(_name("cohort", cohort))
+    elif form.cohort.limit > 1:
+        raise SurveyError(f"cohort must name a column: this survey has {form.cohort.limit} cohorts")
+    tests = (f"      WHEN {test} THEN '{reason}'" for test, reason in refusals(form, dialect, columns))
     lines = ["SELECT", "  CASE WHEN reason IS NULL THEN cohort END AS cohort,"]
-    if bits:
+    if form.response.bits:
         seen = "CASE WHEN reason IS NULL THEN response END"
         # Not null for refused rows either: an array of BigQuery's may not hold one.
-        sums = (f"CAST(COALESCE(SUM({speak.bit(seen, j)}), 0) AS {speak.integer})" for j in range(survey.columns))
+        sums = (f"CAST(COALESCE(SUM({speak.bit(seen, j)}), 0) AS {speak.integer})" for j in range(form.response.limit))
         lines.append("  " + speak.array.format(",\n    ".join(sums)) + " AS cells,")
     else:
         lines.append("  CASE WHEN reason IS NULL THEN response END AS cell,")
     lines += ["  COUNT(*) AS reports,", "  reason", "FROM ("]
-    lines += [f"  SELECT {group or 0} AS cohort, {answer} AS response,", f"    CASE\n{reason}\n    END AS reason"]
-    lines += [f"  FROM {source}", ") AS report", "GROUP BY 1, 4" if bits else "GROUP BY 1, 2, 4"]
-    return "\n".join(lines) + "\n"
+    lines += [f"  SELECT {columns.get('cohort', 0)} AS cohort, {columns['response']} AS response,", "    CASE", *tests]
+    lines += ["    END AS reason", f"  FROM {source}", ") AS report"]
+    return "\n".join([*lines, "GROUP BY 1, 4" if form.response.bits else "GROUP BY 1, 2, 4"]) + "\n"
 
 
 def _name(what: str, name: object) -> str:

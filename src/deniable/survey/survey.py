@@ -17,6 +17,7 @@ from deniable.survey.encodings import Encoding
 from deniable.survey.files import write_atomically
 from deniable.survey.notebook import facts
 from deniable.survey.reading import read_alphabet, read_encoding, read_mechanism, record, strict_json
+from deniable.survey.report_format import ReportFormat
 from deniable.survey.sql import group_by
 
 __all__ = ["Survey"]
@@ -44,6 +45,7 @@ class Survey:
     mechanism: Mechanism
     name: str = ""
     digest: str = field(init=False, compare=False)
+    report_format: ReportFormat = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or len(self.name) > 500:
@@ -69,6 +71,7 @@ class Survey:
                 "use fewer cohorts or cells"
             )
         object.__setattr__(self, "digest", hashlib.sha256(_canonical(self._fields())).hexdigest())
+        object.__setattr__(self, "report_format", ReportFormat.of(self.mechanism, self.cohorts, self.digest))
 
     # What the paper's letters are called here.
     @property
@@ -175,7 +178,7 @@ class Survey:
         GROUP BY 1, 2, 4
         <BLANKLINE>
         """
-        return group_by(self, dialect, table, cohort, response)
+        return group_by(self.report_format, dialect, table, cohort, response)
 
     def _fields(self) -> dict[str, object]:
         return {

@@ -10,11 +10,11 @@ import pytest
 
 import deniable as dn
 from deniable.columns import counting
-from deniable.columns.counting import count_bits, count_cells
 from deniable.columns.encode import cell_table, cells_at, keys_of
 from deniable.columns.randomizing import bitflip_block
 from deniable.columns.stream import WordStream
 from deniable.mechanisms import BitFlip
+from tests.reports import count_bits, count_cells
 from tests.surveys import SMALL
 
 SECRET = "my secret answer"
@@ -109,12 +109,19 @@ def test_cohorts_must_exist() -> None:
 
 
 def test_counting_refuses_what_no_client_sends() -> None:
-    with pytest.raises(dn.WireError, match="response must be from 0 to 3 in every report, got 2 outside"):
-        count_cells(np.zeros(3, int), np.array([4, 3, -1]), 1, 4)
-    with pytest.raises(dn.WireError, match="cohort must be from 0 to 0 in every report, got 1 outside"):
-        count_cells(np.array([0, 1]), np.array([0, 0]), 1, 4)
-    with pytest.raises(dn.WireError, match="response padding bits must be zero in every report"):
-        count_bits(np.zeros(1, int), np.array([[8]], np.uint8), 1, 3)
+    bits = np.array([[8], [0], [7]], np.uint8)
+    for name, cohorts, responses, told in [
+        ("krr", np.zeros(3, int), np.array([4, 3, -1]), r"2 rows that are not \(2 response out of range\)"),
+        ("krr", np.array([0, 1]), np.array([0, 0]), r"1 row that is not \(1 cohort out of range\)"),
+        ("krappor", np.zeros(3, int), bits, r"1 row that is not \(1 response that the mechanism cannot produce\)"),
+    ]:
+        table = dn.ReportTable(SMALL[name], cohorts, responses)
+        tally, refused = dn.Tally(SMALL[name]), dict[str, int]()
+        with pytest.raises(dn.WireError, match=f"reports must all be ones that the survey's clients send, got {told}"):
+            tally.accumulate(table)
+        assert tally.n == 0
+        assert dn.count(SMALL[name], table, refused=refused).n == len(table) - sum(refused.values())
+        assert sum(refused.values()) == int(told[0])
 
 
 def test_many_blocks_are_one_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +144,7 @@ def test_many_blocks_are_one_count(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        (pa.table({"response": [1, None]}), "column 'response' must not have nulls, got 1"),
+        (pa.table({"response": [1, None]}), "got 1 row that is not (1 no response); pass refused={} to count them"),
         (pa.table({"reply": [1]}), "report table must have the columns 'cohort' and 'response', got"),
         (pa.table({"response": [1.5]}), "column 'response' must hold integers, got double"),
         (pa.table({"response": ["a"]}), "column 'response' must hold integers, got string"),
@@ -163,7 +170,7 @@ def test_bit_tables_must_be_bytes() -> None:
     with pytest.raises(dn.WireError, match="column 'response' must be binary of 1 bytes"):
         dn.count(survey, pa.table({"response": [1]}))
     assert dn.count(survey, pa.table({"response": [b"\x01", b"\x07"]})).counts.tolist() == [[2, 1, 1]]
-    with pytest.raises(dn.WireError, match="column 'response' must be binary of 1 bytes"):
+    with pytest.raises(dn.WireError, match=r"got 1 row that is not \(1 response of another length\)"):
         dn.count(survey, pa.table({"response": [b"\x01\x02"]}))
 
 
@@ -352,13 +359,13 @@ def test_many_cells_are_counted_in_blocks_and_the_rest_beside_them(
         cells = rng.integers(0, min(columns, 65_536), rows).astype(kind)
         index = of.astype(np.int64) * columns + cells
         wanted = np.bincount(index, minlength=cohorts * columns).reshape(cohorts, columns)
-        np.testing.assert_array_equal(counting.count_cells(of, cells, cohorts, columns)[0], wanted)
+        np.testing.assert_array_equal(count_cells(of, cells, cohorts, columns)[0], wanted)
 
 
 def test_threads_count_apart() -> None:
     rng = np.random.default_rng(0)
     columns = [rng.integers(0, 300, counting._ROWS) for _ in range(8)]
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda cells: counting.count_cells(cells, cells, 300, 300)[0], columns))
+        found = list(pool.map(lambda cells: count_cells(cells, cells, 300, 300)[0], columns))
     for cells, counts in zip(columns, found, strict=True):
         np.testing.assert_array_equal(counts, np.diag(np.bincount(cells, minlength=300)))

@@ -5,7 +5,7 @@ import pytest
 
 import deniable as dn
 from deniable.errors import WireError
-from deniable.reports import Report, cohort_bytes
+from deniable.reports import Report
 
 SEED = bytes(range(16))
 SURVEY = dn.orr(epsilon=1, cells=300, cohorts=3, seed=SEED)
@@ -27,7 +27,7 @@ def test_layout() -> None:
     ("cohorts", "size"), [(1, 0), (2, 1), (256, 1), (257, 2), (65536, 2), (65537, 3), (2**20, 3)], ids=str
 )
 def test_cohort_takes_as_many_bytes_as_it_needs(cohorts: int, size: int) -> None:
-    assert cohort_bytes(dn.orr(epsilon=1, cells=2, cohorts=cohorts, seed=SEED)) == size
+    assert dn.orr(epsilon=1, cells=2, cohorts=cohorts, seed=SEED).report_format.cohort.size == size
 
 
 @pytest.mark.parametrize(("cells", "size"), [(2, 1), (256, 1), (257, 2), (65536, 2), (65537, 3)])

@@ -157,7 +157,7 @@ def _typed(survey: Survey, table: "pa.Table", names: list[str], refused: dict[st
     from deniable.engines.files import Source
     from deniable.engines.text import FIELDS, JsonReader, converted
 
-    bits = not survey.mechanism.one_column
+    bits = survey.report_format.response.bits
     wanted = {name: "bytes" if bits and name == "response" else "number" for name in names}
     if "_broken" not in table.schema.names:
         lines = "\n".join(value for value in table["value"].to_pylist() if value).encode()

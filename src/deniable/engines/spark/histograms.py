@@ -1,6 +1,7 @@
 """Reports of one number, counted where Spark has them: in Java, by the histogram that its RDDs of numbers have.
 
-A row becomes one number: its place among the cells, or one of four places behind them if no client could have sent it.
+A row becomes one number: its place among the cells, or behind them a place for the reason why no client can have sent
+it.
 `DoubleRDDFunctions.histogram` adds 1 to such a place in an array of its task, and the driver adds up the arrays. There
 is no hash table as in GROUP BY, no row is copied into an Arrow batch, and no Python worker runs.
 
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable.columns.batches import FAR_COHORT, FAR_RESPONSE, NO_COHORT, NO_RESPONSE
 from deniable.survey import Survey
+from deniable.survey.sql import refusals
 from deniable.tally import Tally
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["count_cells", "suits"]
 
-# In the order in which `BatchCounter` looks for them: a row has one reason, the first.
-_REASONS = (NO_COHORT, NO_RESPONSE, FAR_COHORT, FAR_RESPONSE)
 # Of 8 bytes. Java holds the array of each task that runs, and the driver some of them; Python's counts are narrower.
 _MOST = 1 << 20
 _RESULTS = "spark.driver.maxResultSize"
@@ -30,7 +29,7 @@ _RESULTS = "spark.driver.maxResultSize"
 
 def suits(survey: Survey) -> bool:
     """Whether the reports are numbers, of so few cells that Java can hold an array of them for each task."""
-    return survey.mechanism.one_column and survey.cohorts * survey.columns <= _MOST
+    return not survey.report_format.response.bits and survey.cohorts * survey.columns <= _MOST
 
 
 def count_cells(survey: Survey, dataframe: "DataFrame", names: list[str]) -> tuple[Tally, dict[str, int]] | None:
@@ -39,17 +38,19 @@ def count_cells(survey: Survey, dataframe: "DataFrame", names: list[str]) -> tup
     That is so if it does not suit; on Connect, or where a session keeps its Java from us; and if the driver would not
     take the arrays of so many tasks that each core has one.
 
-    Claim: the reasons are those of `BatchCounter`, and every number falls into the place of its own.
+    Claim: the reasons are those of `ReportFormat.rules`, and every number falls into the place of its own.
     Proof: tests/spark/test_count.py::test_counted_in_java_and_in_python
     """
     from py4j.protocol import Py4JError, Py4JJavaError
 
-    places = survey.cohorts * survey.columns + len(_REASONS)
     if not suits(survey) or getattr(dataframe, "_jdf", None) is None:
         return None
+    cells = survey.cohorts * survey.columns
+    tests = refusals(survey.report_format, "spark", {name: name for name in names})
+    places = cells + len(tests)
     try:
         jvm: Any = dataframe.sparkSession.sparkContext._jvm
-        numbers = _numbers(dataframe.selectExpr(_place(survey, names)), jvm, 8 * places)
+        numbers = _numbers(dataframe.selectExpr(_place(survey, names, tests)), jvm, 8 * places)
         if numbers is None:
             return None
         edges = jvm.java.util.stream.IntStream.rangeClosed(0, places).asDoubleStream().toArray()
@@ -60,12 +61,12 @@ def count_cells(survey: Survey, dataframe: "DataFrame", names: list[str]) -> tup
         raise
     except Py4JError:
         return None
-    counts = found[: -len(_REASONS)].reshape(survey.cohorts, survey.columns)
-    bad = zip(_REASONS, found[-len(_REASONS) :].tolist(), strict=True)
-    return Tally(survey, counts), {reason: rows for reason, rows in bad if rows}
+    bad = zip((reason for _, reason in tests), found[cells:].tolist(), strict=True)
+    refused = {reason: rows for reason, rows in bad if rows}
+    return Tally(survey, found[:cells].reshape(survey.cohorts, survey.columns)), refused
 
 
-def _place(survey: Survey, names: list[str]) -> str:
+def _place(survey: Survey, names: list[str], tests: list[tuple[str, str]]) -> str:
     """The place of a row as Spark computes it.
 
     In the middle between the edges, so that rounding cannot move it; as a double from the start, so that nothing
@@ -73,13 +74,7 @@ def _place(survey: Survey, names: list[str]) -> str:
     """
     cells = survey.cohorts * survey.columns
     cohort = "cohort" if "cohort" in names else "0"
-    tests = (
-        f"{cohort} IS NULL",
-        "response IS NULL",
-        f"{cohort} NOT BETWEEN 0 AND {survey.cohorts - 1}",
-        f"response NOT BETWEEN 0 AND {survey.columns - 1}",
-    )
-    bad = " ".join(f"WHEN {test} THEN {cells + place}" for place, test in enumerate(tests))
+    bad = " ".join(f"WHEN {test} THEN {cells + place}" for place, (test, _) in enumerate(tests))
     return f"CASE {bad} ELSE CAST({cohort} AS DOUBLE) * {survey.columns} + response END + 0.5D AS place"
 
 

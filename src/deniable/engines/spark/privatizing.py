@@ -28,7 +28,7 @@ def schema_of(survey: Survey) -> str:
     >>> schema_of(dn.warner(epsilon=1)), schema_of(dn.krappor(symbols=9, epsilon=1))
     ('cohort int, response int', 'cohort int, response binary')
     """
-    return f"cohort int, response {'int' if survey.mechanism.one_column else 'binary'}"
+    return f"cohort int, response {'binary' if survey.report_format.response.bits else 'int'}"
 
 
 def privatize(
@@ -61,7 +61,7 @@ def privatize(
 def _privatized(batches: "Iterable[pa.RecordBatch]", *, survey: Survey) -> "Iterator[pa.RecordBatch]":
     import pyarrow as pa
 
-    response = pa.int32() if survey.mechanism.one_column else pa.binary()
+    response = pa.binary() if survey.report_format.response.bits else pa.int32()
     for batch in batches:
         table = privatize_column(survey, batch["_answer"]).to_arrow()
         beside = [batch.column(place) for place in range(batch.num_columns - 1)]

@@ -9,13 +9,14 @@ symbol's model where it explains more than the largest of so many accidents woul
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.tracking.state_space import Model, Pass, run
+from deniable.tracking.state_space import UNKNOWN, Models, Noise, Pass, run
 
-__all__ = ["Moving", "Series", "average", "averaged"]
+__all__ = ["STILL", "Moving", "Series", "average", "averaged"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,10 +26,13 @@ _TURNS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3)
 _DRIFT = 30.0  # standard deviation of a constant slope, in those that T windows of noise would suggest by accident
 _EM_STEPS = 20  # of the weights of hypotheses; they hardly move after ten
 _PSEUDO_SYMBOLS = 0.5  # that each hypothesis is believed to have before any symbol is seen
+_LEAST_FRESH = 1e-4  # of a window's variance that is taken to be drawn anew: no two windows are the same
 _NEGLIGIBLE = 1e-3  # weight of a hypothesis below which a symbol is not smoothed under it
 _JUMP_PRICE = 3.0  # of the log-likelihood, beyond log(windows): what a jump must gain to be believed
 _MOST_JUMPS = 8  # a symbol
-_PIECE = 2048  # series that are run at once: their states stay below 100 MB for 400 windows
+_PIECE = 256  # symbols that are run at once: their states stay below 200 MB for 400 windows
+_ALIKE = 0.1  # symbols whose noise differs by less than so much of it share their covariances
+STILL = Models(np.zeros(1), np.zeros(1), np.zeros(1))  # nothing moves
 
 
 @dataclass(frozen=True)
@@ -38,33 +42,38 @@ class Series:
     Attributes
     ----------
     values
-        Unbiased estimates, shape (S, T); NaN where a window is missing.
-    fresh
-        Variances of the part of the noise that is drawn anew in each window, shape (S, T).
-    shared
-        Standard deviations of the part that windows share, shape (S, T).
+        Unbiased estimates, shape (S, T); anything where a window is missing.
+    variances
+        Their variances, shape (S, T).
+    permanent
+        The part of a variance that windows of the same devices share, shape (S,).
+    there
+        Which windows have reports, shape (T,).
     """
 
     values: Floats
-    fresh: Floats
-    shared: Floats
+    variances: Floats
+    permanent: Floats
+    there: npt.NDArray[np.bool_]
 
     def __getitem__(self, rows: npt.NDArray[np.intp]) -> "Series":
-        return Series(self.values[rows], self.fresh[rows], self.shared[rows])
+        return Series(self.values[rows], self.variances[rows], self.permanent[rows], self.there)
 
-    @property
-    def noise(self) -> Floats:
-        """The mean variance of each symbol's estimates, shape (S,)."""
-        return np.asarray(np.nanmean(np.where(np.isfinite(self.values), self.fresh + self.shared**2, np.nan), axis=1))
+    @cached_property
+    def scale(self) -> Floats:
+        """The standard deviation of a typical window's noise, shape (S, 1)."""
+        return np.asarray(np.sqrt(self.variances[:, self.there].mean(axis=1, keepdims=True)))
 
-    def run(self, model: Model, jumps: Floats | None = None) -> Pass:
-        """Filter and smooth every symbol under one model each."""
-        return run(self.values, self.fresh, self.shared, model, jumps)
-
-    def still(self, correlation: Floats, jumps: Floats | None = None) -> Pass:
-        """Filter and smooth as if nothing moved but by `jumps`."""
-        none = np.zeros(len(self.values))
-        return self.run(Model(none, none, none, correlation), jumps)
+    def run(self, models: Models, correlation: Floats, jumps: npt.NDArray[np.bool_] | None = None) -> Pass:
+        """Filter and smooth every symbol under every model, in units of `scale`."""
+        relative, permanent = self.variances / self.scale**2, self.permanent[:, None]
+        middle, part = relative.mean(axis=0, keepdims=True), permanent.mean(axis=0, keepdims=True)
+        near = np.abs(relative - middle)[:, self.there].max() < _ALIKE and np.abs(permanent - part).max() < _ALIKE
+        if near:
+            relative, permanent = middle, part
+        fresh = np.maximum(1 - permanent, _LEAST_FRESH) * relative
+        noise = Noise(fresh, np.sqrt(permanent * relative), correlation, self.there)
+        return run(self.values / self.scale, noise, models, jumps)
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,10 @@ class Moving:
     smoothed: Floats
     smoothed_variance: Floats
     evidence: float
+
+    def __getitem__(self, rows: npt.NDArray[np.intp]) -> "Moving":
+        levels = (self.filtered, self.filtered_variance, self.smoothed, self.smoothed_variance)
+        return Moving(*(part[rows] for part in levels), self.evidence)
 
 
 def average(found: Sequence[Moving], trust: Floats) -> Moving:
@@ -115,14 +128,14 @@ def averaged(series: Series, correlation: Floats) -> Moving:
     --------
     >>> import numpy as np
     >>> seen = 0.2 + 0.01 * np.array([[1, -1, 1, -1, 1, -1, 1, -1, 1, -1]])
-    >>> found = averaged(Series(seen, np.full((1, 10), 1e-4), np.zeros((1, 10))), np.zeros(10))
-    >>> found.smoothed.round(2).tolist()
+    >>> series = Series(seen, np.full((1, 10), 1e-4), np.zeros(1), np.full(10, True))
+    >>> averaged(series, np.zeros(10)).smoothed.round(2).tolist()
     [[0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2]]
     """
     symbols, windows = series.values.shape
-    parts = _hypotheses(series.noise, windows)
-    jumps = np.zeros((symbols, windows))
-    evidence, steps = _evidence(series, parts, correlation, jumps)
+    models = _hypotheses(windows)
+    jumps = np.zeros((symbols, windows), np.bool_)
+    evidence, steps = _evidence(series, models, correlation, None)
     common, belief = _weights(evidence)
     price = np.log(windows) + _JUMP_PRICE
     rows = np.arange(symbols)
@@ -135,40 +148,43 @@ def averaged(series: Series, correlation: Floats) -> Moving:
         if not len(rows):
             break
         tried = jumps[rows]
-        tried[np.arange(len(place)), place] = 1.0
-        again, new_steps = _evidence(series[rows], tuple(part[rows] for part in parts), correlation, tried)
-        again -= price
+        tried[np.arange(len(place)), place] = True
+        again, new_steps = _evidence(series[rows], models, correlation, tried)
+        # A level that nothing is known of costs evidence; what a jump costs is its price.
+        again += 0.5 * np.log(UNKNOWN) * tried.sum(axis=1, keepdims=True) - price * tried.sum(axis=1, keepdims=True)
         better = _total(again, common) > _total(evidence[rows], common)
         rows = rows[better]
         jumps[rows], evidence[rows], steps[rows] = tried[better], again[better], new_steps[better]
         common, belief = _weights(evidence)
-    sums = [np.zeros((symbols, windows)) for _ in range(6)]
-    for rows, hypothesis in _pieces(belief):
-        model = Model(*(part[rows, hypothesis] for part in parts), correlation)
-        one = series[rows].run(model, jumps[rows])
-        trust = belief[rows, hypothesis][:, None]
-        for total, value in zip(
-            sums,
-            (
-                one.filtered, one.filtered**2, one.filtered_variance,
-                one.smoothed, one.smoothed**2, one.smoothed_variance,
-            ),
-            strict=True,
-        ):  # fmt: skip
-            np.add.at(total, rows, trust * value)
-    f, f2, fv, s, s2, sv = sums
-    evident = float(_total(evidence, common).sum())
-    return Moving(f, fv + np.maximum(f2 - f**2, 0.0), s, sv + np.maximum(s2 - s**2, 0.0), evident)
+    sums = [np.zeros((symbols, windows)) for _ in range(4)]
+    for rows, marks in _pieces(jumps):
+        used = np.flatnonzero(belief[rows].any(axis=0))
+        one = series[rows].run(_some(models, used), correlation, marks)
+        trust = belief[rows][:, used, None]
+        scale = series.scale[rows]
+        for place, mean, variance in (
+            (0, one.filtered, one.filtered_variance),
+            (2, one.smoothed, one.smoothed_variance),
+        ):
+            middle = (trust * mean).sum(axis=1)
+            sums[place][rows] = scale * middle
+            sums[place + 1][rows] = scale**2 * (trust * (variance + (mean - middle[:, None]) ** 2)).sum(axis=1)
+    return Moving(*sums, float(_total(evidence, common).sum()))
 
 
-def _hypotheses(noise: Floats, windows: int) -> tuple[Floats, Floats, Floats]:
-    """Variances of a step of the level, of a step of the slope, and of the first slope; shape (S, H) each."""
+def _hypotheses(windows: int) -> Models:
+    """Ways to move: to stand still or wander, to drift, to turn."""
     accident = 12 / max(windows, 2) ** 3  # variance of a slope that is fitted to noise of variance one
     walks, turns = len(_WALKS), len(_TURNS)
-    level = np.array([*_WALKS, 0.0, *[0.0] * turns])
-    slope = np.array([*[0.0] * walks, 0.0, *_TURNS])
-    start = np.array([*[0.0] * walks, _DRIFT**2 * accident, *[turn * windows + accident for turn in _TURNS]])
-    return noise[:, None] * level, noise[:, None] * slope, noise[:, None] * start
+    return Models(
+        np.array([*_WALKS, 0.0, *[0.0] * turns]),
+        np.array([*[0.0] * walks, 0.0, *_TURNS]),
+        np.array([*[0.0] * walks, _DRIFT**2 * accident, *[turn * windows + accident for turn in _TURNS]]),
+    )
+
+
+def _some(models: Models, chosen: npt.NDArray[np.intp]) -> Models:
+    return Models(models.level[chosen], models.slope[chosen], models.start[chosen])
 
 
 def _weights(evidence: Floats) -> tuple[Floats, Floats]:
@@ -190,19 +206,25 @@ def _total(evidence: Floats, common: Floats) -> Floats:
     return np.asarray(top + np.log(np.exp(evidence - top[:, None]) @ common))
 
 
-def _evidence(series: Series, parts: tuple[Floats, ...], correlation: Floats, jumps: Floats) -> tuple[Floats, Floats]:
+def _evidence(
+    series: Series, models: Models, correlation: Floats, jumps: npt.NDArray[np.bool_] | None
+) -> tuple[Floats, Floats]:
     """The evidence of each hypothesis for each symbol, shape (S, H), and the statistics of steps, (S, H, T)."""
-    symbols, size = parts[0].shape
-    evidence, steps = np.empty((symbols, size)), np.empty((symbols, size, series.values.shape[1]))
-    for rows, hypothesis in _pieces(np.ones((symbols, size))):
-        model = Model(*(part[rows, hypothesis] for part in parts), correlation)
-        found = series[rows].run(model, jumps[rows])
-        evidence[rows, hypothesis], steps[rows, hypothesis] = found.evidence, found.steps
+    symbols, windows = series.values.shape
+    evidence = np.empty((symbols, len(models.level)))
+    steps = np.empty((*evidence.shape, windows), np.float32)
+    for rows, marks in _pieces(np.zeros((symbols, windows), np.bool_) if jumps is None else jumps):
+        found = series[rows].run(models, correlation, marks)
+        evidence[rows], steps[rows] = found.evidence, found.steps
     return evidence, steps
 
 
-def _pieces(belief: Floats) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
-    """Symbols and hypotheses that are believed, so many at a time."""
-    rows, hypotheses = np.nonzero(belief)
-    for start in range(0, len(rows), _PIECE):
-        yield rows[start : start + _PIECE], hypotheses[start : start + _PIECE]
+def _pieces(
+    jumps: npt.NDArray[np.bool_],
+) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_] | None]]:
+    """Symbols, so many at a time: those without jumps, which share their covariances, and then the others."""
+    jumping = jumps.any(axis=1)
+    for rows in (np.flatnonzero(~jumping), np.flatnonzero(jumping)):
+        for start in range(0, len(rows), _PIECE):
+            some = rows[start : start + _PIECE]
+            yield some, jumps[some] if jumping[some[0]] else None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.tracking.averaging import Series
+from deniable.tracking.averaging import STILL, Series
 
 __all__ = ["Step", "cusum_alarms", "cusum_threshold", "steps_of"]
 
@@ -58,7 +58,7 @@ def steps_of(series: Series, correlations: Sequence[Floats], skewness: Floats, l
     --------
     >>> import numpy as np
     >>> seen = np.repeat([[0.2, 0.3]], 10, axis=1) + 0.01 * np.array([1, -1] * 10)
-    >>> series = Series(seen, np.full((1, 20), 1e-4), np.zeros((1, 20)))
+    >>> series = Series(seen, np.full((1, 20), 1e-4), np.zeros(1), np.full(20, True))
     >>> [(step.window, round(step.size, 3)) for step in steps_of(series, [np.zeros(20)], np.zeros(1), 0.95)]
     [(10, 0.1)]
     """
@@ -70,26 +70,33 @@ def steps_of(series: Series, correlations: Sequence[Floats], skewness: Floats, l
     # A step is the difference of two means, and the shorter one has most of the noise and of its skewness.
     after = windows - t <= t
     skew = skewness[:, None] * np.where(after, 1.0, -1.0) / np.sqrt(np.maximum(np.minimum(t, windows - t), 1))
-    jumps = np.zeros((symbols, windows))
+    jumps = np.zeros((symbols, windows), np.bool_)
     found: list[Step] = []
     rows = np.arange(symbols)
     for _ in range(_MOST_STEPS):
-        passes = [series[rows].still(correlation, jumps[rows]) for correlation in correlations]
-        scores = np.stack([np.abs(_normal_score(one.steps, skew[rows])) for one in passes])
+        passes = [series[rows].run(STILL, correlation, _any(jumps[rows])) for correlation in correlations]
+        scores = np.stack([np.abs(_normal_score(one.steps[:, 0], skew[rows])) for one in passes])
         least, each = np.argmin(scores, axis=0), np.arange(len(rows))
-        surest = np.where(jumps[rows] > 0, 0.0, scores.min(axis=0))
+        surest = np.where(jumps[rows], 0.0, scores.min(axis=0))
         place = np.argmax(surest, axis=1)
         p = np.minimum(2 * tested * stats.norm.sf(surest[each, place]), 1.0)
         for row in np.flatnonzero(p < 1 - level):
             window = int(place[row])
             one = passes[least[row, window]]
-            error = float(one.step_errors[row, window])
-            found.append(Step(int(rows[row]), window, float(one.steps[row, window]) * error, error, float(p[row])))
-            jumps[rows[row], window] = 1.0
+            error = float(
+                one.step_errors[row if len(one.step_errors) > 1 else 0, 0, window] * series.scale[rows[row], 0]
+            )
+            size = float(one.steps[row, 0, window]) * error
+            found.append(Step(int(rows[row]), window, size, error, float(p[row])))
+            jumps[rows[row], window] = True
         rows = rows[p < 1 - level]
         if not len(rows):
             break
     return sorted(found, key=lambda step: (step.window, step.symbol))
+
+
+def _any(jumps: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_] | None:
+    return jumps if jumps.any() else None
 
 
 def _normal_score(z: Floats, skew: Floats) -> Floats:
@@ -151,15 +158,15 @@ def cusum_alarms(series: Series, correlation: Floats, mean_windows: float) -> li
     --------
     >>> import numpy as np
     >>> seen = np.repeat([[0.2, 0.3]], 10, axis=1) + 0.01 * np.array([1, -1] * 10)
-    >>> cusum_alarms(Series(seen, np.full((1, 20), 1e-4), np.zeros((1, 20))), np.zeros(20), 1000)
+    >>> cusum_alarms(Series(seen, np.full((1, 20), 1e-4), np.zeros(1), np.full(20, True)), np.zeros(20), 1000)
     [(0, 10)]
     """
     symbols, windows = series.values.shape
     bound = cusum_threshold(mean_windows * symbols)
-    jumps, found = np.zeros((symbols, windows)), []
+    jumps, found = np.zeros((symbols, windows), np.bool_), []
     rows, begins = np.arange(symbols), np.zeros(symbols, np.intp)
     while len(rows):
-        innovations = series[rows].still(correlation, jumps[rows]).innovations
+        innovations = series[rows].run(STILL, correlation, _any(jumps[rows])).innovations[:, 0]
         up = down = np.zeros(len(rows))
         first = np.full(len(rows), windows)
         for t in range(windows):
@@ -172,5 +179,5 @@ def cusum_alarms(series: Series, correlation: Floats, mean_windows: float) -> li
         found += list(zip(rows[alarmed].tolist(), first[alarmed].tolist(), strict=True))
         rows, first = rows[alarmed], first[alarmed]
         begins[rows] = first
-        jumps[rows, first] = 1.0
+        jumps[rows, first] = True
     return sorted(found, key=lambda alarm: (alarm[1], alarm[0]))

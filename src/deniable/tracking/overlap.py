@@ -9,10 +9,11 @@ so many of the devices are the same, with the same answer, as in the window befo
 import numpy as np
 import numpy.typing as npt
 
+from deniable.mechanisms import Mechanism
 from deniable.survey import Survey
 from deniable.tracking.averaging import Moving, Series, average, averaged
 
-__all__ = ["correlations", "learn_kept", "permanent_share"]
+__all__ = ["cell_variance", "correlations", "learn_kept", "permanent_share"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,18 +51,36 @@ def permanent_share(survey: Survey, shares: Floats) -> Floats:
     >>> permanent_share(dn.krr(symbols=4, epsilon=2, epsilon_report=1), np.full(4, 0.25)).round(3)
     array([0.239, 0.239, 0.239, 0.239])
     """
-    mechanism, size = survey.mechanism, np.clip(shares, 0.0, 1.0)
-    if not mechanism.twice:
-        return np.ones_like(size)
+    if not survey.mechanism.twice:
+        return np.ones_like(shares)
+    first, both = (cell_variance(survey, stage, shares) for stage in (survey.mechanism.permanent, survey.mechanism))
+    return np.minimum(first / both, 1.0)
+
+
+def cell_variance(survey: Survey, mechanism: Mechanism, shares: Floats) -> Floats:
+    """The variance a person of what a symbol's cell says about its share: c (1 - c) / (hit - miss)**2.
+
+    Parameters
+    ----------
+    survey
+        The survey that was answered.
+    mechanism
+        All of its mechanism, or the permanent stage alone.
+    shares
+        About how large the symbols are.
+
+    Returns
+    -------
+    array
+        A variance for each share. Where cells are shared it is smaller than that of the estimate, in the same
+        proportion for all shares.
+    """
+    size = np.clip(shares, 0.0, 1.0)
     # A cell that a symbol occupies is occupied by others, too, where cells are fewer than symbols.
     others = 0.0 if survey.encoding.own_cells else 1 / survey.cells
-    occupied = size + (1 - size) * others
-
-    def variance(miss: float, gap: float) -> Floats:
-        chance = miss + gap * occupied
-        return np.asarray(chance * (1 - chance) / gap**2)
-
-    return np.minimum(variance(*mechanism.permanent.affine) / variance(*mechanism.affine), 1.0)
+    miss, gap = mechanism.affine
+    chance = np.clip(miss + gap * (size + (1 - size) * others), 1e-12, 1 - 1e-12)
+    return np.asarray(chance * (1 - chance) / gap**2)
 
 
 def correlations(kept: float, sizes: Floats, continues: npt.NDArray[np.bool_]) -> Floats:
@@ -116,12 +135,12 @@ def learn_kept(
     tuple
         The levels, values of `kept` and the trust in each.
     """
-    if not series.shared.any():
+    if not series.permanent.any():
         return averaged(series, np.zeros(len(sizes))), np.zeros(1), np.ones(1)
     values = 1 - _GONE if turnover is None else (1 - turnover) * (1 - _CHANGED)
     judges = series
     if len(series.values) > _JUDGES:
-        order = np.argsort(np.nanmean(series.values, axis=1))
+        order = np.argsort(series.values[:, series.there].mean(axis=1))
         judges = series[order[np.linspace(0, len(order) - 1, _JUDGES).astype(np.intp)]]
     found = [averaged(judges, correlations(kept, sizes, continues)) for kept in values]
     evidence = np.array([one.evidence for one in found])

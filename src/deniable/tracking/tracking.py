@@ -17,7 +17,7 @@ from deniable.tally import Tally
 from deniable.tracking.averaging import Moving, Series
 from deniable.tracking.calendar import places_of
 from deniable.tracking.changes import cusum_alarms, steps_of
-from deniable.tracking.overlap import correlations, learn_kept, permanent_share
+from deniable.tracking.overlap import cell_variance, correlations, learn_kept, permanent_share
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,8 +26,7 @@ __all__ = ["Change", "Contrast", "Tracked", "TrackedWindow", "track"]
 
 Floats = npt.NDArray[np.float64]
 
-_LEAST_FRESH = 1e-4  # of a window's variance that is taken to be drawn anew, so that no two windows are the same
-_EXACT_ERRORS = 512  # candidates up to which standard errors are computed for each window, beyond it once for all
+_STEADY = 0.3  # by how much of it the noise of a symbol may change over time and be taken for constant
 
 
 @dataclass(frozen=True)
@@ -341,13 +340,14 @@ class Tracked(Sequence[TrackedWindow]):
         used = np.flatnonzero(w)
         if (self.sizes[used] == 0).any():
             raise DecodeError("weights must be zero for windows without reports")
-        values, fresh, shared = (part[:, used] for part in (self.series.values, self.series.fresh, self.series.shared))
-        variances = (fresh * w[used] ** 2).sum(axis=1)
+        values, variances = self.series.values[:, used], self.series.variances[:, used]
+        permanent = self.series.permanent[:, None]
+        side = np.sqrt(permanent * variances) * w[used]
+        total = ((1 - permanent) * variances * w[used] ** 2).sum(axis=1)
         for trust, steps in zip(self.trust, self._correlations, strict=True):
             alike = _correlation_matrix(steps)[np.ix_(used, used)]
-            side = shared * w[used]
-            variances += trust * np.einsum("st,tu,su->s", side, alike, side)
-        return Contrast(self.symbols, values @ w[used], np.sqrt(np.maximum(variances, 0.0)))
+            total += trust * np.einsum("st,tu,su->s", side, alike, side)
+        return Contrast(self.symbols, values @ w[used], np.sqrt(np.maximum(total, 0.0)))
 
     def to_arrow(self, level: float = 0.95) -> "pa.Table":
         """An Arrow table with a row for each window and symbol: window, n, symbol, probability, raw, low, high.
@@ -450,37 +450,100 @@ def track(
         raise DecodeError(f"windows must be as many as tallies, {len(given)}, got {len(labels)}")
     if turnover is not None and not 0 <= turnover <= 1:
         raise DecodeError(f"turnover must be between 0 and 1, got {turnover!r}")
-    places = places_of(labels)
-    estimates = _decoded(given, None if candidates is None else list(candidates))
-    symbols = next(one.symbols for one in estimates if one is not None)
-    count = places[-1] + 1
-    sizes = np.zeros(count)
-    values, fresh, shared, totals = (np.full((len(symbols), count), np.nan) for _ in range(4))
-    totals = np.ones(count)
-    named: list[object] = [None] * count
-    continues = np.zeros(count, np.bool_)
-    digests: list[str | None] = [None] * count
-    errors = _variances(given, estimates)
-    for place, label, tally, estimate, variance in zip(places, labels, given, estimates, errors, strict=True):
-        named[place], digests[place], sizes[place] = label, tally.survey.digest, tally.n
-        if estimate is None:
-            continue
-        values[:, place] = estimate.raw
-        if estimate.rest is not None:
-            totals[place] = 1 - estimate.rest[0]
-        part = permanent_share(tally.survey, estimate.raw) if _repeats(tally.survey) else np.zeros(len(symbols))
-        fresh[:, place], shared[:, place] = np.maximum(1 - part, _LEAST_FRESH) * variance, np.sqrt(part * variance)
-    last: str | None = None
-    for place in range(count):
-        continues[place] = digests[place] is None or digests[place] == last
-        last = digests[place] or last
-    missing = ~np.isfinite(values)
-    series = Series(values, np.where(missing, 1.0, fresh), np.where(missing, 0.0, shared))
+    seen = _Seen.of(given, None if candidates is None else list(candidates))
+    places = np.array(places_of(labels))
+    count = int(places[-1]) + 1
+    sizes, continues = np.zeros(count), np.zeros(count, np.bool_)
+    sizes[places] = [tally.n for tally in given]
+    named: list[object] = ["(missing)"] * count
+    same = ""
+    for place, label, tally in zip(places.tolist(), labels, given, strict=True):
+        named[place] = label
+        continues[place] = tally.survey.digest == same
+        same = tally.survey.digest
+    continues |= sizes == 0
+    values, variances = (np.ones((len(seen.values), count)) for _ in range(2))
+    values[:, places], variances[:, places] = seen.values, seen.variances
+    series = Series(values, variances, seen.permanent, sizes > 0)
     moving, kept, trust = learn_kept(series, sizes, continues, turnover)
-    names = tuple(label if label is not None else "(missing)" for label in named)
+    ratio = seen.relative(moving.smoothed[:, places])
+    if np.abs(ratio[:, sizes[places] > 0] - 1).max() > _STEADY:  # a share that moves far takes its noise along
+        variances[:, places] *= ratio
+        series = Series(values, variances, seen.permanent, sizes > 0)
+        moving, kept, trust = learn_kept(series, sizes, continues, turnover)
+    size = len(seen.symbols)
+    totals = np.ones(count) if len(values) == size else np.clip(1 - moving.smoothed[size], 0.0, 1.0)
+    chosen = np.arange(size)
     return Tracked(
-        symbols, names, sizes, moving, series, kept, trust, continues, _skewness(given, estimates, len(symbols)), totals
-    )
+        seen.symbols, tuple(named), sizes, moving[chosen], series[chosen], kept, trust, continues,
+        _skewness(given, seen.values[:size]), totals,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Unbiased estimates of the windows that are there, (S, T), and after the symbols what is unallocated, if anything.
+
+    The variance of a share is that of all windows of a survey together, by their sizes: one that followed each window's
+    own estimate would trust windows the more the lower they came out.
+    """
+
+    symbols: tuple[Symbol, ...]
+    surveys: tuple[Survey, ...]
+    values: Floats
+    variances: Floats
+    permanent: Floats
+    typical: Floats  # about how large each share is
+
+    @classmethod
+    def of(cls, tallies: list[Tally], candidates: list[object] | None) -> "_Seen":
+        by_survey: dict[str, list[int]] = {}
+        for place, tally in enumerate(tallies):
+            if tally.n:
+                by_survey.setdefault(tally.survey.digest, []).append(place)
+        if not by_survey:
+            raise DecodeError("tallies must hold reports, got none in any window")
+        symbols: tuple[Symbol, ...] | None = None
+        values = variances = permanent = typical = np.empty((0, 0))
+        for places in by_survey.values():
+            some = [tallies[place] for place in places]
+            survey = some[0].survey
+            decoder = LeastSquares() if survey.alphabet.is_open or survey.cohorts > 1 else Inversion()
+            *found, whole = decode_all(
+                [*some, sum(some[1:], some[0])], candidates=candidates, decoder=decoder, constraint=Unconstrained()
+            )
+            if symbols is None:
+                symbols, size = whole.symbols, len(whole.symbols) + (whole.rest is not None)
+                values, variances = np.zeros((size, len(tallies))), np.ones((size, len(tallies)))
+                typical, permanent = _with_rest(whole), np.zeros(size)
+            if whole.symbols != symbols:
+                raise DecodeError(
+                    "tallies must be of surveys with the same symbols; track other questions as series of their own"
+                )
+            errors = whole.standard_errors
+            if whole.unallocated is not None:
+                errors = np.append(errors, whole.unallocated.standard_error)
+            if not np.isfinite(errors).all():
+                raise DecodeError("tallies must determine every symbol that is tracked; give fewer candidates")
+            values[:, places] = np.stack([_with_rest(one) for one in found], axis=1)
+            variances[:, places] = (errors**2 * whole.n)[:, None] / np.array([tally.n for tally in some])
+            if _repeats(survey):
+                permanent = np.maximum(permanent, permanent_share(survey, _with_rest(whole)))
+        assert symbols is not None
+        return cls(symbols, tuple(tally.survey for tally in tallies), values, variances, permanent, typical)
+
+    def relative(self, shares: Floats) -> Floats:
+        """The variances that shares of this size would have, in those that are assumed."""
+        columns = [
+            cell_variance(survey, survey.mechanism, shares[:, place])
+            / cell_variance(survey, survey.mechanism, self.typical)
+            for place, survey in enumerate(self.surveys)
+        ]
+        return np.stack(columns, axis=1)
+
+
+def _with_rest(estimate: Estimate) -> Floats:
+    return estimate.raw if estimate.rest is None else np.append(estimate.raw, estimate.rest[1])
 
 
 def _repeats(survey: Survey) -> bool:
@@ -488,62 +551,13 @@ def _repeats(survey: Survey) -> bool:
     return getattr(survey, "participation", "once") != "once"
 
 
-def _decoded(tallies: list[Tally], candidates: list[object] | None) -> list[Estimate | None]:
-    """The unbiased estimate of each window; None for one without reports. Windows of one survey are solved together."""
-    found: list[Estimate | None] = [None] * len(tallies)
-    by_survey: dict[str, list[int]] = {}
-    for place, tally in enumerate(tallies):
-        if tally.n:
-            by_survey.setdefault(tally.survey.digest, []).append(place)
-    if not by_survey:
-        raise DecodeError("tallies must hold reports, got none in any window")
-    for places in by_survey.values():
-        survey = tallies[places[0]].survey
-        decoder = LeastSquares() if survey.alphabet.is_open or survey.cohorts > 1 else Inversion()
-        some = decode_all(
-            [tallies[place] for place in places], candidates=candidates, decoder=decoder, constraint=Unconstrained()
-        )
-        for place, one in zip(places, some, strict=True):
-            found[place] = one
-    names = {one.symbols for one in found if one is not None}
-    if len(names) > 1:
-        raise DecodeError(
-            "tallies must be of surveys with the same symbols; track other questions as series of their own"
-        )
-    return found
-
-
-def _variances(tallies: list[Tally], estimates: list[Estimate | None]) -> list[Floats]:
-    """The variance of each window's estimates. For long lists it is that of all windows of a survey, by their sizes."""
-    pooled: dict[str, Floats] = {}
-    found = []
-    for tally, estimate in zip(tallies, estimates, strict=True):
-        if estimate is None:
-            found.append(np.empty(0))
-        elif len(estimate.symbols) <= _EXACT_ERRORS:
-            found.append(estimate.standard_errors**2)
-        else:
-            digest = tally.survey.digest
-            if digest not in pooled:
-                same = [one for one in tallies if one.survey.digest == digest]
-                whole = decode_all(
-                    [sum(same[1:], same[0])],
-                    candidates=None if tally.survey.symbols is not None else estimate.symbols,
-                    decoder=estimate.decoder,
-                    constraint=Unconstrained(),
-                )[0]
-                pooled[digest] = whole.standard_errors**2 * whole.n
-            found.append(pooled[digest] / tally.n)
-    return found
-
-
-def _skewness(tallies: list[Tally], estimates: list[Estimate | None], symbols: int) -> Floats:
+def _skewness(tallies: list[Tally], values: Floats) -> Floats:
     """Of each symbol's estimate in one window, as if it were one count of reports: the largest over the windows."""
-    found = np.zeros(symbols)
-    for tally, estimate in zip(tallies, estimates, strict=True):
-        if estimate is not None:
+    found, shares = np.zeros(len(values)), np.clip(values.mean(axis=1), 0.0, 1.0)
+    for tally in tallies:
+        if tally.n:
             miss, gap = tally.survey.mechanism.affine
-            chance = np.clip(miss + gap * np.clip(estimate.raw, 0.0, 1.0), 0.5 / tally.n, 1 - 0.5 / tally.n)
+            chance = np.clip(miss + gap * shares, 0.5 / tally.n, 1 - 0.5 / tally.n)
             skew = (1 - 2 * chance) / np.sqrt(tally.n * chance * (1 - chance))
             found = np.where(np.abs(skew) > np.abs(found), skew, found)
     return found

@@ -24,6 +24,9 @@ Floats = npt.NDArray[np.float64]
 _WALKS = (0.0, 1e-4, 1e-3, 5e-3, 0.02, 0.1, 0.4, 2.0, 30.0)
 _TURNS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3)
 _DRIFT = 30.0  # standard deviation of a constant slope, in those that T windows of noise would suggest by accident
+_CYCLES = ((1.0, 0.0), (10.0, 0.0), (1.0, 0.003), (10.0, 0.03))  # variances of a cycle: its first swing, its steps
+_CYCLE_WALKS = (0.0, 1e-3, 0.02)  # of the level, beside a cycle
+_CYCLE_WINDOWS = 20  # fewer do not show a cycle
 _EM_STEPS = 20  # of the weights of hypotheses; they hardly move after ten
 _PSEUDO_SYMBOLS = 0.5  # that each hypothesis is believed to have before any symbol is seen
 _LEAST_FRESH = 1e-4  # of a window's variance that is taken to be drawn anew: no two windows are the same
@@ -32,7 +35,7 @@ _JUMP_PRICE = 3.0  # of the log-likelihood, beyond log(windows): what a jump mus
 _MOST_JUMPS = 8  # a symbol
 _PIECE = 256  # symbols that are run at once: their states stay below 200 MB for 400 windows
 _ALIKE = 0.1  # symbols whose noise differs by less than so much of it share their covariances
-STILL = Models(np.zeros(1), np.zeros(1), np.zeros(1))  # nothing moves
+STILL = Models(*(np.zeros(1) for _ in range(5)))  # nothing moves
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ def averaged(series: Series, correlation: Floats) -> Moving:
     [[0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2]]
     """
     symbols, windows = series.values.shape
-    models = _hypotheses(windows)
+    models = _hypotheses(series)
     jumps = np.zeros((symbols, windows), np.bool_)
     evidence, steps = _evidence(series, models, correlation, None)
     common, belief = _weights(evidence)
@@ -159,7 +162,7 @@ def averaged(series: Series, correlation: Floats) -> Moving:
     sums = [np.zeros((symbols, windows)) for _ in range(4)]
     for rows, marks in _pieces(jumps):
         used = np.flatnonzero(belief[rows].any(axis=0))
-        one = series[rows].run(_some(models, used), correlation, marks)
+        one = series[rows].run(models[used], correlation, marks)
         trust = belief[rows][:, used, None]
         scale = series.scale[rows]
         for place, mean, variance in (
@@ -172,19 +175,42 @@ def averaged(series: Series, correlation: Floats) -> Moving:
     return Moving(*sums, float(_total(evidence, common).sum()))
 
 
-def _hypotheses(windows: int) -> Models:
-    """Ways to move: to stand still or wander, to drift, to turn."""
+def _hypotheses(series: Series) -> Models:
+    """Ways to move: to stand still or wander, to drift, to turn; with a cycle, if there seems to be one."""
+    windows = series.values.shape[1]
     accident = 12 / max(windows, 2) ** 3  # variance of a slope that is fitted to noise of variance one
-    walks, turns = len(_WALKS), len(_TURNS)
-    return Models(
-        np.array([*_WALKS, 0.0, *[0.0] * turns]),
-        np.array([*[0.0] * walks, 0.0, *_TURNS]),
-        np.array([*[0.0] * walks, _DRIFT**2 * accident, *[turn * windows + accident for turn in _TURNS]]),
-    )
+    period = _period(series)
+    rows = [(walk, 0.0, 0.0, 0.0, 0.0) for walk in _WALKS]
+    rows += [(0.0, 0.0, _DRIFT**2 * accident, 0.0, 0.0)]
+    rows += [(0.0, turn, turn * windows + accident, 0.0, 0.0) for turn in _TURNS]
+    if period is not None:
+        rows += [(walk, 0.0, 0.0, swing, wander) for walk in _CYCLE_WALKS for swing, wander in _CYCLES]
+    return Models(*np.array(rows).T, period)
 
 
-def _some(models: Models, chosen: npt.NDArray[np.intp]) -> Models:
-    return Models(models.level[chosen], models.slope[chosen], models.start[chosen])
+def _period(series: Series) -> float | None:
+    """The period at which all symbols together swing most, in windows; None if none stands out.
+
+    The spectrum of noise is flat and that of a wandering share falls evenly, so a peak is compared with what is beside
+    it. A period that is named for nothing costs time: its hypotheses explain no more than the others.
+    """
+    values = (series.values / series.scale)[:, series.there]
+    windows = np.flatnonzero(series.there)
+    count = len(windows)
+    if count < _CYCLE_WINDOWS:
+        return None
+    values = values - values.mean(axis=1, keepdims=True)
+    # Frequencies are twice as fine as windows resolve; a period is seen at least three times.
+    frequencies = np.arange(6, count) / (2 * count)
+    waves = np.exp(-2j * np.pi * np.outer(windows - windows[0], frequencies))
+    power = (np.abs(values @ waves) ** 2).mean(axis=0) / count
+    beside = np.array([np.median(power[max(place - 12, 0) : place + 13]) for place in range(len(power))])
+    best = int(np.argmax(power / beside))
+    # The mean of S exponential variables: so high a peak at one of so many frequencies by chance once in a thousand.
+    from scipy import stats
+
+    bound = float(stats.gamma.isf(1e-3 / count, len(values), scale=1 / len(values)))
+    return float(1 / frequencies[best]) if power[best] / beside[best] > bound else None
 
 
 def _weights(evidence: Floats) -> tuple[Floats, Floats]:

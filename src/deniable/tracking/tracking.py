@@ -26,6 +26,7 @@ __all__ = ["Change", "Contrast", "Tracked", "TrackedWindow", "track"]
 
 Floats = npt.NDArray[np.float64]
 
+PARTICIPATIONS = ("once", "window", "event")
 _STEADY = 0.3  # by how much of it the noise of a symbol may change over time and be taken for constant
 
 
@@ -399,6 +400,7 @@ def track(
     windows: Sequence[object] | None = None,
     candidates: Iterable[object] | None = None,
     turnover: float | None = None,
+    participation: str | None = None,
 ) -> Tracked:
     """Estimates of a distribution that moves: one a window, each made with all windows.
 
@@ -415,6 +417,9 @@ def track(
     turnover
         The part of the devices that are replaced from one window to the next, where people take part in every window
         (`participation`); learnt from the windows if it is not given.
+    participation
+        How people took part, in place of what the survey says: "once", "window" or "event". Devices that take part
+        again repeat their noise.
 
     Returns
     -------
@@ -450,7 +455,9 @@ def track(
         raise DecodeError(f"windows must be as many as tallies, {len(given)}, got {len(labels)}")
     if turnover is not None and not 0 <= turnover <= 1:
         raise DecodeError(f"turnover must be between 0 and 1, got {turnover!r}")
-    seen = _Seen.of(given, None if candidates is None else list(candidates))
+    if participation not in (None, *PARTICIPATIONS):
+        raise DecodeError(f"participation must be 'once', 'window' or 'event', got {participation!r}")
+    seen = _Seen.of(given, None if candidates is None else list(candidates), participation)
     places = np.array(places_of(labels))
     count = int(places[-1]) + 1
     sizes, continues = np.zeros(count), np.zeros(count, np.bool_)
@@ -496,7 +503,7 @@ class _Seen:
     typical: Floats  # about how large each share is
 
     @classmethod
-    def of(cls, tallies: list[Tally], candidates: list[object] | None) -> "_Seen":
+    def of(cls, tallies: list[Tally], candidates: list[object] | None, participation: str | None) -> "_Seen":
         by_survey: dict[str, list[int]] = {}
         for place, tally in enumerate(tallies):
             if tally.n:
@@ -527,7 +534,7 @@ class _Seen:
                 raise DecodeError("tallies must determine every symbol that is tracked; give fewer candidates")
             values[:, places] = np.stack([_with_rest(one) for one in found], axis=1)
             variances[:, places] = (errors**2 * whole.n)[:, None] / np.array([tally.n for tally in some])
-            if _repeats(survey):
+            if (participation or getattr(survey, "participation", "once")) != "once":
                 permanent = np.maximum(permanent, permanent_share(survey, _with_rest(whole)))
         assert symbols is not None
         return cls(symbols, tuple(tally.survey for tally in tallies), values, variances, permanent, typical)
@@ -544,11 +551,6 @@ class _Seen:
 
 def _with_rest(estimate: Estimate) -> Floats:
     return estimate.raw if estimate.rest is None else np.append(estimate.raw, estimate.rest[1])
-
-
-def _repeats(survey: Survey) -> bool:
-    """Whether a device takes part in more than one window, and repeats its noise."""
-    return getattr(survey, "participation", "once") != "once"
 
 
 def _skewness(tallies: list[Tally], values: Floats) -> Floats:

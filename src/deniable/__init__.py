@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from deniable.planner import Plan, plan
     from deniable.simulation import simulate
     from deniable.tally import Tally
+    from deniable.tracking import Tracked, track
 
 __version__ = "0.1.0"
 
@@ -87,6 +88,8 @@ _LAZY = {
     "privatize": "engines",
     "simulate": "simulation",
     "theory": "",
+    "track": "tracking",
+    "Tracked": "tracking",
 }
 
 __all__ = [
@@ -120,6 +123,7 @@ __all__ = [
     "Tally",
     "TallyError",
     "TallyMismatch",
+    "Tracked",
     "Unconstrained",
     "UnknownSymbol",
     "WeightedLeastSquares",
@@ -143,6 +147,7 @@ __all__ = [
     "simulate",
     "subset",
     "theory",
+    "track",
     "warner",
 ]
 

@@ -1,0 +1,256 @@
+"""How fast each symbol moves, learnt from all of them: hypotheses of movement, averaged by what they explain.
+
+A symbol may stand still, wander (a random walk of its level), drift (a slope that is constant or wanders itself) or
+jump. Each hypothesis is a state-space model with known variances. How common each is among the symbols is learnt by
+expectation maximisation over all of them, so that a population in which nothing moves is averaged over all windows,
+whatever the noise of single symbols suggests. A jump is found by the t-statistic of a step: it becomes part of a
+symbol's model where it explains more than the largest of so many accidents would.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.tracking.state_space import UNKNOWN, Models, Noise, Pass, run
+
+__all__ = ["STILL", "Moving", "Series", "average", "averaged"]
+
+Floats = npt.NDArray[np.float64]
+
+# Variances of a step, as shares of the noise of a window: a random walk of the level, and of the slope.
+_WALKS = (0.0, 1e-4, 1e-3, 5e-3, 0.02, 0.1, 0.4, 2.0, 30.0)
+_TURNS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3)
+_DRIFT = 30.0  # standard deviation of a constant slope, in those that T windows of noise would suggest by accident
+_CYCLES = ((1.0, 0.0), (10.0, 0.0), (1.0, 0.003), (10.0, 0.03))  # variances of a cycle: its first swing, its steps
+_CYCLE_WALKS = (0.0, 1e-3, 0.02)  # of the level, beside a cycle
+_CYCLE_WINDOWS = 20  # fewer do not show a cycle
+_EM_STEPS = 20  # of the weights of hypotheses; they hardly move after ten
+_PSEUDO_SYMBOLS = 0.5  # that each hypothesis is believed to have before any symbol is seen
+_LEAST_FRESH = 1e-4  # of a window's variance that is taken to be drawn anew: no two windows are the same
+_NEGLIGIBLE = 1e-3  # weight of a hypothesis below which a symbol is not smoothed under it
+_JUMP_PRICE = 3.0  # of the log-likelihood, beyond log(windows): what a jump must gain to be believed
+_MOST_JUMPS = 8  # a symbol
+_PIECE = 256  # symbols that are run at once: their states stay below 200 MB for 400 windows
+_ALIKE = 0.1  # symbols whose noise differs by less than so much of it share their covariances
+STILL = Models(*(np.zeros(1) for _ in range(5)))  # nothing moves
+
+
+@dataclass(frozen=True)
+class Series:
+    """What was seen of S symbols in T windows.
+
+    Attributes
+    ----------
+    values
+        Unbiased estimates, shape (S, T); anything where a window is missing.
+    variances
+        Their variances, shape (S, T).
+    permanent
+        The part of a variance that windows of the same devices share, shape (S,).
+    there
+        Which windows have reports, shape (T,).
+    """
+
+    values: Floats
+    variances: Floats
+    permanent: Floats
+    there: npt.NDArray[np.bool_]
+
+    def __getitem__(self, rows: npt.NDArray[np.intp]) -> "Series":
+        return Series(self.values[rows], self.variances[rows], self.permanent[rows], self.there)
+
+    @cached_property
+    def scale(self) -> Floats:
+        """The standard deviation of a typical window's noise, shape (S, 1)."""
+        return np.asarray(np.sqrt(self.variances[:, self.there].mean(axis=1, keepdims=True)))
+
+    def run(self, models: Models, correlation: Floats, jumps: npt.NDArray[np.bool_] | None = None) -> Pass:
+        """Filter and smooth every symbol under every model, in units of `scale`."""
+        relative, permanent = self.variances / self.scale**2, self.permanent[:, None]
+        middle, part = relative.mean(axis=0, keepdims=True), permanent.mean(axis=0, keepdims=True)
+        near = np.abs(relative - middle)[:, self.there].max() < _ALIKE and np.abs(permanent - part).max() < _ALIKE
+        if near:
+            relative, permanent = middle, part
+        fresh = np.maximum(1 - permanent, _LEAST_FRESH) * relative
+        noise = Noise(fresh, np.sqrt(permanent * relative), correlation, self.there)
+        return run(self.values / self.scale, noise, models, jumps)
+
+
+@dataclass(frozen=True)
+class Moving:
+    """Levels of every symbol and window with their variances, shape (S, T) each.
+
+    `evidence` is the logarithm of the likelihood of all that was seen; the noise of different symbols is taken to be
+    independent.
+    """
+
+    filtered: Floats
+    filtered_variance: Floats
+    smoothed: Floats
+    smoothed_variance: Floats
+    evidence: float
+
+    def __getitem__(self, rows: npt.NDArray[np.intp]) -> "Moving":
+        levels = (self.filtered, self.filtered_variance, self.smoothed, self.smoothed_variance)
+        return Moving(*(part[rows] for part in levels), self.evidence)
+
+
+def average(found: Sequence[Moving], trust: Floats) -> Moving:
+    """The average of what several models say; their disagreement is part of its variances."""
+    means, variances = [], []
+    for name in ("filtered", "smoothed"):
+        mean = sum(t * getattr(one, name) for t, one in zip(trust, found, strict=True))
+        second = sum(
+            t * (getattr(one, f"{name}_variance") + getattr(one, name) ** 2)
+            for t, one in zip(trust, found, strict=True)
+        )
+        means.append(mean)
+        variances.append(np.maximum(second - mean**2, 0.0))
+    return Moving(means[0], variances[0], means[1], variances[1], float(max(one.evidence for one in found)))
+
+
+def averaged(series: Series, correlation: Floats) -> Moving:
+    """Filter and smooth every symbol under every hypothesis, and average.
+
+    Parameters
+    ----------
+    series
+        What was seen.
+    correlation
+        Of the shared noise of each window with that of the window before, shape (T,).
+
+    Returns
+    -------
+    Moving
+        Levels with their variances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> seen = 0.2 + 0.01 * np.array([[1, -1, 1, -1, 1, -1, 1, -1, 1, -1]])
+    >>> series = Series(seen, np.full((1, 10), 1e-4), np.zeros(1), np.full(10, True))
+    >>> averaged(series, np.zeros(10)).smoothed.round(2).tolist()
+    [[0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2]]
+    """
+    symbols, windows = series.values.shape
+    models = _hypotheses(series)
+    jumps = np.zeros((symbols, windows), np.bool_)
+    evidence, steps = _evidence(series, models, correlation, None)
+    common, belief = _weights(evidence)
+    price = np.log(windows) + _JUMP_PRICE
+    rows = np.arange(symbols)
+    for _ in range(_MOST_JUMPS):
+        best = np.argmax(np.log(common) + evidence[rows], axis=1)
+        found = np.abs(steps[rows, best])
+        place = np.argmax(found, axis=1)
+        more = found[np.arange(len(place)), place] ** 2 / 2 > price
+        rows, place = rows[more], place[more]
+        if not len(rows):
+            break
+        tried = jumps[rows]
+        tried[np.arange(len(place)), place] = True
+        again, new_steps = _evidence(series[rows], models, correlation, tried)
+        # A level that nothing is known of costs evidence; what a jump costs is its price.
+        again += 0.5 * np.log(UNKNOWN) * tried.sum(axis=1, keepdims=True) - price * tried.sum(axis=1, keepdims=True)
+        better = _total(again, common) > _total(evidence[rows], common)
+        rows = rows[better]
+        jumps[rows], evidence[rows], steps[rows] = tried[better], again[better], new_steps[better]
+        common, belief = _weights(evidence)
+    sums = [np.zeros((symbols, windows)) for _ in range(4)]
+    for rows, marks in _pieces(jumps):
+        used = np.flatnonzero(belief[rows].any(axis=0))
+        one = series[rows].run(models[used], correlation, marks)
+        trust = belief[rows][:, used, None]
+        scale = series.scale[rows]
+        for place, mean, variance in (
+            (0, one.filtered, one.filtered_variance),
+            (2, one.smoothed, one.smoothed_variance),
+        ):
+            middle = (trust * mean).sum(axis=1)
+            sums[place][rows] = scale * middle
+            sums[place + 1][rows] = scale**2 * (trust * (variance + (mean - middle[:, None]) ** 2)).sum(axis=1)
+    return Moving(*sums, float(_total(evidence, common).sum()))
+
+
+def _hypotheses(series: Series) -> Models:
+    """Ways to move: to stand still or wander, to drift, to turn; with a cycle, if there seems to be one."""
+    windows = series.values.shape[1]
+    accident = 12 / max(windows, 2) ** 3  # variance of a slope that is fitted to noise of variance one
+    period = _period(series)
+    rows = [(walk, 0.0, 0.0, 0.0, 0.0) for walk in _WALKS]
+    rows += [(0.0, 0.0, _DRIFT**2 * accident, 0.0, 0.0)]
+    rows += [(0.0, turn, turn * windows + accident, 0.0, 0.0) for turn in _TURNS]
+    if period is not None:
+        rows += [(walk, 0.0, 0.0, swing, wander) for walk in _CYCLE_WALKS for swing, wander in _CYCLES]
+    return Models(*np.array(rows).T, period)
+
+
+def _period(series: Series) -> float | None:
+    """The period at which all symbols together swing most, in windows; None if none stands out.
+
+    The spectrum of noise is flat and that of a wandering share falls evenly, so a peak is compared with what is beside
+    it. A period that is named for nothing costs time: its hypotheses explain no more than the others.
+    """
+    values = (series.values / series.scale)[:, series.there]
+    windows = np.flatnonzero(series.there)
+    count = len(windows)
+    if count < _CYCLE_WINDOWS:
+        return None
+    values = values - values.mean(axis=1, keepdims=True)
+    # Frequencies are twice as fine as windows resolve; a period is seen at least three times.
+    frequencies = np.arange(6, count) / (2 * count)
+    waves = np.exp(-2j * np.pi * np.outer(windows - windows[0], frequencies))
+    power = (np.abs(values @ waves) ** 2).mean(axis=0) / count
+    beside = np.array([np.median(power[max(place - 12, 0) : place + 13]) for place in range(len(power))])
+    best = int(np.argmax(power / beside))
+    # The mean of S exponential variables: so high a peak at one of so many frequencies by chance once in a thousand.
+    from scipy import stats
+
+    bound = float(stats.gamma.isf(1e-3 / count, len(values), scale=1 / len(values)))
+    return float(1 / frequencies[best]) if power[best] / beside[best] > bound else None
+
+
+def _weights(evidence: Floats) -> tuple[Floats, Floats]:
+    """How common hypotheses are, by expectation maximisation, and what that says of each symbol."""
+    symbols, size = evidence.shape
+    relative = np.exp(evidence - evidence.max(axis=1, keepdims=True))
+    common = np.full(size, 1 / size)
+    for _ in range(_EM_STEPS):
+        each = relative * common
+        each /= each.sum(axis=1, keepdims=True)
+        common = (each.sum(axis=0) + _PSEUDO_SYMBOLS) / (symbols + size * _PSEUDO_SYMBOLS)
+    each[each < _NEGLIGIBLE] = 0.0
+    return common, each / each.sum(axis=1, keepdims=True)
+
+
+def _total(evidence: Floats, common: Floats) -> Floats:
+    """The evidence of each symbol under all hypotheses together."""
+    top = evidence.max(axis=1)
+    return np.asarray(top + np.log(np.exp(evidence - top[:, None]) @ common))
+
+
+def _evidence(
+    series: Series, models: Models, correlation: Floats, jumps: npt.NDArray[np.bool_] | None
+) -> tuple[Floats, Floats]:
+    """The evidence of each hypothesis for each symbol, shape (S, H), and the statistics of steps, (S, H, T)."""
+    symbols, windows = series.values.shape
+    evidence = np.empty((symbols, len(models.level)))
+    steps = np.empty((*evidence.shape, windows), np.float32)
+    for rows, marks in _pieces(np.zeros((symbols, windows), np.bool_) if jumps is None else jumps):
+        found = series[rows].run(models, correlation, marks)
+        evidence[rows], steps[rows] = found.evidence, found.steps
+    return evidence, steps
+
+
+def _pieces(
+    jumps: npt.NDArray[np.bool_],
+) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_] | None]]:
+    """Symbols, so many at a time: those without jumps, which share their covariances, and then the others."""
+    jumping = jumps.any(axis=1)
+    for rows in (np.flatnonzero(~jumping), np.flatnonzero(jumping)):
+        for start in range(0, len(rows), _PIECE):
+            some = rows[start : start + _PIECE]
+            yield some, jumps[some] if jumping[some[0]] else None

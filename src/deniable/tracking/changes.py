@@ -1,0 +1,183 @@
+"""Which symbols changed, and when: tests over a whole history, and alarms as windows come in.
+
+Both ask the model in which nothing moves. Over a history, the t-statistic of a step of the level at each window
+(`state_space`) is compared with a bound that holds for all symbols and windows at once (Bonferroni), so the rate of
+false alarms of the whole history is at most what was asked for. As windows come, the innovations of that model are
+independent and standard normal whether or not windows share noise, and a two-sided CUSUM of each symbol has the mean
+time between false alarms that was asked for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.tracking.averaging import STILL, Series
+
+__all__ = ["Step", "cusum_alarms", "cusum_threshold", "steps_of"]
+
+Floats = npt.NDArray[np.float64]
+
+_MOST_STEPS = 32  # that are looked for in one symbol
+_CUSUM_SLACK = 0.5  # standard deviations that a window may be off without counting: best for shifts of one
+_CUSUM_OVERSHOOT = 1.166  # of Siegmund's approximation of a CUSUM's mean time between false alarms
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of one symbol: before which window, how large, its standard error and its family-wise p-value."""
+
+    symbol: int
+    window: int
+    size: float
+    standard_error: float
+    p_value: float
+
+
+def steps_of(series: Series, correlations: Sequence[Floats], skewness: Floats, level: float) -> list[Step]:
+    """Steps that are certain at this level over the whole history.
+
+    Parameters
+    ----------
+    series
+        What was seen.
+    correlations
+        What the shared noise of windows may be like, shape (T,) each: a step must be certain under every one.
+    skewness
+        Of each symbol's estimate in one window, shape (S,): rare counts reach far upwards by chance.
+    level
+        The chance that a history in which nothing changes has no step.
+
+    Returns
+    -------
+    list of Step
+        In the order of windows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> seen = np.repeat([[0.2, 0.3]], 10, axis=1) + 0.01 * np.array([1, -1] * 10)
+    >>> series = Series(seen, np.full((1, 20), 1e-4), np.zeros(1), np.full(20, True))
+    >>> [(step.window, round(step.size, 3)) for step in steps_of(series, [np.zeros(20)], np.zeros(1), 0.95)]
+    [(10, 0.1)]
+    """
+    from scipy import stats
+
+    symbols, windows = series.values.shape
+    tested = symbols * max(windows - 1, 1)
+    t = np.arange(windows)
+    # A step is the difference of two means, and the shorter one has most of the noise and of its skewness.
+    after = windows - t <= t
+    skew = skewness[:, None] * np.where(after, 1.0, -1.0) / np.sqrt(np.maximum(np.minimum(t, windows - t), 1))
+    jumps = np.zeros((symbols, windows), np.bool_)
+    found: list[Step] = []
+    rows = np.arange(symbols)
+    for _ in range(_MOST_STEPS):
+        passes = [series[rows].run(STILL, correlation, _any(jumps[rows])) for correlation in correlations]
+        scores = np.stack([np.abs(_normal_score(one.steps[:, 0], skew[rows])) for one in passes])
+        least, each = np.argmin(scores, axis=0), np.arange(len(rows))
+        surest = np.where(jumps[rows], 0.0, scores.min(axis=0))
+        place = np.argmax(surest, axis=1)
+        p = np.minimum(2 * tested * stats.norm.sf(surest[each, place]), 1.0)
+        for row in np.flatnonzero(p < 1 - level):
+            window = int(place[row])
+            one = passes[least[row, window]]
+            error = float(
+                one.step_errors[row if len(one.step_errors) > 1 else 0, 0, window] * series.scale[rows[row], 0]
+            )
+            size = float(one.steps[row, 0, window]) * error
+            found.append(Step(int(rows[row]), window, size, error, float(p[row])))
+            jumps[rows[row], window] = True
+        rows = rows[p < 1 - level]
+        if not len(rows):
+            break
+    return sorted(found, key=lambda step: (step.window, step.symbol))
+
+
+def _any(jumps: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_] | None:
+    return jumps if jumps.any() else None
+
+
+def _normal_score(z: Floats, skew: Floats) -> Floats:
+    """What a skewed statistic would be if it were normal: the first term of Cornish and Fisher's expansion."""
+    moved = z - skew / 6 * (z**2 - 1)
+    return np.asarray(np.where(np.abs(z) > 1, np.where(np.sign(moved) == np.sign(z), moved, 0.0), z))
+
+
+def cusum_threshold(mean_windows: float) -> float:
+    """The bound of a two-sided CUSUM that is passed by chance once in so many windows, in standard deviations.
+
+    Siegmund's approximation: a one-sided CUSUM with slack k and bound h has the mean time
+    (exp(2 k b) - 2 k b - 1) / (2 k^2) between false alarms, b = h + 1.166; two sides have half of it.
+
+    Parameters
+    ----------
+    mean_windows
+        The mean time between false alarms.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Examples
+    --------
+    >>> round(cusum_threshold(168), 1), round(cusum_threshold(930), 1)
+    (4.0, 5.7)
+    """
+    from scipy.optimize import brentq
+
+    def mean_time(bound: float) -> float:
+        x = 2 * _CUSUM_SLACK * (bound + _CUSUM_OVERSHOOT)
+        return float(np.expm1(x) - x) / (2 * _CUSUM_SLACK**2) / 2
+
+    if mean_time(0.0) >= mean_windows:
+        return 0.0
+    return float(brentq(lambda bound: mean_time(bound) - mean_windows, 0.0, 700.0))
+
+
+def cusum_alarms(series: Series, correlation: Floats, mean_windows: float) -> list[tuple[int, int]]:
+    """Windows at which each symbol raises an alarm, looking at no later window.
+
+    Parameters
+    ----------
+    series
+        What was seen.
+    correlation
+        Of the shared noise of each window with that of the window before, shape (T,).
+    mean_windows
+        The mean time between two false alarms of all symbols together, in windows.
+
+    Returns
+    -------
+    list of (symbol, window)
+        In the order of windows. After an alarm the symbol starts anew.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> seen = np.repeat([[0.2, 0.3]], 10, axis=1) + 0.01 * np.array([1, -1] * 10)
+    >>> cusum_alarms(Series(seen, np.full((1, 20), 1e-4), np.zeros(1), np.full(20, True)), np.zeros(20), 1000)
+    [(0, 10)]
+    """
+    symbols, windows = series.values.shape
+    bound = cusum_threshold(mean_windows * symbols)
+    jumps, found = np.zeros((symbols, windows), np.bool_), []
+    rows, begins = np.arange(symbols), np.zeros(symbols, np.intp)
+    while len(rows):
+        innovations = series[rows].run(STILL, correlation, _any(jumps[rows])).innovations[:, 0]
+        up = down = np.zeros(len(rows))
+        first = np.full(len(rows), windows)
+        for t in range(windows):
+            # The first window of a level, and the first after an alarm, says where it is, not that it changed.
+            counts = t > begins[rows]
+            up = np.where(counts, np.maximum(up + innovations[:, t] - _CUSUM_SLACK, 0.0), 0.0)
+            down = np.where(counts, np.maximum(down - innovations[:, t] - _CUSUM_SLACK, 0.0), 0.0)
+            first = np.where((first == windows) & (np.maximum(up, down) > bound), t, first)
+        alarmed = first < windows
+        found += list(zip(rows[alarmed].tolist(), first[alarmed].tolist(), strict=True))
+        rows, first = rows[alarmed], first[alarmed]
+        begins[rows] = first
+        jumps[rows, first] = True
+    return sorted(found, key=lambda alarm: (alarm[1], alarm[0]))

@@ -1,0 +1,155 @@
+"""How much noise windows share: the permanent part of a report's noise, and how many devices stay as they were.
+
+Devices that take part in several windows and memoise their noise repeat it. Two windows s, t with n_s and n_t reports,
+of which o_st are from devices in both whose answer did not change, have the covariance o_st V_perm / (n_s n_t), where
+V_perm is the variance a person of the permanent stage alone. Here o_st = kept ** |t - s| sqrt(n_s n_t): in each window
+so many of the devices are the same, with the same answer, as in the window before.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.mechanisms import Mechanism
+from deniable.survey import Survey
+from deniable.tracking.averaging import Moving, Series, average, averaged
+
+__all__ = ["cell_variance", "correlations", "learn_kept", "permanent_share"]
+
+Floats = npt.NDArray[np.float64]
+
+# Devices a window that stay, but give another answer. What the survey does not say is learnt from the windows.
+_CHANGED = np.array([0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0])
+_GONE = np.array([0.0, 0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0])  # the same, where turnover is not known
+_JUDGES = 64  # symbols by whose windows it is learnt how many devices stay
+_NEGLIGIBLE = 0.02  # trust in a value below which it is left out
+
+
+def permanent_share(survey: Survey, shares: Floats) -> Floats:
+    """The part of the variance of one report's estimate that all reports of an unchanged answer have in common.
+
+    One where a memoised report is repeated as it is. Less where it is randomised again from a permanent response
+    (`epsilon_report`): then it is the ratio of the variances of a cell's estimate, c (1 - c) / (hit - miss)**2 with c
+    the chance that the cell is hit, under the permanent stage alone and under both.
+
+    Parameters
+    ----------
+    survey
+        The survey that was answered.
+    shares
+        About how large the symbols are.
+
+    Returns
+    -------
+    array
+        A number in (0, 1] for each symbol.
+
+    Examples
+    --------
+    >>> import deniable as dn, numpy as np
+    >>> permanent_share(dn.krr(symbols=4, epsilon=2), np.full(4, 0.25))
+    array([1., 1., 1., 1.])
+    >>> permanent_share(dn.krr(symbols=4, epsilon=2, epsilon_report=1), np.full(4, 0.25)).round(3)
+    array([0.239, 0.239, 0.239, 0.239])
+    """
+    if not survey.mechanism.twice:
+        return np.ones_like(shares)
+    first, both = (cell_variance(survey, stage, shares) for stage in (survey.mechanism.permanent, survey.mechanism))
+    return np.minimum(first / both, 1.0)
+
+
+def cell_variance(survey: Survey, mechanism: Mechanism, shares: Floats) -> Floats:
+    """The variance a person of what a symbol's cell says about its share: c (1 - c) / (hit - miss)**2.
+
+    Parameters
+    ----------
+    survey
+        The survey that was answered.
+    mechanism
+        All of its mechanism, or the permanent stage alone.
+    shares
+        About how large the symbols are.
+
+    Returns
+    -------
+    array
+        A variance for each share. Where cells are shared it is smaller than that of the estimate, in the same
+        proportion for all shares.
+    """
+    size = np.clip(shares, 0.0, 1.0)
+    # A cell that a symbol occupies is occupied by others, too, where cells are fewer than symbols.
+    others = 0.0 if survey.encoding.own_cells else 1 / survey.cells
+    miss, gap = mechanism.affine
+    chance = np.clip(miss + gap * (size + (1 - size) * others), 1e-12, 1 - 1e-12)
+    return np.asarray(chance * (1 - chance) / gap**2)
+
+
+def correlations(kept: float, sizes: Floats, continues: npt.NDArray[np.bool_]) -> Floats:
+    """The correlation of the shared noise of each window with that of the window before.
+
+    Parameters
+    ----------
+    kept
+        The part of the devices that are the same, with the same answer, as in the window before.
+    sizes
+        Reports of each window; 0 where it is missing.
+    continues
+        Whether each window is of the same survey as the one before: a new survey has noise of its own.
+
+    Returns
+    -------
+    array
+        One number for each window; the first is not used.
+
+    Examples
+    --------
+    >>> correlations(0.9, np.array([100.0, 100.0, 400.0]), np.array([False, True, True]))
+    array([0.  , 0.9 , 0.45])
+    """
+    there = sizes > 0
+    last = np.maximum.accumulate(np.where(there, np.arange(len(sizes)), 0))
+    filled = np.maximum(sizes[last], 1.0)  # a missing window has the devices of the last one
+    found = np.zeros(len(sizes))
+    ratio = filled[1:] / filled[:-1]
+    found[1:] = np.where(continues[1:], kept * np.sqrt(np.minimum(ratio, 1 / ratio)), 0.0)
+    return found
+
+
+def learn_kept(
+    series: Series, sizes: Floats, continues: npt.NDArray[np.bool_], turnover: float | None
+) -> tuple[Moving, Floats, Floats]:
+    """Track under every plausible number of devices that stay, and average by what the windows say of it.
+
+    Parameters
+    ----------
+    series
+        What was seen.
+    sizes
+        Reports of each window; 0 where it is missing.
+    continues
+        Whether each window is of the same survey as the one before.
+    turnover
+        The part of the devices that are replaced in each window; None if nobody knows.
+
+    Returns
+    -------
+    tuple
+        The levels, values of `kept` and the trust in each.
+    """
+    if not series.permanent.any():
+        return averaged(series, np.zeros(len(sizes))), np.zeros(1), np.ones(1)
+    values = 1 - _GONE if turnover is None else (1 - turnover) * (1 - _CHANGED)
+    judges = series
+    if len(series.values) > _JUDGES:
+        order = np.argsort(series.values[:, series.there].mean(axis=1))
+        judges = series[order[np.linspace(0, len(order) - 1, _JUDGES).astype(np.intp)]]
+    found = [averaged(judges, correlations(kept, sizes, continues)) for kept in values]
+    evidence = np.array([one.evidence for one in found])
+    trust = np.exp(evidence - evidence.max())
+    trust /= trust.sum()
+    likely = trust >= _NEGLIGIBLE
+    values, trust = values[likely], trust[likely] / trust[likely].sum()
+    if judges is series:
+        found = [one for one, is_likely in zip(found, likely, strict=True) if is_likely]
+    else:
+        found = [averaged(series, correlations(kept, sizes, continues)) for kept in values]
+    return average(found, trust), values, trust

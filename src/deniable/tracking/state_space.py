@@ -1,0 +1,226 @@
+"""State-space models of many symbols at once: shares that move, seen through noise that windows partly share.
+
+In units of the standard deviation of a window's noise, with windows t = 0 .. T - 1 and y_t the unbiased estimate of a
+symbol's share in window t:
+
+    y_t     = share_t + a_t u_t + fresh_t        fresh_t ~ N(0, f_t)
+    share_t = level_t + cycle_t
+    level_t = level_{t-1} + slope_{t-1} + w_t    w_t ~ N(0, q), or anything at all where the level jumps
+    slope_t = slope_{t-1} + v_t                  v_t ~ N(0, q')
+    cycle_t turns by 2 pi / period a window      and wanders with variance q'' a window
+    u_t     = c_t u_{t-1} + e_t                  u_t ~ N(0, 1)
+
+`a_t u_t` is the permanent part of the noise: drawn once a device, so windows share it as far as they share devices. It
+is part of the state, or bands would be too narrow by the number of windows that were averaged. The smoother is de
+Jong's. Its auxiliary residual is the t-statistic of a step of the level at each window (de Jong and Penzer, 1998),
+which is what tests of change need.
+
+Covariances do not depend on what was seen. In these units they are the same for all symbols whose noise is alike and
+that do not jump, so they are computed once for all of them: a few sums are left for each symbol, window and model.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["UNKNOWN", "Models", "Noise", "Pass", "run"]
+
+Floats = npt.NDArray[np.float64]
+
+UNKNOWN = 1e8  # variance of a level that nothing is known of, in those of a window's noise
+_SHARED, _LEVEL, _SLOPE, _CYCLE, _BESIDE = range(5)  # of the state; the last two where there is a cycle
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The noise of every window, in units of a typical one.
+
+    Attributes
+    ----------
+    fresh
+        Variances of the part that is drawn anew in each window, shape (1, T), or (S, T) where symbols differ.
+    shared
+        Standard deviations of the part that windows share, of the same shape.
+    correlation
+        Correlation of the shared part with that of the window before, shape (T,); the first is not used.
+    there
+        Which windows have reports, shape (T,).
+    """
+
+    fresh: Floats
+    shared: Floats
+    correlation: Floats
+    there: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Models:
+    """H ways to move.
+
+    Attributes
+    ----------
+    level, slope
+        Variances of a step of the level and of a step of the slope, shape (H,).
+    start
+        Variances of the first slope, shape (H,).
+    swing, wander
+        Variances of the first state of a cycle and of its steps, shape (H,); not used without a period.
+    period
+        Windows that a cycle takes; None where nothing has one.
+    """
+
+    level: Floats
+    slope: Floats
+    start: Floats
+    swing: Floats
+    wander: Floats
+    period: float | None = None
+
+    def __getitem__(self, chosen: npt.NDArray[np.intp]) -> "Models":
+        parts = (self.level, self.slope, self.start, self.swing, self.wander)
+        return Models(*(part[chosen] for part in parts), self.period)
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What one pass forwards and one backwards tell, of S symbols under H models.
+
+    Attributes
+    ----------
+    evidence
+        The logarithm of the likelihood, shape (S, H).
+    filtered, smoothed
+        The share of each window given the windows up to it, and given all of them, shape (S, H, T).
+    filtered_variance, smoothed_variance
+        Their variances, shape (S or 1, H, T).
+    steps
+        The t-statistic of a step of the level between window t - 1 and t, shape (S, H, T); zero at the first window.
+    step_errors
+        The standard error of the size of that step, which is `steps * step_errors`, shape (S or 1, H, T).
+    innovations
+        What each window was off its prediction, in standard deviations of that; zero where it is missing. They are
+        independent and standard normal where a model holds, whether or not windows share noise.
+    """
+
+    evidence: Floats
+    filtered: Floats
+    filtered_variance: Floats
+    smoothed: Floats
+    smoothed_variance: Floats
+    steps: Floats
+    step_errors: Floats
+    innovations: Floats
+
+
+def run(values: Floats, noise: Noise, models: Models, jumps: npt.NDArray[np.bool_] | None = None) -> Pass:
+    """Filter and smooth S symbols over T windows under H models.
+
+    Parameters
+    ----------
+    values
+        Unbiased estimates in units of their noise, shape (S, T).
+    noise
+        The noise of the windows.
+    models
+        How levels move.
+    jumps
+        Windows before which the level of a symbol may have gone anywhere, shape (S, T).
+
+    Returns
+    -------
+    Pass
+        Evidence, filtered and smoothed levels, and the statistics of steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> still = Models(*(np.zeros(1) for _ in range(5)))
+    >>> noise = Noise(np.ones((1, 4)), np.zeros((1, 4)), np.zeros(4), np.full(4, True))
+    >>> found = run(np.array([[1.0, 3.0, 1.0, 3.0]]), noise, still)
+    >>> found.smoothed.round(3).tolist(), found.smoothed_variance.round(3).tolist()
+    ([[[2.0, 2.0, 2.0, 2.0]]], [[[0.25, 0.25, 0.25, 0.25]]])
+    """
+    symbols, windows = values.shape
+    size, laws = len(models.level), len(noise.fresh) if jumps is None else symbols
+    move, shown = _transition(models.period)
+    state = np.zeros((symbols, size, len(move)))
+    cover = np.zeros((laws, size, *move.shape))
+    cover[..., _SHARED, _SHARED] = 1.0
+    cover[..., _LEVEL, _LEVEL] = UNKNOWN
+    cover[..., _SLOPE, _SLOPE] = models.start
+    for part in (_CYCLE, _BESIDE) if models.period else ():
+        cover[..., part, part] = models.swing
+    states, covers = np.empty((windows, *state.shape)), np.empty((windows, *cover.shape))
+    gains, scales = np.zeros((windows, laws, size, len(move))), np.ones((windows, laws, size))
+    errors, filtered = np.zeros((windows, symbols, size)), np.empty((windows, symbols, size))
+    filtered_variance = np.empty((windows, laws, size))
+    for t in range(windows):
+        if t:
+            move[_SHARED, _SHARED] = noise.correlation[t]
+            state = state @ move.T
+            cover = move @ cover @ move.T
+            cover[..., _SHARED, _SHARED] += 1 - noise.correlation[t] ** 2
+            cover[..., _LEVEL, _LEVEL] += models.level
+            cover[..., _SLOPE, _SLOPE] += models.slope
+            for part in (_CYCLE, _BESIDE) if models.period else ():
+                cover[..., part, part] += models.wander
+            if jumps is not None:
+                cover[..., _LEVEL, _LEVEL] += UNKNOWN * jumps[:, t, None]
+        states[t], covers[t] = state, cover
+        if noise.there[t]:
+            look = _look(shown, noise.shared[:, t])
+            seen = (cover @ look[..., None])[..., 0]
+            scales[t] = (seen * look).sum(axis=-1) + noise.fresh[:, t, None]
+            gains[t] = seen / scales[t][..., None]
+            errors[t] = values[:, t, None] - (state * look).sum(axis=-1)
+            state = state + gains[t] * errors[t][..., None]
+            cover = cover - gains[t][..., :, None] * seen[..., None, :]
+        filtered[t], filtered_variance[t] = state @ shown, shown @ cover @ shown
+    evidence = -0.5 * (errors**2 / scales + np.log(scales)).sum(axis=0)
+    smoothed, steps = np.empty_like(filtered), np.empty_like(filtered)
+    smoothed_variance, step_errors = np.empty_like(filtered_variance), np.empty_like(filtered_variance)
+    pull, weight = np.zeros_like(state), np.zeros_like(cover)
+    for t in reversed(range(windows)):
+        if t + 1 < windows:
+            move[_SHARED, _SHARED] = noise.correlation[t + 1]
+            pull = pull @ move
+            weight = move.T @ weight @ move
+        if noise.there[t]:
+            look = _look(shown, noise.shared[:, t])
+            # What was about the state after this window was seen is now about the state before it was.
+            onto = (gains[t] * pull).sum(axis=-1)
+            pull = pull + look * (errors[t] / scales[t] - onto)[..., None]
+            kept = np.eye(len(move)) - gains[t][..., :, None] * look[..., None, :]
+            weight = look[..., :, None] * look[..., None, :] / scales[t][..., None, None] + (
+                np.swapaxes(kept, -1, -2) @ weight @ kept
+            )
+        column = covers[t] @ shown
+        smoothed[t] = states[t] @ shown + (column * pull).sum(axis=-1)
+        across = np.einsum("khi,khij,khj->kh", column, weight, column)
+        smoothed_variance[t] = np.maximum(column @ shown - across, 0.0)
+        step_errors[t] = 1 / np.sqrt(np.maximum(weight[..., _LEVEL, _LEVEL], 1e-300))
+        steps[t] = pull[..., _LEVEL] * step_errors[t]
+    steps[0] = 0.0
+    found = (filtered, filtered_variance, smoothed, smoothed_variance, steps, step_errors, errors / np.sqrt(scales))
+    return Pass(evidence, *(np.moveaxis(part, 0, -1) for part in found))
+
+
+def _transition(period: float | None) -> tuple[Floats, Floats]:
+    """How the state moves, and which of it add up to the share."""
+    move = np.eye(3 if period is None else 5)
+    move[_LEVEL, _SLOPE] = 1.0
+    shown = np.zeros(len(move))
+    shown[_LEVEL] = 1.0
+    if period is not None:
+        angle = 2 * np.pi / period
+        move[_CYCLE:, _CYCLE:] = [[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]
+        shown[_CYCLE] = 1.0
+    return move, shown
+
+
+def _look(shown: Floats, shared: Floats) -> Floats:
+    """What an observation sees of the state: the share, and the noise that windows share; shape (K, 1, states)."""
+    look = np.tile(shown, (len(shared), 1, 1))
+    look[..., _SHARED] = shared[:, None]
+    return look

@@ -1,0 +1,565 @@
+"""`track`: a sequence of estimates, one a window, each made with all of them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.decoders import Estimate, Inversion, LeastSquares, Unconstrained, decode_all
+from deniable.decoders.empirical_bayes import shrink
+from deniable.decoders.prior import Observations
+from deniable.errors import DecodeError
+from deniable.survey import Survey, Symbol
+from deniable.tally import Tally
+from deniable.tracking.averaging import Moving, Series
+from deniable.tracking.calendar import places_of
+from deniable.tracking.changes import cusum_alarms, steps_of
+from deniable.tracking.overlap import cell_variance, correlations, learn_kept, permanent_share
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Change", "Contrast", "Tracked", "TrackedWindow", "track"]
+
+Floats = npt.NDArray[np.float64]
+
+PARTICIPATIONS = ("once", "window", "event")
+_STEADY = 0.3  # by how much of it the noise of a symbol may change over time and be taken for constant
+
+
+@dataclass(frozen=True)
+class Change:
+    """A step in the share of a symbol.
+
+    Attributes
+    ----------
+    symbol
+        What changed.
+    window
+        The first window after the step.
+    size
+        How large the step is: the share after it less the share before it.
+    interval
+        A 95 % confidence interval of the size, for this step alone.
+    p_value
+        The chance of so clear a step of any symbol at any window of a history in which nothing changes, at most.
+    """
+
+    symbol: Symbol
+    window: object
+    size: float
+    interval: tuple[float, float]
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A weighted sum of windows for every symbol: a difference or an average, with what windows share in its errors.
+
+    Attributes
+    ----------
+    symbols
+        The symbols, in the order of the arrays.
+    values
+        Unbiased estimates.
+    standard_errors
+        Their standard errors.
+    """
+
+    symbols: tuple[Symbol, ...]
+    values: Floats
+    standard_errors: Floats
+
+    def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
+        """Confidence intervals, shape (S, 2).
+
+        Parameters
+        ----------
+        level
+            The chance that an interval covers the truth.
+        simultaneous
+            Whether all of them together have that chance (Bonferroni).
+
+        Returns
+        -------
+        array
+            Lower and upper limits.
+        """
+        return _around(self.values, self.standard_errors, level, len(self.symbols) if simultaneous else 1)
+
+
+@dataclass(frozen=True)
+class TrackedWindow:
+    """The shares of one window, made with all of them.
+
+    Attributes
+    ----------
+    window
+        Its label.
+    symbols
+        The symbols, in the order of the arrays.
+    n
+        Reports of this window alone; 0 if it is missing.
+    probabilities
+        Shares that are positive and add up to one (with what is unallocated, where the alphabet is open).
+    raw
+        Levels before that, which intervals are around.
+    standard_errors
+        Of `raw`.
+    """
+
+    window: object
+    symbols: tuple[Symbol, ...]
+    n: int
+    probabilities: Floats
+    raw: Floats
+    standard_errors: Floats
+
+    def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
+        """Confidence intervals for each symbol, shape (S, 2), around `raw`.
+
+        Parameters
+        ----------
+        level
+            The chance that an interval covers the truth, on average over the windows.
+        simultaneous
+            Whether those of all symbols together have that chance (Bonferroni).
+
+        Returns
+        -------
+        array
+            Lower and upper limits; they may reach outside [0, 1].
+        """
+        return _around(self.raw, self.standard_errors, level, len(self.symbols) if simultaneous else 1)
+
+    def __iter__(self) -> Iterator[tuple[Symbol, float]]:
+        return iter(zip(self.symbols, self.probabilities.tolist(), strict=True))
+
+    def __getitem__(self, symbol: Symbol) -> float:
+        if symbol not in self.symbols:
+            raise KeyError(symbol)
+        return float(self.probabilities[self.symbols.index(symbol)])
+
+
+def _around(values: Floats, errors: Floats, level: float, tests: int) -> Floats:
+    from scipy import stats
+
+    if not 0 < level < 1:
+        raise DecodeError(f"level must be between 0 and 1, got {level!r}")
+    reach = float(stats.norm.isf((1 - level) / 2 / tests)) * errors
+    return np.stack([values - reach, values + reach], axis=-1)
+
+
+@dataclass(frozen=True)
+class Tracked(Sequence[TrackedWindow]):
+    """A distribution that moves: one estimate a window, each made with all windows.
+
+    `tracked[i]` is a window as all windows show it (smoothed), `tracked.as_of(i)` as it was known when it ended
+    (filtered); for the last window they are the same.
+
+    Attributes
+    ----------
+    symbols
+        What was tracked.
+    windows
+        The labels of the windows, missing ones between them included.
+    sizes
+        Reports of each window.
+    moving
+        Levels and their variances, shape (S, T) each.
+    series
+        The unbiased estimates of single windows with their noise.
+    kept, trust
+        How many of the devices may stay as they were from one window to the next, and how likely each value is.
+    """
+
+    symbols: tuple[Symbol, ...]
+    windows: tuple[object, ...]
+    sizes: Floats
+    moving: Moving
+    series: Series
+    kept: Floats
+    trust: Floats
+    continues: npt.NDArray[np.bool_]
+    skewness: Floats
+    totals: Floats  # what the symbols of each window add up to: one, less what is unallocated
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+    def __getitem__(self, window: Any) -> Any:
+        if isinstance(window, slice):
+            return [self[place] for place in range(*window.indices(len(self)))]
+        return self._window(window, self.moving.smoothed, self.moving.smoothed_variance)
+
+    def as_of(self, window: int) -> TrackedWindow:
+        """A window as it was known when it ended: made with the windows up to it.
+
+        Parameters
+        ----------
+        window
+            Its place; negative ones count from the end.
+
+        Returns
+        -------
+        TrackedWindow
+            Shares with intervals.
+        """
+        return self._window(window, self.moving.filtered, self.moving.filtered_variance)
+
+    def _window(self, place: int, levels: Floats, variances: Floats) -> TrackedWindow:
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"window must be below {len(self)}, got {place}")
+        place %= len(self)
+        raw, variance = levels[:, place], variances[:, place]
+        shares = shrink(Observations(raw, np.maximum(variance, 1e-300), 0.0), total=float(self.totals[place]))
+        return TrackedWindow(self.windows[place], self.symbols, int(self.sizes[place]), shares, raw, np.sqrt(variance))
+
+    @property
+    def turnover(self) -> float:
+        """About how many of the devices are replaced, or change their answer, from one window to the next."""
+        return 1 - float(self.kept @ self.trust)
+
+    def changes(self, level: float = 0.95) -> list[Change]:
+        """Which symbols changed, and when.
+
+        Parameters
+        ----------
+        level
+            The chance that nothing is named in a history in which nothing changes: all symbols and windows together.
+
+        Returns
+        -------
+        list of Change
+            In the order of windows; a slow change is named as several steps.
+
+        Examples
+        --------
+        >>> import deniable as dn, numpy as np
+        >>> survey = dn.krr(symbols=["a", "b", "c"], epsilon=2)
+        >>> before, after = dn.Tally(survey, [[700, 200, 100]]), dn.Tally(survey, [[400, 500, 100]])
+        >>> [(change.symbol, change.window) for change in dn.track([before] * 5 + [after] * 5).changes()]
+        [('a', 5), ('b', 5)]
+        """
+        from scipy import stats
+
+        if not 0 < level < 1:
+            raise DecodeError(f"level must be between 0 and 1, got {level!r}")
+        reach = float(stats.norm.isf(0.025))
+        found = steps_of(self.series, self._correlations, self.skewness, level)
+        return [
+            Change(
+                self.symbols[step.symbol],
+                self.windows[step.window],
+                step.size,
+                (step.size - reach * step.standard_error, step.size + reach * step.standard_error),
+                step.p_value,
+            )
+            for step in found
+        ]
+
+    def alarms(self, mean_windows: float = 1000.0) -> list[tuple[Symbol, object]]:
+        """Symbols that were seen to change as windows came in: no alarm looks at a later window.
+
+        Parameters
+        ----------
+        mean_windows
+            The mean time between two false alarms, of all symbols together, in windows.
+
+        Returns
+        -------
+        list of (symbol, window)
+            In the order of windows.
+        """
+        if not mean_windows > 1:
+            raise DecodeError(f"mean_windows must be more than 1, got {mean_windows!r}")
+        correlation = correlations(float(self.kept @ self.trust), self.sizes, self.continues)
+        found = cusum_alarms(self.series, correlation, mean_windows)
+        return [(self.symbols[symbol], self.windows[window]) for symbol, window in found]
+
+    @cached_property
+    def _correlations(self) -> list[Floats]:
+        return [correlations(float(kept), self.sizes, self.continues) for kept in self.kept]
+
+    def difference(self, later: int, earlier: int) -> Contrast:
+        """The shares of one window less those of another, without any model of movement.
+
+        Parameters
+        ----------
+        later, earlier
+            Places of the two windows; negative ones count from the end.
+
+        Returns
+        -------
+        Contrast
+            Differences; noise that both windows share cancels.
+        """
+        weights = np.zeros(len(self))
+        weights[later] += 1.0
+        weights[earlier] -= 1.0
+        return self.contrast(weights)
+
+    def average(self, first: int = 0, last: int | None = None) -> Contrast:
+        """The mean share over a range of windows, each counted alike; missing ones are left out.
+
+        Parameters
+        ----------
+        first, last
+            The range as for a slice: `last` is not part of it, None is the end.
+
+        Returns
+        -------
+        Contrast
+            Averages; noise that windows share does not average out.
+        """
+        weights = np.zeros(len(self))
+        weights[first:last] = 1.0
+        weights[self.sizes == 0] = 0.0
+        if not weights.any():
+            raise DecodeError("an average must be over at least one window with reports, got none")
+        return self.contrast(weights / weights.sum())
+
+    def contrast(self, weights: npt.ArrayLike) -> Contrast:
+        """A weighted sum of the windows' own unbiased estimates, for every symbol.
+
+        Parameters
+        ----------
+        weights
+            One number a window; missing windows must have none.
+
+        Returns
+        -------
+        Contrast
+            Its values and standard errors: the covariance of windows is averaged over how many devices may stay.
+        """
+        w = np.asarray(weights, np.float64)
+        if w.shape != (len(self),):
+            raise DecodeError(f"weights must be {len(self)} numbers, one a window, got shape {w.shape}")
+        used = np.flatnonzero(w)
+        if (self.sizes[used] == 0).any():
+            raise DecodeError("weights must be zero for windows without reports")
+        values, variances = self.series.values[:, used], self.series.variances[:, used]
+        permanent = self.series.permanent[:, None]
+        side = np.sqrt(permanent * variances) * w[used]
+        total = ((1 - permanent) * variances * w[used] ** 2).sum(axis=1)
+        for trust, steps in zip(self.trust, self._correlations, strict=True):
+            alike = _correlation_matrix(steps)[np.ix_(used, used)]
+            total += trust * np.einsum("st,tu,su->s", side, alike, side)
+        return Contrast(self.symbols, values @ w[used], np.sqrt(np.maximum(total, 0.0)))
+
+    def to_arrow(self, level: float = 0.95) -> "pa.Table":
+        """An Arrow table with a row for each window and symbol: window, n, symbol, probability, raw, low, high.
+
+        Parameters
+        ----------
+        level
+            Of the confidence intervals.
+
+        Returns
+        -------
+        pyarrow.Table
+            Windows in their order.
+        """
+        import pyarrow as pa
+
+        windows = list(self)
+        intervals = [window.intervals(level) for window in windows]
+        size = len(self.symbols)
+        return pa.table(
+            {
+                "window": [str(window.window) for window in windows for _ in range(size)],
+                "n": [window.n for window in windows for _ in range(size)],
+                "symbol": [str(symbol) for _ in windows for symbol in self.symbols],
+                "probability": np.concatenate([window.probabilities for window in windows]),
+                "raw": np.concatenate([window.raw for window in windows]),
+                "low": np.concatenate([limits[:, 0] for limits in intervals]),
+                "high": np.concatenate([limits[:, 1] for limits in intervals]),
+            }
+        )
+
+    def __repr__(self) -> str:
+        return f"<Tracked {len(self.symbols)} symbols over {len(self)} windows, {int(self.sizes.sum())} reports>"
+
+
+def _correlation_matrix(steps: Floats) -> Floats:
+    """Correlations of any two windows, from those of neighbours: they multiply along the way."""
+    size = len(steps)
+    found = np.eye(size)
+    for t in range(1, size):
+        found[t, :t] = found[t - 1, :t] * steps[t]
+        found[:t, t] = found[t, :t]
+    return found
+
+
+def track(
+    tallies: "Iterable[Tally] | Mapping[Any, Tally]",
+    *,
+    windows: Sequence[object] | None = None,
+    candidates: Iterable[object] | None = None,
+    turnover: float | None = None,
+    participation: str | None = None,
+) -> Tracked:
+    """Estimates of a distribution that moves: one a window, each made with all windows.
+
+    Parameters
+    ----------
+    tallies
+        One tally a window, in the order of time; or a mapping from the windows' labels to them. Windows of other
+        surveys with the same symbols continue the series (a survey that was rotated).
+    windows
+        Labels: whole numbers, or texts such as "2026-11-18", "2026-11-18T09" or "2026-W47", between which missing
+        windows are noticed. Without them windows follow each other.
+    candidates
+        The symbols to look for, where the alphabet is open.
+    turnover
+        The part of the devices that are replaced from one window to the next, where people take part in every window
+        (`participation`); learnt from the windows if it is not given.
+    participation
+        How people took part, in place of what the survey says: "once", "window" or "event". Devices that take part
+        again repeat their noise.
+
+    Returns
+    -------
+    Tracked
+        A sequence of windows.
+
+    Raises
+    ------
+    DecodeError
+        If there are fewer than two windows, if they come out of order or overlap, or if their symbols differ.
+
+    Examples
+    --------
+    >>> import deniable as dn, numpy as np
+    >>> survey, rng = dn.krr(symbols=["a", "b", "c"], epsilon=2), np.random.default_rng(1)
+    >>> days = [dn.simulate(survey, [0.6, 0.3, 0.1], n=1000, rng=rng) for _ in range(30)]
+    >>> tracked = dn.track(days)
+    >>> bool(tracked[-1].standard_errors.max() < dn.decode(days[-1]).standard_errors.max() / 3)
+    True
+    """
+    if isinstance(tallies, Mapping):
+        if windows is not None:
+            raise DecodeError("windows must not be given beside a mapping: its keys are the windows")
+        windows, tallies = list(tallies), tallies.values()
+    given = list(tallies)
+    if len(given) < 2:
+        raise DecodeError(f"tallies must be of at least two windows, got {len(given)}; decode takes a single one")
+    for tally in given:
+        if not isinstance(tally, Tally):
+            raise DecodeError(f"tallies must be tallies, one a window, got {type(tally).__name__}")
+    labels = list(range(len(given))) if windows is None else list(windows)
+    if len(labels) != len(given):
+        raise DecodeError(f"windows must be as many as tallies, {len(given)}, got {len(labels)}")
+    if turnover is not None and not 0 <= turnover <= 1:
+        raise DecodeError(f"turnover must be between 0 and 1, got {turnover!r}")
+    if participation not in (None, *PARTICIPATIONS):
+        raise DecodeError(f"participation must be 'once', 'window' or 'event', got {participation!r}")
+    seen = _Seen.of(given, None if candidates is None else list(candidates), participation)
+    places = np.array(places_of(labels))
+    count = int(places[-1]) + 1
+    sizes, continues = np.zeros(count), np.zeros(count, np.bool_)
+    sizes[places] = [tally.n for tally in given]
+    named: list[object] = ["(missing)"] * count
+    same = ""
+    for place, label, tally in zip(places.tolist(), labels, given, strict=True):
+        named[place] = label
+        continues[place] = tally.survey.digest == same
+        same = tally.survey.digest
+    continues |= sizes == 0
+    values, variances = (np.ones((len(seen.values), count)) for _ in range(2))
+    values[:, places], variances[:, places] = seen.values, seen.variances
+    series = Series(values, variances, seen.permanent, sizes > 0)
+    moving, kept, trust = learn_kept(series, sizes, continues, turnover)
+    ratio = seen.relative(moving.smoothed[:, places])
+    if np.abs(ratio[:, sizes[places] > 0] - 1).max() > _STEADY:  # a share that moves far takes its noise along
+        variances[:, places] *= ratio
+        series = Series(values, variances, seen.permanent, sizes > 0)
+        moving, kept, trust = learn_kept(series, sizes, continues, turnover)
+    size = len(seen.symbols)
+    totals = np.ones(count) if len(values) == size else np.clip(1 - moving.smoothed[size], 0.0, 1.0)
+    chosen = np.arange(size)
+    return Tracked(
+        seen.symbols, tuple(named), sizes, moving[chosen], series[chosen], kept, trust, continues,
+        _skewness(given, seen.values[:size]), totals,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Unbiased estimates of the windows that are there, (S, T), and after the symbols what is unallocated, if anything.
+
+    The variance of a share is that of all windows of a survey together, by their sizes: one that followed each window's
+    own estimate would trust windows the more the lower they came out.
+    """
+
+    symbols: tuple[Symbol, ...]
+    surveys: tuple[Survey, ...]
+    values: Floats
+    variances: Floats
+    permanent: Floats
+    typical: Floats  # about how large each share is
+
+    @classmethod
+    def of(cls, tallies: list[Tally], candidates: list[object] | None, participation: str | None) -> "_Seen":
+        by_survey: dict[str, list[int]] = {}
+        for place, tally in enumerate(tallies):
+            if tally.n:
+                by_survey.setdefault(tally.survey.digest, []).append(place)
+        if not by_survey:
+            raise DecodeError("tallies must hold reports, got none in any window")
+        symbols: tuple[Symbol, ...] | None = None
+        values = variances = permanent = typical = np.empty((0, 0))
+        for places in by_survey.values():
+            some = [tallies[place] for place in places]
+            survey = some[0].survey
+            decoder = LeastSquares() if survey.alphabet.is_open or survey.cohorts > 1 else Inversion()
+            *found, whole = decode_all(
+                [*some, sum(some[1:], some[0])], candidates=candidates, decoder=decoder, constraint=Unconstrained()
+            )
+            if symbols is None:
+                symbols, size = whole.symbols, len(whole.symbols) + (whole.rest is not None)
+                values, variances = np.zeros((size, len(tallies))), np.ones((size, len(tallies)))
+                typical, permanent = _with_rest(whole), np.zeros(size)
+            if whole.symbols != symbols:
+                raise DecodeError(
+                    "tallies must be of surveys with the same symbols; track other questions as series of their own"
+                )
+            errors = whole.standard_errors
+            if whole.unallocated is not None:
+                errors = np.append(errors, whole.unallocated.standard_error)
+            if not np.isfinite(errors).all():
+                raise DecodeError("tallies must determine every symbol that is tracked; give fewer candidates")
+            values[:, places] = np.stack([_with_rest(one) for one in found], axis=1)
+            variances[:, places] = (errors**2 * whole.n)[:, None] / np.array([tally.n for tally in some])
+            if (participation or getattr(survey, "participation", "once")) != "once":
+                permanent = np.maximum(permanent, permanent_share(survey, _with_rest(whole)))
+        assert symbols is not None
+        return cls(symbols, tuple(tally.survey for tally in tallies), values, variances, permanent, typical)
+
+    def relative(self, shares: Floats) -> Floats:
+        """The variances that shares of this size would have, in those that are assumed."""
+        columns = [
+            cell_variance(survey, survey.mechanism, shares[:, place])
+            / cell_variance(survey, survey.mechanism, self.typical)
+            for place, survey in enumerate(self.surveys)
+        ]
+        return np.stack(columns, axis=1)
+
+
+def _with_rest(estimate: Estimate) -> Floats:
+    return estimate.raw if estimate.rest is None else np.append(estimate.raw, estimate.rest[1])
+
+
+def _skewness(tallies: list[Tally], values: Floats) -> Floats:
+    """Of each symbol's estimate in one window, as if it were one count of reports: the largest over the windows."""
+    found, shares = np.zeros(len(values)), np.clip(values.mean(axis=1), 0.0, 1.0)
+    for tally in tallies:
+        if tally.n:
+            miss, gap = tally.survey.mechanism.affine
+            chance = np.clip(miss + gap * shares, 0.5 / tally.n, 1 - 0.5 / tally.n)
+            skew = (1 - 2 * chance) / np.sqrt(tally.n * chance * (1 - chance))
+            found = np.where(np.abs(skew) > np.abs(found), skew, found)
+    return found

@@ -1,0 +1,168 @@
+"""`track`: windows in, a sequence of estimates out; what it refuses, and what its contrasts are."""
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.errors import DecodeError
+from deniable.tracking.calendar import places_of
+from tests.surveys import SEED
+
+P = np.array([0.5, 0.3, 0.15, 0.05])
+SURVEY = dn.krr(symbols=["a", "b", "c", "d"], epsilon=2)
+
+
+def days(count: int, n: int = 2000, survey: dn.Survey = SURVEY, seed: int = 1) -> list[dn.Tally]:
+    rng = np.random.default_rng(seed)
+    return [dn.simulate(survey, P, n=n, rng=rng) for _ in range(count)]
+
+
+def test_shares_are_positive_and_add_up_to_one() -> None:
+    tracked = dn.track(days(12, n=200))
+    assert len(tracked) == 12
+    for window in tracked:
+        assert window.probabilities.min() >= 0
+        assert window.probabilities.sum() == pytest.approx(1)
+        assert window.n == 200
+
+
+def test_a_window_borrows_from_the_others() -> None:
+    tallies = days(30)
+    tracked = dn.track(tallies)
+    alone = np.array([dn.decode(tally, constraint=dn.Projected()).raw for tally in tallies])
+    together = np.array([window.raw for window in tracked])
+    assert ((together - P) ** 2).mean() < ((alone - P) ** 2).mean() / 5
+
+
+def test_the_last_window_is_as_it_is_known_today() -> None:
+    tracked = dn.track(days(6))
+    assert np.allclose(tracked[-1].raw, tracked.as_of(-1).raw)
+    assert not np.allclose(tracked[0].raw, tracked.as_of(0).raw)
+    assert [window.window for window in tracked[1:3]] == [1, 2]
+    with pytest.raises(IndexError, match="window must be below 6, got 9"):
+        tracked[9]
+
+
+def test_symbols_have_their_shares_by_name() -> None:
+    window = dn.track(days(5))[2]
+    assert dict(window)["a"] == window["a"] == window.probabilities[0]
+    with pytest.raises(KeyError):
+        window["z"]
+
+
+def test_missing_windows_are_filled_in_and_labelled() -> None:
+    labels = ["2026-11-01", "2026-11-02", "2026-11-05"]
+    tracked = dn.track(dict(zip(labels, days(3), strict=True)))
+    assert tracked.windows == ("2026-11-01", "2026-11-02", "(missing)", "(missing)", "2026-11-05")
+    assert [window.n for window in tracked] == [2000, 2000, 0, 0, 2000]
+    assert np.isfinite(tracked[2].standard_errors).all()
+    with pytest.raises(DecodeError, match="weights must be zero for windows without reports"):
+        tracked.difference(-1, 2)
+
+
+def test_a_window_without_reports_is_a_missing_one() -> None:
+    tallies = days(3)
+    tracked = dn.track([tallies[0], dn.Tally(SURVEY), tallies[2]])
+    assert tracked[1].n == 0
+    assert tracked[1].standard_errors.max() >= tracked[0].standard_errors.max()
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        (["2026-11-02", "2026-11-01"], "windows must be in the order of time, got '2026-11-01' after '2026-11-02'"),
+        (["2026-11-01", "2026-11-01"], "windows must not overlap, got '2026-11-01' twice"),
+        (["2026-11-01"], "windows must be as many as tallies, 2, got 1"),
+    ],
+)
+def test_windows_that_cannot_be(labels: list[str], told: str) -> None:
+    with pytest.raises(DecodeError, match=told):
+        dn.track(days(2), windows=labels)
+
+
+def test_labels_of_every_kind() -> None:
+    assert places_of(["2026-11-18T09", "2026-11-18T11"]) == [0, 1]
+    assert places_of(["2026-W01", "2026-W02", "2026-W05"]) == [0, 1, 4]
+    assert places_of(["2026-01", "2026-02", "2027-01"]) == [0, 1, 12]
+    assert places_of(["spring", "summer", "autumn"]) == [0, 1, 2]
+    assert places_of([3, 5, 9]) == [0, 1, 3]
+    assert places_of(["2026-02-30", "2026-02-31"]) == [0, 1]  # no dates, so words
+    assert places_of(["2026-11-01", "2026-11-02", "2027-11-01"]) == [0, 1, 2]  # no even calendar
+
+
+def test_what_is_refused() -> None:
+    one = days(1)
+    with pytest.raises(DecodeError, match="tallies must be of at least two windows, got 1; decode takes a single one"):
+        dn.track(one)
+    with pytest.raises(DecodeError, match="tallies must be tallies, one a window, got str"):
+        dn.track([*one, "day.tally"])  # type: ignore[list-item]
+    with pytest.raises(DecodeError, match="tallies must be of surveys with the same symbols"):
+        dn.track([*one, dn.simulate(dn.krr(symbols=4, epsilon=2), P, n=100, rng=np.random.default_rng(0))])
+    with pytest.raises(DecodeError, match="tallies must hold reports, got none in any window"):
+        dn.track([dn.Tally(SURVEY), dn.Tally(SURVEY)])
+    with pytest.raises(DecodeError, match="turnover must be between 0 and 1, got 2"):
+        dn.track(days(2), turnover=2)
+    with pytest.raises(DecodeError, match="windows must not be given beside a mapping"):
+        dn.track({"a": one[0], "b": one[0]}, windows=["a", "b"])
+    tracked = dn.track(days(3))
+    with pytest.raises(DecodeError, match=r"level must be between 0 and 1, got 1\.5"):
+        tracked.changes(1.5)
+    with pytest.raises(DecodeError, match="level must be between 0 and 1, got 0"):
+        tracked[0].intervals(0)
+    with pytest.raises(DecodeError, match="mean_windows must be more than 1, got 1"):
+        tracked.alarms(1)
+    with pytest.raises(DecodeError, match=r"weights must be 3 numbers, one a window, got shape \(2,\)"):
+        tracked.contrast([1, -1])
+    with pytest.raises(DecodeError, match="an average must be over at least one window with reports, got none"):
+        tracked.average(2, 2)
+
+
+def test_contrasts_are_those_of_single_windows() -> None:
+    tallies = days(4)
+    tracked = dn.track(tallies)
+    raw = [dn.decode(tally, constraint=dn.Projected()).raw for tally in tallies]
+    assert np.allclose(tracked.difference(-1, 0).values, raw[3] - raw[0])
+    assert np.allclose(tracked.average(1, 3).values, (raw[1] + raw[2]) / 2)
+    alone = dn.decode(sum(tallies[1:], tallies[0]), constraint=dn.Projected()).standard_errors * 2  # of one window
+    assert np.allclose(tracked.difference(-1, 0).standard_errors, alone * np.sqrt(2))
+    assert np.allclose(tracked.average().standard_errors, alone / 2)
+
+
+def test_a_rotated_survey_continues_the_series() -> None:
+    second = dn.krr(symbols=["a", "b", "c", "d"], epsilon=1, name="version 2")
+    tracked = dn.track(days(10) + days(10, survey=second, n=8000, seed=2))
+    assert len(tracked) == 20
+    assert abs(tracked[-1].raw - P).max() < 0.03
+
+
+def test_candidates_of_an_open_survey_are_tracked_beside_what_is_unlisted() -> None:
+    survey = dn.orr(epsilon=3, cells=16, cohorts=32, seed=SEED)
+    rng = np.random.default_rng(5)
+    names, law = ["red", "green", "blue", "pink"], np.array([0.4, 0.3, 0.2, 0.1])
+    tallies = [dn.simulate(survey, law, n=4000, rng=rng, symbols=names) for _ in range(8)]
+    tracked = dn.track(tallies, candidates=["red", "green", "white"])
+    last = tracked[-1]
+    assert last.symbols == ("red", "green", "white")
+    assert abs(last["red"] - 0.4) < 0.05
+    assert last["white"] < 0.05
+    assert 0.6 < last.probabilities.sum() < 0.8
+
+
+def test_a_step_is_named_once_with_its_size() -> None:
+    rng = np.random.default_rng(6)
+    after = np.array([0.3, 0.5, 0.15, 0.05])
+    tallies = [dn.simulate(SURVEY, P if day < 7 else after, n=2000, rng=rng) for day in range(14)]
+    tracked = dn.track(tallies, windows=[f"2026-11-{day + 1:02}" for day in range(14)])
+    changes = tracked.changes()
+    assert {(change.symbol, change.window) for change in changes} == {("a", "2026-11-08"), ("b", "2026-11-08")}
+    for change in changes:
+        assert change.p_value < 0.05
+        assert change.interval[0] < (-0.2 if change.symbol == "a" else 0.2) < change.interval[1]
+    assert ("b", "2026-11-08") in tracked.alarms(200)
+
+
+def test_a_table_of_all_windows() -> None:
+    table = dn.track(days(3)).to_arrow()
+    assert table.column_names == ["window", "n", "symbol", "probability", "raw", "low", "high"]
+    assert table.num_rows == 12
+    assert repr(dn.track(days(3))) == "<Tracked 4 symbols over 3 windows, 6000 reports>"

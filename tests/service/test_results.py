@@ -202,8 +202,9 @@ def test_an_open_survey_is_decoded_with_candidates(store: SQLiteStore) -> None:
             assert without.status == 422
             assert without.json()["type"] == "urn:deniable:problem:undecodable"
             assert "candidates must be given" in without.json()["detail"]
-            mixed = await call.admin("POST", f"{path}/estimate", {"candidates": [["ash"]]})
-            assert mixed.status == 422, "a symbol that is none is the caller's mistake"
+            for none in (["ash"], 1.5, None, True, {"int": "1"}):
+                mixed = await call.admin("POST", f"{path}/estimate", {"candidates": [none]})
+                assert mixed.status == 422, "a symbol that is none is the caller's mistake"
             assert by_query["estimates"][2]["symbol"] == "oak"
             arrow = await call.admin("GET", f"{path}/estimate?candidates=ash,birch&format=arrow")
             assert pa.ipc.open_stream(arrow.body).read_all().column("symbol").to_pylist() == ["ash", "birch", None]

@@ -1,7 +1,6 @@
 """A route is declared once, in the table, and the rest follows: here one is planted, and the package is searched."""
 
 import ast
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -144,11 +143,3 @@ def test_a_text_of_a_query_is_no_null_and_no_other_value() -> None:
     asked = read_query(EstimateRequest, b"top=12&complete=false&level=.5&candidates=a,b,1")
     assert asked is not None
     assert (asked.top, asked.complete, asked.level, asked.candidates) == (12, False, 0.5, ["a", "b", "1"])
-
-
-def test_a_tagged_symbol_is_a_symbol_and_a_fraction_is_none() -> None:
-    good = {"candidates": ["a", 1, {"bytes": "00"}, {"int": "9" * 30}]}
-    assert read_json(EstimateRequest, json.dumps(good).encode()).candidates == good["candidates"]
-    for wrong in (1.5, None, True, [1]):
-        with pytest.raises(RequestError, match="candidates must be a list of 1 to 1048576 symbols"):
-            read_json(EstimateRequest, json.dumps({"candidates": [wrong]}).encode())

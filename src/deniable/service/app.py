@@ -9,6 +9,8 @@ from typing import Any
 from deniable.service.answers import Answer, problem
 from deniable.service.collector import Collector
 from deniable.service.entries import Entry
+from deniable.service.inputs import read_json, read_query
+from deniable.service.models import Input
 from deniable.service.problems import RequestError, Unavailable
 from deniable.service.requests import Gone, Receive, Scope, Send, bearer, read_body, while_connected
 from deniable.service.routes import ROUTES, UPLOAD
@@ -95,10 +97,10 @@ class App(Collector):
 
     async def _answer(self, route: Route, parts: dict[str, str], scope: Scope, receive: Receive) -> Answer[Any]:
         entry, role = await self._roles.allow(route, parts, bearer(scope))
-        given = route.read_query(scope["query_string"])
+        given: Input | None = read_query(route.query, scope["query_string"])
         if route.takes_body:
             body = await read_body(scope, receive, limit=self._limit, seconds=self._seconds, room=self._bodies)
-            given = route.read_body(body)
+            given = None if route.body is None else read_json(route.body, body)
         work = route.answered(self, given=given, entry=entry, role=role, token=parts.get("token"))
         return await (while_connected(receive, work) if route.ends_with_caller else work)
 

@@ -15,6 +15,7 @@ from deniable.service.requests import once
 __all__ = ["names_of", "read_json", "read_query"]
 
 _T = TypeVar("_T", bound=Input)
+_ABSENT = (type(None), msgspec.UnsetType)
 _WORDS: dict[type, str] = {
     bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list",
 }  # fmt: skip
@@ -134,7 +135,7 @@ def _types(kind: Any) -> list[Any]:
     if get_origin(kind) is Annotated:
         return _types(get_args(kind)[0])
     if get_origin(kind) in (Union, UnionType):
-        return [inner for one in get_args(kind) if one is not type(None) for inner in _types(one)]
+        return [inner for one in get_args(kind) if one not in _ABSENT for inner in _types(one)]
     return [kind]
 
 

@@ -108,15 +108,19 @@ class NewToken(Input, frozen=True, kw_only=True):
             raise ValueError("name")
 
 
+_Day = Annotated[int, Meta(ge=1, le=(1 << 20) - 1, description="UTC days since 1970-01-01")]
+_Id = Annotated[str, Meta(pattern="^[0-9a-fA-F]{32}$")]
+
+
 class UploadQuery(Input, frozen=True, kw_only=True):
-    day: Annotated[int, Meta(ge=1, le=(1 << 20) - 1, description="UTC days since 1970-01-01")] | UnsetType = UNSET
-    batch: Annotated[str, Meta(pattern="^[0-9a-fA-F]{32}$")] | UnsetType = UNSET
+    day: _Day | UnsetType = UNSET
+    batch: _Id | UnsetType = UNSET
 
 
 class OneReport(Input, frozen=True, kw_only=True):
-    id: Annotated[str, Meta(pattern="^[0-9a-fA-F]{32}$")]
+    id: _Id
     report: Annotated[str, _told(contentEncoding="base64")]
-    day: Annotated[int, Meta(ge=1, le=(1 << 20) - 1, description="UTC days since 1970-01-01")] | UnsetType = UNSET
+    day: _Day | UnsetType = UNSET
 
 
 class ReportBatch(Input, frozen=True, kw_only=True):
@@ -127,7 +131,6 @@ _Time = Annotated[
     str | None,
     _told(must="be text like 2026-11-15", pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2})?$", examples=["2026-11-15"]),
 ]
-_Symbol = str | int | dict[str, str]
 
 
 class Range(Input, frozen=True, kw_only=True):
@@ -146,7 +149,7 @@ class DecodeRequest(Range, frozen=True, kw_only=True):
     decoder: Annotated[Decoder | None, _told("the best known, unless given")] = None
     constraint: Constraint | None = None
     candidates: Annotated[
-        Annotated[list[_Symbol], Meta(min_length=1, max_length=_MOST_CANDIDATES)] | None,
+        Annotated[list[Any], Meta(min_length=1, max_length=_MOST_CANDIDATES)] | None,
         _told("symbols as a survey writes them", must=f"be a list of 1 to {_MOST_CANDIDATES} symbols"),
     ] = None
     complete: Annotated[bool, _told("the candidates are all there is")] = False

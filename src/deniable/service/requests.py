@@ -136,21 +136,18 @@ async def read_body(scope: Scope, receive: Receive, *, limit: int, seconds: floa
     length = header(scope, b"content-length")
     if length.isdigit() and int(length) > limit:
         raise _too_large(limit)
-    whole, held = bytearray(body), 0
+    whole = bytearray(body)
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds
-    try:
+    with room.held() as held:
         while True:
             if len(whole) > limit:
                 raise _too_large(limit)
-            room.take(len(whole) - held)
-            held = len(whole)
+            held.take(len(whole) - held.size)
             if not message.get("more_body"):
                 return bytes(whole)
             message = await _next(receive, end - loop.time())
             whole += message.get("body", b"")
-    finally:
-        room.left += held
 
 
 async def _next(receive: Receive, seconds: float) -> Message:

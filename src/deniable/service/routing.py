@@ -13,7 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from msgspec import Struct
 
 from deniable.service.answers import Answer, Headers
-from deniable.service.inputs import names_of, read_json, read_query
+from deniable.service.inputs import names_of
 from deniable.service.models import Input
 from deniable.service.problems import RequestError
 
@@ -98,14 +98,6 @@ class Route:
     def takes_body(self) -> bool:
         """Whether the body of a request must be read, even where nothing in it is needed."""
         return self.method in _WITH_BODY
-
-    def read_query(self, raw: bytes) -> Input | None:
-        """The query of a request, checked."""
-        return read_query(self.query, raw)
-
-    def read_body(self, body: bytes) -> Input | None:
-        """The body of a request, checked."""
-        return None if self.body is None else read_json(self.body, body)
 
     async def answered(self, collector: object, **available: object) -> Answer[Any]:
         """Call the handler with what it asks for."""

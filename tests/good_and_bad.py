@@ -1,8 +1,8 @@
 """One table of good and bad reports of every survey, for everything that reads reports.
 
 A row of a table is a cohort and a response; a packed report is bytes. What a reader must say of each is worked out here
-from `docs/reference/protocol.md`, `Mechanism.allows` and `Mechanism.columns_hit` (which tests/exact proves from the law of the
-bytes), and not from `ReportFormat`, which the readers are made from.
+from `docs/reference/protocol.md`, `Mechanism.allows` and `Mechanism.columns_hit` (which tests/exact proves from the law
+of the bytes), and not from `ReportFormat`, which the readers are made from.
 """
 
 from dataclasses import dataclass

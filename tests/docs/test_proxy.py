@@ -1,4 +1,4 @@
-"""The nginx lines of docs/how-to/operations.md, in front of a collector: as they stand, but for addresses, files and rates.
+"""The nginx lines of docs/how-to/operations.md, before a collector: as they stand, but for addresses, files and rates.
 
 The rates are lower here: a slow machine would never send as fast as those of the page.
 """

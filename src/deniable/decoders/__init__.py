@@ -12,7 +12,7 @@ from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.raw_reports import likelihood_of_reports
-from deniable.decoders.rows import DifferenceRows, EstimateRows, Rows
+from deniable.decoders.rows import DifferenceRows, EstimateRows, Rows, plain_cell
 from deniable.decoders.screened import ScreenedEstimate
 from deniable.decoders.screening import Screening
 from deniable.decoders.strategies import CONSTRAINTS, DECODERS, constraint_of, decoder_of
@@ -49,4 +49,5 @@ __all__ = [
     "decoder_of",
     "difference",
     "likelihood_of_reports",
+    "plain_cell",
 ]

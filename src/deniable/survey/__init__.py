@@ -1,6 +1,6 @@
 """What clients and analyst agree on in public, and the presets that carry the paper's names."""
 
-from deniable.survey.alphabet import TEXTS, Alphabet, Symbol
+from deniable.survey.alphabet import TEXTS, Alphabet, Symbol, symbol_to_json
 from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, Permuted
 from deniable.survey.notebook import data_frame, facts, html_table
@@ -47,6 +47,7 @@ __all__ = [
     "strength",
     "strict_json",
     "subset",
+    "symbol_to_json",
     "warner",
     "write_atomically",
 ]

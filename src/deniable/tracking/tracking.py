@@ -15,11 +15,12 @@ from deniable.errors import DecodeError
 from deniable.survey import Survey, Symbol
 from deniable.tally import Tally
 from deniable.tracking.averaging import Moving, Series
-from deniable.tracking.calendar import places_of
+from deniable.tracking.calendar import label_gaps, places_of
 from deniable.tracking.changes import cusum_alarms, steps_of
 from deniable.tracking.overlap import cell_variance, correlations, learn_kept, permanent_share
 
 if TYPE_CHECKING:
+    import altair as alt
     import pyarrow as pa
 
 __all__ = ["Change", "Contrast", "Tracked", "TrackedWindow", "track"]
@@ -219,6 +220,11 @@ class Tracked(Sequence[TrackedWindow]):
         return TrackedWindow(self.windows[place], self.symbols, int(self.sizes[place]), shares, raw, np.sqrt(variance))
 
     @property
+    def is_shared(self) -> bool:
+        """Whether windows share noise: whether devices take part in more than one of them and repeat it."""
+        return bool(self.series.permanent.any())
+
+    @property
     def turnover(self) -> float:
         """About how many of the devices are replaced, or change their answer, from one window to the next."""
         return 1 - float(self.kept @ self.trust)
@@ -380,6 +386,45 @@ class Tracked(Sequence[TrackedWindow]):
             }
         )
 
+    def chart(self, *, level: float = 0.95, top: int = 6) -> "alt.LayerChart":
+        """The largest symbols over time: lines with bands, and a mark where one changed.
+
+        Parameters
+        ----------
+        level
+            Of the bands and of the changes.
+        top
+            How many symbols, at most six.
+
+        Returns
+        -------
+        altair.LayerChart
+            A chart for notebooks; `deniable.charts.save_chart` writes it.
+        """
+        from deniable.charts import trend_chart
+
+        windows = list(self)
+        order = np.argsort(-windows[-1].probabilities, kind="stable")[:top].tolist()
+        changed = {(change.symbol, change.window) for change in self.changes(level)}
+        rows = []
+        for window in windows:
+            limits = window.intervals(level).tolist()
+            for place in order:
+                symbol = self.symbols[place]
+                rows.append(
+                    {
+                        "window": str(window.window),
+                        "name": str(symbol),
+                        "estimate": float(window.probabilities[place]),
+                        "low": limits[place][0],
+                        "high": limits[place][1],
+                        "changed": (symbol, window.window) in changed,
+                    }
+                )
+        return trend_chart(rows, level=level)
+
+    plot = chart
+
     def __repr__(self) -> str:
         return f"<Tracked {len(self.symbols)} symbols over {len(self)} windows, {int(self.sizes.sum())} reports>"
 
@@ -462,10 +507,9 @@ def track(
     count = int(places[-1]) + 1
     sizes, continues = np.zeros(count), np.zeros(count, np.bool_)
     sizes[places] = [tally.n for tally in given]
-    named: list[object] = ["(missing)"] * count
+    named: list[object] = label_gaps(labels, places.tolist())
     same = ""
-    for place, label, tally in zip(places.tolist(), labels, given, strict=True):
-        named[place] = label
+    for place, tally in zip(places.tolist(), given, strict=True):
         continues[place] = tally.survey.digest == same
         same = tally.survey.digest
     continues |= sizes == 0

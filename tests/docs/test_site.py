@@ -95,6 +95,13 @@ def test_links_and_their_places_are_there(site: Path) -> None:
                 assert place in pages[there].names, (page.name, link)
 
 
+def test_the_page_of_errors_has_every_exception() -> None:
+    page = (ROOT / "docs" / "reference" / "errors.md").read_text()
+    classes = [value for name in dn.__all__ if isinstance(value := getattr(dn, name), type)]
+    kinds = {kind.__name__ for kind in classes if issubclass(kind, dn.DeniableError)}
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == kinds - {"DeniableError"}
+
+
 def test_the_documentation_is_served_with_a_policy_and_nothing_else_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

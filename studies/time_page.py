@@ -31,10 +31,12 @@ def _pivot(rows: Rows, keys: tuple[str, ...], measures: list[str], shown: str = 
 
 def page(rows: Rows) -> str:
     """The page, from the rows of the table."""
-    by = {
-        name: [one for one in rows if one["table"] == name]
-        for name in ("coverage", "gain", "alarms", "delay", "loloha")
-    }
+    names = ("coverage", "gain", "alarms", "delay", "loloha")
+    by = {name: [one for one in rows if one["table"] == name] for name in names}
+    alarms = [
+        [one["case"], one["turnover"], one["measure"], f"{float(one['value']):.3g} ± {float(one['error']):.2g}"]
+        for one in [*by["alarms"], *by["delay"]]
+    ]
     measures = ["bands", "worst window", "as of", "difference", "average", "no change"]
     gain = [
         "tracked", "plain Kalman smoother", "best centred average",

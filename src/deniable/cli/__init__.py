@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     input, after one sentence on standard error.
 
     >>> main(["--version"])
-    deniable 0.1.0
+    deniable 0.2.0
     0
     """
     if isinstance(sys.stdout, io.TextIOWrapper):  # a symbol that the terminal cannot show must not stop the rest

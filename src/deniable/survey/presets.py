@@ -409,8 +409,8 @@ def olh(
     name : str
         What people call the survey: one line, at most 500 characters.
     seed : bytes, optional
-        A public value that determines the hash functions; part of the survey. Without it 16 bytes are drawn from the
-        operating system.
+        8 to 64 bytes that determine the hash functions. They are public, and part of the survey. Without them 16 bytes
+        are drawn from the operating system.
     other : str, int or bytes, optional
         The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Only with
         `symbols`.
@@ -473,8 +473,8 @@ def orr(
     name : str
         What people call the survey: one line, at most 500 characters.
     seed : bytes, optional
-        A public value that determines the hash functions; part of the survey. Without it 16 bytes are drawn from the
-        operating system.
+        8 to 64 bytes that determine the hash functions. They are public, and part of the survey. Without them 16 bytes
+        are drawn from the operating system.
     other : str, int or bytes, optional
         The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Only with
         `symbols`.
@@ -532,8 +532,8 @@ def orappor(
     name : str
         What people call the survey: one line, at most 500 characters.
     seed : bytes, optional
-        A public value that determines the hash functions; part of the survey. Without it 16 bytes are drawn from the
-        operating system.
+        8 to 64 bytes that determine the hash functions. They are public, and part of the survey. Without them 16 bytes
+        are drawn from the operating system.
     other : str, int or bytes, optional
         The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Only with
         `symbols`.

@@ -239,8 +239,8 @@ class Survey:
         Returns
         -------
         str
-            A query with the columns cohort, cell, reports and reason; bit reports have the columns that `count` expects
-            of them.
+            A query whose rows are groups of reports: cohort, cell, number of reports, and the reason if they are
+            refused. For bit reports the column `cells` lists how often each bit was set.
 
         Examples
         --------

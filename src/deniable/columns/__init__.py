@@ -1,4 +1,4 @@
-"""Encode, privatize and count on whole columns (NumPy, Arrow), tied to the one-at-a-time code by contract tests."""
+"""Encode, randomise and count whole columns (NumPy, Arrow). Contract tests compare it with the code for one report."""
 
 from deniable.columns.batches import BatchCounter, check_digest, refuse_rows, report_columns, tell
 from deniable.columns.codes import Unencodable, arrow_or_none, encodable_rows, readable, without_views

@@ -1,4 +1,4 @@
-"""What clients and analyst agree on in public, and the presets that carry the paper's names."""
+"""Surveys, the public parameters that clients, collector and analyst share, and presets that make them."""
 
 from deniable.survey.alphabet import TEXTS, Alphabet, Symbol, symbol_to_json
 from deniable.survey.blocks import Hadamard, Projective

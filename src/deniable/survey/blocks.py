@@ -16,7 +16,7 @@ from deniable.survey.encodings import BlockEncoding
 
 __all__ = ["Hadamard", "Projective", "is_prime"]
 
-MAX_CELLS = 1 << 16  # cells, symbols or order of a block design
+MAX_CELLS = 1 << 16  # cells, symbols or order of a block design, at most: a cell number has two bytes
 
 
 def _check_alphabet(encoding: "Hadamard | Projective", alphabet: Alphabet) -> None:

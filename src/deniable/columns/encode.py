@@ -11,8 +11,18 @@ import numpy.typing as npt
 
 from deniable.errors import AlphabetError
 from deniable.mechanisms import Registry
-from deniable.survey import Direct, Encoding, Hadamard, Hashed, Permuted, Projective, Survey
-from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides
+from deniable.survey import (
+    FEISTEL_ROUNDS,
+    GAMMA,
+    Direct,
+    Encoding,
+    Hadamard,
+    Hashed,
+    Permuted,
+    Projective,
+    Survey,
+    feistel_sides,
+)
 
 __all__ = ["cell_rows", "cell_table", "cells_at", "encoders", "keys_of", "projective_digits", "streams", "tables"]
 

@@ -28,7 +28,7 @@ from deniable.decoders.weighted import cell_weights
 from deniable.design import BlockDesign, ChannelDesign, Design
 from deniable.errors import DecodeError
 from deniable.tally import Tally
-from deniable.theory.covariance import inversion_variances
+from deniable.theory import inversion_variances
 
 __all__ = ["EmpiricalBayes", "shrink"]
 

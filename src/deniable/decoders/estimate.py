@@ -18,8 +18,7 @@ from deniable.decoders.limits import Limits, check_level, holm
 from deniable.decoders.shown import estimate_html, largest_shares
 from deniable.design import Design, OpenDesign
 from deniable.errors import AlphabetError, DecodeError, UnknownSymbol
-from deniable.survey import Symbol
-from deniable.survey.notebook import data_frame
+from deniable.survey import Symbol, data_frame
 from deniable.tally import Tally
 
 if TYPE_CHECKING:

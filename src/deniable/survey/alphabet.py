@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from deniable.errors import AlphabetError, SurveyError
-from deniable.mechanisms.base import whole_number
+from deniable.mechanisms import whole_number
 from deniable.survey.folding import fold
 
 __all__ = [

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from deniable.errors import SurveyError
-from deniable.mechanisms.base import check_size
+from deniable.mechanisms import check_size
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.encodings import BlockEncoding
 

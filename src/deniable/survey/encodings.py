@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from deniable.errors import SurveyError
-from deniable.mechanisms.base import check_size
+from deniable.mechanisms import check_size
 from deniable.survey.alphabet import Alphabet, symbol_bytes
 from deniable.survey.hashing import fingerprint, permute, stream
 

@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Subset
-from deniable.mechanisms.base import check_size
-from deniable.mechanisms.odds import nearest_exp, parse_epsilon
+from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Subset, check_size, nearest_exp, parse_epsilon
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
 from deniable.survey.encodings import MAX_HASHES, Direct, Encoding, Hashed, Permuted

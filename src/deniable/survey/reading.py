@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Registry, Subset, epsilon_text
-from deniable.mechanisms.base import check_size
+from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Registry, Subset, check_size, epsilon_text
 from deniable.survey.alphabet import Alphabet, symbol_from_json
 from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.decoders import Estimate, Inversion, LeastSquares, Unconstrained, decode_all
-from deniable.decoders.empirical_bayes import shrink
-from deniable.decoders.prior import Observations
+from deniable.decoders import Estimate, Inversion, LeastSquares, Observations, Unconstrained, decode_all, shrink
 from deniable.errors import DecodeError
 from deniable.survey import Survey, Symbol
 from deniable.tally import Tally
@@ -175,6 +173,14 @@ class Tracked(Sequence[TrackedWindow]):
         The unbiased estimates of single windows with their noise.
     kept, trust
         How many of the devices may stay as they were from one window to the next, and how likely each value is.
+
+    Examples
+    --------
+    >>> import deniable as dn, numpy as np
+    >>> survey, rng = dn.krr(symbols=["a", "b"], epsilon=2), np.random.default_rng(1)
+    >>> tracked = dn.track([dn.simulate(survey, [0.6, 0.4], n=1000, rng=rng) for _ in range(3)])
+    >>> len(tracked), tracked.windows
+    (3, (0, 1, 2))
     """
 
     symbols: tuple[Symbol, ...]

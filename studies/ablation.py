@@ -1,6 +1,6 @@
 """What each safeguard of the default decoder is worth: `python -m studies.ablation` writes docs/results/ablation.md.
 
-Each field of `decoders.settings.Settings` that guards against a prior that is wrong is switched off, one at a time, on
+Each field of `EmpiricalBayesSettings` that guards against a prior that is wrong is switched off, one at a time, on
 the cells of `studies.decoders` and 100 fresh ones. All variants decode the same tallies, so differences are paired.
 A safeguard stays if it is worth 1 % of the mean loss, or 3 % of the loss in the cell where it matters most, or if the
 promise needs it: never more than 3 % above the better of projection and weighted least squares with projection.
@@ -21,7 +21,7 @@ import numpy as np
 import deniable as dn
 from deniable.cli.progress import Reporter
 from deniable.decoders import Decoder, EmpiricalBayes, WeightedLeastSquares
-from deniable.decoders.settings import Settings
+from deniable.decoders.tuned_constants import EmpiricalBayesSettings
 from deniable.lab.streams import stream_of
 from studies.decoders import (
     COHORTS,
@@ -71,18 +71,18 @@ TABLES = {
 }
 DEFAULT = "default"
 VARIANTS = {
-    DEFAULT: Settings(),
-    "two to four symbols learn, too": Settings(max_projected_symbols=1),
-    "no guard": Settings(min_evidence_ratio=2.0),
-    "small promises taken at their word": Settings(min_saving=0.0),
-    "the same over crowded cohorts": Settings(max_doubted_symbols=0),
-    "crowded cohorts are like any other": Settings(crowded_from=math.inf),
-    "no test for equal shares": Settings(uniform_margin=-math.inf),
-    "full steps": Settings(belief_step=1.0),
-    "one round": Settings(single_round_below=1.0),
-    "six rounds where equations are short": Settings(underdetermined_rounds=6),
-    "weights of the first round": Settings(weight_rounds=1),
-    "cells of block designs not weighed": Settings(most_weighed_symbols=0),
+    DEFAULT: EmpiricalBayesSettings(),
+    "two to four symbols learn, too": EmpiricalBayesSettings(max_projected_symbols=1),
+    "no guard": EmpiricalBayesSettings(min_evidence_ratio=2.0),
+    "small promises taken at their word": EmpiricalBayesSettings(min_saving=0.0),
+    "the same over crowded cohorts": EmpiricalBayesSettings(max_doubted_symbols=0),
+    "crowded cohorts are like any other": EmpiricalBayesSettings(crowded_from=math.inf),
+    "no test for equal shares": EmpiricalBayesSettings(uniform_margin=-math.inf),
+    "full steps": EmpiricalBayesSettings(belief_step=1.0),
+    "one round": EmpiricalBayesSettings(single_round_below=1.0),
+    "six rounds where equations are short": EmpiricalBayesSettings(underdetermined_rounds=6),
+    "weights of the first round": EmpiricalBayesSettings(weight_rounds=1),
+    "cells of block designs not weighed": EmpiricalBayesSettings(most_weighed_symbols=0),
 }
 _PLAIN: dict[str, Decoder | None] = {"projection": None, "weighted": WeightedLeastSquares()}
 _TOLERANCE, _SURE = 0.03, 3.0  # of the promise: relative, and in standard errors

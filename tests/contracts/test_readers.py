@@ -19,7 +19,7 @@ import deniable as dn
 from deniable.columns import batches
 from deniable.service.entries import Entry, Rules
 from deniable.service.envelope import open_envelope
-from deniable.service.records import REASONS, Shape
+from deniable.service.records import REASONS, RecordShape
 from deniable.survey import Alphabet, Direct, Survey, report_format, sql
 from deniable.tally import checking
 from tests.contracts.test_js_client import JS, node
@@ -147,7 +147,7 @@ def test_arrays(survey: Survey) -> None:
 
 def collector_disagrees(survey: Survey) -> list[Packed]:
     """The packed reports that the collector judges otherwise."""
-    shape = Shape(survey)
+    shape = RecordShape(survey)
     rows = [row for row in packed_rows(survey) if len(row.wire) == shape.length]
     array = np.frombuffer(b"".join(row.wire for row in rows), np.uint8).reshape(-1, shape.length)
     codes = [REASONS[code] for code in shape.check(array)]

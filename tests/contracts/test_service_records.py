@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.errors import StoreError, WireError
-from deniable.service.records import REASONS, Shape, add_packed, pack_counts
+from deniable.service.records import REASONS, RecordShape, add_packed, pack_counts
 from deniable.survey import Survey
 from tests.properties.strategies import reports
 from tests.surveys import LARGE, SMALL, symbols_of
@@ -40,14 +40,14 @@ def reason(survey: Survey, wire: bytes) -> str:
 
 
 def check(survey: Survey, packed: list[bytes]) -> list[str]:
-    shape = Shape(survey)
+    shape = RecordShape(survey)
     rows = np.frombuffer(b"".join(packed), np.uint8).reshape(-1, shape.length)
     return [REASONS[code] for code in shape.check(rows)]
 
 
 @pytest.mark.parametrize("survey", SURVEYS.values(), ids=list(SURVEYS))
 def test_counts_are_those_of_a_tally(survey: Survey) -> None:
-    packed, shape = wires(survey), Shape(survey)
+    packed, shape = wires(survey), RecordShape(survey)
     rows = np.frombuffer(b"".join(packed), np.uint8).reshape(-1, shape.length)
     vector = np.zeros(shape.size, np.int64)
     places, counts = shape.count(rows)

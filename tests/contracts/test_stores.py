@@ -10,13 +10,13 @@ import pytest
 import deniable as dn
 from deniable.errors import StoreError
 from deniable.service import tallies
-from deniable.service.blocks import Block
 from deniable.service.database import Database
 from deniable.service.entries import FOR_GOOD, Ended, Outcome, Rules, Token, Upload
 from deniable.service.postgres import PostgresStore
 from deniable.service.records import REASONS, pack_counts
 from deniable.service.sqlite import SQLiteStore
 from deniable.service.store import Unavailable
+from deniable.service.window_blocks import Block
 from tests.cluster import Cluster
 from tests.collector import counted, name_of, one_cell_each, wire
 from tests.contracts.backends import BACKENDS

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deniable.decoders.settings import Settings
+from deniable.decoders.tuned_constants import EmpiricalBayesSettings
 from studies import ablation
 from studies.decoders import DECODERS, POPULATIONS, SMOOTH, SPARSE, SWEEP, SWEPT, TABLES, Cell, Row, measure, read
 from studies.decoders_page import above, page
 
-FIELDS = [field.name for field in dataclasses.fields(Settings)]
+FIELDS = [field.name for field in dataclasses.fields(EmpiricalBayesSettings)]
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
@@ -74,7 +74,10 @@ def test_the_ablation_has_every_safeguard_and_its_page_its_numbers() -> None:
     assert int(str(rows[0]["broken"])) == 0
     assert float(str(rows[0]["sweep"])) <= 0.66
     switched = {
-        name for v in ablation.VARIANTS.values() for name in FIELDS if getattr(v, name) != getattr(Settings(), name)
+        name
+        for v in ablation.VARIANTS.values()
+        for name in FIELDS
+        if getattr(v, name) != getattr(EmpiricalBayesSettings(), name)
     }
     work = {
         "min_saving_crowded",

@@ -12,7 +12,7 @@ from deniable.lab.kary import KaryTask, Moments, spans
 from deniable.lab.regression import Cell, Point, RegressionTask
 from deniable.reproduce.claims import CLAIMS, check
 from deniable.reproduce.figures import FIGURES
-from deniable.reproduce.search import quantiles, reported
+from deniable.reproduce.grid_search import quantiles, reported
 from deniable.reproduce.settings import KARY_EPSILONS, Settings
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"

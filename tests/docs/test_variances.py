@@ -14,7 +14,7 @@ import pytest
 
 import deniable as dn
 from deniable.planner.catalogue import families
-from deniable.planner.options import Limits
+from deniable.planner.options import PlanLimits
 from deniable.theory import Classes, subset_rates, support_model
 from tests.docs.test_imports import SOURCE, files
 
@@ -75,7 +75,7 @@ def test_default_sizes_are_the_best_by_theory(size: int, epsilon: float) -> None
     chosen = dn.subset(size, epsilon=epsilon).mechanism.hits
     assert chosen is not None
     assert scores[chosen] == pytest.approx(min(scores.values()), rel=1e-9)
-    designs = {f.name: f for f in families(size, is_open=False, limits=Limits())}
+    designs = {f.name: f for f in families(size, is_open=False, limits=PlanLimits())}
     for name, survey in (("HR", dn.hadamard(size, epsilon=epsilon)), ("PGR", dn.projective(size, epsilon=epsilon))):
         if survey.title.startswith(name):  # a line is k-RR
             least = designs[name].best(epsilon, 1e6, even, 2.0)[1]

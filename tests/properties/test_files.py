@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import deniable as dn
 import deniable.engines.local as local
-import deniable.engines.text as text
+import deniable.engines.text_files as text
 from deniable.engines import count_files
 from tests.reports import count_bits, count_cells, write_rows
 from tests.surveys import SMALL

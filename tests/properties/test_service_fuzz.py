@@ -20,7 +20,7 @@ from deniable.service.envelope import open_envelope
 from deniable.service.inputs import read_json, read_query
 from deniable.service.models import DifferenceRequest
 from deniable.service.problems import RequestError
-from deniable.service.records import Shape
+from deniable.service.records import RecordShape
 from deniable.survey import Survey
 from tests.collector import one_cell_each
 from tests.properties.strategies import reports, surveys
@@ -154,4 +154,4 @@ def test_any_question_is_understood_or_refused(method: str, query: dict[str, str
 @pytest.mark.slow
 @given(reports())
 def test_every_report_of_a_survey_has_the_length_of_its_rows(report: dn.Report) -> None:
-    assert Shape(report.survey).length == len(report.pack())
+    assert RecordShape(report.survey).length == len(report.pack())

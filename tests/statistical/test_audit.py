@@ -162,7 +162,7 @@ def test_chances_of_events_are_those_of_the_exact_law(survey: dn.Survey) -> None
 @pytest.mark.parametrize("survey", [LARGE["krappor"], LARGE["orappor-closed-bloom"], LARGE["subset"]], ids=repr)
 def test_chances_of_large_families_add_up(survey: dn.Survey) -> None:
     """Every pattern of two bits: the four chances of a pair are one cohort's share."""
-    bits = next(f for f in families_of(survey, symbols_of(survey, 4)[:4], 1) if type(f).__name__ == "Bits")
+    bits = next(f for f in families_of(survey, symbols_of(survey, 4)[:4], 1) if type(f).__name__ == "SetBits")
     k, chances = survey.cells, bits.chances(2)[survey.cohorts :]
     pairs = k * (k - 1) // 2
     for cohort in range(min(survey.cohorts, 2)):

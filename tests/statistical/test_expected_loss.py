@@ -12,7 +12,7 @@ import pytest
 
 import deniable as dn
 from deniable.planner.catalogue import families
-from deniable.planner.options import Limits, Option
+from deniable.planner.options import Option, PlanLimits
 from deniable.survey import Survey
 from deniable.theory import ErrorModel, expected_loss, mechanism_model
 from tests.statistical.harness import generator
@@ -98,7 +98,7 @@ def test_a_mechanism_that_exists_has_the_model_of_its_parameters(name: str) -> N
     model = mechanism_model(survey.mechanism)
     assert model.at(P) / N == pytest.approx(expected_loss(survey, P, N).variances, rel=1e-9)
     title = {"krr": "k-RR", "krappor": "k-RAPPOR", "oue": "OUE", "subset": "SS"}[name]
-    (family,) = [f for f in families(SIZE, is_open=False, limits=Limits()) if f.name == title]
+    (family,) = [f for f in families(SIZE, is_open=False, limits=PlanLimits()) if f.name == title]
     places = np.flatnonzero(family.parameters["size"] == survey.mechanism.hits) if name == "subset" else [0]
     option = Option(family, int(places[0])).model(survey.epsilon, N)
     assert (option.base, option.slope, option.curve) == pytest.approx((model.base, model.slope, model.curve), rel=1e-6)

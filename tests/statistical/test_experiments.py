@@ -111,7 +111,7 @@ def test_kary_means_are_those_of_the_plain_way(cell: KaryCell, monkeypatch: pyte
         ways.add("dense" if options.get("weights") is None else "classes")
         return losses(*rows, **options)  # type: ignore[arg-type]
 
-    def naming(self: kary._Channels, liars: npt.NDArray[np.int64], rng: np.random.Generator) -> kary.Rows:
+    def naming(self: kary._Channels, liars: npt.NDArray[np.int64], rng: np.random.Generator) -> kary.Int32s:
         few = self.n < kary._PEOPLE * self.size
         ways.add("liars " + ("one by one" if few else "multinomial" if self.field is None else "a Poisson field"))
         found = anywhere(self, liars, rng)
@@ -170,7 +170,7 @@ def test_liars_who_never_name_the_true_cell_are_rejected(monkeypatch: pytest.Mon
 
 
 def test_liars_who_are_forgotten_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nobody(self: kary._Channels, people: npt.NDArray[np.int64], rng: np.random.Generator) -> kary.Rows:
+    def nobody(self: kary._Channels, people: npt.NDArray[np.int64], rng: np.random.Generator) -> kary.Int32s:
         return np.zeros((self.rows, self.size), np.int32)
 
     monkeypatch.setattr(kary._Channels, "_one_by_one", nobody)
@@ -227,7 +227,7 @@ def test_liars_are_multinomial(monkeypatch: pytest.MonkeyPatch) -> None:
     for liars in (8, 12, 24):
         accept("kary-liars", anywhere_p_value(liars))
 
-    def crowded(self: kary._Channels, liars: npt.NDArray[np.int64], rng: np.random.Generator) -> kary.Rows:
+    def crowded(self: kary._Channels, liars: npt.NDArray[np.int64], rng: np.random.Generator) -> kary.Int32s:
         """A field with too many people stays, less the first ones."""
         assert self.field is not None
         found = self.field + self._one_by_one(np.maximum(liars - self.named, 0), rng)

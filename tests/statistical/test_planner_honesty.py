@@ -9,7 +9,7 @@ import pytest
 from scipy.special import bdtr, bdtrc, ndtri
 
 import deniable as dn
-from deniable.planner.measure import _RESIDUAL, Sample
+from deniable.planner.measure import _RESIDUAL, LossSample
 from tests.statistical.harness import accept, generator, reject
 from tests.statistical.planner_study import Target, losses, rivals, targets
 
@@ -77,7 +77,7 @@ def misses(pairs: int, check: str) -> int:
         chosen = np.sort(quick)[(np.linspace(0.05, 0.97, pairs) * 137).astype(int)]
         real = chosen + 0.6 * spread * rng.standard_normal(pairs)
         rows = [np.exp(np.broadcast_to(values, (3, len(values)))) for values in (quick, chosen, real)]
-        _, _, bound, error = Sample(rows[0], rows[1], rows[2], _RESIDUAL).expected("l2", 0.905)
+        _, _, bound, error = LossSample(rows[0], rows[1], rows[2], _RESIDUAL).expected("l2", 0.905)
         found += abs(bound - truth) > 2 * error
     return found
 

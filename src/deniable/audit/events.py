@@ -17,7 +17,7 @@ from deniable.audit.samples import Sample
 from deniable.columns import Cells, cell_table, keys_of
 from deniable.survey import Survey
 
-__all__ = ["Family", "Roles", "families_of"]
+__all__ = ["EventFamily", "ForAndAgainst", "families_of"]
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -29,7 +29,7 @@ MAX_PAIRS = 1 << 21  # pairs of bits, over the cohorts that are looked at
 _ROWS = 1 << 15  # reports that are compared with the cells of a value at once
 
 
-class Family(ABC):
+class EventFamily(ABC):
     """Events by number. `disjoint` says that they exclude each other, so that any union of them is an event too."""
 
     disjoint = False
@@ -50,11 +50,11 @@ class Family(ABC):
         """The event in words."""
 
 
-def families_of(survey: Survey, values: tuple[object, ...], times: int) -> list[Family]:
+def families_of(survey: Survey, values: tuple[object, ...], times: int) -> list[EventFamily]:
     """All families that fit this survey, for devices that report once or twice."""
     mechanism, outputs = survey.mechanism, survey.mechanism.outputs
     table = cell_table(survey.encoding, keys_of(survey, values))
-    found: list[Family] = [Roles(survey, table, times)]
+    found: list[EventFamily] = [ForAndAgainst(survey, table, times)]
     if times == 2:
         if survey.cohorts * outputs**2 <= MAX_OUTCOMES:
             found.append(Twice(survey, table))
@@ -62,7 +62,7 @@ def families_of(survey: Survey, values: tuple[object, ...], times: int) -> list[
     if survey.cohorts * outputs <= (MAX_LISTED if mechanism.one_column else MAX_OUTCOMES):
         found.append(Outcomes(survey, table))
     if not mechanism.one_column:
-        found.append(Bits(survey, table))
+        found.append(SetBits(survey, table))
     if published.of(mechanism.permanent).independent_bits:
         found.append(Weights(survey, table))
     return found
@@ -72,7 +72,7 @@ def _cohort(survey: Survey, cohort: int) -> str:
     return f" in cohort {cohort}" if survey.cohorts > 1 else ""
 
 
-class Outcomes(Family):
+class Outcomes(EventFamily):
     """Every cohort and response: the joint law of the packed report itself."""
 
     disjoint = True
@@ -96,7 +96,7 @@ class Outcomes(Family):
         return f"the response is {response}{_cohort(self.survey, cohort)}"
 
 
-class Twice(Family):
+class Twice(EventFamily):
     """Every cohort and every two responses of a device that was asked twice."""
 
     disjoint = True
@@ -123,7 +123,7 @@ class Twice(Family):
         return f"the two responses are {first} and {second}{_cohort(self.survey, cohort)}"
 
 
-class Roles(Family):
+class ForAndAgainst(EventFamily):
     """For every two values a and b: the report speaks for a and against b, which tells the two apart best.
 
     An index report names a cell that only a has; of bits, all those that only a has are set and all those that only b
@@ -195,7 +195,7 @@ class Roles(Family):
         return f"{which} for value {a + 1} and against value {b + 1}"
 
 
-class Bits(Family):
+class SetBits(EventFamily):
     """Every bit, and every two bits together, in as many cohorts as can be listed: set and set, set and not, ..."""
 
     def __init__(self, survey: Survey, table: Cells) -> None:
@@ -256,7 +256,7 @@ class Bits(Family):
         return f"bits {i} and {j} are {states}{where}"
 
 
-class Weights(Family):
+class Weights(EventFamily):
     """At least so many bits are set: a deviation of every bit that is too small to detect in one adds up here."""
 
     def count(self, sample: Sample) -> Counts:

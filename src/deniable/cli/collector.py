@@ -12,7 +12,7 @@ from deniable.cli.text import fit, several, shown, table
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
-    from deniable.cli.remote import Collector
+    from deniable.cli.remote import RemoteCollector
 
 __all__ = ["TOKEN_FILE", "URL", "add_actions"]
 
@@ -89,11 +89,11 @@ def add_actions(actions: Commands) -> None:
         parser.option("--token-file", "FILE", secret)
 
 
-def _collector(args: argparse.Namespace) -> "Collector":
-    from deniable.cli.remote import Collector  # late: no other command needs a network stack
+def _collector(args: argparse.Namespace) -> "RemoteCollector":
+    from deniable.cli.remote import RemoteCollector  # late: no other command needs a network stack
 
     url = args.collector or os.environ.get("DENIABLE_COLLECTOR") or URL
-    return Collector(url, args.token_file or os.environ.get("DENIABLE_TOKEN_FILE") or TOKEN_FILE)
+    return RemoteCollector(url, args.token_file or os.environ.get("DENIABLE_TOKEN_FILE") or TOKEN_FILE)
 
 
 def _named(told: dict[str, Any]) -> str:

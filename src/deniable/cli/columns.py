@@ -16,7 +16,7 @@ from deniable.errors import DataError, DeniableError, require
 from deniable.survey import Survey
 
 if TYPE_CHECKING:
-    from deniable.engines import Progress
+    from deniable.engines import FileProgress
     from deniable.tally import Tally
 
 __all__ = ["add"]
@@ -88,7 +88,7 @@ def _add_common(parser: Parser) -> None:
 
 
 @contextmanager
-def _watching(what: str) -> "Iterator[Callable[[Progress], None]]":
+def _watching(what: str) -> "Iterator[Callable[[FileProgress], None]]":
     """Show the rows that were read, and the share of all bytes; for a pipe, which has no length, the time."""
     with Reporter(what, after=_AFTER) as report:
         yield lambda progress: report(f"{what}, {progress.rows:,} rows", progress.done, progress.total)

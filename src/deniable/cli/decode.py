@@ -12,7 +12,7 @@ from deniable.cli.progress import Reporter
 from deniable.cli.text import several
 
 if TYPE_CHECKING:
-    from deniable.cli.result import Change, Result
+    from deniable.cli.printed import PrintedDifference, Result
     from deniable.decoders import Estimate
 
 __all__ = ["CONSTRAINTS", "DECODERS", "add"]
@@ -94,7 +94,7 @@ def _decoded(args: argparse.Namespace, paths: list[str]) -> "Estimate":
 
 
 def _show(args: argparse.Namespace, estimate: "Estimate") -> None:
-    from deniable.cli.result import Result
+    from deniable.cli.printed import Result
 
     long = ", minutes" if estimate.takes_minutes else ""
     with Reporter(f"error bars of {len(estimate.symbols)} symbols{long}", after=_AFTER):
@@ -105,16 +105,18 @@ def _show(args: argparse.Namespace, estimate: "Estimate") -> None:
 
 
 def _compare(args: argparse.Namespace, first: "Estimate") -> None:
-    from deniable.cli.result import Change
+    from deniable.cli.printed import PrintedDifference
     from deniable.decoders import difference
 
     second = _decoded(args, args.minus)
     with Reporter(f"error bars of {len(first.symbols)} symbols", after=_AFTER):
-        change = Change(difference(first, second), level=args.level, simultaneous=args.simultaneous, top=_rows(args))
+        change = PrintedDifference(
+            difference(first, second), level=args.level, simultaneous=args.simultaneous, top=_rows(args)
+        )
     _write(args, change)
 
 
-def _write(args: argparse.Namespace, rows: "Result | Change") -> None:
+def _write(args: argparse.Namespace, rows: "Result | PrintedDifference") -> None:
     """The chart, if one was asked for, and then JSON, CSV or the table."""
     if args.chart:
         put_chart(rows.chart(most=_ROWS), args)

@@ -18,7 +18,7 @@ from deniable.cli.parser import Commands
 from deniable.cli.text import table
 from deniable.errors import EXTRAS, is_installed
 
-__all__ = ["Finding", "add", "findings"]
+__all__ = ["Check", "add", "findings"]
 
 OLDEST = (3, 11)  # the Python that this package needs
 ROOM = 1 << 30  # bytes: a collector's ids of 10^7 reports and their write-ahead log
@@ -35,7 +35,7 @@ _VITAL = ("python", "randomness", "clock", "disk")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Check:
     """One line of the report: `state` is ok, missing or bad; `advice` is a command or a sentence, or empty."""
 
     name: str
@@ -74,7 +74,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0 if fit else 1
 
 
-def findings() -> Iterator[Finding]:
+def findings() -> Iterator[Check]:
     """Everything that was looked at, in the order of the report."""
     yield _python()
     told: set[str] = set()
@@ -89,21 +89,21 @@ def findings() -> Iterator[Finding]:
     yield _disk()
 
 
-def _python() -> Finding:
+def _python() -> Check:
     from deniable import __version__
 
     detail = f"{platform.python_version()}, deniable {__version__}, {platform.system()} {platform.machine()}"
     if sys.version_info[:2] < OLDEST:
-        return Finding("python", "bad", detail, "install Python 3.11 or newer")
-    return Finding("python", "ok", detail)
+        return Check("python", "bad", detail, "install Python 3.11 or newer")
+    return Check("python", "ok", detail)
 
 
-def _extra(name: str, new: Sequence[str]) -> Finding:
+def _extra(name: str, new: Sequence[str]) -> Check:
     """An extra of pyproject.toml; `new` are its packages that no line above has named."""
     lacks = [package for package in EXTRAS[name] if not is_installed(package)]
     if lacks:
-        return Finding(name, "missing", f"lacks {', '.join(lacks)}", f"pip install 'deniable[{name}]'")
-    return Finding(name, "ok", ", ".join(f"{package} {_version(package)}" for package in new))
+        return Check(name, "missing", f"lacks {', '.join(lacks)}", f"pip install 'deniable[{name}]'")
+    return Check(name, "ok", ", ".join(f"{package} {_version(package)}" for package in new))
 
 
 def _version(package: str) -> str:
@@ -113,57 +113,55 @@ def _version(package: str) -> str:
         return "of unknown version"
 
 
-def _program(name: str, command: list[str], least: int, purpose: str, install: str) -> Finding:
+def _program(name: str, command: list[str], least: int, purpose: str, install: str) -> Check:
     """A program by the first number that it prints of its version."""
     if shutil.which(command[0]) is None:
-        return Finding(name, "missing", f"{purpose} needs it, version {least} or newer", install)
+        return Check(name, "missing", f"{purpose} needs it, version {least} or newer", install)
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
     except (OSError, subprocess.TimeoutExpired):
-        return Finding(name, "missing", "does not run", install)
+        return Check(name, "missing", "does not run", install)
     said = (done.stdout + done.stderr).strip().partition("\n")[0]
     digits = "".join(letter if letter.isdigit() else " " for letter in said).split()
     if done.returncode or not digits or int(digits[0]) < least:
-        return Finding(name, "missing", f"{purpose} needs version {least} or newer, found {said[:60]!r}", install)
-    return Finding(name, "ok", said)
+        return Check(name, "missing", f"{purpose} needs version {least} or newer, found {said[:60]!r}", install)
+    return Check(name, "ok", said)
 
 
-def _documentation() -> Finding:
+def _documentation() -> Check:
     import deniable
 
     if (Path(deniable.__file__).parent / "service" / "site" / "index.html").is_file():
-        return Finding("documentation", "ok", "deniable serve has it at /docs")
-    return Finding("documentation", "missing", "was not built into this installation", "make docs, in the repository")
+        return Check("documentation", "ok", "deniable serve has it at /docs")
+    return Check("documentation", "missing", "was not built into this installation", "make docs, in the repository")
 
 
-def _randomness() -> Finding:
+def _randomness() -> Check:
     """What can be seen from here: that there is a generator, that it is seeded, and that it does not repeat itself."""
     try:
         drawn = os.urandom(SAMPLE)
     except (OSError, NotImplementedError) as problem:
-        return Finding(
-            "randomness", "bad", f"the operating system gives none: {problem}", "do not ask anyone from here"
-        )
+        return Check("randomness", "bad", f"the operating system gives none: {problem}", "do not ask anyone from here")
     blocks = {drawn[i : i + 16] for i in range(0, SAMPLE, 16)}
     ones = sum(byte.bit_count() for byte in drawn)
     # 8 * SAMPLE fair bits: ten standard deviations, half the root of their number each.
     if len(blocks) < SAMPLE // 16 or abs(ones - 4 * SAMPLE) > 5 * (8 * SAMPLE) ** 0.5:
-        return Finding("randomness", "bad", "os.urandom repeats itself", "do not ask anyone from here")
-    return Finding("randomness", "ok", "os.urandom answers and does not repeat itself")
+        return Check("randomness", "bad", "os.urandom repeats itself", "do not ask anyone from here")
+    return Check("randomness", "ok", "os.urandom answers and does not repeat itself")
 
 
-def _clock() -> Finding:
+def _clock() -> Check:
     """Reports state the day they were made on, and a collector forgets ids by it."""
     now = time.time()
     detail = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(now))
     if now < RELEASED:
-        return Finding("clock", "bad", f"says {detail}, before this version was made", "set the clock: timedatectl")
+        return Check("clock", "bad", f"says {detail}, before this version was made", "set the clock: timedatectl")
     if time.get_clock_info("time").resolution > 1:
-        return Finding("clock", "bad", f"says {detail}, in steps of more than a second", "set the clock: timedatectl")
-    return Finding("clock", "ok", detail)
+        return Check("clock", "bad", f"says {detail}, in steps of more than a second", "set the clock: timedatectl")
+    return Check("clock", "ok", detail)
 
 
-def _disk() -> Finding:
+def _disk() -> Check:
     """Whether a file can be written, forced to disk and replaced in this folder, and how much room is left."""
     here = Path.cwd()
     try:
@@ -177,8 +175,8 @@ def _disk() -> Finding:
         free = shutil.disk_usage(here).free
     except OSError as problem:
         reason = (problem.strerror or str(problem)).lower()
-        return Finding("disk", "bad", f"this folder cannot be written: {reason}", "run it where the store shall be")
+        return Check("disk", "bad", f"this folder cannot be written: {reason}", "run it where the store shall be")
     detail = f"this folder can be written, {free / 2**30:.1f} GiB free"
     if free < ROOM:
-        return Finding("disk", "bad", detail, "make room: a collector needs about 1 GiB")
-    return Finding("disk", "ok", detail)
+        return Check("disk", "bad", detail, "make room: a collector needs about 1 GiB")
+    return Check("disk", "ok", detail)

@@ -13,7 +13,7 @@ from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.prior import Observations
 from deniable.decoders.raw_reports import likelihood_of_reports
-from deniable.decoders.rows import DifferenceRows, EstimateRows, Rows, plain_cell
+from deniable.decoders.rows import DifferenceRows, EstimateRows, ResultRows, plain_cell
 from deniable.decoders.screened import ScreenedEstimate
 from deniable.decoders.screening import Screening
 from deniable.decoders.simplex import project, project_rows
@@ -41,7 +41,7 @@ __all__ = [
     "Normalized",
     "Observations",
     "Projected",
-    "Rows",
+    "ResultRows",
     "ScreenedEstimate",
     "Screening",
     "Unconstrained",

@@ -19,11 +19,11 @@ from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.normal_equations import Dense
 from deniable.decoders.prior import Observations
 from deniable.decoders.propagation import ExpectationPropagation, projected_weighted_least_squares
-from deniable.decoders.settings import PRIOR, Settings
 from deniable.decoders.shrinkage import observations, shrink
 from deniable.decoders.simplex import project, project_rows
 from deniable.decoders.spread import Spread
 from deniable.decoders.surrogate import Table
+from deniable.decoders.tuned_constants import PRIOR, EmpiricalBayesSettings
 from deniable.decoders.weighted import cell_weights
 from deniable.design import BlockDesign, ChannelDesign, Design
 from deniable.errors import DecodeError
@@ -76,7 +76,7 @@ class EmpiricalBayes(Decoder):
 
     loss: str = "l1"
     ordered: bool = False
-    settings: Settings = field(default=Settings(), repr=False)
+    settings: EmpiricalBayesSettings = field(default=EmpiricalBayesSettings(), repr=False)
 
     def __post_init__(self) -> None:
         if self.loss not in ("l1", "l2"):

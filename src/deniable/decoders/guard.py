@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.posterior import Posterior, mixture
-from deniable.decoders.settings import PRIOR
+from deniable.decoders.tuned_constants import PRIOR
 
 __all__ = ["no_worse"]
 

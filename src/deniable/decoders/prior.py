@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.posterior import Posterior, slices_of
-from deniable.decoders.settings import PRIOR, Settings
+from deniable.decoders.tuned_constants import PRIOR, EmpiricalBayesSettings
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -33,7 +33,7 @@ __all__ = ["Observations", "Prior", "fixed_words", "learned", "posterior"]
 
 Floats = npt.NDArray[np.float64]
 
-_DEFAULT = Settings()
+_DEFAULT = EmpiricalBayesSettings()
 _GRID = 1024  # points of log p at which the densities of a prior are tabulated
 _MIN_EXCESS = float(np.nextafter(-1, 0))  # the relative distance of a Poisson mean to its count, at least
 _NORMAL_FROM = 1e7  # reports behind an observation from which its likelihood is normal to double precision

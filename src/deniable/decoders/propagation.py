@@ -15,9 +15,9 @@ from deniable.decoders.base import unbias
 from deniable.decoders.normal_equations import EXACT, ROUGH, Belief, Dense, Random, System
 from deniable.decoders.posterior import Posterior, spike_and_slab
 from deniable.decoders.prior import Observations, learned
-from deniable.decoders.settings import PRIOR, Settings
 from deniable.decoders.shrinkage import observations, optimal_shares, shares_of, shrink_towards
 from deniable.decoders.simplex import project
+from deniable.decoders.tuned_constants import PRIOR, EmpiricalBayesSettings
 from deniable.decoders.weighted import WeightedLeastSquares, cell_weights
 from deniable.design import Design, OpenDesign
 from deniable.tally import Tally
@@ -35,7 +35,9 @@ def projected_weighted_least_squares(tally: Tally, design: Design) -> Floats:
 class ExpectationPropagation:
     """One tally over cohorts that share cells."""
 
-    def __init__(self, tally: Tally, design: Design, loss: str, *, ordered: bool, settings: Settings) -> None:
+    def __init__(
+        self, tally: Tally, design: Design, loss: str, *, ordered: bool, settings: EmpiricalBayesSettings
+    ) -> None:
         self.tally, self.design, self.loss, self.ordered, self.settings = tally, design, loss, ordered, settings
         self.u = unbias(tally)
         self.open = isinstance(design, OpenDesign)

@@ -20,11 +20,11 @@ from deniable.decoders.drawn import drawn_z, judged
 from deniable.decoders.limits import SkewedLimits
 from deniable.decoders.selection import JudgedLimits
 from deniable.decoders.simplex import project
-from deniable.decoders.spikes import Cells, SpikeLaw, width_of
+from deniable.decoders.spikes import CellLevels, SpikeLaw, width_of
 from deniable.design import GramFactor, OpenDesign
 from deniable.tally import Tally
 
-__all__ = ["RobustFit", "Seen"]
+__all__ = ["OutsideEstimates", "RobustFit"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,7 +41,7 @@ _FEWEST_REPORTS = 16.0  # per cell, for nearly normal noise: with fewer, single 
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class OutsideEstimates:
     """Estimates of candidates outside the model."""
 
     shares: Floats
@@ -58,7 +58,7 @@ class RobustFit:
     unknowns: Floats
     errors: Floats
     residual: Floats
-    cells: Cells
+    cells: CellLevels
     law: SpikeLaw
     scores: Floats  # of the residuals, less their mean in each cohort
     weights: Floats  # the information of each cell about a share that is in it
@@ -82,7 +82,7 @@ class RobustFit:
         u = unbias(tally)[seen]
         found = _with_rest(system, u, shares)
         m = miss + r * system.forward(project(found))
-        cells = Cells.of(m * (1 - m) / tally.reports[seen][:, None] / r**2)
+        cells = CellLevels.of(m * (1 - m) / tally.reports[seen][:, None] / r**2)
         residual = u - system.forward(found)
         # A start far from the solution would take everything for spikes: the distribution is blurred, less each step.
         blur = float(residual.std()) if fresh else 2 * width_of(residual)
@@ -141,7 +141,7 @@ class RobustFit:
         slope = system.level * (1 - system.level) * float(self.weights.sum())
         return float(np.sqrt((system.level - system.both) * (self.scores**2).sum())), slope
 
-    def seen(self, tables: Floats, sums: Floats) -> Seen:
+    def seen(self, tables: Floats, sums: Floats) -> OutsideEstimates:
         """Estimates of candidates outside the model from their sums of the tables, shape (R, S).
 
         The standard deviation of a sum is that of random cells. A large share moves its cells to where scores are
@@ -163,7 +163,7 @@ class RobustFit:
             # A candidate with some collisions has a larger sum than others, but a negative one if its share is zero.
             above = np.where(total > 0, drawn_z(table, total, system.drawn), 0.0)
             z, guess = np.maximum(z, above), np.where(above > z, share, guess)
-        return Seen(shares, errors, z, guess)
+        return OutsideEstimates(shares, errors, z, guess)
 
     def limits(self, chance: float) -> JudgedLimits:
         """Limits from standard errors, and p-values from likelihood ratios under random cells.

@@ -27,7 +27,7 @@ from deniable.survey import Symbol, symbol_to_json
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["UNLISTED", "DifferenceRows", "EstimateRows", "Rows", "finite", "plain_cell"]
+__all__ = ["UNLISTED", "DifferenceRows", "EstimateRows", "ResultRows", "finite", "plain_cell"]
 
 
 UNLISTED = "(unlisted)"  # in the symbol column of CSV: the row of the unallocated mass
@@ -58,7 +58,7 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-class Rows(ABC):
+class ResultRows(ABC):
     """Symbols in the order they are shown, each with its numbers and a mark; last, the unallocated mass."""
 
     FIELDS: ClassVar[tuple[str, ...]]
@@ -71,7 +71,7 @@ class Rows(ABC):
         self.marks: list[bool | None] = []
         self.rest: list[float] | None = None
 
-    def in_own_order(self) -> "Rows":
+    def in_own_order(self) -> "ResultRows":
         """These rows in the order of the survey or of the candidates, not by size."""
         self.order = sorted(self.order)
         return self
@@ -152,7 +152,7 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-class EstimateRows(Rows):
+class EstimateRows(ResultRows):
     """An estimate with its error bars: the `top` symbols, largest first (all with None).
 
     Error bars are NaN, and `problem` says why, where there are too many candidates for them, or where they would take
@@ -255,7 +255,7 @@ class EstimateRows(Rows):
         }
 
 
-class DifferenceRows(Rows):
+class DifferenceRows(ResultRows):
     """A difference with its error bars: the `top` symbols, largest change first (all with None).
 
     >>> import deniable as dn

@@ -39,7 +39,7 @@ from deniable.decoders.fit import LinearFit
 from deniable.decoders.intervals import symbol_limits
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.limits import SkewedLimits, check_level
-from deniable.decoders.robust import RobustFit, Seen
+from deniable.decoders.robust import OutsideEstimates, RobustFit
 from deniable.decoders.selection import JudgedLimits
 from deniable.decoders.weighted import WeightedLeastSquares
 from deniable.design import Design, OpenDesign, StreamedDesign
@@ -132,7 +132,7 @@ class _Fit(ABC):
         """The fit of another model; `guess` are first estimates of its shares."""
 
     @abstractmethod
-    def scores(self, some: Places) -> Seen:
+    def scores(self, some: Places) -> OutsideEstimates:
         """Estimates of some candidates outside the model."""
 
     @abstractmethod
@@ -153,7 +153,7 @@ class _Plain(_Fit):
     def after(self, model: Places, guess: Floats) -> "_Plain":
         return _Plain(self.screen, model)
 
-    def scores(self, some: Places) -> Seen:
+    def scores(self, some: Places) -> OutsideEstimates:
         screen, joint = self.screen, self.joint
         law, system, seen = joint.law, joint.design, screen.tally.reports > 0
         assert isinstance(system, OpenDesign)
@@ -170,7 +170,7 @@ class _Plain(_Fit):
         places = found[2] if system.drawn > 1 else np.full(len(some), float(seen.sum()))
         scale = places * (1 - system.level)
         z = np.minimum(found[0] / np.sqrt(found[1]), drawn_z(rest[seen], found[0], system.drawn))
-        return Seen(found[0] / scale, np.sqrt(found[1]) / scale, z, found[0] / scale)
+        return OutsideEstimates(found[0] / scale, np.sqrt(found[1]) / scale, z, found[0] / scale)
 
     def solved(self) -> tuple[Floats, LinearFit, JudgedLimits]:
         limits = symbol_limits(self.joint)
@@ -216,7 +216,7 @@ class _Robust(_Fit):
     def after(self, model: Places, guess: Floats) -> "_Robust":
         return _Robust(self.screen, model, guess)
 
-    def scores(self, some: Places) -> Seen:
+    def scores(self, some: Places) -> OutsideEstimates:
         tables, design = self.fit.tables(), self.screen.design
         stack = np.zeros((len(tables), design.cohorts, design.cells))
         stack[:, self.screen.tally.reports > 0] = tables
@@ -262,7 +262,7 @@ class _Screen:
         # Candidates with the same cells have infinite errors; `Estimate.groups` has their sum.
         return np.asarray((limits.above_zero() <= self.strict) | np.isinf(fit.errors))
 
-    def _search(self, fit: _Fit) -> tuple[_Fit, Seen]:
+    def _search(self, fit: _Fit) -> tuple[_Fit, OutsideEstimates]:
         """The fit that no candidate joins or leaves any more, and the scores of all candidates."""
         everyone = np.arange(self.design.symbols)
         near, left = everyone, np.zeros(len(everyone), np.int8)

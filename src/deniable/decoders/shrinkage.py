@@ -7,8 +7,8 @@ from deniable.decoders.guard import no_worse
 from deniable.decoders.ordered import smoothed
 from deniable.decoders.posterior import Posterior
 from deniable.decoders.prior import Observations, Prior, learned
-from deniable.decoders.settings import PRIOR, Settings
 from deniable.decoders.simplex import project
+from deniable.decoders.tuned_constants import PRIOR, EmpiricalBayesSettings
 
 __all__ = ["observations", "optimal_shares", "shares_of", "shrink", "shrink_towards"]
 
@@ -21,7 +21,7 @@ def shrink(
     total: float = 1.0,
     *,
     ordered: bool = False,
-    settings: Settings = Settings(),  # noqa: B008  an immutable value
+    settings: EmpiricalBayesSettings = EmpiricalBayesSettings(),  # noqa: B008  an immutable value
 ) -> Floats:
     """Shares that add up to `total`, from noisy observations of them and nothing else.
 
@@ -47,7 +47,7 @@ def shares_of(
     known: Posterior,
     loss: str,
     total: float,
-    settings: Settings,
+    settings: EmpiricalBayesSettings,
     *,
     ordered: bool = False,
     is_crowded: bool = False,

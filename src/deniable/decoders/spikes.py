@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Cells", "SpikeLaw", "width_of"]
+__all__ = ["CellLevels", "SpikeLaw", "width_of"]
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -33,7 +33,7 @@ _ANYWHERE = 0.01  # weight that is spread evenly over all locations, so that one
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class CellLevels:
     """The variances of cells, shape (C, k), rounded to few levels, and the row of `SpikeLaw`'s tables for each."""
 
     each: Floats
@@ -41,10 +41,10 @@ class Cells:
     levels: Floats
 
     @classmethod
-    def of(cls, variances: Floats) -> "Cells":
+    def of(cls, variances: Floats) -> "CellLevels":
         """Variances rounded to levels a quarter apart, so that a density is tabulated once a level.
 
-        >>> Cells.of(np.array([[1.0, 1.05], [2.0, 2.0]])).each.round(2)
+        >>> CellLevels.of(np.array([[1.0, 1.05], [2.0, 2.0]])).each.round(2)
         array([[1., 1.],
                [2., 2.]])
         """
@@ -62,7 +62,7 @@ class SpikeLaw:
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(100, 40)) + np.where(rng.random((100, 40)) < 0.3, 30.0, 0.0)
-    >>> cells = Cells.of(np.ones(x.shape))
+    >>> cells = CellLevels.of(np.ones(x.shape))
     >>> law = SpikeLaw.of(x, cells)
     >>> law.scores(np.array([-1.0, 1.0, 15.0]), cells.rows[0, :3]).round(1)
     array([-0.8,  0.8,  0.1])
@@ -76,7 +76,7 @@ class SpikeLaw:
     bends: Floats  # the derivative of that
 
     @classmethod
-    def of(cls, x: Floats, cells: Cells, blur: float = 0.0) -> "SpikeLaw":
+    def of(cls, x: Floats, cells: CellLevels, blur: float = 0.0) -> "SpikeLaw":
         """The distribution of residuals x, one per cell; with a `blur` it has no finer detail than that."""
         core = float(np.median(x))
         blur = max(blur, width_of(x) * (x.size / 2) ** -0.2)  # the resolution that this many residuals allow

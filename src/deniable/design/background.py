@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.design.matrix import Design
-from deniable.design.pairs import Block
+from deniable.design.pairs import RowBlock
 
 __all__ = ["OpenDesign"]
 
@@ -63,11 +63,11 @@ class OpenDesign(Design):
         corner = self.level**2 * float(w.sum())
         return np.block([[inner, edge[:, None]], [edge[None], np.array([[corner]])]])
 
-    def _pair_blocks(self, weights: Floats | None) -> Iterator[Block] | None:
+    def _pair_blocks(self, weights: Floats | None) -> Iterator[RowBlock] | None:
         listed = self.listed._pair_blocks(weights)
         return None if listed is None else self._with_background(listed, weights)
 
-    def _with_background(self, listed: Iterator[Block], weights: Floats | None) -> Iterator[Block]:
+    def _with_background(self, listed: Iterator[RowBlock], weights: Floats | None) -> Iterator[RowBlock]:
         w = np.ones((self.cohorts, self.cells)) if weights is None else weights
         edge = self.level * self.listed.adjoint(w)
         for start, block in listed:

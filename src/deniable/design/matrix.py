@@ -21,7 +21,7 @@ import numpy.typing as npt
 from deniable.columns import Cells
 from deniable.design.cores import on_every_core
 from deniable.design.factor import GramFactor
-from deniable.design.pairs import Block, counted, gathered, multiplied
+from deniable.design.pairs import RowBlock, counted, gathered, multiplied
 from deniable.design.triangles import add_squares
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class Design:
                 packed[start:stop, start:stop] += corner
                 packed[start:stop, stop:] += block[:, stop - start :]
 
-    def _pair_blocks(self, weights: Floats | None) -> Iterator[Block] | None:
+    def _pair_blocks(self, weights: Floats | None) -> Iterator[RowBlock] | None:
         """The upper triangle of H' diag(w) H in blocks of rows; None where a dense product is faster."""
         if self.symbols <= _FEW:
             return multiplied(self.table, self.cells, weights) if self.is_sparse else None

@@ -19,16 +19,16 @@ import numpy.typing as npt
 from deniable.columns import Cells
 from deniable.design.cores import on_every_core
 
-__all__ = ["Block", "counted", "gathered", "multiplied"]
+__all__ = ["RowBlock", "counted", "gathered", "multiplied"]
 
 Floats = npt.NDArray[np.float64]
-Block = tuple[int, Floats]  # the first row, and rows from it on of the columns from it on
+RowBlock = tuple[int, Floats]  # the first row, and rows from it on of the columns from it on
 
 _ROWS = 512  # rows of a block
 _SPARE = 64  # bins for the padding of short lists; with one bin every sum would wait for the one before it
 
 
-def _blocks(size: int, work: Callable[[int], Floats]) -> Iterator[Block]:
+def _blocks(size: int, work: Callable[[int], Floats]) -> Iterator[RowBlock]:
     """Blocks in order, computed as many at once as there are cores."""
     starts, at_once = range(0, size, _ROWS), os.cpu_count() or 1
     for first in range(0, len(starts), at_once):
@@ -36,7 +36,7 @@ def _blocks(size: int, work: Callable[[int], Floats]) -> Iterator[Block]:
         yield from zip(some, on_every_core(work, some), strict=True)
 
 
-def counted(table: Cells, cells: int) -> Iterator[Block]:
+def counted(table: Cells, cells: int) -> Iterator[RowBlock]:
     """How many cohorts put two candidates into one cell; `table` has shape (C, S).
 
     Two cells are the same where no binary digit differs: one bit per cohort.
@@ -88,7 +88,7 @@ def _lists(mine: npt.NDArray[np.int32], cells: int) -> npt.NDArray[np.int32]:
     return lists
 
 
-def gathered(table: Cells, cells: int, weights: Floats) -> Iterator[Block]:
+def gathered(table: Cells, cells: int, weights: Floats) -> Iterator[RowBlock]:
     """The total weight of the cells that two candidates share; `table` has shape (C, h, S), weights (C, k).
 
     >>> table, weights = np.array([[[0, 1, 0]], [[2, 2, 1]]]), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -124,7 +124,7 @@ def gathered(table: Cells, cells: int, weights: Floats) -> Iterator[Block]:
     return _blocks(size, work)
 
 
-def multiplied(table: Cells, cells: int, weights: Floats | None) -> Iterator[Block]:
+def multiplied(table: Cells, cells: int, weights: Floats | None) -> Iterator[RowBlock]:
     """The same as `gathered` by SciPy's product of sparse matrices; without weights each cell counts one.
 
     >>> [(start, block.tolist()) for start, block in multiplied(np.array([[[0, 1, 0]], [[2, 2, 1]]]), 3, None)]

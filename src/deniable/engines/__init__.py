@@ -12,17 +12,17 @@ import numpy.typing as npt
 
 from deniable import columns
 from deniable.columns import ReportTable, refuse_rows
-from deniable.engines.local import Progress, count_files, survey_in
+from deniable.engines.input_files import paths_of, sources
+from deniable.engines.local import FileProgress, count_files, survey_in
 from deniable.engines.privatizing import privatize_files, privatized_tables, refuse_answers
 from deniable.engines.readers import open_reader
-from deniable.engines.sources import paths_of, sources
 from deniable.engines.writing import output_format
 from deniable.errors import AlphabetError
 from deniable.survey import Survey
 from deniable.tally import Tally
 
 __all__ = [
-    "Progress",
+    "FileProgress",
     "count",
     "count_files",
     "open_reader",

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from deniable.columns import BatchCounter, report_columns
+from deniable.engines.input_files import InputFile, Paths, sound, sources
 from deniable.engines.readers import Reader, open_reader
-from deniable.engines.sources import Paths, Source, sound, sources
 from deniable.errors import AlphabetError, DataError, SurveyError, WireError
 from deniable.survey import Survey
 from deniable.tally import Tally
@@ -21,18 +21,18 @@ from deniable.tally import Tally
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Progress", "ahead", "column_batches", "count_files", "naming", "survey_in"]
+__all__ = ["FileProgress", "ahead", "column_batches", "count_files", "naming", "survey_in"]
 
 T = TypeVar("T")
 
 _BATCH = 1 << 23  # bytes of reports in a batch, approximately, which bounds memory
 _PATIENCE = 2.0  # seconds to wait for the reading thread when a count is cancelled; it may be blocked by a pipe
 
-Watch = Callable[["Progress"], None]
+Watch = Callable[["FileProgress"], None]
 
 
 @dataclass
-class Progress:
+class FileProgress:
     """The progress of a run: bytes in all (0 if unknown), bytes and rows read so far."""
 
     total: int
@@ -100,7 +100,7 @@ def count_files(
     (<Tally of survey 18ca4d86: 3 reports in 1 cohort>, {})
     """
     found = sources(paths, format=format)
-    progress = Progress(sum(source.size for source in found))
+    progress = FileProgress(sum(source.size for source in found))
     first = open_reader(found[0])
     try:
         agreed = survey_in(found[0], first) if survey is None else survey
@@ -112,7 +112,7 @@ def count_files(
     kinds = {"cohort": "number", "response": "bytes" if response.bits else "number"}
     rows = min(max(_BATCH // (2 + response.size), 1 << 12), 1 << 19)
 
-    def wanted(source: Source, reader: Reader) -> dict[str, str]:
+    def wanted(source: InputFile, reader: Reader) -> dict[str, str]:
         _check_survey(agreed, source, reader)
         names = ["cohort", "response"] if reader.names is None else report_columns(agreed, reader.names)
         return {name: kinds[name] for name in names}
@@ -127,13 +127,13 @@ def count_files(
 
 
 def column_batches(
-    found: list[Source],
+    found: list[InputFile],
     first: Reader,
-    wanted: Callable[[Source, Reader], dict[str, str]],
+    wanted: Callable[[InputFile, Reader], dict[str, str]],
     rows: int,
     refused: dict[str, int],
-    progress: Progress,
-) -> "Generator[tuple[Source, pa.RecordBatch], None, None]":
+    progress: FileProgress,
+) -> "Generator[tuple[InputFile, pa.RecordBatch], None, None]":
     """The wanted columns of all sources, batch by batch; `first` is the open reader of the first source."""
     before = 0
     for place, source in enumerate(found):
@@ -150,7 +150,7 @@ def column_batches(
 class naming:
     """A context in which a source is read: error messages are made to begin with the name of the file."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: InputFile) -> None:
         self._source = source
 
     def __enter__(self) -> None:
@@ -162,7 +162,7 @@ class naming:
                 raise error(f"{self._source.name}: {problem}") from None
 
 
-def survey_in(source: Source, reader: Reader) -> Survey:
+def survey_in(source: InputFile, reader: Reader) -> Survey:
     """The survey in the metadata of a file of reports."""
     text = reader.metadata.get(b"deniable.survey.json")
     if text is None:
@@ -173,7 +173,7 @@ def survey_in(source: Source, reader: Reader) -> Survey:
         raise DataError(f"{source.name} must carry a sound survey: {problem}") from None
 
 
-def _check_survey(survey: Survey, source: Source, reader: Reader) -> None:
+def _check_survey(survey: Survey, source: InputFile, reader: Reader) -> None:
     digest = reader.metadata.get(b"deniable.survey", survey.digest.encode()).decode(errors="replace")
     if digest != survey.digest:
         raise WireError(

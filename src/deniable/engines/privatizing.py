@@ -19,10 +19,10 @@ from deniable.columns import (
     tell,
     without_views,
 )
-from deniable.engines.local import Progress, Watch, ahead, column_batches, naming
+from deniable.engines.input_files import InputFile, Paths, paths_of, sources
+from deniable.engines.local import FileProgress, Watch, ahead, column_batches, naming
 from deniable.engines.readers import Reader, open_reader
-from deniable.engines.sources import Paths, Source, paths_of, sources
-from deniable.engines.text import WRONG, readable_rows
+from deniable.engines.text_files import WRONG, readable_rows
 from deniable.engines.writing import report_writer
 from deniable.errors import AlphabetError
 from deniable.survey import Survey
@@ -81,9 +81,9 @@ def privatized(
 ) -> Iterator[ReportTable]:
     """The reports of a column of some files, a batch at a time."""
     found = sources(paths, format=format)
-    progress = Progress(sum(source.size for source in found))
+    progress = FileProgress(sum(source.size for source in found))
 
-    def wanted(source: Source, reader: Reader) -> dict[str, str]:
+    def wanted(source: InputFile, reader: Reader) -> dict[str, str]:
         if reader.names is not None and reader.names.count(column) != 1:
             listed = ", ".join(repr(name) for name in reader.names[:20]) or "none"
             raise AlphabetError(f"{source.name} must have one column {column!r}, got {listed}")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
-from deniable.engines.sources import Source, sound
+from deniable.engines.input_files import InputFile, sound
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,11 +38,11 @@ class Reader(Protocol):
         ...
 
 
-def open_reader(source: Source) -> Reader:
+def open_reader(source: InputFile) -> Reader:
     """A reader for a source; `DataError` if the file is damaged."""
     # Imported here because naming files does not need Arrow.
-    from deniable.engines.binary import IpcReader, ParquetReader
-    from deniable.engines.text import CsvReader, JsonReader
+    from deniable.engines.binary_files import IpcReader, ParquetReader
+    from deniable.engines.text_files import CsvReader, JsonReader
 
     mapped = source.format == "arrow" and source.path != "-" and source.codec is None and source.size > 0
     with sound(source):

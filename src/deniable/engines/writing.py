@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from deniable.columns import ReportTable, privatize
-from deniable.engines.sources import CODECS, SUFFIXES
+from deniable.engines.input_files import CODECS, SUFFIXES
 from deniable.errors import DataError
 from deniable.survey import Survey, output_file
 

@@ -18,14 +18,14 @@ import numpy.typing as npt
 
 __all__ = ["losses"]
 
-Rows = npt.NDArray[np.int32]
+Int32s = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
 _FEW = 1000
 
 
 def losses(
-    counts: Rows,
+    counts: Int32s,
     shares: npt.NDArray[np.floating[Any]],
     n: int,
     hit: float,
@@ -90,7 +90,7 @@ def _total(values: npt.NDArray[np.floating[Any]], weights: npt.NDArray[np.int32]
 class _Ladder:
     """Rows in ascending order, with how many values stand at or above each step, and their sum."""
 
-    def __init__(self, counts: Rows, weights: npt.NDArray[np.int32] | None) -> None:
+    def __init__(self, counts: Int32s, weights: npt.NDArray[np.int32] | None) -> None:
         self.members: npt.NDArray[np.int64]
         if weights is None:
             self.steps = np.sort(counts, axis=1)

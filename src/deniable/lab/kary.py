@@ -21,7 +21,7 @@ from deniable.mechanisms import KRR, BitFlip, Mechanism
 
 __all__ = ["DECODERS", "DISTRIBUTIONS", "LOSSES", "KaryTask", "Moments", "groups", "population", "spans"]
 
-Rows = npt.NDArray[np.int32]
+Int32s = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
 DISTRIBUTIONS = (
@@ -170,7 +170,7 @@ class _Channels:
         self.untouched = field.binomial(n, float(self.bits.miss), (rows, size)).astype(np.int32)
         self.histogram = _Histogram(self.untouched)
         # Liars of k-RR name any cell: a Poisson field with somewhat fewer of them than there will be.
-        self.field: Rows | None = None
+        self.field: Int32s | None = None
         if n >= _PEOPLE * size and 16 * size**2 > n:
             r = float(self.krr.hit - self.krr.miss)
             expected = n * (1 - r)
@@ -202,7 +202,7 @@ class _Channels:
         self,
         mechanism: Mechanism,
         sample: _Sample,
-        noise: Rows,
+        noise: Int32s,
         histogram: "_Histogram",
         there: npt.NDArray[np.int32],
         counts: npt.NDArray[np.int64],
@@ -229,7 +229,7 @@ class _Channels:
             weights=np.concatenate([left, one], axis=1),
         )
 
-    def _anywhere(self, liars: npt.NDArray[np.int64], rng: np.random.Generator) -> Rows:
+    def _anywhere(self, liars: npt.NDArray[np.int64], rng: np.random.Generator) -> Int32s:
         """Multinomial(liars, uniform), row by row: given its total a Poisson field is that; the rest is added."""
         even = np.full(self.size, 1.0 / self.size)
         if self.field is None:
@@ -243,7 +243,7 @@ class _Channels:
             found[over] = rng.multinomial(liars[over], even)
         return found
 
-    def _one_by_one(self, people: npt.NDArray[np.int64], rng: np.random.Generator) -> Rows:
+    def _one_by_one(self, people: npt.NDArray[np.int64], rng: np.random.Generator) -> Int32s:
         cells = rng.integers(0, self.size, int(people.sum()))
         cells += np.repeat(np.arange(self.rows) * self.size, people)
         return np.bincount(cells, minlength=self.rows * self.size).reshape(self.rows, self.size).astype(np.int32)
@@ -252,7 +252,7 @@ class _Channels:
 class _Histogram:
     """How often each count occurs in each row of a table."""
 
-    def __init__(self, table: Rows) -> None:
+    def __init__(self, table: Int32s) -> None:
         self.table, self.least = table, int(table.min())
         self.width = int(table.max()) - self.least + 1
 
@@ -262,7 +262,7 @@ class _Histogram:
         index = self.table + (np.arange(rows, dtype=np.int32) * self.width - self.least)[:, None]
         return np.bincount(index.ravel(), minlength=rows * self.width)
 
-    def without(self, row: npt.NDArray[np.intp], values: npt.NDArray[np.int32]) -> tuple[Rows, Rows]:
+    def without(self, row: npt.NDArray[np.intp], values: npt.NDArray[np.int32]) -> tuple[Int32s, Int32s]:
         """Steps and how many symbols stand on each, after some entries are taken out."""
         shape = (len(self.table), self.width)
         taken = np.bincount(row * self.width + values - self.least, minlength=self.counts.size)

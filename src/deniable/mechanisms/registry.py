@@ -9,12 +9,12 @@ from typing import Any, Generic, TypeVar
 
 __all__ = ["Registry", "missing"]
 
-Entry = TypeVar("Entry")
+Registered = TypeVar("Registered")
 
 _EVERY: "list[Registry[Any]]" = []
 
 
-class Registry(Generic[Entry]):
+class Registry(Generic[Registered]):
     """Entries by type. That of a type holds for its subclasses, too, unless they have their own.
 
     Parameters
@@ -41,10 +41,10 @@ class Registry(Generic[Entry]):
 
     def __init__(self, name: str, of: type, what: str) -> None:
         self.name, self.base, self.what = name, of, what
-        self.entries: dict[type, Entry] = {}
+        self.entries: dict[type, Registered] = {}
         _EVERY.append(self)
 
-    def add(self, *types: type) -> Callable[[Entry], Entry]:
+    def add(self, *types: type) -> Callable[[Registered], Registered]:
         """Register an entry for some types; a decorator for functions and classes.
 
         Parameters
@@ -53,13 +53,13 @@ class Registry(Generic[Entry]):
             The types that the entry is for.
         """
 
-        def put(entry: Entry) -> Entry:
+        def put(entry: Registered) -> Registered:
             self.entries.update(dict.fromkeys(types, entry))
             return entry
 
         return put
 
-    def find(self, kind: type) -> Entry | None:
+    def find(self, kind: type) -> Registered | None:
         """The entry of a type, its own or that of the nearest parent that has one, or None.
 
         Parameters
@@ -69,7 +69,7 @@ class Registry(Generic[Entry]):
         """
         return next((self.entries[parent] for parent in kind.__mro__ if parent in self.entries), None)
 
-    def of(self, value: object) -> Entry:
+    def of(self, value: object) -> Registered:
         """The entry of a value's type.
 
         Parameters

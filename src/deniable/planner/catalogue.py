@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, BitFlip, Mechanism, Registry, Subset
-from deniable.planner.options import FAMILIES, Family, Limits
+from deniable.planner.options import FAMILIES, Family, PlanLimits
 from deniable.survey import (
     MAX_CELLS,
     BlockEncoding,
@@ -58,13 +58,13 @@ _MOST_TWINS = 0.01  # expected pairs of symbols that cannot be told apart
 _LEAST_REPORTS = 32  # reports that a cohort should have on average
 
 
-def families(size: int, *, is_open: bool, limits: Limits) -> list[Family]:
+def families(size: int, *, is_open: bool, limits: PlanLimits) -> list[Family]:
     """Every family of this alphabet, cut to the limits; one without options says why in `left_out`.
 
-    >>> [f.name for f in families(256, is_open=True, limits=Limits())]
+    >>> [f.name for f in families(256, is_open=True, limits=PlanLimits())]
     ['O-RR', 'O-RAPPOR']
     >>> even = Classes.of(np.full(256, 1 / 256))
-    >>> closed = families(256, is_open=False, limits=Limits())
+    >>> closed = families(256, is_open=False, limits=PlanLimits())
     >>> {f.name: f.best(1.0, 1e6, even, 2.0)[0].words for f in closed if f.name in ("SS", "PGR")}
     {'SS': 'sets of 69', 'PGR': 'order 3, dimension 6'}
     """
@@ -106,7 +106,7 @@ def _every(asked: Asked) -> list[Family]:
     return sorted(found, key=lambda family: order.get(family.name, len(order)))
 
 
-def _cohorts(size: int, limits: Limits) -> Ints:
+def _cohorts(size: int, limits: PlanLimits) -> Ints:
     """Powers of two, and the largest number that is allowed."""
     most = min(_MOST_COHORTS, max(64, _MOST_ENTRIES // size))
     if limits.max_cohorts is not None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from math import exp, log, sqrt
 
 from deniable.decoders import DEFAULT
-from deniable.planner.measure import Sample
+from deniable.planner.measure import LossSample
 from deniable.planner.options import Option
 from deniable.planner.result import Expected
 from deniable.planner.shapes import Shape
@@ -34,7 +34,7 @@ class Evaluation:
     predicted: Losses
     decoder: str
     place: float
-    samples: tuple[tuple[Sample, Losses, float], ...] = ()
+    samples: tuple[tuple[LossSample, Losses, float], ...] = ()
 
     @property
     def spends(self) -> float:

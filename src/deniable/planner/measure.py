@@ -22,7 +22,7 @@ from deniable.survey import Survey, Symbol
 from deniable.tally import Tally
 from deniable.theory import ErrorModel, Losses, drawn_estimates, losses_of
 
-__all__ = ["BUDGET", "Effort", "Sample", "effort_for", "measured"]
+__all__ = ["BUDGET", "Effort", "LossSample", "effort_for", "measured"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -97,7 +97,7 @@ def effort_for(survey: Survey, size: int, budget: float = BUDGET) -> Effort:
 
 
 @dataclass(frozen=True)
-class Sample:
+class LossSample:
     """Losses of simulated surveys, shape (3, surveys): of many by the quick decoder, of some both ways.
 
     The logarithm of the real loss is taken to be quadratic in that of the quick one, plus a residual. What is believed
@@ -201,7 +201,7 @@ def measured(
     place: tuple[object, ...],
     candidates: tuple[Symbol, ...] | None,
     tick: Callable[[float], None] = lambda share: None,
-) -> tuple[Sample, str]:
+) -> tuple[LossSample, str]:
     """The losses of simulated surveys, and the name of the default decoder.
 
     `normals` gives standard normal draws: where simulation is slow, estimates made of them are decoded quickly.
@@ -236,7 +236,7 @@ def measured(
         found.append(losses_of(np.stack([e.probabilities for e in decoded]), shape.p))
         tick(0.3 + 0.7 * min((start + step) / len(picked), 1.0))
     real = np.concatenate(found, axis=1)
-    return Sample(quick[:, count:] if few else quick, quick[:, picked], real, _BLIND if blind else _RESIDUAL), name
+    return LossSample(quick[:, count:] if few else quick, quick[:, picked], real, _BLIND if blind else _RESIDUAL), name
 
 
 def _quick(rows: Floats, shape: Shape, base: float, slope: float) -> Floats:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from deniable.survey import Alphabet, Survey
 from deniable.theory import Classes, ErrorModel
 
-__all__ = ["FAMILIES", "Family", "Limits", "Model", "Option"]
+__all__ = ["FAMILIES", "Family", "Model", "Option", "PlanLimits"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -26,7 +26,7 @@ _MORE_NOISE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PlanLimits:
     """What a plan may use: bytes of a packed report, and cohorts; and what it must do."""
 
     max_bytes: int | None = None
@@ -111,7 +111,7 @@ class Family:
         first = near[np.lexsort((scores[near], self.report_bytes[near], few[near]))[0]]
         return Option(self, int(first)), float(scores[first])
 
-    def within(self, limits: Limits) -> "Family":
+    def within(self, limits: PlanLimits) -> "Family":
         """The options that the limits allow."""
         keep = np.ones(len(self.report_bytes), bool)
         why = ""

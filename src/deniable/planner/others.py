@@ -9,7 +9,7 @@ import numpy as np
 
 from deniable.errors import PlanError
 from deniable.planner.catalogue import PAPER, families, paper_families
-from deniable.planner.options import Family, Limits, Option
+from deniable.planner.options import Family, Option, PlanLimits
 from deniable.planner.request import EPSILONS, PEOPLE, PlanRequest
 from deniable.planner.result import Alternative
 from deniable.planner.search import Search
@@ -220,7 +220,7 @@ def nothing_fits(request: PlanRequest, every: Sequence[Family]) -> PlanError:
     """The sentence for limits that no survey keeps."""
     limits, size = request.limits, request.size
     if limits.max_bytes is not None and not any(len(family) for family in every):
-        free = families(size, is_open=request.is_open, limits=Limits(None, limits.max_cohorts))
+        free = families(size, is_open=request.is_open, limits=PlanLimits(None, limits.max_cohorts))
         least = min(int(family.report_bytes.min()) for family in free if len(family))
         return PlanError(
             f"max_bytes must be at least {least}, the shortest report there is for {size} symbols, got "

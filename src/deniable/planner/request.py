@@ -8,7 +8,7 @@ from math import isfinite
 
 from deniable.errors import DeniableError
 from deniable.mechanisms import parse_epsilon
-from deniable.planner.options import Limits
+from deniable.planner.options import PlanLimits
 from deniable.planner.shapes import Shape, shapes_of
 from deniable.survey import Alphabet, Symbol, read_candidates
 from deniable.theory import Losses, count_of
@@ -39,7 +39,7 @@ class PlanRequest:
     candidates: tuple[Symbol, ...] | None
     shapes: list[Shape]
     confidence: float
-    limits: Limits
+    limits: PlanLimits
     name: str
     seed: int
     lifetime: object = None
@@ -140,7 +140,7 @@ def ask(
         raise DeniableError(
             f"symbols must number at most {_MOST_SYMBOLS} in a plan, got {size}; plan for the commonest"
         )
-    limits = Limits(
+    limits = PlanLimits(
         None if max_bytes is None else count_of("max_bytes", max_bytes, 1),
         None if max_cohorts is None else count_of("max_cohorts", max_cohorts, 1),
         again=lifetime is not None,

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from deniable.lab.experiments import DISTRIBUTIONS, LOSSES, KaryTask, Moments, groups, spans, truth
+from deniable.reproduce.grid_search import STUDIES, Study, rows
 from deniable.reproduce.pool import Results
 from deniable.reproduce.privacy import privacy_rows
-from deniable.reproduce.search import STUDIES, Study, rows
 from deniable.reproduce.settings import KARY_EPSILONS, KARY_SIZES, KARY_USERS, Settings
 from deniable.theory import ml_l1
 

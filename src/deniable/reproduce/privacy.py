@@ -11,9 +11,8 @@ from math import exp, inf, log
 from statistics import median
 
 from deniable.lab.experiments import Cell, Point
-from deniable.reproduce.pool import Results
-from deniable.reproduce.search import (
-    Search,
+from deniable.reproduce.grid_search import (
+    Contest,
     choose,
     contenders,
     grid,
@@ -23,6 +22,7 @@ from deniable.reproduce.search import (
     reported,
     screened,
 )
+from deniable.reproduce.pool import Results
 from deniable.reproduce.settings import PRIVACY_LOSSES, PRIVACY_RANGE, PRIVACY_USERS, Settings
 
 __all__ = ["crossing", "privacy_rows"]
@@ -66,7 +66,7 @@ def privacy_rows(
     # A race at the predicted crossing.
     points = {target: Point(target.mechanism, target.n, _rounded(min(e, most))) for target, e in near.items()}
     guess |= predictions([(_grid(target), point) for target, point in points.items()], results)
-    searches = [Search(point, contenders(_grid(target), point, guess, settings)) for target, point in points.items()]
+    searches = [Contest(point, contenders(_grid(target), point, guess, settings)) for target, point in points.items()]
     winners, raced = choose(searches, settings, results)
     chosen = dict(zip(points, winners, strict=True))
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from deniable.errors import StoreError
 from deniable.service.clock import WINDOWS, minute_label, minute_of
-from deniable.service.records import REASONS, Shape
+from deniable.service.records import REASONS, RecordShape
 from deniable.survey import Survey
 
 __all__ = ["LONGEST", "Counters", "Ended", "Entry", "Outcome", "Rules", "Token", "Upload", "counters_of"]
@@ -135,8 +135,8 @@ class Entry:
     body: str = field(default="", compare=False, repr=False)
 
     @cached_property
-    def shape(self) -> Shape:
-        return Shape(self.survey)
+    def shape(self) -> RecordShape:
+        return RecordShape(self.survey)
 
     @property
     def text(self) -> str:

@@ -81,7 +81,7 @@ class NewSurvey(Input, frozen=True, kw_only=True):
     rules: _Rules = field(default_factory=dict)
 
 
-class Change(Input, frozen=True, kw_only=True):
+class RuleChange(Input, frozen=True, kw_only=True):
     rules: _Changes
 
 
@@ -209,7 +209,7 @@ class PlanRequest(Input, frozen=True, kw_only=True):
 # Answers.
 
 
-class Status(Struct, frozen=True):
+class HealthStatus(Struct, frozen=True):
     status: Literal["alive", "ready"]
     clock: Annotated[Literal["trusted", "jumped"], _told("jumped: nothing is purged")] | UnsetType = UNSET
 

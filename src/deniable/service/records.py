@@ -14,7 +14,7 @@ from deniable.errors import StoreError
 from deniable.survey import Survey
 from deniable.tally import Tally, refused_rows, split_rows
 
-__all__ = ["REASONS", "Shape", "add_packed", "pack_counts"]
+__all__ = ["REASONS", "RecordShape", "add_packed", "pack_counts"]
 
 # Why a report is refused; its place in this list is its code, and 0 and 1 are no refusals.
 REASONS = (
@@ -40,12 +40,12 @@ Bytes = npt.NDArray[np.uint8]
 Vector = npt.NDArray[np.int64]
 
 
-class Shape:
+class RecordShape:
     """What one survey's packed reports look like.
 
     >>> import deniable as dn
     >>> survey = dn.krr(symbols=4, epsilon=1)
-    >>> shape = Shape(survey)
+    >>> shape = RecordShape(survey)
     >>> good, bad = dn.Report(survey, 0, b"\\x02").pack(), b"\\x01" * 10
     >>> rows = np.frombuffer(good + bad, np.uint8).reshape(2, shape.length)
     >>> [REASONS[code] for code in shape.check(rows)]

@@ -15,13 +15,13 @@ from typing import Annotated
 from deniable.errors import DeniableError
 from deniable.service import models, trends
 from deniable.service.answers import Answer
-from deniable.service.blocks import Block, joined
 from deniable.service.clock import hour_of, label, window_end
 from deniable.service.collector import Collector
 from deniable.service.decoding import DecodingFailed, Part
 from deniable.service.entries import Entry
 from deniable.service.problems import RequestError, Unavailable
 from deniable.service.retention import ended
+from deniable.service.window_blocks import Block, joined
 
 __all__ = ["counters", "difference", "estimate", "tally", "trend", "windows"]
 

@@ -11,13 +11,13 @@ Proof: tests/properties/test_retention.py::test_histories
 from collections.abc import Mapping
 
 from deniable.errors import StoreError
-from deniable.service.blocks import Block, Window, joined
 from deniable.service.clock import window_end
 from deniable.service.database import Database, Session
 from deniable.service.entries import FOR_GOOD, RESTORED, Counters, Entry, counters_of
 from deniable.service.seals import SEALED, seal
 from deniable.service.stored_surveys import Surveys
 from deniable.service.tallies import COUNTED, Tallies, report_damage, windows_in
+from deniable.service.window_blocks import Block, Window, joined
 
 __all__ = ["Retention", "ended", "shown_in", "shown_until"]
 

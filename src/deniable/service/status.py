@@ -4,7 +4,7 @@ from typing import Annotated
 
 from deniable.service.answers import Answer
 from deniable.service.collector import Collector
-from deniable.service.models import Address, Document, Status
+from deniable.service.models import Address, Document, HealthStatus
 from deniable.service.openapi import document
 from deniable.service.problems import RequestError
 
@@ -13,12 +13,12 @@ __all__ = ["collector_address", "health", "metrics", "openapi", "ready"]
 _RETRY = 5  # seconds
 
 
-async def health(collector: Collector) -> Status:
+async def health(collector: Collector) -> HealthStatus:
     """Whether the process is alive."""
-    return Status("alive")
+    return HealthStatus("alive")
 
 
-async def ready(collector: Collector) -> Status:
+async def ready(collector: Collector) -> HealthStatus:
     """Whether reports can be stored."""
     broken = getattr(collector.store, "broken", None)
     if collector.stopping or broken is not None:
@@ -26,7 +26,7 @@ async def ready(collector: Collector) -> Status:
     await collector.read(collector.store.name)
     if (why := await collector.why_unwritable()) is not None:
         raise RequestError(503, "not-ready", why, retry=_RETRY)
-    return Status("ready", "trusted" if collector.clock.trusted else "jumped")
+    return HealthStatus("ready", "trusted" if collector.clock.trusted else "jumped")
 
 
 async def openapi(collector: Collector) -> Document:

@@ -8,7 +8,6 @@ import uuid
 from contextlib import AbstractContextManager
 
 from deniable.errors import StoreError
-from deniable.service.checking import Checks
 from deniable.service.clock import Clock
 from deniable.service.database import Database, Session
 from deniable.service.intake import Intake
@@ -16,6 +15,7 @@ from deniable.service.migrations import prepare
 from deniable.service.problems import Unavailable
 from deniable.service.retention import Retention
 from deniable.service.shards import Shards
+from deniable.service.store_check import Checks
 from deniable.service.stored_surveys import Surveys
 from deniable.service.tallies import Tallies
 from deniable.service.tokens import Tokens

@@ -120,7 +120,7 @@ async def reopen(collector: Collector, entry: Entry) -> models.RegisteredSurvey:
         raise RequestError(409, "final", str(problem)) from None
 
 
-async def change(collector: Collector, entry: Entry, given: models.Change) -> models.RegisteredSurvey:
+async def change(collector: Collector, entry: Entry, given: models.RuleChange) -> models.RegisteredSurvey:
     """Other texts or another closing date, in place of those before."""
     try:
         rules = entry.rules.changed(given.rules)

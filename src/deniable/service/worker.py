@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from deniable.decoders import DifferenceRows, EstimateRows, Rows, constraint_of, decode, decoder_of, difference
+from deniable.decoders import DifferenceRows, EstimateRows, ResultRows, constraint_of, decode, decoder_of, difference
 from deniable.errors import DeniableError
 from deniable.service.children import DONE, FAILED, REFUSED, answer_messages
 from deniable.service.decoding import CHANGED, SPENT, UNAVAILABLE
@@ -80,7 +80,7 @@ def answer(fields: dict[str, Any], source: _Source) -> bytes:
         for part in parts
     ]
     options = {name: fields[name] for name in ("level", "simultaneous", "top")}
-    rows: Rows
+    rows: ResultRows
     if len(estimates) == 1:
         rows = EstimateRows(estimates[0], **options, patient=False)
     else:
@@ -90,17 +90,17 @@ def answer(fields: dict[str, Any], source: _Source) -> bytes:
     return _WRITERS[fields["form"]](rows, fields["about"])
 
 
-def _json(rows: Rows, about: dict[str, Any]) -> bytes:
+def _json(rows: ResultRows, about: dict[str, Any]) -> bytes:
     return json.dumps(rows.to_json() | about, ensure_ascii=False, allow_nan=False).encode()
 
 
-def _csv(rows: Rows, about: dict[str, Any]) -> bytes:
+def _csv(rows: ResultRows, about: dict[str, Any]) -> bytes:
     out = io.StringIO()
     rows.write_csv(out, about)
     return out.getvalue().encode()
 
 
-def _arrow(rows: Rows, about: dict[str, Any]) -> bytes:
+def _arrow(rows: ResultRows, about: dict[str, Any]) -> bytes:
     table = rows.to_arrow()
     known = json.loads(table.schema.metadata[b"deniable"])
     table = table.replace_schema_metadata({"deniable": json.dumps(known | about, allow_nan=False)})
@@ -110,14 +110,14 @@ def _arrow(rows: Rows, about: dict[str, Any]) -> bytes:
     return sink.getvalue()
 
 
-def _window(rows: Rows, about: dict[str, Any]) -> bytes:
+def _window(rows: ResultRows, about: dict[str, Any]) -> bytes:
     """A window of a trend."""
     told = rows.to_json()
     found = {"start": about["from"], "end": about["to"], "n": told["n"], "estimates": told["estimates"]}
     return json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
 
 
-def _changed(rows: Rows, about: dict[str, Any]) -> bytes:
+def _changed(rows: ResultRows, about: dict[str, Any]) -> bytes:
     """The symbols whose share changed: the interval of the change leaves out 0."""
     found = [row["symbol"] for row in rows.to_json()["changes"] if _leaves_out_zero(row)]
     return json.dumps(found, ensure_ascii=False).encode()

@@ -9,7 +9,6 @@ errs.
 from deniable.theory.arguments import count_of, distribution
 from deniable.theory.binary import factor_through_warner
 from deniable.theory.cohorts import CohortSettings
-from deniable.theory.comparison import crossover, krr_advantage, krr_wins_from_log_half
 from deniable.theory.covariance import (
     inversion_covariance,
     inversion_cumulants,
@@ -47,6 +46,7 @@ from deniable.theory.krappor import (
     krappor_l2_worst,
 )
 from deniable.theory.krr import krr_l1, krr_l1_inflation, krr_l1_worst, krr_l2, krr_l2_inflation, krr_l2_worst
+from deniable.theory.krr_or_krappor import crossover, krr_advantage, krr_wins_from_log_half
 from deniable.theory.loss import ExpectedLoss, Losses, drawn_estimates, expected_loss, losses_of
 from deniable.theory.minimax import private_minimax_l1, private_minimax_l2
 from deniable.theory.nonprivate import minimax_l1, minimax_l2, ml_l1, ml_l1_worst, ml_l2, ml_l2_worst

@@ -21,7 +21,7 @@ import deniable as dn
 import deniable.cli.columns as door
 from deniable.cli import main
 from deniable.cli.progress import Reporter
-from deniable.engines.local import Progress
+from deniable.engines.local import FileProgress
 from tests.unit.cli.test_text import Terminal
 
 BROWSERS = ["chrome", "firefox", "safari"]
@@ -193,7 +193,7 @@ def test_standard_input_and_a_full_disk() -> None:
 def test_a_pipe_that_nobody_writes_to_can_be_left() -> None:
     code = """
 import sys
-import deniable.engines.local, deniable.engines.text
+import deniable.engines.local, deniable.engines.text_files
 from deniable.cli import main
 print("ready", file=sys.stderr, flush=True)
 sys.exit(main("count - --format csv --survey s.json -o t".split()))
@@ -223,9 +223,9 @@ def test_what_was_read_is_shown_after_two_seconds(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(door, "Reporter", kept)
     with door._watching("counting") as watch:
-        watch(Progress(total=100, done=50, rows=1234))
+        watch(FileProgress(total=100, done=50, rows=1234))
         assert f"counting, 1,234 rows [{'#' * 15}{'.' * 15}] 50 %" in made[0].line(0.0)
-        watch(Progress(total=0, rows=5678))
+        watch(FileProgress(total=0, rows=5678))
         assert re.fullmatch(r"counting, 5,678 rows \.\.\. \d+ s", made[0].line(made[0]._start + 9)), "no length"
 
 

@@ -15,8 +15,8 @@ from deniable.decoders.guard import no_worse
 from deniable.decoders.normal_equations import Belief, Dense, Random
 from deniable.decoders.posterior import Posterior, spike_and_slab
 from deniable.decoders.prior import Observations, posterior
-from deniable.decoders.settings import Settings
 from deniable.decoders.simplex import project
+from deniable.decoders.tuned_constants import EmpiricalBayesSettings
 from deniable.design import design_of
 
 Floats = npt.NDArray[np.float64]
@@ -205,7 +205,7 @@ def test_large_systems_are_iterated_and_agree_with_small_ones() -> None:
     survey = dn.orr(symbols=300, epsilon=2, cells=8, cohorts=128, seed=bytes(16))
     tally = dn.simulate(survey, p, 10**6, np.random.default_rng(5))
     dense = dn.decode(tally).probabilities
-    iterated = dn.EmpiricalBayes(settings=Settings(max_dense_unknowns=1))
+    iterated = dn.EmpiricalBayes(settings=EmpiricalBayesSettings(max_dense_unknowns=1))
     assert l1(dn.decode(tally, decoder=iterated).probabilities, dense) < 0.1 * l1(dense, p)
 
 
@@ -249,7 +249,7 @@ def on_a_ramp(symbols: int, n: int, tallies: int, seed: int, decoder: Decoder | 
 @pytest.mark.parametrize(("symbols", "n"), [(50, 10**7), (30, 10**5)])
 def test_evenly_spread_shares_lose_little(symbols: int, n: int) -> None:
     """Where there is nothing to learn from the others; the mutant takes small promises at their word."""
-    trusting = dn.EmpiricalBayes(settings=Settings(min_saving=0.0))
+    trusting = dn.EmpiricalBayes(settings=EmpiricalBayesSettings(min_saving=0.0))
     ours, mutant = (on_a_ramp(symbols, n=n, tallies=40, seed=4, decoder=decoder) for decoder in (None, trusting))
     assert ours < 1.012
     assert mutant - 1 > 2 * (ours - 1)
@@ -270,7 +270,7 @@ def test_max_projected_symbols_over_crowded_cohorts_lose_little() -> None:
 
     plain = min(loss(dn.LeastSquares()), loss(dn.WeightedLeastSquares()))
     assert loss() < 1.08 * plain
-    assert loss(dn.EmpiricalBayes(settings=Settings(max_doubted_symbols=0))) > 1.11 * plain
+    assert loss(dn.EmpiricalBayes(settings=EmpiricalBayesSettings(max_doubted_symbols=0))) > 1.11 * plain
 
 
 def test_one_cohort_decides_nothing_between_symbols_of_a_cell() -> None:
@@ -283,7 +283,7 @@ def test_one_cohort_decides_nothing_between_symbols_of_a_cell() -> None:
     for _ in range(8):
         survey = dn.orr(symbols=24, epsilon=3, cells=21, cohorts=1, seed=rng.bytes(16))
         tally = dn.simulate(survey, p, n=10**6, rng=rng)
-        trusting = dn.EmpiricalBayes(settings=Settings(crowded_from=9.0))
+        trusting = dn.EmpiricalBayes(settings=EmpiricalBayesSettings(crowded_from=9.0))
         for found, decoder in ((ours, None), (mutant, trusting), (plain, dn.WeightedLeastSquares())):
             found.append(l1(dn.decode(tally, decoder=decoder).probabilities, p))
     assert ours == pytest.approx(plain, rel=1e-9)

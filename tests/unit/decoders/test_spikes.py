@@ -9,7 +9,7 @@ from deniable.decoders import ScreenedEstimate
 from deniable.decoders.limits import SkewedLimits
 from deniable.decoders.robust import RobustFit
 from deniable.decoders.selection import JudgedLimits, SelectedLimits
-from deniable.decoders.spikes import Cells, SpikeLaw, width_of
+from deniable.decoders.spikes import CellLevels, SpikeLaw, width_of
 
 SEED = bytes(range(16))
 NAMES = tuple(range(5000))
@@ -26,7 +26,7 @@ def residuals(spikes: float, place: float = 30.0, cohorts: int = 64) -> Floats:
 def test_scores_and_information_are_derivatives() -> None:
     variances = np.linspace(0.8, 3.0, 4096).reshape(64, 64)
     x = residuals(0.0) * np.sqrt(variances) + (residuals(0.2) - residuals(0.0))
-    cells = Cells.of(variances)
+    cells = CellLevels.of(variances)
     law, rows = SpikeLaw.of(x, cells), cells.rows
     inside = np.abs(x) < 2.0
     step = 0.25
@@ -41,7 +41,7 @@ def test_scores_and_information_are_derivatives() -> None:
 
 def test_a_cell_under_a_spike_hardly_counts() -> None:
     x = residuals(0.3)
-    cells = Cells.of(np.ones(x.shape))
+    cells = CellLevels.of(np.ones(x.shape))
     law = SpikeLaw.of(x, cells)
     assert law.information(x, cells.rows).mean() > 100 / x.var()
     assert width_of(x) < 3 < x.std()
@@ -53,7 +53,7 @@ def test_a_cell_under_a_spike_hardly_counts() -> None:
 def test_each_half_of_the_cohorts_is_judged_by_the_other() -> None:
     x = residuals(0.0)
     x[::2, :8] += 30.0
-    cells = Cells.of(np.ones(x.shape))
+    cells = CellLevels.of(np.ones(x.shape))
     law = SpikeLaw.of(x, cells)
     there = np.full(x.shape, 30.0)
     known = law.log_density(there, cells.rows)
@@ -62,15 +62,15 @@ def test_each_half_of_the_cohorts_is_judged_by_the_other() -> None:
 
 def test_detail_beyond_the_blur_is_not_told_apart() -> None:
     x = residuals(0.3)
-    cells = Cells.of(np.ones(x.shape))
+    cells = CellLevels.of(np.ones(x.shape))
     blurred = SpikeLaw.of(x, cells, blur=40.0)
     assert blurred.information(x, cells.rows).mean() < 2 / x.var()
 
 
 def test_levels_of_variance_are_few() -> None:
-    wide = Cells.of(np.geomspace(1e-9, 1.0, 4096).reshape(64, 64))
+    wide = CellLevels.of(np.geomspace(1e-9, 1.0, 4096).reshape(64, 64))
     assert len(wide.levels) <= 64
-    assert Cells.of(np.full((2, 2), 0.5)).levels == pytest.approx([0.5])
+    assert CellLevels.of(np.full((2, 2), 0.5)).levels == pytest.approx([0.5])
     assert wide.rows.max() < 2 * len(wide.levels)
 
 

@@ -23,7 +23,7 @@ def dense(design: Design) -> np.ndarray:
     return np.stack([design.forward(unit).ravel() for unit in np.eye(design.symbols)], axis=1)
 
 
-def upper(blocks: list[pairs.Block]) -> np.ndarray:
+def upper(blocks: list[pairs.RowBlock]) -> np.ndarray:
     """The upper triangle that blocks of rows make up."""
     found = np.zeros((len(NAMES), len(NAMES)))
     for start, block in blocks:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deniable as dn
-import deniable.engines.text as text
+import deniable.engines.text_files as text
 from deniable.columns.table import survey_metadata
 from deniable.engines import count_files
 from deniable.engines.local import ahead

@@ -11,8 +11,8 @@ from deniable.decoders.simplex import project, project_rows
 from deniable.design import design_of
 from deniable.lab.streams import normal_draws
 from deniable.planner.catalogue import families, paper_families
-from deniable.planner.measure import Effort, Sample
-from deniable.planner.options import FAMILIES, Limits, Option
+from deniable.planner.measure import Effort, LossSample
+from deniable.planner.options import FAMILIES, Option, PlanLimits
 from deniable.planner.shapes import family, shapes_of
 from deniable.planner.solve import Outside, crossing
 from deniable.planner.visible import smallest_visible
@@ -34,7 +34,7 @@ def test_variances_are_those_of_the_exact_covariance(size: int, is_open: bool) -
     """To 1e-9 where they are closed forms; cohorts are averages over hash functions, which one draw has not."""
     n = 10**6
     names = list(range(size)) if is_open else None
-    limits = Limits(max_cohorts=256)
+    limits = PlanLimits(max_cohorts=256)
     for shape in (family(size)[0], family(size)[-2], family(size)[-1]):
         for epsilon in (0.5, 2.0, 5.0):
             for group in families(size, is_open=is_open, limits=limits):
@@ -52,7 +52,7 @@ def test_weighted_cells_cost_what_the_closed_form_says(name: str, is_open: bool)
     """Against the information matrix of these very cohorts; the form without weights is off by up to 20 % here."""
     size, n = 64, 10**6
     shape = shapes_of(name, size)[0]
-    (group,) = [f for f in families(size, is_open=is_open, limits=Limits(max_cohorts=512)) if f.name == "O-RR"]
+    (group,) = [f for f in families(size, is_open=is_open, limits=PlanLimits(max_cohorts=512)) if f.name == "O-RR"]
     for epsilon in (1.0, 2.5, 5.0):
         option, _ = group.best(epsilon, n, shape.classes, 1.0)
         survey = survey_of(option, size, epsilon, is_open=is_open)
@@ -71,18 +71,18 @@ def test_few_decoded_surveys_say_what_many_do() -> None:
     rng = dn.lab.generator(2)
     quick = np.exp(0.1 * rng.standard_normal((3, 2000)))
     bent = 1.3 * np.exp(2.5 * np.log(quick) + 2 * np.log(quick) ** 2 + 0.05 * rng.standard_normal((3, 2000)))
-    sample = Sample(quick, quick[:, :40], bent[:, :40], 0.3)
+    sample = LossSample(quick, quick[:, :40], bent[:, :40], 0.3)
     for metric, row in zip(("l1", "l2", "max"), bent, strict=True):
         mean, mean_error, bound, bound_error = sample.expected(metric, 0.9)
         assert mean == pytest.approx(row.mean(), abs=4 * mean_error)
         assert bound == pytest.approx(np.quantile(row, 0.9), abs=4 * bound_error)
         assert bound_error < 0.03 * bound
-    assert Sample(quick, quick[:, :1], bent[:, :1], 0.3).expected("l1", 0.9)[3] > sample.expected("l1", 0.9)[3]
+    assert LossSample(quick, quick[:, :1], bent[:, :1], 0.3).expected("l1", 0.9)[3] > sample.expected("l1", 0.9)[3]
 
 
 @pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open"])
 def test_every_option_is_a_survey_with_a_report_of_its_length(is_open: bool) -> None:
-    found = families(40, is_open=is_open, limits=Limits(max_cohorts=64))
+    found = families(40, is_open=is_open, limits=PlanLimits(max_cohorts=64))
     assert [group.name for group in found] == [name for name in FAMILIES if not is_open or name.startswith("O-")]
     for group in found:
         for place in range(0, len(group), max(1, len(group) // 25)):
@@ -97,7 +97,7 @@ def test_every_option_is_a_survey_with_a_report_of_its_length(is_open: bool) -> 
 def test_options_near_the_peak_of_least_squares_are_none() -> None:
     """Where C (k - 1) is about S least squares has its worst error; at 256 symbols and k = 2 that is C = 256."""
     even = Classes.of(dn.lab.uniform(256))
-    (group,) = [f for f in families(256, is_open=False, limits=Limits()) if f.name == "O-RR"]
+    (group,) = [f for f in families(256, is_open=False, limits=PlanLimits()) if f.name == "O-RR"]
     scores = group.model(group.parameters, 4.0, 1e6, even).score(even, 1.0)
     two = group.parameters["cells"] == 2
     by_cohorts = dict(zip(group.parameters["cohorts"][two].tolist(), scores[two].tolist(), strict=True))
@@ -108,7 +108,7 @@ def test_options_near_the_peak_of_least_squares_are_none() -> None:
 def test_the_width_of_a_subset_is_searched() -> None:
     """The textbook's w is not always the best: at epsilon 5.5 and 256 symbols k-RR beats sets of 2."""
     even = Classes.of(dn.lab.uniform(256))
-    every = {f.name: f for f in families(256, is_open=False, limits=Limits())}
+    every = {f.name: f for f in families(256, is_open=False, limits=PlanLimits())}
     assert every["k-RR"].best(5.5, 1e6, even, 2.0)[1] < every["SS"].best(5.5, 1e6, even, 2.0)[1]
     assert every["SS"].best(1.0, 1e6, even, 2.0)[0].parameters == {"size": 69}
 
@@ -175,7 +175,7 @@ def test_quantiles_of_few_draws_are_nearly_those_of_many() -> None:
 def test_draws_have_the_losses_of_simulated_surveys(survey: Survey, name: str) -> None:
     """Means over 1500 simulated surveys, whose standard error is at most 2 %, and 4000 draws: within 8 %."""
     size, n = len(survey.alphabet), 50_000
-    (group,) = [f for f in families(size, is_open=False, limits=Limits()) if f.name == name]
+    (group,) = [f for f in families(size, is_open=False, limits=PlanLimits()) if f.name == name]
     with_ = {
         "size": getattr(survey.mechanism, "size", 0),
         "cells": survey.cells,

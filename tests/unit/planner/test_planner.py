@@ -14,7 +14,7 @@ from deniable.errors import PlanError
 from deniable.planner import Plan
 from deniable.planner.catalogue import families
 from deniable.planner.measure import Effort, effort_for
-from deniable.planner.options import Limits, Option
+from deniable.planner.options import Option, PlanLimits
 from deniable.reports import Report
 from deniable.survey import Alphabet
 
@@ -351,7 +351,7 @@ def test_errors_are_those_of_one_report_where_reports_are_randomised_again(argum
 def test_a_report_that_is_randomised_again_is_one_of_its_own_epsilon(is_open: bool) -> None:
     """For every mechanism that a plan may choose, at any lifetime."""
     alphabet = Alphabet.open() if is_open else Alphabet.closed(12)
-    for family in families(12, is_open=is_open, limits=Limits()):
+    for family in families(12, is_open=is_open, limits=PlanLimits()):
         option = Option(family, len(family) // 2)
         once = option.survey(alphabet, 1, name="", seed=bytes(16)).mechanism
         for lifetime in ("1.1", 3, 12):

@@ -5,7 +5,7 @@ import pytest
 
 import deniable as dn
 from deniable.planner.catalogue import families
-from deniable.planner.options import Limits, Option
+from deniable.planner.options import Option, PlanLimits
 from deniable.planner.visible import smallest_visible
 from deniable.survey import Alphabet
 
@@ -36,7 +36,7 @@ def shown(option: Option, size: int, n: int, epsilon: float, share: float) -> fl
 @pytest.mark.parametrize(("name", "size", "n", "epsilon"), CASES)
 def test_the_share_shows_as_often_as_it_should(name: str, size: int, n: int, epsilon: float) -> None:
     """Of 400 surveys 90 % +- 6.5 % (above four standard errors); two thirds of the share must be told from it."""
-    (group,) = [f for f in families(size, is_open=False, limits=Limits()) if f.name == name]
+    (group,) = [f for f in families(size, is_open=False, limits=PlanLimits()) if f.name == name]
     option = Option(group, int(np.argmin(group.model(group.parameters, epsilon, n, None).base)))
     share = smallest_visible(option.model(epsilon, n), n, size)
     assert shown(option, size, n, epsilon, share) == pytest.approx(0.9, abs=0.065)

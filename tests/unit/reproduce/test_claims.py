@@ -13,8 +13,8 @@ from deniable.reproduce.claims.rules import (
     AGAINST,
     FOR,
     TIE,
+    ClaimResult,
     Comparison,
-    Finding,
     conclude,
     differs,
     exceptions,
@@ -23,7 +23,7 @@ from deniable.reproduce.claims.rules import (
 from deniable.reproduce.claims.tables import Data
 from tests.unit.reproduce.claim_tables import EPSILONS, Fault, Row, Tables, fault, number, tables, times
 
-ASK: dict[str, Callable[[Data], Finding]] = {claim.id: claim.ask for claim in CLAIMS}
+ASK: dict[str, Callable[[Data], ClaimResult]] = {claim.id: claim.ask for claim in CLAIMS}
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ UNDECIDED = "caption-s4096"  # has no exceptions: it is one question, decided or
 NO_MINORITY = "geometric-largest-range"  # four distributions here: one of three others is more than a quarter
 
 
-def judge(name: str, made: Tables) -> Finding:
+def judge(name: str, made: Tables) -> ClaimResult:
     return ASK[name](Data(made))
 
 
@@ -485,7 +485,7 @@ def test_verdicts_by_the_numbers_of_cells() -> None:
     assert conclude(cells(FOR, FOR, *[TIE] * 9, AGAINST, AGAINST), "", need="some").verdict == "holds except"
     only = conclude(cells(FOR, TIE, TIE), "x", need="most", why="y")
     assert only.exceptions == "only 1 of 3 comparisons are for it; y"
-    assert conclude(cells(FOR), "x", why="y") == Finding("holds", "1 for, 0 tied, 0 against, of 1; x; y")
+    assert conclude(cells(FOR), "x", why="y") == ClaimResult("holds", "1 for, 0 tied, 0 against, of 1; x; y")
 
 
 def test_many_groups_are_told_briefly() -> None:

@@ -13,14 +13,12 @@ from scipy.stats import binom
 from deniable.lab.kary import DECODERS, LOSSES, KaryTask
 from deniable.lab.regression import Cell, Point, RegressionTask, truth
 from deniable.lab.screen import ScreenTask
-from deniable.reproduce import experiments, privacy, search
+from deniable.reproduce import experiments, grid_search, privacy
 from deniable.reproduce.cache import ResultCache
 from deniable.reproduce.experiments import tables
-from deniable.reproduce.pool import Results
-from deniable.reproduce.privacy import _answer, _Target, crossing, privacy_rows
-from deniable.reproduce.search import (
+from deniable.reproduce.grid_search import (
     STUDIES,
-    Search,
+    Contest,
     choose,
     contenders,
     grid,
@@ -32,6 +30,8 @@ from deniable.reproduce.search import (
     rows,
     slices,
 )
+from deniable.reproduce.pool import Results
+from deniable.reproduce.privacy import _answer, _Target, crossing, privacy_rows
 from deniable.reproduce.settings import (
     COHORTS,
     KARY_EPSILONS,
@@ -139,12 +139,12 @@ class Fake(Results):
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every axis, but short."""
-    monkeypatch.setattr(search, "COHORTS", (1, 8, 64))
-    monkeypatch.setattr(search, "cells", lambda symbols: (4, 16, 64, 256) if symbols == 256 else (16, 256, 4096))
-    monkeypatch.setattr(search, "hashes", lambda symbols: (1, 2, 4) if symbols == 256 else (1, 2))
-    monkeypatch.setattr(search, "LINES_S4096", {"k": (16, 256), "C": (1, 64), "h": (1, 2)})
-    monkeypatch.setattr(search, "LINE_EPSILONS", (0.5, 1.25, 2.0, 4.0))
-    monkeypatch.setattr(search, "PARAMETER_EPSILONS", (0.5, 4.0))
+    monkeypatch.setattr(grid_search, "COHORTS", (1, 8, 64))
+    monkeypatch.setattr(grid_search, "cells", lambda symbols: (4, 16, 64, 256) if symbols == 256 else (16, 256, 4096))
+    monkeypatch.setattr(grid_search, "hashes", lambda symbols: (1, 2, 4) if symbols == 256 else (1, 2))
+    monkeypatch.setattr(grid_search, "LINES_S4096", {"k": (16, 256), "C": (1, 64), "h": (1, 2)})
+    monkeypatch.setattr(grid_search, "LINE_EPSILONS", (0.5, 1.25, 2.0, 4.0))
+    monkeypatch.setattr(grid_search, "PARAMETER_EPSILONS", (0.5, 4.0))
     monkeypatch.setattr(privacy, "PRIVACY_USERS", {256: (10**4, 10**6, 10**10), 4096: (10**6, 10**10)})
     monkeypatch.setattr(privacy, "PRIVACY_LOSSES", {256: (0.02, 0.2), 4096: (0.2,)})
     monkeypatch.setattr(experiments, "KARY_SIZES", (2, 16))
@@ -200,7 +200,7 @@ def test_axes_are_in_order_and_parameters_are_among_the_lines() -> None:
 
 @pytest.mark.parametrize("study", STUDIES, ids=str)
 @pytest.mark.parametrize("mechanism", ["O-RR", "O-RAPPOR"])
-def test_slices_fix_one_parameter_and_leave_the_rest(study: search.Study, mechanism: str) -> None:
+def test_slices_fix_one_parameter_and_leave_the_rest(study: grid_search.Study, mechanism: str) -> None:
     everything = grid(study.alphabet, study.symbols, mechanism)
     best, *others = slices(study, mechanism, 4.0, parameters=True)
     assert (best.vary, best.value, best.cells) == ("best", 0, everything)
@@ -217,7 +217,7 @@ def test_slices_fix_one_parameter_and_leave_the_rest(study: search.Study, mechan
 
 
 def test_which_slices_there_are() -> None:
-    def kinds(study: search.Study, mechanism: str, epsilon: float, parameters: bool) -> set[str]:
+    def kinds(study: grid_search.Study, mechanism: str, epsilon: float, parameters: bool) -> set[str]:
         return {part.vary for part in slices(study, mechanism, epsilon, parameters=parameters)}
 
     opened, closed, large, _ = STUDIES
@@ -294,7 +294,7 @@ class Scripted(Fake):
 
 def test_the_winner_has_the_least_mean_on_samples_that_are_never_reported() -> None:
     fake = Scripted({EIGHT[0]: 0.3, EIGHT[1]: 0.1, EIGHT[2]: 0.2})
-    searches = [Search(POINT, tuple(EIGHT[:3])), Search(POINT, (EIGHT[5],)), Search(POINT, (EIGHT[2], EIGHT[0]))]
+    searches = [Contest(POINT, tuple(EIGHT[:3])), Contest(POINT, (EIGHT[5],)), Contest(POINT, (EIGHT[2], EIGHT[0]))]
     winners, measured = choose(searches, FULL, fake)
     assert winners == [EIGHT[1], EIGHT[5], EIGHT[2]]
     assert measured == {(cell, POINT): [loss] * 8 for cell, loss in fake.choosing.items()}
@@ -325,7 +325,7 @@ def test_reported_samples_are_cut_so_that_a_full_run_takes_over_a_quick_one() ->
         assert reported(QUICK, symbols) == [(0, quick)] == reported(FULL, symbols)[:1]
         assert [i for a, b in reported(FULL, symbols) for i in range(a, b)] == list(range(50))
         assert reported(QUICK, symbols)[-1][1] == QUICK.samples(symbols)
-        assert max(stop for _, stop in reported(FULL, symbols)) < search.CHOOSING_FROM == CHOOSING
+        assert max(stop for _, stop in reported(FULL, symbols)) < grid_search.CHOOSING_FROM == CHOOSING
 
 
 # Quantiles.
@@ -650,10 +650,10 @@ def test_figures_that_share_a_study_share_its_numbers() -> None:
 def test_a_small_real_run_is_the_same_on_any_number_of_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "COHORTS", (1, 16))
-    monkeypatch.setattr(search, "cells", lambda symbols: (16, 64))
-    monkeypatch.setattr(search, "hashes", lambda symbols: (1,))
-    monkeypatch.setattr(search, "LINE_EPSILONS", (1.25, 4.0))
+    monkeypatch.setattr(grid_search, "COHORTS", (1, 16))
+    monkeypatch.setattr(grid_search, "cells", lambda symbols: (16, 64))
+    monkeypatch.setattr(grid_search, "hashes", lambda symbols: (1,))
+    monkeypatch.setattr(grid_search, "LINE_EPSILONS", (1.25, 4.0))
     monkeypatch.setattr(privacy, "PRIVACY_USERS", {256: (10**6,)})
     monkeypatch.setattr(privacy, "PRIVACY_LOSSES", {256: (0.2,)})
     monkeypatch.setattr(experiments, "KARY_SIZES", (2, 16))

@@ -155,21 +155,21 @@ def _counted(
 
 def _typed(survey: Survey, table: "pa.Table", names: list[str], refused: dict[str, int]) -> "Iterator[pa.RecordBatch]":
     """Rows of text as reports, by the code of the local engine."""
-    from deniable.engines.sources import Source
-    from deniable.engines.text import FIELDS, JsonReader, converted
+    from deniable.engines.input_files import InputFile
+    from deniable.engines.text_files import FIELDS, JsonReader, converted
 
     bits = survey.report_format.response.bits
     wanted = {name: "bytes" if bits and name == "response" else "number" for name in names}
     if "_broken" not in table.schema.names:
         lines = "\n".join(value for value in table["value"].to_pylist() if value).encode()
-        reader = JsonReader(Source("-", "jsonl", None, 0), io.BytesIO(lines), decoded=True)
+        reader = JsonReader(InputFile("-", "jsonl", None, 0), io.BytesIO(lines), decoded=True)
         yield from reader.batches(wanted, _ROWS, refused)
         return
     whole = table["_broken"].is_null()
     if broken := len(table) - whole.combine_chunks().true_count:
         refused[FIELDS] = refused.get(FIELDS, 0) + broken
     for batch in table.filter(whole).select(names).to_batches():
-        yield converted(batch, wanted, refused, Source("-", "csv", None, 0))
+        yield converted(batch, wanted, refused, InputFile("-", "csv", None, 0))
 
 
 def _counted_splits(

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from deniable.columns import check_digest, report_columns
+from deniable.engines.input_files import SUFFIXES, sources
 from deniable.engines.readers import open_reader
-from deniable.engines.sources import SUFFIXES, sources
 from deniable.engines.spark.counting import count, count_text
 from deniable.engines.spark.sessions import reason_of, session_for
-from deniable.engines.text import check_encoding
+from deniable.engines.text_files import check_encoding
 from deniable.errors import DataError, EngineError
 from deniable.survey import Survey
 from deniable.tally import Tally

@@ -8,8 +8,8 @@ an exception is defined in `deniable.reproduce.claims.rules`, once for all of th
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from deniable.reproduce.claims.registry import CLAIMS, Statement
 from deniable.reproduce.claims.rules import Verdict
+from deniable.reproduce.claims.sentences import CLAIMS, Statement
 from deniable.reproduce.claims.tables import Data
 
 __all__ = ["CLAIMS", "TABLES_NEEDED", "Claim", "Statement", "check"]

@@ -14,8 +14,8 @@ from deniable.reproduce.claims.rules import (
     NOT_MEASURED,
     SAME_MEDIAN,
     TIE,
+    ClaimResult,
     Comparison,
-    Finding,
     Verdict,
     conclude,
     percent,
@@ -36,10 +36,10 @@ __all__ = [
 PREDICTION = 0.10  # relative error above which a predicted loss is wrong
 # Verdicts in order, to compare two alphabets.
 RANK: dict[Verdict, int] = {"holds": 2, "holds except": 1, "does not hold": 0}
-Questions = Mapping[str, Callable[[Data, Case], Finding]]
+Questions = Mapping[str, Callable[[Data, Case], ClaimResult]]
 
 
-def most_private(data: Data, alphabet: str, symbols: int) -> Finding:
+def most_private(data: Data, alphabet: str, symbols: int) -> ClaimResult:
     """O-RR gives maximal privacy at any desired utility and given n (section 6; Figures 9, 10 and 14).
 
     Those figures ask which epsilon a wanted l1 loss costs. Against: O-RR's epsilon is higher than another mechanism's,
@@ -69,7 +69,7 @@ def most_private(data: Data, alphabet: str, symbols: int) -> Finding:
     return conclude(cells, text + (f"; {left_out} targets that neither reaches, or both below 0.1" if left_out else ""))
 
 
-def privacy_costs_utility(data: Data) -> Finding:
+def privacy_costs_utility(data: Data) -> ClaimResult:
     """The more private you want to be, the less utility you can get (2.2): no line rises with epsilon."""
     lines: dict[tuple[Case, str], None] = {(p.case, p.mechanism): None for p in data.points if p.vary == "best"}
     cells = []
@@ -83,7 +83,7 @@ def privacy_costs_utility(data: Data) -> Finding:
     return conclude(cells, f"steps of epsilon on {len(lines)} lines", need="most")
 
 
-def bands_are_narrow(data: Data) -> Finding:
+def bands_are_narrow(data: Data) -> ClaimResult:
     """The shaded 90 % regions are narrow (captions of Figures 7, 8, 11 to 13, 15 and 16)."""
     cells, widths = [], []
     for p in data.points:
@@ -99,7 +99,7 @@ def bands_are_narrow(data: Data) -> Finding:
     return conclude(cells, text)
 
 
-def baselines_bracket(data: Data) -> Finding:
+def baselines_bracket(data: Data) -> ClaimResult:
     """The two baselines of Figures 3, 7, 8 and 13 bound the lines; the paper draws them and leaves it at that.
 
     Against: a median below the empirical estimate's loss on the raw symbols, or above the uniform guess's.
@@ -124,7 +124,7 @@ def _pair(data: Data, symbols: int, n: int) -> str:
     return " and ".join(f"{loss:.4g}" for loss in found)
 
 
-def similar(data: Data, case: Case, questions: Questions) -> Finding:
+def similar(data: Data, case: Case, questions: Questions) -> ClaimResult:
     """Similar results for S = 4096 and n = 10^6 and 10^8 (5.3): each finding has a verdict no worse than at S = 256."""
     cells = []
     for name, question in questions.items():
@@ -134,10 +134,10 @@ def similar(data: Data, case: Case, questions: Questions) -> Finding:
             cells.append(Comparison(side, name, float(RANK[here] - RANK[there]), {}, f"{here}, at S = 256 {there}"))
     worse = [f"{cell.group}: {cell.detail}" for cell in cells if cell.side == AGAINST]
     found = conclude(cells, f"{len(questions)} findings of section 5.3 asked again")
-    return Finding(found.verdict, found.measured, "; ".join(worse))
+    return ClaimResult(found.verdict, found.measured, "; ".join(worse))
 
 
-def caption_says_4096(data: Data, questions: Questions) -> Finding:
+def caption_says_4096(data: Data, questions: Questions) -> ClaimResult:
     """Figure 11 has S = 4096, says its caption; the text cites it for findings at S = 256 (erratum E30).
 
     The findings decide: if more of them hold at one S than at the other, the figure must have had that S. If as many
@@ -155,13 +155,13 @@ def caption_says_4096(data: Data, questions: Questions) -> Finding:
         return NOT_MEASURED
     measured = f"of {len(ranks)} findings {better[1]} fare better at S = 4096 and {better[-1]} at S = 256"
     if better[1] == better[-1]:
-        return Finding("not measured", f"{measured}, which cannot decide it")
+        return ClaimResult("not measured", f"{measured}, which cannot decide it")
     if better[1] > better[-1]:
-        return Finding("holds", measured)
-    return Finding("does not hold", measured, "; ".join(differing))
+        return ClaimResult("holds", measured)
+    return ClaimResult("does not hold", measured, "; ".join(differing))
 
 
-def chosen_on_other_samples(data: Data) -> Finding:
+def chosen_on_other_samples(data: Data) -> ClaimResult:
     """Ours: parameters are chosen on other samples than those that are plotted.
 
     The paper takes the smallest of many medians and plots it, which is biased low. How much that can be is estimated
@@ -183,7 +183,7 @@ def chosen_on_other_samples(data: Data) -> Finding:
     return conclude(cells, f"{text} (typically {percent(median(biases), sign=False)})")
 
 
-def screen_is_good(data: Data) -> Finding:
+def screen_is_good(data: Data) -> ClaimResult:
     """Ours: the predictions that prune the grid search are within 10 % of the loss that is then measured."""
     errors = [abs(row.error) for row in data.tested]
     cells = []

@@ -25,8 +25,8 @@ from deniable.reproduce.claims.rules import (
     NOT_MEASURED,
     NOTICEABLE,
     TIE,
+    ClaimResult,
     Comparison,
-    Finding,
     conclude,
     spread,
 )
@@ -94,7 +94,7 @@ def _orr_against(
     return [cell_of(judge(a, b), a, b, f"{case.alphabet}, {case.label}") for a, b in pairs]
 
 
-def _meets(data: Data, cases: Iterable[Case], regime: Regime) -> Finding:
+def _meets(data: Data, cases: Iterable[Case], regime: Regime) -> ClaimResult:
     cells: list[Comparison] = []
     why: list[str] = []
     for case in cases:
@@ -108,7 +108,7 @@ def _meets(data: Data, cases: Iterable[Case], regime: Regime) -> Finding:
     return conclude(cells, text, why="; ".join(filter(None, why)))
 
 
-def meets_everywhere(data: Data) -> Finding:
+def meets_everywhere(data: Data) -> ClaimResult:
     """Hashed k-RR empirically meets or exceeds existing mechanisms at all privacy levels (abstract, conclusion).
 
     Open and closed alphabets together; without either it is not measured.
@@ -117,24 +117,24 @@ def meets_everywhere(data: Data) -> Finding:
     return NOT_MEASURED if NOT_MEASURED in parts else _meets(data, (OPEN, CLOSED), anywhere)
 
 
-def open_meets(data: Data, case: Case) -> Finding:
+def open_meets(data: Data, case: Case) -> ClaimResult:
     """O-RR meets or exceeds RAPPOR over a wide range of privacy settings (section 1, fourth contribution)."""
     return _meets(data, [case], anywhere)
 
 
-def closed_best(data: Data, case: Case) -> Finding:
+def closed_best(data: Data, case: Case) -> ClaimResult:
     """Closed alphabets: O-RR meets or exceeds all other mechanisms at all considered epsilon (5.4)."""
     lines = [data.line(case, name) for name in EXISTING]
     return _meets(data, [case], anywhere) if all(lines) else NOT_MEASURED
 
 
-def both_ends_closed(data: Data) -> Finding:
+def both_ends_closed(data: Data) -> ClaimResult:
     """... in both low and high privacy regimes (section 1, fifth contribution)."""
     parts = [_meets(data, [CLOSED], regime) for regime in (high, very_low)]
     return NOT_MEASURED if NOT_MEASURED in parts else _meets(data, [CLOSED], lambda c, e: not middle(c, e))
 
 
-def cohorts_lift_krr(data: Data, case: Case) -> Finding:
+def cohorts_lift_krr(data: Data, case: Case) -> ClaimResult:
     """The loss of sample size in large alphabets is partially circumvented by cohorts and k-RR (2.2).
 
     At high privacy k-RR's loss must be noticeably higher than O-RR's on the same closed alphabet.
@@ -144,7 +144,7 @@ def cohorts_lift_krr(data: Data, case: Case) -> Finding:
     return conclude(cells, ratio(pairs, "k-RR's loss relative to O-RR's"), need="most")
 
 
-def ends_match(data: Data, case: Case, *, privacy: str) -> Finding:
+def ends_match(data: Data, case: Case, *, privacy: str) -> ClaimResult:
     """O-RR matches O-RAPPOR in both the very low and the high privacy regimes (5.3, Figure 3a).
 
     Matches is meant literally: a cell where O-RR is ahead is against it, too.
@@ -159,7 +159,7 @@ def ends_match(data: Data, case: Case, *, privacy: str) -> Finding:
     return conclude(cells, ratio(pairs, "O-RR's loss relative to O-RAPPOR's"), why="; ".join(filter(None, why)))
 
 
-def middle_exceeds(data: Data, case: Case) -> Finding:
+def middle_exceeds(data: Data, case: Case) -> ClaimResult:
     """O-RR exceeds O-RAPPOR over midrange privacy settings (5.3, Figure 3a)."""
     cells = _orr_against(data, case, ["O-RAPPOR"], middle, less)
     pairs = paired(case, data.line(case, "O-RR"), data.line(case, "O-RAPPOR"), middle)
@@ -167,7 +167,7 @@ def middle_exceeds(data: Data, case: Case) -> Finding:
     return conclude(cells, ratio(pairs, "O-RR's loss relative to O-RAPPOR's"), need="most", why=why)
 
 
-def krappor_is_orappor(data: Data, case: Case) -> Finding:
+def krappor_is_orappor(data: Data, case: Case) -> ClaimResult:
     """On closed alphabets k-RAPPOR and O-RAPPOR are nearly indistinguishable (5.4, Figures 3b and 8)."""
     pairs = paired(case, data.line(case, "O-RAPPOR"), data.line(case, "k-RAPPOR"))
     cells = [cell_of(alike(a, b, NOTICEABLE), a, b, case.label) for a, b in pairs]
@@ -179,7 +179,7 @@ def _closing(data: Data, case: Case, mechanism: str) -> list[tuple[LinePoint, Li
     return paired(case, data.line(case, mechanism), opened)
 
 
-def permutations_help_little(data: Data, case: Case) -> Finding:
+def permutations_help_little(data: Data, case: Case) -> ClaimResult:
     """O-RAPPOR benefits little from minimal perfect hash functions (5.4)."""
     pairs = _closing(data, case, "O-RAPPOR")
     sides = [AGAINST if less(a, b, NOTICEABLE) == FOR else FOR for a, b in pairs]
@@ -187,7 +187,7 @@ def permutations_help_little(data: Data, case: Case) -> Finding:
     return conclude(cells, ratio(pairs, "O-RAPPOR's loss closed relative to open"))
 
 
-def permutations_improve(data: Data, case: Case) -> Finding:
+def permutations_improve(data: Data, case: Case) -> ClaimResult:
     """O-RR's utility improves significantly (5.4)."""
     pairs = _closing(data, case, "O-RR")
     cells = [cell_of(less(a, b), a, b, case.label) for a, b in pairs]

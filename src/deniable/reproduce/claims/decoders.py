@@ -17,8 +17,8 @@ from deniable.reproduce.claims.rules import (
     NOTICEABLE,
     SAME_MEAN,
     TIE,
+    ClaimResult,
     Comparison,
-    Finding,
     conclude,
     differs,
     percent,
@@ -125,17 +125,17 @@ def _why(cells: Sequence[Comparison], rows: Sequence[KaryRow], mechanism: str) -
     return text
 
 
-def _best(rows: Sequence[KaryRow], mechanism: str) -> Finding:
+def _best(rows: Sequence[KaryRow], mechanism: str) -> ClaimResult:
     cells = _gain_cells(rows, mechanism)
     return conclude(cells, _gain_text(rows, mechanism), need="some", why=_why(cells, rows, mechanism))
 
 
-def projected_best(data: Data, mechanism: str, loss: str = "l1") -> Finding:
+def projected_best(data: Data, mechanism: str, loss: str = "l1") -> ClaimResult:
     """The projected decoder is best over the whole grid, on the geometric distribution (4.4.1, Figures 1 and 5)."""
     return _best(data.cells({"geometric"}, {MANY}, loss), mechanism)
 
 
-def projected_substantially(data: Data, mechanism: str) -> Finding:
+def projected_substantially(data: Data, mechanism: str) -> ClaimResult:
     """... and *substantially* better, for the whole range of k and epsilon (4.4.1 about Figure 1).
 
     A cell that is not better at all is against; one that is better by 5 % or less is a tie.
@@ -151,7 +151,7 @@ def projected_substantially(data: Data, mechanism: str) -> Finding:
     return conclude(cells, f"{text}; {_gain_text(rows, mechanism)}", need="most")
 
 
-def projected_for_all_users(data: Data, mechanism: str) -> Finding:
+def projected_for_all_users(data: Data, mechanism: str) -> ClaimResult:
     """The same for every number of users from 30 to 10^6 (4.4.1); without both ends it is not measured."""
     rows = data.cells({"geometric"})
     users = {row.n for row in rows}
@@ -160,12 +160,12 @@ def projected_for_all_users(data: Data, mechanism: str) -> Finding:
     return _best(rows, mechanism)
 
 
-def projected_on_skewed(data: Data, mechanism: str) -> Finding:
+def projected_on_skewed(data: Data, mechanism: str) -> ClaimResult:
     """The same for all distributions but Dirichlet's, and all numbers of users (4.4.1)."""
     return _best(data.cells(skewed(data)), mechanism)
 
 
-def dirichlet_least_skewed(data: Data) -> Finding:
+def dirichlet_least_skewed(data: Data) -> ClaimResult:
     """Dirichlet's is "the least skewed" distribution (4.4.1), by the Gini coefficient; 0.01 apart is a tie."""
     sizes = sorted({row.k for row in data.kary})
     cells = []
@@ -181,7 +181,7 @@ def dirichlet_least_skewed(data: Data) -> Finding:
     return conclude(cells, f"Gini coefficients for k = {sizes[0]} to {sizes[-1]}" if sizes else "", need="some")
 
 
-def dirichlet_normalised(data: Data, mechanism: str) -> Finding:
+def dirichlet_normalised(data: Data, mechanism: str) -> ClaimResult:
     """On Dirichlet's distribution the normalised decoder is best, for every number of users (4.4.1).
 
     The error of normalised against a third decoder is not in the table; the gain's, which is paired the same way,
@@ -205,7 +205,7 @@ def dirichlet_normalised(data: Data, mechanism: str) -> Finding:
     return conclude(cells, text, need="some", why=why)
 
 
-def depends_on_shape(data: Data, mechanism: str) -> Finding:
+def depends_on_shape(data: Data, mechanism: str) -> ClaimResult:
     """The best decoder depends on the shape of the distribution (section 1, third contribution).
 
     For each number of users: there are distributions where the projected decoder wins more cells than it loses, and
@@ -235,7 +235,7 @@ def _agreement(a: int, b: int) -> int:
     return AGAINST if a * b < 0 else FOR if a == b else TIE
 
 
-def same_decoders_in_l2(data: Data) -> Finding:
+def same_decoders_in_l2(data: Data) -> ClaimResult:
     """The decoders' pattern is the same in l2 as in l1 (4.4 and Figure 5): no cell with opposite winners."""
     rows = [data.cells({"geometric"}, {MANY}, loss) for loss in ("l1", "l2")]
     second = {row.where: row for row in rows[1]}
@@ -251,7 +251,7 @@ def same_decoders_in_l2(data: Data) -> Finding:
     return conclude(cells, f"gain in l2: {spread(cell.gap for cell in cells)}", need="most")
 
 
-def geometric_stands_for_skewed(data: Data) -> Finding:
+def geometric_stands_for_skewed(data: Data) -> ClaimResult:
     """The geometric distribution shows the decoding patterns of all binomial and Zipf distributions (4.4)."""
     names = sorted(skewed(data) - {"geometric"})
     rows, model = data.cells(names), {(row.n, *row.where): row for row in data.cells({"geometric"})}
@@ -270,7 +270,7 @@ def geometric_stands_for_skewed(data: Data) -> Finding:
     return conclude(cells, f"{len(names)} distributions beside the geometric one", need="most" if cells else "none")
 
 
-def negative_entries(data: Data) -> Finding:
+def negative_entries(data: Data) -> ClaimResult:
     """Entries of k-RR's estimate are negative especially for few users (4.1, "Constraining").
 
     Where an entry is negative the standard decoder differs from the projected one, so their relative distance is the

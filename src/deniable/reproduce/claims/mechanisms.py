@@ -18,8 +18,8 @@ from deniable.reproduce.claims.rules import (
     SAME_MEAN,
     SLIGHT,
     TIE,
+    ClaimResult,
     Comparison,
-    Finding,
     Verdict,
     conclude,
     differs,
@@ -66,7 +66,7 @@ def _low_privacy(row: KaryRow) -> bool:
     return row.k < math.exp(row.epsilon)
 
 
-def most_cells_projected(data: Data) -> Finding:
+def most_cells_projected(data: Data) -> ClaimResult:
     """For most cells of Figure 2 the best decoder is the projected one (4.4.2).
 
     Counted over all cells, with ties for the projected decoder; a panel in which it is not so is an exception.
@@ -87,7 +87,7 @@ def most_cells_projected(data: Data) -> Finding:
     verdict: Verdict = "does not hold" if 2 * wins <= total else "holds except" if told else "holds"
     measured = f"best or tied in {percent(wins / total, sign=False)} of {total} cells"
     measured += f", alone in {percent(alone / total, sign=False)} ({panels})"
-    return Finding(verdict, measured, f"not so for {'; '.join(told)}" if told else "")
+    return ClaimResult(verdict, measured, f"not so for {'; '.join(told)}" if told else "")
 
 
 def _tied(loss: float) -> float:
@@ -95,7 +95,7 @@ def _tied(loss: float) -> float:
     return loss + max(SAME_MEAN * loss, ABSOLUTE)
 
 
-def krappor_for_large_k(data: Data, loss: str = "l1") -> Finding:
+def krappor_for_large_k(data: Data, loss: str = "l1") -> ClaimResult:
     """k-RAPPOR is consistently better for relatively large k and low epsilon (4.4.2).
 
     "Relatively large and low" is read off the data: wherever k-RAPPOR is better, it must not be worse for a larger k
@@ -119,7 +119,7 @@ def krappor_for_large_k(data: Data, loss: str = "l1") -> Finding:
     return conclude(cells, "; ".join(starts), need="some")
 
 
-def krr_in_the_triangle(data: Data, loss: str = "l1") -> Finding:
+def krr_in_the_triangle(data: Data, loss: str = "l1") -> ClaimResult:
     """k-RR is better in all conditions where k < e^epsilon (4.4.2)."""
     rows = [row for row in _panels(data, loss) if _low_privacy(row)]
     z = threshold(len(rows))
@@ -127,7 +127,7 @@ def krr_in_the_triangle(data: Data, loss: str = "l1") -> Finding:
     return conclude(cells, f"k-RR's loss relative to k-RAPPOR's: {spread(c.gap for c in cells)}", need="most")
 
 
-def krr_only_slightly(data: Data) -> Finding:
+def krr_only_slightly(data: Data) -> ClaimResult:
     """... but only *slightly* better: Figure 2 shows l1 itself, so by less than 0.1 (4.4.2)."""
     rows = [row for row in _panels(data) if _low_privacy(row)]
     cells = [
@@ -146,7 +146,9 @@ def krr_only_slightly(data: Data) -> Finding:
     return conclude(cells, f"{text}; as a share of k-RAPPOR's loss: {spread(-_relative(row) for row in rows)}")
 
 
-def _pattern(pairs: Sequence[tuple[KaryRow, KaryRow]], group: Callable[[KaryRow, KaryRow], str], told: str) -> Finding:
+def _pattern(
+    pairs: Sequence[tuple[KaryRow, KaryRow]], group: Callable[[KaryRow, KaryRow], str], told: str
+) -> ClaimResult:
     """Whether the first row of each pair has the second one's winner; opposite winners are against."""
     z = threshold(2 * len(pairs))
     cells = []
@@ -158,7 +160,7 @@ def _pattern(pairs: Sequence[tuple[KaryRow, KaryRow]], group: Callable[[KaryRow,
     return conclude(cells, "for: the same winner or both tied; against: opposite winners", need="most")
 
 
-def skewed_show_the_pattern(data: Data) -> Finding:
+def skewed_show_the_pattern(data: Data) -> ClaimResult:
     """All skewed distributions show the geometric distribution's pattern of winners (4.4.2)."""
     model = {(row.n, *row.where): row for row in data.cells({"geometric"})}
     rows = data.cells(skewed(data) - {"geometric"})
@@ -166,14 +168,14 @@ def skewed_show_the_pattern(data: Data) -> Finding:
     return _pattern(pairs, lambda row, _: row.group, "geometric")
 
 
-def same_mechanisms_in_l2(data: Data) -> Finding:
+def same_mechanisms_in_l2(data: Data) -> ClaimResult:
     """The regimes in which each mechanism is superior are the same in l2 (4.4 and Figure 6)."""
     model = {(row.group, *row.where): row for row in _panels(data)}
     pairs = [(row, model[row.group, *row.where]) for row in _panels(data, "l2") if (row.group, *row.where) in model]
     return _pattern(pairs, lambda row, _: row.group, "in l1")
 
 
-def many_users_are_alike(data: Data) -> Finding:
+def many_users_are_alike(data: Data) -> ClaimResult:
     """30000 users are representative of larger numbers of users (Figure 2)."""
     model = {(row.distribution, *row.where): row for row in data.cells(PANELS[0], {MANY})}
     rows = [row for row in data.cells(PANELS[0]) if row.n > MANY]
@@ -181,7 +183,7 @@ def many_users_are_alike(data: Data) -> Finding:
     return _pattern(pairs, lambda row, _: row.group, f"n = {MANY}")
 
 
-def largest_range(data: Data) -> Finding:
+def largest_range(data: Data) -> ClaimResult:
     """The geometric distribution is the one where k-RAPPOR beats k-RR over the largest range (4.4).
 
     The range is the share of all (n, k, epsilon) at which k-RAPPOR is better; shares within a point are ties.
@@ -204,7 +206,7 @@ def largest_range(data: Data) -> Finding:
     return conclude(cells, f"k-RAPPOR is better in this share of cells: {text}", need="some")
 
 
-def geometric_is_hard_for_krr(data: Data) -> Finding:
+def geometric_is_hard_for_krr(data: Data) -> ClaimResult:
     """The geometric distribution is relatively easy for k-RAPPOR and challenging for k-RR (5.3).
 
     Relatively: the ratio of k-RR's loss to k-RAPPOR's is at least the median ratio of the other distributions.
@@ -223,7 +225,7 @@ def geometric_is_hard_for_krr(data: Data) -> Finding:
     return conclude(cells, f"geometric's ratio against the median: {spread(c.gap for c in cells)}", need="some")
 
 
-def advantage_shrinks(data: Data, *, relative: bool) -> Finding:
+def advantage_shrinks(data: Data, *, relative: bool) -> ClaimResult:
     """As the number of users increases, k-RR's advantage in the low privacy environment shrinks (4.4.2).
 
     Low privacy is k < e^epsilon. Figure 2 shows differences of l1, and every l1 shrinks with n; the relative version

@@ -11,8 +11,8 @@ from deniable.reproduce.claims.rules import (
     NOTICEABLE,
     SAME_MEDIAN,
     TIE,
+    ClaimResult,
     Comparison,
-    Finding,
     conclude,
 )
 from deniable.reproduce.claims.tables import CLOSED, OPEN, Case, Data
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-def orr_k_depends(data: Data, case: Case) -> Finding:
+def orr_k_depends(data: Data, case: Case) -> ClaimResult:
     """O-RR's optimal k depends directly on epsilon (5.3, Figure 11).
 
     At each epsilon the values of k that are no worse than the best one are optimal. For: an optimal k that is no
@@ -48,7 +48,7 @@ def orr_k_depends(data: Data, case: Case) -> Finding:
         reached = min(allowed, default=reached)
     text = "optimal k: " + ", ".join(f"{_list(found)} at eps = {epsilon:g}" for epsilon, found in optimal.items())
     if len(optimal) > 1 and (same := set.intersection(*map(set, optimal.values()))):
-        return Finding("does not hold", text, f"k = {_list(sorted(same))} is optimal at every epsilon")
+        return ClaimResult("does not hold", text, f"k = {_list(sorted(same))} is optimal at every epsilon")
     return conclude(cells, text, need="most") if len(optimal) > 1 else NOT_MEASURED
 
 
@@ -56,7 +56,7 @@ def _list(values: Sequence[int]) -> str:
     return f"{values[0]} to {values[-1]}" if len(values) > 2 else " or ".join(map(str, values))
 
 
-def _chain(data: Data, case: Case, mechanism: str, vary: str, least: int, regime: Regime) -> Finding:
+def _chain(data: Data, case: Case, mechanism: str, vary: str, least: int, regime: Regime) -> ClaimResult:
     """A parameter that improves as it grows: no step up is worse, and the last value is better than the first."""
     cells, pairs = [], []
     for epsilon, whole in data.family(case, mechanism, vary).items():
@@ -72,17 +72,17 @@ def _chain(data: Data, case: Case, mechanism: str, vary: str, least: int, regime
     return conclude(cells, ratio(pairs, f"loss with {vary} = {ends}"), need="most")
 
 
-def cohorts_improve(data: Data, case: Case) -> Finding:
+def cohorts_improve(data: Data, case: Case) -> ClaimResult:
     """Increasing C consistently improves O-RR in the low-to-mid privacy regime (5.3); C = 1 has its own claim."""
     return _chain(data, case, "O-RR", "C", 2, lambda c, e: not high(c, e))
 
 
-def wider_filters_improve(data: Data, case: Case) -> Finding:
+def wider_filters_improve(data: Data, case: Case) -> ClaimResult:
     """O-RAPPOR improves as k increases (5.3)."""
     return _chain(data, case, "O-RAPPOR", "k", 1, anywhere)
 
 
-def near_the_limit(data: Data, case: Case) -> Finding:
+def near_the_limit(data: Data, case: Case) -> ClaimResult:
     """... with k = 4096 near the asymptotic limit (5.3).
 
     Near: a larger k gains at most 5 %; where the grid has none, the last doubling changed at most 5 %.
@@ -104,7 +104,7 @@ def near_the_limit(data: Data, case: Case) -> Finding:
     return conclude(cells, ratio(pairs, "loss of the smaller k relative to the larger"))
 
 
-def one_cohort(data: Data, case: Case, mechanism: str) -> Finding:
+def one_cohort(data: Data, case: Case, mechanism: str) -> ClaimResult:
     """C = 1 noticeably underperforms across the range of privacy levels (5.3, of both mechanisms).
 
     Where nothing is learned in either way, both as bad as the uniform guess, there is nothing to compare.
@@ -121,7 +121,7 @@ def one_cohort(data: Data, case: Case, mechanism: str) -> Finding:
     return conclude(cells, ratio(pairs, "loss with C = 1 relative to the best C"), need="most")
 
 
-def hashing_alone(data: Data) -> Finding:
+def hashing_alone(data: Data) -> ClaimResult:
     """Hashing alone is not enough, because of the collisions that the modulus brings (5.1).
 
     One cohort is hashing alone. Where collisions are to blame, k-RR on the closed alphabet, which has none, is better.
@@ -134,10 +134,10 @@ def hashing_alone(data: Data) -> Finding:
     blamed = sum(less(b, a) == FOR for a, b in pairs)
     beside = ratio(pairs, "loss relative to k-RR, closed")
     text = f"collisions are to blame at {blamed} of {len(pairs)} epsilons: {beside}"
-    return Finding(found.verdict, f"{found.measured}; {text}", found.exceptions)
+    return ClaimResult(found.verdict, f"{found.measured}; {text}", found.exceptions)
 
 
-def cohorts_alike(data: Data, case: Case) -> Finding:
+def cohorts_alike(data: Data, case: Case) -> ClaimResult:
     """All C >= 2 perform indistinguishably under O-RAPPOR (5.3)."""
     pairs = []
     for line in data.family(case, "O-RAPPOR", "C").values():
@@ -150,7 +150,7 @@ def cohorts_alike(data: Data, case: Case) -> Finding:
     return conclude(cells, ratio(pairs, "worst C >= 2 relative to the best"), why=why)
 
 
-def bloom_brings_nothing(data: Data, case: Case) -> Finding:
+def bloom_brings_nothing(data: Data, case: Case) -> ClaimResult:
     """The optimal h is consistently 1: Bloom filters bring nothing beyond simple hashing (5.3)."""
     pairs = []
     for line in data.family(case, "O-RAPPOR", "h").values():

@@ -42,8 +42,8 @@ __all__ = [
     "SAME_MEDIAN",
     "SLIGHT",
     "TIE",
+    "ClaimResult",
     "Comparison",
-    "Finding",
     "Verdict",
     "conclude",
     "count",
@@ -72,7 +72,7 @@ FOR, TIE, AGAINST = 1, 0, -1  # the sides of a cell
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ClaimResult:
     """What the tables say about one claim."""
 
     verdict: Verdict
@@ -80,7 +80,7 @@ class Finding:
     exceptions: str = ""
 
 
-NOT_MEASURED = Finding("not measured", "the tables have no rows for this")
+NOT_MEASURED = ClaimResult("not measured", "the tables have no rows for this")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def differs(difference: float, error: float, reference: float, z: float) -> int:
     return 1 if difference > 0 else -1
 
 
-def conclude(cells: Sequence[Comparison], measured: str, *, need: Need = "none", why: str = "") -> Finding:
+def conclude(cells: Sequence[Comparison], measured: str, *, need: Need = "none", why: str = "") -> ClaimResult:
     """The verdict on cells, by the rule of this module; `need` is how many must be positively for the claim."""
     if not cells:
         return NOT_MEASURED
@@ -131,7 +131,7 @@ def conclude(cells: Sequence[Comparison], measured: str, *, need: Need = "none",
     notes = [count(cells), measured]
     if not told:  # nothing fails: a remark belongs to the numbers
         notes, why = [*notes, why], ""
-    return Finding(verdict, "; ".join(filter(None, notes)), "; ".join(filter(None, (told, why))))
+    return ClaimResult(verdict, "; ".join(filter(None, notes)), "; ".join(filter(None, (told, why))))
 
 
 def count(cells: Sequence[Comparison]) -> str:

@@ -1,6 +1,6 @@
 """Estimates, and the difference of two, as `deniable decode` prints them: a table or a chart.
 
-JSON and CSV are those of `decoders.Rows`.
+JSON and CSV are those of `decoders.ResultRows`.
 """
 
 import math
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from deniable.charts import difference_chart, estimate_chart
 from deniable.cli.text import bar, percent, shown, table
-from deniable.decoders import DifferenceRows, EstimateRows, Rows, ScreenedEstimate
+from deniable.decoders import DifferenceRows, EstimateRows, ResultRows, ScreenedEstimate
 
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["Change", "Result"]
+__all__ = ["PrintedDifference", "Result"]
 
 _KINDS = {
     "exact": "exact: at least",
@@ -82,7 +82,7 @@ class Result(EstimateRows):
         )  # fmt: skip
 
 
-class Change(DifferenceRows):
+class PrintedDifference(DifferenceRows):
     """The rows of a difference, for people."""
 
     def print_table(self) -> None:
@@ -111,7 +111,7 @@ def _heading(rows: EstimateRows | DifferenceRows) -> str:
     return f"{100 * rows.level:g} % interval" + (", all at once" if rows.simultaneous else "")
 
 
-def _print_rows(rows: Rows, header: list[str], cells: Callable[[list[float], str], list[str]]) -> None:
+def _print_rows(rows: ResultRows, header: list[str], cells: Callable[[list[float], str], list[str]]) -> None:
     """The table: a name, and what `cells` makes of the numbers and the mark of a row; last, what is unlisted."""
     lines = [[shown(rows.symbols[i]), *cells(rows.numbers[i], "*" if rows.marks[i] else "")] for i in rows.order]
     if rows.rest is not None:
@@ -122,7 +122,7 @@ def _print_rows(rows: Rows, header: list[str], cells: Callable[[list[float], str
         print(f"... and {hidden} more; --top 0 shows all")
 
 
-def _bars(rows: Rows, most: int) -> tuple[list[str], list[list[float]], list[bool]]:
+def _bars(rows: ResultRows, most: int) -> tuple[list[str], list[list[float]], list[bool]]:
     """Names, numbers and marks of the `most` first rows and of what is unlisted."""
     places = rows.order[:most]
     names, numbers = [shown(rows.symbols[i]) for i in places], [rows.numbers[i] for i in places]

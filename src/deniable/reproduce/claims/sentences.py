@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from deniable.reproduce.claims import checks, cohorts, decoders, mechanisms, parameters
-from deniable.reproduce.claims.rules import Finding
+from deniable.reproduce.claims.rules import ClaimResult
 from deniable.reproduce.claims.tables import CLOSED, OPEN_CASES, Case, Data
 
 __all__ = ["CLAIMS", "Statement"]
@@ -18,13 +18,13 @@ class Statement:
     id: str
     section: str
     sentence: str
-    ask: Callable[[Data], Finding]
+    ask: Callable[[Data], ClaimResult]
 
 
-Ask = Callable[[Data], Finding]
+Ask = Callable[[Data], ClaimResult]
 
 # Section 5.3 about figures 3a and 11; the paper says that results are similar for S = 4096.
-OPEN_FINDINGS: dict[str, tuple[str, Callable[[Data, Case], Finding]]] = {
+OPEN_FINDINGS: dict[str, tuple[str, Callable[[Data, Case], ClaimResult]]] = {
     "open-high-privacy": (
         "O-RR matches O-RAPPOR in the high privacy regime",
         partial(cohorts.ends_match, privacy="high"),
@@ -59,7 +59,7 @@ OPEN_FINDINGS: dict[str, tuple[str, Callable[[Data, Case], Finding]]] = {
 PARAMETER_FINDINGS = {name: ask for name, (_, ask) in OPEN_FINDINGS.items() if not name.startswith("open-")}
 
 # Section 5.4 about figure 3b.
-CLOSED_FINDINGS: dict[str, tuple[str, Callable[[Data, Case], Finding]]] = {
+CLOSED_FINDINGS: dict[str, tuple[str, Callable[[Data, Case], ClaimResult]]] = {
     "closed-krappor-orappor": (
         "on closed alphabets k-RAPPOR and O-RAPPOR are nearly indistinguishable",
         cohorts.krappor_is_orappor,
@@ -73,7 +73,7 @@ CLOSED_FINDINGS: dict[str, tuple[str, Callable[[Data, Case], Finding]]] = {
 }
 
 
-def _about(ask: Callable[[Data, Case], Finding], case: Case) -> Ask:
+def _about(ask: Callable[[Data, Case], ClaimResult], case: Case) -> Ask:
     return lambda data: ask(data, case)
 
 
@@ -151,7 +151,7 @@ def _decoding() -> list[Statement]:
             mechanisms.largest_range,
         ),
     ]
-    rows: list[tuple[str, str, str, Callable[..., Finding]]] = [
+    rows: list[tuple[str, str, str, Callable[..., ClaimResult]]] = [
         (
             "projected-best-geometric",
             "4.4.1, Figure 1",

@@ -26,7 +26,7 @@ from deniable.reproduce.settings import (
 
 __all__ = [
     "STUDIES",
-    "Search",
+    "Contest",
     "Study",
     "choose",
     "contenders",
@@ -104,7 +104,7 @@ def slices(study: Study, mechanism: str, epsilon: float, *, parameters: bool) ->
 
 
 @dataclass(frozen=True)
-class Search:
+class Contest:
     """One point of a line, and the settings that may win there."""
 
     point: Point
@@ -170,7 +170,7 @@ def measure(
 
 
 def choose(
-    searches: Sequence[Search], settings: Settings, results: Results
+    searches: Sequence[Contest], settings: Settings, results: Results
 ) -> tuple[list[Cell], dict[tuple[Cell, Point], list[float]]]:
     """The winner of each search, by the mean loss of samples that are never reported, and all that was measured."""
     found: dict[tuple[Cell, Point], list[float]] = {}
@@ -184,7 +184,7 @@ def choose(
         span = (CHOOSING_FROM, CHOOSING_FROM + settings.race(symbols).samples)
         found |= measure(wanted, [span], results, f"choosing, S = {symbols}")
 
-    def winner(search: Search) -> Cell:
+    def winner(search: Contest) -> Cell:
         if len(search.contenders) == 1:
             return search.contenders[0]
         return min(search.contenders, key=lambda cell: fmean(found[cell, search.point]))
@@ -208,7 +208,7 @@ def rows(wanted: Sequence[tuple[Study, bool]], settings: Settings, results: Resu
         for part in slices(study, mechanism, epsilon, parameters=parameters)
     ]
     guess = predictions(((part.cells, point) for _, point, part in plan), results)
-    searches = [Search(point, contenders(part.cells, point, guess, settings)) for _, point, part in plan]
+    searches = [Contest(point, contenders(part.cells, point, guess, settings)) for _, point, part in plan]
     winners, chosen_by = choose(searches, settings, results)
     losses: dict[tuple[Cell, Point], list[float]] = {}
     for symbols in (256, 4096):

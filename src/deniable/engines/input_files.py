@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 from deniable.errors import DataError
 
-__all__ = ["FORMATS", "Paths", "Source", "paths_of", "sound", "sources"]
+__all__ = ["FORMATS", "InputFile", "Paths", "paths_of", "sound", "sources"]
 
 FORMATS = ("parquet", "arrow", "csv", "jsonl")  # formats that can be read
 SUFFIXES = {  # the format by the suffix of a file
@@ -37,7 +37,7 @@ Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class InputFile:
     """One file to read; the path `-` is standard input."""
 
     path: str
@@ -74,7 +74,7 @@ def paths_of(given: Any) -> list[str] | None:
     return None
 
 
-def sources(paths: Paths, *, format: str | None = None) -> list[Source]:
+def sources(paths: Paths, *, format: str | None = None) -> list[InputFile]:
     """The files that paths, folders and patterns name, in order.
 
     >>> import tempfile, pathlib
@@ -85,7 +85,7 @@ def sources(paths: Paths, *, format: str | None = None) -> list[Source]:
     """
     if format is not None and format not in FORMATS:
         raise DataError(f"format must be one of {', '.join(FORMATS)}, got {str(format)[:40]!r}")
-    found: list[Source] = []
+    found: list[InputFile] = []
     for path in paths_of(paths) or ():
         found += [_source(file, format) for file in _expanded(path)]
     if not found:
@@ -117,7 +117,7 @@ def _expanded(path: str) -> list[str]:
     return [path]
 
 
-def _source(path: str, format: str | None) -> Source:
+def _source(path: str, format: str | None) -> InputFile:
     codec, stem = None, path
     head, _, last = os.path.basename(path).rpartition(".")
     if head and last.lower() in CODECS:
@@ -133,11 +133,11 @@ def _source(path: str, format: str | None) -> Source:
         raise DataError(
             f"{path} must not be compressed as a whole: Parquet compresses its own columns; unpack it first"
         )
-    return Source(path, known, codec, 0 if path == "-" else os.path.getsize(path))
+    return InputFile(path, known, codec, 0 if path == "-" else os.path.getsize(path))
 
 
 @contextmanager
-def sound(source: Source) -> Iterator[None]:
+def sound(source: InputFile) -> Iterator[None]:
     """A block that reads a source: what Arrow says about damage becomes a sentence, without a value in it."""
     import pyarrow as pa
 

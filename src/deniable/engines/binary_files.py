@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from deniable.engines.sources import Source
+from deniable.engines.input_files import InputFile
 from deniable.errors import DataError
 
 __all__ = ["IpcReader", "ParquetReader"]
@@ -21,7 +21,7 @@ class ParquetReader:
     """Row groups are decoded in slices, and column chunks are read through a buffer: a file of one large row group
     takes no more memory than one of many small ones."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: InputFile) -> None:
         if source.path == "-" and not source.open().seekable():
             raise DataError(
                 f"{source.name} must be a file for Parquet, whose index is at its end; save it first, or use Arrow IPC"
@@ -58,7 +58,7 @@ class ParquetReader:
 class IpcReader:
     """Both layouts of Arrow IPC: the stream, and the file, which is a stream between two marks, with an index."""
 
-    def __init__(self, source: Source, file: BinaryIO | None) -> None:
+    def __init__(self, source: InputFile, file: BinaryIO | None) -> None:
         self._source, self._packed = source, file
         if file is None:
             # Mapped, so that one batch of a billion rows is paged in as it is counted.

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 
-from deniable.engines.sources import Source
+from deniable.engines.input_files import InputFile
 from deniable.errors import DataError
 
 __all__ = ["CsvReader", "JsonReader", "check_encoding", "readable_rows"]
@@ -43,7 +43,7 @@ CONVERT: dict[str, Callable[[pa.Array], pa.Array]] = {
 }
 
 
-def not_utf8(source: Source, guess: str = "") -> DataError:
+def not_utf8(source: InputFile, guess: str = "") -> DataError:
     """The error for a file in another encoding; the message shows none of its content."""
     got = guess or "bytes that are not, perhaps Latin-1 or Windows-1252"
     return DataError(
@@ -71,7 +71,9 @@ def readable_rows(array: pa.Array, convert: Callable[[pa.Array], object]) -> lis
     return readable_rows(array[:half], convert) + readable_rows(array[half:], convert)
 
 
-def converted(batch: pa.RecordBatch, wanted: dict[str, str], refused: dict[str, int], source: Source) -> pa.RecordBatch:
+def converted(
+    batch: pa.RecordBatch, wanted: dict[str, str], refused: dict[str, int], source: InputFile
+) -> pa.RecordBatch:
     """A batch of text with its columns converted to the wanted types, without the rows that cannot be."""
     for name, kind in wanted.items():
         try:
@@ -93,7 +95,7 @@ def converted(batch: pa.RecordBatch, wanted: dict[str, str], refused: dict[str, 
 class _Bytes:
     """The decompressed bytes of a source, with the position in the file and the number of quotes read so far."""
 
-    def __init__(self, source: Source, file: BinaryIO) -> None:
+    def __init__(self, source: InputFile, file: BinaryIO) -> None:
         self._source, self._file = source, file
         if source.codec is not None and not source.size and os.path.isfile(source.path):
             raise EOFError  # compressed data is never empty
@@ -135,7 +137,7 @@ class _Bytes:
         self.closed = True
 
 
-def check_encoding(source: Source) -> None:
+def check_encoding(source: InputFile) -> None:
     """Refuse text that starts as UTF-16 or UTF-32 does; other errors are raised when it is read."""
     with contextlib.suppress(EOFError, OSError, pa.ArrowInvalid):
         file = source.open()
@@ -148,7 +150,7 @@ def check_encoding(source: Source) -> None:
 class CsvReader:
     """Comma-separated (`.tsv`: tab-separated) UTF-8 text with a header; an empty field without quotes is missing."""
 
-    def __init__(self, source: Source, file: BinaryIO) -> None:
+    def __init__(self, source: InputFile, file: BinaryIO) -> None:
         self._source = source
         self._bytes = _Bytes(source, file)
         self._delimiter = "\t" if ".tsv" in source.path.lower() else ","
@@ -199,7 +201,7 @@ class JsonReader:
     `decoded` says that the lines come from a reader that has chosen their encoding.
     """
 
-    def __init__(self, source: Source, file: BinaryIO, *, decoded: bool = False) -> None:
+    def __init__(self, source: InputFile, file: BinaryIO, *, decoded: bool = False) -> None:
         self._source = source
         self._bytes = _Bytes(source, file)
         rows = [_object(line) for line in self._bytes.head(check=not decoded).split(b"\n")]
@@ -297,7 +299,7 @@ def _value(kind: str, value: object) -> object:
 
 
 def _one_by_one(
-    lines: list[bytes], wanted: dict[str, str], refused: dict[str, int], source: Source
+    lines: list[bytes], wanted: dict[str, str], refused: dict[str, int], source: InputFile
 ) -> Iterator[pa.RecordBatch]:
     """A block that `_parsed` refused, row by row; a batch for answers that are text and one for integers."""
     found: dict[bool, list[dict[str, object]]] = {False: [], True: []}

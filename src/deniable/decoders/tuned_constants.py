@@ -1,13 +1,13 @@
 """The tuned constants of empirical Bayes, in one place.
 
-The values of `Settings` were chosen by `studies.ablation`, which switches off one safeguard at a time:
+The values of `EmpiricalBayesSettings` were chosen by `studies.ablation`, which switches off one safeguard at a time:
 docs/results/ablation.md has what each is worth. Those of `PriorSettings` were chosen on the cells of `studies.decoders`
 when the decoder became the default: docs/decisions/0010-default-decoder.md.
 """
 
 from dataclasses import dataclass
 
-__all__ = ["PRIOR", "PriorSettings", "Settings"]
+__all__ = ["PRIOR", "EmpiricalBayesSettings", "PriorSettings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,13 @@ PRIOR = PriorSettings()
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class EmpiricalBayesSettings:
     """The constants of `EmpiricalBayes`: safeguards against a wrong prior, and limits on work.
 
     *Crowding* is the number of unknowns per equation where cohorts share cells.
 
-    >>> Settings().rounds(0.01), Settings().rounds(0.3), Settings().rounds(2.0)
-    ((1, 1), (2, 1), (12, 6))
+    >>> [EmpiricalBayesSettings().rounds(crowding) for crowding in (0.01, 0.3, 2.0)]
+    [(1, 1), (2, 1), (12, 6)]
     """
 
     # Safeguards; studies/ablation.py switches each of them off.

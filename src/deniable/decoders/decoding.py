@@ -19,11 +19,11 @@ from deniable.tally import Tally
 
 __all__ = ["DEFAULT", "decode", "decode_all"]
 
-DEFAULT = EmpiricalBayes()  # what decodes where nothing is named; the planner predicts with its surrogate
+DEFAULT = EmpiricalBayes()  # the decoder if none is named; the planner predicts with its surrogate
 
 _SCREENED_FROM = 20_000  # candidates beyond which they are always screened
-_SCREENED_SHORT = 4096  # candidates beyond which they are screened where equations are short,
-_SHORT = 0.9  # which is from so many candidates per equation: joint estimates would be all noise
+_SCREENED_SHORT = 4096  # candidates beyond which they are screened if equations are few (`_SHORT`)
+_SHORT = 0.9  # candidates per equation from which equations are few: joint estimates would be all noise
 _MOST_CELLS = 1 << 26  # cells over all cohorts that a decoder without screening may need at once: gigabytes
 
 

@@ -17,12 +17,12 @@ __all__ = ["DrawnReach", "drawn_z", "judged", "log_tail"]
 
 Floats = npt.NDArray[np.float64]
 
-_BINS = 1 << 13  # of the distribution of a tested sum; each value is split between the two nearest bins
-_LIMIT_BINS = 1 << 11  # of the distribution of a sum that has limits
+_BINS = 1 << 13  # bins of the distribution of a tested sum; each value is split between the two nearest
+_LIMIT_BINS = 1 << 11  # bins of the distribution of a sum for which confidence limits are computed
 _SMEARED = 2.0  # standard deviations of the error by this splitting, which tails include
 _AT_ONCE = 1 << 22  # bins of rows that are transformed together: 32 MiB
 _LEAST = 1e-12  # tail probability, at least: below it the Fourier transform has rounding errors
-_MOST_ROWS = 1024  # beyond which sums are so smooth that the corrected Chernoff bound is precise enough
+_MOST_ROWS = 1024  # rows beyond which sums are so smooth that the corrected Chernoff bound is precise enough
 _TILTS = np.array([0.35, 0.5, 0.7, 1.0, 1.4])  # tilts of Chernoff's bound, in those of a normal distribution
 _LADDER = 0.25 * 1.5 ** np.arange(16)  # tilts, times the standard deviation
 _FAR_OUT = 2.0  # standard deviations below which a normal score is used as it is

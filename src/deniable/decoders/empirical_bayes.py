@@ -1,4 +1,4 @@
-"""Empirical Bayes: shrink every noisy estimate towards what shares in this very population look like.
+"""Empirical Bayes: shrink every noisy estimate towards the distribution of shares in the same population.
 
 The unbiased estimates of many symbols show together how shares are distributed; that is the prior (`prior`). Each
 symbol's own estimate, with its known variance, gives its posterior, and the answer is the point of the simplex with the
@@ -34,8 +34,8 @@ __all__ = ["EmpiricalBayes", "shrink"]
 
 Floats = npt.NDArray[np.float64]
 
-_TEACHERS, _FEW_TEACH = 8, 32  # surveys that a surrogate learns from, where symbols are fewer than this
-_QUICK = {"fitted": 96, "orders": 2}  # what a quick surrogate learns its prior from
+_TEACHERS, _FEW_TEACH = 8, 32  # surveys that priors of a surrogate are fitted to, if there are fewer symbols than this
+_QUICK = {"fitted": 96, "orders": 2}  # observations and orders from which a quick surrogate fits its prior
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,8 @@ class EmpiricalBayes(Decoder):
             return project_rows(estimates)
         effort = _QUICK if quick else {"fitted": self.settings.prior_observations, "orders": self.settings.prior_orders}
         reach = float(estimates.min()), float(estimates.max())
-        # What few symbols teach differs from survey to survey, and so does the loss: each part has its own teacher.
+        # A prior that is fitted to few symbols differs from survey to survey, and so does the loss: so each part of the
+        # surveys has its own teacher.
         teachers = min(_TEACHERS, len(estimates)) if estimates.shape[1] < _FEW_TEACH else 1
         parts = np.array_split(estimates, teachers)
         tables = (Table.of(part[min(teacher, len(part) - 1)], base, slope, reach, **effort) for part in parts)

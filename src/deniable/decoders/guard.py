@@ -18,7 +18,7 @@ __all__ = ["no_worse"]
 
 Floats = npt.NDArray[np.float64]
 
-_BISECTIONS = 8  # of the way back to the projected estimate: to 1/256 of it
+_BISECTIONS = 8  # bisections of the segment to the projected estimate: to 1/256 of its length
 _ROUNDING = 1e-9  # relative: if every share is below a prior's, all answers with one sum have the same l1 loss
 
 

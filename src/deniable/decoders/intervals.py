@@ -20,8 +20,8 @@ __all__ = ["Group", "Mass", "mass_of", "own_limits", "sum_limits", "symbol_colli
 
 Floats = npt.NDArray[np.float64]
 
-_FEW_COHORTS = 6  # up to which cells differ so much in weight that each symbol needs its own collision distribution
-_MANY_COHORTS = 1024  # from which the collisions of a sum are so many that they are normal
+_FEW_COHORTS = 6  # cohorts up to which cells differ so much in weight that each symbol has its own collisions
+_MANY_COHORTS = 1024  # cohorts from which the collisions of a sum are so many that they are nearly normal
 _ROUNDING = 1e-9  # standard error of a mass, at least: the rounding error of solving for it
 
 

@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 _FACTOR_ALWAYS = 1024  # candidates up to which the Gram matrix is always factored: at most 0.1 s
 _FACTOR_AT_MOST = 8192  # candidates up to which a dense Gram matrix is made: 512 MiB
 _WORTH_FACTORING = 12  # tallies of one large design from which factoring is faster than iterating
-_MOST_STEPS = 500  # of an iteration, beyond which factoring is cheaper; half as many as candidates, if that is more
+_MOST_STEPS = 500  # steps beyond which factoring is cheaper; half as many as candidates, if that is more
 _MOST_STEPS_LARGE = 10_000  # the same beyond _FACTOR_AT_MOST, where nothing but iterating is left
 
 

@@ -14,7 +14,7 @@ Floats = npt.NDArray[np.float64]
 
 EXACT = 1e-14  # squared relative residual at which an iteration ends
 ROUGH = 1e-9  # the same, in rounds whose answer is not used
-_MOST_STEPS = 300  # of an iteration
+_MOST_STEPS = 300  # steps of conjugate gradients, at most
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 _FREEDOM = 2.0  # degrees of freedom of the Student distribution: peaks are rare, and may be of any size
 _SCALES = np.exp(np.linspace(-14, 4, 28))  # variances of innovations that are tried, relative to that of the noise
 _TAILS = (1.0, 1e-2, 1e-4, 1e-6)  # scales of the Student distribution that are tried, relative to the best normal one
-_ROUNDS = 10  # of updates of scales and shares
+_ROUNDS = 10  # updates of scales and shares
 
 
 class Smooth(NamedTuple):

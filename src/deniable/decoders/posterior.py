@@ -11,8 +11,8 @@ __all__ = ["Posterior", "mixture", "slices_of", "spike_and_slab"]
 
 Floats = npt.NDArray[np.float64]
 
-_MAX_STEPS = 60  # of the search for the level at which quantiles add up
-_CLOSE = 1e-9  # relative error of their sum
+_MAX_STEPS = 60  # iterations, at most, of the search for the level at which quantiles add up to the total
+_CLOSE = 1e-9  # relative error of their sum at which the search ends
 _ROWS = 128  # shares that are worked on at a time, so that their nodes stay in the cache
 
 

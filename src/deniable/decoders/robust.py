@@ -28,15 +28,15 @@ __all__ = ["OutsideEstimates", "RobustFit"]
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_STEPS = 16  # of Fisher scoring
-_CONVERGED = 0.02  # step in standard errors at which it ends
+_MOST_STEPS = 16  # steps of Fisher scoring, at most
+_CONVERGED = 0.02  # step in standard errors at which Fisher scoring ends
 _CURVED = 8.0  # standard errors up to which a share is estimated from its score
 _LARGER = 2.0  # ratio of the larger shares for which likelihood ratios are tabulated
-_MOST_LARGER = 6  # such shares
+_MOST_LARGER = 6  # number of these larger shares, at most
 _SQUARES = 6.0  # standard errors from which least squares finds a share
 _TESTED_FROM = 2.0  # standard errors above zero from which a candidate is tested
-_FEWEST_CELLS = 1024  # to estimate a distribution of residuals from
-_FEWEST_COHORTS = 24  # of which each half is weighted by the distribution of the other
+_FEWEST_CELLS = 1024  # cells from which a distribution of residuals is estimated, at least
+_FEWEST_COHORTS = 24  # cohorts, at least: each half is weighted by the distribution of the other
 _FEWEST_REPORTS = 16.0  # per cell, for nearly normal noise: with fewer, single reports look like spikes
 
 

@@ -52,14 +52,14 @@ Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 Progress = Callable[[int, int], None]
 
-_MOST_MODELLED = 4096  # candidates in a model: estimating them jointly takes seconds
+_MOST_MODELLED = 4096  # candidates in a model, at most: estimating so many jointly takes seconds
 # Candidates of share zero that may join the model by chance, per equation. Such a candidate was chosen for its noise:
 # it reduces the squared residuals, from which Q is estimated, some 20 times as much as a random one.
 _BY_CHANCE = 1e-3
 _SLACK = 0.5  # standard errors between the thresholds of joining the model and of leaving it
 _NEAR = 1.0  # standard errors above zero from which a candidate is scored again in the next round
-_MOST_ROUNDS = 24  # of the search with least squares
-_MOST_ROBUST = 10  # of the search with a robust fit; candidates above zero have joined by then
+_MOST_ROUNDS = 24  # rounds of the search with least squares, at most
+_MOST_ROBUST = 10  # rounds of the search with a robust fit, at most; candidates above zero have joined by then
 _TESTED_FROM = 2.0  # standard errors above zero from which a candidate is tested
 _MIN_GAIN = 1.1  # efficiency of a robust fit over least squares from which it is used: the estimate of it is noisy
 

@@ -6,7 +6,7 @@ import numpy.typing as npt
 __all__ = ["project", "project_rows"]
 
 Floats = npt.NDArray[np.float64]
-_PASSES = 24  # before a sort; each costs a tenth of what the sort of as many values does
+_PASSES = 24  # passes before the values are sorted instead; each takes a tenth of the time of a sort
 
 
 def project(values: npt.ArrayLike) -> Floats:

@@ -27,8 +27,8 @@ _LEVEL = 1.25  # ratio of neighbouring levels of variance
 _MOST_LEVELS = 64  # levels of variance, at most; if variances span a wider range, the ratio is larger
 _FITTED = 4096  # residuals of each half that its weights are fitted to, evenly spread over the cells
 _APART = 0.5  # standard deviations between two locations near the median
-_WIDER = 0.05  # of the distance from the median, between two locations farther out
-_STEPS = 60  # of expectation maximisation; its limit is concentrated on a few locations, and overconfident
+_WIDER = 0.05  # distance between two locations farther out, relative to their distance from the median
+_STEPS = 60  # steps of expectation maximisation; its limit is concentrated on a few locations, and overconfident
 _ANYWHERE = 0.01  # weight that is spread evenly over all locations, so that one outlier never decides
 
 

@@ -61,7 +61,9 @@ def count(survey: Survey, reports: Any, *, refused: dict[str, int] | None = None
     WireError
         If a row is refused and `refused` was not given, or the columns are not those of reports.
     DataError
-        If a file is missing, damaged or of an unknown format.
+        If a file is damaged or of an unknown format, is named twice, or a pattern matches none.
+    OSError
+        If a file cannot be opened.
 
     Examples
     --------

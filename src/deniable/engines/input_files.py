@@ -50,7 +50,7 @@ class InputFile:
         return "standard input" if self.path == "-" else self.path
 
     def open(self) -> BinaryIO:
-        """Its bytes, as they are stored."""
+        """The file, open for reading; its bytes are not decompressed."""
         if self.path != "-":
             return open(self.path, "rb")
         try:
@@ -66,7 +66,7 @@ class InputFile:
 
 
 def paths_of(given: Any) -> list[str] | None:
-    """The paths that an argument holds, one or several, or None if it is something else."""
+    """The paths in an argument, one or a list of them; None if it is something else."""
     if isinstance(given, (str, os.PathLike)):
         return [os.fspath(given)]
     if isinstance(given, (list, tuple)) and given and all(isinstance(part, (str, os.PathLike)) for part in given):
@@ -103,7 +103,7 @@ def _expanded(path: str) -> list[str]:
     if os.path.isdir(path):
         found = []
         for folder, folders, files in os.walk(path):
-            # What starts so is hidden, or a note that Spark and others leave beside their data.
+            # Such names are hidden files, or metadata that Spark and others write beside their data.
             folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
             found += [os.path.join(folder, name) for name in sorted(files) if not name.startswith((".", "_"))]
         if not found:
@@ -138,7 +138,7 @@ def _source(path: str, format: str | None) -> InputFile:
 
 @contextmanager
 def sound(source: InputFile) -> Iterator[None]:
-    """A block that reads a source: what Arrow says about damage becomes a sentence, without a value in it."""
+    """A context in which a source is read: Arrow's errors about damage become a `DataError` that shows no values."""
     import pyarrow as pa
 
     kind = {"parquet": "Parquet", "arrow": "Arrow IPC", "csv": "CSV", "jsonl": "JSON lines"}[source.format]

@@ -20,13 +20,13 @@ MAX_HASHES = 64  # hash functions of a cohort, at most: bits that one answer may
 
 
 class Encoding(ABC):
-    """A pure map (cohort, key) -> sorted, distinct cells below `cells`."""
+    """A function (cohort, key) -> sorted, distinct cells below `cells`, without randomness."""
 
     __slots__ = ()
 
     kind: ClassVar[str]
-    title: ClassVar[str] = ""  # of a survey in the literature, where the encoding and not the mechanism gives it
-    own_cells: ClassVar[bool] = False  # whether every symbol is a cell, and a cell nothing else
+    title: ClassVar[str] = ""  # the name of such surveys in the literature; empty if the mechanism gives it
+    own_cells: ClassVar[bool] = False  # whether symbols and cells correspond one to one
     is_design: ClassVar[bool] = False  # whether answers have several cells each, of which a report names one
     cells: int
     cohorts: int
@@ -43,7 +43,7 @@ class Encoding(ABC):
         return None
 
     def key(self, alphabet: Alphabet, value: object) -> int:
-        """What stands for the symbol in all cohorts: its position (closed) or its fingerprint (open)."""
+        """The number that stands for a symbol in all cohorts: its position (closed) or its fingerprint (open)."""
         return alphabet.index(value)
 
     @abstractmethod
@@ -58,11 +58,11 @@ class Encoding(ABC):
 
     @abstractmethod
     def check(self, alphabet: Alphabet) -> None:
-        """Refuse an alphabet that this encoding cannot carry."""
+        """Raise `SurveyError` for an alphabet that this encoding cannot encode."""
 
     @abstractmethod
     def to_json(self) -> dict[str, object]:
-        """What a survey stores of it, kind first."""
+        """The fields that a survey file has for it, kind first."""
 
 
 class BlockEncoding(Encoding):

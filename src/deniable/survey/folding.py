@@ -1,4 +1,4 @@
-"""How the text of a folded survey is read: without case, and with white space only between words.
+"""Folding: text without case, and with single blanks between words only, for surveys that fold their text.
 
 Phones capitalise and people type blanks, so "Ibuprofen", "ibuprofen" and " IBUPROFEN " are one answer. The fold is part
 of the protocol (docs/reference/protocol.md, section 2): every client must give the same text for every text, whatever
@@ -23,20 +23,20 @@ _CASED = (
     "1E9A-1EFE 2132-2183 24B6-24CF 2C00-2C2E 2C60-2CF2 A640-A69A A722-A7B8 FB00-FB06 FB13-FB17 FF21-FF3A 10400-10427 "
     "104B0-104D3 10C80-10CB2 118A0-118BF 16E40-16E5F 1E900-1E921"
 )
-# White space of Unicode and of `str.split`, and two that no one sees: the zero-width space and the byte order mark.
+# White space of Unicode and of `str.split`, and two invisible characters: the zero-width space and the byte order mark.
 WHITE_SPACE = "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
     map(chr, range(0x2000, 0x200C))
 )
 
 
 def _fold_table() -> dict[int, str]:
-    """What becomes of each code point of a text in NFD, where it does not stay as it is."""
+    """The replacement of each code point of a text in NFD that is not left as it is."""
     table = dict.fromkeys(map(ord, WHITE_SPACE), " ")
     for part in _CASED.split():
         first, _, last = part.partition("-")
         for code in range(int(first, 16), int(last or first, 16) + 1):
             letter = chr(code)
-            # Up and down again: so the forms of one letter meet, such as the two small sigmas, or long s and s.
+            # To upper case and back, which makes the forms of one letter equal: the two small sigmas, or long s and s.
             small = letter.lower().upper().lower()
             if small != letter and unicodedata.normalize("NFD", letter) == letter:
                 table[code] = small
@@ -44,7 +44,7 @@ def _fold_table() -> dict[int, str]:
 
 
 _TABLE = _fold_table()
-# I with a dot is a letter of its own in Turkish, and becomes i and a dot that nobody typed.
+# The lower case of the Turkish capital I with a dot is i and a combining dot, which is removed.
 _DOTTED = re.compile("i\u0307+")
 _BLANKS = re.compile("  +")
 

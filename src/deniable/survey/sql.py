@@ -1,4 +1,4 @@
-"""The tally as a `GROUP BY`: text for people who have their reports in a warehouse and want nothing else.
+"""SQL that counts reports with a `GROUP BY`, for reports that are already in a database.
 
 Reports are rows with a cohort and a response, as `ReportTable` lays them out: a whole number, or the packed bits as
 bytes. Rows that no client could have sent are counted by reason, as `ReportFormat.rules` says.
@@ -30,7 +30,7 @@ def _spark_byte(value: str, place: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one engine quotes a name, and looks into bytes: `bit` and `ones` are given an expression of bytes."""
+    """How one database quotes names and reads bits of bytes; `bit` and `ones` take an SQL expression of bytes."""
 
     quote: Callable[[str], str]
     length: str
@@ -74,7 +74,7 @@ DIALECTS = {
 }
 
 
-# The conditions on a value, as SQL, that find what each of `report_format.TESTS` finds; any of them is enough.
+# SQL conditions for each of `report_format.TESTS`. A value is wrong if one of them holds.
 CONDITIONS: dict[str, Callable[[Dialect, str, Field], list[str]]] = {
     "missing": lambda speak, value, field: [f"{value} IS NULL"],
     "length": lambda speak, value, field: [f"{speak.length}({value}) <> {field.size}"],
@@ -85,7 +85,7 @@ CONDITIONS: dict[str, Callable[[Dialect, str, Field], list[str]]] = {
 
 
 def sql_refusals(form: ReportFormat, dialect: str, columns: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What finds a bad row in SQL, in order: conditions, each with the reason that the row is refused for.
+    """The SQL conditions that find invalid rows, in order, each with the reason for refusing the row.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def sql_refusals(form: ReportFormat, dialect: str, columns: Mapping[str, str]) -
     dialect
         One of `DIALECTS`.
     columns
-        The expression of each field's value, by the field's name; a field that is not there is not looked at.
+        The SQL expression of each field, by its name; a field that is not named is not tested.
 
     Examples
     --------

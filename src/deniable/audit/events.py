@@ -17,8 +17,6 @@ from deniable.audit.samples import Sample
 from deniable.columns import Cells, cell_table, keys_of
 from deniable.survey import Survey
 
-__all__ = ["Family", "Roles", "families_of"]
-
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 

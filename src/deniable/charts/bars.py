@@ -11,8 +11,6 @@ from deniable.errors import DeniableError, require
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["estimate_chart", "printable"]
-
 # An upright bar: the truth crosses the bar it belongs to, so a narrow interval never hides behind it.
 _UPRIGHT = "M-0.09,-1H0.09V1H-0.09Z"
 

@@ -18,8 +18,6 @@ from deniable.survey import write_atomically
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["DARK", "FORMATS", "chart_bytes", "chart_format", "cut", "headed", "save_chart", "styled"]
-
 FORMATS = ("svg", "png", "html", "json")
 
 BAR, RULE, TRUTH, INK, QUIET, GRID = "#8CC8EE", "#123B57", "#D55E00", "#222222", "#6B6B6B", "#E4E4E4"

@@ -10,8 +10,6 @@ from deniable.errors import DeniableError, require
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["SERIES", "difference_chart", "trend_chart"]
-
 # One colour and one shape a line.
 SERIES = (
     ("#0072B2", "circle"),

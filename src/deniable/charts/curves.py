@@ -9,8 +9,6 @@ from deniable.errors import DeniableError, require
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["CURVES", "curves_chart"]
-
 # The paper's mechanisms are drawn in full, newer ones dashed.
 CURVES: dict[str, tuple[str, list[int]]] = {
     "k-RR": ("#009E73", [1, 0]),

@@ -9,8 +9,6 @@ from deniable.errors import DeniableError, require
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["LINES", "plan_chart"]
-
 # Each line of a plan's chart: a colour, a dash and a width; what was planned stands out without its colour, too.
 LINES: dict[str, tuple[str, list[int], float]] = {
     "best plan": (INK, [1, 0], 3.0),

@@ -18,8 +18,6 @@ from deniable.cli.parser import Commands
 from deniable.cli.text import table
 from deniable.errors import EXTRAS, is_installed
 
-__all__ = ["Finding", "add", "findings"]
-
 OLDEST = (3, 11)  # the Python that this package needs
 ROOM = 1 << 30  # bytes: a collector's ids of 10^7 reports and their write-ahead log
 JAVA = 17  # what Spark 4 needs

@@ -21,8 +21,6 @@ from deniable.errors import DeniableError
 if TYPE_CHECKING:
     from deniable.reproduce import Claim, Results, Settings
 
-__all__ = ["add"]
-
 # The words after a number of claims with a verdict: for one claim, and for several.
 VERDICTS = {
     "holds": ("holds", "hold"),

@@ -14,8 +14,6 @@ from deniable.decoders import DifferenceRows, EstimateRows, Rows, ScreenedEstima
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["Change", "Result"]
-
 _KINDS = {
     "exact": "exact: at least",
     "approximate": "approximate: close to",

@@ -13,8 +13,6 @@ from deniable.cli.parser import Commands, whole
 if TYPE_CHECKING:
     from deniable.cli.demo_store import Told
 
-__all__ = ["add"]
-
 _PUBLIC = re.compile(r"(?P<origin>https?://([a-z0-9][a-z0-9._-]*|\[[0-9a-f:.]+\])(:(?P<port>[0-9]{1,5}))?)/?")
 _LONGEST_URL = 200  # characters: a QR code holds 412 bytes, and /answer/ with a digest takes 72
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from deniable.service.store import Store
     from deniable.tally import Tally
 
-__all__ = ["add"]
-
 
 def add(commands: Commands) -> None:
     parser = commands.add_parser(

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["add_bits", "add_cells"]
-
 # Rows whose combined index is built and counted at once, and bytes of packed bits that are added up at once: both stay
 # in cache.
 _BLOCK = 1 << 16

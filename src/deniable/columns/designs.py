@@ -17,8 +17,6 @@ from deniable.columns.encode import Words, projective_digits
 from deniable.mechanisms import KRR, Registry
 from deniable.survey import BlockEncoding, Direct, Encoding, Hadamard, Projective
 
-__all__ = ["design_block", "places"]
-
 _LISTED, _SMALL = 1 << 20, 1 << 14
 
 Ints = npt.NDArray[np.int64]

@@ -14,8 +14,6 @@ from deniable.mechanisms import Registry
 from deniable.survey import Direct, Encoding, Hadamard, Hashed, Permuted, Projective, Survey
 from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides
 
-__all__ = ["cell_rows", "cell_table", "cells_at", "encoders", "keys_of", "projective_digits", "streams", "tables"]
-
 Words = npt.NDArray[np.uint64]
 Cells = npt.NDArray[np.int32]
 

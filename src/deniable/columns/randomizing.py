@@ -25,8 +25,6 @@ from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, BitFlip, Chain, Channel, Mechanism, Registry, Subset
 from deniable.survey import Encoding, Survey
 
-__all__ = ["Answers", "Sampler", "privatize", "samplers"]
-
 _BLOCK = 1 << 15
 _BITS = 1 << 20
 _CHUNK = 1 << 18

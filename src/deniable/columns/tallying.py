@@ -11,8 +11,6 @@ from deniable.reports import Report
 from deniable.survey import Survey
 from deniable.tally import Tally
 
-__all__ = ["count"]
-
 
 def count(survey: Survey, reports: Any, *, refused: dict[str, int] | None = None) -> Tally:
     """Add up reports: a `ReportTable`, whatever speaks Arrow's C interface (Arrow, pandas, Polars, DuckDB), the result

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import altair as alt
     import pyarrow as pa
 
-__all__ = ["Difference", "difference"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -19,8 +19,6 @@ from deniable.survey import Survey, Symbol
 from deniable.survey.alphabet import read_candidates
 from deniable.tally import Tally
 
-__all__ = ["DEFAULT", "decode", "decode_all"]
-
 DEFAULT = EmpiricalBayes()  # what decodes where nothing is named; the planner predicts with its surrogate
 
 _SCREENED_FROM = 20_000  # candidates beyond which they are always screened

@@ -14,8 +14,6 @@ import numpy.typing as npt
 from deniable.decoders.posterior import Posterior, mixture
 from deniable.decoders.settings import PRIOR
 
-__all__ = ["no_worse"]
-
 Floats = npt.NDArray[np.float64]
 
 _BISECTIONS = 8  # of the way back to the projected estimate: to 1/256 of it

@@ -17,8 +17,6 @@ from deniable.survey import Symbol
 from deniable.theory.covariance import inversion_cumulants
 from deniable.theory.score_law import ScoreLaw
 
-__all__ = ["Group", "Mass", "mass_of", "own_limits", "sum_limits", "symbol_collisions", "symbol_limits"]
-
 Floats = npt.NDArray[np.float64]
 
 _FEW_COHORTS = 6  # up to which cells differ so much in weight that each symbol needs its own collision distribution

@@ -5,8 +5,6 @@ import json
 from deniable.survey import Symbol
 from deniable.survey.alphabet import symbol_to_json
 
-__all__ = ["column_of", "labels_of"]
-
 
 def labels_of(symbols: tuple[Symbol, ...]) -> tuple[str, ...]:
     """One distinct text per symbol: text and integers as they are, bytes and mixtures as JSON.

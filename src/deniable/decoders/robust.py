@@ -24,8 +24,6 @@ from deniable.decoders.spikes import Cells, SpikeLaw, width_of
 from deniable.design import GramFactor, OpenDesign
 from deniable.tally import Tally
 
-__all__ = ["RobustFit", "Seen"]
-
 Floats = npt.NDArray[np.float64]
 
 _MOST_STEPS = 16  # of Fisher scoring

@@ -10,8 +10,6 @@ from deniable.decoders.prior import Observations, Prior, learned
 from deniable.decoders.settings import PRIOR, Settings
 from deniable.decoders.simplex import project
 
-__all__ = ["observations", "optimal_shares", "shares_of", "shrink", "shrink_towards"]
-
 Floats = npt.NDArray[np.float64]
 
 

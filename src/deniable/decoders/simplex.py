@@ -3,8 +3,6 @@
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["project", "project_rows"]
-
 Floats = npt.NDArray[np.float64]
 _PASSES = 24  # before a sort; each costs a tenth of what the sort of as many values does
 

@@ -19,8 +19,6 @@ from deniable.survey import BlockEncoding, Direct, Encoding, Hadamard, Projectiv
 if TYPE_CHECKING:
     import scipy.sparse
 
-__all__ = ["Identity", "Incidence", "Orthogonal", "Walsh", "incidence_of", "incidences", "walsh_hadamard"]
-
 Floats = npt.NDArray[np.float64]
 Keys = npt.NDArray[np.intp]
 

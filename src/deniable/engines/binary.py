@@ -10,8 +10,6 @@ import pyarrow.parquet as pq
 from deniable.engines.sources import Source
 from deniable.errors import DataError
 
-__all__ = ["IpcReader", "ParquetReader"]
-
 _MAGIC = b"ARROW1"
 _END = b"\xff\xff\xff\xff\0\0\0\0"
 _BUFFER = 1 << 20  # bytes of a column chunk that are read at once

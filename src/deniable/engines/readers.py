@@ -8,8 +8,6 @@ from deniable.engines.sources import Source, sound
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Reader", "open_reader"]
-
 
 class Reader(Protocol):
     """An opened file: the names of its columns (None if that cannot be said), its metadata, and its batches."""

@@ -14,8 +14,6 @@ from typing import Any, BinaryIO, TypeAlias
 
 from deniable.errors import DataError
 
-__all__ = ["FORMATS", "Paths", "Source", "paths_of", "sound", "sources"]
-
 FORMATS = ("parquet", "arrow", "csv", "jsonl")
 SUFFIXES = {
     "parquet": "parquet",

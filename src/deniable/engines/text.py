@@ -23,8 +23,6 @@ import pyarrow.json
 from deniable.engines.sources import Source
 from deniable.errors import DataError
 
-__all__ = ["CsvReader", "JsonReader", "check_encoding", "readable_rows"]
-
 _BLOCK = 1 << 22  # bytes that are read at once
 _LONGEST = 1 << 26  # bytes of a line
 _HEAD = 1 << 16  # bytes that are looked at to know the encoding

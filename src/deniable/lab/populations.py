@@ -14,8 +14,6 @@ from deniable.mechanisms.base import whole_number
 from deniable.survey import Symbol
 from deniable.survey.alphabet import canonical_symbol
 
-__all__ = ["binomial", "dirichlet", "from_data", "generator", "geometric", "uniform", "zipf"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -7,8 +7,6 @@ change to what stands there (CONTRIBUTING.md, "A new mechanism").
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Registry", "missing"]
-
 Entry = TypeVar("Entry")
 
 _EVERY: "list[Registry[Any]]" = []

@@ -25,8 +25,6 @@ from deniable.tally import Tally
 from deniable.theory import ErrorModel, drawn_estimates, losses_of
 from deniable.theory.loss import METRICS
 
-__all__ = ["BUDGET", "Effort", "Sample", "effort_for", "measured"]
-
 Floats = npt.NDArray[np.float64]
 
 # Work is counted in numbers that are touched, not in seconds, so that the same request has the same answer on every

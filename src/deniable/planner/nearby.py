@@ -18,8 +18,6 @@ from deniable.planner.request import PlanRequest, ask
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
 
-__all__ = ["Nearby", "nearby"]
-
 _LARGEST = 0.5  # an error that says nothing
 _PLANNED = 64  # answers up to which errors are planned: predictions missed by a factor up to 1.9
 

@@ -15,8 +15,6 @@ from deniable.planner.result import Alternative
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
 
-__all__ = ["alternatives", "curves", "infeasible", "nothing_fits", "paper_needs"]
-
 _CLOSE = 1  # alternatives that are solved for by draws; the others have the same noise, in closed form
 _POINTS = 25
 _DIRECT = (("O-RR", "k-RR"), ("O-RAPPOR", "k-RAPPOR"))  # what the first is with a cell for every symbol

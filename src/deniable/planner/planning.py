@@ -26,8 +26,6 @@ from deniable.planner.solve import Outside, rounded_up
 from deniable.planner.visible import smallest_visible
 from deniable.theory.loss import METRICS
 
-__all__ = ["plan"]
-
 PlanProgress = Callable[[str, float, float, int], None]
 
 _MOVES = 4  # measurements at most, each where the last one said that the target is met

@@ -15,8 +15,6 @@ from deniable.survey.alphabet import read_candidates
 from deniable.theory.arguments import count_of
 from deniable.theory.loss import METRICS
 
-__all__ = ["EPSILONS", "PEOPLE", "PlanRequest", "ask"]
-
 EPSILONS = (1e-3, 12.0)  # what a plan looks at: below, nothing is learnt from any crowd; above, nothing is private
 PEOPLE = (2.0, 1e15)
 _MOST_SYMBOLS = 1 << 16

@@ -11,8 +11,6 @@ from deniable.survey.notebook import data_frame, html_table
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["Alternative", "Expected", "Plan"]
-
 _ARGUMENTS = {"l1": "max_l1", "l2": "max_l2", "max": "max_error", "visible": "visible"}
 
 _WORDS = {"l1": "an l1 error of", "l2": "an l2 error of", "max": "errors up to", "visible": "seeing a share of"}

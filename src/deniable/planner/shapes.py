@@ -15,8 +15,6 @@ from deniable.lab.populations import binomial, geometric, uniform, zipf
 from deniable.theory import Classes
 from deniable.theory.arguments import distribution
 
-__all__ = ["NAMES", "Shape", "family", "shapes_of"]
-
 Floats = npt.NDArray[np.float64]
 
 NAMES = ("worst", "uniform", "geometric", "zipf", "binomial", "even", "spike")

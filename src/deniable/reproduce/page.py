@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from deniable.reproduce.claims import Claim
     from deniable.reproduce.settings import Settings
 
-__all__ = ["VERDICTS", "write"]
-
 # The word, its mark (colour alone tells nothing in print) and its class in the style sheet.
 VERDICTS = {
     "holds": ("\N{CHECK MARK}", "holds"),

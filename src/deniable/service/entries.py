@@ -14,8 +14,6 @@ from deniable.service.clock import WINDOWS, minute_label, minute_of
 from deniable.service.records import REASONS, Shape
 from deniable.survey import Survey
 
-__all__ = ["LONGEST", "Counters", "Ended", "Entry", "Outcome", "Rules", "Token", "Upload", "counters_of"]
-
 _MOST_DAYS = 36_500
 # Rules that may change while a survey runs, and of the texts among them the most characters. No result depends on them.
 CHANGEABLE = ("closes", "introduction", "thanks")

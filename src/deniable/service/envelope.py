@@ -19,8 +19,6 @@ from deniable.service.problems import RequestError
 from deniable.service.records import REASONS
 from deniable.service.requests import once
 
-__all__ = ["MOST_REPORTS", "Envelope", "open_envelope"]
-
 MOST_REPORTS = 1 << 16
 _LAST_DAY = 1 << 20
 _CODE = {reason: code for code, reason in enumerate(REASONS)}

@@ -12,8 +12,6 @@ from deniable.service.models import Input
 from deniable.service.problems import RequestError
 from deniable.service.requests import once
 
-__all__ = ["names_of", "read_json", "read_query"]
-
 _T = TypeVar("_T", bound=Input)
 _ABSENT = (type(None), msgspec.UnsetType)
 _WORDS: dict[type, str] = {

@@ -14,8 +14,6 @@ from deniable.service.records import REASONS, pack_counts
 from deniable.service.tallies import Tallies
 from deniable.service.tokens import NO_TOKEN, Budget, read_budget, write_budget
 
-__all__ = ["Intake"]
-
 _CODE = {reason: code for code, reason in enumerate(REASONS)}
 _ONE = Outcome(1, 0)
 

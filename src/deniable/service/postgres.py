@@ -20,8 +20,6 @@ from deniable.service.problems import Contended, Unavailable
 from deniable.service.seals import SEALED, seals
 from deniable.service.store import Store
 
-__all__ = ["PostgreSQL", "PostgresStore"]
-
 # What the database undid because of what others did: a deadlock, and a state that changed meanwhile.
 _CONTENDED = ("40P01", "40001")
 _CHUNK = 1 << 16  # ids that are read at once

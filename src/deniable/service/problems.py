@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["Contended", "RequestError", "Unavailable"]
-
 
 class Unavailable(Exception):
     """The store cannot take this now; nothing was written, and the same request may be sent again.

@@ -14,8 +14,6 @@ from deniable.errors import StoreError
 from deniable.survey import Survey
 from deniable.tally import Tally, refused_rows, split_rows
 
-__all__ = ["REASONS", "Shape", "add_packed", "pack_counts"]
-
 # Why a report is refused; its place in this list is its code, and 0 and 1 are no refusals.
 REASONS = (
     "accepted",

@@ -23,8 +23,6 @@ from deniable.service.entries import Entry
 from deniable.service.problems import RequestError, Unavailable
 from deniable.service.retention import ended
 
-__all__ = ["counters", "difference", "estimate", "tally", "trend", "windows"]
-
 CountedWindows = dict[int, dict[str, int]]  # counters of a window, by the hour that it starts at
 _MOST_PUBLIC_CANDIDATES = 1 << 12  # of whoever has no token: a few seconds of decoding
 _Tables = Annotated[str, "text/csv"] | Annotated[bytes, "application/vnd.apache.arrow.stream"]

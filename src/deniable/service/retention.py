@@ -19,8 +19,6 @@ from deniable.service.seals import SEALED, seal
 from deniable.service.stored_surveys import Surveys
 from deniable.service.tallies import COUNTED, Tallies, report_damage, windows_in
 
-__all__ = ["Retention", "ended", "shown_in", "shown_until"]
-
 Windows = Mapping[int, Mapping[str, int]]
 
 

@@ -7,8 +7,6 @@ from deniable.errors import DeniableError
 from deniable.mechanisms import parse_epsilon
 from deniable.mechanisms.base import whole_number
 
-__all__ = ["Floats", "count_of", "distribution", "privacy"]
-
 Floats = npt.NDArray[np.float64]
 
 _MOST = 1 << 53  # past this a float no longer tells n from n + 1

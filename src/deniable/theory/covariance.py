@@ -27,15 +27,6 @@ from deniable.survey import Survey
 from deniable.theory.arguments import count_of, distribution
 from deniable.theory.score_law import ScoreLaw, excess_of
 
-__all__ = [
-    "expected_inverse",
-    "inversion_covariance",
-    "inversion_cumulants",
-    "inversion_variances",
-    "least_squares_moments",
-    "score_covariance",
-]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -27,17 +27,6 @@ from deniable.theory.covariance import inversion_covariance, inversion_variances
 from deniable.theory.deviation import folded_normal_mean
 from deniable.theory.error_model import ErrorModel
 
-__all__ = [
-    "METRICS",
-    "ExpectedLoss",
-    "Losses",
-    "check_symbols",
-    "column_means",
-    "drawn_estimates",
-    "expected_loss",
-    "losses_of",
-]
-
 METRICS = ("l1", "l2", "max")
 
 _READ_OFF = 400  # draws from which a quantile is read off rather than taken as normal

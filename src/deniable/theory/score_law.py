@@ -14,8 +14,6 @@ from deniable.design import Design
 from deniable.design.triangles import add_squares
 from deniable.mechanisms import Mechanism
 
-__all__ = ["ScoreLaw", "excess_of"]
-
 Floats = npt.NDArray[np.float64]
 
 

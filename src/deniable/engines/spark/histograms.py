@@ -19,8 +19,6 @@ from deniable.tally import Tally
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["count_cells", "suits"]
-
 # Of 8 bytes. Java holds the array of each task that runs, and the driver some of them; Python's counts are narrower.
 _MOST = 1 << 20
 _RESULTS = "spark.driver.maxResultSize"

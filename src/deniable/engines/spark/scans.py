@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-__all__ = ["Split", "batches_of", "size_of", "splits_of", "tasks_of"]
-
 # A file, and which of so many parts of its row groups.
 Split = tuple[str, int, int]
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-__all__ = ["count_stream", "read_windows"]
-
 UNDATED = "undated"
 _NOTE = "stream.json"
 

@@ -96,8 +96,13 @@ def _words(spec: dict[str, Any]) -> str:
     return " ".join(title["text"]) if isinstance(title, dict) else str(title)
 
 
-def styled(chart: Any) -> "alt.LayerChart":
+def styled(
+    *layers: Any, described: str, height: Any = HEIGHT, title: str | None = None, subtitle: str | None = None
+) -> "alt.LayerChart":
     """The look that every chart of the project shares: light, quiet, readable in print."""
+    import altair as alt
+
+    chart = alt.layer(*layers).properties(width=WIDTH, height=height, description=described, **headed(title, subtitle))
     styled: alt.LayerChart = chart.configure(
         background="white",
         font=FONT,

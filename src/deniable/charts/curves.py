@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from deniable.charts.base import HEIGHT, INK, WIDTH, headed, styled
+from deniable.charts.base import INK, styled
 from deniable.errors import DeniableError, require
 
 if TYPE_CHECKING:
@@ -82,7 +82,4 @@ def curves_chart(
     )  # fmt: skip
     here = alt.Chart(alt.InlineData(values=[] if epsilon is None else [{"epsilon": epsilon}]))
     rule = here.mark_rule(color=INK, strokeWidth=1.5, strokeDash=[5, 4]).encode(x=across)
-    settings: dict[str, Any] = {"width": WIDTH, "height": HEIGHT}
-    settings |= {"description": "Expected error of each mechanism by epsilon"}
-    settings |= headed(title)
-    return styled(alt.layer(lines, rule).properties(**settings))
+    return styled(lines, rule, described="Expected error of each mechanism by epsilon", title=title)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from deniable.charts.base import HEIGHT, INK, TRUTH, WIDTH, headed, styled
+from deniable.charts.base import HEIGHT, INK, TRUTH, styled
 from deniable.errors import DeniableError, require
 
 if TYPE_CHECKING:
@@ -85,10 +85,4 @@ def plan_chart(
         align="left", fontWeight="bold", color=TRUTH
     )
     text = corner.encode(x=alt.value(14), y=alt.value(HEIGHT - 18), text="label:N")
-    settings: dict[str, Any] = {
-        "width": WIDTH,
-        "height": HEIGHT,
-        "description": f"Epsilon against n; planned: {label}",
-    }
-    settings |= headed(title)
-    return styled(alt.layer(lines, mark, text).properties(**settings))
+    return styled(lines, mark, text, described=f"Epsilon against n; planned: {label}", title=title)

@@ -26,8 +26,6 @@ Keys = npt.NDArray[np.intp]
 class Incidence(ABC):
     """H of some symbols, by their keys."""
 
-    work: float = 0.0  # multiplications of a product, beyond a few per cell
-
     @abstractmethod
     def forward(self, p: Floats) -> Floats:
         """H p, shape (b,)."""
@@ -125,8 +123,6 @@ class Orthogonal(Incidence):
     def __init__(self, encoding: Projective, keys: Keys) -> None:
         self.encoding, self.keys = encoding, keys
         self.listed = len(keys) * encoding.hashes <= encoding.order**encoding.dimension
-        # A transform over all vectors, or lists of cells: twenty look-ups take the time of one step of a transform.
-        self.work = min(encoding.order**encoding.dimension, len(keys) * encoding.hashes / 20)
 
     @cached_property
     def _digits(self) -> npt.NDArray[np.int64]:

@@ -48,8 +48,7 @@ def nearby(problem: PlanError, epsilons: Sequence[float], **arguments: Any) -> I
     """
     given = {name: one.default for name, one in signature(plan).parameters.items()} | arguments
     del given["progress"]
-    errors = {name: given.pop(name) for name in ("max_l1", "max_l2", "max_error", "visible")}
-    request = ask(errors=errors, **given)
+    request = ask(**given)
     if request.found != "epsilon" or problem.least is None:
         return
     assert request.n is not None

@@ -82,7 +82,6 @@ def ask(
     n: object,
     epsilon: object,
     epsilon_report: object,
-    errors: dict[str, object],
     metric: object,
     symbols: Iterable[object] | int | None,
     candidates: Iterable[object] | int | None,
@@ -94,6 +93,7 @@ def ask(
     max_cohorts: object,
     name: str,
     seed: object,
+    **errors: object,
 ) -> PlanRequest:
     """The request that the arguments of `plan` ask, or a sentence that says what is wrong with them."""
     given = {key: value for key, value in errors.items() if value is not None}

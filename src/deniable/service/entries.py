@@ -146,6 +146,11 @@ class Entry:
         return None if self.rules.closes is None else minute_of(self.rules.closes)
 
     @property
+    def least(self) -> int:
+        """How many reports there must be for a result to be shown."""
+        return max(self.rules.minimum, 1)
+
+    @property
     def final(self) -> bool:
         """Whether it can never be opened again."""
         return self.closed == FOR_GOOD

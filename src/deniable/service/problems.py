@@ -38,3 +38,8 @@ class RequestError(Exception):
         super().__init__(sentence)
         self.status, self.word, self.sentence, self.retry = status, word, sentence, retry
         self.more = dict(more or {})
+
+
+def malformed(sentence: str) -> RequestError:
+    """A request that does not follow the rules of `/openapi.json`."""
+    return RequestError(400, "malformed", sentence)

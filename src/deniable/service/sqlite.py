@@ -383,10 +383,6 @@ class SQLite(Database):
             self._connection.raw.close()
             self._give_lock()
 
-    def limit_pages(self, pages: int) -> None:
-        """Let the database grow to so many pages and no further: a small disk, for tests of a full one."""
-        self._connection.raw.execute(f"PRAGMA max_page_count = {pages}")
-
 
 class _SameBackup(Exception):
     """The backup that was about to be written is there already."""

@@ -8,8 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from deniable.survey import Symbol
-from deniable.survey.notebook import Bar, html_table
+from deniable.survey import Bar, Symbol, html_table
 from deniable.tally import Tally
 
 ROWS = 20  # rows of a table in a notebook

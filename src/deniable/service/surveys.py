@@ -14,8 +14,7 @@ from deniable.service.collector import Collector, unknown_survey
 from deniable.service.entries import FOR_GOOD, Entry, Rules, Token
 from deniable.service.problems import RequestError
 from deniable.service.tokens import hash_of, new_secret
-from deniable.survey import Survey
-from deniable.survey.survey import checked_name
+from deniable.survey import Survey, checked_name
 
 _log = logging.getLogger("deniable.service")
 _ID_DIGITS = 16  # of a token's hash, which name it

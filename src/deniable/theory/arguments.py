@@ -4,8 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import DeniableError
-from deniable.mechanisms import parse_epsilon
-from deniable.mechanisms.base import whole_number
+from deniable.mechanisms import parse_epsilon, whole_number
 
 Floats = npt.NDArray[np.float64]
 

@@ -96,6 +96,12 @@ def inversion_covariance(design: BlockDesign, mechanism: Mechanism, columns: Flo
 
     Claim: exact at every n.
     Proof: tests/contracts/test_blocks.py::test_covariance_is_that_of_the_exact_law
+
+    >>> import deniable as dn
+    >>> from deniable.design import design_of
+    >>> survey = dn.krr(2, epsilon=2)
+    >>> inversion_covariance(design_of(survey), survey.mechanism, np.full((1, 2), 0.5), 100).shape
+    (2, 2)
     """
     miss, r = mechanism.affine
     e = columns if mechanism.one_column else columns - miss
@@ -113,6 +119,12 @@ def inversion_cumulants(design: BlockDesign, mechanism: Mechanism, columns: Floa
     """The third cumulants of `BlockDesign.invert` for index reports, and how far one report moves a symbol at most.
 
     A report is in a symbol's cells (weight 1 - c with c = l / s), beside them in its block (weight -c), or elsewhere.
+
+    >>> import deniable as dn
+    >>> from deniable.design import design_of
+    >>> survey = dn.krr(2, epsilon=2)
+    >>> inversion_cumulants(design_of(survey), survey.mechanism, np.full((1, 2), 0.5), 100)[0]
+    array([0., 0.])
     """
     c = design.shared / design.occupied
     scale = mechanism.affine[1] * design.distance
@@ -132,6 +144,12 @@ def inversion_variances(
     With one block the reports in a symbol's cells are binomial. With more, what counts is how many of the reports in
     its block are in its cells, and a report has three ways to fall. No probability is taken to be nearer than `edge` to
     zero, nor that of a symbol's cells to one.
+
+    >>> import deniable as dn
+    >>> from deniable.design import design_of
+    >>> survey = dn.krr(2, epsilon=2)
+    >>> inversion_variances(design_of(survey), survey.mechanism, np.full((1, 2), 0.5), 100).round(6)
+    array([0.00431, 0.00431])
     """
     _, r = mechanism.affine
     found = design.adjoint(columns)

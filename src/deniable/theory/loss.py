@@ -14,7 +14,7 @@ which takes the term (1 - sum p**2) / n out of the squared l2 loss.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,6 @@ from deniable.theory.arguments import Floats, count_of, distribution
 from deniable.theory.covariance import inversion_covariance, inversion_variances, least_squares_moments
 from deniable.theory.deviation import folded_normal_mean
 from deniable.theory.error_model import ErrorModel
-
-METRICS = ("l1", "l2", "max")
 
 _READ_OFF = 400  # draws from which a quantile is read off rather than taken as normal
 _EULER = 0.5772156649  # Euler's constant, the mean of Gumbel's distribution
@@ -60,14 +58,16 @@ class Losses:
     (0.1, True)
     """
 
+    METRICS: ClassVar = ("l1", "l2", "max")  # the order of the rows
+
     rows: Floats  # (3, draws)
 
     def mean(self, metric: str) -> float:
-        return float(self.rows[METRICS.index(metric)].mean())
+        return float(self.rows[self.METRICS.index(metric)].mean())
 
     def quantile(self, metric: str, level: float) -> float:
         """The `level` quantile: read off where draws are many, else from the mean and the standard deviation."""
-        found = self.rows[METRICS.index(metric)]
+        found = self.rows[self.METRICS.index(metric)]
         if len(found) >= _READ_OFF:
             return float(np.quantile(found, level))
         from scipy.special import ndtri
@@ -118,7 +118,7 @@ class ExpectedLoss:
     def squared_l2(self) -> float:
         """The mean of the squared l2 loss."""
         if self.decoded is not None:
-            return float((self.decoded.rows[METRICS.index("l2")] ** 2).mean())
+            return float((self.decoded.rows[Losses.METRICS.index("l2")] ** 2).mean())
         return float(self.variances.sum() + self.bias @ self.bias)
 
 

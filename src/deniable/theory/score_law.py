@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.design import Design
-from deniable.design.triangles import add_squares
+from deniable.design import Design, add_squares
 from deniable.mechanisms import Mechanism
 
 Floats = npt.NDArray[np.float64]

@@ -1,7 +1,7 @@
-"""Files of reports into a tally, read and counted by Spark: Parquet, CSV and JSON lines.
+"""Count files of reports with Spark: Parquet, CSV and JSON lines.
 
-Text is converted where it is counted, by the code of the local engine, so that a field that is no number costs its row
-and nothing else.
+Text is converted by the code of the local engine, in the task that counts it, so that a field that is no number makes
+only its row invalid.
 """
 
 import json
@@ -22,7 +22,7 @@ from deniable.tally import Tally
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_HEAD = 100  # lines of JSON that are looked at for the names of columns
+_HEAD = 100  # lines of JSON from which the names of columns are read
 
 
 def count_files(

@@ -29,7 +29,7 @@ from tests.cluster import Cluster
 from tests.collector import Caller, Server, Ticking, ask, counted, one_cell_each, records, serving
 from tests.waiting import PATIENCE
 
-__all__ = ["FAULTS", "Verdict"]
+__all__ = ["FAULTS", "Verdict", "limit_pages"]
 
 SURVEY = one_cell_each(1 << 18)
 PATH = f"/v1/surveys/{SURVEY.digest}/reports"
@@ -305,14 +305,19 @@ def _in_process(
     return judge(name, _tally(str(home / "store")), acknowledged, 1 << 18, told[0].split(": ")[1].split(";")[0])
 
 
+def limit_pages(store: SQLiteStore, pages: int) -> None:
+    """Let the database grow to so many pages and no further: a small disk."""
+    store.database._connection.raw.execute(f"PRAGMA max_page_count = {pages}")
+
+
 def disk_full(rounds: int, cluster: Cluster) -> Verdict:
     """SQLite's own limit on pages stands for a disk: it refuses in the same way."""
 
     @contextlib.contextmanager
     def full(store: SQLiteStore) -> Iterator[str]:
-        store.database.limit_pages(1)  # no further page
+        limit_pages(store, 1)  # no further page
         yield "reports cannot be stored now: the disk is full; send the same bytes again"
-        store.database.limit_pages(1 << 30)
+        limit_pages(store, 1 << 30)
 
     with folder() as home:
         return _in_process("disk full (pages limited)", home, full)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from deniable.errors import StoreError
+from deniable.service.backends import open_store
 from deniable.service.clock import minute_label
 from deniable.service.entries import Ended, Entry, Outcome, Rules, Token, Upload
-from deniable.service.postgres import PostgresStore
 from deniable.service.records import pack_counts
 from deniable.service.sqlite import SQLiteStore
 from deniable.service.store import Store, Unavailable
@@ -130,7 +130,7 @@ def test_a_deleted_survey_leaves_nothing_and_starts_anew_empty(reopen: Open) -> 
 def test_uploads_that_race_with_a_deletion_are_counted_before_or_refused(cluster: Cluster, deed: str) -> None:
     """Three collectors write while a fourth deletes, or closes: what comes after finds it so; no row is left over."""
     address = cluster.fresh()
-    stores = [PostgresStore(address) for _ in range(4)]
+    stores = [open_store(address) for _ in range(4)]
     entry, _ = stores[0].create(SURVEY, Rules())
     begun, outcomes = threading.Semaphore(0), [list[object]() for _ in range(3)]
 
@@ -169,7 +169,7 @@ def test_uploads_that_race_with_a_deletion_are_counted_before_or_refused(cluster
 def test_a_deletion_waits_for_a_commit_that_is_on_its_way(cluster: Cluster) -> None:
     """The writer has looked and found the survey open: until it has committed, nobody deletes."""
     address = cluster.fresh()
-    one, two = PostgresStore(address), PostgresStore(address)
+    one, two = open_store(address), open_store(address)
     entry, _ = one.create(SURVEY, Rules())
     looked, gone = one.intake.write_one, list[int | None]()
     deleting = threading.Thread(target=lambda: gone.append(two.delete(SURVEY.digest)))

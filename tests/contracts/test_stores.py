@@ -10,9 +10,9 @@ import pytest
 import deniable as dn
 from deniable.errors import StoreError
 from deniable.service import tallies
+from deniable.service.backends import open_store
 from deniable.service.database import Database
 from deniable.service.entries import FOR_GOOD, Ended, Outcome, Rules, Token, Upload
-from deniable.service.postgres import PostgresStore
 from deniable.service.records import REASONS, pack_counts
 from deniable.service.sqlite import SQLiteStore
 from deniable.service.store import Unavailable
@@ -276,7 +276,7 @@ def test_another_layout_is_refused(reopen: Open) -> None:
 def test_collectors_that_share_postgres_count_each_report_once(cluster: Cluster) -> None:
     """Four collectors bring the same thousand reports at once, each in its own order."""
     address = cluster.fresh()
-    stores = [PostgresStore(address) for _ in range(4)]
+    stores = [open_store(address) for _ in range(4)]
     entry, _ = stores[0].create(SURVEY, Rules())
     accepted = [0] * 4
 
@@ -340,4 +340,4 @@ def test_ids_that_are_on_disk_but_not_in_memory_stop_the_writing(
 
 def test_an_address_that_does_not_answer_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="store must be a PostgreSQL address that answers: PostgreSQL does not answer"):
-        PostgresStore(f"postgresql://postgres@/none?host={tmp_path}")
+        open_store(f"postgresql://postgres@/none?host={tmp_path}")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from deniable.service import intake
+from deniable.service.backends import open_store
 from deniable.service.entries import Ended, Outcome, Upload
-from deniable.service.postgres import PostgresStore
 from deniable.service.problems import Contended, Unavailable
 from deniable.service.sqlite import SQLiteStore
 from deniable.service.tokens import read_budget
@@ -28,7 +28,7 @@ def storm(cluster: Cluster) -> tuple[Counter[int], int]:
 
     async def scene() -> tuple[Counter[int], int]:
         address = cluster.fresh()
-        stores = [PostgresStore(address) for _ in range(2)]
+        stores = [open_store(address) for _ in range(2)]
         async with Caller(stores[0]) as one, Caller(stores[1]) as two:
             await one.create(SURVEY, uploads="token", minimum=0)
             made = [
@@ -103,7 +103,7 @@ def test_what_the_database_undid_is_done_again_a_few_times(tmp_path: Any, times:
 
 
 def test_deadlocks_and_changed_states_are_what_is_contended(cluster: Cluster) -> None:
-    store = PostgresStore(cluster.fresh())
+    store = open_store(cluster.fresh())
     for state, kind in (("40P01", Contended), ("40001", Contended), ("22012", Unavailable)):
         with pytest.raises(Unavailable) as caught, store.writing() as session:
             session.run(f"DO $$ BEGIN RAISE EXCEPTION 'as told' USING ERRCODE = '{state}'; END $$")
@@ -113,7 +113,7 @@ def test_deadlocks_and_changed_states_are_what_is_contended(cluster: Cluster) ->
 
 def test_the_process_that_decodes_reads_postgresql_itself(cluster: Cluster) -> None:
     async def scene() -> None:
-        async with Caller(PostgresStore(cluster.fresh()), clock=(clock := Ticking())) as call:
+        async with Caller(open_store(cluster.fresh()), clock=(clock := Ticking())) as call:
             await call.create(SURVEY, minimum=3, results="public")
             await call.upload(SURVEY, records(SURVEY, range(5)))
             clock.pass_hours(49)

@@ -14,8 +14,8 @@ import pytest
 
 from deniable.cli import main
 from deniable.errors import StoreError
+from deniable.service.backends import open_store
 from deniable.service.entries import Rules, Token, Upload
-from deniable.service.postgres import PostgresStore
 from deniable.service.records import pack_counts
 from deniable.service.sqlite import FILE, SQLiteStore
 from deniable.service.store import Store
@@ -288,7 +288,7 @@ def no_tracebacks(capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Pa
 def test_a_sound_store_is_called_so(sound: Path, cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["store", "check", str(sound)]) == 0
     address = cluster.fresh()
-    store = PostgresStore(address)
+    store = open_store(address)
     fill(store)
     store.close()
     assert main(["store", "check", address]) == 0
@@ -334,7 +334,7 @@ IDS_OF_POSTGRESQL: dict[str, tuple[Callable[[Run], Any], str]] = {
 def test_damaged_rows_of_postgresql_are_found(cluster: Cluster, capsys: pytest.CaptureFixture[str], name: str) -> None:
     damage, sentence = (ROWS | IDS_OF_POSTGRESQL)[name]
     address = cluster.fresh()
-    store = PostgresStore(address)
+    store = open_store(address)
     fill(store)
     with store.writing() as session:
 

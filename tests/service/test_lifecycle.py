@@ -201,11 +201,11 @@ def test_the_process_that_decoded_a_deleted_survey_ends(store: SQLiteStore) -> N
 
 def test_other_collectors_learn_of_a_deletion_at_the_next_report(cluster: Cluster) -> None:
     """The second collector has the survey in memory; registered anew meanwhile, it is another one under its name."""
-    from deniable.service.postgres import PostgresStore
+    from deniable.service.backends import open_store
 
     async def scene() -> None:
         address = cluster.fresh()
-        async with Caller(PostgresStore(address)) as one, Caller(PostgresStore(address)) as two:
+        async with Caller(open_store(address)) as one, Caller(open_store(address)) as two:
             await one.create(SURVEY, minimum=0)
             assert (await two.upload(SURVEY, records(SURVEY, [1, 2]))).json()["accepted"] == 2
             assert (await one.admin("DELETE", PATH)).json()["reports"] == 2

@@ -13,6 +13,7 @@ from deniable.service.entries import Rules, Upload
 from deniable.service.records import pack_counts
 from deniable.service.sqlite import FILE, SQLiteStore
 from tests.collector import Caller, one_cell_each, run, wire
+from tests.faults import limit_pages
 
 SURVEY = one_cell_each(1024)
 NOW = 480_000
@@ -139,11 +140,11 @@ def test_a_full_disk_is_not_ready(tmp_path: Path) -> None:
         store = SQLiteStore(tmp_path)
         async with Caller(store) as call:
             await call.create(SURVEY)
-            store.database.limit_pages(1)
+            limit_pages(store, 1)
             answer = await call("GET", "/readyz")
             assert (answer.status, answer.json()["detail"]) == (503, "the disk is full")
             assert answer.json()["type"] == "urn:deniable:problem:not-ready"
-            store.database.limit_pages(1 << 20)
+            limit_pages(store, 1 << 20)
             call.app._probed -= 10.0
             assert (await call("GET", "/readyz")).json()["status"] == "ready"
             with store.reading() as session:

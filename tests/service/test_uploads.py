@@ -269,11 +269,11 @@ def test_uploads_at_once_share_commits(store: SQLiteStore) -> None:
 
 def test_a_closed_survey_answers_gone_to_every_collector(cluster: Cluster) -> None:
     """The second collector has the survey in memory as open; the transaction knows better."""
-    from deniable.service.postgres import PostgresStore
+    from deniable.service.backends import open_store
 
     async def scene() -> None:
         address = cluster.fresh()
-        async with Caller(PostgresStore(address)) as one, Caller(PostgresStore(address)) as two:
+        async with Caller(open_store(address)) as one, Caller(open_store(address)) as two:
             path = await one.create(SURVEY)
             assert taken(await two.upload(SURVEY, records(SURVEY, [1])))[0] == 1
             assert (await one.admin("POST", f"{path}/close")).json()["state"] == "closed"

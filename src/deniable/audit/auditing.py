@@ -23,8 +23,6 @@ from deniable.audit.sources import Calls, Command, Devices, line_of, own_devices
 from deniable.errors import AuditError
 from deniable.survey import Survey
 
-__all__ = ["audit"]
-
 _LAW = 400  # events of a family that are tested against their published probabilities, for each value
 _BEST = 2  # events of a family that are tested for telling two values apart; each more costs all of them power
 _BLOCK = 1 << 14  # devices between two words of progress

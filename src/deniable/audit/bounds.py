@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["lower_bound", "upper_bound"]
-
 Floats = npt.NDArray[np.float64]
 
 

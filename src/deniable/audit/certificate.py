@@ -5,8 +5,6 @@ from fractions import Fraction
 
 from deniable.survey import Survey
 
-__all__ = ["Certificate", "Finding", "Measured"]
-
 
 @dataclass(frozen=True, slots=True)
 class Finding:

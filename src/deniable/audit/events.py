@@ -17,8 +17,6 @@ from deniable.audit.samples import Sample
 from deniable.columns import Cells, cell_table, keys_of
 from deniable.survey import Survey
 
-__all__ = ["EventFamily", "ForAndAgainst", "families_of"]
-
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -178,15 +176,12 @@ class ForAndAgainst(EventFamily):
         return found
 
     def chances(self, value: int) -> Floats:
+        speaks = published.of(self.survey.mechanism.permanent).speaks
         found: list[float] = []
         for a, b in self.pairs:
-            one, both = self._of_cohorts(value, a, b)
+            one, both = speaks(self, value, a, b)  # in every cohort: one report, and both of two
             found += [one.mean()] if self.times == 1 else [both.mean(), (one - both).mean(), (one - both).mean()]
         return np.array(found)
-
-    def _of_cohorts(self, value: int, a: int, b: int) -> tuple[Floats, Floats]:
-        """P(a report speaks for a and against b), and of two reports both, in every cohort."""
-        return published.of(self.survey.mechanism.permanent).speaks(self, value, a, b)
 
     def name(self, event: int) -> str:
         parts = ("both reports", "the first of two reports alone", "the second of two reports alone")

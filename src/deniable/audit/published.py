@@ -10,8 +10,6 @@ import numpy.typing as npt
 from deniable.mechanisms import KRR, BitFlip, Chain, Channel, Mechanism, Registry, Subset
 from deniable.survey import Survey
 
-__all__ = ["Published", "Values", "chances_of", "published"]
-
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 

@@ -12,8 +12,6 @@ from deniable.reports import Report
 from deniable.survey import Survey
 from deniable.tally import refused_rows, split_rows
 
-__all__ = ["Sample", "read_reports"]
-
 
 @dataclass(frozen=True, slots=True)
 class Sample:

@@ -17,8 +17,6 @@ from deniable.client import Client
 from deniable.errors import AuditError
 from deniable.survey import Survey
 
-__all__ = ["Command", "Devices", "Source", "own_devices"]
-
 # What one new device sends for these values: its packed reports.
 Devices = Callable[[Sequence[object]], Sequence[bytes]]
 

@@ -5,13 +5,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from deniable.charts.base import BAR, INK, LABEL_WIDTH, QUIET, RULE, TRUTH, WIDTH, cut, headed, styled
+from deniable.charts.base import BAR, INK, LABEL_WIDTH, QUIET, RULE, TRUTH, cut, styled
 from deniable.errors import DeniableError, require
 
 if TYPE_CHECKING:
     import altair as alt
-
-__all__ = ["estimate_chart", "printable"]
 
 # An upright bar: the truth crosses the bar it belongs to, so a narrow interval never hides behind it.
 _UPRIGHT = "M-0.09,-1H0.09V1H-0.09Z"
@@ -82,9 +80,8 @@ def estimate_chart(
     figures = base.transform_filter("isValid(datum.value)").mark_text(align="right", dx=54, color=INK)
     values = figures.encode(x=alt.value("width"), text="value:N", tooltip=tooltip)
     described = f"Estimated shares of {len(rows)} symbols with {band}s" + ("" if truth is None else ", and the truth")
-    settings: dict[str, Any] = {"width": WIDTH, "height": {"step": step}, "description": described}
-    settings |= headed(title, subtitle)
-    return styled(alt.layer(bars, rules, crosses, circles, unknown, values).properties(**settings))
+    layers = bars, rules, crosses, circles, unknown, values
+    return styled(*layers, described=described, height={"step": step}, title=title, subtitle=subtitle)
 
 
 def _rows(

@@ -18,8 +18,6 @@ from deniable.survey import write_atomically
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["DARK", "FORMATS", "chart_bytes", "chart_format", "cut", "headed", "save_chart", "styled"]
-
 FORMATS = ("svg", "png", "html", "json")
 
 BAR, RULE, TRUTH, INK, QUIET, GRID = "#8CC8EE", "#123B57", "#D55E00", "#222222", "#6B6B6B", "#E4E4E4"
@@ -98,8 +96,13 @@ def _words(spec: dict[str, Any]) -> str:
     return " ".join(title["text"]) if isinstance(title, dict) else str(title)
 
 
-def styled(chart: Any) -> "alt.LayerChart":
+def styled(
+    *layers: Any, described: str, height: Any = HEIGHT, title: str | None = None, subtitle: str | None = None
+) -> "alt.LayerChart":
     """The look that every chart of the project shares: light, quiet, readable in print."""
+    import altair as alt
+
+    chart = alt.layer(*layers).properties(width=WIDTH, height=height, description=described, **headed(title, subtitle))
     styled: alt.LayerChart = chart.configure(
         background="white",
         font=FONT,

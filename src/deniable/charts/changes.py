@@ -5,13 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable.charts.bars import printable
-from deniable.charts.base import HEIGHT, LABEL_WIDTH, QUIET, RULE, TRUTH, WIDTH, cut, headed, styled
+from deniable.charts.base import HEIGHT, LABEL_WIDTH, QUIET, RULE, TRUTH, cut, styled
 from deniable.errors import DeniableError, require
 
 if TYPE_CHECKING:
     import altair as alt
-
-__all__ = ["SERIES", "difference_chart", "trend_chart"]
 
 # One colour and one shape a line.
 SERIES = (
@@ -92,10 +90,9 @@ def difference_chart(
     dots = known.mark_point(filled=True, opacity=1, size=110).encode(x=across)
     empty = base.transform_filter("!isValid(datum.low)").mark_text(align="left", dx=8, fontStyle="italic", color=QUIET)
     unknown = empty.encode(x=alt.datum(0), text=alt.value("not determined"), color=alt.value(QUIET))
-    settings: dict[str, Any] = {"width": WIDTH, "height": {"step": 30 if len(rows) <= 16 else 22}}
-    settings |= {"description": f"Change of {len(rows)} shares with {100 * level:g} % intervals"}
-    settings |= headed(title, subtitle)
-    return styled(alt.layer(zero, spans, dots, unknown).properties(**settings))
+    described = f"Change of {len(rows)} shares with {100 * level:g} % intervals"
+    height = {"step": 30 if len(rows) <= 16 else 22}
+    return styled(zero, spans, dots, unknown, described=described, height=height, title=title, subtitle=subtitle)
 
 
 def _change(name: str, value: float, interval: tuple[float, float], clear: bool) -> dict[str, Any]:
@@ -153,10 +150,8 @@ def trend_chart(
     marked = base.transform_filter("datum.changed")
     fall = marked.mark_rule(strokeDash=[4, 3], strokeWidth=1.5, opacity=0.8)
     rings = marked.mark_point(filled=False, opacity=1, size=320, strokeWidth=3).encode(y=up)
-    settings: dict[str, Any] = {"width": WIDTH, "height": HEIGHT - 60}
-    settings |= {"description": f"Shares of {len(names)} symbols over time with {100 * level:g} % intervals"}
-    settings |= headed(title)
-    return styled(alt.layer(bands, lines, dots, fall, rings).properties(**settings))
+    described = f"Shares of {len(names)} symbols over time with {100 * level:g} % intervals"
+    return styled(bands, lines, dots, fall, rings, described=described, height=HEIGHT - 60, title=title)
 
 
 def _point(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from deniable.charts.base import HEIGHT, INK, WIDTH, headed, styled
+from deniable.charts.base import INK, styled
 from deniable.errors import DeniableError, require
 
 if TYPE_CHECKING:
     import altair as alt
-
-__all__ = ["CURVES", "curves_chart"]
 
 # The paper's mechanisms are drawn in full, newer ones dashed.
 CURVES: dict[str, tuple[str, list[int]]] = {
@@ -84,7 +82,4 @@ def curves_chart(
     )  # fmt: skip
     here = alt.Chart(alt.InlineData(values=[] if epsilon is None else [{"epsilon": epsilon}]))
     rule = here.mark_rule(color=INK, strokeWidth=1.5, strokeDash=[5, 4]).encode(x=across)
-    settings: dict[str, Any] = {"width": WIDTH, "height": HEIGHT}
-    settings |= {"description": "Expected error of each mechanism by epsilon"}
-    settings |= headed(title)
-    return styled(alt.layer(lines, rule).properties(**settings))
+    return styled(lines, rule, described="Expected error of each mechanism by epsilon", title=title)

@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from deniable.charts.base import HEIGHT, INK, TRUTH, WIDTH, headed, styled
+from deniable.charts.base import HEIGHT, INK, TRUTH, styled
 from deniable.errors import DeniableError, require
 
 if TYPE_CHECKING:
     import altair as alt
-
-__all__ = ["LINES", "plan_chart"]
 
 # Each line of a plan's chart: a colour, a dash and a width; what was planned stands out without its colour, too.
 LINES: dict[str, tuple[str, list[int], float]] = {
@@ -87,10 +85,4 @@ def plan_chart(
         align="left", fontWeight="bold", color=TRUTH
     )
     text = corner.encode(x=alt.value(14), y=alt.value(HEIGHT - 18), text="label:N")
-    settings: dict[str, Any] = {
-        "width": WIDTH,
-        "height": HEIGHT,
-        "description": f"Epsilon against n; planned: {label}",
-    }
-    settings |= headed(title)
-    return styled(alt.layer(lines, mark, text).properties(**settings))
+    return styled(lines, mark, text, described=f"Epsilon against n; planned: {label}", title=title)

@@ -13,8 +13,6 @@ from deniable.charts.changes import SERIES, difference_chart, trend_chart
 from deniable.charts.curves import curves_chart
 from deniable.charts.plan import LINES, plan_chart
 
-__all__ = ["templates"]
-
 
 def templates() -> dict[str, Any]:
     """The charts by name, each with names for its data: "rows", then "more" and "last" where there are several.

@@ -15,8 +15,6 @@ from deniable.errors import AuditError, DeniableError
 if TYPE_CHECKING:
     from deniable.audit import Devices
 
-__all__ = ["add"]
-
 FOUND = 1  # exit code of an audit that found something
 
 

@@ -14,8 +14,6 @@ from deniable.errors import DeniableError
 if TYPE_CHECKING:
     from deniable.cli.remote import RemoteCollector
 
-__all__ = ["TOKEN_FILE", "URL", "add_actions"]
-
 URL, TOKEN_FILE = "http://127.0.0.1:8765", "collector/admin-token"
 
 _RULES = ("window", "minimum", "results", "uploads", "horizon", "retention", "rate", "closes", "introduction", "thanks")

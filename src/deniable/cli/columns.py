@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from deniable.engines import FileProgress
     from deniable.tally import Tally
 
-__all__ = ["add"]
-
 FORMATS = ("parquet", "arrow", "csv", "jsonl")
 _BINARY = FORMATS[:2]
 _AFTER = 2.0  # seconds before progress is shown

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from deniable.cli.printed import PrintedDifference, Result
     from deniable.decoders import Estimate
 
-__all__ = ["CONSTRAINTS", "DECODERS", "add"]
-
 # The names of `decoders.strategies`, which would load NumPy for the help.
 DECODERS = (
     "empirical-bayes",

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from deniable.decoders import Estimate
     from deniable.tally import Tally
 
-__all__ = ["ANSWERS", "QUESTION", "add"]
-
 QUESTION = "Whom did you last lie to?"
 SHARDS = 8  # collectors that count a share of the reports each
 FEWEST = 100  # people; with fewer the table says nothing

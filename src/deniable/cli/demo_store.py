@@ -15,8 +15,6 @@ from deniable.survey import Survey, krr, orr
 if TYPE_CHECKING:
     from deniable.service import Store
 
-__all__ = ["CANDIDATES", "DAYS", "SHIFT", "Told", "fill"]
-
 DAYS = 21  # of answers, today included
 SHIFT = 14  # the day on which people begin to answer differently
 

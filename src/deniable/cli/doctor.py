@@ -14,11 +14,9 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from deniable.cli.parser import Commands
+from deniable.cli.parser import Commands, command
 from deniable.cli.text import table
 from deniable.errors import EXTRAS, is_installed
-
-__all__ = ["Check", "add", "findings"]
 
 OLDEST = (3, 11)  # the Python that this package needs
 ROOM = 1 << 30  # bytes: a collector's ids of 10^7 reports and their write-ahead log
@@ -45,9 +43,10 @@ class Check:
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add_parser(
+    parser = command(
+        commands,
         "doctor",
-        usage="deniable doctor [--json]",
+        _run,
         help="say what is installed, what is missing, and whether this machine is fit",
         description=(
             "Look at this installation and this machine: Python, the packages of every extra, Java, Node, the\n"
@@ -56,8 +55,7 @@ def add(commands: Commands) -> None:
             "What is not installed is no fault."
         ),
     )
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.set_defaults(run=_run)
+    parser.json("a table")
 
 
 def _run(args: argparse.Namespace) -> int:

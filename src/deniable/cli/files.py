@@ -13,8 +13,6 @@ from deniable.survey import Survey
 if TYPE_CHECKING:
     from deniable.tally import Tally
 
-__all__ = ["load_survey", "load_tallies", "read_symbols", "symbols_from", "writing"]
-
 _T = TypeVar("_T")
 
 

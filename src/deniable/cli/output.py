@@ -25,8 +25,6 @@ from deniable.survey import descriptor_of, output_file
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["add_chart", "add_force", "folder", "prepared", "put", "put_chart", "target", "told", "writes"]
-
 CHARTS = ("svg", "png", "html", "json")
 _STANDARD_OUTPUT = 1  # its file descriptor
 

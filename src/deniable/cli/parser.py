@@ -12,8 +12,6 @@ from typing import Any, NoReturn, TypeAlias
 
 from deniable.survey import TEXTS
 
-__all__ = ["Commands", "Parser", "command", "one_of", "share", "whole"]
-
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 _LINE = 100  # characters of a line of help

@@ -16,8 +16,6 @@ from deniable.errors import DeniableError
 if TYPE_CHECKING:
     from deniable.planner import Alternative, Plan
 
-__all__ = ["add"]
-
 _ERRORS = {"l1": "l1 loss", "l2": "l2 loss", "max": "largest error of a symbol"}
 _ASKED = {"epsilon": "epsilon", "n": "people", "error": "error"}
 

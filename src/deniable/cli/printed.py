@@ -14,8 +14,6 @@ from deniable.decoders import DifferenceRows, EstimateRows, ResultRows, Screened
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PrintedDifference", "Result"]
-
 _KINDS = {
     "exact": "exact: at least",
     "approximate": "approximate: close to",

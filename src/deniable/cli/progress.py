@@ -12,8 +12,6 @@ from typing import TextIO, TypeVar
 
 from deniable.cli.text import duration, fit
 
-__all__ = ["Reporter"]
-
 T = TypeVar("T")
 
 _WIDTH = 30  # characters of a full bar

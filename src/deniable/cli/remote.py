@@ -19,8 +19,6 @@ from deniable.cli.files import load_survey
 from deniable.cli.text import shown
 from deniable.errors import DeniableError
 
-__all__ = ["RemoteCollector"]
-
 _SECONDS = 60.0  # seconds to wait for an answer
 _LONGEST = 1 << 28  # bytes that are read of an answer
 _ADDRESS = re.compile(r"(?P<scheme>https?)://(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?(/[\x21-\x7e]*)?")

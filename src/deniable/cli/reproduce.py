@@ -21,8 +21,6 @@ from deniable.errors import DeniableError
 if TYPE_CHECKING:
     from deniable.reproduce import Claim, Results, Settings
 
-__all__ = ["add"]
-
 # The words after a number of claims with a verdict: for one claim, and for several.
 VERDICTS = {
     "holds": ("holds", "hold"),
@@ -98,6 +96,8 @@ def _figures(given: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
 def _work(
     settings: "Settings", results: "Results", folder: Path, report: Reporter, *, draw: bool
 ) -> tuple[list["Claim"], list[Path], dict[str, str]]:
+    from importlib.metadata import version
+
     from deniable import __version__, reproduce
 
     start = time.monotonic()
@@ -111,7 +111,7 @@ def _work(
         "results": f"{several(results.computed, 'result')} computed in this run, {results.reused:,} in earlier ones",
         "time": f"{duration(time.monotonic() - start)} on {processes}",
         "CPU time": f"{duration(results.seconds())} for all results",
-        "versions": f"deniable {__version__}, Python {platform.python_version()}, numpy {_version('numpy')}",
+        "versions": f"deniable {__version__}, Python {platform.python_version()}, numpy {version('numpy')}",
     }
     files: list[Path] = []
     if draw:
@@ -126,12 +126,6 @@ def _work(
                 on_progress=report,
             )
     return checked, files, facts
-
-
-def _version(package: str) -> str:
-    from importlib.metadata import version
-
-    return version(package)
 
 
 def _as_json(

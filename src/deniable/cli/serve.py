@@ -8,20 +8,20 @@ import tempfile
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from deniable.cli.parser import Commands, whole
+from deniable.cli.parser import Commands, command, whole
 
 if TYPE_CHECKING:
     from deniable.cli.demo_store import Told
-
-__all__ = ["add"]
 
 _PUBLIC = re.compile(r"(?P<origin>https?://([a-z0-9][a-z0-9._-]*|\[[0-9a-f:.]+\])(:(?P<port>[0-9]{1,5}))?)/?")
 _LONGEST_URL = 200  # characters: a QR code holds 412 bytes, and /answer/ with a digest takes 72
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add_parser(
+    parser = command(
+        commands,
         "serve",
+        _run,
         usage="deniable serve [--store DIR | --store postgres://...] [--demo] [options]",
         help="run the collector: take reports over HTTP, count them, answer with estimates",
         description=(
@@ -33,55 +33,23 @@ def add(commands: Commands) -> None:
             "docs/how-to/operations.md says how to run it behind a proxy, back it up and scale it out."
         ),
     )
-    parser.add_argument("--store", metavar="WHERE", help="a directory, or postgres://... (default collector)")
-    parser.add_argument(
-        "--demo", action="store_true", help="with three weeks of simulated answers; in a store of its own unless told"
-    )
-    parser.add_argument(
-        "--no-migrate", action="store_true", help="refuse a store of an older version instead of upgrading it"
-    )
-    parser.add_argument("--host", metavar="HOST", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
-    parser.add_argument(
-        "--port", metavar="PORT", type=whole(0, 65535), default=8765, help="default 8765; 0: any free one"
-    )
-    parser.add_argument(
-        "--public-url",
-        metavar="URL",
-        type=_public_url,
-        help="where people reach this collector, for its links and QR codes: https://reports.example.org",
-    )
-    parser.add_argument(
-        "--admin-token-file", metavar="FILE", help="the administrator's secret (default: made in the directory)"
-    )
-    parser.add_argument(
-        "--cors", metavar="ORIGIN", default="*", help="pages that may send reports (default *; none: no page)"
-    )
-    parser.add_argument(
-        "--body-limit", metavar="BYTES", type=whole(1024, 1 << 30), default=1 << 20, help="default 1048576"
-    )
-    parser.add_argument(
-        "--connections", metavar="N", type=whole(1), default=4096, help="more are answered with 503 (default 4096)"
-    )
-    parser.add_argument(
-        "--patience", metavar="SECONDS", type=whole(1, 3600), default=10, help="for a request to arrive (default 10)"
-    )
-    parser.add_argument(
-        "--decode-seconds", metavar="SECONDS", type=whole(1, 3600), default=60,
-        help="most that one decoding or plan may take (default 60)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--decode-memory", metavar="MIB", type=whole(256, 1 << 20), default=4096,
-        help="most that decoding may take (default 4096)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--open-batch", metavar="N", type=whole(1, 1 << 16), default=500,
-        help="reports in a request without an upload token (default 500)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--open-rate", metavar="N", type=whole(0, 1 << 31), default=1000,
-        help="reports a second without a token, where a survey has no rate (default 1000; 0: no limit)",
-    )  # fmt: skip
-    parser.set_defaults(run=_run)
+    parser.option("--store", "WHERE", "a directory, or postgres://... (default collector)")
+    parser.flag("--demo", "with three weeks of simulated answers; in a store of its own unless told")
+    parser.flag("--no-migrate", "refuse a store of an older version instead of upgrading it")
+    parser.option("--host", "HOST", "address to listen on", default="127.0.0.1")
+    parser.option("--port", "PORT", "default 8765; 0: any free one", whole(0, 65535), default=8765)
+    public = "where people reach this collector, for its links and QR codes: https://reports.example.org"
+    parser.option("--public-url", "URL", public, _public_url)
+    parser.option("--admin-token-file", "FILE", "the administrator's secret (default: made in the directory)")
+    parser.option("--cors", "ORIGIN", "pages that may send reports (default *; none: no page)", default="*")
+    parser.option("--body-limit", "BYTES", "default 1048576", whole(1024, 1 << 30), default=1 << 20)
+    parser.option("--connections", "N", "more are answered with 503", whole(1), default=4096)
+    parser.option("--patience", "SECONDS", "for a request to arrive", whole(1, 3600), default=10)
+    parser.option("--decode-seconds", "SECONDS", "most that one decoding or plan may take", whole(1, 3600), default=60)
+    parser.option("--decode-memory", "MIB", "most that decoding may take", whole(256, 1 << 20), default=4096)
+    parser.option("--open-batch", "N", "reports in a request without an upload token", whole(1, 1 << 16), default=500)
+    rate = "reports a second without a token, where a survey has no rate (default 1000; 0: no limit)"
+    parser.option("--open-rate", "N", rate, whole(0, 1 << 31), default=1000)
 
 
 def _run(args: argparse.Namespace) -> None:

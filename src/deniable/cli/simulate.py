@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["add"]
-
 POPULATIONS = ("geometric", "zipf", "binomial", "uniform", "dirichlet")
 # Decoders whose answer every constraint leaves as it is.
 _OTHERS = ("likelihood", "empirical-bayes", "empirical-bayes-ordered")

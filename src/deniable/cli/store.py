@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 from deniable.cli.files import writing
 from deniable.cli.output import add_force, put, target, told, writes
-from deniable.cli.parser import Commands, Parser
+from deniable.cli.parser import Commands, Parser, command
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
     from deniable.service import Store
     from deniable.tally import Tally
-
-__all__ = ["add"]
 
 
 def add(commands: Commands) -> None:
@@ -28,66 +26,65 @@ def add(commands: Commands) -> None:
     )
     parser.set_defaults(run=None, parser=parser)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", prog="deniable store", parser_class=Parser)
-    one = actions.add_parser(
+    backup = command(
+        actions,
         "backup",
-        usage="deniable store backup STORE FILE [--force]",
+        _backup,
         help="copy a store into one file, while it runs",
         description="Copy an embedded store into one file. The collector may go on; for PostgreSQL use pg_dump.",
     )
-    one.add_argument("store", metavar="STORE", help="a store's directory")
-    one.add_argument("file", metavar="FILE", help="where to write (- is standard output)")
-    add_force(one)
-    writes(one, file=True)
-    one.set_defaults(run=_backup)
-    two = actions.add_parser(
+    backup.add_argument("store", metavar="STORE", help="a store's directory")
+    backup.add_argument("file", metavar="FILE", help="where to write (- is standard output)")
+    add_force(backup)
+    writes(backup, file=True)
+    restore = command(
+        actions,
         "restore",
-        usage="deniable store restore FILE STORE [--complete]",
+        _restore,
         help="make a store from a backup",
         description=(
             "Make an embedded store from a backup file. What readers had not been shown when it was made they see\n"
             "again with the survey's minimum of new reports: they may have seen it since, with reports that are lost."
         ),
     )
-    two.add_argument("file", metavar="FILE", help="what `deniable store backup` wrote")
-    two.add_argument("store", metavar="STORE", help="a directory without a store")
-    two.add_argument(
-        "--complete", action="store_true", help="the collector had stopped before the backup: nothing is lost"
-    )
-    two.set_defaults(run=_restore)
-    three = actions.add_parser(
+    restore.add_argument("file", metavar="FILE", help="what `deniable store backup` wrote")
+    restore.add_argument("store", metavar="STORE", help="a directory without a store")
+    restore.flag("--complete", "the collector had stopped before the backup: nothing is lost")
+    check = command(
+        actions,
         "check",
-        usage="deniable store check STORE",
+        _check,
         help="check that counts, reports and counters agree",
         description="Check every survey of a store. Exit code 2 and one line for each fault if it is not sound.",
     )
-    three.add_argument("store", metavar="STORE", help="a store's directory, or postgres://...")
-    three.set_defaults(run=_check)
-    four = actions.add_parser(
+    check.add_argument("store", metavar="STORE", help="a store's directory, or postgres://...")
+    export = command(
+        actions,
         "export",
+        _export,
         usage="deniable store export STORE DIGEST -o FILE [--from TIME] [--to TIME] [--force]",
         help="write a survey's tally to a file",
         description="Write the tally of a survey, for `deniable decode`; with --from and --to of some windows only.",
     )
-    four.add_argument("store", metavar="STORE", help="a store's directory, or postgres://...")
-    four.add_argument("digest", metavar="DIGEST", help="the survey's digest, or how it starts")
-    four.add_argument("-o", "--output", metavar="FILE", required=True, help="the tally file (- is standard output)")
-    add_force(four)
-    writes(four, output=True)
-    four.add_argument("--from", dest="first", metavar="TIME", help="2026-11-15 or 2026-11-15T14, in UTC")
-    four.add_argument("--to", dest="last", metavar="TIME", help="the same; windows that start before it")
-    four.set_defaults(run=_export)
-    five = actions.add_parser(
+    export.add_argument("store", metavar="STORE", help="a store's directory, or postgres://...")
+    export.add_argument("digest", metavar="DIGEST", help="the survey's digest, or how it starts")
+    export.add_argument("-o", "--output", metavar="FILE", required=True, help="the tally file (- is standard output)")
+    add_force(export)
+    writes(export, output=True)
+    export.add_argument("--from", dest="first", metavar="TIME", help="2026-11-15 or 2026-11-15T14, in UTC")
+    export.add_argument("--to", dest="last", metavar="TIME", help="the same; windows that start before it")
+    merge = command(
+        actions,
         "merge",
-        usage="deniable store merge STORE OTHER [OTHER ...]",
+        _merge,
         help="add other stores' counts to one",
         description=(
             "Take over the counts of other embedded stores. Each counts once, however often it is merged: a later\n"
             "state replaces the earlier one. No collector may be running on STORE; the others may go on."
         ),
     )
-    five.add_argument("store", metavar="STORE", help="a store's directory, or postgres://...")
-    five.add_argument("others", metavar="OTHER", nargs="+", help="directories of other stores")
-    five.set_defaults(run=_merge)
+    merge.add_argument("store", metavar="STORE", help="a store's directory, or postgres://...")
+    merge.add_argument("others", metavar="OTHER", nargs="+", help="directories of other stores")
 
 
 def _backup(args: argparse.Namespace) -> None:

@@ -19,8 +19,6 @@ from deniable.cli.words import notice, odds_sentence, report_bytes, text_sentenc
 from deniable.errors import DeniableError
 from deniable.survey import DIALECTS, PRESETS, Survey
 
-__all__ = ["add"]
-
 _FILE = "a survey file (JSON; - is standard input)"
 
 

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 from deniable.survey import Symbol
 
-__all__ = ["aligned", "bar", "columns_of", "duration", "fit", "pad", "percent", "several", "shown", "table"]
-
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 

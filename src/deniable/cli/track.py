@@ -17,8 +17,6 @@ from deniable.errors import DeniableError
 if TYPE_CHECKING:
     from deniable.tracking import Change, Tracked
 
-__all__ = ["add"]
-
 _HOW = ("once", "window", "event")
 _ROWS = 40  # symbols of the table, unless --top says otherwise
 _AFTER = 2.0  # seconds before progress is shown

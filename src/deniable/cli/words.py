@@ -8,19 +8,6 @@ from deniable.cli.text import shown
 from deniable.mechanisms import KRR, BitFlip, Channel, Mechanism, Registry, Subset
 from deniable.survey import Survey, is_at_least, strength
 
-__all__ = [
-    "at_most",
-    "belief_after",
-    "chance",
-    "doings",
-    "notice",
-    "odds_sentence",
-    "report_bytes",
-    "text_sentence",
-    "truth_sentence",
-    "truths",
-]
-
 
 def at_most(ratio: Fraction) -> str:
     """A number with two digits, rounded up, so that "at most" stays true.

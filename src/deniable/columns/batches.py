@@ -18,15 +18,6 @@ from deniable.tally import Tally, refused_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "BatchCounter",
-    "check_digest",
-    "read_columns",
-    "refuse_rows",
-    "report_columns",
-    "tell",
-]
-
 
 def tell(refused: dict[str, int]) -> str:
     """Rows by reason as text, the most frequent first.

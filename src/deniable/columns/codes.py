@@ -18,8 +18,6 @@ from deniable.survey import Survey
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Unencodable", "arrow_or_none", "codes_of", "encodable_rows", "readable", "without_views"]
-
 
 class Unencodable(AlphabetError):
     """Some rows hold symbols that the survey cannot encode; `rows` says how many."""

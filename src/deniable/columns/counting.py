@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["add_bits", "add_cells"]
-
 _BLOCK = 1 << 16  # rows that are counted at once, which stay in a cache; also the cells that 16 bits number
 _BYTES = 1 << 21  # bytes of packed bits that are added up at once, which stay in a cache
 _ROWS = 1 << 19  # rows that are counted at once where there are too many cells for a cache

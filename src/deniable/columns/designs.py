@@ -17,8 +17,6 @@ from deniable.columns.encode import Words, projective_digits
 from deniable.mechanisms import KRR, Registry
 from deniable.survey import BlockEncoding, Direct, Encoding, Hadamard, Projective
 
-__all__ = ["design_block", "places"]
-
 # Entries of the lookup table of a design (2 bytes each), at most, and of one that is made even for few reports. Looking
 # up takes 15 ns a report, working the cell out 100 (projective response over 256 symbols, `make bench`).
 _LISTED, _SMALL = 1 << 20, 1 << 14

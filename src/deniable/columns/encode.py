@@ -24,8 +24,6 @@ from deniable.survey import (
     feistel_sides,
 )
 
-__all__ = ["cell_rows", "cell_table", "cells_at", "encoders", "keys_of", "projective_digits", "streams", "tables"]
-
 Words = npt.NDArray[np.uint64]
 Cells = npt.NDArray[np.int32]
 

@@ -17,8 +17,6 @@ from deniable.errors import WireError
 from deniable.mechanisms import whole_number
 from deniable.tally import Tally
 
-__all__ = ["add_grouped", "is_grouped"]
-
 
 def is_grouped(names: Sequence[str]) -> bool:
     """Whether columns of these names are a grouped result and not reports."""

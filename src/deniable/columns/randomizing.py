@@ -25,8 +25,6 @@ from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, BitFlip, Chain, Channel, Mechanism, Registry, Subset
 from deniable.survey import Encoding, Survey
 
-__all__ = ["Answers", "Sampler", "privatize", "samplers"]
-
 # How much is worked on at once, so that it stays in a cache. This does not change the distribution of reports.
 _BLOCK = 1 << 15  # rows of k-RR: 256 KiB of random words
 _BITS = 1 << 20  # bits of bit reports, cells of sets (twice as many) or weights of channels: 8 MiB of random words

@@ -12,8 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-__all__ = ["WordStream"]
-
 _CHUNK = 1 << 16  # bytes that the cipher makes at once, so that they and its input stay in a cache
 
 

@@ -16,8 +16,6 @@ from deniable.tally import Tally
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ReportTable", "survey_metadata"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportTable:

@@ -11,8 +11,6 @@ from deniable.reports import Report
 from deniable.survey import Survey
 from deniable.tally import Tally
 
-__all__ = ["count"]
-
 
 def count(survey: Survey, reports: Any, *, refused: dict[str, int] | None = None) -> Tally:
     """Count reports into a tally; `deniable.count` without files.

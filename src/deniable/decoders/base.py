@@ -12,8 +12,6 @@ from deniable.decoders.simplex import project_rows
 from deniable.design import Design
 from deniable.tally import Tally
 
-__all__ = ["Decoder", "Solution", "unbias"]
-
 Floats = npt.NDArray[np.float64]
 
 

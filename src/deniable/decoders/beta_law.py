@@ -16,8 +16,6 @@ Proof: tests/unit/decoders/test_beta_law.py::test_accuracy_against_fifty_digits
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ACCURACY", "accuracy", "quantile", "tail"]
-
 Floats = npt.NDArray[np.float64]
 
 ACCURACY = 1e-6  # standard deviations; a bound on every error measured against fifty digits

@@ -10,8 +10,6 @@ from deniable.design import Design
 from deniable.tally import Tally
 from deniable.theory import ScoreLaw
 
-__all__ = ["CellLaw"]
-
 Floats = npt.NDArray[np.float64]
 
 # Pseudo-reports with the fitted probabilities that are added to each cohort. Without them a cohort of five reports in

@@ -13,8 +13,6 @@ from deniable.design import Design
 from deniable.errors import DecodeError
 from deniable.tally import Tally
 
-__all__ = ["CohortLikelihood", "maximize"]
-
 Floats = npt.NDArray[np.float64]
 
 # Probability of a miss, at least. From epsilon 28 on it is smaller, and the likelihood would depend on shares of 1e-15,

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import altair as alt
     import pyarrow as pa
 
-__all__ = ["Difference", "difference"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from deniable.decoders.simplex import project
 
-__all__ = ["Constraint", "Normalized", "Projected", "Unconstrained"]
-
 Floats = npt.NDArray[np.float64]
 
 

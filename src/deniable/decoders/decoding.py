@@ -17,8 +17,6 @@ from deniable.reports import Report
 from deniable.survey import Survey, Symbol, read_candidates
 from deniable.tally import Tally
 
-__all__ = ["DEFAULT", "decode", "decode_all"]
-
 DEFAULT = EmpiricalBayes()  # the decoder if none is named; the planner predicts with its surrogate
 
 _SCREENED_FROM = 20_000  # candidates beyond which they are always screened

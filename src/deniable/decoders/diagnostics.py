@@ -17,8 +17,6 @@ from deniable.design import BlockDesign, Design, GramFactor, OpenDesign
 from deniable.survey import Symbol
 from deniable.tally import Tally
 
-__all__ = ["ChiSquare", "Diagnostics", "diagnose", "hidden_of"]
-
 Floats = npt.NDArray[np.float64]
 
 _MOST_UNKNOWNS = 2048  # unknowns beyond which the fit is not tested

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["DrawnReach", "drawn_z", "judged", "log_tail"]
-
 Floats = npt.NDArray[np.float64]
 
 _BINS = 1 << 13  # bins of the distribution of a tested sum; each value is split between the two nearest

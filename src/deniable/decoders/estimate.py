@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import altair as alt
     import pyarrow as pa
 
-__all__ = ["Estimate", "symbol_list"]
-
 Floats = npt.NDArray[np.float64]
 
 

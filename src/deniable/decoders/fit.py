@@ -15,8 +15,6 @@ from deniable.design import BlockDesign, Design, OpenDesign
 from deniable.tally import Tally
 from deniable.theory import inversion_covariance, inversion_variances
 
-__all__ = ["LinearFit"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -14,8 +14,6 @@ import numpy.typing as npt
 from deniable.decoders.posterior import Posterior, mixture
 from deniable.decoders.tuned_constants import PRIOR
 
-__all__ = ["no_worse"]
-
 Floats = npt.NDArray[np.float64]
 
 _BISECTIONS = 8  # bisections of the segment to the projected estimate: to 1/256 of its length

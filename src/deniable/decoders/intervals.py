@@ -16,8 +16,6 @@ from deniable.design import BlockDesign, ChannelDesign, OpenDesign
 from deniable.survey import Symbol
 from deniable.theory import ScoreLaw, inversion_cumulants
 
-__all__ = ["Group", "Mass", "mass_of", "own_limits", "sum_limits", "symbol_collisions", "symbol_limits"]
-
 Floats = npt.NDArray[np.float64]
 
 _FEW_COHORTS = 6  # cohorts up to which cells differ so much in weight that each symbol has its own collisions

@@ -9,8 +9,6 @@ from deniable.design import BlockDesign, ChannelDesign, Design
 from deniable.errors import DecodeError
 from deniable.tally import Tally
 
-__all__ = ["Inversion"]
-
 
 @dataclass(frozen=True, slots=True)
 class Inversion(Decoder):

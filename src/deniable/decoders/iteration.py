@@ -6,8 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Iterated", "preconditioned_cg"]
-
 Floats = npt.NDArray[np.float64]
 Product = Callable[[Floats], Floats]
 

@@ -4,8 +4,6 @@ import json
 
 from deniable.survey import Symbol, symbol_to_json
 
-__all__ = ["column_of", "labels_of"]
-
 
 def labels_of(symbols: tuple[Symbol, ...]) -> tuple[str, ...]:
     """One distinct text per symbol: text and integers as they are, bytes and mixtures as JSON.

@@ -19,8 +19,6 @@ from deniable.design import Design
 from deniable.errors import DecodeError
 from deniable.tally import Tally
 
-__all__ = ["LeastSquares", "conjugate_gradients", "most_steps", "normal_solve"]
-
 Floats = npt.NDArray[np.float64]
 
 _FACTOR_ALWAYS = 1024  # candidates up to which the Gram matrix is always factored: at most 0.1 s

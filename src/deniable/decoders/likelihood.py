@@ -18,8 +18,6 @@ from deniable.design import BlockDesign, Design
 from deniable.errors import DecodeError
 from deniable.tally import Tally
 
-__all__ = ["Likelihood", "composite_bits", "water_fill"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -15,16 +15,6 @@ from deniable.decoders.beta_law import accuracy, quantile, tail
 from deniable.decoders.drawn import DrawnReach
 from deniable.errors import DecodeError
 
-__all__ = [
-    "BinomialLimits",
-    "Collisions",
-    "DrawnCollisions",
-    "Limits",
-    "SkewedLimits",
-    "check_level",
-    "holm",
-]
-
 Floats = npt.NDArray[np.float64]
 
 _WEIGHTS_DIFFER = 1.25  # largest weight of a cell in least squares over the average, for collisions

@@ -8,8 +8,6 @@ import numpy.typing as npt
 
 from deniable.errors import DecodeError
 
-__all__ = ["empirical", "minimax"]
-
 Floats = npt.NDArray[np.float64]
 
 

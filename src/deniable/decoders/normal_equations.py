@@ -8,8 +8,6 @@ import numpy.typing as npt
 from deniable.decoders.iteration import preconditioned_cg
 from deniable.design import Design, OpenDesign
 
-__all__ = ["EXACT", "ROUGH", "Belief", "Dense", "Random", "System"]
-
 Floats = npt.NDArray[np.float64]
 
 EXACT = 1e-14  # squared relative residual at which an iteration ends

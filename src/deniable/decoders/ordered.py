@@ -15,8 +15,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Smooth", "smoothed"]
-
 Floats = npt.NDArray[np.float64]
 
 _FREEDOM = 2.0  # degrees of freedom of the Student distribution: peaks are rare, and may be of any size

@@ -7,8 +7,6 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Posterior", "mixture", "slices_of", "spike_and_slab"]
-
 Floats = npt.NDArray[np.float64]
 
 _MAX_STEPS = 60  # iterations, at most, of the search for the level at which quantiles add up to the total

@@ -29,8 +29,6 @@ from deniable.decoders.tuned_constants import PRIOR, EmpiricalBayesSettings
 if TYPE_CHECKING:
     import scipy.sparse
 
-__all__ = ["Observations", "Prior", "fixed_words", "learned", "posterior"]
-
 Floats = npt.NDArray[np.float64]
 
 _DEFAULT = EmpiricalBayesSettings()

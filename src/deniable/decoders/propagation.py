@@ -22,8 +22,6 @@ from deniable.decoders.weighted import WeightedLeastSquares, cell_weights
 from deniable.design import Design, OpenDesign
 from deniable.tally import Tally
 
-__all__ = ["ExpectationPropagation", "projected_weighted_least_squares"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -23,8 +23,6 @@ from deniable.design import BlockDesign, Design, design_of
 from deniable.errors import DecodeError
 from deniable.survey import Survey
 
-__all__ = ["likelihood_of_reports", "response_odds"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -24,8 +24,6 @@ from deniable.decoders.spikes import CellLevels, SpikeLaw, width_of
 from deniable.design import GramFactor, OpenDesign
 from deniable.tally import Tally
 
-__all__ = ["OutsideEstimates", "RobustFit"]
-
 Floats = npt.NDArray[np.float64]
 
 _MOST_STEPS = 16  # steps of Fisher scoring, at most

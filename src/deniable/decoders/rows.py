@@ -27,8 +27,6 @@ from deniable.survey import Symbol, symbol_to_json
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["UNLISTED", "DifferenceRows", "EstimateRows", "ResultRows", "finite", "plain_cell"]
-
 
 UNLISTED = "(unlisted)"  # in the symbol column of CSV: the row of the unallocated mass
 # What spreadsheets read as the beginning of a formula (OWASP, CSV injection), and the mark that keeps them from it.

@@ -21,8 +21,6 @@ from deniable.errors import DecodeError
 from deniable.survey import Symbol
 from deniable.tally import Tally
 
-__all__ = ["ScreenedEstimate"]
-
 Floats = npt.NDArray[np.float64]
 
 

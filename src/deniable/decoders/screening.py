@@ -46,8 +46,6 @@ from deniable.design import Design, OpenDesign, StreamedDesign
 from deniable.errors import DecodeError
 from deniable.tally import Tally
 
-__all__ = ["Progress", "Screened", "Screening"]
-
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 Progress = Callable[[int, int], None]

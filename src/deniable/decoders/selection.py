@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from deniable.decoders.limits import Limits, SkewedLimits
 
-__all__ = ["JudgedLimits", "SelectedLimits", "StackedLimits"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -11,8 +11,6 @@ import numpy.typing as npt
 from deniable.survey import Bar, Symbol, html_table
 from deniable.tally import Tally
 
-__all__ = ["QUICK_SYMBOLS", "ROWS", "estimate_html", "largest", "largest_shares", "note_on_rest", "reports_in_words"]
-
 ROWS = 20  # rows of a table in a notebook
 QUICK_SYMBOLS = 1024  # symbols up to which error bars are computed for a prompt: a fraction of a second
 

@@ -10,8 +10,6 @@ from deniable.decoders.prior import Observations, Prior, learned
 from deniable.decoders.simplex import project
 from deniable.decoders.tuned_constants import PRIOR, EmpiricalBayesSettings
 
-__all__ = ["observations", "optimal_shares", "shares_of", "shrink", "shrink_towards"]
-
 Floats = npt.NDArray[np.float64]
 
 

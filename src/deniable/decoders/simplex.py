@@ -3,8 +3,6 @@
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["project", "project_rows"]
-
 Floats = npt.NDArray[np.float64]
 _PASSES = 24  # passes before the values are sorted instead; each takes a tenth of the time of a sort
 

@@ -18,8 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CellLevels", "SpikeLaw", "width_of"]
-
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 

@@ -18,8 +18,6 @@ from deniable.errors import DecodeError
 from deniable.tally import Tally
 from deniable.theory import ScoreLaw
 
-__all__ = ["Misfit", "Spread", "check_kept", "is_kept", "variance_along"]
-
 Floats = npt.NDArray[np.float64]
 
 _KEPT_AT_MOST = 8192  # candidates up to which a dense matrix is kept in memory: 512 MiB

@@ -9,8 +9,6 @@ from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.screening import Screening
 from deniable.decoders.weighted import WeightedLeastSquares
 
-__all__ = ["CONSTRAINTS", "DECODERS", "constraint_of", "decoder_of"]
-
 DECODERS: dict[str, Decoder] = {
     "empirical-bayes": EmpiricalBayes(),
     "empirical-bayes-ordered": EmpiricalBayes(ordered=True),

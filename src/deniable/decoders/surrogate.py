@@ -13,8 +13,6 @@ from deniable.decoders.posterior import Posterior
 from deniable.decoders.prior import Observations, learned
 from deniable.decoders.simplex import project_rows
 
-__all__ = ["Table"]
-
 Floats = npt.NDArray[np.float64]
 
 _TABLE = 256  # estimates for which the posterior is tabulated; others are interpolated

@@ -7,8 +7,6 @@ when the decoder became the default: docs/decisions/0010-default-decoder.md.
 
 from dataclasses import dataclass
 
-__all__ = ["PRIOR", "EmpiricalBayesSettings", "PriorSettings"]
-
 
 @dataclass(frozen=True, slots=True)
 class PriorSettings:

@@ -19,8 +19,6 @@ from deniable.decoders.simplex import project
 from deniable.design import BlockDesign, Design, GramFactor
 from deniable.tally import Tally
 
-__all__ = ["WeightedLeastSquares", "cell_weights"]
-
 Floats = npt.NDArray[np.float64]
 
 _FACTOR_AT_MOST = 1024  # unknowns up to which the weighted Gram matrix is factored

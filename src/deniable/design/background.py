@@ -20,8 +20,6 @@ import numpy.typing as npt
 from deniable.design.matrix import Design
 from deniable.design.pairs import RowBlock
 
-__all__ = ["OpenDesign"]
-
 Floats = npt.NDArray[np.float64]
 
 

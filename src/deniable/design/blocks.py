@@ -19,8 +19,6 @@ from deniable.design.incidence import Incidence, incidence_of
 from deniable.design.matrix import Design
 from deniable.survey import Encoding
 
-__all__ = ["BlockDesign"]
-
 Floats = npt.NDArray[np.float64]
 
 

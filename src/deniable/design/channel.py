@@ -15,8 +15,6 @@ from deniable.design.matrix import Design
 from deniable.errors import DecodeError
 from deniable.mechanisms import Mechanism
 
-__all__ = ["ChannelDesign"]
-
 Floats = npt.NDArray[np.float64]
 
 

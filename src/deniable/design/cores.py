@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-__all__ = ["on_every_core"]
-
 _POOL: list[ThreadPoolExecutor] = []
 # A forked child has no threads of its parent's pool: it starts its own.
 if hasattr(os, "register_at_fork"):

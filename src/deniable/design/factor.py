@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from deniable.design.triangles import cholesky_in_place, invert_cholesky, largest_column_sum
 
-__all__ = ["GramFactor", "invert_in_place"]
-
 Floats = npt.NDArray[np.float64]
 
 _SINGULAR = 1e-11  # the reciprocal condition number below which a matrix counts as singular

@@ -19,16 +19,12 @@ from deniable.survey import BlockEncoding, Direct, Encoding, Hadamard, Projectiv
 if TYPE_CHECKING:
     import scipy.sparse
 
-__all__ = ["Identity", "Incidence", "Orthogonal", "Walsh", "incidence_of", "incidences", "walsh_hadamard"]
-
 Floats = npt.NDArray[np.float64]
 Keys = npt.NDArray[np.intp]
 
 
 class Incidence(ABC):
     """H of some symbols, by their keys."""
-
-    work: float = 0.0  # multiplications of a product, beyond a few per cell
 
     @abstractmethod
     def forward(self, p: Floats) -> Floats:
@@ -127,8 +123,6 @@ class Orthogonal(Incidence):
     def __init__(self, encoding: Projective, keys: Keys) -> None:
         self.encoding, self.keys = encoding, keys
         self.listed = len(keys) * encoding.hashes <= encoding.order**encoding.dimension
-        # A transform over all vectors, or lists of cells: twenty look-ups take the time of one step of a transform.
-        self.work = min(encoding.order**encoding.dimension, len(keys) * encoding.hashes / 20)
 
     @cached_property
     def _digits(self) -> npt.NDArray[np.int64]:

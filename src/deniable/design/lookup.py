@@ -14,8 +14,6 @@ from deniable.design.matrix import Design
 from deniable.mechanisms import Mechanism
 from deniable.survey import Encoding, Survey
 
-__all__ = ["design_from_keys", "design_of"]
-
 _CACHE: "OrderedDict[tuple[Encoding, bytes, bool], Design]" = OrderedDict()
 _CACHE_SIZE = 8  # designs: their tables and factors may be large
 

@@ -27,8 +27,6 @@ from deniable.design.triangles import add_squares
 if TYPE_CHECKING:
     import scipy.sparse
 
-__all__ = ["Design"]
-
 # Limits between ways to compute the same product, measured with benchmarks/decoding.py on two cores.
 _FUSED_CELLS = 1 << 18  # numbers in all tables of a product: 2 MiB, which stay in the second-level cache
 _SPARSE_CELLS = 32  # cells from which a sparse product is faster than a dense one, with one hash

@@ -19,8 +19,6 @@ import numpy.typing as npt
 from deniable.columns import Cells
 from deniable.design.cores import on_every_core
 
-__all__ = ["RowBlock", "counted", "gathered", "multiplied"]
-
 Floats = npt.NDArray[np.float64]
 RowBlock = tuple[int, Floats]  # the first row, and rows from it on of the columns from it on
 

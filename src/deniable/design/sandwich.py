@@ -13,8 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Sandwich"]
-
 Floats = npt.NDArray[np.float64]
 
 _COLUMNS = 512  # columns of Z that are multiplied at a time

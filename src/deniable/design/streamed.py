@@ -18,8 +18,6 @@ from deniable.design.cores import on_every_core
 from deniable.design.matrix import Design
 from deniable.survey import Encoding
 
-__all__ = ["StreamedDesign"]
-
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
 

@@ -8,8 +8,6 @@ Products of rectangles do not.
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["add_squares", "cholesky_in_place", "invert_cholesky", "largest_column_sum"]
-
 Floats = npt.NDArray[np.float64]
 
 _WHOLE = 8192  # rows up to which a matrix goes to LAPACK as a whole

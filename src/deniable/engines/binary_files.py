@@ -10,8 +10,6 @@ import pyarrow.parquet as pq
 from deniable.engines.input_files import InputFile
 from deniable.errors import DataError
 
-__all__ = ["IpcReader", "ParquetReader"]
-
 _MAGIC = b"ARROW1"  # the first bytes of an Arrow IPC file
 _END = b"\xff\xff\xff\xff\0\0\0\0"  # the end of an Arrow IPC stream: a continuation mark and a length of 0
 _BUFFER = 1 << 20  # bytes of a column chunk that are read at once, which bounds memory for large row groups

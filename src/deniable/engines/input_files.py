@@ -15,8 +15,6 @@ from typing import Any, BinaryIO, TypeAlias
 
 from deniable.errors import DataError
 
-__all__ = ["FORMATS", "InputFile", "Paths", "paths_of", "sound", "sources"]
-
 FORMATS = ("parquet", "arrow", "csv", "jsonl")  # formats that can be read
 SUFFIXES = {  # the format by the suffix of a file
     "parquet": "parquet",

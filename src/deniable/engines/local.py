@@ -21,8 +21,6 @@ from deniable.tally import Tally
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FileProgress", "ahead", "column_batches", "count_files", "naming", "survey_in"]
-
 T = TypeVar("T")
 
 _BATCH = 1 << 23  # bytes of reports in a batch, approximately, which bounds memory

@@ -27,8 +27,6 @@ from deniable.engines.writing import report_writer
 from deniable.errors import AlphabetError
 from deniable.survey import Survey
 
-__all__ = ["digits_of", "privatize_files", "privatized", "privatized_tables", "refuse_answers", "reports_of"]
-
 NO_ANSWER, UNKNOWN = "no answer", "answer not in the alphabet"
 _ROWS = 1 << 17  # answers that are randomised at once, which bounds memory
 

@@ -8,8 +8,6 @@ from deniable.engines.input_files import InputFile, sound
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Reader", "open_reader"]
-
 
 class Reader(Protocol):
     """An open file: the names of its columns (None if they are unknown), its metadata, and its batches."""

@@ -23,8 +23,6 @@ import pyarrow.json
 from deniable.engines.input_files import InputFile
 from deniable.errors import DataError
 
-__all__ = ["CsvReader", "JsonReader", "check_encoding", "readable_rows"]
-
 _BLOCK = 1 << 22  # bytes that are read at once
 _LONGEST = 1 << 26  # bytes of a line, at most, which bounds memory for a file without line breaks
 _HEAD = 1 << 16  # bytes at the start from which the encoding and the names of columns are read

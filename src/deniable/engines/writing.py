@@ -16,8 +16,6 @@ from deniable.survey import Survey, output_file
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["output_format", "report_writer"]
-
 Write = Callable[[ReportTable], None]
 
 

@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["losses"]
-
 Int32s = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 

@@ -19,8 +19,6 @@ from deniable.lab.populations import binomial, geometric, zipf
 from deniable.lab.streams import stream_of
 from deniable.mechanisms import KRR, BitFlip, Mechanism
 
-__all__ = ["DECODERS", "DISTRIBUTIONS", "LOSSES", "KaryTask", "Moments", "groups", "population", "spans"]
-
 Int32s = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 

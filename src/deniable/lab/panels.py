@@ -16,8 +16,6 @@ from deniable.errors import SurveyError
 from deniable.survey import Survey
 from deniable.tally import Tally
 
-__all__ = ["panel"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -13,8 +13,6 @@ from deniable.errors import DecodeError
 from deniable.mechanisms import whole_number
 from deniable.survey import Symbol, canonical_symbol
 
-__all__ = ["binomial", "dirichlet", "from_data", "generator", "geometric", "uniform", "zipf"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -31,8 +31,6 @@ from deniable.survey import Alphabet, Hashed, Permuted
 if TYPE_CHECKING:
     import scipy.sparse
 
-__all__ = ["Cell", "Crowd", "Point", "RegressionTask", "mechanism_of", "truth"]
-
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 

@@ -17,8 +17,6 @@ from deniable.lab.regression import Cell, Point, mechanism_of, truth
 from deniable.lab.streams import normal_draws, stream_of
 from deniable.theory import CohortSettings, expected_loss, losses_of, mechanism_model
 
-__all__ = ["ScreenTask", "predicted"]
-
 Floats = npt.NDArray[np.float64]
 
 _NUMBERS = 1536  # normal draws a prediction averages over; a large alphabet averages by itself

@@ -10,8 +10,6 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["normal_draws", "stream_of"]
-
 
 def stream_of(seed: int, *name: object) -> np.random.Generator:
     """The generator of one named part.

@@ -11,8 +11,6 @@ from deniable.errors import SurveyError
 from deniable.mechanisms.odds import epsilon_text, log_floor
 from deniable.noise import Entropy
 
-__all__ = ["Carrier", "HitOrMiss", "Mechanism", "check_size", "whole_number"]
-
 
 def whole_number(value: Any) -> int | None:
     """The integer that `value` is, or None, as for truth values; nothing of it, nor an error about it, gets out.

@@ -24,8 +24,6 @@ from deniable.mechanisms.base import Carrier, HitOrMiss, Mechanism
 from deniable.mechanisms.odds import at_most_exp, epsilon_text, parse_epsilon
 from deniable.noise import Entropy
 
-__all__ = ["Chain"]
-
 
 @dataclass(frozen=True, slots=True, init=False)
 class Chain(HitOrMiss):

@@ -10,8 +10,6 @@ from deniable.mechanisms.base import Carrier, Mechanism
 from deniable.mechanisms.odds import epsilon_text, verify
 from deniable.noise import Entropy
 
-__all__ = ["Channel"]
-
 
 class Channel(Mechanism):
     """One word in, one column out: `row(cell)` shares the 2**width words out among the columns, in their order.

@@ -13,17 +13,6 @@ from fractions import Fraction
 
 from deniable.errors import SurveyError
 
-__all__ = [
-    "at_most_exp",
-    "epsilon_text",
-    "exp_bounds",
-    "log_floor",
-    "nearest_exp",
-    "other_weight",
-    "parse_epsilon",
-    "verify",
-]
-
 # The range of epsilon that is read, in nats. 64-bit thresholds cannot realise more than ln(2**64), about 44.
 _SMALLEST, _LARGEST = Fraction(1, 10**9), Fraction(64)
 

@@ -7,8 +7,6 @@ change to what stands there (CONTRIBUTING.md, "A new mechanism").
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Registry", "missing"]
-
 Registered = TypeVar("Registered")
 
 _EVERY: "list[Registry[Any]]" = []

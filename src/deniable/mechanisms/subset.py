@@ -17,8 +17,6 @@ from deniable.mechanisms.base import Carrier, HitOrMiss, check_size
 from deniable.mechanisms.odds import other_weight, parse_epsilon
 from deniable.noise import Entropy
 
-__all__ = ["Subset"]
-
 
 @dataclass(frozen=True, slots=True, init=False)
 class Subset(HitOrMiss):

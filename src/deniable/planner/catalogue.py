@@ -41,8 +41,6 @@ from deniable.theory import (
     support_model,
 )
 
-__all__ = ["PAPER", "Asked", "designs", "families", "paper_families", "planned", "single_family"]
-
 Ints = npt.NDArray[np.int64]
 
 PAPER = ("k-RR", "k-RAPPOR", "O-RR", "O-RAPPOR")

@@ -11,8 +11,6 @@ from deniable.planner.shapes import Shape
 from deniable.survey import Survey
 from deniable.theory import Losses
 
-__all__ = ["Evaluation", "weighed"]
-
 _TRUST, _TRUST_COHORTS = 0.04, 0.06  # how far the normal draws are off, as a standard deviation
 _TRUST_FEW, _TRUST_FEW_COHORTS = 0.01, 0.03  # the same where the default only projects
 _DRIFT, _BEND = 0.4, 0.4  # how a correction goes out of date, per unit of log epsilon or log n, and per square of it

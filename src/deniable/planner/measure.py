@@ -22,8 +22,6 @@ from deniable.survey import Survey, Symbol
 from deniable.tally import Tally
 from deniable.theory import ErrorModel, Losses, drawn_estimates, losses_of
 
-__all__ = ["BUDGET", "Effort", "LossSample", "effort_for", "measured"]
-
 Floats = npt.NDArray[np.float64]
 
 # Work is counted in numbers that are touched, not in seconds, so that the same request has the same answer on every

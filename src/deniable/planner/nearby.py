@@ -18,8 +18,6 @@ from deniable.planner.request import PlanRequest, ask
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
 
-__all__ = ["Nearby", "nearby"]
-
 _LARGEST = 0.5  # an error that says nothing
 _PLANNED = 64  # answers up to which errors are planned: predictions missed by a factor up to 1.9
 
@@ -50,8 +48,7 @@ def nearby(problem: PlanError, epsilons: Sequence[float], **arguments: Any) -> I
     """
     given = {name: one.default for name, one in signature(plan).parameters.items()} | arguments
     del given["progress"]
-    errors = {name: given.pop(name) for name in ("max_l1", "max_l2", "max_error", "visible")}
-    request = ask(errors=errors, **given)
+    request = ask(**given)
     if request.found != "epsilon" or problem.least is None:
         return
     assert request.n is not None

@@ -14,8 +14,6 @@ import numpy.typing as npt
 from deniable.survey import Alphabet, Survey
 from deniable.theory import Classes, ErrorModel
 
-__all__ = ["FAMILIES", "Family", "Model", "Option", "PlanLimits"]
-
 Ints = npt.NDArray[np.int64]
 
 # The order in which they are shown; others follow.

@@ -15,8 +15,6 @@ from deniable.planner.result import Alternative
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
 
-__all__ = ["alternatives", "curves", "infeasible", "nothing_fits", "paper_needs"]
-
 _CLOSE = 1  # alternatives that are solved for by draws; the others have the same noise, in closed form
 _POINTS = 25
 _DIRECT = (("O-RR", "k-RR"), ("O-RAPPOR", "k-RAPPOR"))  # what the first is with a cell for every symbol
@@ -126,7 +124,8 @@ def curves(search: Search, option: Option, epsilon: float, n: int) -> list[dict[
     The same error is the same noise, so a curve through one point is known: ours goes through the plan's, those of the
     paper's mechanisms through what they need.
     """
-    rows = _curve(search, search.families, "best plan", option.family, epsilon, n)
+    level = search.noise(option.family, epsilon, n) / n**0.5
+    rows = _through(search, search.families, "best plan", level, n, epsilon)
     other = _paper_search(search.request, search)
     target = search.request.target or search.loss(option, epsilon, n)
     # In the paper's decoder one error is one level of noise, whichever mechanism makes it.
@@ -143,25 +142,18 @@ def curves(search: Search, option: Option, epsilon: float, n: int) -> list[dict[
     return rows
 
 
-def _curve(
-    search: Search, every: Sequence[Family], name: str, family: Family, epsilon: float, n: float
-) -> list[dict[str, Any]]:
-    level = search.noise(family, epsilon, n) / n**0.5
-    return _through(search, every, name, level, n, (epsilon, n))
-
-
 def _through(
     search: Search,
     every: Sequence[Family],
     name: str,
     level: float,
     n: float,
-    point: tuple[float, float] | None = None,
+    through: float | None = None,
 ) -> list[dict[str, Any]]:
     rows = []
     epsilons = np.geomspace(0.1, 10.0, _POINTS)
-    if point is not None:
-        epsilons = np.sort(np.append(epsilons, point[0]))
+    if through is not None:
+        epsilons = np.sort(np.append(epsilons, through))
     for epsilon in epsilons.tolist():
         people = n
         for _ in range(3):  # how many cohorts there can be depends on n

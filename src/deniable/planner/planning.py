@@ -8,6 +8,7 @@ last word (`measure`): the answer moves until what was simulated, with its own u
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from math import ceil, exp, inf, log, sqrt
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +26,6 @@ from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
 from deniable.planner.visible import smallest_visible
 from deniable.theory import Losses
-
-__all__ = ["plan"]
 
 PlanProgress = Callable[[str, float, float, int], None]
 
@@ -110,25 +109,8 @@ def plan(
     ...     print(str(problem).partition(";")[2].partition("about")[0])
      it takes
     """
-    errors: dict[str, object] = {"max_l1": max_l1, "max_l2": max_l2, "max_error": max_error, "visible": visible}
-    request = ask(
-        n=n,
-        epsilon=epsilon,
-        epsilon_report=epsilon_report,
-        errors=errors,
-        metric=metric,
-        symbols=symbols,
-        candidates=candidates,
-        other=other,
-        text=text,
-        shape=shape,
-        confidence=confidence,
-        max_bytes=max_bytes,
-        max_cohorts=max_cohorts,
-        name=name,
-        seed=seed,
-    )
-    return _Planner(request, progress or (lambda stage, done, total, left: None)).run()
+    given: dict[str, Any] = {name: value for name, value in locals().items() if name != "progress"}
+    return _Planner(ask(**given), progress or (lambda stage, done, total, left: None)).run()
 
 
 class _Planner:

@@ -13,8 +13,6 @@ from deniable.planner.shapes import Shape, shapes_of
 from deniable.survey import Alphabet, Symbol, read_candidates
 from deniable.theory import Losses, count_of
 
-__all__ = ["EPSILONS", "PEOPLE", "PlanRequest", "ask"]
-
 EPSILONS = (1e-3, 12.0)  # what a plan looks at: below, nothing is learnt from any crowd; above, nothing is private
 PEOPLE = (2.0, 1e15)
 _MOST_SYMBOLS = 1 << 16
@@ -82,7 +80,6 @@ def ask(
     n: object,
     epsilon: object,
     epsilon_report: object,
-    errors: dict[str, object],
     metric: object,
     symbols: Iterable[object] | int | None,
     candidates: Iterable[object] | int | None,
@@ -94,6 +91,7 @@ def ask(
     max_cohorts: object,
     name: str,
     seed: object,
+    **errors: object,
 ) -> PlanRequest:
     """The request that the arguments of `plan` ask, or a sentence that says what is wrong with them."""
     given = {key: value for key, value in errors.items() if value is not None}

@@ -1,7 +1,7 @@
 """`Plan`: the answer, with what it expects, what lost, what the paper's mechanisms would have needed, and a chart."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +9,6 @@ from deniable.survey import Survey, data_frame, html_table
 
 if TYPE_CHECKING:
     import altair as alt
-
-__all__ = ["Alternative", "Expected", "Plan"]
 
 _ARGUMENTS = {"l1": "max_l1", "l2": "max_l2", "max": "max_error", "visible": "visible"}
 
@@ -163,19 +161,11 @@ class Plan:
             "shape": self.shape,
             "shapes": list(self.shapes),
             "repeats": self.repeats,
-            "errors": {
-                _ARGUMENTS[metric]: {
-                    "mean": error.mean,
-                    "standard_error": error.standard_error,
-                    "bound": error.bound,
-                    "bound_error": error.bound_error,
-                }
-                for metric, error in self.errors.items()
-            },
+            "errors": {_ARGUMENTS[metric]: asdict(error) for metric, error in self.errors.items()},
             "smallest_visible": self.smallest_visible if self.smallest_visible <= 1 else None,
             "report_bytes": self.report_bytes,
-            "alternatives": [_told(alternative) for alternative in self.alternatives],
-            "paper": [_told(alternative) for alternative in self.paper.values()],
+            "alternatives": [asdict(alternative) for alternative in self.alternatives],
+            "paper": [asdict(alternative) for alternative in self.paper.values()],
             "survey": self.survey.digest,
         }
 
@@ -190,7 +180,7 @@ class Plan:
 
         needs = {"epsilon": self.epsilon, "n": float(self.n), "error": self.bound}[self.found]
         first = Alternative(self.mechanism, self.parameters, needs, self.report_bytes, "the plan")
-        return data_frame(pa.Table.from_pylist([_told(one) for one in (first, *self.alternatives)]))
+        return data_frame(pa.Table.from_pylist([asdict(one) for one in (first, *self.alternatives)]))
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the plan, and what lost."""
@@ -207,13 +197,3 @@ class Plan:
         epsilon = f"{self.epsilon:g}"
         epsilon += f" and {self.epsilon_report:g} a report" if self.epsilon_report < self.epsilon else ""
         return f"<Plan: {self.mechanism}, epsilon {epsilon}, n {self.n:,}, {error}, {self.report_bytes} bytes>"
-
-
-def _told(one: Alternative) -> dict[str, Any]:
-    return {
-        "mechanism": one.mechanism,
-        "parameters": one.parameters,
-        "needs": one.needs,
-        "report_bytes": one.report_bytes,
-        "why": one.why,
-    }

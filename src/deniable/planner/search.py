@@ -18,8 +18,6 @@ from deniable.planner.solve import Outside, crossing
 from deniable.planner.visible import smallest_visible
 from deniable.theory import Classes, Losses, expected_loss
 
-__all__ = ["Search"]
-
 _POWERS = {"l1": 1.0, "l2": 2.0, "max": 8.0}  # the norm of the noise that ranks options for a loss
 _NUMBERS, _ROWS = 40_000, (10, 2000)  # normal numbers drawn for one loss, and the least and most rows of them
 _COMPARED = 1.12  # options whose noise is within this factor of the least are compared by their losses

@@ -14,8 +14,6 @@ from deniable.errors import DeniableError
 from deniable.lab import binomial, geometric, uniform, zipf
 from deniable.theory import Classes, distribution
 
-__all__ = ["NAMES", "Shape", "family", "shapes_of"]
-
 Floats = npt.NDArray[np.float64]
 
 NAMES = ("worst", "uniform", "geometric", "zipf", "binomial", "even", "spike")

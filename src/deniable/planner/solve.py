@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from math import ceil, exp, floor, inf, log, log10
 
-__all__ = ["Outside", "crossing", "rounded_up"]
-
 
 class Outside(Exception):
     """The target is not met inside the range; `value` is the loss at the end that comes nearest."""

@@ -11,8 +11,6 @@ from math import inf, sqrt
 
 from deniable.theory import ErrorModel
 
-__all__ = ["smallest_visible"]
-
 
 def smallest_visible(
     model: ErrorModel,

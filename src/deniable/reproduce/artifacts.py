@@ -14,8 +14,6 @@ from typing import Any
 from deniable.errors import DeniableError
 from deniable.survey import write_atomically
 
-__all__ = ["csv_bytes", "parquet_bytes", "picture", "put"]
-
 # Attributes that hold coordinates: they are rounded to hundredths of a pixel, which halves their digits.
 _PLACES = re.compile(r'\b(d|transform|x|y|x1|x2|y1|y2|width|height)="([^"]*)"')
 _LONG = re.compile(r"-?\d+\.\d{3,}")

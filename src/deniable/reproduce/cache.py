@@ -13,8 +13,6 @@ from typing import Any
 
 from deniable.errors import DeniableError
 
-__all__ = ["ResultCache"]
-
 _APPLICATION, _FORMAT = 0x646E6272, 1  # in the file's header: "dnbr", and the version of the table below
 _TABLE = """CREATE TABLE cells (
     seed INTEGER NOT NULL, key TEXT NOT NULL, numbers TEXT NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (seed, key)

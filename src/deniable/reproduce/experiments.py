@@ -9,8 +9,6 @@ from deniable.reproduce.privacy import privacy_rows
 from deniable.reproduce.settings import KARY_EPSILONS, KARY_SIZES, KARY_USERS, Settings
 from deniable.theory import ml_l1
 
-__all__ = ["tables"]
-
 Row = dict[str, object]
 
 _EVERYTHING = tuple((name, n) for name in DISTRIBUTIONS for n in KARY_USERS)

@@ -24,22 +24,6 @@ from deniable.reproduce.settings import (
     hashes,
 )
 
-__all__ = [
-    "STUDIES",
-    "Contest",
-    "Study",
-    "choose",
-    "contenders",
-    "grid",
-    "measure",
-    "median_interval",
-    "predictions",
-    "quantiles",
-    "reported",
-    "rows",
-    "screened",
-]
-
 Row = dict[str, object]
 CHOOSING_FROM = 1000  # the number of the first sample that parameters are chosen by
 

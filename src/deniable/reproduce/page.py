@@ -10,17 +10,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from deniable.reproduce.artifacts import csv_bytes, parquet_bytes, picture, put
+from deniable.reproduce.claims import Claim
 from deniable.reproduce.figures import FIGURES, Figure, Tables
+from deniable.reproduce.settings import Settings
 from deniable.reproduce.style import STYLE
-
-if TYPE_CHECKING:
-    from deniable.reproduce.claims import Claim
-    from deniable.reproduce.settings import Settings
-
-__all__ = ["VERDICTS", "write"]
 
 # The word, its mark (colour alone tells nothing in print) and its class in the style sheet.
 VERDICTS = {
@@ -37,8 +32,8 @@ _PAPER = "Discrete Distribution Estimation under Local Privacy"
 def write(
     folder: Path,
     tables: Tables,
-    claims: Sequence["Claim"],
-    settings: "Settings",
+    claims: Sequence[Claim],
+    settings: Settings,
     facts: Mapping[str, str],
     figures: Sequence[str],
     on_progress: Callable[[str], None],
@@ -158,7 +153,7 @@ def _claims(told: Sequence[Mapping[str, str]]) -> str:
     return f'<table class="claims"><thead><tr>{head}</tr></thead><tbody>\n' + "\n".join(rows) + "\n</tbody></table>"
 
 
-def _summary(told: Sequence[Mapping[str, str]], settings: "Settings") -> str:
+def _summary(told: Sequence[Mapping[str, str]], settings: Settings) -> str:
     counts = {verdict: sum(claim["verdict"] == verdict for claim in told) for verdict in VERDICTS}
     badges = " ".join(_badge(verdict, _several(verdict, count)) for verdict, count in counts.items() if count)
     size = (
@@ -193,7 +188,7 @@ def _tables(tables: Tables, claims: int) -> str:
 
 def _page(
     told: Sequence[Mapping[str, str]],
-    settings: "Settings",
+    settings: Settings,
     facts: Mapping[str, str],
     figures: Sequence[Figure],
     sections: Sequence[str],

@@ -22,8 +22,6 @@ from deniable.errors import DeniableError
 from deniable.reproduce.cache import ResultCache
 from deniable.reproduce.tasks import Task
 
-__all__ = ["OnProgress", "Results", "cores"]
-
 OnProgress: TypeAlias = Callable[[str, float, float, int], None]
 """Called with a label, the cost that is done, the cost in all, and how many tasks of this label are left."""
 

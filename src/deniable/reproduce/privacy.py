@@ -25,8 +25,6 @@ from deniable.reproduce.grid_search import (
 from deniable.reproduce.pool import Results
 from deniable.reproduce.settings import PRIVACY_LOSSES, PRIVACY_RANGE, PRIVACY_USERS, Settings
 
-__all__ = ["crossing", "privacy_rows"]
-
 Row = dict[str, object]
 Guess = dict[tuple[Cell, Point], float]
 

@@ -2,24 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = [
-    "COHORTS",
-    "KARY_EPSILONS",
-    "KARY_SIZES",
-    "KARY_USERS",
-    "LINES_S4096",
-    "LINE_EPSILONS",
-    "LOW_EPSILON",
-    "PARAMETER_EPSILONS",
-    "PRIVACY_LOSSES",
-    "PRIVACY_RANGE",
-    "PRIVACY_USERS",
-    "Race",
-    "Settings",
-    "cells",
-    "hashes",
-]
-
 # Experiments 2 and 3: alphabet sizes k, epsilons in nats, and users n of the grids.
 KARY_SIZES = tuple(2**power for power in range(1, 13))
 KARY_EPSILONS = (0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)  # nats

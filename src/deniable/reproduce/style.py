@@ -1,7 +1,5 @@
 """The style sheet of the page: dark on white, one column, and nothing that is fetched."""
 
-__all__ = ["STYLE"]
-
 STYLE = """
 :root { --ink: #1c1c1c; --quiet: #5f5f5f; --line: #dedede; --link: #0b5394;
   --good: #e3f3e8; --good-ink: #0f5a2a; --part: #fdf0d5; --part-ink: #7a4b00;

@@ -6,8 +6,6 @@ The engines (`deniable.lab`) make tasks; `deniable.reproduce.pool` runs them.
 from collections.abc import Collection
 from typing import Protocol
 
-__all__ = ["Task"]
-
 
 class Task(Protocol):
     """Work with named results, picklable. Its numbers follow from the seed and the key alone, so that it does not

@@ -9,8 +9,6 @@ import msgspec
 from deniable.service.models import Problem
 from deniable.service.problems import RequestError
 
-__all__ = ["Answer", "Headers", "problem"]
-
 Headers = list[tuple[bytes, bytes]]
 T = TypeVar("T")
 

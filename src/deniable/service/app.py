@@ -17,8 +17,6 @@ from deniable.service.routes import ROUTES, UPLOAD
 from deniable.service.routing import Route
 from deniable.service.uploads import Deleted
 
-__all__ = ["App"]
-
 _log = logging.getLogger("deniable.service")
 # Nobody on the way keeps a copy of results or tokens, and no browser takes a symbol for a page.
 _NOT_KEPT = (b"cache-control", b"no-store")

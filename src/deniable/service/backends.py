@@ -7,8 +7,6 @@ from deniable.service.database import Database
 from deniable.service.migrations import refuse_newer
 from deniable.service.store import Store
 
-__all__ = ["BACKENDS", "open_store", "read_store"]
-
 Opener = Callable[[str, bool], Database]  # from an address, and whether it is opened to write
 
 

@@ -11,8 +11,6 @@ import struct
 import sys
 from collections.abc import Callable
 
-__all__ = ["DONE", "FAILED", "REFUSED", "Child", "answer_messages", "program"]
-
 _HEAD = struct.Struct("<BQ")  # of a message: its status, and the bytes that follow
 DONE, REFUSED, FAILED = range(3)  # the statuses that every child has; FAILED comes with a trace
 _PIPE_LIMIT = 1 << 26  # bytes that are read ahead

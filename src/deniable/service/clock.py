@@ -10,8 +10,6 @@ from datetime import UTC, datetime
 
 from deniable.errors import StoreError
 
-__all__ = ["WINDOWS", "Clock", "hour_of", "label", "minute_label", "minute_of", "window_end", "window_of"]
-
 WINDOWS = ("hour", "day", "week")
 _HOURS = {"hour": 1, "day": 24, "week": 168}
 _MONDAY = 4 * 24  # 1970-01-05

@@ -22,8 +22,6 @@ from deniable.service.store import Store
 from deniable.service.uploads import Uploads
 from deniable.service.writer import Writer
 
-__all__ = ["Collector", "unknown_survey"]
-
 _PURGE_EVERY = 3600.0  # seconds
 _PROBE_EVERY = 5.0  # seconds between two looks whether the store can be written
 _MOST_ANSWER_BYTES = 1 << 28  # of all answers that are on their way

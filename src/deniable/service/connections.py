@@ -12,8 +12,6 @@ import termios
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-__all__ = ["LARGEST_HEAD", "MOST_FIELDS", "guarded"]
-
 LARGEST_HEAD = 1 << 16
 MOST_FIELDS = 200
 _SLOWEST = 1024  # bytes a second of what is written that must be read between two looks

@@ -12,8 +12,6 @@ from deniable.service.sqlite import FILE, SQLite, SQLiteStore, copy_database, pr
 from deniable.service.store import Store
 from deniable.survey import output_file
 
-__all__ = ["backup", "merge", "restore"]
-
 
 def backup(folder: str, target: str | BinaryIO, *, replace: bool = False) -> int:
     """Copy a store into one file, also while a collector writes to it; how many bytes that are.

@@ -15,8 +15,6 @@ import numpy.typing as npt
 
 from deniable.service.problems import Unavailable
 
-__all__ = ["Bools", "Cursor", "Database", "Days", "Ids", "Session", "tables"]
-
 Bools = npt.NDArray[np.bool_]
 Days = npt.NDArray[np.int64]  # since 1970; 0 where the client does not say
 Ids = npt.NDArray[np.uint8]  # of shape (n, 16)

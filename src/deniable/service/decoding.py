@@ -22,8 +22,6 @@ from deniable.service.entries import Entry
 from deniable.service.models import DecodeRequest
 from deniable.service.problems import Unavailable
 
-__all__ = ["Decoding", "DecodingFailed", "Part", "Turn"]
-
 UNAVAILABLE, CHANGED = 3, 4  # statuses of an answer, after those of every child
 SPENT = 0x80  # added to a status: the process has grown large, and is to be ended
 _SENT = ("decoder", "constraint", "candidates", "complete", "level", "simultaneous", "top", "order")

@@ -14,8 +14,6 @@ from deniable.service.clock import WINDOWS, minute_label, minute_of
 from deniable.service.records import REASONS, RecordShape
 from deniable.survey import Survey
 
-__all__ = ["LONGEST", "Counters", "Ended", "Entry", "Outcome", "Rules", "Token", "Upload", "counters_of"]
-
 _MOST_DAYS = 36_500
 # Rules that may change while a survey runs, and of the texts among them the most characters. No result depends on them.
 CHANGEABLE = ("closes", "introduction", "thanks")
@@ -146,6 +144,11 @@ class Entry:
     @cached_property
     def _closes(self) -> int | None:
         return None if self.rules.closes is None else minute_of(self.rules.closes)
+
+    @property
+    def least(self) -> int:
+        """How many reports there must be for a result to be shown."""
+        return max(self.rules.minimum, 1)
 
     @property
     def final(self) -> bool:

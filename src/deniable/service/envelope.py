@@ -15,15 +15,12 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from deniable.service.entries import Entry, Upload
-from deniable.service.problems import RequestError
-from deniable.service.records import REASONS
+from deniable.service.problems import RequestError, malformed
+from deniable.service.records import CODES, REASONS
 from deniable.service.requests import once
-
-__all__ = ["MOST_REPORTS", "Envelope", "open_envelope"]
 
 MOST_REPORTS = 1 << 16
 _LAST_DAY = 1 << 20
-_CODE = {reason: code for code, reason in enumerate(REASONS)}
 
 
 @dataclass(slots=True)
@@ -42,7 +39,7 @@ def open_envelope(entry: Entry, kind: bytes, query: bytes, body: bytes, token: s
     if kind == b"application/octet-stream":
         record = entry.shape.length + (0 if batch is not None else 16)
         if not body or len(body) % record:
-            raise _malformed(
+            raise malformed(
                 f"body must be one or more records of {record} bytes for this survey, got {len(body)} bytes"
             )
         if len(body) > MOST_REPORTS * record:
@@ -53,7 +50,7 @@ def open_envelope(entry: Entry, kind: bytes, query: bytes, body: bytes, token: s
             415, "content-type", "content type must be application/json or application/octet-stream; see /openapi.json"
         )
     if batch is not None:
-        raise _malformed("batch must be given with application/octet-stream only; JSON reports have ids of their own")
+        raise malformed("batch must be given with application/octet-stream only; JSON reports have ids of their own")
     return _open_json(entry, day, body, token)
 
 
@@ -61,18 +58,18 @@ def _parameters(query: bytes) -> tuple[int, bytes | None]:
     day, batch = 0, None
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
     if len({name for name, _ in pairs}) != len(pairs):
-        raise _malformed("query must not repeat a parameter")
+        raise malformed("query must not repeat a parameter")
     for name, value in pairs:
         if name == "day":
             if not (value.isascii() and value.isdecimal() and len(value) < 8 and 0 < int(value) < _LAST_DAY):
-                raise _malformed("day must be a number of days since 1970-01-01")
+                raise malformed("day must be a number of days since 1970-01-01")
             day = int(value)
         elif name == "batch":
             batch = _id(value)
             if batch is None:
-                raise _malformed("batch must be 32 hexadecimal digits")
+                raise malformed("batch must be 32 hexadecimal digits")
         else:
-            raise _malformed("query must have no parameters but day and batch")
+            raise malformed("query must have no parameters but day and batch")
     return day, batch
 
 
@@ -91,12 +88,12 @@ def _open_json(entry: Entry, default: int, body: bytes, token: str | None) -> En
         # Decoded here: json.loads would guess UTF-16 and UTF-32 too. A field that came twice could hold anything.
         given = json.loads(body.decode("utf-8"), object_pairs_hook=once)
     except (ValueError, RecursionError):
-        raise _malformed("body must be JSON in UTF-8, in which no field repeats") from None
+        raise malformed("body must be JSON in UTF-8, in which no field repeats") from None
     if not isinstance(given, dict) or set(given) != {"reports"} or not isinstance(given["reports"], list):
-        raise _malformed('body must be {"reports": [...]} and nothing else')
+        raise malformed('body must be {"reports": [...]} and nothing else')
     items = given["reports"]
     if not items:
-        raise _malformed("reports must hold at least one report")
+        raise malformed("reports must hold at least one report")
     if len(items) > MOST_REPORTS:
         raise _too_many(len(items))
     length = entry.shape.length
@@ -106,7 +103,7 @@ def _open_json(entry: Entry, default: int, body: bytes, token: str | None) -> En
         found = _read(item, default, length)
         if isinstance(found, str):
             name = _id(item.get("id")) if isinstance(item, dict) else None
-            refused.append((place, None if name is None else name.hex(), _CODE[found]))
+            refused.append((place, None if name is None else name.hex(), CODES[found]))
             continue
         day, record = found
         records, places = by_day.setdefault(day, ([], []))
@@ -134,10 +131,6 @@ def _read(item: object, default: int, length: int) -> tuple[int, bytes] | str:
     except (ValueError, TypeError):
         return "report"
     return (day, name + packed) if len(packed) == length else "length"
-
-
-def _malformed(sentence: str) -> RequestError:
-    return RequestError(400, "malformed", sentence)
 
 
 def _too_many(count: int) -> RequestError:

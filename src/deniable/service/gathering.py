@@ -8,8 +8,6 @@ import numpy.typing as npt
 from deniable.service.database import Bools, Ids
 from deniable.service.entries import Outcome, Upload
 
-__all__ = ["Owner", "any_of", "gather", "outcome_of", "spread_over", "steps"]
-
 
 def steps(uploads: Sequence[Upload], places: list[int]) -> list[list[int]]:
     """Uploads that may be judged together. What a quota refuses must not make the same report of a later upload a

@@ -4,8 +4,6 @@ import logging
 
 from deniable.service.problems import Unavailable
 
-__all__ = ["Health"]
-
 _log = logging.getLogger("deniable.service")
 
 

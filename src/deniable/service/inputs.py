@@ -9,10 +9,8 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from deniable.service.models import Input
-from deniable.service.problems import RequestError
+from deniable.service.problems import RequestError, malformed
 from deniable.service.requests import once
-
-__all__ = ["names_of", "read_json", "read_query"]
 
 _T = TypeVar("_T", bound=Input)
 _ABSENT = (type(None), msgspec.UnsetType)
@@ -36,19 +34,19 @@ def read_query(model: type[_T] | None, raw: bytes) -> _T | None:
     try:
         pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict")
     except ValueError:
-        raise _malformed("query must be percent-encoded UTF-8") from None
+        raise malformed("query must be percent-encoded UTF-8") from None
     given: dict[str, Any] = dict(pairs)
     if len(given) != len(pairs):
-        raise _malformed("query must not repeat a parameter")
+        raise malformed("query must not repeat a parameter")
     if unknown := sorted(set(given) - set(names_of(model))):
-        raise _malformed(f"query must not have the parameter {unknown[0][:40]!r}; see /openapi.json")
+        raise malformed(f"query must not have the parameter {unknown[0][:40]!r}; see /openapi.json")
     if model is None:
         return None
     for field in msgspec.structs.fields(model):
         if field.encode_name in given:
             given[field.encode_name] = _value(given[field.encode_name], _types(field.type))
         elif field.required:
-            raise _malformed(f"query must have the parameter {field.encode_name!r}; see /openapi.json")
+            raise malformed(f"query must have the parameter {field.encode_name!r}; see /openapi.json")
     return _checked(model, given)
 
 
@@ -70,15 +68,15 @@ def read_json(model: type[_T], body: bytes) -> _T:
             parse_float=_refused if model.whole_numbers else _finite,
         )  # fmt: skip
     except (ValueError, RecursionError):
-        raise _malformed(f"body must be {model.described or 'JSON in UTF-8, with whole numbers'}") from None
+        raise malformed(f"body must be {model.described or 'JSON in UTF-8, with whole numbers'}") from None
     least = f" with {', '.join(sorted(needed))} and" if needed else " with"
     whole = model.described or f"an object{least} at most {', '.join(sorted(known))}"
     if not isinstance(given, dict) or not needed <= set(given):
-        raise _malformed(f"body must be {whole}")
+        raise malformed(f"body must be {whole}")
     if unknown := sorted(set(given) - known):
         if model.described is None:
-            raise _malformed(f"body must be {whole}")
-        raise _malformed(f"body must not have the field {unknown[0][:40]!r}; see /openapi.json")
+            raise malformed(f"body must be {whole}")
+        raise malformed(f"body must not have the field {unknown[0][:40]!r}; see /openapi.json")
     return _checked(model, given)
 
 
@@ -90,10 +88,6 @@ def _finite(text: str) -> float:
     if not math.isfinite(number := float(text)):
         raise ValueError(f"numbers must be finite, got {text[:40]!r}")
     return number
-
-
-def _malformed(sentence: str) -> RequestError:
-    return RequestError(400, "malformed", sentence)
 
 
 def _checked(model: type[_T], given: dict[str, Any]) -> _T:

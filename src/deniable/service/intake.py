@@ -10,13 +10,10 @@ from deniable.service.clock import minute_of, window_of
 from deniable.service.database import Bools, Database, Ids, Session
 from deniable.service.entries import Counters, Ended, Outcome, Upload
 from deniable.service.gathering import Owner, any_of, gather, outcome_of, spread_over, steps
-from deniable.service.records import REASONS, pack_counts
+from deniable.service.records import CODES, pack_counts
 from deniable.service.tallies import Tallies
 from deniable.service.tokens import NO_TOKEN, Budget, read_budget, write_budget
 
-__all__ = ["Intake"]
-
-_CODE = {reason: code for code, reason in enumerate(REASONS)}
 _ONE = Outcome(1, 0)
 
 
@@ -79,7 +76,7 @@ class Intake:
         oldest = max(floor, today - entry.rules.horizon)
         for upload, owner in zip(uploads, owners, strict=True):
             if upload.day and not oldest <= upload.day <= today + 1:
-                codes[owner.rows] = _CODE["too_old" if upload.day < oldest else "too_early"]
+                codes[owner.rows] = CODES["too_old" if upload.day < oldest else "too_early"]
         # An id is asked about only if at least one report under it is good.
         alone = all(upload.batch is None for upload in uploads)
         good = codes == 0
@@ -93,7 +90,7 @@ class Intake:
         if any(upload.token is not None for upload in uploads):
             self._charge(session, uploads, budget, owners, ids, new, good, codes)
         spread = new if alone else np.concatenate([spread_over(new[o.ids], o.rows) for o in owners])
-        codes[good & ~spread & (codes == 0)] = _CODE["duplicate"]
+        codes[good & ~spread & (codes == 0)] = CODES["duplicate"]
         counters = Counters()
         counters.add_codes(codes)
         for upload in uploads:
@@ -132,7 +129,7 @@ class Intake:
             if room is not None and wanted > room:
                 keep = 0 if upload.batch is not None else max(0, room)
                 over = np.flatnonzero(fresh)[keep:]
-                codes[owner.rows][over] = _CODE["quota"]
+                codes[owner.rows][over] = CODES["quota"]
                 gone = np.arange(owner.ids.start, owner.ids.stop)[over if upload.batch is None else slice(None)]
                 self._database.forget(session, key, ids[gone])
                 new[gone] = False

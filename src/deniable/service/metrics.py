@@ -2,8 +2,6 @@
 
 from collections import Counter
 
-__all__ = ["Metrics"]
-
 _LONGEST = 100  # characters of a name
 _HELP = {
     "deniable_requests_total": ("counter", "Requests answered, by route and status."),

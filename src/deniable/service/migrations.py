@@ -16,8 +16,6 @@ from deniable.service.seals import SEALED, seal
 from deniable.service.stored_surveys import entry_of
 from deniable.service.tallies import windows_in
 
-__all__ = ["LAYOUT", "STEPS", "layout_number", "prepare", "refuse_newer"]
-
 LAYOUT = 4
 _log = logging.getLogger("deniable.service")
 

@@ -14,8 +14,6 @@ from deniable.service.entries import BOUNDS, CHANGEABLE, CHOICES, LONGEST, Rules
 from deniable.service.records import REASONS
 from deniable.survey import SCALE
 
-__all__ = ["CONSTRAINTS", "DECODERS", "FORMATS", "DecodeRequest", "Input"]
-
 # The names of `decoders.strategies`, which the collector's process must not load.
 Decoder = Literal[
     "empirical-bayes", "empirical-bayes-ordered", "inversion", "least-squares", "weighted-least-squares", "likelihood",

@@ -10,8 +10,6 @@ from deniable import __version__
 from deniable.service.models import Problem
 from deniable.service.routing import PATH_PARTS, Route
 
-__all__ = ["document"]
-
 _Json = dict[str, Any]
 _BINARY: _Json = {"type": "string", "format": "binary"}
 

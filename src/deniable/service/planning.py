@@ -9,8 +9,6 @@ from deniable.errors import DeniableError, PlanError
 from deniable.service.children import DONE, FAILED, REFUSED, Child, answer_messages
 from deniable.service.problems import RequestError
 
-__all__ = ["Planning"]
-
 _RETRY = 60  # seconds
 
 

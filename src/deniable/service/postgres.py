@@ -18,9 +18,6 @@ from psycopg.adapt import Dumper
 from deniable.service.database import Bools, Cursor, Database, Days, Ids, Session, tables
 from deniable.service.problems import Contended, Unavailable
 from deniable.service.seals import SEALED, seals
-from deniable.service.store import Store
-
-__all__ = ["PostgreSQL", "PostgresStore"]
 
 # What the database undid because of what others did: a deadlock, and a state that changed meanwhile.
 _CONTENDED = ("40P01", "40001")
@@ -69,15 +66,6 @@ class _Connection(Session):
 
     def run(self, statement: str, values: Sequence[object] = ()) -> Cursor:
         return self.raw.execute(sql.SQL(statement.replace("?", "%s")), values)
-
-
-class PostgresStore(Store):
-    """A store at a `postgres://` address; any number of processes may have it open."""
-
-    database: "PostgreSQL"
-
-    def __init__(self, address: str, *, write: bool = True, migrate: bool = True) -> None:
-        super().__init__(PostgreSQL(address, write=write), migrate=migrate)
 
 
 class PostgreSQL(Database):

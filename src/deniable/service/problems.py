@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["Contended", "RequestError", "Unavailable"]
-
 
 class Unavailable(Exception):
     """The store cannot take this now; nothing was written, and the same request may be sent again.
@@ -40,3 +38,8 @@ class RequestError(Exception):
         super().__init__(sentence)
         self.status, self.word, self.sentence, self.retry = status, word, sentence, retry
         self.more = dict(more or {})
+
+
+def malformed(sentence: str) -> RequestError:
+    """A request that does not follow the rules of `/openapi.json`."""
+    return RequestError(400, "malformed", sentence)

@@ -14,8 +14,6 @@ from deniable.errors import StoreError
 from deniable.survey import Survey
 from deniable.tally import Tally, refused_rows, split_rows
 
-__all__ = ["REASONS", "RecordShape", "add_packed", "pack_counts"]
-
 # Why a report is refused; its place in this list is its code, and 0 and 1 are no refusals.
 REASONS = (
     "accepted",
@@ -32,7 +30,7 @@ REASONS = (
     "too_early",
     "quota",
 )
-_CODE = {reason: code for code, reason in enumerate(REASONS)}
+CODES = {reason: code for code, reason in enumerate(REASONS)}
 _BITS_AT_ONCE = 1 << 24  # of bit reports, unpacked to a byte each
 _PIECE = 1 << 20  # bytes, a multiple of a counter's eight
 
@@ -66,11 +64,11 @@ class RecordShape:
         """A code for each row of packed reports: 0, or the place of the reason in `REASONS`."""
         codes = np.zeros(len(rows), np.uint8)
         for rule, wrong in refused_rows(self._form, *split_rows(self._form, rows)):
-            codes[wrong] = _CODE[rule.field.name]
+            codes[wrong] = CODES[rule.field.name]
         head = rows[:, : len(self._head)] != self._head
         if head.any():
-            codes[head[:, 1:].any(axis=1)] = _CODE["survey"]
-            codes[head[:, 0]] = _CODE["version"]
+            codes[head[:, 1:].any(axis=1)] = CODES["survey"]
+            codes[head[:, 0]] = CODES["version"]
         return codes
 
     def count(self, rows: Bytes) -> tuple[Vector, Vector]:

@@ -8,20 +8,6 @@ from typing import Any, TypeVar
 
 from deniable.service.problems import RequestError
 
-__all__ = [
-    "Gone",
-    "Held",
-    "Receive",
-    "Room",
-    "Scope",
-    "Send",
-    "bearer",
-    "header",
-    "once",
-    "read_body",
-    "while_connected",
-]
-
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -19,11 +19,9 @@ from deniable.service.clock import hour_of, label, window_end
 from deniable.service.collector import Collector
 from deniable.service.decoding import DecodingFailed, Part
 from deniable.service.entries import Entry
-from deniable.service.problems import RequestError, Unavailable
+from deniable.service.problems import RequestError, Unavailable, malformed
 from deniable.service.retention import ended
 from deniable.service.window_blocks import Block, joined
-
-__all__ = ["counters", "difference", "estimate", "tally", "trend", "windows"]
 
 CountedWindows = dict[int, dict[str, int]]  # counters of a window, by the hour that it starts at
 _MOST_PUBLIC_CANDIDATES = 1 << 12  # of whoever has no token: a few seconds of decoding
@@ -79,9 +77,7 @@ async def difference(
     view.check_candidates(given)
     ends, starts = _hour(given.against_to), _hour(given.from_)
     if ends is None or starts is None or ends > starts:
-        raise RequestError(
-            400, "malformed", "against_to and from must be given, and the earlier range must end before the later"
-        )
+        raise malformed("against_to and from must be given, and the earlier range must end before the later")
     earlier, later = await view.part(given.against_from, given.against_to), await view.part(given.from_, given.to)
     about = earlier.about("against_") | later.about()
     body = await view.decoded(given, [earlier, later], form=given.format, about=about)
@@ -143,7 +139,7 @@ class _View:
         found = await collector.read(lambda: store.blocks(entry))
         hour = collector.clock.settled()
         more = [span for span in ended(entry, found[0], hour) if span.start >= found[1]]
-        if joined(more, _least(entry)):
+        if joined(more, entry.least):
             try:
                 await collector.writer.call(lambda: store.show(entry, hour=hour))
                 found = await collector.read(lambda: store.blocks(entry))
@@ -156,7 +152,7 @@ class _View:
         counted, blocks = await self.known()
         spans = [(block.starts[0], block.last) for block in blocks]
         if self.is_admin:
-            enough = [start for start, counts in counted.items() if _accepted(counts) >= _least(self._entry)]
+            enough = [start for start, counts in counted.items() if _accepted(counts) >= self._entry.least]
             spans = [(start, window_end(self._entry.rules.window, start)) for start in enough]
         inside = [span for span in spans if (first is None or span[0] >= first) and (last is None or span[1] <= last)]
         return [_part(counted, *span) for span in inside]
@@ -167,7 +163,7 @@ class _View:
         counted, blocks = await self.known()
         begin, end = _range(first, last)
         if not self.is_admin:
-            begin, end = _between(blocks, begin, end, _least(entry))
+            begin, end = _between(blocks, begin, end, entry.least)
         elif starts := [start for start, counts in counted.items() if _accepted(counts)]:
             # The dates that a range without bounds stands for: whoever keeps a result wants to know them.
             begin = starts[0] if begin is None else begin
@@ -175,7 +171,7 @@ class _View:
         if begin is None or end is None:
             raise _too_few(entry, "this range has fewer")
         found = _part(counted, begin, end)
-        if found.reports < _least(entry):
+        if found.reports < entry.least:
             raise _too_few(entry, "this range has fewer")
         return found
 
@@ -185,14 +181,14 @@ def _hour(text: str | None) -> int | None:
     try:
         return None if text is None else hour_of(text)
     except DeniableError as problem:
-        raise RequestError(400, "malformed", str(problem)) from None
+        raise malformed(str(problem)) from None
 
 
 def _range(first: str | None, last: str | None) -> tuple[int | None, int | None]:
     """The hours of one range, which must not be empty."""
     begin, end = _hour(first), _hour(last)
     if begin is not None and end is not None and begin >= end:
-        raise RequestError(400, "malformed", f"a range must end after it begins, got from {first} to {last}")
+        raise malformed(f"a range must end after it begins, got from {first} to {last}")
     return begin, end
 
 
@@ -200,12 +196,8 @@ def _accepted(counts: dict[str, int]) -> int:
     return counts.get("accepted", 0)
 
 
-def _least(entry: Entry) -> int:
-    return max(entry.rules.minimum, 1)
-
-
 def _too_few(entry: Entry, why: str) -> RequestError:
-    return RequestError(409, "too-few", f"results are shown from {_least(entry)} reports on; {why}")
+    return RequestError(409, "too-few", f"results are shown from {entry.least} reports on; {why}")
 
 
 def _part(counted: CountedWindows, begin: int, end: int) -> Part:

@@ -19,8 +19,6 @@ from deniable.service.stored_surveys import Surveys
 from deniable.service.tallies import COUNTED, Tallies, report_damage, windows_in
 from deniable.service.window_blocks import Block, Window, joined
 
-__all__ = ["Retention", "ended", "shown_in", "shown_until"]
-
 Windows = Mapping[int, Mapping[str, int]]
 
 
@@ -38,7 +36,7 @@ def ended(entry: Entry, windows: Windows, hour: int) -> list[Window]:
 def shown_until(entry: Entry, windows: Windows, shown: int, hour: int) -> int:
     """The hour up to which windows are shown once blocks are made of those that have ended at `hour`."""
     spans = [span for span in ended(entry, windows, hour) if span.start >= shown]
-    blocks = joined(spans, max(entry.rules.minimum, 1))
+    blocks = joined(spans, entry.least)
     return blocks[-1].last if blocks else shown
 
 
@@ -206,4 +204,4 @@ class Retention:
 def _before(entry: Entry, windows: Windows, shown: int) -> list[Block]:
     """The blocks before the hour `shown`, which is the end of one: joined as they were when they were shown."""
     spans = [span for span in ended(entry, windows, shown) if span.start < shown]
-    return joined(spans, max(entry.rules.minimum, 1))
+    return joined(spans, entry.least)

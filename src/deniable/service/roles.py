@@ -9,8 +9,6 @@ from deniable.service.routing import Route
 from deniable.service.store import Store
 from deniable.service.tokens import hash_of, one_of, same
 
-__all__ = ["Roles"]
-
 
 class Roles:
     """Judges secrets. `find` gives a survey by its digest or raises; `read` runs what looks into the store."""

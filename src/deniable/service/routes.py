@@ -9,8 +9,6 @@ from deniable.service import results, status, surveys
 from deniable.service.models import ReportBatch, UploadOutcome, UploadQuery
 from deniable.service.routing import Route
 
-__all__ = ["ROUTES", "UPLOAD"]
-
 _SURVEY = "/v1/surveys/{digest}"
 
 # `App` answers uploads before it looks into the table: each layer would be paid for by every report.

@@ -17,8 +17,6 @@ from deniable.service.inputs import names_of
 from deniable.service.models import Input
 from deniable.service.problems import RequestError
 
-__all__ = ["PATH_PARTS", "Route", "Router"]
-
 PATH_PARTS = {"digest": "[0-9a-f]{64}", "token": "[0-9a-f]{16}"}  # what stands in braces in a path
 _WITH_BODY = ("POST", "PATCH")
 

@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from deniable.service.database import Session
 
-__all__ = ["SEALED", "insert", "seal", "seals"]
-
 # The columns that a seal covers, in order; numbers that the database gives to rows are not among them. Each database
 # keeps ids in its own way, and seals what it keeps.
 SEALED = {

@@ -12,8 +12,6 @@ import secrets
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Seen"]
-
 _LEAST, _MOST = 1 << 16, 1 << 21
 _SLOTS = 8  # of 8 bytes: one bucket is one line of the processor's cache
 _FULL = 0.75

@@ -11,8 +11,6 @@ from deniable.service.stored_surveys import Surveys, fixed_rules
 from deniable.service.tallies import Packed, Total, add_rows, packed, windows_in
 from deniable.survey import Survey
 
-__all__ = ["Shards"]
-
 
 class Shards:
     """A store's counts as a shard of another one."""

@@ -26,8 +26,6 @@ from deniable.service.seen import Prints, Seen
 from deniable.service.store import Store
 from deniable.survey import output_file
 
-__all__ = ["FILE", "SQLite", "SQLiteStore", "copy_database", "private", "sound"]
-
 FILE = "collector.sqlite"
 _JOINED = 1 << 16  # bytes of ids from which on a row stays as it is
 _MOST_STALE = 100_000  # ids in memory that are forgotten on disk, from which on the set of ids may be built anew
@@ -384,10 +382,6 @@ class SQLite(Database):
         if self._lock is not None:
             self._connection.raw.close()
             self._give_lock()
-
-    def limit_pages(self, pages: int) -> None:
-        """Let the database grow to so many pages and no further: a small disk, for tests of a full one."""
-        self._connection.raw.execute(f"PRAGMA max_page_count = {pages}")
 
 
 class _SameBackup(Exception):

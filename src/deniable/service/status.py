@@ -8,8 +8,6 @@ from deniable.service.models import Address, Document, HealthStatus
 from deniable.service.openapi import document
 from deniable.service.problems import RequestError
 
-__all__ = ["collector_address", "health", "metrics", "openapi", "ready"]
-
 _RETRY = 5  # seconds
 
 

@@ -20,8 +20,6 @@ from deniable.service.seals import SEALED, seal
 from deniable.service.stored_surveys import entry_of
 from deniable.service.tallies import COUNTED
 
-__all__ = ["COLUMNS", "Checks"]
-
 # The columns of each table that a store must have, and those that older layouts do not have.
 COLUMNS = {
     "meta": ("name", "value"),

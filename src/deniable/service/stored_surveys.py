@@ -10,8 +10,6 @@ from deniable.service.entries import Entry, Rules
 from deniable.service.seals import SEALED, insert, seal
 from deniable.survey import Survey
 
-__all__ = ["Surveys", "entry_of", "fixed_rules"]
-
 _MOST_CACHED = 64  # surveys: one of many thousand symbols takes a while to read, and none ever changes
 
 

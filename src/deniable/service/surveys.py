@@ -16,8 +16,6 @@ from deniable.service.problems import RequestError
 from deniable.service.tokens import hash_of, new_secret
 from deniable.survey import Survey, checked_name
 
-__all__ = ["add_token", "change", "close", "create", "delete", "drop_token", "list_surveys", "plan", "reopen", "tokens"]
-
 _log = logging.getLogger("deniable.service")
 _ID_DIGITS = 16  # of a token's hash, which name it
 _MOST_PLANNED = 1 << 12  # symbols or candidates of one plan: seconds, not minutes

@@ -22,8 +22,6 @@ from deniable.service.records import add_packed, pack_counts
 from deniable.service.seals import SEALED, insert, seal
 from deniable.tally import Tally
 
-__all__ = ["COUNTED", "Packed", "Tallies", "Total", "add_rows", "packed", "report_damage", "windows_in"]
-
 COUNTED = ("tally", "delta", "shard")  # the tables that hold counts by window
 _REPLACE = "ON CONFLICT (survey, win) DO UPDATE SET counts = excluded.counts, counters = excluded.counters, "
 _REPLACE += "seal = excluded.seal"

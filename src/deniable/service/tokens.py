@@ -11,19 +11,6 @@ from deniable.service.database import Database, Session
 from deniable.service.entries import Entry, Token, Upload
 from deniable.service.seals import SEALED, insert, seal
 
-__all__ = [
-    "NO_TOKEN",
-    "Budget",
-    "Tokens",
-    "check_admin",
-    "hash_of",
-    "new_secret",
-    "one_of",
-    "read_budget",
-    "same",
-    "write_budget",
-]
-
 _LEAST = 16  # characters of the administrator's secret
 _COLUMNS = ", ".join(SEALED["token"])
 Budget = dict[str, Token]  # the tokens of a group of uploads by hash, with what they have used so far

@@ -19,8 +19,6 @@ from deniable.service.entries import Entry
 from deniable.service.models import DecodeRequest, Trend
 from deniable.service.requests import Held
 
-__all__ = ["MOST_WINDOWS", "gathered", "strict_level", "trend"]
-
 MOST_WINDOWS = 62  # two months of days
 
 

@@ -17,8 +17,6 @@ from deniable.service.requests import Receive, Room, Scope, bearer, header, read
 from deniable.service.tokens import hash_of, one_of
 from deniable.service.writer import Writer
 
-__all__ = ["Bucket", "Deleted", "Uploads", "upload_body"]
-
 _ONE = b'{"accepted":1,"duplicate":0,"refused":[]}'
 
 

@@ -7,8 +7,6 @@ as blocks stay as they were once shown: `retention` keeps new reports out of the
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Block", "Window", "joined"]
-
 
 @dataclass(frozen=True, slots=True)
 class Block:

@@ -28,8 +28,6 @@ from deniable.service.store import Store
 from deniable.survey import krr, orr, symbol_from_json
 from deniable.tally import Tally
 
-__all__ = ["answer", "load"]
-
 _LONGEST = 1 << 28  # bytes of an answer, which the collector holds until it is read
 _LARGE = 1 << 29  # bytes: after a question that took more, the memory goes back with the process
 

@@ -18,8 +18,6 @@ from deniable.service.health import Health
 from deniable.service.problems import Contended, RequestError, Unavailable
 from deniable.service.store import Store
 
-__all__ = ["Writer"]
-
 _MOST = 1 << 16  # reports in one transaction
 _MOST_BYTES = 1 << 26  # of reports that wait
 _ATTEMPTS = 8

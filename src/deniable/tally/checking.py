@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from deniable.survey import Field, ReportFormat, Rule
 
-__all__ = ["refused_rows", "split_rows"]
-
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 

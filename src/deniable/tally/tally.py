@@ -23,8 +23,6 @@ from deniable.errors import SurveyError, TallyError, TallyMismatch
 from deniable.reports import Report
 from deniable.survey import Survey, data_frame, facts, strict_json, write_atomically
 
-__all__ = ["Tally"]
-
 _MAGIC = b"deniable-tally/1\n"  # first line of a tally file: format and version
 _MOST = 2**63 - 1  # reports in a tally: what a signed counter of 64 bits holds
 

@@ -6,8 +6,6 @@ import numpy.typing as npt
 from deniable.errors import DeniableError
 from deniable.mechanisms import parse_epsilon, whole_number
 
-__all__ = ["Floats", "count_of", "distribution", "privacy"]
-
 Floats = npt.NDArray[np.float64]
 
 _MOST = 1 << 53  # past this a float no longer tells n from n + 1

@@ -10,8 +10,6 @@ from fractions import Fraction
 
 from deniable.errors import DeniableError
 
-__all__ = ["factor_through_warner"]
-
 
 def factor_through_warner(
     channel: Sequence[Sequence[Fraction]], odds: Fraction

@@ -16,8 +16,6 @@ import numpy.typing as npt
 
 from deniable.theory.error_model import Classes, ErrorModel, bit_rates, krr_rates, together
 
-__all__ = ["CohortSettings", "harmonic_means"]
-
 Floats = npt.NDArray[np.float64]
 
 _NODES = 16  # of the quadrature over what else a cell holds

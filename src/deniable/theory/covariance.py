@@ -20,21 +20,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from deniable.design import BlockDesign, Design, design_of
+from deniable.design import BlockDesign, design_of
 from deniable.errors import DecodeError
 from deniable.mechanisms import Mechanism
 from deniable.survey import Survey
 from deniable.theory.arguments import count_of, distribution
 from deniable.theory.score_law import ScoreLaw, excess_of
-
-__all__ = [
-    "expected_inverse",
-    "inversion_covariance",
-    "inversion_cumulants",
-    "inversion_variances",
-    "least_squares_moments",
-    "score_covariance",
-]
 
 Floats = npt.NDArray[np.float64]
 
@@ -70,11 +61,8 @@ def least_squares_moments(
             f"n must be at least 8 reports a cohort ({8 * survey.cohorts}) for the per-cohort normalisation, got {n}: "
             "empty cohorts have no closed form; use per_cohort=False"
         )
-    if per_cohort:
-        inverse = np.full(survey.cohorts, expected_inverse(n, survey.cohorts))
-        middle = score_covariance(design, survey.mechanism, population, inverse)
-    else:
-        middle = score_covariance(design, survey.mechanism, population, None, n=n)
+    inverse = np.full(survey.cohorts, expected_inverse(n, survey.cohorts)) if per_cohort else None
+    middle = ScoreLaw.of(design, survey.mechanism, population, inverse, n=n).matrix()
     factor = design.factor
     half = factor.solve(middle)
     covariance = factor.solve(half.T)
@@ -99,22 +87,6 @@ def expected_inverse(n: int, cohorts: int) -> float:
     log_mass = gammaln(n + 1) - gammaln(sizes + 1) - gammaln(n - sizes + 1) + xlogy(sizes, q) + xlog1py(n - sizes, -q)
     mass = np.exp(log_mass - log_mass.max())
     return float((mass / sizes).sum() / mass.sum())
-
-
-def score_covariance(
-    design: Design,
-    mechanism: Mechanism,
-    p: Floats,
-    inverse: Floats | None,
-    *,
-    n: int | None = None,
-    observed: Floats | None = None,
-) -> Floats:
-    """M = Cov(H' u): with `inverse` = 1 / n_c per cohort, or, without it, jointly for n reports.
-
-    `observed` column frequencies stand in for m = miss + r H p where they are given.
-    """
-    return ScoreLaw.of(design, mechanism, p, inverse, n=n, observed=observed).matrix()
 
 
 def inversion_covariance(design: BlockDesign, mechanism: Mechanism, columns: Floats, n: int) -> Floats:

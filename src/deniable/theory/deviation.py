@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from deniable.theory.arguments import Floats, count_of
 
-__all__ = ["folded_normal_mean", "mean_absolute_deviation"]
-
 _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 # ln(x!) - ln(sqrt(2 pi x) (x / e)**x), the error of Stirling's formula, where its series is not yet good.
 _STIRLING = np.array(

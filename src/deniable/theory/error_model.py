@@ -24,20 +24,6 @@ import numpy.typing as npt
 
 from deniable.mechanisms import Mechanism
 
-__all__ = [
-    "Classes",
-    "ErrorModel",
-    "bit_rates",
-    "block_model",
-    "channel_model",
-    "krr_rates",
-    "mechanism_model",
-    "oue_rates",
-    "subset_rates",
-    "support_model",
-    "together",
-]
-
 Floats = npt.NDArray[np.float64]
 
 _LARGEST, _BINS = 12, 24  # the largest shares that `Classes` keeps one by one, and classes that it makes of the others

@@ -11,16 +11,6 @@ import math
 from deniable.errors import DeniableError
 from deniable.theory.arguments import count_of
 
-__all__ = [
-    "cells_to_the_cohorts",
-    "cohorts_for_mass",
-    "cohorts_for_rank",
-    "distinguishable_strings",
-    "equations",
-    "rank_bound",
-    "recoverable_mass",
-]
-
 
 def recoverable_mass(symbols: int, cells: int, cohorts: int) -> float:
     """The expected share of probability on strings that no other candidate imitates: (1 - k**-C)**(S - 1).

@@ -11,15 +11,6 @@ import numpy.typing as npt
 
 from deniable.theory.arguments import count_of, distribution, privacy
 
-__all__ = [
-    "krappor_l1",
-    "krappor_l1_inflation",
-    "krappor_l1_worst",
-    "krappor_l2",
-    "krappor_l2_inflation",
-    "krappor_l2_worst",
-]
-
 
 def krappor_l2(p: npt.ArrayLike, epsilon: object, n: int) -> float:
     """Expected squared l2 loss of the empirical estimator under k-RAPPOR.

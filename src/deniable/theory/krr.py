@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from deniable.theory.arguments import count_of, distribution, privacy
 
-__all__ = ["krr_l1", "krr_l1_inflation", "krr_l1_worst", "krr_l2", "krr_l2_inflation", "krr_l2_worst"]
-
 
 def krr_l2(p: npt.ArrayLike, epsilon: object, n: int) -> float:
     """Expected squared l2 loss of the empirical estimator under k-RR.

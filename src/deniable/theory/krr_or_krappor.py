@@ -13,8 +13,6 @@ import math
 
 from deniable.theory.arguments import count_of, privacy
 
-__all__ = ["crossover", "krr_advantage", "krr_wins_from_log_half"]
-
 
 def krr_advantage(k: int, epsilon: object) -> float:
     """f(epsilon, k): what privacy adds to k-RAPPOR's squared l2 risk over what it adds to k-RR's; above 1 k-RR wins.

@@ -27,16 +27,6 @@ from deniable.theory.covariance import inversion_covariance, inversion_variances
 from deniable.theory.deviation import folded_normal_mean
 from deniable.theory.error_model import ErrorModel
 
-__all__ = [
-    "ExpectedLoss",
-    "Losses",
-    "check_symbols",
-    "column_means",
-    "drawn_estimates",
-    "expected_loss",
-    "losses_of",
-]
-
 _READ_OFF = 400  # draws from which a quantile is read off rather than taken as normal
 _EULER = 0.5772156649  # Euler's constant, the mean of Gumbel's distribution
 

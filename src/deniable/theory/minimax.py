@@ -13,8 +13,6 @@ import math
 from deniable.errors import DeniableError
 from deniable.theory.arguments import count_of, privacy
 
-__all__ = ["private_minimax_l1", "private_minimax_l2"]
-
 
 def private_minimax_l2(k: int, epsilon: object, n: int, *, c_lower: float, c_upper: float) -> tuple[float, float]:
     """Bounds of the minimax squared l2 risk over all epsilon-private mechanisms, for epsilon in [0, 1].

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from deniable.theory.arguments import count_of, distribution
 from deniable.theory.deviation import mean_absolute_deviation
 
-__all__ = ["minimax_l1", "minimax_l2", "ml_l1", "ml_l1_worst", "ml_l2", "ml_l2_worst"]
-
 
 def ml_l2(p: npt.ArrayLike, n: int) -> float:
     """Expected squared l2 loss of the empirical (maximum likelihood) estimator: (1 - sum p**2) / n.

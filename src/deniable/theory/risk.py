@@ -11,8 +11,6 @@ from deniable.theory.arguments import count_of, distribution
 from deniable.theory.deviation import mean_absolute_deviation
 from deniable.theory.loss import check_symbols, column_means, expected_loss
 
-__all__ = ["l1_risk", "l2_risk"]
-
 
 def l2_risk(
     survey: Survey,

@@ -13,8 +13,6 @@ import numpy.typing as npt
 from deniable.design import Design, add_squares
 from deniable.mechanisms import Mechanism
 
-__all__ = ["ScoreLaw", "excess_of"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -11,8 +11,6 @@ from deniable.errors import DeniableError
 from deniable.theory.arguments import Floats, count_of, distribution
 from deniable.theory.error_model import support_model
 
-__all__ = ["support_l2", "support_variances"]
-
 
 def support_variances(p: npt.ArrayLike, n: int, *, hit: float, miss: float) -> Floats:
     """The variance of each symbol's estimate: m (1 - m) / (n r**2) with r = hit - miss and m = miss + r p.

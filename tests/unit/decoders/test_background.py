@@ -6,7 +6,7 @@ import pytest
 import deniable as dn
 from deniable.design import OpenDesign, design_of
 from deniable.survey import Survey
-from deniable.theory.covariance import score_covariance
+from deniable.theory.score_law import ScoreLaw
 
 NAMES = [f"name {i}" for i in range(30)]
 SURVEYS = {
@@ -68,7 +68,7 @@ def test_two_cells_are_taken_together_as_often_as_the_covariance_says() -> None:
     alone = np.zeros(31)
     alone[-1] = 1.0
     inverse = np.full(survey.cohorts, 1e-3)
-    found = score_covariance(design, survey.mechanism, alone, inverse)
+    found = ScoreLaw.of(design, survey.mechanism, alone, inverse).matrix()
     many = [f"unlisted {i}" for i in range(3000)]
     listed = design_of(survey, many)
     x = np.full(survey.cells, design.level)

@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Any
 
 import deniable as dn
+from deniable.service.backends import open_store
 from deniable.service.entries import Rules, Token, Upload
-from deniable.service.postgres import PostgresStore
 from deniable.service.sqlite import FILE, SQLiteStore
 
 FOLDER = Path(__file__).parent
@@ -151,7 +151,7 @@ def main(name: str, address: str) -> None:
         shutil.copy(here / FILE, copy / FILE)
         known = {"sqlite": {"sent": kept, "told": said, "again": again(SQLiteStore(copy), kept)}}
     kept = []
-    there = PostgresStore(address)
+    there = open_store(address)
     fill(there, kept, layout)
     said = told(there)
     command = ["pg_dump", "--inserts", "--no-owner", "--no-privileges", address]

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-__all__ = ["count", "count_text", "count_windows"]
-
 Found = tuple[Tally, dict[str, int]]
 
 # The row of a task: which task adds it up, the window (null without windows), the counts, and the refused rows as JSON.

@@ -18,8 +18,6 @@ from deniable.tally import Tally
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["count_cells", "suits"]
-
 # Cells of 8 bytes, at most: 8 MiB. Java holds the array of each running task, and the driver some of them. Python packs
 # counts into fewer bytes.
 _MOST = 1 << 20

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["privatize", "schema_of"]
-
 
 def schema_of(survey: Survey) -> str:
     """The columns of a survey's reports, as Spark writes types.

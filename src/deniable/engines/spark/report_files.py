@@ -22,8 +22,6 @@ from deniable.tally import Tally
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["count_files"]
-
 _HEAD = 100  # lines of JSON from which the names of columns are read
 
 

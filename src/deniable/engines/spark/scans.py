@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-__all__ = ["Split", "batches_of", "size_of", "splits_of", "tasks_of"]
-
 # A file, the number of a part of its row groups, and the number of parts.
 Split = tuple[str, int, int]
 

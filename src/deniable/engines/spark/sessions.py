@@ -9,8 +9,6 @@ from deniable.errors import EngineError, require
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["reason_of", "session_for"]
-
 
 @contextmanager
 def session_for(master: str | None) -> "Iterator[SparkSession]":

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-__all__ = ["count_stream", "read_windows"]
-
 UNDATED = "undated"  # the folder of rows without a time
 _NOTE = "stream.json"  # the file that says which stream a folder belongs to
 

@@ -11,8 +11,6 @@ from deniable.errors import EngineError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["NO_TIME", "WINDOWS", "by_window", "check_window", "label"]
-
 NO_TIME = "no time from 1970 to 9999"  # the reason for which a row is refused
 # Hours of a window, and the hour after 1970 at which one starts: weeks start on Monday.
 WINDOWS = {"hour": (1, 0), "day": (24, 0), "week": (168, 96)}

@@ -12,9 +12,7 @@ from deniable.reproduce.claims.rules import Verdict
 from deniable.reproduce.claims.sentences import CLAIMS, Statement
 from deniable.reproduce.claims.tables import Data
 
-__all__ = ["CLAIMS", "TABLES_NEEDED", "Claim", "Statement", "check"]
-
-TABLES_NEEDED = ("kary", "lines", "baselines", "privacy", "screen")
+__all__ = ["CLAIMS", "Claim", "Statement", "check"]
 
 
 @dataclass(frozen=True, slots=True)

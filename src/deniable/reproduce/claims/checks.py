@@ -22,17 +22,6 @@ from deniable.reproduce.claims.rules import (
 )
 from deniable.reproduce.claims.tables import OPEN, Case, Data, Target
 
-__all__ = [
-    "bands_are_narrow",
-    "baselines_bracket",
-    "caption_says_4096",
-    "chosen_on_other_samples",
-    "most_private",
-    "privacy_costs_utility",
-    "screen_is_good",
-    "similar",
-]
-
 PREDICTION = 0.10  # relative error above which a predicted loss is wrong
 # Verdicts in order, to compare two alphabets.
 RANK: dict[Verdict, int] = {"holds": 2, "holds except": 1, "does not hold": 0}

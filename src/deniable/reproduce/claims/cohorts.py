@@ -32,19 +32,6 @@ from deniable.reproduce.claims.rules import (
 )
 from deniable.reproduce.claims.tables import CLOSED, OPEN, Case, Data, LinePoint
 
-__all__ = [
-    "both_ends_closed",
-    "closed_best",
-    "cohorts_lift_krr",
-    "ends_match",
-    "krappor_is_orappor",
-    "meets_everywhere",
-    "middle_exceeds",
-    "open_meets",
-    "permutations_help_little",
-    "permutations_improve",
-]
-
 EXISTING = ("k-RR", "k-RAPPOR", "O-RAPPOR")
 
 

@@ -27,21 +27,6 @@ from deniable.reproduce.claims.rules import (
 )
 from deniable.reproduce.claims.tables import Data, KaryRow
 
-__all__ = [
-    "depends_on_shape",
-    "dirichlet_least_skewed",
-    "dirichlet_normalised",
-    "geometric_stands_for_skewed",
-    "inequality",
-    "negative_entries",
-    "projected_best",
-    "projected_for_all_users",
-    "projected_on_skewed",
-    "projected_substantially",
-    "same_decoders_in_l2",
-    "skewed",
-]
-
 MANY = 30_000  # users: the larger n of the figures in the paper's main text
 NAMES = {"krr": "k-RR", "krappor": "k-RAPPOR"}
 COMPARED = {"krr": ("normalised", "projected", "ml"), "krappor": ("standard", "normalised", "projected")}

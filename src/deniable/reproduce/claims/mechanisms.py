@@ -29,19 +29,6 @@ from deniable.reproduce.claims.rules import (
 )
 from deniable.reproduce.claims.tables import Data, KaryRow
 
-__all__ = [
-    "advantage_shrinks",
-    "geometric_is_hard_for_krr",
-    "krappor_for_large_k",
-    "krr_in_the_triangle",
-    "krr_only_slightly",
-    "largest_range",
-    "many_users_are_alike",
-    "most_cells_projected",
-    "same_mechanisms_in_l2",
-    "skewed_show_the_pattern",
-]
-
 PANELS = (("geometric", "dirichlet"), (100, MANY))
 
 

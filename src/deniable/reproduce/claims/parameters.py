@@ -17,17 +17,6 @@ from deniable.reproduce.claims.rules import (
 )
 from deniable.reproduce.claims.tables import CLOSED, OPEN, Case, Data
 
-__all__ = [
-    "bloom_brings_nothing",
-    "cohorts_alike",
-    "cohorts_improve",
-    "hashing_alone",
-    "near_the_limit",
-    "one_cohort",
-    "orr_k_depends",
-    "wider_filters_improve",
-]
-
 
 def orr_k_depends(data: Data, case: Case) -> ClaimResult:
     """O-RR's optimal k depends directly on epsilon (5.3, Figure 11).

@@ -16,21 +16,6 @@ from deniable.reproduce.claims.rules import (
 )
 from deniable.reproduce.claims.tables import Case, LinePoint
 
-__all__ = [
-    "Regime",
-    "alike",
-    "anywhere",
-    "cell_of",
-    "high",
-    "less",
-    "middle",
-    "more",
-    "paired",
-    "ratio",
-    "versus",
-    "very_low",
-]
-
 Regime = Callable[[Case, float], bool]
 
 

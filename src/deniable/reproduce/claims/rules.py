@@ -29,31 +29,6 @@ from dataclasses import dataclass, field
 from statistics import NormalDist, median
 from typing import Literal
 
-__all__ = [
-    "ABSOLUTE",
-    "AGAINST",
-    "FOR",
-    "HIGH_PRIVACY",
-    "MINORITY",
-    "NARROW",
-    "NOTICEABLE",
-    "NOT_MEASURED",
-    "SAME_MEAN",
-    "SAME_MEDIAN",
-    "SLIGHT",
-    "TIE",
-    "ClaimResult",
-    "Comparison",
-    "Verdict",
-    "conclude",
-    "count",
-    "differs",
-    "exceptions",
-    "percent",
-    "spread",
-    "threshold",
-]
-
 Verdict = Literal["holds", "holds except", "does not hold", "not measured"]
 Need = Literal["none", "some", "most"]
 

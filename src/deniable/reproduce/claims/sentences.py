@@ -8,8 +8,6 @@ from deniable.reproduce.claims import checks, cohorts, decoders, mechanisms, par
 from deniable.reproduce.claims.rules import ClaimResult
 from deniable.reproduce.claims.tables import CLOSED, OPEN_CASES, Case, Data
 
-__all__ = ["CLAIMS", "Statement"]
-
 
 @dataclass(frozen=True, slots=True)
 class Statement:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 
-__all__ = ["CLOSED", "OPEN", "OPEN_CASES", "Case", "Data", "KaryRow", "LinePoint", "Target", "Tested", "number"]
-
 Row = Mapping[str, object]
 
 _MEANS = {

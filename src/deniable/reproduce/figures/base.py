@@ -9,23 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = [
-    "EPSILON",
-    "INK",
-    "QUIET",
-    "Chart",
-    "Figure",
-    "Row",
-    "Rows",
-    "Tables",
-    "finish",
-    "finite",
-    "inline",
-    "nothing",
-    "unique",
-    "users",
-]
-
 Row = dict[str, Any]
 Rows = list[Row]
 Tables = Mapping[str, Sequence[Mapping[str, Any]]]

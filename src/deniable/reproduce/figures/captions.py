@@ -2,8 +2,6 @@
 
 from deniable.reproduce.figures.base import EPSILON
 
-__all__ = ["BANDS", "CELLS", "CELL_NOTES", "EUCLIDEAN", "LINE_NOTES", "SMALL"]
-
 CELLS = (
     f"Rows are alphabet sizes k, columns are {EPSILON}. Numbers are thousandths; negative and blue means that the "
     "first of the two is better. A number in grey brackets is within two standard errors of zero: its sign is unknown."

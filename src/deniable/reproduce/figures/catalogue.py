@@ -13,8 +13,6 @@ from deniable.reproduce.figures.lines import Panel, curve_plot, curve_rows, para
 from deniable.reproduce.figures.population import population_plot, population_rows
 from deniable.reproduce.figures.privacy import privacy_plot, privacy_rows
 
-__all__ = ["FIGURES"]
-
 _MILLION = 10**6  # users
 _FULL = Panel("S = 256, n = 1,000,000", 256, _MILLION)
 _ZOOM = (

@@ -11,8 +11,6 @@ from typing import Any
 
 from deniable.reproduce.figures.base import EPSILON, INK, QUIET, Chart, Row, Rows, Tables, finite, inline, unique, users
 
-__all__ = ["decoder_rows", "grid_plot", "mechanism_rows", "small_plot"]
-
 _MECHANISMS = {"krr": "k-RR", "krappor": "k-RAPPOR"}
 _DIFFERENCES = {
     "k-RR": "projected minus the better of normalised and maximum likelihood",

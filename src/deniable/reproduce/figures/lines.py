@@ -11,8 +11,6 @@ from typing import Any
 from deniable.reproduce.figures.base import EPSILON, QUIET, Chart, Row, Rows, Tables, finite, inline, unique
 from deniable.reproduce.settings import LOW_EPSILON
 
-__all__ = ["MECHANISMS", "Panel", "curve_plot", "curve_rows", "mechanism_marks", "parameter_plot", "parameter_rows"]
-
 # Okabe and Ito's colours, with a dash and a shape each: closed O-RAPPOR and k-RAPPOR lie on one another.
 MECHANISMS = {
     "O-RR": ("#0072B2", [1, 0], "circle"),

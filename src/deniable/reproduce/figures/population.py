@@ -2,8 +2,6 @@
 
 from deniable.reproduce.figures.base import Chart, Rows, Tables, inline
 
-__all__ = ["population_plot", "population_rows"]
-
 
 def population_rows(tables: Tables) -> Rows:
     """The table as it is."""

@@ -6,8 +6,6 @@ Paper: `fig:privacy_at_n_open`, `fig:privacy_at_n_closed` and `fig:privacy_at_n_
 from deniable.reproduce.figures.base import EPSILON, Chart, Row, Rows, Tables, finite, inline
 from deniable.reproduce.figures.lines import MECHANISMS, mechanism_marks
 
-__all__ = ["privacy_plot", "privacy_rows"]
-
 _KEPT = ("alphabet", "S", "n", "loss", "mechanism", "epsilon", "epsilon_low", "epsilon_high", "k", "C", "h", "samples")
 
 

@@ -6,8 +6,6 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["make"]
-
 
 def make() -> dict[str, str]:
     """The files, by name. vegaEmbed carries the interpreter that evaluates Vega's expressions without `eval`.

@@ -11,8 +11,6 @@ import json
 
 from deniable.service.children import program
 
-__all__ = ["NAMES", "Library"]
-
 NAMES = ("vega.js", "charts.json")
 _SECONDS = 300.0  # of a machine that is busy with other things; two on a quiet one
 

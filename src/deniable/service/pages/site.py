@@ -8,8 +8,6 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import PurePosixPath
 
-__all__ = ["ABSENT", "KINDS", "file_of"]
-
 ROOT: Traversable = files("deniable.service") / "site"
 
 KINDS = {

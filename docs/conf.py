@@ -174,7 +174,7 @@ def _docstring(app: Any, what: str, name: str, obj: Any, options: object, lines:
             out
             and out[-1].startswith(("* **Paper", "* **Claim", "* **Proof", "  "))
             and line.strip()
-            and line[0] != " "
+            and line[0] not in " :"
         ):
             out.append(f"  {line}")
         else:

@@ -1,4 +1,4 @@
-"""What the formulas are asked about, checked at the door: a population p, n people, an epsilon, an alphabet size."""
+"""Validation of the arguments of formulas: a population p, n people, an epsilon, an alphabet size."""
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ __all__ = ["Floats", "count_of", "distribution", "privacy"]
 
 Floats = npt.NDArray[np.float64]
 
-_MOST = 1 << 53  # past this a float no longer tells n from n + 1
+_MOST = 1 << 53  # people; above it a double no longer distinguishes n from n + 1
 
 
 def count_of(name: str, value: object, low: int, high: int = _MOST) -> int:

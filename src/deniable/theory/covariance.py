@@ -56,6 +56,31 @@ def least_squares_moments(
     Claim: exact for the joint normalisation at every n; for the other, exact given the cohort sizes.
     Proof: tests/statistical/test_covariance.py::test_covariance_matches_simulation
 
+    Parameters
+    ----------
+    survey : Survey
+        The survey whose reports are decoded.
+    p : array_like
+        The population: one probability a symbol, which add up to one.
+    n : int
+        People, one report from each; at least 1.
+    symbols : sequence of symbols, optional
+        The candidates that p is about; only for an open alphabet.
+    per_cohort : bool
+        Whether `LeastSquares` divides counts by the reports of each cohort, or by n / C as in the paper.
+
+    Returns
+    -------
+    tuple of ndarray
+        The mean, shape (S,), and the covariance, shape (S, S).
+
+    Raises
+    ------
+    DecodeError
+        If there are fewer than 8 reports a cohort in the per-cohort normalisation: empty cohorts have no closed form.
+
+    Examples
+    --------
     >>> import deniable as dn, numpy as np
     >>> survey = dn.orr(symbols=8, epsilon=2, cells=4, cohorts=16, seed=bytes(16))
     >>> mean, covariance = least_squares_moments(survey, np.full(8, 1 / 8), n=10_000)

@@ -1,4 +1,4 @@
-"""Cov(u) for the unbiased frequencies u of all cohorts, and what follows from it for H' u and for sums of u.
+"""Cov(u) for the unbiased frequencies u of all cohorts, and with it the covariance of H' u and the variance of sums.
 
 The notation is that of `theory.covariance`: u_c has the covariance V_c = w_c Gamma_c / r**2 with w_c = 1 / n_c, or
 C / n in the joint normalisation, which adds the noise of random cohort sizes. It is block diagonal, and a block is a

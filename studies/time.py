@@ -137,7 +137,7 @@ def gains(repeats: int, rng: np.random.Generator) -> Iterator[Row]:
 def plain(series: Series, *, smooth: bool) -> Floats:
     """A random-walk Kalman filter for each symbol, its variance by maximum likelihood, shares projected."""
     walks = np.concatenate([[0.0], 10.0 ** np.arange(-5, 1.1, 0.25)])
-    found = series.run(Models(walks, *(0 * walks for _ in range(4))), np.zeros(series.values.shape[1]))
+    found = series.run(Models.walks(walks), np.zeros(series.values.shape[1]))
     best = found.evidence.argmax(axis=1)
     levels = (found.smoothed if smooth else found.filtered)[np.arange(len(best)), best] * series.scale
     return projected(levels.T).T
@@ -187,8 +187,9 @@ def alarms(repeats: int, rng: np.random.Generator) -> Iterator[Row]:
             for _ in range(max(repeats // 10, 5)):
                 tallies = dn.lab.panel(survey, path, n, rng, turnover=turnover)
                 tracked = dn.track(tallies, turnover=turnover, participation=how)
-                seen = [window for symbol, window in tracked.alarms(1000.0) if symbol in (0, 1) and window >= 10]
-                delays.append(seen[0] - 9 if seen else windows - 10)
+                seen = [int(str(window)) for symbol, window in tracked.alarms(1000.0) if symbol in (0, 1)]
+                late = [window for window in seen if window >= 10]
+                delays.append(late[0] - 9 if late else windows - 10)
             yield row("delay", case, f"windows until a jump of {size:g} standard errors", delays, turnover=turnover)
 
 

@@ -35,7 +35,7 @@ _JUMP_PRICE = 3.0  # of the log-likelihood, beyond log(windows): what a jump mus
 _MOST_JUMPS = 8  # a symbol
 _PIECE = 256  # symbols that are run at once: their states stay below 200 MB for 400 windows
 _ALIKE = 0.1  # symbols whose noise differs by less than so much of it share their covariances
-STILL = Models(*(np.zeros(1) for _ in range(5)))  # nothing moves
+STILL = Models.walks(np.zeros(1))  # nothing moves
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,13 @@ class Moving:
     evidence: float
 
     def __getitem__(self, rows: npt.NDArray[np.intp]) -> "Moving":
-        levels = (self.filtered, self.filtered_variance, self.smoothed, self.smoothed_variance)
-        return Moving(*(part[rows] for part in levels), self.evidence)
+        return Moving(
+            self.filtered[rows],
+            self.filtered_variance[rows],
+            self.smoothed[rows],
+            self.smoothed_variance[rows],
+            self.evidence,
+        )
 
 
 def average(found: Sequence[Moving], trust: Floats) -> Moving:
@@ -172,7 +177,7 @@ def averaged(series: Series, correlation: Floats) -> Moving:
             middle = (trust * mean).sum(axis=1)
             sums[place][rows] = scale * middle
             sums[place + 1][rows] = scale**2 * (trust * (variance + (mean - middle[:, None]) ** 2)).sum(axis=1)
-    return Moving(*sums, float(_total(evidence, common).sum()))
+    return Moving(sums[0], sums[1], sums[2], sums[3], float(_total(evidence, common).sum()))
 
 
 def _hypotheses(series: Series) -> Models:
@@ -185,7 +190,8 @@ def _hypotheses(series: Series) -> Models:
     rows += [(0.0, turn, turn * windows + accident, 0.0, 0.0) for turn in _TURNS]
     if period is not None:
         rows += [(walk, 0.0, 0.0, swing, wander) for walk in _CYCLE_WALKS for swing, wander in _CYCLES]
-    return Models(*np.array(rows).T, period)
+    level, slope, start, swing, wander = np.array(rows).T
+    return Models(level, slope, start, swing, wander, period)
 
 
 def _period(series: Series) -> float | None:
@@ -234,7 +240,7 @@ def _total(evidence: Floats, common: Floats) -> Floats:
 
 def _evidence(
     series: Series, models: Models, correlation: Floats, jumps: npt.NDArray[np.bool_] | None
-) -> tuple[Floats, Floats]:
+) -> tuple[Floats, npt.NDArray[np.float32]]:
     """The evidence of each hypothesis for each symbol, shape (S, H), and the statistics of steps, (S, H, T)."""
     symbols, windows = series.values.shape
     evidence = np.empty((symbols, len(models.level)))
@@ -249,7 +255,7 @@ def _pieces(
     jumps: npt.NDArray[np.bool_],
 ) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_] | None]]:
     """Symbols, so many at a time: those without jumps, which share their covariances, and then the others."""
-    jumping = jumps.any(axis=1)
+    jumping = np.asarray(jumps.any(axis=1))
     for rows in (np.flatnonzero(~jumping), np.flatnonzero(jumping)):
         for start in range(0, len(rows), _PIECE):
             some = rows[start : start + _PIECE]

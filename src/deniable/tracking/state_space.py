@@ -78,8 +78,20 @@ class Models:
     period: float | None = None
 
     def __getitem__(self, chosen: npt.NDArray[np.intp]) -> "Models":
-        parts = (self.level, self.slope, self.start, self.swing, self.wander)
-        return Models(*(part[chosen] for part in parts), self.period)
+        return Models(
+            self.level[chosen],
+            self.slope[chosen],
+            self.start[chosen],
+            self.swing[chosen],
+            self.wander[chosen],
+            self.period,
+        )
+
+    @classmethod
+    def walks(cls, variances: Floats) -> "Models":
+        """Random walks of the level with these variances, and nothing else that moves."""
+        none = np.zeros_like(variances)
+        return cls(variances, none, none, none, none)
 
 
 @dataclass(frozen=True)
@@ -135,7 +147,7 @@ def run(values: Floats, noise: Noise, models: Models, jumps: npt.NDArray[np.bool
     Examples
     --------
     >>> import numpy as np
-    >>> still = Models(*(np.zeros(1) for _ in range(5)))
+    >>> still = Models.walks(np.zeros(1))
     >>> noise = Noise(np.ones((1, 4)), np.zeros((1, 4)), np.zeros(4), np.full(4, True))
     >>> found = run(np.array([[1.0, 3.0, 1.0, 3.0]]), noise, still)
     >>> found.smoothed.round(3).tolist(), found.smoothed_variance.round(3).tolist()

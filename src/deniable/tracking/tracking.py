@@ -511,7 +511,8 @@ class _Seen:
         if not by_survey:
             raise DecodeError("tallies must hold reports, got none in any window")
         symbols: tuple[Symbol, ...] | None = None
-        values = variances = permanent = typical = np.empty((0, 0))
+        values = variances = np.empty((0, 0))
+        permanent = typical = np.empty(0)
         for places in by_survey.values():
             some = [tallies[place] for place in places]
             survey = some[0].survey

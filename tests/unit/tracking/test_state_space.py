@@ -35,7 +35,7 @@ def dense_level(model: int, jumps: npt.NDArray[np.bool_]) -> Floats:
     for place in np.flatnonzero(jumps):
         after = (t >= place).astype(float)
         cover += UNKNOWN * np.outer(after, after)
-    return cover
+    return np.asarray(cover)
 
 
 @pytest.mark.parametrize("jumping", [False, True], ids=["steady", "jumps"])

@@ -190,6 +190,18 @@ def require(purpose: str, *extras: str) -> None:
 def is_installed(package: str) -> bool:
     """Whether a package could be imported. Nothing is imported.
 
+    Parameters
+    ----------
+    package : str
+        Its name in an import statement.
+
+    Returns
+    -------
+    bool
+        Whether it is there.
+
+    Examples
+    --------
     >>> is_installed("json"), is_installed("a_package_that_nobody_made")
     (True, False)
     """

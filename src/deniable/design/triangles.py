@@ -13,7 +13,7 @@ __all__ = ["add_squares", "cholesky_in_place", "invert_cholesky", "largest_colum
 Floats = npt.NDArray[np.float64]
 
 _WHOLE = 8192  # rows up to which a matrix goes to LAPACK as a whole
-_BLOCK = 2048  # rows of a block of a larger one
+_BLOCK = 2048  # rows of a block of a larger one: far below the size at which OpenBLAS fails
 
 
 def _blocks(size: int) -> list[tuple[int, int]]:

@@ -14,9 +14,9 @@ from deniable.theory import Losses
 __all__ = ["Evaluation", "weighed"]
 
 # Relative standard deviation of the prediction by normal draws, without and with cohorts; measured in
-# docs/decisions/0012-planner.md. The second pair is for alphabets where the default decoder only projects.
+# docs/decisions/0012-planner.md.
 _TRUST, _TRUST_COHORTS = 0.04, 0.06
-_TRUST_FEW, _TRUST_FEW_COHORTS = 0.01, 0.03
+_TRUST_FEW, _TRUST_FEW_COHORTS = 0.01, 0.03  # the same for small alphabets, where the default decoder only projects
 # Prior standard deviations of how a correction changes: per unit of log epsilon or log n, and per square of it.
 _DRIFT, _BEND = 0.4, 0.4
 

@@ -6,12 +6,17 @@ into the wheel and must stay small.
 """
 
 import hashlib
+import inspect
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import deniable
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from docs.arguments import ARGUMENTS
 
 project = "deniable"
 author = "The deniable authors"
@@ -147,10 +152,15 @@ def _keep(app: Any, what: str, name: str, obj: object, options: object, lines: l
     _PLAIN[name] = list(lines)
 
 
-def _docstring(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+def _docstring(app: Any, what: str, name: str, obj: Any, options: object, lines: list[str]) -> None:
     """Docstrings are plain text with `names`: bars are bars, and lines that carry a claim stand in a list."""
     if what in ("attribute", "property"):  # Napoleon takes what stands before a colon for a type
         lines[:] = _PLAIN.get(name, lines)
+    if what == "function" and not any(line.startswith(":param") for line in lines):
+        known = [argument for argument in inspect.signature(obj).parameters if argument in ARGUMENTS]
+        words = [f":param {argument}: {ARGUMENTS[argument]}" for argument in known]
+        place = next((number for number, line in enumerate(lines) if line.startswith(">>>")), len(lines))
+        lines[place:place] = [*words, ""]
     out: list[str] = []
     for line in lines:
         if not line.lstrip().startswith(">>>"):

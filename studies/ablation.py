@@ -9,7 +9,6 @@ promise needs it: never more than 3 % above the better of projection and weighte
 import csv
 import math
 import os
-import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
@@ -20,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import deniable as dn
+from deniable.cli.progress import Reporter
 from deniable.decoders import Decoder, EmpiricalBayes, WeightedLeastSquares
 from deniable.decoders.settings import Settings
 from deniable.lab.streams import stream_of
@@ -210,12 +210,11 @@ def main() -> None:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     jobs = [(table, cell) for table, cells in TABLES.items() for cell in cells]
     jobs.sort(key=lambda job: -job[1].symbols * job[1].cohorts * job[1].repeats)
-    outcomes, began = [], time.monotonic()
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+    outcomes = []
+    with Reporter() as report, ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         for done, outcome in enumerate(pool.map(measure, jobs), 1):
             outcomes.append(outcome)
-            print(f"\r{done} of {len(jobs)} cells, {time.monotonic() - began:.0f} s", end="", file=sys.stderr)
-    print(file=sys.stderr)
+            report(f"{done} of {len(jobs)} cells", done, len(jobs))
     order = {job: place for place, job in enumerate((table, cell) for table in TABLES for cell in TABLES[table])}
     rows = summary(sorted(outcomes, key=lambda one: order[one.table, one.cell]))
     _write(RESULTS / "ablation.csv", rows)

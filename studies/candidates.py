@@ -6,7 +6,6 @@ Each tally is decoded by `decode`, which screens, and by the recipe of RAPPOR (`
 
 import csv
 import os
-import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 import deniable as dn
+from deniable.cli.progress import Reporter
 from deniable.columns.encode import keys_of
 from deniable.decoders import ScreenedEstimate
 from deniable.design import StreamedDesign
@@ -172,12 +172,11 @@ def main() -> None:
     from studies.candidates_page import write_page
 
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    began, rows = time.monotonic(), []
-    for done, cell in enumerate(CELLS, 1):
-        rows += measure(cell)
-        _write(RESULTS / "candidates.csv", rows)
-        print(f"\r{done} of {len(CELLS)}, {time.monotonic() - began:.0f} s", end="", file=sys.stderr)
-    print(file=sys.stderr)
+    rows = []
+    with Reporter("candidates") as report:
+        for cell in report.each(CELLS):
+            rows += measure(cell)
+            _write(RESULTS / "candidates.csv", rows)
     write_page(RESULTS)
 
 

@@ -12,8 +12,6 @@ import csv
 import dataclasses
 import math
 import os
-import sys
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -24,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 import deniable as dn
+from deniable.cli.progress import Reporter
 from deniable.decoders import Decoder, EmpiricalBayes, Projected, WeightedLeastSquares
 from deniable.lab.streams import stream_of
 
@@ -295,13 +294,12 @@ def _write(path: Path, rows: Iterable[Row]) -> None:
 def _run(cells: tuple[Cell, ...], name: str) -> list[Row]:
     """All cells on two processes, one thread each; the largest first."""
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    began, found = time.monotonic(), {}
+    found = {}
     order = sorted(cells, key=lambda cell: -cell.symbols * cell.cohorts * cell.repeats)
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+    with Reporter() as report, ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         for done, (cell, rows) in enumerate(zip(order, pool.map(measure, order), strict=True), 1):
             found[cell] = rows
-            print(f"\r{name}: {done} of {len(cells)}, {time.monotonic() - began:.0f} s", end="", file=sys.stderr)
-    print(file=sys.stderr)
+            report(f"{name}: {done} of {len(cells)}", done, len(cells))
     return [row for cell in cells for row in found[cell]]
 
 

@@ -14,7 +14,6 @@ import argparse
 import json
 import math
 import os
-import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -24,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 import deniable as dn
+from deniable.cli.progress import Reporter
 from deniable.lab.streams import stream_of
 from deniable.survey import BlockEncoding, Hadamard
 from deniable.theory import (
@@ -177,9 +177,9 @@ def main() -> None:
         return
     table: dict[str, list[list[list[float]]]] = {}
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+    with Reporter() as report, ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         for place, (cell, (loss, _)) in enumerate(zip(CELLS, pool.map(measure, CELLS), strict=True)):
-            print(f"\r{place}/{len(CELLS)} {cell}", end="", file=sys.stderr, flush=True)
+            report(str(cell), place, len(CELLS))
             by_size = table.setdefault(cell.population, [[[] for _ in EPSILONS] for _ in REPEATS])
             by_size[list(REPEATS).index(cell.symbols)][EPSILONS.index(cell.epsilon)].append(float(f"{loss:.4g}"))
     axes = {"symbols": list(REPEATS), "epsilons": list(EPSILONS), "noises": list(NOISES)}

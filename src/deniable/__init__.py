@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from deniable.tally import Tally
     from deniable.tracking import Tracked, track
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Loaded on first use: name -> the room it lives in.
 _LAZY = {

@@ -7,8 +7,9 @@
     ...             payload: the response, little-endian (a cell number, or bit j in byte j // 8 at place j % 8)
 
 The length depends on the survey alone. Anything else is refused: another length, version, survey, a cohort or cell out
-of range, a padding bit that is set, a set of another size. `Survey.report_format` states that as data, and what reads
-reports is made from it. A report id travels in the envelope around this, not in it.
+of range, a padding bit that is set, a set of another size. Every reader of reports
+is derived from `Survey.report_format`, which states these rules as data. The id of a report is not part of these bytes:
+the upload message carries it (`docs/reference/protocol.md`).
 """
 
 from dataclasses import dataclass
@@ -23,6 +24,17 @@ __all__ = ["Report", "ReportFormat"]
 class Report:
     """One privatised answer: the survey it answers, the cohort, and the response as bytes. Safe to show.
 
+    Parameters
+    ----------
+    survey : Survey
+        The survey that it answers.
+    cohort : int
+        The cohort of the device, from 0.
+    payload : bytes
+        The response, little-endian: the number of a cell, or one bit per column.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> survey = dn.krr(symbols=4, epsilon=1)
     >>> report = Report(survey, cohort=0, payload=b"\\x02")
@@ -30,6 +42,7 @@ class Report:
     '01b0601a6b869bbeba02'
     >>> Report.unpack(survey, report.pack()) == report
     True
+    >>> report.check()
     """
 
     survey: Survey
@@ -42,14 +55,43 @@ class Report:
         return int.from_bytes(self.payload, "little")
 
     def pack(self) -> bytes:
-        """The bytes that leave the device."""
+        """The bytes that leave the device.
+
+        Returns
+        -------
+        bytes
+            As many as `Survey.report_format.length`.
+
+        Raises
+        ------
+        WireError
+            As `check`.
+        """
         self.check()
         form = self.survey.report_format
         return form.head + self.cohort.to_bytes(form.cohort.size, "little") + self.payload
 
     @classmethod
     def unpack(cls, survey: Survey, wire: bytes) -> "Report":
-        """The report in `wire`, or a `WireError` that says what is wrong with it."""
+        """Read a packed report.
+
+        Parameters
+        ----------
+        survey : Survey
+            The survey that the report must answer.
+        wire : bytes
+            What `pack` returned.
+
+        Returns
+        -------
+        Report
+            A report that has passed `check`.
+
+        Raises
+        ------
+        WireError
+            If the bytes are no report of this survey. The message says why.
+        """
         if not isinstance(wire, (bytes, bytearray, memoryview)):
             raise WireError(f"report must be bytes, got {type(wire).__name__}")
         wire, form = bytes(wire), survey.report_format

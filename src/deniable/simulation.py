@@ -21,7 +21,7 @@ from deniable.errors import DecodeError
 from deniable.mechanisms import KRR, BitFlip, Channel, HitOrMiss, Mechanism, Registry, Subset
 from deniable.survey import Survey
 from deniable.tally import Tally
-from deniable.theory.arguments import count_of, distribution
+from deniable.theory import count_of, distribution
 
 __all__ = ["CountLaw", "cell_probabilities", "laws", "simulate", "simulate_counts"]
 

@@ -92,8 +92,8 @@ def test_the_page_lists_every_metric() -> None:
 def test_prometheus_scrapes_the_collector_with_its_secret() -> None:
     (job,) = yaml.safe_load((DEPLOY / "prometheus.yml").read_text())["scrape_configs"]
     assert job["static_configs"] == [{"targets": ["collector:8765"]}]
-    assert job["authorization"]["credentials_file"] == "/run/secrets/admin"
-    assert "admin" in compose()["services"]["prometheus"]["secrets"]
+    assert job["authorization"]["credentials_file"] == "/run/secrets/scrape"
+    assert "scrape" in compose()["services"]["prometheus"]["secrets"]
 
 
 def test_the_proxy_has_the_lines_of_the_page_and_nginx_takes_them(tmp_path: Path) -> None:

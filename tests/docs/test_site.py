@@ -1,5 +1,6 @@
 """The documentation site: it builds without a warning, is whole and small, and loads nothing from elsewhere."""
 
+import inspect
 import json
 import re
 import subprocess
@@ -11,6 +12,7 @@ import pytest
 import deniable as dn
 from deniable.service.pages import site as served
 from deniable.service.sqlite import SQLiteStore
+from docs.arguments import ARGUMENTS
 from tests.collector import Caller, run
 from tests.docs.blocks import ROOT
 from tests.docs.site import build
@@ -64,6 +66,7 @@ def test_the_site_is_whole_and_small(site: Path) -> None:
 def test_every_public_name_is_in_the_reference(site: Path) -> None:
     pages = "".join(path.read_text(encoding="utf-8") for path in (site / "reference" / "api").glob("*.html"))
     names = set(re.findall(r'id="([\w.]+)"', pages))
+    assert "how many groups of devices have a hash function of their own" in pages
     assert "What the crowd does, with error bars." in pages, "a docstring, as it was written"
     modules = {"lab", "theory"}
     assert {f"deniable.{name}" for name in set(dn.__all__) - modules - {"__version__"}} <= names
@@ -93,6 +96,20 @@ def test_links_and_their_places_are_there(site: Path) -> None:
             assert there in pages or there.exists(), (page.name, link)
             if place and there in pages:
                 assert place in pages[there].names, (page.name, link)
+
+
+@pytest.mark.parametrize("name", [name for name in dn.__all__ if inspect.isfunction(getattr(dn, name))])
+def test_every_argument_of_a_public_function_has_words(name: str) -> None:
+    function = getattr(dn, name)
+    own = "Parameters\n----------" in (inspect.getdoc(function) or "")
+    assert own or set(inspect.signature(function).parameters) <= set(ARGUMENTS)
+
+
+def test_the_page_of_errors_has_every_exception() -> None:
+    page = (ROOT / "docs" / "reference" / "errors.md").read_text()
+    classes = [value for name in dn.__all__ if isinstance(value := getattr(dn, name), type)]
+    kinds = {kind.__name__ for kind in classes if issubclass(kind, dn.DeniableError)}
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == kinds - {"DeniableError"}
 
 
 def test_the_documentation_is_served_with_a_policy_and_nothing_else_is(

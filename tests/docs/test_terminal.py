@@ -1,4 +1,4 @@
-"""One progress reporter and one table printer for the whole command line, drawn from the syntax trees."""
+"""One progress reporter and one table printer for commands, benchmarks and studies, drawn from the syntax trees."""
 
 import ast
 import re
@@ -10,6 +10,7 @@ from tests.docs.test_imports import SOURCE
 from tests.docs.test_ladders import names_in, texts_in
 
 ROOT = SOURCE.parents[1]
+MORE = (ROOT / "benchmarks", ROOT / "studies")
 REPORTER, PRINTER = "src/deniable/cli/progress.py", "src/deniable/cli/text.py"
 
 
@@ -44,7 +45,7 @@ def filled(keyword: ast.keyword) -> bool:
 
 def files_that(what: object) -> list[str]:
     assert callable(what)
-    paths = [path for folder in (SOURCE, ROOT / "benchmarks") for path in sorted(folder.rglob("*.py"))]
+    paths = [path for folder in (SOURCE, *MORE) for path in sorted(folder.rglob("*.py"))]
     return [path.relative_to(ROOT).as_posix() for path in paths if what(ast.parse(path.read_text()))]
 
 

@@ -1,5 +1,6 @@
 """Charts of change: shares over time, and the difference between two times or groups."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ SERIES = (
     ("#56608A", "cross"),
 )
 
+_DATE = re.compile(r"\d{4}-\d{2}")  # how the labels of windows begin that are times
 _POINTS = {"points": "points", "least": "from", "most": "to"}
 
 
@@ -174,12 +176,14 @@ def trend_chart(
     shapes = alt.Scale(domain=names, range=[SERIES[i][1] for i in range(len(names))])
     tooltip = [
         alt.Tooltip("name:N", title="answer"),
-        alt.Tooltip("window:T", title="window", format="%Y-%m-%d %H:%M"),
+        alt.Tooltip("window:N", title="window"),
         alt.Tooltip("estimate:Q", format=".2%"),
         alt.Tooltip("low:Q", format=".2%", title="from"),
         alt.Tooltip("high:Q", format=".2%", title="to"),
     ]
-    across = alt.X("window:T", title=None, axis=alt.Axis(format="%d %b", domain=False, ticks=False, grid=False))
+    dated = all(_DATE.match(str(row["window"])) for row in rows)
+    axis = alt.Axis(format="%d %b", domain=False, ticks=False, grid=False) if dated else alt.Axis(labelAngle=0)
+    across = alt.X("window:T" if dated else "window:O", title=None, axis=axis, sort=None)
     shade = alt.Color("name:N", scale=colours, legend=legend)
     base = alt.Chart(alt.InlineData(values=[_point(row) for row in rows])).encode(
         x=across, color=shade, tooltip=tooltip

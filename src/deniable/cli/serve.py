@@ -85,7 +85,7 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> None:
-    from deniable.service.server import Options, open_store, serve
+    from deniable.service import Options, open_store, serve
 
     with contextlib.ExitStack() as stack:
         store, told = args.store or "collector", []

@@ -13,7 +13,7 @@ from deniable.cli.parser import Commands, Parser
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
-    from deniable.service.store import Store
+    from deniable.service import Store
     from deniable.tally import Tally
 
 __all__ = ["add"]
@@ -91,7 +91,7 @@ def add(commands: Commands) -> None:
 
 
 def _backup(args: argparse.Namespace) -> None:
-    from deniable.service.copies import backup
+    from deniable.service import backup
 
     with _readable(args.store), writing(told(args.file)):
         size = backup(args.store, target(args.file), replace=args.force)
@@ -99,7 +99,7 @@ def _backup(args: argparse.Namespace) -> None:
 
 
 def _restore(args: argparse.Namespace) -> None:
-    from deniable.service.copies import restore
+    from deniable.service import restore
 
     with writing(args.store):
         held = restore(args.file, args.store, complete=args.complete)
@@ -108,7 +108,7 @@ def _restore(args: argparse.Namespace) -> None:
 
 
 def _check(args: argparse.Namespace) -> None:
-    from deniable.service.backends import open_store
+    from deniable.service import open_store
 
     with _readable(args.store):
         store = open_store(args.store, write=False)
@@ -125,7 +125,7 @@ def _check(args: argparse.Namespace) -> None:
 @contextlib.contextmanager
 def _readable(name: str) -> Iterator[None]:
     """Say in one sentence that a store cannot be read."""
-    from deniable.service.problems import Unavailable
+    from deniable.service import Unavailable
 
     try:
         yield
@@ -136,7 +136,7 @@ def _readable(name: str) -> Iterator[None]:
 
 
 def _export(args: argparse.Namespace) -> None:
-    from deniable.service.backends import read_store
+    from deniable.service import read_store
 
     with _readable(args.store):
         tally = _tally(read_store(args.store), args)
@@ -145,7 +145,7 @@ def _export(args: argparse.Namespace) -> None:
 
 
 def _tally(store: "Store", args: argparse.Namespace) -> "Tally":
-    from deniable.service.clock import hour_of
+    from deniable.service import hour_of
 
     found = [entry for entry in store.entries() if args.digest and entry.survey.digest.startswith(args.digest)]
     if len(found) != 1:
@@ -157,8 +157,7 @@ def _tally(store: "Store", args: argparse.Namespace) -> "Tally":
 
 
 def _merge(args: argparse.Namespace) -> None:
-    from deniable.service.backends import open_store
-    from deniable.service.copies import merge
+    from deniable.service import merge, open_store
 
     with _readable(args.store):
         store = open_store(args.store)

@@ -1,27 +1,33 @@
-"""Encode, privatize and count on whole columns (NumPy, Arrow), tied to the one-at-a-time code by contract tests."""
+"""Encode, randomise and count whole columns (NumPy, Arrow). Contract tests compare it with the code for one report."""
 
 from deniable.columns.batches import BatchCounter, check_digest, refuse_rows, report_columns, tell
 from deniable.columns.codes import Unencodable, arrow_or_none, encodable_rows, readable, without_views
-from deniable.columns.encode import Cells, cell_table, keys_of
-from deniable.columns.randomizing import privatize
+from deniable.columns.encode import Cells, Words, cell_rows, cell_table, keys_of, projective_digits
+from deniable.columns.randomizing import Answers, privatize, refreshed, samplers
 from deniable.columns.table import ReportTable
 from deniable.columns.tallying import count
 
 __all__ = [
+    "Answers",
     "BatchCounter",
     "Cells",
     "ReportTable",
     "Unencodable",
+    "Words",
     "arrow_or_none",
+    "cell_rows",
     "cell_table",
     "check_digest",
     "count",
     "encodable_rows",
     "keys_of",
     "privatize",
+    "projective_digits",
     "readable",
+    "refreshed",
     "refuse_rows",
     "report_columns",
+    "samplers",
     "tell",
     "without_views",
 ]

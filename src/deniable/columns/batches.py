@@ -1,7 +1,7 @@
-"""`BatchCounter`: Arrow batches of reports into counts, where rows come from outside and some are bad.
+"""`BatchCounter`: count Arrow batches of reports, some of whose rows may be invalid.
 
-A report that no client of the survey could have sent is counted by reason and left out; it never stops the rest. A
-batch whose columns are missing or of another type is refused as a whole: that is another table, not a bad row.
+A report that no client of the survey could have sent is left out and counted by reason; the other rows are counted. A
+batch with missing columns, or columns of another type, is refused as a whole: it is not a table of reports.
 """
 
 from collections.abc import Callable
@@ -147,7 +147,7 @@ def read_columns(
 
 
 def plain(column: "pa.Array | pa.ChunkedArray") -> "pa.Array":
-    """One array in a layout that the code below knows: dictionaries and views are undone."""
+    """The column as one array without dictionary encoding or views."""
     import pyarrow as pa
 
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
@@ -203,6 +203,6 @@ def _of_another_length(column: "pa.Array", field: Field) -> "pa.BooleanArray | N
     return wrong if wrong.true_count else None
 
 
-# The tests that must be settled before there can be an array (`tally.checking.SETTLED`): which values are wrong, or
-# None if none is.
+# The tests of `tally.checking.SETTLED`, which must pass before a column can become an array. Each returns a mask of the
+# wrong values, or None if there are none.
 ARROW_TESTS = {"missing": _missing, "length": _of_another_length}

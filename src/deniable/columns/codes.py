@@ -1,7 +1,7 @@
-"""From a column of answers to codes: each distinct symbol is looked up or hashed once.
+"""A column of answers as integer codes: each distinct symbol is looked up or hashed once.
 
 Nothing is done row by row in Python, except for columns that Arrow has no one type for (mixed lists, huge integers).
-No message from here shows an answer, nor does one from Arrow: rows that cannot be encoded are counted, never quoted.
+No error message shows an answer, not even one of Arrow's: it says only how many rows cannot be encoded.
 """
 
 import contextlib
@@ -67,8 +67,7 @@ def without_views(array: Any) -> Any:
 def arrow_or_none(column: Any) -> "pa.Array | pa.ChunkedArray | None":
     """The column in Arrow's form, or None where Arrow has no one type for it (mixed, very large, malformed text).
 
-    Whatever Arrow, a codec or the column's own library says about it stays in here: their messages, and the exceptions
-    themselves, hold values.
+    Errors of Arrow, of a codec or of the column's own library are not passed on: they can hold answers.
     """
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Counting whole columns of reports: one pass, in blocks that stay in cache."""
+"""Count whole columns of reports: one pass, in blocks that stay in a cache."""
 
 import threading
 from typing import Any
@@ -8,13 +8,10 @@ import numpy.typing as npt
 
 __all__ = ["add_bits", "add_cells"]
 
-# Rows whose combined index is built and counted at once, and bytes of packed bits that are added up at once: both stay
-# in cache.
-_BLOCK = 1 << 16
-_BYTES = 1 << 21
-_ROWS = 1 << 19  # counted at once where cells are too many for the cache
-# Reports that one group of vertical counters adds up, at most; 2**p - 1 of them fill p counters exactly.
-_GROUP = 255
+_BLOCK = 1 << 16  # rows that are counted at once, which stay in a cache; also the cells that 16 bits number
+_BYTES = 1 << 21  # bytes of packed bits that are added up at once, which stay in a cache
+_ROWS = 1 << 19  # rows that are counted at once where there are too many cells for a cache
+_GROUP = 255  # reports that one group of vertical counters adds up, at most: 2**p - 1 of them fill p counters exactly
 
 Counts = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint8]
@@ -54,7 +51,7 @@ def _add_few(counts: Counts, cohorts: npt.NDArray[Any], responses: npt.NDArray[A
             np.add(index, part, out=index, casting="unsafe")
         else:
             index = part.astype(narrow, copy=False)
-        # A histogram is quicker where it is small; where it is not, fresh memory for it would cost more than counting.
+        # A small histogram is faster. The memory of a large one would cost more than adding in place.
         if small:
             flat += np.bincount(index, minlength=counts.size)
         else:
@@ -63,9 +60,9 @@ def _add_few(counts: Counts, cohorts: npt.NDArray[Any], responses: npt.NDArray[A
 
 
 class _Ones:
-    """A sparse matrix of ones at the places of many reports, made dense: counted in one pass without an index.
+    """Counts by a sparse matrix with a one for each report: converting it to a dense matrix adds them up in one pass.
 
-    Places and result are always the same memory: to ask the system for fresh pages would cost more than counting.
+    Its memory is used again for every block: new pages from the operating system would cost more than counting.
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:

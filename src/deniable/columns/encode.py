@@ -1,6 +1,6 @@
-"""The encodings of `survey.encodings` on whole columns: the only second implementation of anything.
+"""The encodings of `survey.encodings` on whole columns: a second implementation, for speed.
 
-`tests/contracts/test_columns.py` ties every function here to the one-at-a-time code, value by value.
+`tests/contracts/test_columns.py` compares every function here with the code for single values.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,20 +11,30 @@ import numpy.typing as npt
 
 from deniable.errors import AlphabetError
 from deniable.mechanisms import Registry
-from deniable.survey import Direct, Encoding, Hadamard, Hashed, Permuted, Projective, Survey
-from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides
+from deniable.survey import (
+    FEISTEL_ROUNDS,
+    GAMMA,
+    Direct,
+    Encoding,
+    Hadamard,
+    Hashed,
+    Permuted,
+    Projective,
+    Survey,
+    feistel_sides,
+)
 
 __all__ = ["cell_rows", "cell_table", "cells_at", "encoders", "keys_of", "projective_digits", "streams", "tables"]
 
 Words = npt.NDArray[np.uint64]
 Cells = npt.NDArray[np.int32]
 
-_BLOCK = 1 << 16  # cells that are worked out at once
+_BLOCK = 1 << 16  # cells that are computed at once: 512 KiB, which stay in a cache
 _U = np.uint64
 
 
 def keys_of(survey: Survey, symbols: Sequence[object]) -> Words:
-    """What stands for each symbol in every cohort: its position, or its fingerprint."""
+    """The key of each symbol (`Survey.key`): its position, or in an open alphabet its fingerprint."""
     alphabet = survey.alphabet
     if not alphabet.is_open and (symbols is alphabet.symbols):
         return np.arange(len(alphabet), dtype=np.uint64)

@@ -14,7 +14,7 @@ import numpy as np
 
 from deniable.columns.batches import refuse_rows
 from deniable.errors import WireError
-from deniable.mechanisms.base import whole_number
+from deniable.mechanisms import whole_number
 from deniable.tally import Tally
 
 __all__ = ["add_grouped", "is_grouped"]

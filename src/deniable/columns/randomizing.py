@@ -1,8 +1,8 @@
-"""A column of answers in, a table of reports out: the client's code path on whole columns.
+"""Randomise a column of answers into a table of reports: what a client does, on whole columns.
 
-Each row is one respondent, who draws a cohort and one report, once. (People who answer again need `Client`, which
-memoises.) Randomness comes from `WordStream`, thresholds are the survey's integers, so the law of each report is the
-client's, exactly; `tests/contracts` and `tests/statistical` hold the two together.
+Each row is one respondent, for whom a cohort and one report are drawn. (People who answer again need `Client`, which
+memoises.) Words come from `WordStream` and thresholds are the survey's integers, so each report has exactly the
+distribution of a client's. `tests/contracts` and `tests/statistical` compare the two.
 """
 
 import os
@@ -27,11 +27,12 @@ from deniable.survey import Encoding, Survey
 
 __all__ = ["Answers", "Sampler", "privatize", "samplers"]
 
-_BLOCK = 1 << 15
-_BITS = 1 << 20
-_CHUNK = 1 << 18
-_TABLE = 1 << 24
-_SMALL_TABLE = 1 << 18
+# How much is worked on at once, so that it stays in a cache. This does not change the distribution of reports.
+_BLOCK = 1 << 15  # rows of k-RR: 256 KiB of random words
+_BITS = 1 << 20  # bits of bit reports, cells of sets (twice as many) or weights of channels: 8 MiB of random words
+_CHUNK = 1 << 18  # rows of text that one thread looks up and randomises
+_TABLE = 1 << 24  # cells in the table of all keys and cohorts, at most: 64 MiB
+_SMALL_TABLE = 1 << 18  # cells in a table (1 MiB) that is made even if there are few rows
 
 
 def privatize(survey: Survey, column: Any, *, cohorts: npt.ArrayLike | None = None) -> ReportTable:
@@ -54,8 +55,8 @@ def privatize(survey: Survey, column: Any, *, cohorts: npt.ArrayLike | None = No
         raise SurveyError(f"cohorts must be {len(column)} integers, one a row, got {len(given)}")
     if not _is_long_text(column):
         return _privatize(survey, column, given)
-    # Looking text up costs more than randomising it, and Arrow, NumPy and the cipher all run without the interpreter's
-    # lock, so long text is shared out over the cores. Each part draws its own key.
+    # Looking text up costs more than randomising it, and Arrow, NumPy and the cipher all release the interpreter's
+    # lock, so long columns of text are divided among the cores. Each part draws its own key.
     parts = [slice(start, start + _CHUNK) for start in range(0, len(column), _CHUNK)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [pool.submit(_privatize, survey, column[p], None if given is None else given[p]) for p in parts]
@@ -104,7 +105,7 @@ def _cells(survey: Survey, keys: Words, rows: int) -> Cells | None:
 
 
 class Answers:
-    """A column of answers, of which the cells of some rows are looked up at a time."""
+    """A column of answers. The cells of its rows are looked up a block at a time."""
 
     def __init__(self, survey: Survey, codes: npt.NDArray[Any], keys: Words, cohorts: npt.NDArray[Any]) -> None:
         self.survey, self.codes, self.keys, self.cohorts = survey, codes, keys, cohorts
@@ -137,10 +138,10 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Sampler:
-    """`Mechanism.randomize` on arrays, and of a chain `randomize_again`, for one family.
+    """`Mechanism.randomize` on arrays for one family of mechanisms, and `randomize_again` for its chains.
 
-    `rows` are drawn at once, by `draw`: column numbers, shape (n,), or packed bits, shape (n, payload bytes). `again`
-    takes the words of `again_words` to the second stage.
+    `rows` says how many rows are drawn at once. `draw` draws their responses: column numbers, shape (n,), or packed
+    bits, shape (n, payload bytes). `again_words` draws the words of a second stage, and `again` applies them.
     """
 
     rows: Callable[[Any], int]
@@ -175,7 +176,7 @@ def _privatize(survey: Survey, column: Any, given: npt.NDArray[Any] | None) -> R
 
 
 def refreshed(mechanism: Mechanism, responses: npt.NDArray[Any], stream: WordStream) -> npt.NDArray[Any]:
-    """What is sent for these permanent responses: themselves, or each randomised again in a chain."""
+    """The responses to send: the permanent ones, or in a chain each of them randomised again."""
     sampler, chain = samplers.of(mechanism.permanent), cast(Chain, mechanism)
     if not mechanism.twice or sampler.again_words is None:
         return responses
@@ -252,7 +253,7 @@ samplers.add(Channel)(Sampler(lambda m: max(1, _BITS // m.columns), _draw_column
 
 @lru_cache(maxsize=4)
 def _edges(mechanism: Channel) -> Words:
-    """Where in the words each column but the last ends, shape (cells, columns - 1)."""
+    """The first word past each column but the last, for each cell; shape (cells, columns - 1)."""
     rows = [list(accumulate(mechanism.row(cell)))[:-1] for cell in range(mechanism.cells)]
     return np.array(rows, np.uint64)
 
@@ -278,7 +279,7 @@ def _limits(among: int, draws: int) -> Words:
 def _shuffled(size: int, words: Words) -> npt.NDArray[Any]:
     """The first places of a shuffle of range(size) for each row of words, shape (places, rows).
 
-    A column a row: then what one step reads and writes for all rows lies together.
+    Rows of words are columns here, so that what one step reads and writes for all rows is contiguous in memory.
     """
     rows, steps = words.shape
     shuffled = np.empty((size, rows), np.min_scalar_type(size))
@@ -339,7 +340,8 @@ def bitflip_block(mechanism: BitFlip, occupied: npt.NDArray[Any], words: Words) 
     """`BitFlip.randomize` on arrays: one word a bit; a cell number equal to `cells` stands for no cell."""
     if words.shape != (len(occupied), mechanism.cells):
         raise RuntimeError(f"words must be one for each bit, got {words.shape}")
-    # An empty bit rises below `flip`, a set one stays at or above `clear`. Few are set, so they are done over.
+    # A bit that is 0 becomes 1 if its word is below `flip`; one that is 1 stays if it is at or above `clear`. All
+    # bits are first drawn as if they were 0; the few that are 1 are then drawn by their own rule.
     bits = words < np.uint64(mechanism.flip)
     for column in occupied.T:
         row = np.flatnonzero(column < mechanism.cells)

@@ -1,8 +1,8 @@
-"""Random words by the million: AES-256 in counter mode under a key that the operating system gives for each column.
+"""Random words for whole columns: AES-256 in counter mode, with a key from the operating system for each column.
 
-The kernel's own generator works the same way (a cipher keyed once, run as a stream), but hands out eight bytes in
-20 ns; this takes 1 ns. The key is drawn from `os.urandom` for one call, never reused, stored or derived, so two calls,
-processes or forks cannot share words. It feeds the same exact integer thresholds as the one-at-a-time client.
+The kernel's own generator works in the same way, a stream cipher with a random key, but takes 20 ns for eight bytes;
+this takes 1 ns. The key is drawn from `os.urandom` for one call. It is never reused, stored or derived, so two calls,
+processes or forks cannot share words. Words are compared with the same integer thresholds as a client's.
 """
 
 import os
@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 __all__ = ["WordStream"]
 
-_CHUNK = 1 << 16  # bytes that the cipher makes at once
+_CHUNK = 1 << 16  # bytes that the cipher makes at once, so that they and its input stay in a cache
 
 
 class WordStream:

@@ -21,14 +21,32 @@ __all__ = ["ReportTable", "survey_metadata"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportTable:
-    """Reports as columns: `cohorts` (n,), and `responses`: cell numbers (n,), or packed bits (n, bytes).
+    """Many reports of one survey, as columns.
 
+    Parameters
+    ----------
+    survey : Survey
+        The survey that the reports answer.
+    cohorts : ndarray of int
+        The cohort of each report, shape (n,).
+    responses : ndarray of int
+        The response of each report: cell numbers, shape (n,); or packed bits, type uint8, shape (n, bytes).
+
+    Raises
+    ------
+    WireError
+        If the arrays have other shapes or types. Values are checked when they are counted.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> table = dn.privatize(dn.krr(symbols=["a", "b"], epsilon=1), ["a", "b", "a"])
     >>> table
     <ReportTable of survey 730f44f7: 3 reports>
     >>> table.to_arrow().column_names
     ['cohort', 'response']
+    >>> dn.ReportTable.from_arrow(table.survey, table.to_arrow())
+    <ReportTable of survey 730f44f7: 3 reports>
     """
 
     survey: Survey
@@ -59,7 +77,29 @@ class ReportTable:
             yield Report(self.survey, cohort, payload)
 
     def add_to(self, tally: Tally) -> None:
-        """Count every report into `tally`; all of them, or none if one is bad."""
+        """Count every report into a tally: all of them, or none if one is refused.
+
+        Parameters
+        ----------
+        tally : Tally
+            A tally of the same survey.
+
+        Raises
+        ------
+        TallyMismatch
+            If the tally is of another survey.
+        WireError
+            If a report is not one that the survey's devices can send.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> survey = dn.warner(epsilon=1)
+        >>> tally = dn.Tally(survey)
+        >>> dn.privatize(survey, ["no", "yes"]).add_to(tally)
+        >>> tally.n
+        2
+        """
         if tally.survey.digest != self.survey.digest:
             raise tally.mismatch("report table", self.survey)
         counter = BatchCounter(self.survey)
@@ -109,7 +149,25 @@ class ReportTable:
 
     @classmethod
     def from_arrow(cls, survey: Survey, table: "pa.Table | pa.RecordBatch") -> "ReportTable":
-        """The reports in an Arrow table or batch; the column `cohort` may be missing where there is one cohort."""
+        """The reports in an Arrow table or batch.
+
+        Parameters
+        ----------
+        survey : Survey
+            The survey that the reports answer.
+        table : pyarrow.Table or pyarrow.RecordBatch
+            The columns `cohort` and `response`; `cohort` may be missing if the survey has one cohort.
+
+        Returns
+        -------
+        ReportTable
+            The same reports.
+
+        Raises
+        ------
+        WireError
+            If the metadata names another survey, or columns or values are missing or of another type.
+        """
         check_digest(survey, table.schema)
         counter = BatchCounter(survey)
         cohorts, responses = read_columns(survey, table, counter.refuse)

@@ -1,4 +1,4 @@
-"""`count`: reports in any of our shapes, one at a time, by the column or already grouped, into a tally."""
+"""`count`: reports into a tally, whether they come one by one, as columns or already grouped by a database."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,10 +15,11 @@ __all__ = ["count"]
 
 
 def count(survey: Survey, reports: Any, *, refused: dict[str, int] | None = None) -> Tally:
-    """Add up reports: a `ReportTable`, whatever speaks Arrow's C interface (Arrow, pandas, Polars, DuckDB), the result
-    of `survey.sql()` in any of these or as a list of rows, or an iterable of these, of reports or of packed bytes.
+    """Count reports into a tally; `deniable.count` without files.
 
-    A bad row stops the count, unless `refused` is a dictionary: then rows are counted in it by reason, and left out.
+    `reports` is a `ReportTable`, a table with Arrow's C interface (Arrow, pandas, Polars, DuckDB), the result of
+    `survey.sql()` as such a table or as a list of rows, or an iterable of these, of reports or of packed bytes. A row
+    that is no report is an error. If `refused` is a dictionary such rows are left out, and counted in it by reason.
 
     >>> import deniable as dn
     >>> survey = dn.krr(symbols=["a", "b"], epsilon=1)

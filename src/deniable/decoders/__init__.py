@@ -1,22 +1,24 @@
 """Tally -> Estimate: unbias, solve, constrain."""
 
-from deniable.decoders.base import Decoder
+from deniable.decoders.base import Decoder, unbias
 from deniable.decoders.comparison import Difference, difference
 from deniable.decoders.constraints import Constraint, Normalized, Projected, Unconstrained
 from deniable.decoders.decoding import DEFAULT, decode, decode_all
 from deniable.decoders.diagnostics import ChiSquare, Diagnostics
-from deniable.decoders.empirical_bayes import EmpiricalBayes
+from deniable.decoders.empirical_bayes import EmpiricalBayes, shrink
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.intervals import Group, Mass
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
+from deniable.decoders.prior import Observations
 from deniable.decoders.raw_reports import likelihood_of_reports
-from deniable.decoders.rows import DifferenceRows, EstimateRows, Rows
+from deniable.decoders.rows import DifferenceRows, EstimateRows, Rows, plain_cell
 from deniable.decoders.screened import ScreenedEstimate
 from deniable.decoders.screening import Screening
+from deniable.decoders.simplex import project, project_rows
 from deniable.decoders.strategies import CONSTRAINTS, DECODERS, constraint_of, decoder_of
-from deniable.decoders.weighted import WeightedLeastSquares
+from deniable.decoders.weighted import WeightedLeastSquares, cell_weights
 
 __all__ = [
     "CONSTRAINTS",
@@ -37,16 +39,23 @@ __all__ = [
     "Likelihood",
     "Mass",
     "Normalized",
+    "Observations",
     "Projected",
     "Rows",
     "ScreenedEstimate",
     "Screening",
     "Unconstrained",
     "WeightedLeastSquares",
+    "cell_weights",
     "constraint_of",
     "decode",
     "decode_all",
     "decoder_of",
     "difference",
     "likelihood_of_reports",
+    "plain_cell",
+    "project",
+    "project_rows",
+    "shrink",
+    "unbias",
 ]

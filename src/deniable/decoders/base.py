@@ -26,7 +26,16 @@ class Solution:
 
 
 class Decoder(ABC):
-    """A way to estimate a population from a tally, as a value: `Inversion()`, `LeastSquares()`, `Likelihood()`."""
+    """A method to estimate a population from a tally, as a value: `Inversion()`, `LeastSquares()`, `Likelihood()`.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> dn.Inversion().learns(100), dn.EmpiricalBayes().learns(100)
+    (False, True)
+    >>> dn.Inversion().surrogate(np.array([[0.9, 0.3, -0.2]]), 0.01, 0.0).round(3)
+    array([[0.8, 0.2, 0. ]])
+    """
 
     # Whether `Solution.raw` is the closed form of a block design where there is one.
     inverts: ClassVar[bool] = True
@@ -49,7 +58,20 @@ class Decoder(ABC):
         """
 
     def learns(self, symbols: int) -> bool:
-        """Whether, among so many symbols, the estimate of one depends on the others beyond their sum."""
+        """Whether the estimate of one symbol depends on those of the others beyond their sum.
+
+        A decoder that fits a prior to all estimates does; it needs more than a few symbols.
+
+        Parameters
+        ----------
+        symbols : int
+            The number of symbols.
+
+        Returns
+        -------
+        bool
+            False for decoders without a prior.
+        """
         return False
 
     def surrogate(

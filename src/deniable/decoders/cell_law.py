@@ -8,7 +8,7 @@ import numpy.typing as npt
 from deniable.decoders.simplex import project
 from deniable.design import Design
 from deniable.tally import Tally
-from deniable.theory.score_law import ScoreLaw
+from deniable.theory import ScoreLaw
 
 __all__ = ["CellLaw"]
 

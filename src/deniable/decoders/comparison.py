@@ -15,8 +15,7 @@ from deniable.decoders.shown import QUICK_SYMBOLS, ROWS, note_on_rest, reports_i
 from deniable.decoders.spread import Misfit
 from deniable.design import OpenDesign
 from deniable.errors import DecodeError
-from deniable.survey import Symbol
-from deniable.survey.notebook import Bar, data_frame, html_table
+from deniable.survey import Bar, Symbol, data_frame, html_table
 
 if TYPE_CHECKING:
     import altair as alt

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from deniable.columns import ReportTable
-from deniable.columns.encode import keys_of
+from deniable.columns import ReportTable, keys_of
 from deniable.decoders.base import Decoder
 from deniable.decoders.constraints import Constraint, Projected
 from deniable.decoders.empirical_bayes import EmpiricalBayes
@@ -15,8 +14,7 @@ from deniable.decoders.screening import Progress, Screening
 from deniable.design import BlockDesign, Design, StreamedDesign, design_of
 from deniable.errors import DecodeError, TallyMismatch
 from deniable.reports import Report
-from deniable.survey import Survey, Symbol
-from deniable.survey.alphabet import read_candidates
+from deniable.survey import Survey, Symbol, read_candidates
 from deniable.tally import Tally
 
 __all__ = ["DEFAULT", "decode", "decode_all"]

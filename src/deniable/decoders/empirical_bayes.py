@@ -28,7 +28,7 @@ from deniable.decoders.weighted import cell_weights
 from deniable.design import BlockDesign, ChannelDesign, Design
 from deniable.errors import DecodeError
 from deniable.tally import Tally
-from deniable.theory.covariance import inversion_variances
+from deniable.theory import inversion_variances
 
 __all__ = ["EmpiricalBayes", "shrink"]
 
@@ -102,8 +102,29 @@ class EmpiricalBayes(Decoder):
     def surrogate(
         self, estimates: Floats, base: float, slope: float, *, teacher: int = 0, quick: bool = False
     ) -> Floats:
-        """What it makes of many surveys of one population at once, under the priors that one or a few of them suggest.
+        """The answers to many simulated surveys of one population, with priors fitted to one or a few of them.
 
+        See `Decoder.surrogate`.
+
+        Parameters
+        ----------
+        estimates
+            Unbiased estimates with variances base + slope p, one survey per row.
+        base, slope
+            The two parts of the variance.
+        teacher
+            The row to fit the prior to. With fewer than 32 symbols, that row of each of eight parts of the surveys, as
+            a prior that is fitted to few symbols differs from survey to survey.
+        quick
+            Whether a rougher prior will do.
+
+        Returns
+        -------
+        ndarray
+            Constrained estimates, one survey per row.
+
+        Examples
+        --------
         >>> EmpiricalBayes().surrogate(np.array([[0.9, 0.3, -0.2]]), 0.01, 0.0).round(3)
         array([[0.8, 0.2, 0. ]])
         """

@@ -18,8 +18,7 @@ from deniable.decoders.limits import Limits, check_level, holm
 from deniable.decoders.shown import estimate_html, largest_shares
 from deniable.design import Design, OpenDesign
 from deniable.errors import AlphabetError, DecodeError, UnknownSymbol
-from deniable.survey import Symbol
-from deniable.survey.notebook import data_frame
+from deniable.survey import Symbol, data_frame
 from deniable.tally import Tally
 
 if TYPE_CHECKING:
@@ -89,9 +88,38 @@ class Estimate:
         tally: Tally,
         design: Design,
     ) -> "Estimate":
-        """The estimate of a solution; the tally is copied, so later reports do not change it.
+        """The estimate of a solution.
 
-        The constraint acts on all unknowns. The unallocated mass, the last one of an `OpenDesign`, is then split off.
+        The constraint is applied to all unknowns. The unallocated mass, the last of an `OpenDesign`, is then split off.
+
+        Parameters
+        ----------
+        solution
+            What the decoder returned.
+        symbols
+            The candidates, in the order of the unknowns.
+        decoder, constraint
+            What made the solution, and what is applied to it.
+        tally
+            The counts. They are copied, so later reports do not change the estimate.
+        design
+            The matrix H of the survey and the candidates.
+
+        Returns
+        -------
+        Estimate
+            With values under the constraint, and unbiased ones beside them.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> from deniable.design import design_of
+        >>> tally = dn.Tally(dn.warner(epsilon=1), [[600, 400]])
+        >>> design = design_of(tally.survey)
+        >>> solution = dn.Inversion().solve([tally], design)[0]
+        >>> made = dn.Estimate.of(solution, tally.survey.symbols, dn.Inversion(), dn.Projected(), tally, design)
+        >>> round(made["yes"], 3)
+        0.284
         """
         # With one cohort the two normalisations are one.
         per_cohort = getattr(decoder, "per_cohort", True) or tally.survey.cohorts == 1
@@ -136,6 +164,16 @@ class Estimate:
 
     def index(self, symbol: object) -> int:
         """The index of a symbol in `symbols`, `probabilities` and `raw`.
+
+        Parameters
+        ----------
+        symbol
+            A symbol, in any spelling that the survey reads as the same.
+
+        Returns
+        -------
+        int
+            From 0.
 
         Raises
         ------
@@ -403,6 +441,13 @@ class Estimate:
         pyarrow.Table
             The columns symbol, probability, raw, standard_error, low, high, significant. Where there is an unallocated
             mass it is the last row, with no symbol.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> table = dn.decode(dn.Tally(dn.warner(epsilon=1), [[60, 40]])).to_arrow()
+        >>> table.column_names
+        ['symbol', 'probability', 'raw', 'standard_error', 'low', 'high', 'significant']
         """
         import pyarrow as pa
 
@@ -425,6 +470,18 @@ class Estimate:
     def to_pandas(self, level: float = 0.95) -> Any:
         """The table of `to_arrow` as a pandas DataFrame.
 
+        Parameters
+        ----------
+        level
+            The confidence level of `low`, `high` and `significant`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The same columns and rows.
+
+        Examples
+        --------
         >>> import deniable as dn
         >>> frame = dn.decode(dn.Tally(dn.warner(epsilon=1), [[60, 40]])).to_pandas()
         >>> frame["symbol"].tolist()
@@ -452,9 +509,11 @@ class Estimate:
         Examples
         --------
         >>> import deniable as dn
-        >>> chart = dn.decode(dn.Tally(dn.warner(epsilon=1), [[60, 40]])).chart()
-        >>> chart.to_dict()["description"]
+        >>> estimate = dn.decode(dn.Tally(dn.warner(epsilon=1), [[60, 40]]))
+        >>> estimate.chart().to_dict()["description"]
         'Estimated shares of 2 symbols with 95 % intervals'
+        >>> estimate.plot(level=0.9).to_dict()["description"]        # the name in earlier versions
+        'Estimated shares of 2 symbols with 90 % intervals'
         """
         from deniable.charts import estimate_chart
 

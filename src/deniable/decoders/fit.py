@@ -13,7 +13,7 @@ from deniable.decoders.cell_law import CellLaw
 from deniable.decoders.spread import Spread, check_kept, is_kept
 from deniable.design import BlockDesign, Design, OpenDesign
 from deniable.tally import Tally
-from deniable.theory.covariance import inversion_covariance, inversion_variances
+from deniable.theory import inversion_covariance, inversion_variances
 
 __all__ = ["LinearFit"]
 

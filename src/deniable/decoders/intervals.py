@@ -14,8 +14,7 @@ from deniable.decoders.limits import BinomialLimits, Collisions, DrawnCollisions
 from deniable.decoders.spread import Misfit, variance_along
 from deniable.design import BlockDesign, ChannelDesign, OpenDesign
 from deniable.survey import Symbol
-from deniable.theory.covariance import inversion_cumulants
-from deniable.theory.score_law import ScoreLaw
+from deniable.theory import ScoreLaw, inversion_cumulants
 
 __all__ = ["Group", "Mass", "mass_of", "own_limits", "sum_limits", "symbol_collisions", "symbol_limits"]
 

@@ -2,8 +2,7 @@
 
 import json
 
-from deniable.survey import Symbol
-from deniable.survey.alphabet import symbol_to_json
+from deniable.survey import Symbol, symbol_to_json
 
 __all__ = ["column_of", "labels_of"]
 

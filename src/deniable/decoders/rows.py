@@ -22,8 +22,7 @@ from deniable.decoders.estimate import Estimate
 from deniable.decoders.intervals import Group
 from deniable.decoders.limits import check_level
 from deniable.errors import DecodeError
-from deniable.survey import Symbol
-from deniable.survey.alphabet import symbol_to_json
+from deniable.survey import Symbol, symbol_to_json
 
 if TYPE_CHECKING:
     import pyarrow as pa

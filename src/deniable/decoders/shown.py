@@ -8,8 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from deniable.survey import Symbol
-from deniable.survey.notebook import Bar, html_table
+from deniable.survey import Bar, Symbol, html_table
 from deniable.tally import Tally
 
 __all__ = ["QUICK_SYMBOLS", "ROWS", "estimate_html", "largest", "largest_shares", "note_on_rest", "reports_in_words"]

@@ -1,4 +1,4 @@
-"""Shares from noisy observations of them: fit a prior, take the answer that its posterior asks for, with safeguards."""
+"""Shares from noisy observations: fit a prior, and take the answer with the least expected loss, with safeguards."""
 
 import numpy as np
 import numpy.typing as npt

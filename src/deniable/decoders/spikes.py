@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
 _LEVEL = 1.25  # ratio of neighbouring levels of variance
-_MOST_LEVELS = 64
+_MOST_LEVELS = 64  # levels of variance, at most; if variances span a wider range, the ratio is larger
 _FITTED = 4096  # residuals of each half that its weights are fitted to, evenly spread over the cells
 _APART = 0.5  # standard deviations between two locations near the median
 _WIDER = 0.05  # of the distance from the median, between two locations farther out

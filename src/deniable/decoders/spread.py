@@ -16,7 +16,7 @@ from deniable.decoders.least_squares import normal_solve
 from deniable.design import BlockDesign, Design, OpenDesign, Sandwich, invert_in_place
 from deniable.errors import DecodeError
 from deniable.tally import Tally
-from deniable.theory.score_law import ScoreLaw
+from deniable.theory import ScoreLaw
 
 __all__ = ["Misfit", "Spread", "check_kept", "is_kept", "variance_along"]
 

@@ -1,4 +1,4 @@
-"""Decoders and constraints by name, for the doors: the library itself takes values, not names."""
+"""Decoders and constraints by name, for the command line and the collector. The library takes values, not names."""
 
 from deniable.decoders.base import Decoder
 from deniable.decoders.constraints import Constraint, Normalized, Projected, Unconstrained

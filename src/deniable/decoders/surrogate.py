@@ -1,7 +1,7 @@
-"""What empirical Bayes makes of many unbiased estimates at once, quickly: the planner predicts losses with it.
+"""A fast approximation of empirical Bayes for many simulated surveys at once: the planner predicts losses with it.
 
-All rows are draws of one population under one noise. So the prior is learned from one of them, the teacher, and what it
-makes of an estimate is tabulated once. The guard is left out: it moves few answers, and those by little.
+All rows are surveys of one population with the same noise. So the prior is fitted to one of them, the teacher, and the
+posterior is tabulated once as a function of the estimate. The guard is left out: it changes few answers, and little.
 """
 
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ __all__ = ["Table"]
 
 Floats = npt.NDArray[np.float64]
 
-_TABLE = 256  # estimates for which the posterior is tabulated
+_TABLE = 256  # estimates for which the posterior is tabulated; others are interpolated
 
 
 @dataclass(frozen=True)
 class Table:
-    """What the default decoder makes of an estimate under the prior that one survey, the teacher, suggests."""
+    """The answer of the default decoder to an estimate, under the prior that is fitted to one survey, the teacher."""
 
     grid: Floats
     means: Floats

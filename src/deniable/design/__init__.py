@@ -8,6 +8,7 @@ from deniable.design.lookup import design_from_keys, design_of
 from deniable.design.matrix import Design
 from deniable.design.sandwich import Sandwich
 from deniable.design.streamed import StreamedDesign
+from deniable.design.triangles import add_squares
 
 __all__ = [
     "BlockDesign",
@@ -17,6 +18,7 @@ __all__ = [
     "OpenDesign",
     "Sandwich",
     "StreamedDesign",
+    "add_squares",
     "design_from_keys",
     "design_of",
     "invert_in_place",

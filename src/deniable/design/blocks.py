@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.encode import Cells, Words, cell_table
+from deniable.columns import Cells, Words, cell_table
 from deniable.design.incidence import Incidence, incidence_of
 from deniable.design.matrix import Design
 from deniable.survey import Encoding

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.encode import Cells
+from deniable.columns import Cells
 from deniable.design.matrix import Design
 from deniable.errors import DecodeError
 from deniable.mechanisms import Mechanism

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.encode import cell_table, projective_digits
+from deniable.columns import cell_table, projective_digits
 from deniable.mechanisms import Registry
 from deniable.survey import BlockEncoding, Direct, Encoding, Hadamard, Projective
 

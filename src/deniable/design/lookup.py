@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from deniable.columns.encode import Words, cell_table, keys_of
+from deniable.columns import Words, cell_table, keys_of
 from deniable.design.background import OpenDesign
 from deniable.design.blocks import BlockDesign
 from deniable.design.channel import ChannelDesign

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.encode import Cells
+from deniable.columns import Cells
 from deniable.design.cores import on_every_core
 from deniable.design.factor import GramFactor
 from deniable.design.pairs import Block, counted, gathered, multiplied

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.encode import Cells
+from deniable.columns import Cells
 from deniable.design.cores import on_every_core
 
 __all__ = ["Block", "counted", "gathered", "multiplied"]

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.encode import Cells, Words, cell_rows, cell_table
+from deniable.columns import Cells, Words, cell_rows, cell_table
 from deniable.design.background import OpenDesign
 from deniable.design.cores import on_every_core
 from deniable.design.matrix import Design
@@ -39,7 +39,7 @@ class StreamedDesign(Design):
     Examples
     --------
     >>> import deniable as dn
-    >>> from deniable.columns.encode import keys_of
+    >>> from deniable.columns import keys_of
     >>> survey = dn.orr(epsilon=1, cells=4, cohorts=2, seed=bytes(16))
     >>> design = StreamedDesign(survey.encoding, keys_of(survey, ["a", "b", "c"]))
     >>> values = np.arange(8.0).reshape(2, 4)

@@ -1,7 +1,7 @@
-"""The same privatize and count on files and tables of any size: Parquet, Arrow, CSV, JSON lines, and what speaks Arrow.
+"""Randomise and count files and tables of any size: Parquet, Arrow, CSV, JSON lines, and Arrow's C interface.
 
-`count` and `privatize` are those of `columns` with more doors; the command line uses `count_files`
-and `privatize_files`.
+`count` and `privatize` do what those of `columns` do, and accept files as well. The command line uses `count_files` and
+`privatize_files`.
 """
 
 import os
@@ -35,13 +35,36 @@ __all__ = [
 
 
 def count(survey: Survey, reports: Any, *, refused: dict[str, int] | None = None) -> Tally:
-    """Add up reports: files, a `ReportTable`, whatever speaks Arrow's C interface (Arrow, pandas, Polars, DuckDB), the
-    result of `survey.sql()`, or an iterable of these, of reports or of packed bytes.
+    """Count reports into a tally.
 
-    Files are named by one path or a list of them, folders and patterns among them, and read as a stream: CSV, JSON
-    lines, Parquet or Arrow IPC. A bad row stops the count, unless `refused` is a dictionary: then rows are counted in
-    it by reason, and left out.
+    Files are read as a stream: CSV, JSON lines, Parquet or Arrow IPC.
 
+    Parameters
+    ----------
+    survey : Survey
+        The survey that the reports answer.
+    reports : path, table or iterable
+        One path or a list of them (files, folders, patterns); a `ReportTable`; a table with Arrow's C interface (Arrow,
+        pandas, Polars, DuckDB), of reports or the result of `survey.sql()`; or an iterable of tables, of reports or of
+        packed bytes.
+    refused : dict, optional
+        If given, rows that are no reports of the survey are left out, and counted in it by reason. Otherwise such a row
+        is an error.
+
+    Returns
+    -------
+    Tally
+        The counts.
+
+    Raises
+    ------
+    WireError
+        If a row is refused and `refused` was not given, or the columns are not those of reports.
+    DataError
+        If a file is missing, damaged or of an unknown format.
+
+    Examples
+    --------
     >>> import deniable as dn, pyarrow as pa
     >>> survey = dn.krr(symbols=["a", "b"], epsilon=1)
     >>> dn.count(survey, dn.privatize(survey, ["a", "b", "b"])).n
@@ -73,14 +96,37 @@ def privatize(
 ) -> ReportTable:
     """Randomise a column of answers, one report a row, with the operating system's randomness.
 
-    `data` is a NumPy array, an Arrow array (dictionary-encoded is fastest), anything Arrow can read, or a list; or,
-    with `column` naming one of theirs, a table that speaks Arrow's C interface (Arrow, pandas, Polars, DuckDB), or
-    files, named by one path or a list of them. A closed survey over the symbols 0 .. S-1 takes integer codes as they
-    are. `cohorts` fixes each row's cohort where the respondents already have one; otherwise they are drawn.
+    Missing answers, and values outside a closed alphabet without a catch-all, are refused. Messages say how many
+    and never show them.
 
-    Missing answers, and values outside a closed alphabet without a catch-all, are refused: counted, never shown. If
-    `refused` is a dictionary such rows are counted in it by reason, and left out.
+    Parameters
+    ----------
+    survey : Survey
+        The survey that the answers belong to.
+    data : array, list, table or path
+        The answers: a NumPy array, an Arrow array (dictionary-encoded is fastest), a list, or anything that Arrow can
+        read. With `column`, a table with Arrow's C interface (Arrow, pandas, Polars, DuckDB), or one path or a list of
+        them. A closed survey over the symbols 0 .. S-1 takes integer codes as they are.
+    column : str, optional
+        The column of the table or the files that holds the answers.
+    cohorts : array_like of int, optional
+        The cohort of each row, if the respondents already have one; not with `column` or `refused`. By default cohorts
+        are drawn.
+    refused : dict, optional
+        If given, rows that are refused are left out, and counted in it by reason. Otherwise such a row is an error.
 
+    Returns
+    -------
+    ReportTable
+        The reports, in the order of the rows.
+
+    Raises
+    ------
+    AlphabetError
+        If a row is refused and `refused` was not given, or `data` has no such column.
+
+    Examples
+    --------
     >>> import deniable as dn, numpy as np, pyarrow as pa
     >>> survey = dn.orr(symbols=256, epsilon=2.0, cells=8, cohorts=64)
     >>> len(dn.privatize(survey, np.arange(1000) % 256))

@@ -1,4 +1,4 @@
-"""Parquet and Arrow IPC as batches of the columns that are needed, in bounded memory."""
+"""Read the needed columns of Parquet and Arrow IPC in batches, in bounded memory."""
 
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -12,9 +12,9 @@ from deniable.errors import DataError
 
 __all__ = ["IpcReader", "ParquetReader"]
 
-_MAGIC = b"ARROW1"
-_END = b"\xff\xff\xff\xff\0\0\0\0"
-_BUFFER = 1 << 20  # bytes of a column chunk that are read at once
+_MAGIC = b"ARROW1"  # the first bytes of an Arrow IPC file
+_END = b"\xff\xff\xff\xff\0\0\0\0"  # the end of an Arrow IPC stream: a continuation mark and a length of 0
+_BUFFER = 1 << 20  # bytes of a column chunk that are read at once, which bounds memory for large row groups
 
 
 class ParquetReader:
@@ -47,7 +47,7 @@ class ParquetReader:
     def batches(self, wanted: dict[str, str], rows: int, refused: dict[str, int]) -> Iterator[pa.RecordBatch]:
         schema = self._file.schema_arrow
         text = [n for n, kind in wanted.items() if kind == "answer" and pa.types.is_string(schema.field(n).type)]
-        if text:  # answers repeat: as codes they are looked up once each
+        if text:  # answers repeat: dictionary-encoded, each distinct one is looked up once
             self._file.close()
             self._file = self._opened(text)
         for batch in self._file.iter_batches(batch_size=rows, columns=list(wanted), use_threads=True):
@@ -56,7 +56,7 @@ class ParquetReader:
 
 
 class IpcReader:
-    """Both layouts of Arrow IPC: the stream, and the file, which is a stream between two marks and an index."""
+    """Both layouts of Arrow IPC: the stream, and the file, which is a stream between two marks, with an index."""
 
     def __init__(self, source: Source, file: BinaryIO | None) -> None:
         self._source, self._packed = source, file
@@ -114,7 +114,7 @@ class IpcReader:
             yield part
 
     def _check_end(self) -> None:
-        """A stream that was cut between two batches reads like a whole one, but for the mark at its end."""
+        """Raise EOFError unless the stream has its end mark: one that was cut after a batch is otherwise valid."""
         if self._tail is not None:
             last, more = self._tail.last, not self._tail.is_file and self._tail.read(1) != b""
         else:
@@ -126,7 +126,7 @@ class IpcReader:
 
 
 class _Tail:
-    """A readable stream that remembers the last eight bytes it gave, and can show the first before they are read."""
+    """A readable stream that keeps the last eight bytes it returned, and whose first bytes can be read ahead."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner

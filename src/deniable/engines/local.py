@@ -1,7 +1,7 @@
-"""The local engine: files in, a tally or a file of reports out, with Arrow and two threads and nothing else.
+"""The local engine: count files on this machine, with Arrow and two threads.
 
-One thread reads and decodes the next batches while the other counts or randomises, so that counting a file takes
-little longer than reading it. Memory does not grow with the number of rows.
+One thread reads and decodes the next batches while the other counts or randomises, so counting a file takes little
+longer than reading it. Memory does not grow with the number of rows.
 """
 
 import queue
@@ -25,15 +25,15 @@ __all__ = ["Progress", "ahead", "column_batches", "count_files", "naming", "surv
 
 T = TypeVar("T")
 
-_BATCH = 1 << 23  # bytes of reports in a batch, about
-_PATIENCE = 2.0  # seconds to wait for the reading thread when a count is given up
+_BATCH = 1 << 23  # bytes of reports in a batch, approximately, which bounds memory
+_PATIENCE = 2.0  # seconds to wait for the reading thread when a count is cancelled; it may be blocked by a pipe
 
 Watch = Callable[["Progress"], None]
 
 
 @dataclass
 class Progress:
-    """How far a run has come, for whoever watches: rows and bytes read, of how many bytes (0 if unknown)."""
+    """The progress of a run: bytes in all (0 if unknown), bytes and rows read so far."""
 
     total: int
     done: int = 0
@@ -41,7 +41,7 @@ class Progress:
 
 
 def ahead(items: Generator[T, None, None], depth: int = 2) -> Generator[T, None, None]:
-    """The items, made by another thread up to `depth` ahead; what it raises is raised here.
+    """The items of a generator, which runs in another thread up to `depth` items ahead; its errors are raised here.
 
     >>> list(ahead(letter for letter in "abc"))
     ['a', 'b', 'c']
@@ -88,9 +88,9 @@ def ahead(items: Generator[T, None, None], depth: int = 2) -> Generator[T, None,
 def count_files(
     survey: Survey | None, paths: Paths, *, format: str | None = None, watch: Watch | None = None
 ) -> tuple[Tally, dict[str, int]]:
-    """Count the reports in files; the tally, and the rows that were refused, by reason.
+    """Count the reports in files; returns the tally, and the refused rows by reason.
 
-    Without a survey the files must carry it, as Parquet and Arrow files from `privatize` do.
+    If `survey` is None it is read from the metadata of the first file, as `privatize` writes it to Parquet and Arrow.
 
     >>> import deniable as dn, pyarrow.parquet as pq, tempfile
     >>> survey = dn.warner(epsilon=1)
@@ -134,7 +134,7 @@ def column_batches(
     refused: dict[str, int],
     progress: Progress,
 ) -> "Generator[tuple[Source, pa.RecordBatch], None, None]":
-    """The wanted columns of all sources, batch by batch; the first is open already."""
+    """The wanted columns of all sources, batch by batch; `first` is the open reader of the first source."""
     before = 0
     for place, source in enumerate(found):
         reader = open_reader(source) if place else first
@@ -148,7 +148,7 @@ def column_batches(
 
 
 class naming:
-    """A block that works on a source: the sentences it refuses with start with the file's name."""
+    """A context in which a source is read: error messages are made to begin with the name of the file."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -163,7 +163,7 @@ class naming:
 
 
 def survey_in(source: Source, reader: Reader) -> Survey:
-    """The survey that a file of reports carries."""
+    """The survey in the metadata of a file of reports."""
     text = reader.metadata.get(b"deniable.survey.json")
     if text is None:
         raise DataError(f"{source.name} must carry its survey, got none in it; name the survey with --survey")

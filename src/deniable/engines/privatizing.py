@@ -30,7 +30,7 @@ from deniable.survey import Survey
 __all__ = ["digits_of", "privatize_files", "privatized", "privatized_tables", "refuse_answers", "reports_of"]
 
 NO_ANSWER, UNKNOWN = "no answer", "answer not in the alphabet"
-_ROWS = 1 << 17  # answers that are randomised at once
+_ROWS = 1 << 17  # answers that are randomised at once, which bounds memory
 
 
 def privatize_files(
@@ -45,10 +45,10 @@ def privatize_files(
     strict: bool = False,
     replace: bool = True,
 ) -> tuple[int, dict[str, int]]:
-    """Randomise a column of some files into a file of reports: how many there are, and the rows left out, by reason.
+    """Randomise a column of files into a file of reports; returns their number, and the rows left out by reason.
 
-    `format` is that of the files, `output_format` that of the reports; by suffix where they are left out. With `strict`
-    nothing is written if a row had to be left out, into a pipe neither. Without `replace` a plain file stays.
+    `format` is that of the files and `output_format` that of the reports; by default suffixes give them. With `strict`
+    nothing is written, not even to a pipe, if a row is left out. With `replace` false an existing file is an error.
     """
     refused: dict[str, int] = {}
     written = 0
@@ -79,7 +79,7 @@ def privatized(
     format: str | None = None,
     watch: Watch | None = None,
 ) -> Iterator[ReportTable]:
-    """The reports on a column of some files, a batch at a time."""
+    """The reports of a column of some files, a batch at a time."""
     found = sources(paths, format=format)
     progress = Progress(sum(source.size for source in found))
 
@@ -100,7 +100,7 @@ def privatized(
 
 
 def privatized_tables(survey: Survey, data: Any, column: str | None, refused: dict[str, int]) -> Iterator[ReportTable]:
-    """The reports on files, on a column of something that speaks Arrow, or on a column itself."""
+    """The reports of files, of a column of a table with Arrow's C interface, or of a column itself."""
     paths = paths_of(data)
     if column is not None and paths is not None:
         yield from privatized(survey, paths, column, refused)
@@ -126,7 +126,7 @@ def privatized_tables(survey: Survey, data: Any, column: str | None, refused: di
 
 
 def digits_of(survey: Survey) -> dict[str, int]:
-    """What digits stand for where a file holds nothing but text: the integers of a closed alphabet.
+    """The integer symbol that a text of digits stands for, in files that hold only text.
 
     >>> import deniable as dn
     >>> digits_of(dn.krr(symbols=[7, 8, "8", "nine"], epsilon=1))
@@ -140,7 +140,7 @@ def digits_of(survey: Survey) -> dict[str, int]:
 def reports_of(
     survey: Survey, answers: "pa.Array", refused: dict[str, int], numbers: Mapping[str, int] | None = None
 ) -> ReportTable:
-    """The reports on one array of answers; `numbers` says which text stands for an integer."""
+    """The reports of one array of answers; `numbers` says which text stands for an integer."""
 
     def keep(rows: Any, reason: str) -> None:
         nonlocal answers
@@ -176,7 +176,7 @@ def _as_text(answers: "pa.Array") -> "pa.Array":
 
 
 def _meant(answers: "pa.Array", numbers: Mapping[str, int]) -> Any:
-    """The answers that some text stands for; as they are where none of it stands for an integer."""
+    """The answers, with each text that stands for an integer replaced by it."""
     if not numbers:
         return answers
     codes = answers.dictionary_encode()

@@ -1,4 +1,4 @@
-"""A file as a stream of batches, whatever its format; each format has a reader of its own (`binary`, `text`)."""
+"""The interface of readers: a file as a stream of batches. Each format has its own reader (`binary`, `text`)."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
@@ -12,7 +12,7 @@ __all__ = ["Reader", "open_reader"]
 
 
 class Reader(Protocol):
-    """An opened file: the names of its columns (None if that cannot be said), its metadata, and its batches."""
+    """An open file: the names of its columns (None if they are unknown), its metadata, and its batches."""
 
     @property
     def names(self) -> list[str] | None: ...
@@ -22,25 +22,25 @@ class Reader(Protocol):
 
     @property
     def done(self) -> int:
-        """How many bytes have been read, about."""
+        """The number of bytes read so far, approximately."""
         ...
 
     def close(self) -> None:
-        """Give up the file; standard input stays open."""
+        """Close the file; standard input stays open."""
         ...
 
     def batches(self, wanted: dict[str, str], rows: int, refused: dict[str, int]) -> "Iterator[pa.RecordBatch]":
         """The columns that are `wanted` and nothing else, in batches of at most `rows` rows or a few MiB of text.
 
-        `wanted` says what each column holds: a "number", "bytes" or an "answer". Files of text turn their fields into
-        that, and count in `refused` the rows that are none; the others hand on what they hold.
+        `wanted` says what each column holds: a "number", "bytes" or an "answer". Readers of text convert their fields,
+        and count in `refused` the rows that cannot be converted; other readers return the columns as they are.
         """
         ...
 
 
 def open_reader(source: Source) -> Reader:
-    """A reader for a source, or a sentence that says what is wrong with the file."""
-    # Loaded late: to name a file does not need Arrow.
+    """A reader for a source; `DataError` if the file is damaged."""
+    # Imported here because naming files does not need Arrow.
     from deniable.engines.binary import IpcReader, ParquetReader
     from deniable.engines.text import CsvReader, JsonReader
 

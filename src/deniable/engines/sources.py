@@ -1,7 +1,8 @@
-"""Files named by a path, a folder, a pattern or a dash: which there are, and in what format.
+"""The files that paths, folders, patterns or a dash (standard input) name, and their formats.
 
-Nothing is guessed from content but the two layouts of Arrow IPC, and nothing is skipped in silence: a file whose format
-is not known, a pattern that matches nothing or a file that is named twice is refused before anything is read.
+The suffix of a file gives its format; only the two layouts of Arrow IPC are told apart by content. No file is skipped
+silently: one of unknown format, a pattern that matches nothing or a file that is named twice is an error before
+anything is read.
 """
 
 import glob
@@ -16,8 +17,8 @@ from deniable.errors import DataError
 
 __all__ = ["FORMATS", "Paths", "Source", "paths_of", "sound", "sources"]
 
-FORMATS = ("parquet", "arrow", "csv", "jsonl")
-SUFFIXES = {
+FORMATS = ("parquet", "arrow", "csv", "jsonl")  # formats that can be read
+SUFFIXES = {  # the format by the suffix of a file
     "parquet": "parquet",
     "pq": "parquet",
     "arrow": "arrow",
@@ -30,7 +31,7 @@ SUFFIXES = {
     "ndjson": "jsonl",
     "json": "jsonl",
 }
-CODECS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd", "lz4": "lz4"}
+CODECS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd", "lz4": "lz4"}  # Arrow's name of a compression by suffix
 
 Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
@@ -53,7 +54,7 @@ class Source:
         if self.path != "-":
             return open(self.path, "rb")
         try:
-            # A reader of our own: a thread that waits in it when the process ends must not hold the system's lock.
+            # Not sys.stdin.buffer: a thread that waits in it when the process ends would hold its lock.
             return open(sys.stdin.fileno(), "rb", closefd=False)
         except (AttributeError, OSError, ValueError):  # a stand-in without a descriptor
             return sys.stdin.buffer

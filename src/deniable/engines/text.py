@@ -1,10 +1,10 @@
-"""CSV and JSON lines as batches of typed columns: fast through Arrow, and row by row where Arrow would give up.
+"""CSV and JSON lines as batches of typed columns: by Arrow, which is fast, and row by row where Arrow refuses a batch.
 
-A field that is not what its column should hold, a line with too few fields or that is no JSON object costs that row and
-nothing else. Which rows are refused must not depend on where a batch ends, so the slow path asks the same questions.
+A row is refused if a field has the wrong type, if the number of fields is wrong, or if the line is no JSON object; the
+other rows are kept. Refusals must not depend on where a batch ends, so both paths apply the same rules.
 
-A file in another encoding is refused as a whole, by its header or at its first answer that is not UTF-8. Leaving out
-such rows would leave out every answer with an accent, and bias the rest.
+A file in another encoding than UTF-8 is refused as a whole, by its header or at its first answer that is not UTF-8. To
+leave out such rows would leave out every answer with an accent, and bias the estimate.
 """
 
 import codecs
@@ -26,11 +26,12 @@ from deniable.errors import DataError
 __all__ = ["CsvReader", "JsonReader", "check_encoding", "readable_rows"]
 
 _BLOCK = 1 << 22  # bytes that are read at once
-_LONGEST = 1 << 26  # bytes of a line
-_HEAD = 1 << 16  # bytes that are looked at to know the encoding
+_LONGEST = 1 << 26  # bytes of a line, at most, which bounds memory for a file without line breaks
+_HEAD = 1 << 16  # bytes at the start from which the encoding and the names of columns are read
 
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # those of UTF-32 begin or end alike
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # UTF-32 in little-endian order begins with the first
 
+# Reasons for which a row is refused; `WRONG` has those of a field by what its column holds.
 FIELDS, NO_OBJECT = "wrong number of fields", "no JSON object"
 WRONG = {"number": "{} not a whole number", "bytes": "{} not hexadecimal", "answer": "answer not text or an integer"}
 
@@ -43,7 +44,7 @@ CONVERT: dict[str, Callable[[pa.Array], pa.Array]] = {
 
 
 def not_utf8(source: Source, guess: str = "") -> DataError:
-    """The sentence for a file in another encoding; nothing of what it holds."""
+    """The error for a file in another encoding; the message shows none of its content."""
     got = guess or "bytes that are not, perhaps Latin-1 or Windows-1252"
     return DataError(
         f"{source.name} must be UTF-8 text, got {got}; save it as UTF-8, or convert it with "
@@ -59,7 +60,7 @@ def _unhexed(array: pa.Array) -> pa.Array:
 
 
 def readable_rows(array: pa.Array, convert: Callable[[pa.Array], object]) -> list[bool]:
-    """Which rows of a column can be converted: halves are tried until what fails is one row."""
+    """Which rows of a column can be converted, by bisection."""
     try:
         convert(array)
         return [True] * len(array)
@@ -71,15 +72,15 @@ def readable_rows(array: pa.Array, convert: Callable[[pa.Array], object]) -> lis
 
 
 def converted(batch: pa.RecordBatch, wanted: dict[str, str], refused: dict[str, int], source: Source) -> pa.RecordBatch:
-    """A batch of text fields with the columns that are wanted, without the rows that are not what they should be."""
+    """A batch of text with its columns converted to the wanted types, without the rows that cannot be."""
     for name, kind in wanted.items():
         try:
             column = CONVERT[kind](batch.column(name))
         except pa.ArrowInvalid:
-            if kind == "answer":  # any text is one
+            if kind == "answer":  # any UTF-8 text is an answer
                 raise not_utf8(source) from None
             good = pa.array(readable_rows(batch.column(name), CONVERT[kind]))
-            if not good.true_count and not _all_utf8(batch.column(name)):  # no row is what it should be: not a bad row
+            if not good.true_count and not _all_utf8(batch.column(name)):  # not single bad rows
                 raise not_utf8(source) from None
             reason = WRONG[kind].format(name)
             refused[reason] = refused.get(reason, 0) + len(good) - good.true_count
@@ -90,12 +91,12 @@ def converted(batch: pa.RecordBatch, wanted: dict[str, str], refused: dict[str, 
 
 
 class _Bytes:
-    """The unpacked bytes of a source, with the place that has been reached in the file and the quotes seen so far."""
+    """The decompressed bytes of a source, with the position in the file and the number of quotes read so far."""
 
     def __init__(self, source: Source, file: BinaryIO) -> None:
         self._source, self._file = source, file
         if source.codec is not None and not source.size and os.path.isfile(source.path):
-            raise EOFError  # something packed is never nothing
+            raise EOFError  # compressed data is never empty
         packed = pa.PythonFile(self._file, mode="r")
         self._inner = packed if source.codec is None else pa.CompressedInputStream(packed, source.codec)
         self._ahead = b""
@@ -110,7 +111,7 @@ class _Bytes:
         return self._file.tell() if self._source.size else 0
 
     def head(self, *, check: bool = True) -> bytes:
-        """The first bytes, which are then read once more; a byte order mark is none of them."""
+        """The first bytes, without a byte order mark; `read` returns them again."""
         found: bytes = self._inner.read(_HEAD)
         # Without a mark, the first two letters of UTF-16 or UTF-32 have a zero byte: no text starts with one.
         if check and (found.startswith(UTF_16) or b"\0" in found[:4]):
@@ -135,7 +136,7 @@ class _Bytes:
 
 
 def check_encoding(source: Source) -> None:
-    """Refuse text that starts as UTF-16 or UTF-32 does; whatever else is wrong shows when it is read."""
+    """Refuse text that starts as UTF-16 or UTF-32 does; other errors are raised when it is read."""
     with contextlib.suppress(EOFError, OSError, pa.ArrowInvalid):
         file = source.open()
         try:
@@ -151,7 +152,7 @@ class CsvReader:
         self._source = source
         self._bytes = _Bytes(source, file)
         self._delimiter = "\t" if ".tsv" in source.path.lower() else ","
-        # A decoder that waits for more: the head may end within a letter.
+        # Incremental, because the head may end within a character.
         head = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(self._bytes.head())
         self.names = next(csv.reader(io.StringIO(head, newline=""), delimiter=self._delimiter), [])
         if not self.names:
@@ -243,7 +244,7 @@ class JsonReader:
 
 
 def _parsed(block: bytes, lines: int, wanted: dict[str, str]) -> pa.RecordBatch | None:
-    """A block of lines by Arrow's parser, or None if a row needs a closer look."""
+    """A block of lines by Arrow's parser, or None if it refuses a row."""
     for answers in (pa.string(), pa.int64()):
         kinds = {"number": pa.int64(), "bytes": pa.string(), "answer": answers}
         schema = pa.schema({name: kinds[kind] for name, kind in wanted.items()})
@@ -298,7 +299,7 @@ def _value(kind: str, value: object) -> object:
 def _one_by_one(
     lines: list[bytes], wanted: dict[str, str], refused: dict[str, int], source: Source
 ) -> Iterator[pa.RecordBatch]:
-    """What `_parsed` would not take, row by row; answers that are text and answers that are numbers apart."""
+    """A block that `_parsed` refused, row by row; a batch for answers that are text and one for integers."""
     found: dict[bool, list[dict[str, object]]] = {False: [], True: []}
     for line in lines:
         fields = _object(line)

@@ -1,4 +1,4 @@
-"""Reports into one output: Parquet, Arrow IPC, CSV or JSON lines, by the suffix of its name or as told."""
+"""Write reports to a file or stream: Parquet, Arrow IPC, CSV or JSON lines, by the suffix of its name or by choice."""
 
 import contextlib
 import os
@@ -48,10 +48,10 @@ def report_writer(
     replace: bool = True,
     hold: bool = False,
 ) -> Iterator[Write]:
-    """A block that writes tables of reports into an output; see `survey.output_file` for what that may be.
+    """A context in which tables of reports are written to `target`, anything that `survey.output_file` accepts.
 
-    A plain file gets its name when the block has ended without an error. Without `format` the suffix of the target
-    says what is written.
+    A plain file appears under its name when the context ends without an error. Without `format` the suffix of the
+    target gives the format.
     """
     kind, codec = (format, None) if format is not None else output_format(str(target))
     with (
@@ -62,7 +62,7 @@ def report_writer(
 
 
 class _Sink:
-    """A stream as Arrow wants it: it is asked for its place, which a pipe cannot tell, and closed by nobody but us."""
+    """A stream for Arrow's writers. It counts its position, which a pipe does not know, and does not close the file."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -95,7 +95,7 @@ class _Sink:
 
 @contextmanager
 def _closing(thing: Any) -> Iterator[Any]:
-    """Close at the end; after an error close as well, and let that error be the one that is seen."""
+    """Close `thing` at the end. After an error, an error of closing is suppressed, so that the first one is raised."""
     try:
         yield thing
     except BaseException:

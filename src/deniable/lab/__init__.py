@@ -2,5 +2,17 @@
 
 from deniable.lab.panels import panel
 from deniable.lab.populations import binomial, dirichlet, from_data, generator, geometric, uniform, zipf
+from deniable.lab.streams import normal_draws, stream_of
 
-__all__ = ["binomial", "dirichlet", "from_data", "generator", "geometric", "panel", "uniform", "zipf"]
+__all__ = [
+    "binomial",
+    "dirichlet",
+    "from_data",
+    "generator",
+    "geometric",
+    "normal_draws",
+    "panel",
+    "stream_of",
+    "uniform",
+    "zipf",
+]

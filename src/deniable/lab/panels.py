@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.encode import keys_of
-from deniable.columns.randomizing import Answers, refreshed, samplers
-from deniable.columns.table import ReportTable
+from deniable.columns import Answers, ReportTable, keys_of, refreshed, samplers
 from deniable.errors import SurveyError
 from deniable.survey import Survey
 from deniable.tally import Tally

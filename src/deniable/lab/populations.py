@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import DecodeError
-from deniable.mechanisms.base import whole_number
-from deniable.survey import Symbol
-from deniable.survey.alphabet import canonical_symbol
+from deniable.mechanisms import whole_number
+from deniable.survey import Symbol, canonical_symbol
 
 __all__ = ["binomial", "dirichlet", "from_data", "generator", "geometric", "uniform", "zipf"]
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.encode import cell_table
-from deniable.decoders.simplex import project
+from deniable.columns import cell_table
+from deniable.decoders import project
 from deniable.design import Design
 from deniable.lab.populations import geometric
 from deniable.lab.streams import stream_of

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from deniable.decoders import Inversion
-from deniable.decoders.simplex import project_rows
+from deniable.decoders import Inversion, project_rows
 from deniable.lab.regression import Cell, Point, mechanism_of, truth
 from deniable.lab.streams import normal_draws, stream_of
 from deniable.theory import CohortSettings, expected_loss, losses_of, mechanism_model

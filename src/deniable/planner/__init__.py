@@ -1,6 +1,7 @@
 """Plans: the smallest epsilon, number of people or error that two of the three allow, and the survey to run."""
 
+from deniable.planner.nearby import nearby
 from deniable.planner.planning import plan
 from deniable.planner.result import Alternative, Expected, Plan
 
-__all__ = ["Alternative", "Expected", "Plan", "plan"]
+__all__ = ["Alternative", "Expected", "Plan", "nearby", "plan"]

@@ -12,12 +12,14 @@ from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, BitFlip, Mechanism, Registry, Subset
 from deniable.planner.options import FAMILIES, Family, Limits
 from deniable.survey import (
+    MAX_CELLS,
     BlockEncoding,
     Direct,
     Hadamard,
     Projective,
     Survey,
     hadamard,
+    is_prime,
     krappor,
     krr,
     orappor,
@@ -26,7 +28,6 @@ from deniable.survey import (
     projective,
     subset,
 )
-from deniable.survey.blocks import MAX_CELLS, is_prime
 from deniable.theory import (
     Classes,
     CohortSettings,

@@ -13,17 +13,14 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
-from deniable.decoders import DEFAULT, decode_all
-from deniable.decoders.base import unbias
-from deniable.decoders.weighted import cell_weights
+from deniable.decoders import DEFAULT, cell_weights, decode_all, unbias
 from deniable.design import BlockDesign, Design, GramFactor, design_of
-from deniable.lab.streams import stream_of
+from deniable.lab import stream_of
 from deniable.planner.shapes import Shape
 from deniable.simulation import simulate
 from deniable.survey import Survey, Symbol
 from deniable.tally import Tally
-from deniable.theory import ErrorModel, drawn_estimates, losses_of
-from deniable.theory.loss import METRICS
+from deniable.theory import ErrorModel, Losses, drawn_estimates, losses_of
 
 __all__ = ["BUDGET", "Effort", "Sample", "effort_for", "measured"]
 
@@ -121,7 +118,7 @@ class Sample:
 
     def expected(self, metric: str, level: float) -> tuple[float, float, float, float]:
         """Mean and `level` quantile of the real loss, each followed by its standard error."""
-        row = METRICS.index(metric)
+        row = Losses.METRICS.index(metric)
         # A loss can be zero, where everyone answers alike.
         least = _LEAST_LOSS * float(self.quick[row].mean())
         quick, x, y = (np.log(np.maximum(rows[row], least)) for rows in (self.quick, self.pairs, self.real))
@@ -231,7 +228,7 @@ def measured(
     if blind:  # for these surveys only the mean surrogate loss is known
         quick = np.concatenate([np.repeat(quick.mean(axis=1, keepdims=True), count, axis=1), quick], axis=1)
     ranks = 1 - (1 - (np.arange(effort.repeats) + 0.5) / max(effort.repeats, 1)) ** _TOP_HEAVY
-    order = np.argsort(quick[METRICS.index(metric), :count], kind="stable")
+    order = np.argsort(quick[Losses.METRICS.index(metric), :count], kind="stable")
     picked = np.unique(order[(ranks * count).astype(np.intp)])
     found, name = [], "default"
     step = max(1, len(picked) // 4)  # the progress bar moves between batches

@@ -38,6 +38,22 @@ def nearby(problem: PlanError, epsilons: Sequence[float], **arguments: Any) -> I
     For each epsilon the smallest error that n allows, then the n that the error needs at the first of the epsilons.
     Numbers that are found have two digits, rounded up. Infeasible ones are left out.
 
+    Parameters
+    ----------
+    problem : PlanError
+        Raised by `plan` for this request.
+    epsilons : sequence of float
+        Budgets to propose, in nats.
+    **arguments
+        The arguments of `plan`: n, an error and an alphabet.
+
+    Yields
+    ------
+    Nearby
+        One feasible plan at a time.
+
+    Examples
+    --------
     >>> arguments = {"n": 150, "symbols": 3, "max_error": 0.05}
     >>> try:
     ...     plan(**arguments)

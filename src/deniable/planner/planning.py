@@ -12,7 +12,7 @@ from math import ceil, exp, inf, log, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from deniable.lab.streams import normal_draws
+from deniable.lab import normal_draws
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.catalogue import families
 from deniable.planner.evaluation import Evaluation
@@ -24,7 +24,7 @@ from deniable.planner.result import Plan
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
 from deniable.planner.visible import smallest_visible
-from deniable.theory.loss import METRICS
+from deniable.theory import Losses
 
 __all__ = ["plan"]
 
@@ -197,7 +197,7 @@ class _Planner:
             shape=point.shape.name,
             shapes=tuple(shape.name for shape in request.shapes),
             parameters=point.option.words,
-            errors={name: point.expected(name, request.confidence) for name in METRICS},
+            errors={name: point.expected(name, request.confidence) for name in Losses.METRICS},
             smallest_visible=shows,
             report_bytes=point.option.report_bytes,
             decoder=point.decoder,

@@ -10,10 +10,8 @@ from deniable.errors import DeniableError
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.options import Limits
 from deniable.planner.shapes import Shape, shapes_of
-from deniable.survey import Alphabet, Symbol
-from deniable.survey.alphabet import read_candidates
-from deniable.theory.arguments import count_of
-from deniable.theory.loss import METRICS
+from deniable.survey import Alphabet, Symbol, read_candidates
+from deniable.theory import Losses, count_of
 
 __all__ = ["EPSILONS", "PEOPLE", "PlanRequest", "ask"]
 
@@ -131,8 +129,8 @@ def ask(
     if given and metric is not None:
         raise DeniableError(f"metric must not be given with {next(iter(given))}, which names the error already")
     found, target = "l1" if metric is None else metric, None
-    if found not in METRICS:
-        raise DeniableError(f"metric must be one of {', '.join(METRICS)}, got {found!r}")
+    if found not in Losses.METRICS:
+        raise DeniableError(f"metric must be one of {', '.join(Losses.METRICS)}, got {found!r}")
     for key, value in given.items():
         found, most = _ERRORS[key]
         target = _number(key, value, most)

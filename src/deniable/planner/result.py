@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from deniable.survey import Survey
-from deniable.survey.notebook import data_frame, html_table
+from deniable.survey import Survey, data_frame, html_table
 
 if TYPE_CHECKING:
     import altair as alt

@@ -10,7 +10,7 @@ from math import inf, sqrt
 import numpy as np
 
 from deniable.decoders import DEFAULT, Inversion
-from deniable.lab.streams import normal_draws
+from deniable.lab import normal_draws
 from deniable.planner.options import Family, Option
 from deniable.planner.request import EPSILONS, PEOPLE, PlanRequest
 from deniable.planner.shapes import Shape

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import DeniableError
-from deniable.lab.populations import binomial, geometric, uniform, zipf
-from deniable.theory import Classes
-from deniable.theory.arguments import distribution
+from deniable.lab import binomial, geometric, uniform, zipf
+from deniable.theory import Classes, distribution
 
 __all__ = ["NAMES", "Shape", "family", "shapes_of"]
 

@@ -9,20 +9,50 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from deniable.service.backends import open_store, read_store
+    from deniable.service.clock import hour_of
+    from deniable.service.copies import backup, merge, restore
     from deniable.service.entries import Rules, Token, Upload
+    from deniable.service.problems import Unavailable
+    from deniable.service.server import Options, serve
     from deniable.service.store import Store
     from deniable.service.tokens import hash_of, new_secret
 
-__all__ = ["Rules", "Store", "Token", "Upload", "hash_of", "new_secret"]
+__all__ = [
+    "Options",
+    "Rules",
+    "Store",
+    "Token",
+    "Unavailable",
+    "Upload",
+    "backup",
+    "hash_of",
+    "hour_of",
+    "merge",
+    "new_secret",
+    "open_store",
+    "read_store",
+    "restore",
+    "serve",
+]
 
 # Loaded on first use, so that the upload path loads nothing else: name -> the module of this room.
 _LATE = {
+    "Options": "server",
     "Rules": "entries",
     "Store": "store",
     "Token": "entries",
+    "Unavailable": "problems",
     "Upload": "entries",
+    "backup": "copies",
     "hash_of": "tokens",
+    "hour_of": "clock",
+    "merge": "copies",
     "new_secret": "tokens",
+    "open_store": "backends",
+    "read_store": "backends",
+    "restore": "copies",
+    "serve": "server",
 }
 
 

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 from deniable.service.clock import WINDOWS
 from deniable.service.entries import BOUNDS, CHANGEABLE, CHOICES, LONGEST, Rules
 from deniable.service.records import REASONS
-from deniable.survey.strength import SCALE
+from deniable.survey import SCALE
 
 __all__ = ["CONSTRAINTS", "DECODERS", "FORMATS", "DecodeRequest", "Input"]
 

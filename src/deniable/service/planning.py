@@ -57,8 +57,8 @@ def _plan(arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _instead(problem: PlanError, arguments: dict[str, Any]) -> dict[str, Any]:
     """What is possible: the smallest error at the planner's weakest privacy; plans for strong and weak privacy."""
-    from deniable.planner.nearby import nearby
-    from deniable.survey.strength import bound_of, strength
+    from deniable.planner import nearby
+    from deniable.survey import bound_of, strength
 
     found = nearby(problem, (bound_of("strong"), bound_of("weak")), **arguments)
     plans = [

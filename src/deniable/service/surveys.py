@@ -14,8 +14,7 @@ from deniable.service.collector import Collector, unknown_survey
 from deniable.service.entries import FOR_GOOD, Entry, Rules, Token
 from deniable.service.problems import RequestError
 from deniable.service.tokens import hash_of, new_secret
-from deniable.survey import Survey
-from deniable.survey.survey import checked_name
+from deniable.survey import Survey, checked_name
 
 __all__ = ["add_token", "change", "close", "create", "delete", "drop_token", "list_surveys", "plan", "reopen", "tokens"]
 

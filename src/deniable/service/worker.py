@@ -17,9 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from deniable.decoders import decode, difference
-from deniable.decoders.rows import DifferenceRows, EstimateRows, Rows
-from deniable.decoders.strategies import constraint_of, decoder_of
+from deniable.decoders import DifferenceRows, EstimateRows, Rows, constraint_of, decode, decoder_of, difference
 from deniable.errors import DeniableError
 from deniable.service.children import DONE, FAILED, REFUSED, answer_messages
 from deniable.service.decoding import CHANGED, SPENT, UNAVAILABLE
@@ -27,8 +25,7 @@ from deniable.service.entries import Entry
 from deniable.service.problems import Unavailable
 from deniable.service.server import read_store
 from deniable.service.store import Store
-from deniable.survey import krr, orr
-from deniable.survey.alphabet import symbol_from_json
+from deniable.survey import krr, orr, symbol_from_json
 from deniable.tally import Tally
 
 __all__ = ["answer", "load"]

@@ -1,22 +1,36 @@
-"""What clients and analyst agree on in public, and the presets that carry the paper's names."""
+"""Surveys, the public parameters that clients, collector and analyst share, and presets that make them."""
 
-from deniable.survey.alphabet import TEXTS, Alphabet, Symbol
-from deniable.survey.blocks import Hadamard, Projective
+from deniable.survey.alphabet import (
+    TEXTS,
+    Alphabet,
+    Symbol,
+    canonical_symbol,
+    read_candidates,
+    symbol_from_json,
+    symbol_to_json,
+)
+from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
 from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, Permuted
-from deniable.survey.notebook import data_frame, facts, html_table
+from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides
+from deniable.survey.notebook import Bar, data_frame, facts, html_table
 from deniable.survey.outputs import descriptor_of, output_file, write_atomically
 from deniable.survey.presets import PRESETS, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
 from deniable.survey.reading import strict_json
 from deniable.survey.report_format import Field, ReportFormat, Rule
 from deniable.survey.sql import DIALECTS, sql_refusals
-from deniable.survey.strength import is_at_least, strength
-from deniable.survey.survey import Survey
+from deniable.survey.strength import SCALE, bound_of, is_at_least, strength
+from deniable.survey.survey import Survey, checked_name
 
 __all__ = [
     "DIALECTS",
+    "FEISTEL_ROUNDS",
+    "GAMMA",
+    "MAX_CELLS",
     "PRESETS",
+    "SCALE",
     "TEXTS",
     "Alphabet",
+    "Bar",
     "BlockEncoding",
     "Direct",
     "Encoding",
@@ -29,12 +43,17 @@ __all__ = [
     "Rule",
     "Survey",
     "Symbol",
+    "bound_of",
+    "canonical_symbol",
+    "checked_name",
     "data_frame",
     "descriptor_of",
     "facts",
+    "feistel_sides",
     "hadamard",
     "html_table",
     "is_at_least",
+    "is_prime",
     "krappor",
     "krr",
     "olh",
@@ -43,10 +62,13 @@ __all__ = [
     "oue",
     "output_file",
     "projective",
+    "read_candidates",
     "sql_refusals",
     "strength",
     "strict_json",
     "subset",
+    "symbol_from_json",
+    "symbol_to_json",
     "warner",
     "write_atomically",
 ]

@@ -1,9 +1,8 @@
-"""Which answers exist: a closed list of symbols, or an open alphabet whose candidates come at decode time.
+"""Which answers exist: a closed list of symbols, or an open alphabet whose candidates are named when decoding.
 
-A symbol is a string (NFC-normalised), an integer or bytes. A type byte keeps 1, "1" and b"1" apart. An open alphabet
-also says how text is read: folded (`survey.folding`) or exactly as it is; the symbols of a closed one are exact, since
-a page or an application offers them to choose from. Whatever is wrong with a value that a respondent gave, the message
-never shows it.
+A symbol is a string (NFC-normalised), an integer or bytes. A type byte distinguishes 1, "1" and b"1". An open alphabet
+also says how text is read: folded (`survey.folding`) or exactly as it is. The symbols of a closed one are exact, since
+a page or an application offers them to choose from. Error messages never show a value that a respondent gave.
 """
 
 import unicodedata
@@ -12,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from deniable.errors import AlphabetError, SurveyError
-from deniable.mechanisms.base import whole_number
+from deniable.mechanisms import whole_number
 from deniable.survey.folding import fold
 
 __all__ = [
@@ -29,10 +28,10 @@ __all__ = [
 Symbol: TypeAlias = str | int | bytes
 
 TEXTS = ("folded", "exact")  # how the text of an open alphabet may be read
-MAX_SYMBOLS = 1 << 24  # symbols of a closed alphabet, as many as k-ary randomised response may have cells
+MAX_SYMBOLS = 1 << 24  # symbols of a closed alphabet, at most: as many as the cells of k-ary randomised response
 _SAFE = (1 << 53) - 1  # the largest integer that every reader of JSON holds exactly
-_DIGITS = 80  # of an integer symbol
-_LONG = 10**_DIGITS
+_DIGITS = 80  # decimal digits of an integer symbol, at most
+_LONG = 10**_DIGITS  # the smallest integer with more digits than that
 
 
 def canonical_symbol(value: object) -> Symbol:
@@ -81,7 +80,7 @@ def symbol_bytes(symbol: Symbol) -> bytes:
 
 
 def symbol_to_json(symbol: Symbol) -> object:
-    """Text as itself, integers that every JSON reader keeps exact as numbers, the rest tagged.
+    """Text as it is, integers below 2**53 in size as numbers, other integers and bytes as tagged objects.
 
     >>> [symbol_to_json(s) for s in ("a", 7, 2**60, b"\\xff")]
     ['a', 7, {'int': '1152921504606846976'}, {'bytes': 'ff'}]
@@ -94,7 +93,7 @@ def symbol_to_json(symbol: Symbol) -> object:
 
 
 def symbol_from_json(value: object) -> Symbol:
-    """The symbol that `symbol_to_json` wrote, and nothing that it would not have written."""
+    """The symbol that `symbol_to_json` wrote; a `SurveyError` for anything that it would not have written."""
     try:
         symbol: object = value
         if isinstance(value, dict) and list(value) == ["bytes"]:

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from deniable.errors import SurveyError
-from deniable.mechanisms.base import check_size
+from deniable.mechanisms import check_size
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.encodings import BlockEncoding
 
 __all__ = ["Hadamard", "Projective", "is_prime"]
 
-MAX_CELLS = 1 << 16  # cells, symbols or order of a block design
+MAX_CELLS = 1 << 16  # cells, symbols or order of a block design, at most: a cell number has two bytes
 
 
 def _check_alphabet(encoding: "Hadamard | Projective", alphabet: Alphabet) -> None:

@@ -1,4 +1,4 @@
-"""Pure maps from (cohort, symbol) to cells: the paper's H, one answer at a time.
+"""Encodings: functions from (cohort, symbol) to cells, the columns of the paper's matrix H.
 
 Paper: sections 4 (direct), 5.1 and 5.2 (hashing, cohorts, Bloom filters), 5.4 (permutations for closed alphabets).
 Each encoding turns a symbol into a key once (its position, or its fingerprint), then a key into cells for a cohort.
@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from deniable.errors import SurveyError
-from deniable.mechanisms.base import check_size
+from deniable.mechanisms import check_size
 from deniable.survey.alphabet import Alphabet, symbol_bytes
 from deniable.survey.hashing import fingerprint, permute, stream
 
 __all__ = ["BlockEncoding", "Direct", "Encoding", "Hashed", "Permuted"]
 
-MAX_COHORTS = 1 << 20  # three bytes of a report at most
-MAX_HASHES = 64  # bits that one answer may set
+MAX_COHORTS = 1 << 20  # cohorts, at most, so that a report has at most three bytes for its cohort
+MAX_HASHES = 64  # hash functions of a cohort, at most: bits that one answer may set
 
 
 class Encoding(ABC):

@@ -1,8 +1,8 @@
-"""From a symbol to a cell, the same on every platform: a format, not an implementation detail.
+"""Hash functions from symbols to cells. They are part of the protocol: every platform must compute the same.
 
 One SHA-256 per symbol gives a 64-bit fingerprint; a few multiplications then give its cell in any cohort. Closed
-alphabets use a keyed permutation that a client evaluates at one point without building it. None of this protects
-anyone (the seed is public); it only spreads symbols over cells. Golden values: `tests/vectors`.
+alphabets use a keyed permutation that a client evaluates at one point without building it. None of this gives
+privacy (the seed is public); it only distributes symbols over cells. Golden values: `tests/vectors`.
 """
 
 import hashlib
@@ -12,8 +12,8 @@ from math import isqrt
 __all__ = ["FEISTEL_ROUNDS", "GAMMA", "feistel_sides", "fingerprint", "mix64", "permute", "stream"]
 
 GAMMA = 0x9E3779B97F4A7C15  # the increment of SplitMix64 (Steele, Lea and Flood 2014)
-FEISTEL_ROUNDS = 10  # of a permutation (decision 0003)
-_MASK = (1 << 64) - 1  # words have 64 bits
+FEISTEL_ROUNDS = 10  # rounds of a permutation (decision 0003)
+_MASK = (1 << 64) - 1  # keeps the low 64 bits: the size of a word
 
 
 def mix64(z: int) -> int:

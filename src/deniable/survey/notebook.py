@@ -1,4 +1,4 @@
-"""Values as a notebook shows them: a title and a table of escaped text, with bars. Plain HTML: no script, no link."""
+"""HTML for notebooks: a title and a table of escaped text, with bars. No scripts, no links."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -8,8 +8,8 @@ from deniable.errors import DataError
 
 __all__ = ["Bar", "data_frame", "facts", "html_table"]
 
-_CELL = "padding:1px 10px 1px 0;text-align:left;vertical-align:middle"
-_COLOUR = "#4c78a8"
+_CELL = "padding:1px 10px 1px 0;text-align:left;vertical-align:middle"  # CSS of a table cell
+_COLOUR = "#4c78a8"  # of bars: the default colour of Vega charts
 
 
 class Bar(float):

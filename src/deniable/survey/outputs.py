@@ -1,7 +1,7 @@
-"""Where output goes: a plain file is whole or not there; links, pipes, devices and sockets are written through.
+"""Write output files: plain files are replaced atomically; links, pipes, devices and sockets are written through.
 
-Every `save`, every chart, every file of reports and every `-o` of the command line ends here, so that none of them can
-put a plain file in the place of `/dev/null`, of a named pipe or of a link. A client's state is written by `client`.
+Every `save`, every chart, every file of reports and every `-o` of the command line uses this module, so that none of
+them replaces `/dev/null`, a named pipe or a link by a plain file. A client's state is written by `client`.
 """
 
 import errno
@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 __all__ = ["descriptor_of", "output_file", "write_atomically"]
 
-_MOST_LINKS = 40  # as many as Linux follows
+_MOST_LINKS = 40  # symbolic links that are followed, at most: the limit of Linux
 
 
 def write_atomically(

@@ -1,9 +1,8 @@
-"""The paper's mechanisms, and those that came after it, under their own names: an encoding and a randomiser, bound
-into a survey.
+"""Surveys by the name of their mechanism: those of the paper, and later ones.
 
-Each takes `epsilon_report` besides `epsilon`: then every report is randomised again from the permanent response to an
-answer, one report spends `epsilon_report`, and all reports of that answer together spend `epsilon`. Parameters that are
-chosen for you are the best ones for one report.
+A preset chooses an encoding and a mechanism and returns the survey that combines them. With `epsilon_report` every
+report is randomised again from the permanent response to the answer: one report spends `epsilon_report`, all reports of
+that answer together spend `epsilon`. Parameters that you leave out are chosen for the least error of one report.
 """
 
 import math
@@ -12,9 +11,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Subset
-from deniable.mechanisms.base import check_size
-from deniable.mechanisms.odds import nearest_exp, parse_epsilon
+from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Subset, check_size, nearest_exp, parse_epsilon
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
 from deniable.survey.encodings import MAX_HASHES, Direct, Encoding, Hashed, Permuted
@@ -44,6 +41,20 @@ def warner(
 
     Paper: `eq:warner_response`.
 
+    Parameters
+    ----------
+    epsilon : float, str or Fraction
+        The privacy budget of an answer, in nats: what all reports of it spend together.
+    epsilon_report : float, str or Fraction, optional
+        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
+        permanent response to the answer. Without it one report spends `epsilon`.
+    symbols : iterable
+        The two answers, in order.
+    name : str
+        What people call the survey: one line, at most 500 characters.
+
+    Examples
+    --------
     >>> warner(epsilon=1.0)
     <Survey: W-RR, 2 symbols, epsilon 1, digest 18ca4d86>
     """
@@ -63,10 +74,25 @@ def krr(
 ) -> Survey:
     """k-ary randomised response over a closed alphabet: best when epsilon is at least about ln k.
 
-    `symbols` is a collection, or a count S for the symbols 0 .. S-1; `other` names a catch-all for anything else.
-
     Paper: section 4.1, `eq:rr`.
 
+    Parameters
+    ----------
+    symbols : iterable or int
+        The answers that exist, in order; or a count S for the symbols 0 .. S-1.
+    epsilon : float, str or Fraction
+        The privacy budget of an answer, in nats: what all reports of it spend together.
+    epsilon_report : float, str or Fraction, optional
+        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
+        permanent response to the answer. Without it one report spends `epsilon`.
+    name : str
+        What people call the survey: one line, at most 500 characters.
+    other : str, int or bytes, optional
+        The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Without it such
+        answers are refused.
+
+    Examples
+    --------
     >>> krr(symbols=["chrome", "firefox", "safari"], epsilon=2.0, other="another").symbols
     ('chrome', 'firefox', 'safari', 'another')
     >>> krr(symbols=10, epsilon=4.0, epsilon_report=1.0)
@@ -88,6 +114,23 @@ def krappor(
 
     Paper: section 4.2.
 
+    Parameters
+    ----------
+    symbols : iterable or int
+        The answers that exist, in order; or a count S for the symbols 0 .. S-1.
+    epsilon : float, str or Fraction
+        The privacy budget of an answer, in nats: what all reports of it spend together.
+    epsilon_report : float, str or Fraction, optional
+        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
+        permanent response to the answer. Without it one report spends `epsilon`.
+    name : str
+        What people call the survey: one line, at most 500 characters.
+    other : str, int or bytes, optional
+        The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Without it such
+        answers are refused.
+
+    Examples
+    --------
     >>> krappor(symbols=256, epsilon=1).columns
     256
     """
@@ -110,6 +153,23 @@ def oue(
     The one bit that is set survives with probability 1/2, each of the others appears with 1 / (e**epsilon + 1).
     Wang, Blocki, Li and Jha, USENIX Security 2017.
 
+    Parameters
+    ----------
+    symbols : iterable or int
+        The answers that exist, in order; or a count S for the symbols 0 .. S-1.
+    epsilon : float, str or Fraction
+        The privacy budget of an answer, in nats: what all reports of it spend together.
+    epsilon_report : float, str or Fraction, optional
+        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
+        permanent response to the answer. Without it one report spends `epsilon`.
+    name : str
+        What people call the survey: one line, at most 500 characters.
+    other : str, int or bytes, optional
+        The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Without it such
+        answers are refused.
+
+    Examples
+    --------
     >>> oue(symbols=256, epsilon=1)
     <Survey: OUE, 256 symbols, epsilon 1, digest 0996e5a3>
     """
@@ -129,10 +189,29 @@ def subset(
 ) -> Survey:
     """Subset selection over a closed alphabet: the least squared error of all, in a report of one bit a symbol.
 
-    A report is a set of w symbols. Without `size` w is the one of least error, near k / (e**epsilon + 1); where that is
-    1, and so wherever epsilon exceeds about ln k, subset selection is k-RR, and that is the survey you get.
-    Wang and others 2016; Ye and Barg 2018.
+    A report is a set of w symbols. Subset selection with w = 1 is k-RR, and that is the survey you get. With
+    epsilon above about ln k, w = 1 is the best choice. Wang and others 2016; Ye and Barg 2018.
 
+    Parameters
+    ----------
+    symbols : iterable or int
+        The answers that exist, in order; or a count S for the symbols 0 .. S-1.
+    epsilon : float, str or Fraction
+        The privacy budget of an answer, in nats: what all reports of it spend together.
+    epsilon_report : float, str or Fraction, optional
+        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
+        permanent response to the answer. Without it one report spends `epsilon`.
+    size : int, optional
+        The number w of symbols in a report, from 1 to k - 1. By default the one of least squared error at the uniform
+        population, near k / (e**epsilon + 1).
+    name : str
+        What people call the survey: one line, at most 500 characters.
+    other : str, int or bytes, optional
+        The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Without it such
+        answers are refused.
+
+    Examples
+    --------
     >>> subset(symbols=256, epsilon=1)
     <Survey: SS, 256 symbols, sets of 69, epsilon 1, digest 90eb4a2d>
     >>> subset(symbols=256, epsilon=6) == krr(symbols=256, epsilon=6)
@@ -168,9 +247,28 @@ def hadamard(
 ) -> Survey:
     """Hadamard response over a closed alphabet: a report is one of b cells, decoded by a fast Walsh-Hadamard transform.
 
-    Without `blocks` their number, a power of two, is the one of least squared error at the uniform population: one
-    block up to epsilon of about 1, more beyond. Acharya, Sun and Zhang, AISTATS 2019.
+    Acharya, Sun and Zhang, AISTATS 2019.
 
+    Parameters
+    ----------
+    symbols : iterable or int
+        The answers that exist, in order; or a count S for the symbols 0 .. S-1.
+    epsilon : float, str or Fraction
+        The privacy budget of an answer, in nats: what all reports of it spend together.
+    epsilon_report : float, str or Fraction, optional
+        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
+        permanent response to the answer. Without it one report spends `epsilon`.
+    blocks : int, optional
+        The number of blocks that the symbols are divided into. By default the power of two of least squared error at
+        the uniform population: one block up to epsilon of about 1, more beyond.
+    name : str
+        What people call the survey: one line, at most 500 characters.
+    other : str, int or bytes, optional
+        The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Without it such
+        answers are refused.
+
+    Examples
+    --------
     >>> hadamard(symbols=100, epsilon=1)
     <Survey: HR, 100 symbols, 128 cells in 1 block, epsilon 1, digest f20ebb85>
     >>> hadamard(symbols=100, epsilon=4).encoding.blocks
@@ -198,9 +296,30 @@ def projective(
 ) -> Survey:
     """Projective geometry response over a closed alphabet: nearly the least error, in a report of one of b cells.
 
-    Without `order` (a prime) and `dimension` both are those of least squared error at the uniform population, with
-    order near e**epsilon + 1. Feldman, Nelson, Nguyen and Talwar, ICML 2022.
+    Feldman, Nelson, Nguyen and Talwar, ICML 2022.
 
+    Parameters
+    ----------
+    symbols : iterable or int
+        The answers that exist, in order; or a count S for the symbols 0 .. S-1.
+    epsilon : float, str or Fraction
+        The privacy budget of an answer, in nats: what all reports of it spend together.
+    epsilon_report : float, str or Fraction, optional
+        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
+        permanent response to the answer. Without it one report spends `epsilon`.
+    order : int, optional
+        The number of elements of the finite field, a prime. By default `order` and `dimension` are those of least
+        squared error at the uniform population, with an order near e**epsilon + 1.
+    dimension : int, optional
+        The number of coordinates of a point, from 2 to 16. Given with `order` or not at all.
+    name : str
+        What people call the survey: one line, at most 500 characters.
+    other : str, int or bytes, optional
+        The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Without it such
+        answers are refused.
+
+    Examples
+    --------
     >>> projective(symbols=100, epsilon=1)
     <Survey: PGR, 100 symbols, 121 cells, epsilon 1, digest 711f84d6>
     >>> projective(symbols=100, epsilon=3).encoding.order
@@ -269,10 +388,36 @@ def olh(
     """Optimised local hashing: O-RR with k = round(e**epsilon) + 1 cells and many cohorts.
 
     Published with a fresh hash function for every report (Wang, Blocki, Li and Jha, USENIX Security 2017). The paper's
-    O-RR contains it: a cohort is a hash function, and least squares over C of them costs a variance factor of about
-    1 / (1 - (S - 1) / (C (k - 1))) over infinitely many, so give C (k - 1) many times the number S of candidates. The
-    cohort travels in the clear; fewer of them tell devices apart less. `text` is that of `orr`.
+    O-RR contains it: a cohort is a hash function. Least squares over C of them has a variance of about
+    1 / (1 - (S - 1) / (C (k - 1))) times that over infinitely many, for S candidates.
 
+    Parameters
+    ----------
+    epsilon : float, str or Fraction
+        The privacy budget of an answer, in nats: what all reports of it spend together.
+    epsilon_report : float, str or Fraction, optional
+        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
+        permanent response to the answer. Without it one report spends `epsilon`.
+    cohorts : int
+        The number C of cohorts, from 1 to 2**20, each with a hash function of its own. C (k - 1) should be many times
+        the number of candidates. The cohort travels in the clear: fewer cohorts tell devices apart less.
+    symbols : iterable or int, optional
+        The answers of a closed alphabet, in order; or a count S for the symbols 0 .. S-1. Without them the alphabet is
+        open.
+    name : str
+        What people call the survey: one line, at most 500 characters.
+    seed : bytes, optional
+        8 to 64 bytes that determine the hash functions. They are public, and part of the survey. Without them 16 bytes
+        are drawn from the operating system.
+    other : str, int or bytes, optional
+        The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Only with
+        `symbols`.
+    text : str, optional
+        How an open survey reads text: "folded" (the default), so that neither case nor white space around words makes a
+        difference, or "exact". Not with `symbols`, which are exact.
+
+    Examples
+    --------
     >>> olh(epsilon=2.0, seed=bytes(16))
     <Survey: O-RR, open alphabet, 8 cells, 1024 cohorts, epsilon 2, digest ac2bd835>
     >>> olh(epsilon=2.0, seed=bytes(16)) == orr(epsilon=2.0, cells=8, cohorts=1024, seed=bytes(16))
@@ -306,11 +451,37 @@ def orr(
 ) -> Survey:
     """O-RR: k-ary randomised response on hashed cells in C cohorts; closed (by permutations) with `symbols=`.
 
-    `seed` is public and part of the survey; without one it is drawn from the operating system. `text` says how an open
-    survey reads text: "folded", the default, so that case and blanks around words make no difference, or "exact".
-
     Paper: section 5.1 (open), 5.4 (closed).
 
+    Parameters
+    ----------
+    epsilon : float, str or Fraction
+        The privacy budget of an answer, in nats: what all reports of it spend together.
+    epsilon_report : float, str or Fraction, optional
+        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
+        permanent response to the answer. Without it one report spends `epsilon`.
+    cells : int
+        The number k of cells of a cohort, from 2 to 2**24.
+    cohorts : int
+        The number C of cohorts, from 1 to 2**20. Each has hash functions (or permutations) of its own, and each device
+        belongs to one.
+    symbols : iterable or int, optional
+        The answers of a closed alphabet, in order; or a count S for the symbols 0 .. S-1. Without them the alphabet is
+        open.
+    name : str
+        What people call the survey: one line, at most 500 characters.
+    seed : bytes, optional
+        8 to 64 bytes that determine the hash functions. They are public, and part of the survey. Without them 16 bytes
+        are drawn from the operating system.
+    other : str, int or bytes, optional
+        The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Only with
+        `symbols`.
+    text : str, optional
+        How an open survey reads text: "folded" (the default), so that neither case nor white space around words makes a
+        difference, or "exact". Not with `symbols`, which are exact.
+
+    Examples
+    --------
     >>> orr(epsilon=2.0, cells=8, cohorts=64, name="homepage", seed=bytes(16))
     <Survey 'homepage': O-RR, open alphabet, 8 cells, 64 cohorts, epsilon 2, digest 7aa4fbb6>
     >>> orr(symbols=256, epsilon=2.0, cells=8, cohorts=64).title
@@ -337,8 +508,39 @@ def orappor(
 ) -> Survey:
     """O-RAPPOR: bit flips on Bloom filters of h hashes in C cohorts; closed (by permutations) with `symbols=`.
 
-    Paper: section 5.2 (open), 5.4 (closed). Each bit gets epsilon / min(2h, k). `text` is that of `orr`.
+    Paper: section 5.2 (open), 5.4 (closed). Each bit gets epsilon / min(2h, k).
 
+    Parameters
+    ----------
+    epsilon : float, str or Fraction
+        The privacy budget of an answer, in nats: what all reports of it spend together.
+    epsilon_report : float, str or Fraction, optional
+        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
+        permanent response to the answer. Without it one report spends `epsilon`.
+    cells : int
+        The number k of cells of a cohort, from 2 to 2**24.
+    cohorts : int
+        The number C of cohorts, from 1 to 2**20. Each has hash functions (or permutations) of its own, and each device
+        belongs to one.
+    hashes : int
+        The number h of hash functions of a cohort: an answer sets up to h bits. From 1 to 64.
+    symbols : iterable or int, optional
+        The answers of a closed alphabet, in order; or a count S for the symbols 0 .. S-1. Without them the alphabet is
+        open.
+    name : str
+        What people call the survey: one line, at most 500 characters.
+    seed : bytes, optional
+        8 to 64 bytes that determine the hash functions. They are public, and part of the survey. Without them 16 bytes
+        are drawn from the operating system.
+    other : str, int or bytes, optional
+        The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Only with
+        `symbols`.
+    text : str, optional
+        How an open survey reads text: "folded" (the default), so that neither case nor white space around words makes a
+        difference, or "exact". Not with `symbols`, which are exact.
+
+    Examples
+    --------
     >>> orappor(epsilon=2.0, cells=128, cohorts=8, hashes=2, seed=bytes(16))
     <Survey: O-RAPPOR, open alphabet, 128 cells, 8 cohorts, 2 hashes, epsilon 2, digest 9caf3b40>
     """

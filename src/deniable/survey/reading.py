@@ -1,4 +1,4 @@
-"""Reading what came from outside: JSON without surprises, and the parts of a survey, each field by name and type."""
+"""Parse untrusted survey files: strict JSON, and the parts of a survey with every field checked by name and type."""
 
 import json
 from collections.abc import Callable
@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Registry, Subset, epsilon_text
-from deniable.mechanisms.base import check_size
+from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Registry, Subset, check_size, epsilon_text
 from deniable.survey.alphabet import Alphabet, symbol_from_json
 from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
@@ -23,11 +22,11 @@ __all__ = [
     "strict_json",
 ]
 
-MAX_TEXT = 1 << 28  # characters of a survey file
+MAX_TEXT = 1 << 28  # characters of a survey file, at most: 16 for each symbol of the largest alphabet
 
 
 def strict_json(text: str | bytes) -> object:
-    """JSON text as every careful reader would read it: UTF-8, no repeated fields, no fractions, no NaN.
+    """Parse JSON that every reader reads alike: UTF-8, no repeated fields, no fractions, no NaN.
 
     >>> strict_json('{"cells": 3}')
     {'cells': 3}
@@ -173,7 +172,7 @@ def read_encoding(value: object, alphabet: Alphabet) -> Encoding:
 
 def read_mechanism(value: object, encoding: Encoding) -> Mechanism:
     kind, stored = _known("mechanism", value, mechanisms)
-    # Of the second stage all or nothing; `epsilon_report` says which.
+    # The fields of a second stage are all there or none; `epsilon_report` tells which.
     twice = isinstance(value, dict) and "epsilon_report" in value
     again = ["epsilon_report", *kind.again_fields] if twice else []
     named = " ".join(["kind epsilon width", stored.fields, *again])

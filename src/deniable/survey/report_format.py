@@ -1,7 +1,7 @@
-"""What a report of a survey looks like, as data: the one statement of which reports are valid and what they name.
+"""The format of a survey's reports, as data: which reports are valid, and where their fields are.
 
 A report has fields: the cohort, then the response. A field is a number below a limit, or a row of bits. Every reader is
-made from this: one report at a time (`reports`), packed rows and columns (`tally.checking`), SQL and Spark
+derived from this: one report at a time (`reports`), packed rows and columns (`tally.checking`), SQL and Spark
 (`survey.sql`). `tests/contracts/test_readers.py` runs one table of good and bad rows through all of them, and through
 the JavaScript client.
 
@@ -17,7 +17,7 @@ from deniable.mechanisms import Mechanism
 
 __all__ = ["TESTS", "Field", "ReportFormat", "Rule"]
 
-WIRE_VERSION = 1  # the first byte of every packed report
+WIRE_VERSION = 1  # of packed reports: their first byte
 PREFIX = 8  # bytes of the survey's digest in a packed report (decision 0005)
 
 
@@ -37,7 +37,7 @@ class Field:
 
 
 class Rule(NamedTuple):
-    """Why a value of a field is refused: what the reason is called, and which of `TESTS` finds it."""
+    """A rule for the values of a field: the reason for refusing one, and the name of the test in `TESTS`."""
 
     reason: str
     field: Field
@@ -48,7 +48,8 @@ def _bits(value: bytes) -> int:
     return int.from_bytes(value, "little")
 
 
-# Whether a value is wrong. The value is an integer, or bytes where the field has bits; None where a table has none.
+# Each test returns whether a value is wrong. The value is an integer, or bytes if the field has bits, or None if it is
+# missing in a table.
 TESTS: dict[str, Callable[[Any, Field], bool]] = {
     "missing": lambda value, field: value is None,
     "length": lambda value, field: len(value) != field.size,

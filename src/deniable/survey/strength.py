@@ -1,4 +1,4 @@
-"""The one scale of words for epsilon: notices, pages, hints and plans take their words and bounds from here.
+"""Words for epsilon, such as "strong": notices, pages, hints and plans all use this scale.
 
 `service/pages/words.js` holds the same table for browsers; tests/contracts/test_pages.py compares the two.
 """
@@ -7,10 +7,10 @@ from math import inf
 
 __all__ = ["SCALE", "bound_of", "is_at_least", "strength"]
 
-# (largest epsilon of the step, word), most private first. In nats, of all reports of one answer together. What a step
-# does to a belief of 10 %, at its bound: 23 %, 45 %, 69 %, 86 %.
+# (largest epsilon of the step, word), most private first. In nats, of all reports of one answer together. At the
+# bound of a step they can raise a prior belief of 10 % to 23 %, 45 %, 69 %, 86 %.
 SCALE = ((1.0, "very strong"), (2.0, "strong"), (3.0, "moderate"), (4.0, "weak"), (inf, "hardly any"))
-_ROUNDING = 0.005  # epsilon is shown with two decimals: what is shown as 2.00 has the word of 2
+_ROUNDING = 0.005  # epsilon is shown with two decimals, and what is shown as 2.00 must have the word of 2
 
 
 def strength(epsilon: float) -> str:

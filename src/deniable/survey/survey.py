@@ -1,4 +1,4 @@
-"""What clients and analyst agree on in public: alphabet, encoding, mechanism, seed, bound together by a digest."""
+"""`Survey`: the public parameters that clients, collector and analyst share, identified by their SHA-256 digest."""
 
 import hashlib
 import json
@@ -22,21 +22,44 @@ from deniable.survey.sql import group_by
 
 __all__ = ["Survey"]
 
-FORMAT = "deniable-survey/1"
-MAX_COUNTERS = 1 << 27  # counters of a tally: 1 GiB of them
+FORMAT = "deniable-survey/1"  # the name and version of the JSON form (docs/reference/protocol.md)
+MAX_COUNTERS = 1 << 27  # counters of a tally, of 8 bytes each: 1 GiB, so that one survey cannot exhaust a collector
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Survey:
-    """The public agreement: an immutable value with one canonical JSON text and the digest of that text.
+    """The public parameters of a survey: an immutable value with one canonical JSON text and the digest of that text.
 
     Usually made by a preset (`warner`, `krr`, `krappor`, `orr`, `orappor`, ...) and shared as a file.
 
+    Parameters
+    ----------
+    alphabet : Alphabet
+        Which answers exist.
+    encoding : Encoding
+        Which cells an answer occupies in a cohort.
+    mechanism : Mechanism
+        How a device randomises those cells.
+    name : str
+        What people call the survey, at most 500 characters.
+
+    Raises
+    ------
+    SurveyError
+        If the parts do not fit together, or a tally would need more than 2**27 counters.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> survey = dn.krr(symbols=["chrome", "firefox", "safari"], epsilon=1, name="browser")
     >>> survey
     <Survey 'browser': k-RR, 3 symbols, epsilon 1, digest 492d6818>
     >>> dn.Survey.from_json(survey.to_json()) == survey
+    True
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     survey.save(os.path.join(folder, "survey.json"))
+    ...     dn.Survey.load(os.path.join(folder, "survey.json")) == survey
     True
     """
 
@@ -73,7 +96,7 @@ class Survey:
         object.__setattr__(self, "digest", hashlib.sha256(_canonical(self._fields())).hexdigest())
         object.__setattr__(self, "report_format", ReportFormat.of(self.mechanism, self.cohorts, self.digest))
 
-    # What the paper's letters are called here.
+    # The paper's letters k, C and h by name.
     @property
     def cells(self) -> int:
         """k: how many cells one cohort's report can name."""
@@ -133,12 +156,55 @@ class Survey:
         return named + (" (closed)" if shared else "")
 
     def key(self, value: object) -> int:
-        """What stands for a symbol in every cohort: its position, or its fingerprint."""
+        """The number that stands for a symbol in every cohort: its position, or in an open alphabet its fingerprint.
+
+        Parameters
+        ----------
+        value : str, int or bytes
+            The symbol.
+
+        Returns
+        -------
+        int
+            The key that the encoding turns into cells.
+
+        Raises
+        ------
+        AlphabetError
+            If the value is no symbol of this survey. The message does not show it.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> dn.krr(symbols=["no", "maybe", "yes"], epsilon=1).key("maybe")
+        1
+        """
         return self.encoding.key(self.alphabet, value)
 
     def encode(self, cohort: int, value: object) -> tuple[int, ...]:
-        """The cells that `value` occupies in `cohort`: pure, public, and not private on its own.
+        """The cells that a symbol occupies in a cohort, before any noise: the result is not private.
 
+        Parameters
+        ----------
+        cohort : int
+            The number of the cohort, from 0.
+        value : str, int or bytes
+            The symbol.
+
+        Returns
+        -------
+        tuple of int
+            Cells below `cells`, sorted and distinct.
+
+        Raises
+        ------
+        SurveyError
+            If there is no such cohort.
+        AlphabetError
+            If the value is no symbol of this survey. The message does not show it.
+
+        Examples
+        --------
         >>> import deniable as dn
         >>> dn.krr(symbols=["no", "maybe", "yes"], epsilon=1).encode(0, "yes")
         (2,)
@@ -155,11 +221,29 @@ class Survey:
         cohort: str | None = "cohort",
         response: str = "response",
     ) -> str:
-        """The query that counts a table of reports, for "duckdb", "postgresql", "bigquery" or "spark".
+        """The SQL query that counts a table of reports.
 
-        `table` is a name, or the parts of one with dots between them; `cohort` and `response` are its columns (None
-        where a survey of one cohort has no such column). `deniable.count(survey, result)` makes a tally of the result.
+        `deniable.count(survey, result)` makes a tally of its result.
 
+        Parameters
+        ----------
+        dialect : str
+            "duckdb", "postgresql", "bigquery" or "spark".
+        table : str or sequence of str
+            The name of the table, or the parts of a name with dots between them.
+        cohort : str, optional
+            The column of cohorts; None if a survey of one cohort has no such column.
+        response : str
+            The column of responses.
+
+        Returns
+        -------
+        str
+            A query whose rows are groups of reports: cohort, cell, number of reports, and the reason if they are
+            refused. For bit reports the column `cells` lists how often each bit was set.
+
+        Examples
+        --------
         >>> import deniable as dn
         >>> print(dn.krr(symbols=["a", "b", "c"], epsilon=1).sql(table="answers", cohort=None))
         SELECT
@@ -190,7 +274,18 @@ class Survey:
         }
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The survey as JSON text, digest included; without `indent` it is the canonical text plus the digest."""
+        """The survey as JSON text, with its digest.
+
+        Parameters
+        ----------
+        indent : int, optional
+            Spaces of each level. Without it the text is on one line, in canonical form plus the digest.
+
+        Returns
+        -------
+        str
+            What `from_json` reads.
+        """
         fields = self._fields() | {"digest": self.digest}
         if indent is None:
             return _canonical(fields).decode()
@@ -198,12 +293,51 @@ class Survey:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Survey":
-        """The survey in a JSON text; refuses unknown fields, wrong types, wrong thresholds and a wrong digest."""
+        """The survey in a JSON text.
+
+        Parameters
+        ----------
+        text : str or bytes
+            What `to_json` wrote.
+
+        Returns
+        -------
+        Survey
+            The same survey.
+
+        Raises
+        ------
+        SurveyError
+            If the text has unknown or repeated fields, wrong types, wrong thresholds or a wrong digest.
+        """
         return cls.from_fields(strict_json(text))
 
     @classmethod
     def from_fields(cls, fields: object) -> "Survey":
-        """The survey in a JSON object that `strict_json` has read."""
+        """The survey in a JSON object that is already parsed.
+
+        Parameters
+        ----------
+        fields : dict
+            What `strict_json` returned for the text of a survey.
+
+        Returns
+        -------
+        Survey
+            The same survey.
+
+        Raises
+        ------
+        SurveyError
+            As `from_json`.
+
+        Examples
+        --------
+        >>> import deniable as dn, json
+        >>> survey = dn.warner(epsilon=1)
+        >>> dn.Survey.from_fields(json.loads(survey.to_json())) == survey
+        True
+        """
         top = record("survey", fields, "format name alphabet encoding mechanism digest")
         if top["format"] != FORMAT:
             raise SurveyError(
@@ -221,12 +355,36 @@ class Survey:
         return survey
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the survey as indented JSON: a plain file atomically; links, pipes and devices are written through."""
+        """Write the survey as indented JSON.
+
+        A plain file is replaced atomically; links, pipes and devices are written through.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write.
+        """
         write_atomically(path, self.to_json(indent=2).encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Survey":
-        """Read a survey that `save` wrote."""
+        """Read a survey that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        Survey
+            The survey in it.
+
+        Raises
+        ------
+        SurveyError
+            As `from_json`; the message begins with the path.
+        """
         try:
             return cls.from_json(Path(path).read_bytes())
         except SurveyError as problem:
@@ -234,8 +392,27 @@ class Survey:
 
     @classmethod
     def check(cls, value: object, hint: str = "") -> "Survey":
-        """`value` if it is a survey; else an error that says what to write instead, ending in `hint`.
+        """Return `value` if it is a survey; otherwise raise an error that names the next step.
 
+        Parameters
+        ----------
+        value : object
+            What was given as a survey.
+        hint : str
+            The next step, where `value` is not the name of a file.
+
+        Returns
+        -------
+        Survey
+            `value` itself.
+
+        Raises
+        ------
+        SurveyError
+            If `value` is no survey.
+
+        Examples
+        --------
         >>> import deniable as dn
         >>> dn.Survey.check("survey.json")
         Traceback (most recent call last):

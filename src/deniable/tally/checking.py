@@ -1,7 +1,7 @@
-"""Many reports at once: which of them a survey's clients can have sent. `ReportFormat.rules`, on NumPy arrays.
+"""Validate many reports at once: `ReportFormat.rules` on NumPy arrays.
 
-The collector, the column code and the audit all ask here. It stands beside the tally and not in `columns` because the
-collector's upload path may see surveys, reports and tallies only.
+The collector, `columns` and the audit use it. It is in `tally` and not in `columns` because the collector's upload path
+imports surveys, reports and tallies only.
 """
 
 from collections.abc import Callable
@@ -25,9 +25,9 @@ def _outside(values: Array, field: Field) -> Mask | None:
     return np.asarray((values < 0) | (values >= field.limit))
 
 
-# What must be settled before there can be an array.
+# Tests that must have passed before values can be in an array.
 SETTLED = ("missing", "length")
-# Which values are wrong, or None if none is.
+# A mask of the wrong values by test, or None if there are none.
 TESTS: dict[str, Callable[[Array, Field], Mask | None]] = {
     "range": _outside,
     "padding": lambda rows, field: rows[:, -1] >= 1 << field.limit % 8,

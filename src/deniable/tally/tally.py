@@ -1,8 +1,8 @@
 """Integer counts per (cohort, column) and reports per cohort: all that a collector keeps.
 
-A tally adds (a commutative monoid under `merge`), so days, shards and machines combine in any order, and it is tiny:
-its size depends on the survey, never on the number of reports. Call it additive statistics: for bit reports the column
-sums are not sufficient, because they forget which bits came together.
+Merging is commutative and associative, so tallies of days, shards and machines combine in any order. The size of a
+tally depends on the survey, not on the number of reports. For bit reports the column sums are not a sufficient
+statistic: they do not tell which bits were set together in one report.
 
 A tally file is one line that names the format, one line of JSON with the survey and the totals, the counts (int64,
 little-endian, zlib), and the SHA-256 of everything before it.
@@ -25,7 +25,7 @@ from deniable.survey import Survey, data_frame, facts, strict_json, write_atomic
 
 __all__ = ["Tally"]
 
-_MAGIC = b"deniable-tally/1\n"
+_MAGIC = b"deniable-tally/1\n"  # first line of a tally file: format and version
 _MOST = 2**63 - 1  # reports in a tally: what a signed counter of 64 bits holds
 
 Counts = npt.NDArray[np.int64]
@@ -40,18 +40,43 @@ class _Countable(Protocol):
 class Tally:
     """The counts of one survey.
 
-    `counts[c, j]` is how often column j was hit in cohort c, `reports[c]` how many reports cohort c sent, `n` how many
-    there are in all. Both arrays are read-only views; they change only through `accumulate` and `merge`.
+    `counts[c, j]` is the number of reports of cohort c that hit column j, `reports[c]` the number of all its reports,
+    and `n` the number of reports of all cohorts. Both arrays are read-only views; only `accumulate`, `add` and `merge`
+    change them.
 
+    Parameters
+    ----------
+    survey : Survey
+        The survey that the reports answer.
+    counts : array_like of int, optional
+        Initial counts of shape (cohorts, columns). Zero by default.
+    reports : array_like of int, optional
+        Initial reports per cohort. Where a report hits exactly one column they are the row sums of `counts`, and may be
+        left out.
+
+    Raises
+    ------
+    TallyError
+        If no set of reports has these counts.
+
+    Examples
+    --------
+    >>> import os, tempfile
     >>> import deniable as dn
     >>> survey = dn.krr(symbols=["a", "b", "c"], epsilon=8)
     >>> tally = dn.Tally(survey)
     >>> tally.accumulate(dn.Report(survey, 0, b"\\x01"))
-    >>> tally.accumulate([b"\\x02", b"\\x01"][i] for i in ())       # an empty batch changes nothing
     >>> tally
     <Tally of survey d589e452: 1 report in 1 cohort>
     >>> tally.counts.tolist(), tally.reports.tolist()
     ([[0, 1, 0]], [1])
+    >>> tally.merge(dn.Tally(survey, [[3, 2, 1]]))
+    >>> tally.n
+    7
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tally.save(os.path.join(folder, "day.tally"))
+    ...     dn.Tally.load(os.path.join(folder, "day.tally")) == tally
+    True
     """
 
     __slots__ = ("_counts", "_n", "_reports", "survey")
@@ -91,16 +116,39 @@ class Tally:
         return self._n
 
     def accumulate(self, item: "Report | Packed | _Countable | Iterable[Report | Packed]") -> None:
-        """Count one report, packed or not, a batch of them, or a table from `privatize`.
+        """Count one report or many.
 
-        A batch is taken whole or, if one of its reports is refused, not at all.
+        A batch is counted whole or, if one of its reports is refused, not at all.
+
+        Parameters
+        ----------
+        item : Report, bytes, ReportTable or iterable
+            One report, packed or not, an iterable of them, or a table from `privatize`.
+
+        Raises
+        ------
+        TallyMismatch
+            If a report answers another survey.
+        WireError
+            If a report is not one that the survey's devices can send.
+        TallyError
+            If the item is no report, or there would be more than 2**63 - 1.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> survey = dn.warner(epsilon=1)
+        >>> tally = dn.Tally(survey)
+        >>> tally.accumulate(dn.Client(survey).report("yes") for _ in range(3))
+        >>> tally.n
+        3
         """
         if isinstance(item, (Report, bytes, bytearray, memoryview)):
             self._accumulate_all([item])
         elif isinstance(item, _Countable):
             item.add_to(self)
         elif hasattr(item, "schema") or hasattr(item, "__arrow_c_stream__"):
-            # Tables belong to the room of columns, which this one does not see.
+            # Tables are read by the package `columns`, which this one does not import.
             raise TallyError("a table must be counted first; use tally += dn.count(tally.survey, table)")
         elif isinstance(item, Iterable):
             self._accumulate_all(item)
@@ -133,7 +181,28 @@ class Tally:
         self._n += len(rows)
 
     def add(self, counts: npt.NDArray[Any], reports: npt.NDArray[Any]) -> None:
-        """Add whole arrays of counts, after checking that some set of reports could have produced them."""
+        """Add arrays of counts, after checking that some set of reports could have produced them.
+
+        Parameters
+        ----------
+        counts : ndarray of int
+            Hits per cohort and column, of shape (cohorts, columns).
+        reports : ndarray of int
+            Reports per cohort.
+
+        Raises
+        ------
+        TallyError
+            If no set of reports has these counts, or there would be more than 2**63 - 1 reports.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> tally = dn.Tally(dn.warner(epsilon=1))
+        >>> tally.add(np.array([[6, 4]]), np.array([10]))
+        >>> tally.n
+        10
+        """
         for name, given, shape in (("counts", counts, self._counts.shape), ("reports", reports, self._reports.shape)):
             if given.shape != shape or given.dtype.kind not in "iu":
                 raise TallyError(f"{name} must be integers of shape {shape}, got {given.dtype} of shape {given.shape}")
@@ -164,7 +233,26 @@ class Tally:
             raise TallyError(f"a tally must hold at most 2**63 - 1 reports, got {self._n} and {more} more")
 
     def mismatch(self, what: str, theirs: Survey) -> TallyMismatch:
-        """The error for counts that answer another survey than this tally's."""
+        """The error for reports or counts that answer another survey than this tally's.
+
+        Parameters
+        ----------
+        what : str
+            What was given, to begin the message with.
+        theirs : Survey
+            The survey that it answers.
+
+        Returns
+        -------
+        TallyMismatch
+            To raise; it holds both digests.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> dn.Tally(dn.warner(epsilon=1)).mismatch("report", dn.warner(epsilon=2)).ours[:8]
+        '18ca4d86'
+        """
         return TallyMismatch(
             f"{what} is for survey {theirs.digest[:8]}, this tally is for {self.survey.digest[:8]}; "
             "merge only what answers one survey",
@@ -173,7 +261,20 @@ class Tally:
         )
 
     def merge(self, other: "Tally") -> None:
-        """Add another tally of the same survey to this one."""
+        """Add another tally of the same survey to this one.
+
+        Parameters
+        ----------
+        other : Tally
+            A tally of the same survey; it stays as it is.
+
+        Raises
+        ------
+        TallyMismatch
+            If it is of another survey.
+        TallyError
+            If it is no tally, or there would be more than 2**63 - 1 reports.
+        """
         if not isinstance(other, Tally):
             raise TallyError(f"a tally must be added to a tally, got {type(other).__name__}; count the reports first")
         if other.survey.digest != self.survey.digest:
@@ -204,7 +305,17 @@ class Tally:
         raise TallyError(f"a tally must be added to a tally, got {type(other).__name__}; count the reports first")
 
     def copy(self) -> "Tally":
-        """An independent tally with the same counts."""
+        """An independent tally with the same counts.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> tally = dn.Tally(dn.warner(epsilon=1), [[6, 4]])
+        >>> twin = tally.copy()
+        >>> twin += tally
+        >>> tally.n, twin.n
+        (10, 20)
+        """
         twin = Tally(self.survey)
         twin.merge(self)
         return twin
@@ -246,7 +357,13 @@ class Tally:
         return data_frame(pa.table(columns))
 
     def to_bytes(self) -> bytes:
-        """The tally as one self-describing block of bytes."""
+        """The tally and its survey as bytes, in the format of a tally file.
+
+        Returns
+        -------
+        bytes
+            What `from_bytes` reads.
+        """
         header = {"survey": json.loads(self.survey.to_json()), "n": str(self._n)}
         line = json.dumps(header, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode() + b"\n"
         numbers = np.concatenate([self._reports, self._counts.ravel()]).astype("<i8").tobytes()
@@ -255,7 +372,30 @@ class Tally:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Tally":
-        """The tally in a block of bytes; a truncated or altered one is refused."""
+        """Read a tally that `to_bytes` wrote.
+
+        Parameters
+        ----------
+        data : bytes
+            All of it.
+
+        Returns
+        -------
+        Tally
+            The same counts.
+
+        Raises
+        ------
+        TallyError
+            If the bytes are no tally, or were truncated or altered.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> tally = dn.Tally(dn.warner(epsilon=1), [[6, 4]])
+        >>> dn.Tally.from_bytes(tally.to_bytes()) == tally
+        True
+        """
         if not data.startswith(_MAGIC):
             raise TallyError(
                 f"tally must start with {_MAGIC[:-1].decode()!r}, got {data[:16]!r}; this is not a tally file"
@@ -287,12 +427,34 @@ class Tally:
         return tally
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tally: a plain file atomically; links, pipes and devices are written through."""
+        """Write the tally. A plain file is replaced atomically; links, pipes and devices are written through.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write.
+        """
         write_atomically(path, self.to_bytes())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Tally":
-        """Read a tally that `save` wrote."""
+        """Read a tally that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        Tally
+            The tally in it.
+
+        Raises
+        ------
+        TallyError
+            As `from_bytes`; the message begins with the path.
+        """
         try:
             return cls.from_bytes(Path(path).read_bytes())
         except TallyError as problem:

@@ -6,10 +6,16 @@ the paper's formulas in its own letters. `docs/reference/paper.md` says which eq
 errs.
 """
 
+from deniable.theory.arguments import count_of, distribution
 from deniable.theory.binary import factor_through_warner
 from deniable.theory.cohorts import CohortSettings
 from deniable.theory.comparison import crossover, krr_advantage, krr_wins_from_log_half
-from deniable.theory.covariance import least_squares_moments
+from deniable.theory.covariance import (
+    inversion_covariance,
+    inversion_cumulants,
+    inversion_variances,
+    least_squares_moments,
+)
 from deniable.theory.deviation import folded_normal_mean, mean_absolute_deviation
 from deniable.theory.error_model import (
     Classes,
@@ -45,6 +51,7 @@ from deniable.theory.loss import ExpectedLoss, Losses, drawn_estimates, expected
 from deniable.theory.minimax import private_minimax_l1, private_minimax_l2
 from deniable.theory.nonprivate import minimax_l1, minimax_l2, ml_l1, ml_l1_worst, ml_l2, ml_l2_worst
 from deniable.theory.risk import l1_risk, l2_risk
+from deniable.theory.score_law import ScoreLaw
 from deniable.theory.support import support_l2, support_variances
 
 __all__ = [
@@ -53,19 +60,25 @@ __all__ = [
     "ErrorModel",
     "ExpectedLoss",
     "Losses",
+    "ScoreLaw",
     "bit_rates",
     "block_model",
     "cells_to_the_cohorts",
     "channel_model",
     "cohorts_for_mass",
     "cohorts_for_rank",
+    "count_of",
     "crossover",
     "distinguishable_strings",
+    "distribution",
     "drawn_estimates",
     "equations",
     "expected_loss",
     "factor_through_warner",
     "folded_normal_mean",
+    "inversion_covariance",
+    "inversion_cumulants",
+    "inversion_variances",
     "krappor_l1",
     "krappor_l1_inflation",
     "krappor_l1_worst",

@@ -143,12 +143,36 @@ def score_covariance(
 
 
 def inversion_covariance(design: BlockDesign, mechanism: Mechanism, columns: Floats, n: int) -> Floats:
-    """The covariance of `BlockDesign.invert` at n reports whose columns are hit with these probabilities, shape (1, b).
+    """The covariance of `BlockDesign.invert` from n reports.
 
     The estimate is affine in the column counts, with the matrix L / (n r), so this is L Gamma L' / (n r**2).
 
     Claim: exact at every n.
     Proof: tests/contracts/test_blocks.py::test_covariance_is_that_of_the_exact_law
+
+    Parameters
+    ----------
+    design : BlockDesign
+        Whose closed-form inverse is the estimator.
+    mechanism : Mechanism
+        Of the survey.
+    columns : ndarray
+        The probability that each column is hit, shape (1, b).
+    n : int
+        Reports.
+
+    Returns
+    -------
+    ndarray
+        Shape (S, S).
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> from deniable.design import design_of
+    >>> survey = dn.krr(2, epsilon=2)
+    >>> inversion_covariance(design_of(survey), survey.mechanism, np.full((1, 2), 0.5), 100).shape
+    (2, 2)
     """
     miss, r = mechanism.affine
     e = columns if mechanism.one_column else columns - miss
@@ -163,9 +187,33 @@ def inversion_covariance(design: BlockDesign, mechanism: Mechanism, columns: Flo
 
 
 def inversion_cumulants(design: BlockDesign, mechanism: Mechanism, columns: Floats, n: int) -> tuple[Floats, float]:
-    """The third cumulants of `BlockDesign.invert` for index reports, and how far one report moves a symbol at most.
+    """The third cumulants of `BlockDesign.invert` for index reports, and the largest effect of one report.
 
     A report is in a symbol's cells (weight 1 - c with c = l / s), beside them in its block (weight -c), or elsewhere.
+
+    Parameters
+    ----------
+    design : BlockDesign
+        Whose closed-form inverse is the estimator.
+    mechanism : Mechanism
+        With index reports.
+    columns : ndarray
+        The probability that each column is hit, shape (1, b).
+    n : int
+        Reports.
+
+    Returns
+    -------
+    tuple of ndarray and float
+        The third cumulants, shape (S,), and the largest change of an estimate by one report.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> from deniable.design import design_of
+    >>> survey = dn.krr(2, epsilon=2)
+    >>> inversion_cumulants(design_of(survey), survey.mechanism, np.full((1, 2), 0.5), 100)[0]
+    array([0., 0.])
     """
     c = design.shared / design.occupied
     scale = mechanism.affine[1] * design.distance
@@ -182,9 +230,34 @@ def inversion_variances(
 ) -> Floats:
     """The diagonal of `inversion_covariance`, without the rest.
 
-    With one block the reports in a symbol's cells are binomial. With more, what counts is how many of the reports in
-    its block are in its cells, and a report has three ways to fall. No probability is taken to be nearer than `edge` to
-    zero, nor that of a symbol's cells to one.
+    With one block the reports in a symbol's cells are binomial. With several, a report is in the symbol's cells, beside
+    them in its block, or elsewhere: a multinomial with three outcomes.
+
+    Parameters
+    ----------
+    design : BlockDesign
+        Whose closed-form inverse is the estimator.
+    mechanism : Mechanism
+        Of the survey.
+    columns : ndarray
+        The probability that each column is hit, shape (1, b).
+    n : int
+        Reports.
+    edge : float
+        Probabilities are kept at least this far from 0 and 1.
+
+    Returns
+    -------
+    ndarray
+        Shape (S,).
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> from deniable.design import design_of
+    >>> survey = dn.krr(2, epsilon=2)
+    >>> inversion_variances(design_of(survey), survey.mechanism, np.full((1, 2), 0.5), 100).round(6)
+    array([0.00431, 0.00431])
     """
     _, r = mechanism.affine
     found = design.adjoint(columns)

@@ -14,7 +14,7 @@ which takes the term (1 - sum p**2) / n out of the squared l2 loss.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,6 @@ from deniable.theory.deviation import folded_normal_mean
 from deniable.theory.error_model import ErrorModel
 
 __all__ = [
-    "METRICS",
     "ExpectedLoss",
     "Losses",
     "check_symbols",
@@ -37,8 +36,6 @@ __all__ = [
     "expected_loss",
     "losses_of",
 ]
-
-METRICS = ("l1", "l2", "max")
 
 _READ_OFF = 400  # draws; from so many on a quantile is the empirical one, below it that of a fitted distribution
 _EULER = 0.5772156649  # Euler's constant, the mean of Gumbel's distribution
@@ -65,7 +62,7 @@ def losses_of(found: Floats, p: Floats) -> Floats:
     Returns
     -------
     ndarray
-        Shape (3, rows), in the order of `METRICS`.
+        Shape (3, rows), in the order of `Losses.METRICS`.
 
     Examples
     --------
@@ -92,6 +89,8 @@ class Losses:
     (0.1, True)
     """
 
+    METRICS: ClassVar = ("l1", "l2", "max")  # the order of the rows
+
     rows: Floats  # (3, draws)
 
     def mean(self, metric: str) -> float:
@@ -107,7 +106,7 @@ class Losses:
         float
             The mean over the draws.
         """
-        return float(self.rows[METRICS.index(metric)].mean())
+        return float(self.rows[self.METRICS.index(metric)].mean())
 
     def quantile(self, metric: str, level: float) -> float:
         """The `level` quantile: the empirical one of at least 400 draws, else that of a normal distribution, or of
@@ -125,7 +124,7 @@ class Losses:
         float
             The loss that a share `level` of draws stays below.
         """
-        found = self.rows[METRICS.index(metric)]
+        found = self.rows[self.METRICS.index(metric)]
         if len(found) >= _READ_OFF:
             return float(np.quantile(found, level))
         from scipy.special import ndtri
@@ -178,7 +177,7 @@ class ExpectedLoss:
     def squared_l2(self) -> float:
         """The mean of the squared l2 loss."""
         if self.decoded is not None:
-            return float((self.decoded.rows[METRICS.index("l2")] ** 2).mean())
+            return float((self.decoded.rows[Losses.METRICS.index("l2")] ** 2).mean())
         return float(self.variances.sum() + self.bias @ self.bias)
 
 

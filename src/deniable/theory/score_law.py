@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.design import Design
-from deniable.design.triangles import add_squares
+from deniable.design import Design, add_squares
 from deniable.mechanisms import Mechanism
 
 __all__ = ["ScoreLaw", "excess_of"]
@@ -33,14 +32,35 @@ def excess_of(mechanism: Mechanism) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class ScoreLaw:
-    """The covariance of u, cohort by cohort.
+    """The covariance of the unbiased frequencies u, cohort by cohort.
 
+    Parameters
+    ----------
+    design : Design
+        H.
+    population : ndarray
+        p, shape (S,).
+    columns : ndarray
+        m, the probability that each column is hit, shape (C, k).
+    weights : ndarray
+        w_c / r**2, shape (C,).
+    mechanism : Mechanism
+        Of the survey.
+    n : int, optional
+        All reports, in the joint normalisation; else None.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> from deniable.design import design_of
     >>> survey = dn.orr(symbols=3, epsilon=2, cells=2, cohorts=4, seed=bytes(16))
     >>> law = ScoreLaw.of(design_of(survey), survey.mechanism, np.array([0.5, 0.3, 0.2]), np.full(4, 1e-3))
     >>> inside = np.array([1.0, 1.0, 0.0])
     >>> bool(np.isclose(inside @ law.matrix() @ inside, law.variance(design_of(survey).forward(inside))))
+    True
+    >>> packed = np.zeros((3, 3), order="F")
+    >>> law.add_to(packed)
+    >>> bool(np.allclose(packed, np.tril(law.matrix())))
     True
     """
 
@@ -62,9 +82,27 @@ class ScoreLaw:
         n: int | None = None,
         observed: Floats | None = None,
     ) -> "ScoreLaw":
-        """With `inverse` = 1 / n_c per cohort, or, without it, jointly for n reports.
+        """The covariance for a population, given the cohort sizes or jointly for n reports.
 
-        `observed` column frequencies stand in for m = miss + r H p where they are given.
+        Parameters
+        ----------
+        design : Design
+            H.
+        mechanism : Mechanism
+            Of the survey.
+        p : ndarray
+            The population, shape (S,).
+        inverse : ndarray, optional
+            1 / n_c of each cohort; None for the joint normalisation, which needs n.
+        n : int, optional
+            All reports, in the joint normalisation; else None.
+        observed : ndarray, optional
+            Column frequencies, shape (C, k), in place of m = miss + r H p.
+
+        Returns
+        -------
+        ScoreLaw
+            The covariance.
         """
         miss, r = mechanism.affine
         m = miss + r * design.forward(p) if observed is None else observed
@@ -103,6 +141,16 @@ class ScoreLaw:
 
         Claim: that is p' M p for v = H p.
         Proof: tests/unit/theory/test_score_law.py::test_a_variance_is_the_quadratic_form_of_the_matrix
+
+        Parameters
+        ----------
+        values : ndarray
+            v, shape (C, k).
+
+        Returns
+        -------
+        float
+            The variance of sum v u.
         """
         (d, e), (a, b), m = self._parts, excess_of(self.mechanism), self.columns
         total = values.sum(axis=1)
@@ -122,7 +170,13 @@ class ScoreLaw:
         return np.asarray(packed + np.tril(packed, -1).T)
 
     def add_to(self, packed: Floats) -> None:
-        """Add M to the lower triangle, with its diagonal, of a matrix in Fortran's order; the upper one stays."""
+        """Add M to the lower triangle of a matrix, with the diagonal.
+
+        Parameters
+        ----------
+        packed : ndarray
+            S x S in Fortran order; its upper triangle is unchanged.
+        """
         from scipy.linalg import blas
 
         design, joint = self.design, self.n is not None

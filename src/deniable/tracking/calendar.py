@@ -7,7 +7,7 @@ from math import gcd
 
 from deniable.errors import DecodeError
 
-__all__ = ["places_of"]
+__all__ = ["label_gaps", "places_of"]
 
 _DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:T(\d{2})(?::00)?Z?)?")
 _WEEK = re.compile(r"(\d{4})-W(\d{2})")
@@ -57,6 +57,55 @@ def places_of(labels: Sequence[object]) -> list[int]:
     step = gcd(*(number - numbers[0] for number in numbers)) or 1
     found = [(number - numbers[0]) // step for number in numbers]
     return found if found[-1] < _MOST_MISSING * len(found) else list(range(len(labels)))
+
+
+def label_gaps(labels: Sequence[object], places: Sequence[int]) -> list[object]:
+    """The labels of all windows, missing ones named after their place between the others.
+
+    Parameters
+    ----------
+    labels
+        Of the windows that are there.
+    places
+        Where they are, as `places_of` found.
+
+    Returns
+    -------
+    list
+        One label a window.
+
+    Examples
+    --------
+    >>> label_gaps(["2026-11-17", "2026-11-19"], [0, 2])
+    ['2026-11-17', '2026-11-18', '2026-11-19']
+    >>> label_gaps([3, 9], [0, 1])
+    [3, 9]
+    """
+    found: list[object] = [f"(missing {place})" for place in range(places[-1] + 1)]
+    for label, place in zip(labels, places, strict=True):
+        found[place] = label
+    first, last = _time(labels[0]), _time(labels[-1])
+    if first is not None and last is not None and places[-1] > 0:
+        unit, start = first
+        step = (last[1] - start) // places[-1]
+        for place, label in enumerate(found):
+            if isinstance(label, str) and label.startswith("(missing"):
+                found[place] = _label(unit, start + step * place)
+    return found
+
+
+def _label(unit: str, number: int) -> object:
+    """The label of a time: what `_time` reads."""
+    if unit == "number":
+        return number
+    if unit == "day":
+        return date.fromordinal(number).isoformat()
+    if unit == "hour":
+        return f"{date.fromordinal(number // 24).isoformat()}T{number % 24:02}"
+    if unit == "week":
+        year, week, _ = date.fromordinal(7 * number + 1).isocalendar()
+        return f"{year}-W{week:02}"
+    return f"{(number - 1) // 12}-{(number - 1) % 12 + 1:02}"
 
 
 def _time(label: object) -> tuple[str, int] | None:

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.decoders import Estimate, Inversion, LeastSquares, Unconstrained, decode_all
-from deniable.decoders.empirical_bayes import shrink
-from deniable.decoders.prior import Observations
+from deniable.decoders import Estimate, Inversion, LeastSquares, Observations, Unconstrained, decode_all, shrink
 from deniable.errors import DecodeError
 from deniable.survey import Survey, Symbol
 from deniable.tally import Tally
 from deniable.tracking.averaging import Moving, Series
-from deniable.tracking.calendar import places_of
+from deniable.tracking.calendar import label_gaps, places_of
 from deniable.tracking.changes import cusum_alarms, steps_of
 from deniable.tracking.overlap import cell_variance, correlations, learn_kept, permanent_share
 
 if TYPE_CHECKING:
+    import altair as alt
     import pyarrow as pa
 
 __all__ = ["Change", "Contrast", "Tracked", "TrackedWindow", "track"]
@@ -218,8 +217,8 @@ class Tracked(Sequence[TrackedWindow]):
     (True, [0.87, 0.14, -0.01])
     >>> bool((tracked.contrast([1.0] + [0.0] * 9).values == tracked.average(0, 1).values).all())
     True
-    >>> tracked.to_arrow().num_rows
-    30
+    >>> tracked.to_arrow().num_rows, tracked.chart().to_dict() == tracked.plot().to_dict()
+    (30, True)
     """
 
     symbols: tuple[Symbol, ...]
@@ -263,6 +262,11 @@ class Tracked(Sequence[TrackedWindow]):
         raw, variance = levels[:, place], variances[:, place]
         shares = shrink(Observations(raw, np.maximum(variance, 1e-300), 0.0), total=float(self.totals[place]))
         return TrackedWindow(self.windows[place], self.symbols, int(self.sizes[place]), shares, raw, np.sqrt(variance))
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether windows share noise: whether devices take part in more than one of them and repeat it."""
+        return bool(self.series.permanent.any())
 
     @property
     def turnover(self) -> float:
@@ -426,6 +430,45 @@ class Tracked(Sequence[TrackedWindow]):
             }
         )
 
+    def chart(self, *, level: float = 0.95, top: int = 6) -> "alt.LayerChart":
+        """The largest symbols over time: lines with bands, and a mark where one changed.
+
+        Parameters
+        ----------
+        level
+            Of the bands and of the changes.
+        top
+            How many symbols, at most six.
+
+        Returns
+        -------
+        altair.LayerChart
+            A chart for notebooks; `deniable.charts.save_chart` writes it.
+        """
+        from deniable.charts import trend_chart
+
+        windows = list(self)
+        order = np.argsort(-windows[-1].probabilities, kind="stable")[:top].tolist()
+        changed = {(change.symbol, change.window) for change in self.changes(level)}
+        rows = []
+        for window in windows:
+            limits = window.intervals(level).tolist()
+            for place in order:
+                symbol = self.symbols[place]
+                rows.append(
+                    {
+                        "window": str(window.window),
+                        "name": str(symbol),
+                        "estimate": float(window.probabilities[place]),
+                        "low": limits[place][0],
+                        "high": limits[place][1],
+                        "changed": (symbol, window.window) in changed,
+                    }
+                )
+        return trend_chart(rows, level=level)
+
+    plot = chart
+
     def __repr__(self) -> str:
         return f"<Tracked {len(self.symbols)} symbols over {len(self)} windows, {int(self.sizes.sum())} reports>"
 
@@ -508,10 +551,9 @@ def track(
     count = int(places[-1]) + 1
     sizes, continues = np.zeros(count), np.zeros(count, np.bool_)
     sizes[places] = [tally.n for tally in given]
-    named: list[object] = ["(missing)"] * count
+    named: list[object] = label_gaps(labels, places.tolist())
     same = ""
-    for place, label, tally in zip(places.tolist(), labels, given, strict=True):
-        named[place] = label
+    for place, tally in zip(places.tolist(), given, strict=True):
         continues[place] = tally.survey.digest == same
         same = tally.survey.digest
     continues |= sizes == 0

@@ -5,7 +5,7 @@ import pytest
 
 import deniable as dn
 from deniable.errors import DecodeError
-from deniable.tracking.calendar import places_of
+from deniable.tracking.calendar import label_gaps, places_of
 from tests.surveys import SEED
 
 P = np.array([0.5, 0.3, 0.15, 0.05])
@@ -53,7 +53,7 @@ def test_symbols_have_their_shares_by_name() -> None:
 def test_missing_windows_are_filled_in_and_labelled() -> None:
     labels = ["2026-11-01", "2026-11-02", "2026-11-05"]
     tracked = dn.track(dict(zip(labels, days(3), strict=True)))
-    assert tracked.windows == ("2026-11-01", "2026-11-02", "(missing)", "(missing)", "2026-11-05")
+    assert tracked.windows == ("2026-11-01", "2026-11-02", "2026-11-03", "2026-11-04", "2026-11-05")
     assert [window.n for window in tracked] == [2000, 2000, 0, 0, 2000]
     assert np.isfinite(tracked[2].standard_errors).all()
     with pytest.raises(DecodeError, match="weights must be zero for windows without reports"):
@@ -88,6 +88,19 @@ def test_labels_of_every_kind() -> None:
     assert places_of([3, 5, 9]) == [0, 1, 3]
     assert places_of(["2026-02-30", "2026-02-31"]) == [0, 1]  # no dates, so words
     assert places_of(["2026-11-01", "2026-11-02", "2027-11-01"]) == [0, 1, 2]  # no even calendar
+
+
+def test_missing_labels_of_every_kind() -> None:
+    for labels in (
+        ["2026-11-18T22", "2026-11-19T01", "2026-11-19T02"],
+        ["2026-W51", "2027-W01"],
+        ["2026-11", "2027-02"],
+    ):
+        places = places_of(labels)
+        filled = label_gaps(labels, places)
+        assert [filled[place] for place in places] == labels
+        assert places_of(filled) == list(range(len(filled)))
+    assert label_gaps(["a", "b"], [0, 1]) == ["a", "b"]
 
 
 def test_what_is_refused() -> None:

@@ -1,6 +1,6 @@
-"""The same count on Spark: inside each partition on Arrow batches, then partial counts added up in a tree.
+"""Count on Spark: each partition is counted as Arrow batches, and the partial counts are added up in a tree.
 
-Nothing but `privatize` ever sees an answer. Executors need this package, NumPy and Arrow; the core never imports Spark.
+Only `privatize` sees answers. Executors need this package, NumPy and Arrow; the core never imports Spark.
 """
 
 from deniable.engines.spark.counting import count

@@ -1,16 +1,16 @@
-"""A DataFrame of reports into a tally.
+"""Count a DataFrame of reports.
 
-Reports of one number are counted in Java (`histograms`), or from large Parquet files in workers (`scans`). What follows
-is the way for all that is left: bits, windows and text, and Spark Connect.
+Index reports are counted in Java (`histograms`), or by the workers if they are in large Parquet files (`scans`). This
+module counts everything else: bit reports, windows, text, and Spark Connect.
 
-Each task counts the Arrow batches of its partition with the code of `deniable.columns` and hands on one row: all of its
-counts, and the rows it refused by reason. Those rows are added up by up to 64 tasks, what these give by one, and the
-driver receives a single tally. Spark's own GROUP BY moves every group of every partition through a hash table instead.
+Each task counts the Arrow batches of its partition with the code of `deniable.columns` and returns one row: all of its
+counts, and its refused rows by reason. Up to 64 tasks add up these rows, one task adds up their sums, and the driver
+receives a single tally. Spark's own GROUP BY would move every group of every partition through a hash table.
 
-A partition's counts stay together in one row, and the row's way depends on the partition's number alone. So whatever
-Spark repeats (a lost executor, a speculative twin, rows that are not the same the second time), the result holds each
-partition once, as one attempt saw it. Counts never go through accumulators: those that a transformation updates are
-added to again whenever a task is repeated.
+The counts of a partition are one row, and the number of the partition alone decides which task adds it up. So if Spark
+repeats a task (a lost executor, speculative execution, rows that differ the second time), the result contains each
+partition once, from one attempt. Accumulators are not used: a transformation that updates them updates them again
+whenever a task is repeated.
 """
 
 import io
@@ -38,19 +38,20 @@ __all__ = ["count", "count_text", "count_windows"]
 
 Found = tuple[Tally, dict[str, int]]
 
-# What tasks hand on: where to, the window (null without windows), the counts, and the refused rows as JSON.
+# The row of a task: which task adds it up, the window (null without windows), the counts, and the refused rows as JSON.
 _SCHEMA = "part int, window long, counts binary, refused string"
 _FAN = 64  # tasks that add up the counts of all others
-_UNREAD = "file that Spark must read"
-# Spark sends batches of 10,000 rows; a histogram of 131,072 cells is worth its while from some 100,000 on.
+_UNREAD = "file that Spark must read"  # stands for a reason where a worker cannot read a file
+# Rows that are counted at once. Spark sends batches of 10,000; a histogram of 131,072 cells pays from about 100,000.
 _ROWS = 1 << 18
-_BYTES = 1 << 25
-# Of files for each core. A worker counts a row for half of what Java takes, and is idle for its first second.
+_BYTES = 1 << 25  # bytes of rows that are counted at once, if they are fewer rows: 32 MiB
+# Bytes of files per core from which workers read them. A worker takes half the time of Java for a row, but a second to
+# start.
 _WORTH = 1 << 25
 
 
 def count(survey: Survey, dataframe: "DataFrame") -> Found:
-    """Add up a DataFrame of reports (the columns of `ReportTable`): the tally, and the refused rows by reason.
+    """Count a DataFrame of reports (the columns of `ReportTable`); returns the tally, and the refused rows by reason.
 
     Claim: the tally and the reasons are those of `dn.count(survey, table, refused={})`, whatever the partitions are and
         whichever tasks Spark repeats.
@@ -65,7 +66,7 @@ def count(survey: Survey, dataframe: "DataFrame") -> Found:
 def count_windows(
     survey: Survey, dataframe: "DataFrame", *, time: str | None = None, window: str = "day"
 ) -> dict[int | None, Found]:
-    """The same, apart by window where `time` names a column: by the first hour of the window, None for no time."""
+    """`count` for each window of the column `time`, by the first hour of the window; None stands for no time."""
     names = report_columns(survey, dataframe.columns)
     _check_types(survey, dataframe.select(*names))
     wanted = dataframe.select(*names, *([] if time is None else [dataframe[time].alias("time")]))
@@ -79,8 +80,8 @@ def count_windows(
 
 
 def _count_splits(survey: Survey, dataframe: "DataFrame", names: list[str]) -> Found | None:
-    """The same from files that the workers read; or None if it is not files, if one is not as expected, or if they are
-    not worth it: the numbers of a small table are counted in Java before a worker has begun."""
+    """`count` of Parquet files that the workers read. None if the DataFrame is something else, if a worker cannot read
+    a file, or if the files are so small that Java counts them before a worker has started."""
     splits = splits_of(dataframe, names)
     if splits is None:
         return None
@@ -94,28 +95,28 @@ def _count_splits(survey: Survey, dataframe: "DataFrame", names: list[str]) -> F
 
 
 def count_text(survey: Survey, dataframe: "DataFrame", names: list[str]) -> Found:
-    """The same where the columns that are named are text beside `_broken`, or lines of JSON that name them."""
+    """`count` of text: either the named columns and `_broken`, or lines of JSON."""
     work = partial(_counted, survey=survey, window=None, text=names)
     return _merged(survey, dataframe, work).get(None, (Tally(survey), {}))
 
 
 def _merged(survey: Survey, dataframe: "DataFrame", work: Any) -> dict[int | None, Found]:
     tree = dataframe.mapInArrow(work, _SCHEMA)
-    # By the column alone, not into a number of partitions: then Spark joins small ones as it sees their sizes.
+    # Without a number of partitions, so that Spark can merge small ones.
     tree = tree.repartition("part").mapInArrow(partial(_added, survey=survey), _SCHEMA)
     tree = tree.repartition(1).mapInArrow(partial(_added, survey=survey), _SCHEMA)
     return {row.window: (_tally(survey, _unpacked(row.counts)), json.loads(row.refused)) for row in tree.collect()}
 
 
 def _check_types(survey: Survey, dataframe: "DataFrame") -> None:
-    """Refuse columns of another type with the sentences of `dn.count`: by counting a batch without rows."""
+    """Refuse columns of another type, with the messages of `dn.count`, by counting a batch without rows."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     BatchCounter(survey).add(to_arrow_schema(dataframe.schema).empty_table())
 
 
 def _blocks(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.Table]":
-    """Batches joined until they are worth a histogram."""
+    """Batches joined until they have enough rows for a histogram."""
     import pyarrow as pa
 
     kept: list[pa.RecordBatch] = []

@@ -1,12 +1,11 @@
-"""Reports of one number, counted where Spark has them: in Java, by the histogram that its RDDs of numbers have.
+"""Count index reports in Java, by the histogram method of Spark's RDDs of numbers.
 
-A row becomes one number: its place among the cells, or behind them a place for the reason why no client can have sent
-it.
-`DoubleRDDFunctions.histogram` adds 1 to such a place in an array of its task, and the driver adds up the arrays. There
-is no hash table as in GROUP BY, no row is copied into an Arrow batch, and no Python worker runs.
+A row becomes one number: its cell, or a number past the cells for the reason why it is refused.
+`DoubleRDDFunctions.histogram` counts these numbers in one array per task, and the driver adds up the arrays. There is
+no hash table as in GROUP BY, no row is copied into an Arrow batch, and no Python worker runs.
 
-A task hands on one array, of all of its rows. So this keeps the promise of `counting`: the result holds each partition
-once, as one attempt saw it.
+A task returns one array for all of its rows. So, as in `counting`, the result contains each partition once, from one
+attempt.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -21,21 +20,22 @@ if TYPE_CHECKING:
 
 __all__ = ["count_cells", "suits"]
 
-# Of 8 bytes. Java holds the array of each task that runs, and the driver some of them; Python's counts are narrower.
+# Cells of 8 bytes, at most: 8 MiB. Java holds the array of each running task, and the driver some of them. Python packs
+# counts into fewer bytes.
 _MOST = 1 << 20
-_RESULTS = "spark.driver.maxResultSize"
+_RESULTS = "spark.driver.maxResultSize"  # the setting that limits what all tasks return together, in bytes
 
 
 def suits(survey: Survey) -> bool:
-    """Whether the reports are numbers, of so few cells that Java can hold an array of them for each task."""
+    """Whether this is a survey of index reports with few enough cells for an array per task in Java."""
     return not survey.report_format.response.bits and survey.cohorts * survey.columns <= _MOST
 
 
 def count_cells(survey: Survey, dataframe: "DataFrame", names: list[str]) -> tuple[Tally, dict[str, int]] | None:
     """The tally and the refused rows by reason, or None where rows have to be counted in Python.
 
-    That is so if it does not suit; on Connect, or where a session keeps its Java from us; and if the driver would not
-    take the arrays of so many tasks that each core has one.
+    That is so for surveys that do not suit, on Spark Connect, where the session gives no access to Java, and if the
+    arrays of one task per core exceed the result size that the driver accepts.
 
     Claim: the reasons are those of `ReportFormat.rules`, and every number falls into the place of its own.
     Proof: tests/spark/test_count.py::test_counted_in_java_and_in_python
@@ -66,9 +66,9 @@ def count_cells(survey: Survey, dataframe: "DataFrame", names: list[str]) -> tup
 
 
 def _place(survey: Survey, names: list[str], tests: list[tuple[str, str]]) -> str:
-    """The place of a row as Spark computes it.
+    """The SQL expression of a row's number.
 
-    In the middle between the edges, so that rounding cannot move it; as a double from the start, so that nothing
+    It lies in the middle of a bin, so that rounding cannot move it. It is a double throughout, so that nothing
     overflows.
     """
     cells = survey.cohorts * survey.columns

@@ -1,9 +1,8 @@
-"""A column of answers into reports, on the machines that hold the answers.
+"""Randomise a column of answers on the machines that hold them.
 
-Spark computes a result again when it has lost it, and may compute it twice to begin with (a cached table that was
-evicted, the two sides of a self-join, a speculative twin). Each time, the answers get fresh noise: whoever sees both
-results sees two reports of a person, and learns twice epsilon. So write the reports out once, straight away, with no
-shuffle in between, and read them from there.
+Spark may compute a result more than once (a lost or evicted partition, the two sides of a self-join, speculative
+execution). Each time, the answers get fresh noise: whoever sees both results has two reports of each person, which
+spend twice epsilon. So write the reports to storage once, without a shuffle in between, and read them from there.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,7 @@
-"""Files of reports into a tally, read and counted by Spark: Parquet, CSV and JSON lines.
+"""Count files of reports with Spark: Parquet, CSV and JSON lines.
 
-Text is converted where it is counted, by the code of the local engine, so that a field that is no number costs its row
-and nothing else.
+Text is converted by the code of the local engine, in the task that counts it, so that a field that is no number makes
+only its row invalid.
 """
 
 import json
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["count_files"]
 
-_HEAD = 100  # lines of JSON that are looked at for the names of columns
+_HEAD = 100  # lines of JSON from which the names of columns are read
 
 
 def count_files(

@@ -1,9 +1,9 @@
-"""Parquet that executors can open themselves: Arrow decodes it in the worker, and no row passes through Java.
+"""Parquet files that the workers read themselves with Arrow, so that no row passes through Java.
 
 Spark decodes Parquet into rows, writes the rows into Arrow batches and sends those to a worker: 100 to 300 ns of CPU a
 row, where Arrow needs 15 for the file itself. A DataFrame that is nothing but Parquet files of this file system is
-recognised by its plan; whatever else it is (filtered, renamed, cached, of another store) is left to Spark, and so is a
-file that is not as expected.
+recognised by its plan. Any other (filtered, renamed, cached, from another store) is read by Spark, and so are files
+with unexpected columns.
 """
 
 import os
@@ -17,22 +17,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Split", "batches_of", "size_of", "splits_of", "tasks_of"]
 
-# A file, and which of so many parts of its row groups.
+# A file, the number of a part of its row groups, and the number of parts.
 Split = tuple[str, int, int]
 
+# Names of the Java classes of the plans that are recognised.
 _PROJECT = "org.apache.spark.sql.catalyst.plans.logical.Project"
 _RELATION = "org.apache.spark.sql.execution.datasources.LogicalRelation"
 _ATTRIBUTE = "org.apache.spark.sql.catalyst.expressions.AttributeReference"
 _FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 _FORMAT = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
 _LISTING = "org.apache.spark.sql.execution.datasources.InMemoryFileIndex"
-_PART = 1 << 26  # bytes of a file that one worker reads
+_PART = 1 << 26  # bytes of a file that one task reads: 64 MiB, as a task takes 0.1 s to start
 _TASKS = 10_000  # tasks of one job, at most
-_ROWS = 1 << 18  # rows of a batch
+_ROWS = 1 << 18  # rows of a batch, which bounds memory
 
 
 def splits_of(dataframe: "DataFrame", names: list[str]) -> list[Split] | None:
-    """The parts of the files that the DataFrame is, or None if it is anything else."""
+    """The parts of the Parquet files of a DataFrame, or None if it is anything else."""
     from py4j.protocol import Py4JError
 
     jdf = getattr(dataframe, "_jdf", None)

@@ -1,4 +1,4 @@
-"""A Spark session: the one that is running, or one of our own that is stopped again."""
+"""A Spark session: the running one, or a new one that is stopped at the end."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,19 +1,19 @@
 """A stream of reports into windowed tallies, each report once, with checkpoint and restart.
 
-Spark repeats a micro-batch that it has not noted as done, with the same rows and the same number. So what a batch
-leaves behind bears its number, and replaces what an earlier attempt left:
+Spark repeats a micro-batch that is not in its checkpoint, with the same rows and the same number. So the files of a
+batch have its number in their names, and replace those of an earlier attempt:
 
     FOLDER/stream.json                          which survey, windows and checkpoint this folder belongs to
     FOLDER/2026-11-15T00/000000000041.tally     all reports of the window that starts then, up to batch 40
     FOLDER/2026-11-15T00/000000000041.json      the rows refused so far, by reason
     FOLDER/undated/...                          rows without a time
 
-A batch adds its counts to the newest file of a batch before it, never to its own, and every file is renamed into place.
-The last file of a window is the window; the one before is kept for a batch that is repeated, older ones go.
+A batch adds its counts to the newest file of an earlier batch, never to its own, and every file is renamed into place.
+The last file of a window has all its counts. The one before is kept in case the batch is repeated; older ones are
+deleted.
 
-Windows are those of a column of the rows (when a file or a message arrived), never of the clock that reads them: rows
-that are read again must fall into the window they fell into. No row is too late: it is added to its window, however
-old that is.
+A row's window comes from one of its columns (when its file or message arrived), not from the clock at reading: a row
+that is read again must be in the same window. No row is too late: it is added to its window, however old that is.
 """
 
 import json
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["count_stream", "read_windows"]
 
-UNDATED = "undated"
-_NOTE = "stream.json"
+UNDATED = "undated"  # the folder of rows without a time
+_NOTE = "stream.json"  # the file that says which stream a folder belongs to
 
 
 def count_stream(

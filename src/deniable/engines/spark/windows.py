@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_TIME", "WINDOWS", "by_window", "check_window", "label"]
 
-NO_TIME = "no time from 1970 to 9999"
+NO_TIME = "no time from 1970 to 9999"  # the reason for which a row is refused
 # Hours of a window, and the hour after 1970 at which one starts: weeks start on Monday.
 WINDOWS = {"hour": (1, 0), "day": (24, 0), "week": (168, 96)}
 _HOUR = 3_600_000_000  # microseconds
-_HOURS = 70_389_528  # to the end of the year 9999, past which no calendar here goes
+_HOURS = 70_389_528  # hours from 1970 to the end of the year 9999, the last that Python's dates have
 
 
 def check_window(window: str) -> None:

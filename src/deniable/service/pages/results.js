@@ -46,8 +46,9 @@ function locked(text) {
 }
 
 async function offerDecoders() {
-  const { components } = await ask("/openapi.json");
-  for (const name of components.schemas.Question.properties.decoder.enum)
+  const { paths } = await ask("/openapi.json");
+  const { parameters } = paths["/v1/surveys/{digest}/estimate"].get;
+  for (const name of parameters.find((one) => one.name === "decoder").schema.enum)
     $("decoder").append(el("option", { value: name }, name.replaceAll("-", " ")));
 }
 

@@ -1,0 +1,48 @@
+"""What the arguments of the public functions mean, said once: they mean the same wherever they appear.
+
+`conf.py` adds them to the reference of each function whose docstring has no `Parameters` section of its own.
+`tests/docs/test_site.py` fails if an argument has no words.
+"""
+
+ARGUMENTS = {
+    "blocks": "how many blocks the design has; without it, those of least error",
+    "candidates": "the symbols to look for in an open survey; for a plan their number will do",
+    "cells": "k: into how many cells answers are hashed or permuted",
+    "cohorts": "C: how many groups of devices have a hash function of their own; for `privatize`, each row's cohort",
+    "column": "the name of the column with the answers, where `data` is a table or names files",
+    "complete": "True if nothing was answered but the candidates",
+    "confidence": "the share of surveys that must meet the error; 0.9 unless told",
+    "constraint": "what the estimate is forced to be: `Projected()`, `Normalized()` or `Unconstrained()`",
+    "data": "answers: a NumPy or Arrow array, a list, a table that speaks Arrow's C interface, or paths of files",
+    "decoder": "`EmpiricalBayes()` unless told",
+    "dimension": "of the projective geometry; without it, the one of least error",
+    "epsilon": "how much all reports of one answer may reveal together, in nats",
+    "epsilon_report": "how much one report may reveal; each is then randomised again. Below `epsilon`",
+    "first": "the estimate that is taken from",
+    "hashes": "h: how many bits of the Bloom filter an answer sets",
+    "max_bytes": "the longest packed report that is allowed",
+    "max_cohorts": "the largest number of cohorts that is allowed",
+    "max_error": "the largest error of any share that is allowed",
+    "max_l1": "the largest sum of absolute errors that is allowed",
+    "max_l2": "the largest Euclidean norm of the errors that is allowed",
+    "metric": 'the error to find where n and epsilon are given: "l1", "l2" or "max"',
+    "n": "how many people answer",
+    "name": "what the survey is called; part of its digest",
+    "order": "of the field, a prime; without it, the one of least error",
+    "other": "a catch-all symbol for every answer that is not listed",
+    "p": "the shares of the population, one a symbol",
+    "progress": "a function that is told how far the work is",
+    "refused": "a dictionary: bad rows are counted in it by reason and left out, instead of raising",
+    "reports": "a `ReportTable`, a table, paths of files, the result of `survey.sql()`, or an iterable of these",
+    "rng": "a NumPy generator; simulation is seeded, and cannot produce a report",
+    "second": "the estimate that is subtracted",
+    "seed": "public bytes that the hash functions depend on; drawn where they are not given (for a plan: a number)",
+    "shape": "what answers are expected to look like: shares, or a name such as zipf; else the worst of a family",
+    "size": "how many symbols a report names; without it, the number of least error",
+    "survey": "the survey that is answered",
+    "symbols": "the possible answers: a collection, or a number S for 0 to S - 1",
+    "tallies": "tallies of surveys that share an encoding",
+    "tally": "the counts of one survey",
+    "text": 'how an open survey reads text: "folded" (case and blanks make no difference) or "exact"',
+    "visible": "the smallest share that must show as significantly above zero",
+}

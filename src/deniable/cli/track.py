@@ -1,0 +1,183 @@
+"""`deniable track`: a folder of tallies, one a window, and what moved."""
+
+import argparse
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deniable.cli.files import load_tallies, symbols_from
+from deniable.cli.output import add_chart, put_chart, told
+from deniable.cli.parser import Commands, command, one_of, share
+from deniable.cli.progress import Reporter
+from deniable.cli.text import percent, shown, table
+from deniable.errors import DeniableError
+
+if TYPE_CHECKING:
+    from deniable.tracking import Change, Tracked
+
+__all__ = ["add"]
+
+_HOW = ("once", "window", "event")
+_ROWS = 40  # symbols of the table, unless --top says otherwise
+_AFTER = 2.0  # seconds before progress is shown
+
+
+def add(commands: Commands) -> None:
+    parser = command(
+        commands,
+        "track",
+        _run,
+        help="follow a distribution over the windows of a survey",
+        description=(
+            "Track tallies of one window each: files, or a folder of them. The name of a file, without its ending, is\n"
+            "the window: 2026-11-18.tally, 2026-11-18T09.tally, 2026-W47.tally. Missing windows are noticed.\n\n"
+            "  deniable track week/ --chart week.svg\n"
+            "  deniable track 2026-11-*.tally --candidates-file homepages.txt --csv > november.csv\n\n"
+            "Each window is estimated with all of them. A change is named where it is certain at the level, for all\n"
+            "symbols and windows together. If devices take part in every window and repeat their noise, the survey\n"
+            "says so, or --participation window does."
+        ),
+    )
+    parser.add_argument("tallies", metavar="TALLY", nargs="+", help="tally files, or folders of them")
+    parser.symbols("candidates", "symbols to look for in an open survey, or a count S for 0 to S-1")
+    parser.option("--participation", "HOW", "once, window or event, in place of what the survey says", one_of(*_HOW))
+    parser.option("--turnover", "T", "the part of the devices that are replaced each window (default: learnt)", _part)
+    parser.option("--level", "L", "of the intervals and the changes", share, default=0.95)
+    parser.option("--top", "N", f"only the N largest symbols (default {_ROWS}; the chart has six at most)", int)
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--csv", action="store_true", help="print CSV: a row for each window and symbol")
+    output.add_argument("--json", action="store_true", help="print JSON: windows, and what changed")
+    add_chart(parser, "also write a chart of the largest symbols over time")
+
+
+def _run(args: argparse.Namespace) -> None:
+    from deniable.tracking import track
+
+    if args.top is not None and args.top < 1:
+        raise DeniableError(f"--top must be at least 1, got {args.top}")
+    files = [file for name in args.tallies for file in _files(name)]
+    windows = {}
+    for file in sorted(files, key=lambda path: path.stem):
+        if file.stem in windows:
+            raise DeniableError(f"windows must not overlap, got {file.stem!r} twice; add up its tallies first")
+        windows[file.stem] = load_tallies([str(file)])
+    candidates = symbols_from(args, "candidates")
+    with Reporter("tracking", after=_AFTER):
+        tracked = track(
+            windows,
+            candidates=range(candidates) if isinstance(candidates, int) else candidates,
+            turnover=args.turnover,
+            participation=args.participation,
+        )
+        changes = tracked.changes(args.level)
+    if args.chart:
+        put_chart(tracked.chart(level=args.level, top=min(args.top or 6, 6)), args)
+    if args.json:
+        print(json.dumps(_as_json(tracked, changes, args.level), indent=2, allow_nan=False))
+    elif args.csv:
+        _write_csv(tracked, args.level)
+    else:
+        _print(tracked, changes, args)
+
+
+def _part(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 1:
+        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1, got {text!r}")
+    return found
+
+
+def _files(name: str) -> list[Path]:
+    path = Path(name)
+    if not path.is_dir():
+        return [path]
+    found = sorted(path.glob("*.tally"))
+    if not found:
+        raise DeniableError(f"{name} must hold tally files (*.tally), got none; deniable count writes them")
+    return found
+
+
+def _as_json(tracked: "Tracked", changes: "list[Change]", level: float) -> dict[str, Any]:
+    from deniable.survey import symbol_to_json
+
+    names = [symbol_to_json(symbol) for symbol in tracked.symbols]
+    windows = []
+    for window in tracked:
+        limits = window.intervals(level).tolist()
+        rows = [
+            {"symbol": name, "estimate": value, "raw": raw, "raw_low": low, "raw_high": high}
+            for name, value, raw, (low, high) in zip(
+                names, window.probabilities.tolist(), window.raw.tolist(), limits, strict=True
+            )
+        ]
+        windows.append({"window": window.window, "reports": window.n, "estimates": rows})
+    told = [
+        {
+            "symbol": symbol_to_json(change.symbol),
+            "window": change.window,
+            "size": change.size,
+            "low": change.interval[0],
+            "high": change.interval[1],
+            "p_value": change.p_value,
+        }
+        for change in changes
+    ]
+    return {"level": level, "turnover": tracked.turnover, "windows": windows, "changes": told}
+
+
+def _write_csv(tracked: "Tracked", level: float) -> None:
+    from deniable.decoders import plain_cell
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(["window", "reports", "symbol", "estimate", "raw", "raw_low", "raw_high"])
+    names = [plain_cell(shown(symbol)) for symbol in tracked.symbols]
+    for window in tracked:
+        for name, value, raw, (low, high) in zip(
+            names, window.probabilities, window.raw, window.intervals(level), strict=True
+        ):
+            numbers = [f"{number:.8g}" for number in (value, raw, low, high)]
+            writer.writerow([plain_cell(str(window.window)), window.n, name, *numbers])
+
+
+def _print(tracked: "Tracked", changes: "list[Change]", args: argparse.Namespace) -> None:
+    first, last = tracked[0], tracked[-1]
+    missing = sum(size == 0 for size in tracked.sizes)
+    print(f"{len(tracked)} windows from {first.window} to {last.window}, {int(tracked.sizes.sum()):,} reports")
+    if missing:
+        print(f"{missing} of them without reports: they are estimated from the others")
+    if tracked.is_shared:
+        print(f"About {percent(tracked.turnover, 0)} of the devices, or of their answers, are other ones each window.")
+    print()
+    order = sorted(range(len(tracked.symbols)), key=lambda place: -last.probabilities[place])[: args.top or _ROWS]
+    limits = last.intervals(args.level)
+    changed = {change.symbol for change in changes}
+    rows = []
+    for place in order:
+        low, high = (min(max(limit, 0.0), 1.0) for limit in limits[place].tolist())
+        symbol = tracked.symbols[place]
+        rows.append(
+            [
+                shown(symbol) + (" *" if symbol in changed else ""),
+                percent(first.probabilities[place]),
+                percent(last.probabilities[place]),
+                f"{percent(low)} to {percent(high)}",
+            ]
+        )
+    heading = ["symbol", "first window", "last window", f"{100 * args.level:g} % interval"]
+    print(table(heading, rows, align="lrrr"))
+    print()
+    for change in changes:
+        size, low, high = (f"{100 * value:+.2f}" for value in (change.size, *change.interval))
+        print(f"{change.window}: {shown(change.symbol)} {size} points ({low} to {high})")
+    sure = f"{100 * args.level:g} %"
+    if changes:
+        print(f"* changed: where nothing changes, nothing is named with {sure}, all symbols and windows together.")
+    else:
+        print(f"No change is certain (all symbols and windows together, {sure}).")
+    if args.chart:
+        print(f"\nwrote {told(args.chart)}")

@@ -33,6 +33,7 @@ DONE = (
     "tracking",
     "audit",
     "reproduce",
+    "service",
     "cli",
 )
 

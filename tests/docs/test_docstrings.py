@@ -40,12 +40,13 @@ DONE = (
     "tracking",
     "audit",
     "reproduce",
+    "service",
 )
 
 # Doors beside that of the package itself: its modules `lab` and `theory`, and rooms that people use by their full name.
 DOORED = (
     "lab", "theory", "errors", "noise", "mechanisms", "client", "design", "simulation", "planner", "tracking", "charts",
-    "audit", "reproduce",
+    "audit", "reproduce", "service",
 )  # fmt: skip
 
 _UNDERLINED = re.compile(r"^(?P<title>[A-Z][a-z ]+)\n-{3,}\n", re.M)

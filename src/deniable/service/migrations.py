@@ -18,7 +18,7 @@ from deniable.service.tallies import windows_in
 
 __all__ = ["LAYOUT", "STEPS", "layout_number", "prepare", "refuse_newer"]
 
-LAYOUT = 4
+LAYOUT = 4  # number of the layout that this version writes; `STEPS` has what led to each
 _log = logging.getLogger("deniable.service")
 
 

@@ -11,7 +11,7 @@ from deniable.service.problems import RequestError
 
 __all__ = ["Planning"]
 
-_RETRY = 60  # seconds
+_RETRY = 60  # seconds until a client should ask again: the time limit of one plan
 
 
 class Planning(Child):

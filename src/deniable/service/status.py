@@ -1,4 +1,4 @@
-"""The collector about itself: whether it is alive and ready, its counters, its address, its OpenAPI document."""
+"""Handlers for operators: liveness, readiness, metrics, public address and the OpenAPI document."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from deniable.service.problems import RequestError
 
 __all__ = ["collector_address", "health", "metrics", "openapi", "ready"]
 
-_RETRY = 5  # seconds
+_RETRY = 5  # seconds until a client should ask again: the interval of the write probe (`collector`)
 
 
 async def health(collector: Collector) -> Status:

@@ -193,7 +193,7 @@ def is_installed(package: str) -> bool:
     Parameters
     ----------
     package : str
-        The name that it is imported by.
+        Its name in an import statement.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Seeded, fast and *not private*: tallies drawn from their exact law, at a cost that does not grow with n.
+"""Seeded, fast and *not private*: tallies drawn from their exact distribution, at a cost that does not grow with n.
 
 A tally is additive, so nobody needs to be simulated one by one. Respondents fall into cohorts as one multinomial. Given
 a cohort's n_c reports, its index counts are one multinomial over k cells; its bit counts follow from how many
@@ -37,13 +37,36 @@ def simulate(
     *,
     symbols: Sequence[object] | None = None,
 ) -> Tally:
-    """The tally of n respondents whose answers are drawn from p, from its exact joint law.
-
-    `symbols` names what p is over where the alphabet is open.
+    """The tally of n respondents whose answers are drawn from p, from its exact joint distribution.
 
     Claim: the tally has the law of `count(survey, n reports)`; its column probabilities are the client's, exactly.
     Proof: tests/contracts/test_simulation.py::test_cell_probabilities_are_the_clients_channel
 
+    Parameters
+    ----------
+    survey : Survey
+        The survey that is answered.
+    p : array_like
+        The population: one probability a symbol, which add up to one.
+    n : int
+        Respondents, from 0 to 2**63 - 1.
+    rng : numpy.random.Generator
+        Source of all randomness. Not for privacy.
+    symbols : sequence of symbols, optional
+        The symbols of p; only for an open alphabet, where it is required.
+
+    Returns
+    -------
+    Tally
+        With n reports.
+
+    Raises
+    ------
+    DeniableError
+        If p is not a distribution over the symbols, or `symbols` is missing or superfluous.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> tally = simulate(dn.krr(symbols=4, epsilon=1), np.full(4, 0.25), n=10**12, rng=np.random.default_rng(0))
     >>> tally.n
@@ -66,8 +89,31 @@ def simulate_counts(
     *,
     symbols: Sequence[object] | None = None,
 ) -> Tally:
-    """The tally of a fixed population, `counts[s]` respondents per symbol; cohorts and noise are what is random.
+    """The tally of a fixed population, `counts[s]` respondents per symbol; cohorts and noise are random.
 
+    Parameters
+    ----------
+    survey : Survey
+        The survey that is answered.
+    counts : array_like of int
+        Respondents of each symbol.
+    rng : numpy.random.Generator
+        Source of all randomness. Not for privacy.
+    symbols : sequence of symbols, optional
+        The symbols of `counts`; only for an open alphabet, where it is required.
+
+    Returns
+    -------
+    Tally
+        With a report from each respondent.
+
+    Raises
+    ------
+    DecodeError
+        If `counts` does not fit the symbols.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> simulate_counts(dn.krr(symbols=2, epsilon=1), [700, 300], np.random.default_rng(0)).n
     1000
@@ -87,9 +133,20 @@ def simulate_counts(
 
 @dataclass(frozen=True, slots=True)
 class CountLaw:
-    """How the counts of a mechanism, or of a chain that begins with it, are drawn, shape (C, columns).
+    """The two functions that draw the counts of a mechanism, or of a chain that begins with it, in shape (C, columns).
 
-    `drawn` is given a population and the reports of each cohort, `placed` the respondents of each cohort and symbol.
+    Parameters
+    ----------
+    drawn : callable
+        From a mechanism, a design, a population, the reports of each cohort and a generator.
+    placed : callable
+        From a mechanism, a design, the respondents of each cohort and symbol, and a generator.
+
+    Examples
+    --------
+    >>> from deniable.mechanisms import KRR
+    >>> callable(laws.of(KRR(4, 1)).drawn)
+    True
     """
 
     drawn: Callable[[Any, Design, Floats, Counts, np.random.Generator], Counts]
@@ -146,6 +203,22 @@ laws.add(Subset)(CountLaw(_sets, _placed_sets))
 def cell_probabilities(survey: Survey, p: npt.ArrayLike, *, symbols: Sequence[object] | None = None) -> Any:
     """P(column j is hit | cohort c) for a population p, shape (C, k): floats, or exact if p holds Fractions.
 
+    Parameters
+    ----------
+    survey : Survey
+        The survey that is answered.
+    p : array_like
+        The population, as floats or Fractions.
+    symbols : sequence of symbols, optional
+        The symbols of p; only for an open alphabet, where it is required.
+
+    Returns
+    -------
+    ndarray
+        Shape (C, k).
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> cell_probabilities(dn.krr(symbols=2, epsilon=1), [Fraction(1, 2), Fraction(1, 2)])
     array([[Fraction(1, 2), Fraction(1, 2)]], dtype=object)
@@ -184,7 +257,7 @@ def _design(survey: Survey, symbols: Sequence[object] | None) -> Design:
 
 @lru_cache(maxsize=4)
 def _named(survey: Survey, symbols: tuple[Any, ...], types: tuple[type, ...]) -> Design:
-    """The same for names that come again and again: each has to be hashed to be found anywhere else."""
+    """`design_of`, cached: hashing the names of an open alphabet anew for each simulation would dominate its cost."""
     return design_of(survey, symbols)
 
 
@@ -205,7 +278,7 @@ def _occupied(design: Design, placed: Counts) -> Counts:
     return occupied[:, : design.cells]
 
 
-_MOST_AT_ONCE = 10**9 - 1  # what NumPy's hypergeometric draws can take
+_MOST_AT_ONCE = 10**9 - 1  # people in one draw: the limit of NumPy's multivariate_hypergeometric
 
 
 def _set_sums_of(mechanism: Mechanism, people: Counts, rng: np.random.Generator) -> Counts:

@@ -26,17 +26,28 @@ DONE = (
     "mechanisms",
     "survey",
     "reports",
+    "client",
     "tally",
     "columns",
     "engines",
+    "design",
+    "theory",
+    "simulation",
+    "charts",
     "decoders",
-    "client",
+    "lab",
+    "planner",
+    "tracking",
     "audit",
     "reproduce",
+    "service",
 )
 
 # Doors beside that of the package itself: its modules `lab` and `theory`, and rooms that people use by their full name.
-DOORED = ("lab", "theory", "errors", "noise", "mechanisms", "client", "audit", "reproduce")
+DOORED = (
+    "lab", "theory", "errors", "noise", "mechanisms", "client", "design", "simulation", "planner", "tracking", "charts",
+    "audit", "reproduce", "service",
+)  # fmt: skip
 
 _UNDERLINED = re.compile(r"^(?P<title>[A-Z][a-z ]+)\n-{3,}\n", re.M)
 _NAMED = re.compile(r"^(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: : .+)?$", re.M)

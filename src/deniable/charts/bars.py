@@ -27,13 +27,42 @@ def estimate_chart(
     title: str | None = None,
     subtitle: str | None = None,
 ) -> "alt.LayerChart":
-    """Horizontal bars in the order given, an interval on each, its value at the end of the line, and the truth.
+    """Horizontal bars in the given order, with an interval on each and its value at the end of the line.
 
-    Intervals are cut at 0 and 1, which loses no coverage. An infinite one is replaced by the words "not determined":
-    the reports say nothing about that symbol alone. One of NaNs was not computed, and is left out. `raw` adds a dot for
-    the unbiased estimate of each symbol, which the intervals belong to; it may be negative. `band` names the intervals
-    where they are no confidence intervals. `subtitle` says where the numbers come from.
+    Parameters
+    ----------
+    names : sequence of str
+        One label a symbol.
+    probabilities : iterable of float
+        The estimates: the bars.
+    intervals : iterable of pairs
+        Lower and upper limits. They are drawn between 0 and 1. An infinite one is replaced by the words "not
+        determined", one of NaNs is left out.
+    level : float
+        The coverage of the intervals, for the labels.
+    truth : iterable of float, optional
+        True shares, where they are known: an upright mark on each bar.
+    raw : iterable of float, optional
+        Unbiased estimates, on which the intervals are centred: a dot each; they may be negative.
+    band : str, optional
+        The name of the intervals, where they are no confidence intervals.
+    title : str, optional
+        The heading.
+    subtitle : str, optional
+        A line under it, such as the source of the numbers.
 
+    Returns
+    -------
+    altair.LayerChart
+        Shown by a notebook, written by `save_chart`.
+
+    Raises
+    ------
+    DeniableError
+        If there are no names, or not as many estimates and intervals.
+
+    Examples
+    --------
     >>> chart = estimate_chart(["no", "yes"], [0.7, 0.3], [[0.6, 0.8], [0.2, 0.4]], truth=[0.75, 0.25])
     >>> [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
     ['bar', 'rule', 'point', 'point', 'text', 'text']

@@ -1,4 +1,4 @@
-"""What all charts share: colours, the look, and how a chart becomes a file."""
+"""Shared by all charts: colours, style, and output as a file."""
 
 import hashlib
 import html
@@ -22,8 +22,8 @@ FORMATS = ("svg", "png", "html", "json")
 
 BAR, RULE, TRUTH, INK, QUIET, GRID = "#8CC8EE", "#123B57", "#D55E00", "#222222", "#6B6B6B", "#E4E4E4"
 FONT = "Liberation Sans, Arial, Helvetica, Noto Sans, DejaVu Sans, sans-serif"
-WIDTH, HEIGHT, LABEL_WIDTH = 560, 360, 260  # pixels
-_TITLE, _SUBTITLE = 60, 100  # characters of a line
+WIDTH, HEIGHT, LABEL_WIDTH = 560, 360, 260  # pixels of the plot, and of the longest label
+_TITLE, _SUBTITLE = 60, 100  # characters of a line of each: as many as fit the width of a chart
 
 # What a colour becomes on a dark page: the same hues, light where they were dark.
 DARK = {
@@ -61,7 +61,7 @@ style-src 'unsafe-inline'; img-src data: blob:">
 
 
 def cut(interval: Sequence[float], *, below: float = 0.0) -> tuple[float | None, float | None]:
-    """An interval as people are shown it: no share is below 0 or above 1, so nothing is lost; None where it is unknown.
+    """An interval cut to [below, 1], which loses no coverage of a share; None where a limit is not finite.
 
     >>> cut([-0.05, 0.2]), cut([-math.inf, math.inf]), cut([-1.2, 0.3], below=-1.0)
     ((0.0, 0.2), (None, None), (-1.0, 0.3))
@@ -143,8 +143,25 @@ def _offline() -> type[Any]:
 
 
 def chart_format(path: str | os.PathLike[str]) -> str:
-    """The format that a file name asks for, or a sentence; worth asking before the work is done.
+    """The format that a file name asks for. Call it before long work.
 
+    Parameters
+    ----------
+    path : path
+        The name of the file.
+
+    Returns
+    -------
+    str
+        One of `FORMATS`.
+
+    Raises
+    ------
+    DeniableError
+        If the name has another ending.
+
+    Examples
+    --------
     >>> chart_format("out/demo.SVG")
     'svg'
     """
@@ -158,8 +175,22 @@ def chart_format(path: str | os.PathLike[str]) -> str:
 
 
 def save_chart(chart: "alt.LayerChart", path: str | os.PathLike[str]) -> None:
-    """Write a chart as its file name asks: .svg, .png (twice the pixels), .html (one file, no network) or .json.
+    """Write a chart to a file, in the format of its name.
 
+    Parameters
+    ----------
+    chart : altair.LayerChart
+        What to write.
+    path : path
+        Ends in .svg, .png (twice the pixels), .html (one file, no network) or .json.
+
+    Raises
+    ------
+    DeniableError
+        If the name has another ending.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from deniable.charts import estimate_chart
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -171,6 +202,20 @@ def save_chart(chart: "alt.LayerChart", path: str | os.PathLike[str]) -> None:
 def chart_bytes(chart: "alt.LayerChart", kind: str) -> bytes:
     """A chart in one of the formats that `save_chart` writes.
 
+    Parameters
+    ----------
+    chart : altair.LayerChart
+        What to render.
+    kind : str
+        One of `FORMATS`: "svg", "png", "html" or "json".
+
+    Returns
+    -------
+    bytes
+        The contents of the file.
+
+    Examples
+    --------
     >>> from deniable.charts import estimate_chart
     >>> chart_bytes(estimate_chart(["no"], [1.0], [[0.9, 1.0]]), "svg")[:4]
     b'<svg'

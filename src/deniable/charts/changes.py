@@ -36,12 +36,41 @@ def difference_chart(
     subtitle: str | None = None,
     called: tuple[str, str] | None = None,
 ) -> "alt.LayerChart":
-    """How much each share rose: a dot and its interval, and a line at no change. Significant changes have a colour.
+    """The change of each share: a dot and its interval, and a line at zero. Significant changes have a colour.
 
-    `changed` says which are significant (`Difference.changed`: family-wise at that level); without it, those whose own
-    interval leaves out zero. `called` are what the legend calls these and the others. Intervals are cut at a change of
-    100 points either way; an infinite one is replaced by the words "not determined".
+    Parameters
+    ----------
+    names : sequence of str
+        One label a symbol.
+    changes : iterable of float
+        The share after less the share before.
+    intervals : iterable of pairs
+        Lower and upper limits of the changes, drawn between -1 and 1; an infinite one is replaced by the words "not
+        determined".
+    changed : iterable of bool, optional
+        Which changes are significant (`Difference.changed`: family-wise at that level); without it, those whose own
+        interval leaves out zero.
+    level : float
+        The coverage of the intervals, for the labels.
+    title : str, optional
+        The heading.
+    subtitle : str, optional
+        A line under it, such as the source of the numbers.
+    called : tuple of str, optional
+        What the legend calls significant changes, and the others.
 
+    Returns
+    -------
+    altair.LayerChart
+        Shown by a notebook, written by `save_chart`.
+
+    Raises
+    ------
+    DeniableError
+        If there are no names, or not as many changes and intervals.
+
+    Examples
+    --------
     >>> chart = difference_chart(["no", "yes"], [-0.1, 0.1], [[-0.14, -0.06], [-0.01, 0.21]])
     >>> [row["clear"] for row in chart.to_dict()["datasets"].popitem()[1]]
     [True, False]
@@ -104,11 +133,30 @@ def _change(name: str, value: float, interval: tuple[float, float], clear: bool)
 def trend_chart(
     rows: Sequence[Mapping[str, Any]], *, level: float = 0.95, title: str | None = None
 ) -> "alt.LayerChart":
-    """Shares over time: a line and a band a symbol, and a mark where a window differs from those before it.
+    """Shares over time: a line and a band for each symbol, and a mark where a window differs from those before it.
 
-    A row has a window (a time as text), a name, an estimate, the low and high of its interval (cut at 0 and 1 here),
-    and whether it is `changed`. At most six names: more lines than that cannot be told apart.
+    Parameters
+    ----------
+    rows : sequence of mappings
+        Each with `window` (a time as text), `name`, `estimate`, `low` and `high` (drawn between 0 and 1) and `changed`.
+        At most six names: more lines cannot be told apart.
+    level : float
+        The coverage of the intervals, for the labels.
+    title : str, optional
+        The heading.
 
+    Returns
+    -------
+    altair.LayerChart
+        Shown by a notebook, written by `save_chart`.
+
+    Raises
+    ------
+    DeniableError
+        If there are no names or more than six.
+
+    Examples
+    --------
     >>> day = {"window": "2026-11-15", "name": "yes", "estimate": 0.3, "low": 0.2, "high": 0.4, "changed": False}
     >>> chart = trend_chart([day, day | {"window": "2026-11-16", "changed": True}])
     >>> [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]

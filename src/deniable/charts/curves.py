@@ -1,4 +1,4 @@
-"""Error curves: what each mechanism loses, by epsilon."""
+"""Error curves: the expected error of each mechanism by epsilon."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ CURVES: dict[str, tuple[str, list[int]]] = {
     "default decoder": ("#123B57", [1, 0]),
     "no privacy": ("#6B6B6B", [1, 3]),
 }
-_THICK = "default decoder"  # the one that is measured
+_THICK = "default decoder"  # drawn thicker: this curve is measured, the others are closed forms
 
 _ERRORS = [float(f"{digit}e{power}") for power in range(-6, 4) for digit in (1, 3)]
 
@@ -30,10 +30,29 @@ _ERRORS = [float(f"{digit}e{power}") for power in range(-6, 4) for digit in (1, 
 def curves_chart(
     rows: Sequence[Mapping[str, Any]], *, epsilon: float | None = None, title: str | None = None
 ) -> "alt.LayerChart":
-    """The error of each mechanism by epsilon, both axes logarithmic; a line at one epsilon.
+    """The error of each mechanism by epsilon, both axes logarithmic, with a line at one epsilon.
 
-    A row has a mechanism (of `CURVES`), an epsilon and an error.
+    Parameters
+    ----------
+    rows : sequence of mappings
+        Each with `mechanism` (of `CURVES`), `epsilon` and `error`.
+    epsilon : float, optional
+        Where to draw a vertical line, in nats.
+    title : str, optional
+        The heading.
 
+    Returns
+    -------
+    altair.LayerChart
+        Shown by a notebook, written by `save_chart`.
+
+    Raises
+    ------
+    DeniableError
+        If there are no rows, or a mechanism is not in `CURVES`.
+
+    Examples
+    --------
     >>> rows = [{"mechanism": "k-RR", "epsilon": e, "error": x} for e, x in ((1.0, 0.2), (2.0, 0.1))]
     >>> [layer["mark"]["type"] for layer in curves_chart(rows, epsilon=1.5).to_dict()["layer"]]
     ['line', 'rule']

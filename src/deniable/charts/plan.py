@@ -22,12 +22,31 @@ LINES: dict[str, tuple[str, list[int], float]] = {
 def plan_chart(
     rows: Sequence[Mapping[str, Any]], point: Mapping[str, Any], *, title: str | None = None
 ) -> "alt.LayerChart":
-    """Epsilon against n at one error: a line a mechanism, and a plan's point. Both axes are logarithmic.
-
-    A row has a mechanism ("best plan", or one of the paper's), an n and an epsilon.
+    """Epsilon against n at one error: a line for each mechanism, and the point of a plan. Both axes are logarithmic.
 
     Paper: `fig:privacy_at_n`.
 
+    Parameters
+    ----------
+    rows : sequence of mappings
+        Each with `mechanism` ("best plan", or one of the paper's), `n` and `epsilon`.
+    point : mapping
+        The plan: its `mechanism`, `n` and `epsilon`.
+    title : str, optional
+        The heading.
+
+    Returns
+    -------
+    altair.LayerChart
+        Shown by a notebook, written by `save_chart`.
+
+    Raises
+    ------
+    DeniableError
+        If there are no rows, or a mechanism is not in `LINES`.
+
+    Examples
+    --------
     >>> rows = [{"mechanism": "best plan", "n": n, "epsilon": e} for n, e in ((1e5, 2.0), (1e6, 0.6))]
     >>> chart = plan_chart(rows, {"mechanism": "SS", "n": 3e5, "epsilon": 1.1})
     >>> [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]

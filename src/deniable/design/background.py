@@ -24,8 +24,17 @@ Floats = npt.NDArray[np.float64]
 
 
 class OpenDesign(Design):
-    """The design of some candidates, and after them the background.
+    """The design of some candidates, with the background as its last column.
 
+    Parameters
+    ----------
+    listed : Design
+        Of the candidates alone.
+    hashes : int
+        Hash functions of each cohort.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> from deniable.design import design_of
     >>> survey = dn.orr(epsilon=1, cells=4, cohorts=2, seed=bytes(16))

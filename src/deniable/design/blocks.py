@@ -25,12 +25,25 @@ Floats = npt.NDArray[np.float64]
 class BlockDesign(Design):
     """The matrix H of a block design, with its inverse in closed form.
 
+    Parameters
+    ----------
+    encoding : Encoding
+        A block encoding.
+    keys : ndarray of uint64
+        The keys of the candidates (`columns.encode.keys_of`).
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> from deniable.design import design_of
     >>> design = design_of(dn.hadamard(symbols=5, epsilon=1))
     >>> p = np.array([0.1, 0.2, 0.3, 0.4, 0.0])
     >>> design.invert(design.forward(p)).round(12)
     array([0.1, 0.2, 0.3, 0.4, 0. ])
+    >>> design.block_sums(np.ones((1, 8)))
+    array([8., 8., 8., 8., 8.])
+    >>> design.inverse_gram(np.ones((1, 8))).shape
+    (5, 5)
     """
 
     def __init__(self, encoding: Encoding, keys: Words) -> None:
@@ -76,11 +89,33 @@ class BlockDesign(Design):
         return self._incidence.adjoint(stack[:, 0])
 
     def block_sums(self, values: Floats) -> Floats:
-        """The sum of v, of shape (1, b), over the block of each symbol."""
+        """The sum of u over the block of each symbol.
+
+        Parameters
+        ----------
+        values : ndarray
+            u, shape (1, b).
+
+        Returns
+        -------
+        ndarray
+            Shape (S,).
+        """
         return np.asarray(values.reshape(self.blocks, -1).sum(axis=1)[self.keys % self.blocks])
 
     def invert(self, values: Floats) -> Floats:
-        """The p with H p = u, in closed form; unbiased for every u with E u = H p, of shape (1, b)."""
+        """The p with H p = u, in closed form. It is unbiased for every u with E u = H p.
+
+        Parameters
+        ----------
+        values : ndarray
+            u, shape (1, b).
+
+        Returns
+        -------
+        ndarray
+            Shape (S,).
+        """
         if self.shared == 0:
             return self.adjoint(values) / self.occupied
         share = self.shared / self.occupied
@@ -99,10 +134,20 @@ class BlockDesign(Design):
         packed += np.tril(gram) if lower else np.triu(gram)
 
     def inverse_gram(self, weights: Floats) -> Floats:
-        """L diag(w) L', dense S x S, where L is the matrix of `invert`; w has shape (1, b).
+        """L diag(w) L', where L is the matrix of `invert`.
 
         L = (H' - c R) / (s - l) with c = l / s and R(x, y) = 1 for the cells y of the block of x. The products with R
         are sums over sets and blocks, and vanish for symbols of different blocks.
+
+        Parameters
+        ----------
+        weights : ndarray
+            w, shape (1, b).
+
+        Returns
+        -------
+        ndarray
+            Dense, S x S.
         """
         gram = self.weighted_gram(weights)
         if self.shared:

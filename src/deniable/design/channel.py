@@ -19,7 +19,27 @@ Floats = npt.NDArray[np.float64]
 
 
 class ChannelDesign(Design):
-    """A, dense; `cells` are the columns of the tally. `table` has the cell of every symbol, shape (1, 1, S)."""
+    """The matrix A of a channel, dense. `cells` are the columns of the tally.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Reports one column.
+    table : ndarray of int
+        The cell of every symbol, shape (1, 1, S).
+
+    Raises
+    ------
+    DecodeError
+        If a report of the mechanism is not one column.
+
+    Examples
+    --------
+    >>> from deniable.mechanisms import KRR
+    >>> ChannelDesign(KRR(2, 1), np.array([[[0, 1]]])).rows.round(3)
+    array([[0.731, 0.269],
+           [0.269, 0.731]])
+    """
 
     def __init__(self, mechanism: Mechanism, table: Cells) -> None:
         if not mechanism.one_column:  # the joint distribution of bits is known for hit or miss only

@@ -9,14 +9,35 @@ from deniable.design.triangles import cholesky_in_place, invert_cholesky, larges
 
 Floats = npt.NDArray[np.float64]
 
-_SINGULAR = 1e-11  # the reciprocal condition number below which a matrix counts as singular
+_SINGULAR = 1e-11  # reciprocal condition number below which a matrix counts as singular: five digits are left
 
 
 @dataclass(frozen=True)
 class GramFactor:
-    """(H' H)^+ ready to be applied: by Cholesky when H has full column rank, by its eigenvectors when not.
+    """The pseudo-inverse G^+ of a Gram matrix G = H' H: by Cholesky if H has full column rank, else by eigenvectors.
 
-    `estimable[s]` says whether the data determine p_s at all: whether row s of H^+ H is the unit row.
+    Parameters
+    ----------
+    rank : int
+        Of G.
+    condition : float
+        The condition number of G on its range, estimated.
+    estimable : ndarray of bool
+        Whether the data determine p_s: whether row s of H^+ H is the unit row.
+    _cholesky : ndarray, optional
+        The Cholesky factor, with full rank.
+    _roots : ndarray, optional
+        V / sqrt(eigenvalues) over the range, otherwise: G^+ = roots @ roots.T.
+
+    Examples
+    --------
+    >>> factor = GramFactor.of(np.array([[2.0, 0.0], [0.0, 4.0]]))
+    >>> factor.rank, factor.solve(np.array([2.0, 2.0])), factor.inverse().diagonal()
+    (2, array([1. , 0.5]), array([0.5 , 0.25]))
+    >>> GramFactor.of(np.ones((2, 2))).estimable
+    array([False, False])
+    >>> GramFactor.in_place(np.ones((2, 2), order="F"), 2.0) is None
+    True
     """
 
     rank: int
@@ -27,6 +48,18 @@ class GramFactor:
 
     @classmethod
     def of(cls, gram: Floats) -> "GramFactor":
+        """The factor of a Gram matrix.
+
+        Parameters
+        ----------
+        gram : ndarray
+            G, symmetric, S x S.
+
+        Returns
+        -------
+        GramFactor
+            Of any rank.
+        """
         from scipy.linalg import eigh
 
         size = len(gram)
@@ -42,9 +75,19 @@ class GramFactor:
 
     @classmethod
     def in_place(cls, gram: Floats, norm: float) -> "GramFactor | None":
-        """The factor of a matrix in Fortran's order, of which only the upper triangle counts and is overwritten.
+        """The factor of a Gram matrix of full rank, without a copy.
 
-        `norm` is the largest column sum. None if it is singular; its contents are lost then.
+        Parameters
+        ----------
+        gram : ndarray
+            G in Fortran order. Only its upper triangle is read; it is overwritten.
+        norm : float
+            The largest column sum of G.
+
+        Returns
+        -------
+        GramFactor or None
+            None if G is singular; its contents are lost then.
         """
         from scipy.linalg import lapack
 
@@ -56,7 +99,18 @@ class GramFactor:
         return cls(len(gram), 1 / float(reciprocal), np.ones(len(gram), bool), gram, None)
 
     def solve(self, right: Floats) -> Floats:
-        """G^+ b for b of shape (S,) or (S, R)."""
+        """G^+ b.
+
+        Parameters
+        ----------
+        right : ndarray
+            b, shape (S,) or (S, R).
+
+        Returns
+        -------
+        ndarray
+            In the shape of b.
+        """
         if self._cholesky is not None:
             from scipy.linalg import cho_solve
 
@@ -79,11 +133,22 @@ class GramFactor:
 
 
 def invert_in_place(packed: Floats, norm: float) -> float | None:
-    """Turn the upper triangle of a matrix G in Fortran's order into that of its inverse; the lower one stays.
+    """Replace the upper triangle of a matrix G by that of its inverse.
 
-    Returns the condition number of G, whose largest column sum is `norm`; None if G is singular, whose contents are
-    lost then.
+    Parameters
+    ----------
+    packed : ndarray
+        G in its upper triangle, in Fortran order; the lower triangle is unchanged.
+    norm : float
+        The largest column sum of G.
 
+    Returns
+    -------
+    float or None
+        The condition number of G; None if G is singular, whose contents are lost then.
+
+    Examples
+    --------
     >>> packed = np.asfortranarray([[2.0, 1.0], [7.0, 2.0]])
     >>> round(invert_in_place(packed, 3.0), 6), packed.round(4)
     (3.0, array([[ 0.6667, -0.3333],

@@ -19,10 +19,32 @@ _CACHE_SIZE = 8  # designs: their tables and factors may be large
 
 
 def design_of(survey: Survey, candidates: Sequence[object] | None = None, *, background: bool = False) -> Design:
-    """The design of a survey's encoding and a candidate list (the closed alphabet by default), cached.
+    """The design of a survey and a list of candidates.
 
-    Surveys that differ only in epsilon or in name share it, where their law has two values. With `background` it has
-    one more column, for what no candidate explains.
+    Parameters
+    ----------
+    survey : Survey
+        Its encoding, and its mechanism where that has more than two probabilities.
+    candidates : sequence of symbols, optional
+        The columns of H; the closed alphabet by default.
+    background : bool
+        Whether to add a column for answers that no candidate explains.
+
+    Returns
+    -------
+    Design
+        Cached. Surveys that differ only in epsilon or in name share it, where their mechanism has two probabilities.
+
+    Raises
+    ------
+    ValueError
+        If the alphabet is open and there are no candidates.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> design_of(dn.krr(symbols=4, epsilon=1)) is design_of(dn.krr(symbols=4, epsilon=2))
+    True
     """
     symbols = survey.symbols if candidates is None else candidates
     if symbols is None:
@@ -39,7 +61,29 @@ def _channel_design(mechanism: Mechanism, encoding: Encoding, keys: bytes) -> Ch
 
 
 def design_from_keys(encoding: Encoding, keys: Words, *, background: bool = False) -> Design:
-    """The design for keys that are already known, cached by encoding and keys."""
+    """The design for keys that are already computed.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        The encoding of a survey.
+    keys : ndarray of uint64
+        The keys of the candidates (`columns.encode.keys_of`).
+    background : bool
+        Whether to add a column for answers that no candidate explains.
+
+    Returns
+    -------
+    Design
+        Cached by encoding and keys.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> survey = dn.krr(symbols=4, epsilon=1)
+    >>> design_from_keys(survey.encoding, keys_of(survey, range(4))) is design_of(survey)
+    True
+    """
     label = (encoding, keys.tobytes(), background)
     found = _CACHE.get(label)
     if found is None:

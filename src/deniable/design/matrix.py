@@ -27,7 +27,7 @@ from deniable.design.triangles import add_squares
 if TYPE_CHECKING:
     import scipy.sparse
 
-# Limits between ways to compute the same product, measured with benchmarks/decoding.py on two cores.
+# Limits between algorithms for the same product, measured with benchmarks/decoding.py on two cores.
 _FUSED_CELLS = 1 << 18  # numbers in all tables of a product: 2 MiB, which stay in the second-level cache
 _SPARSE_CELLS = 32  # cells from which a sparse product is faster than a dense one, with one hash
 _SPARSE_CELLS_A_HASH = 12  # the same per hash, for Bloom filters
@@ -35,7 +35,7 @@ _FEW = 1024  # candidates up to which one dense or sparse product is faster than
 _COUNTED_CELLS = 48  # cells up to which pairs are counted bit by bit
 _DENSE_CELLS_A_HASH = 9  # cells per hash up to which a dense product is faster than gathering lists
 _SHORT_LIST = 16  # candidates per cell below which lists are too short to gather
-_WORTH_THREADS = 1 << 20  # entries from which threads are worth their start
+_WORTH_THREADS = 1 << 20  # entries from which several threads are faster than one
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,10 +45,10 @@ class Design:
 
     Parameters
     ----------
-    table
+    table : ndarray of int
         The cell of each cohort, hash and symbol, shape (C, h, S). The cell number k marks a repeated cell of one
         symbol, which H has once.
-    cells
+    cells : int
         k, the number of cells.
 
     Examples
@@ -58,6 +58,19 @@ class Design:
     >>> design = design_of(dn.orr(symbols=4, epsilon=1, cells=2, cohorts=2, seed=bytes(16)))
     >>> design.forward(np.array([0.1, 0.2, 0.3, 0.4])).sum(axis=1)
     array([1., 1.])
+    >>> design.cohorts, design.hashes, design.symbols, design.cells_of(slice(0, 2)).shape
+    (2, 1, 4, (1, 2))
+    >>> v = np.arange(4.0).reshape(2, 2)
+    >>> bool(np.isclose(design.adjoint(v) @ np.full(4, 0.25), (v * design.forward(np.full(4, 0.25))).sum()))
+    True
+    >>> packed = np.zeros((4, 4), order="F")
+    >>> design.add_gram(packed, None, lower=True)
+    >>> bool((packed == np.tril(design.weighted_gram())).all())
+    True
+    >>> design.cohort_scores(v).shape, design.pair_form(np.full(4, 0.25), v)
+    ((4, 2), array([0., 0.]))
+    >>> design.only(np.array([True, False])).cohorts
+    1
     """
 
     def __init__(self, table: Cells, cells: int) -> None:
@@ -65,18 +78,32 @@ class Design:
 
     @property
     def cohorts(self) -> int:
+        """C: cohorts."""
         return int(self.table.shape[0])
 
     @property
     def hashes(self) -> int:
+        """h: cells of a symbol in each cohort."""
         return int(self.table.shape[1])
 
     @property
     def symbols(self) -> int:
+        """S: candidates."""
         return int(self.table.shape[2])
 
     def cells_of(self, symbols: slice) -> Cells:
-        """The cells of some symbols in the first cohort, shape (h, symbols)."""
+        """The cells of some symbols in the first cohort.
+
+        Parameters
+        ----------
+        symbols : slice
+            Which candidates.
+
+        Returns
+        -------
+        ndarray of int
+            Shape (h, symbols).
+        """
         return self.table[0, :, symbols]
 
     @cached_property
@@ -117,7 +144,18 @@ class Design:
         return [part.T for part in self._fused[3]]
 
     def forward(self, p: Floats) -> Floats:
-        """H p, as an array of shape (C, k)."""
+        """H p: the share of respondents who occupy each cell.
+
+        Parameters
+        ----------
+        p : ndarray
+            One share a symbol, shape (S,).
+
+        Returns
+        -------
+        ndarray
+            Shape (C, k).
+        """
         t, m, bounds, _ = self._fused
         pieces = [(part, p[a:b]) for part, (a, b) in zip(self._turned, pairwise(bounds), strict=True)]
         tables = sum(on_every_core(lambda piece: piece[0] @ piece[1], pieces)).reshape(-1, m**t)
@@ -125,7 +163,18 @@ class Design:
         return np.asarray(flat.reshape(self.cohorts, self.hashes, self.cells).sum(axis=1))
 
     def adjoint(self, values: Floats) -> Floats:
-        """H' v, as an array of shape (S,), for v of shape (C, k); a stack of v's, (R, C, k), gives (R, S)."""
+        """H' v: the sum of v over the cells of each symbol.
+
+        Parameters
+        ----------
+        values : ndarray
+            v, shape (C, k), or a stack of them, (R, C, k).
+
+        Returns
+        -------
+        ndarray
+            Shape (S,), or (R, S).
+        """
         if values.ndim == 3:  # a few at a time, so that their tables stay in cache together
             pieces = [values[start : start + 8] for start in range(0, len(values), 8)]
             return np.concatenate([self._adjoint(piece) for piece in pieces])
@@ -143,9 +192,19 @@ class Design:
         return np.ascontiguousarray(found.reshape(self.symbols, count).T)
 
     def weighted_gram(self, weights: Floats | None = None) -> Floats:
-        """H' diag(w) H, dense S x S; w >= 0 has shape (C, k), and without it this is the Gram matrix H' H.
+        """H' diag(w) H; without weights the Gram matrix H' H.
 
         Counts below 2**24 are exact in float32, so the unweighted product runs in single precision.
+
+        Parameters
+        ----------
+        weights : ndarray, optional
+            w >= 0, shape (C, k); without it 1.
+
+        Returns
+        -------
+        ndarray
+            Dense, S x S.
         """
         if not self.symbols:
             return np.zeros((0, 0))
@@ -161,7 +220,17 @@ class Design:
         return _mirrored(full)
 
     def add_gram(self, packed: Floats, weights: Floats | None, *, lower: bool) -> None:
-        """Add H' diag(w) H to one triangle (with the diagonal) of a matrix in Fortran order; the other is unchanged."""
+        """Add H' diag(w) H to one triangle, with the diagonal, of a matrix.
+
+        Parameters
+        ----------
+        packed : ndarray
+            S x S in Fortran order; overwritten.
+        weights : ndarray, optional
+            w >= 0, shape (C, k); without it 1.
+        lower : bool
+            Which triangle is added to; the other is unchanged.
+        """
         blocks = self._pair_blocks(weights)
         if blocks is None:
             self._dense_gram(packed, weights, lower=lower)
@@ -209,7 +278,18 @@ class Design:
         return onehot
 
     def cohort_scores(self, values: Floats) -> Floats:
-        """Column c is H_c' v_c: the sum of v over the cells of each symbol in cohort c, shape (S, C)."""
+        """Column c is H_c' v_c: the sum of v over the cells of each symbol in cohort c.
+
+        Parameters
+        ----------
+        values : ndarray
+            v, shape (C, k).
+
+        Returns
+        -------
+        ndarray
+            Shape (S, C).
+        """
         if self.cohorts == 1:
             return self.adjoint(values)[:, None]
         padded = np.concatenate([values, np.zeros((self.cohorts, 1))], axis=1)
@@ -219,7 +299,21 @@ class Design:
         return scores.T
 
     def pair_form(self, p: Floats, values: Floats) -> Floats:
-        """v_c' (K_c - diag K_c) v_c for each cohort c, with K_c = H_c diag(p) H_c': pairs of bits of one answer."""
+        """v_c' (K_c - diag K_c) v_c for each cohort c, with K_c = H_c diag(p) H_c': the part of pairs of bits of one
+        answer.
+
+        Parameters
+        ----------
+        p : ndarray
+            One share a symbol, shape (S,).
+        values : ndarray
+            v, shape (C, k).
+
+        Returns
+        -------
+        ndarray
+            Shape (C,).
+        """
         return np.asarray(p @ self.cohort_scores(values) ** 2 - (self.forward(p) * values**2).sum(axis=1))
 
     def _patterns(self, cohort: int) -> Floats:
@@ -261,7 +355,18 @@ class Design:
         return "factor" in self.__dict__
 
     def only(self, kept: npt.NDArray[np.bool_]) -> "Design":
-        """The design of some of the cohorts; this very design if that is all of them."""
+        """The design of some of the cohorts.
+
+        Parameters
+        ----------
+        kept : ndarray of bool
+            Which cohorts, shape (C,).
+
+        Returns
+        -------
+        Design
+            Of those cohorts; the same object if that is all of them.
+        """
         return self if kept.all() else Design(self.table[kept], self.cells)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The upper triangle of H' diag(w) H in blocks of rows, in three ways that give the same numbers.
+"""The upper triangle of H' diag(w) H in blocks of rows, by three algorithms with the same result.
 
 Which is fastest depends on the number of cells:
 
@@ -22,7 +22,7 @@ from deniable.design.cores import on_every_core
 Floats = npt.NDArray[np.float64]
 RowBlock = tuple[int, Floats]  # the first row, and rows from it on of the columns from it on
 
-_ROWS = 512  # rows of a block
+_ROWS = 512  # rows of a block: one task of a thread
 _SPARE = 64  # bins for the padding of short lists; with one bin every sum would wait for the one before it
 
 

@@ -15,12 +15,22 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-_COLUMNS = 512  # columns of Z that are multiplied at a time
+_COLUMNS = 512  # columns of Z that are multiplied at a time, so that a block stays small beside Z
 
 
 @dataclass(frozen=True, slots=True)
 class Sandwich:
-    """`diagonal` of Z M Z, `trace` of Z M, and `along`: Z times some vectors."""
+    """Products of a symmetric Z and M that error bars need.
+
+    Parameters
+    ----------
+    diagonal : ndarray
+        Of Z M Z.
+    trace : float
+        Of Z M.
+    along : ndarray
+        Z times some vectors.
+    """
 
     diagonal: Floats
     trace: float
@@ -28,11 +38,27 @@ class Sandwich:
 
     @classmethod
     def of(cls, packed: Floats, inverse: Floats, vectors: Floats) -> "Sandwich":
-        """From the matrix with Z and M, which is overwritten, the diagonal of Z, and vectors of shape (S, R).
+        """The products, from one matrix that holds both.
 
         Claim: the same as the dense products.
         Proof: tests/unit/design/test_sandwich.py::test_it_is_what_dense_products_give
 
+        Parameters
+        ----------
+        packed : ndarray
+            Z above the diagonal, M on it and below, in Fortran order; overwritten.
+        inverse : ndarray
+            The diagonal of Z.
+        vectors : ndarray
+            Shape (S, R).
+
+        Returns
+        -------
+        Sandwich
+            The products.
+
+        Examples
+        --------
         >>> found = Sandwich.of(np.asfortranarray([[5.0, 1.0], [4.0, 6.0]]), np.array([2.0, 3.0]), np.ones((2, 1)))
         >>> found.diagonal, found.trace, found.along.ravel()  # Z = [[2, 1], [1, 3]], M = [[5, 4], [4, 6]]
         (array([42., 83.]), 36.0, array([3., 4.]))

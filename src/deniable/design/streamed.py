@@ -25,8 +25,17 @@ _BLOCK = 1 << 14  # candidates per block: its words, cells and sums stay in the 
 
 
 class StreamedDesign(Design):
-    """The matrix H of hashed candidates, by their keys alone.
+    """The matrix H of hashed candidates, stored as their keys.
 
+    Parameters
+    ----------
+    encoding : Encoding
+        A hashed encoding.
+    keys : ndarray of uint64
+        The keys of the candidates (`columns.encode.keys_of`).
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> from deniable.columns import keys_of
     >>> survey = dn.orr(epsilon=1, cells=4, cohorts=2, seed=bytes(16))
@@ -34,6 +43,8 @@ class StreamedDesign(Design):
     >>> values = np.arange(8.0).reshape(2, 4)
     >>> np.array_equal(design.adjoint(values), Design(design.table, 4).adjoint(values))
     True
+    >>> bool((design.scores(values[None])[0] == design.adjoint(values)).all()), design.part(np.array([0, 2])).symbols
+    (True, 3)
     """
 
     def __init__(self, encoding: Encoding, keys: Words) -> None:
@@ -57,17 +68,40 @@ class StreamedDesign(Design):
         return cell_table(self.encoding, self.keys)
 
     def part(self, places: npt.NDArray[np.intp]) -> OpenDesign:
-        """The design of a few of the candidates, and after them the background."""
+        """The design of a few of the candidates.
+
+        Parameters
+        ----------
+        places : ndarray of int
+            Which candidates.
+
+        Returns
+        -------
+        OpenDesign
+            With the background as its last column.
+        """
         return OpenDesign(Design(cell_table(self.encoding, self.keys[places]), self.cells), self.hashes)
 
     def _adjoint(self, stack: Floats) -> Floats:
         return self.scores(stack)
 
     def scores(self, stack: Floats, progress: Progress | None = None) -> Floats:
-        """H' v for a stack of v's, shape (R, C, k) to (R, S); `progress` is called with the candidates done.
+        """H' v for a stack of v's.
 
         Claim: the same as the products of `Design`, whose contract tests it shares.
         Proof: tests/contracts/test_streamed.py::test_products_are_those_of_the_table
+
+        Parameters
+        ----------
+        stack : ndarray
+            Vectors v, shape (R, C, k).
+        progress : callable, optional
+            Called with the number of candidates that are done, and of all.
+
+        Returns
+        -------
+        ndarray
+            Shape (R, S).
         """
         # The cell number k marks a repeated cell of one symbol, which adds zero.
         tables = np.zeros((len(stack), self.cohorts, self.cells + 1))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 _WHOLE = 8192  # rows up to which a matrix goes to LAPACK as a whole
-_BLOCK = 2048  # rows of a block of a larger one
+_BLOCK = 2048  # rows of a block of a larger one: far below the size at which OpenBLAS fails
 
 
 def _blocks(size: int) -> list[tuple[int, int]]:
@@ -24,8 +24,21 @@ def _put(corner: Floats, values: Floats) -> None:
 
 
 def add_squares(packed: npt.NDArray[np.floating], rows: npt.NDArray[np.floating], *, sign: float, lower: bool) -> None:
-    """Add sign * A A' to one triangle, with the diagonal; A has shape (S, R) and the same precision.
+    """Add sign * A A' to one triangle of a matrix, with the diagonal.
 
+    Parameters
+    ----------
+    packed : ndarray
+        S x S in Fortran order; one triangle is overwritten.
+    rows : ndarray
+        A, shape (S, R), of the same precision.
+    sign : float
+        1 or -1.
+    lower : bool
+        Which triangle.
+
+    Examples
+    --------
     >>> packed = np.zeros((2, 2), order="F")
     >>> add_squares(packed, np.array([[1.0, 2.0], [3.0, 4.0]]), sign=-1.0, lower=True)
     >>> packed

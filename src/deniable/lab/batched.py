@@ -1,9 +1,9 @@
-"""The paper's decoders on many tallies at once: one row a tally, every decoder a cut and a scale.
+"""The paper's decoders on many tallies at once: one row a tally, every decoder a threshold and a scale.
 
 k-RR and k-RAPPOR counts T have mean miss * n + r * x, where x is how often a symbol was drawn and r = hit - miss. Each
-of the paper's decoders is then (T - cut)^+ / scale for a cut and a scale that depend on the row alone:
+of the paper's decoders is then (T - cut)^+ / scale, with a threshold `cut` and a scale that depend on the row alone:
 
-* standard: no cutting, (T - miss * n) / (r * n);
+* standard: no threshold, (T - miss * n) / (r * n);
 * normalised: cut at miss * n, scale by what is left;
 * projected: scale r * n, and the cut at which the row sums to one;
 * maximum likelihood (k-RR): scale cut / miss * r, and the cut at which the row sums to one (water-filling).
@@ -19,7 +19,7 @@ import numpy.typing as npt
 Int32s = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
-_FEW = 1000
+_FEW = 1000  # users; below it losses are computed in double precision
 
 
 def losses(
@@ -45,8 +45,8 @@ def losses(
            [0.]])
     """
     r = hit - miss
-    # Small numbers keep single precision honest: counts are centred, as integers, on what nobody's symbol gets. With
-    # few users and many symbols a row sums to less than a thousandth of a person, and takes double precision.
+    # Single precision is enough for small numbers, so counts are centred, as integers, on the mean of a symbol that
+    # nobody has. With few users and many symbols a row sums to less than 0.001 users, and needs double precision.
     real: type[np.floating[Any]] = np.float64 if n < _FEW else np.float32
     centre = round(n * miss)
     centred = (counts - np.int32(centre)).astype(real)
@@ -61,7 +61,7 @@ def losses(
         cut = ladder.cut(centre * r / miss, r / miss)
         decoded.append(np.maximum(centred - cut[:, None].astype(real), 0))
         scales.append((cut + centre) * r / miss)
-    if (empty := kept <= 0).any():  # nothing above zero: the normalised decoder answers with the uniform guess
+    if (empty := kept <= 0).any():  # nothing above zero: the normalised decoder returns the uniform distribution
         positive[empty] = 1
         scales[1] = np.where(empty, counts.shape[1] if weights is None else weights.sum(axis=1), kept)
 
@@ -86,7 +86,7 @@ def _total(values: npt.NDArray[np.floating[Any]], weights: npt.NDArray[np.int32]
 
 
 class _Ladder:
-    """Rows in ascending order, with how many values stand at or above each step, and their sum."""
+    """Sorted rows, with the number and the sum of the values at or above each value."""
 
     def __init__(self, counts: Int32s, weights: npt.NDArray[np.int32] | None) -> None:
         self.members: npt.NDArray[np.int64]

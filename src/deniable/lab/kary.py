@@ -1,9 +1,9 @@
 """Experiments 2 and 3: every decoder of k-RR and k-RAPPOR, against the distribution of the sample that was drawn.
 
-One evaluation draws a sample of n users, privatises it at every epsilon and decodes it every way. All of it works on
-counts, so nothing grows with n. What may be shared is shared: the sample along mechanisms, decoders and epsilons, and
-the noise of columns that nobody's symbol touches along distributions. Every cell keeps its exact law; cells merely are
-not independent of each other, which makes their differences more precise.
+One evaluation draws a sample of n users, privatises it at every epsilon and decodes it with every decoder. Only counts
+are drawn, so the cost does not grow with n. Random numbers are shared: the sample by mechanisms, decoders and epsilons,
+the noise of columns that no user's symbol sets by distributions. Each result keeps its exact distribution. Results are
+not independent of each other, which makes their differences more precise (common random numbers).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -39,9 +39,9 @@ DECODERS = (
 )
 LOSSES = ("l1", "l2", "l2_squared")
 _PAIRS = np.triu_indices(len(DECODERS))
-_BLOCK = 1 << 16  # numbers in one block of rows: a few of them stay in cache
-_PEOPLE = 4  # below so many users a cell they are placed one by one
-_WORTH_CLASSES = 3  # a class costs about as much as three symbols
+_BLOCK = 1 << 16  # numbers in one block of rows: a few such blocks fit in the second-level cache
+_PEOPLE = 4  # users a cell; below it drawing users one by one is faster than a multinomial draw
+_WORTH_CLASSES = 3  # decoding a class of equal counts takes about as long as three symbols
 
 
 def groups() -> tuple[tuple[str, ...], ...]:
@@ -68,7 +68,7 @@ def population(name: str, size: int) -> Floats | None:
 
 
 def spans(evaluations: int, size: int) -> list[tuple[int, int]]:
-    """How `evaluations` are cut into pieces: the first 200 (a quick look), then pieces of a few seconds each.
+    """How `evaluations` are split into tasks: the first 200 (a quick run), then tasks of a few seconds each.
 
     >>> spans(200, 64), spans(10_000, 4096)[:3]
     ([(0, 200)], [(0, 200), (200, 1180), (1180, 2160)])
@@ -130,7 +130,7 @@ class KaryTask:
 
 @dataclass(frozen=True)
 class _Sample:
-    """Drawn samples, one a row; `seen` is where somebody has the symbol, `people` how many have it there."""
+    """Drawn samples, one a row; `seen` are the places of symbols that at least one user has, `people` their counts."""
 
     shares: npt.NDArray[np.float32]
     seen: npt.NDArray[np.intp]  # flat
@@ -167,7 +167,8 @@ class _Channels:
         self.krr, self.bits = KRR(size, epsilon), BitFlip(size, epsilon)
         self.untouched = field.binomial(n, float(self.bits.miss), (rows, size)).astype(np.int32)
         self.histogram = _Histogram(self.untouched)
-        # Liars of k-RR name any cell: a Poisson field with somewhat fewer of them than there will be.
+        # Users of k-RR who do not tell the truth report a uniform cell: independent Poisson counts with a total that is
+        # most likely a little too small; the missing users are added one by one.
         self.field: Int32s | None = None
         if n >= _PEOPLE * size and 16 * size**2 > n:
             r = float(self.krr.hit - self.krr.miss)
@@ -205,7 +206,7 @@ class _Channels:
         there: npt.NDArray[np.int32],
         counts: npt.NDArray[np.int64],
     ) -> Floats:
-        """Losses of rows that hold `noise`, but `counts` instead of `there` at the symbols that were seen."""
+        """Losses of rows that hold `noise`, with `counts` in place of `there` at the symbols that users have."""
         channel = (self.n, float(mechanism.hit), float(mechanism.miss))
         likelihood = mechanism.one_column
         if _WORTH_CLASSES * (sample.width + histogram.width) >= self.size:
@@ -228,7 +229,7 @@ class _Channels:
         )
 
     def _anywhere(self, liars: npt.NDArray[np.int64], rng: np.random.Generator) -> Int32s:
-        """Multinomial(liars, uniform), row by row: given its total a Poisson field is that; the rest is added."""
+        """Multinomial(liars, uniform), row by row: Poisson counts given their total, and the missing users added."""
         even = np.full(self.size, 1.0 / self.size)
         if self.field is None:
             if self.n >= _PEOPLE * self.size:
@@ -236,7 +237,7 @@ class _Channels:
             return self._one_by_one(liars, rng)
         short = liars - self.named
         found = self.field + self._one_by_one(np.maximum(short, 0), rng)
-        over = np.flatnonzero(short < 0)  # a field with too many people: that row is drawn afresh
+        over = np.flatnonzero(short < 0)  # a total that is too large: that row is drawn again
         if over.size:
             found[over] = rng.multinomial(liars[over], even)
         return found
@@ -261,7 +262,7 @@ class _Histogram:
         return np.bincount(index.ravel(), minlength=rows * self.width)
 
     def without(self, row: npt.NDArray[np.intp], values: npt.NDArray[np.int32]) -> tuple[Int32s, Int32s]:
-        """Steps and how many symbols stand on each, after some entries are taken out."""
+        """Counts, and the number of symbols with each of them, after some entries are removed."""
         shape = (len(self.table), self.width)
         taken = np.bincount(row * self.width + values - self.least, minlength=self.counts.size)
         steps = np.broadcast_to(np.arange(self.least, self.least + self.width, dtype=np.int32), shape)
@@ -278,7 +279,7 @@ class Moments:
 
     @classmethod
     def gather(cls, parts: Sequence[tuple[int, Sequence[float]]], epsilons: int) -> "Moments":
-        """Add up the numbers of pieces, each with its number of evaluations."""
+        """The sum of the results of several tasks, each with its number of evaluations."""
         total = np.sum([np.asarray(numbers) for _, numbers in parts], axis=0)
         cut = epsilons * len(LOSSES) * len(DECODERS)
         shape = (epsilons, len(LOSSES), -1)

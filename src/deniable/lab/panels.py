@@ -1,4 +1,4 @@
-"""The same devices, window after window: they live, answer, change their minds and are replaced.
+"""A panel: the same devices over several windows. Some change their answer and some are replaced.
 
 `simulate` draws counts of people who answer once. Here people answer in every window and memoise their noise, as
 `Client` does: the permanent response to an answer is drawn once a device, so windows share noise as far as they share
@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class _Words:
-    """Words from a seeded generator, where `columns` takes those of the operating system."""
+    """Random 64-bit words of a seeded generator, in place of those of the operating system."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
@@ -44,22 +44,22 @@ def panel(
 
     Parameters
     ----------
-    survey
-        What they answer.
-    populations
+    survey : Survey
+        The survey that they answer.
+    populations : array_like
         The distribution of answers in each window, shape (T, S). Devices move from symbols that shrink to those that
         grow, and no others.
-    n
+    n : int
         Devices in each window.
-    rng
-        Decides everything.
-    symbols
+    rng : numpy.random.Generator
+        Source of all randomness: answers, cohorts, noise and turnover.
+    symbols : sequence of symbols, optional
         The symbols of `populations`, where the alphabet is open.
-    turnover
+    turnover : float
         The part of the devices that are replaced by new ones before each window.
-    change
+    change : float
         The part of the devices that draw their answer anew before each window.
-    memoized
+    memoized : bool
         Whether devices repeat their noise; if not, every report has noise of its own.
 
     Returns

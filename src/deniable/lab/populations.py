@@ -29,8 +29,20 @@ def _from_logs(logs: Floats) -> Floats:
 
 
 def generator(seed: int) -> np.random.Generator:
-    """A seeded generator for experiments, here and in `simulate`; it has no part in privacy.
+    """A seeded generator for experiments, here and in `simulate`. It is not for privacy.
 
+    Parameters
+    ----------
+    seed : int
+        Any non-negative integer.
+
+    Returns
+    -------
+    numpy.random.Generator
+        The same stream for the same seed.
+
+    Examples
+    --------
     >>> int(generator(7).integers(10)) == int(generator(7).integers(10))
     True
     """
@@ -42,6 +54,25 @@ def geometric(symbols: int, mean: float) -> Floats:
 
     Paper: `fig:geometric_ground_truth`, with m = S / 5.
 
+    Parameters
+    ----------
+    symbols : int
+        S: symbols, at least 1.
+    mean : float
+        m, above 0.
+
+    Returns
+    -------
+    ndarray
+        S probabilities, which add up to one.
+
+    Raises
+    ------
+    DecodeError
+        If `symbols` or `mean` is not positive.
+
+    Examples
+    --------
     >>> p = geometric(256, mean=256 / 5)
     >>> round(float(p[1] / p[0]), 6), round(float(p.sum()), 12)
     (0.980843, 1.0)
@@ -54,6 +85,25 @@ def geometric(symbols: int, mean: float) -> Floats:
 def binomial(symbols: int, q: float) -> Floats:
     """Binomial(S - 1, q) over 0 .. S-1.
 
+    Parameters
+    ----------
+    symbols : int
+        S: symbols, at least 1.
+    q : float
+        The probability of success, from 0 to 1.
+
+    Returns
+    -------
+    ndarray
+        S probabilities, which add up to one.
+
+    Raises
+    ------
+    DecodeError
+        If `symbols` is not positive or q is no probability.
+
+    Examples
+    --------
     >>> binomial(3, 0.5)
     array([0.25, 0.5 , 0.25])
     """
@@ -68,6 +118,25 @@ def binomial(symbols: int, q: float) -> Floats:
 def zipf(symbols: int, a: float) -> Floats:
     """p_i proportional to i**-a for i = 1 .. S.
 
+    Parameters
+    ----------
+    symbols : int
+        S: symbols, at least 1.
+    a : float
+        The exponent; 0 is the uniform population.
+
+    Returns
+    -------
+    ndarray
+        S probabilities, which add up to one.
+
+    Raises
+    ------
+    DecodeError
+        If `symbols` is not positive or a is not finite.
+
+    Examples
+    --------
     >>> zipf(2, 1)
     array([0.66666667, 0.33333333])
     """
@@ -79,6 +148,27 @@ def zipf(symbols: int, a: float) -> Floats:
 def dirichlet(symbols: int, rng: np.random.Generator, *, concentration: float = 1.0) -> Floats:
     """One draw from the symmetric Dirichlet distribution; concentration 1 is uniform over the simplex.
 
+    Parameters
+    ----------
+    symbols : int
+        S: symbols, at least 1.
+    rng : numpy.random.Generator
+        Source of the draw.
+    concentration : float
+        The parameter of every symbol, above 0; small values give skewed populations.
+
+    Returns
+    -------
+    ndarray
+        S probabilities, which add up to one.
+
+    Raises
+    ------
+    DecodeError
+        If `symbols` or `concentration` is not positive and finite.
+
+    Examples
+    --------
     >>> dirichlet(4, np.random.default_rng(0)).shape
     (4,)
     """
@@ -88,8 +178,25 @@ def dirichlet(symbols: int, rng: np.random.Generator, *, concentration: float = 
 
 
 def uniform(symbols: int) -> Floats:
-    """Every symbol equally likely: the hardest population for the empirical estimators.
+    """Every symbol equally likely: the population with the largest risk of the empirical estimators.
 
+    Parameters
+    ----------
+    symbols : int
+        S: symbols, at least 1.
+
+    Returns
+    -------
+    ndarray
+        S probabilities, which add up to one.
+
+    Raises
+    ------
+    DecodeError
+        If `symbols` is not positive.
+
+    Examples
+    --------
     >>> uniform(4)
     array([0.25, 0.25, 0.25, 0.25])
     """
@@ -97,8 +204,25 @@ def uniform(symbols: int) -> Floats:
 
 
 def from_data(values: Iterable[object]) -> tuple[tuple[Symbol, ...], Floats]:
-    """The distinct symbols of some data, most frequent first, and how often each occurs.
+    """The distinct symbols of some data, most frequent first, and their shares.
 
+    Parameters
+    ----------
+    values : iterable
+        Answers, one a person: integers, texts or bytes.
+
+    Returns
+    -------
+    tuple of symbols, ndarray
+        The distinct symbols, and the share of each.
+
+    Raises
+    ------
+    DecodeError
+        If there are no values.
+
+    Examples
+    --------
     >>> from_data(["b", "a", "b", "b"])
     (('b', 'a'), array([0.75, 0.25]))
     """

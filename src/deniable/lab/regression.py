@@ -1,14 +1,15 @@
 """Experiments 4 to 8: O-RR and O-RAPPOR, decoded by least squares and projected, against the true distribution.
 
-Least squares needs of a tally only b = H' T, one number a candidate, so only b is drawn, from its exact law:
+Least squares needs only b = H' T of a tally, one number a candidate, so only b is drawn, from its exact distribution:
 
-* a cell that no candidate can hit is in no b: it is never drawn;
+* a cell that no candidate can hit enters no b: it is never drawn;
 * cells that one candidate has to itself always enter its b together: their sum is drawn at once, whatever C is;
 * only cells that candidates share are drawn one by one.
 
-Given its total, a Poisson field is multinomial. So n people fall into a million cells as independent Poisson counts of
-slightly fewer, and the few that are missing are placed one by one; nothing grows with n. One Gram factorisation serves
-every epsilon, every n and both mechanisms. The paper's estimator divides by n / C, not by each cohort's own count.
+Independent Poisson counts, given their total, are multinomial. So n people in a million cells are drawn as Poisson
+counts with a slightly smaller mean total, and the few missing people are placed one by one. The cost does not grow
+with n. One Gram factorisation serves every epsilon, every n and both mechanisms. The paper's estimator divides by
+n / C, not by each cohort's own count.
 """
 
 import hashlib
@@ -35,9 +36,9 @@ Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 _FRESH = 1024  # alphabets up to this size get fresh hash functions for every sample
-_WORTH_POISSON = 512  # cells below which one multinomial draw is as fast
-_RIDGE = 1e-8
-_RIGHT_SIDES = 400  # solved for together
+_WORTH_POISSON = 512  # cells; below it one multinomial draw is as fast as Poisson counts
+_RIDGE = 1e-8  # added to the diagonal of H'H, as a share of its mean: makes a singular matrix factorable
+_RIGHT_SIDES = 400  # right sides of the normal equations that are solved for together, to bound memory
 
 
 @lru_cache(maxsize=4)
@@ -84,10 +85,10 @@ class Cell:
         return sample * self.C if self.symbols <= _FRESH else 0
 
     def like(self, mechanism: str) -> "Cell":
-        """The simplest cell with the same law.
+        """The simplest setting with the same distribution of losses.
 
-        Where a closed alphabet has a cell for each symbol nobody collides, and cohorts only relabel; bits that no
-        symbol sets are noise that least squares never reads.
+        Where a closed alphabet has a cell for each symbol there are no collisions, and cohorts only relabel cells. Bits
+        that no symbol sets are noise that least squares does not use.
         """
         if self.alphabet == "open" or self.k < self.symbols or self.h > 1:
             return self
@@ -166,7 +167,7 @@ class RegressionTask:
 
 @dataclass(frozen=True)
 class People:
-    """Where n people are: how many occupy each shared cell and each candidate's own cells, and how many could."""
+    """The positions of n people: how many occupy each shared cell and each candidate's own cells, and of how many."""
 
     occupied: Counts
     reports: Counts  # in the cohort of each shared cell
@@ -214,7 +215,7 @@ class Crowd:
 
     @cached_property
     def _factor(self) -> tuple[Floats, bool]:
-        """Cholesky factor of H'H and a little ridge, which iterated refinement takes out again."""
+        """Cholesky factor of H'H plus a small ridge, whose effect one step of iterative refinement removes."""
         from scipy.linalg import cho_factor
 
         ridged = self._gram.copy()
@@ -268,7 +269,7 @@ class Crowd:
         return self._people[name]
 
     def _place(self, n: int, rng: np.random.Generator) -> People:
-        if not self.shared.nnz and (self.alone == 1).all():  # nobody collides: cohorts only relabel
+        if not self.shared.nnz and (self.alone == 1).all():  # no collisions: cohorts only relabel cells
             own = scatter(rng, n, self.p / self.p.sum())
             return People(np.zeros(0, np.int64), np.zeros(0, np.int64), own, np.full(len(own), n))
         law = np.tile(self.p / self.p.sum() / self.cohorts, self.cohorts)
@@ -298,7 +299,7 @@ class Crowd:
 
 
 def _keys(encoding: Hashed | Permuted, size: int) -> npt.NDArray[np.uint64]:
-    """What stands for the symbols 0 .. size-1 in every cohort."""
+    """The keys of the symbols 0 .. size-1, which hash functions and permutations map to cells."""
     alphabet = Alphabet.closed(size)  # hashing takes its symbols as those of an open one
     return np.array([encoding.key(alphabet, symbol) for symbol in range(size)], np.uint64)
 
@@ -321,7 +322,7 @@ def _pairs(shared: "scipy.sparse.csr_array") -> Floats:
 
 
 def scatter(rng: np.random.Generator, n: int, law: Floats) -> Counts:
-    """Multinomial(n, law), fast for many cells: a Poisson field of slightly fewer people, the rest one by one.
+    """Multinomial(n, law), fast for many cells: Poisson counts of slightly fewer people, the rest one by one.
 
     >>> counts = scatter(stream_of(0, "example"), 10**6, np.full(1000, 1e-3))
     >>> int(counts.sum())
@@ -334,8 +335,8 @@ def scatter(rng: np.random.Generator, n: int, law: Floats) -> Counts:
     while True:
         counts = rng.poisson(fewer * law)
         missing = n - int(counts.sum())
-        if missing >= 0:  # given the total, the field is multinomial, whichever totals are turned away
+        if missing >= 0:  # given the total, the counts are multinomial, so rejecting totals above n does not bias them
             break
     steps = np.cumsum(law)
-    cells = np.searchsorted(steps, np.sort(rng.random(missing)) * steps[-1], side="right")  # sorted: kind to the cache
+    cells = np.searchsorted(steps, np.sort(rng.random(missing)) * steps[-1], side="right")  # sorted, for the cache
     return np.asarray(counts + np.bincount(np.minimum(cells, len(law) - 1), minlength=len(law)))

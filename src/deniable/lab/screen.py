@@ -1,9 +1,9 @@
-"""How good a setting of k, C and h will be, without simulating it: what the grid search is pruned by.
+"""The predicted loss of a setting of k, C and h, without simulation, by which the grid search is pruned.
 
 `theory.cohorts` has the errors of least squares over cohorts, on average over hash functions, and `expected_loss` the
-projected l1 loss that follows. A single cohort's collisions are not averaged by anything, so that case draws real hash
-functions. Nothing here is ever reported; tests/statistical/test_screen.py and the table `screen` of every run say how
-far off it was.
+projected l1 loss that follows. With a single cohort, collisions do not average out, so that case draws real hash
+functions. No prediction is reported as a result. tests/statistical/test_screen.py and the table `screen` of every run
+compare predictions with simulations.
 """
 
 from collections.abc import Collection
@@ -19,7 +19,7 @@ from deniable.theory import CohortSettings, expected_loss, losses_of, mechanism_
 
 Floats = npt.NDArray[np.float64]
 
-_NUMBERS = 1536  # normal draws a prediction averages over; a large alphabet averages by itself
+_NUMBERS = 1536  # normal numbers of one prediction; a large alphabet needs fewer draws of all its symbols
 _DECODER = Inversion()  # whose surrogate projects
 
 
@@ -44,7 +44,7 @@ def predicted(cell: Cell, point: Point) -> float:
 
 
 def _one_cohort(cell: Cell, point: Point) -> float:
-    """One cohort: symbols that collide get equal shares of their cell, which nothing can tell apart."""
+    """One cohort: symbols in one cell cannot be told apart, so each gets an equal part of its estimate."""
     p, rng = truth(cell.symbols), stream_of(0, "screen", cell.name)
     errors = mechanism_model(mechanism_of(point.mechanism, cell.k, cell.h, point.epsilon))
     rows = []

@@ -12,8 +12,22 @@ import numpy.typing as npt
 
 
 def stream_of(seed: int, *name: object) -> np.random.Generator:
-    """The generator of one named part.
+    """The random generator of one named part.
 
+    Parameters
+    ----------
+    seed : int
+        Of the whole evaluation.
+    *name : object
+        The name of the part; any values with a stable `repr`.
+
+    Returns
+    -------
+    numpy.random.Generator
+        Independent of that of any other name.
+
+    Examples
+    --------
     >>> a, b = stream_of(0, "noise", 2), stream_of(0, "noise", 2)
     >>> int(a.integers(1 << 60)) == int(b.integers(1 << 60)) != int(stream_of(0, "noise", 3).integers(1 << 60))
     True

@@ -1,4 +1,4 @@
-"""The practitioner's request: how much privacy can be given for the error one can live with, and how."""
+"""Plans: the smallest epsilon, number of people or error that two of the three allow, and the survey to run."""
 
 from deniable.planner.nearby import nearby
 from deniable.planner.planning import plan

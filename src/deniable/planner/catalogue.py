@@ -1,4 +1,4 @@
-"""The mechanisms of a plan: which settings of each are looked at. What they cost is asked of `theory`."""
+"""The mechanisms of a plan, and the settings of each that are compared. Their errors come from `theory`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,14 +46,14 @@ Ints = npt.NDArray[np.int64]
 PAPER = ("k-RR", "k-RAPPOR", "O-RR", "O-RAPPOR")
 
 _HEAD = 9  # bytes of a packed report before cohort and payload
-_MOST_ENTRIES = 1 << 24  # cohorts times symbols that are still decoded in seconds
-_MOST_COHORTS = 1 << 16
-_MOST_BITS = 1 << 13  # bits of a report, unless max_bytes asks for more
-_MOST_SIZES = 4096  # sizes of sets that are compared
-# Settings of cohorts that are no option (docs/decisions/0012-planner.md):
-_MOST_SHORTAGE = 0.75  # symbols an equation beyond which least squares is near its worst error
-_MOST_TWINS = 0.01  # expected pairs of symbols that cannot be told apart
-_LEAST_REPORTS = 32  # reports that a cohort should have on average
+_MOST_ENTRIES = 1 << 24  # cohorts times symbols: more would take more than seconds to decode
+_MOST_COHORTS = 1 << 16  # cohorts: their number takes two bytes of a report
+_MOST_BITS = 1 << 13  # bits of a report (1 KiB), unless max_bytes allows more
+_MOST_SIZES = 4096  # sizes of subsets that are compared; of more, so many in geometric steps
+# Settings of cohorts beyond these limits are left out (docs/decisions/0012-planner.md):
+_MOST_SHORTAGE = 0.75  # symbols per equation; least squares has its largest error at 1
+_MOST_TWINS = 0.01  # expected number of pairs of symbols that share all of their cells
+_LEAST_REPORTS = 32  # mean reports of a cohort
 
 
 def families(size: int, *, is_open: bool, limits: PlanLimits) -> list[Family]:
@@ -80,7 +80,7 @@ def paper_families(size: int, *, is_open: bool) -> list[Family]:
 
 @dataclass(frozen=True)
 class Asked:
-    """What families are asked for: how many symbols, and what they may use."""
+    """What a family is built for: the number of symbols, and the settings it may use."""
 
     size: int
     is_open: bool
@@ -127,7 +127,8 @@ def single_family(
 ) -> list[Family]:
     """A mechanism without parameters, with a cell for each symbol: `at` makes it for an epsilon.
 
-    It has so many `outputs`. Its errors follow from its integers. An epsilon that it refuses is none of its options.
+    `outputs` is the number of its outputs. Errors follow from its integers. An epsilon that it refuses has an infinite
+    error.
     """
 
     @lru_cache(maxsize=256)
@@ -183,7 +184,7 @@ def _direct(size: int) -> list[Family]:
 
 @designs.add(Projective)
 def _projective_families(size: int) -> list[Family]:
-    """Projective spaces of at least `size` points but lines, which are k-RR."""
+    """Projective spaces of at least `size` points, without lines, which are k-RR."""
 
     def points(order: Any, dimension: Any) -> Any:
         return (order**dimension - 1) // (order - 1)
@@ -202,7 +203,7 @@ def _projective_families(size: int) -> list[Family]:
 
 @lru_cache(maxsize=16)
 def _spaces(size: int) -> Ints:
-    """(order, dimension) of every projective space of at least `size` points but lines."""
+    """(order, dimension) of every projective space of at least `size` points, without lines."""
     found = []
     for dimension in range(3, 17):
         for order in range(2, MAX_CELLS):

@@ -1,4 +1,4 @@
-"""Where a plan stands, and what is expected there: prediction and simulation, each weighed by how far it may be off."""
+"""The expected loss at a point of the search: prediction and simulation, weighted by their uncertainties."""
 
 from dataclasses import dataclass, replace
 from math import exp, log, sqrt
@@ -11,17 +11,20 @@ from deniable.planner.shapes import Shape
 from deniable.survey import Survey
 from deniable.theory import Losses
 
-_TRUST, _TRUST_COHORTS = 0.04, 0.06  # how far the normal draws are off, as a standard deviation
-_TRUST_FEW, _TRUST_FEW_COHORTS = 0.01, 0.03  # the same where the default only projects
-_DRIFT, _BEND = 0.4, 0.4  # how a correction goes out of date, per unit of log epsilon or log n, and per square of it
+# Relative standard deviation of the prediction by normal draws, without and with cohorts; measured in
+# docs/decisions/0012-planner.md.
+_TRUST, _TRUST_COHORTS = 0.04, 0.06
+_TRUST_FEW, _TRUST_FEW_COHORTS = 0.01, 0.03  # the same for small alphabets, where the default decoder only projects
+# Prior standard deviations of how a correction changes: per unit of log epsilon or log n, and per square of it.
+_DRIFT, _BEND = 0.4, 0.4
 
 
 @dataclass
 class Evaluation:
-    """Where a plan stands: the option with its epsilon and n, and what is expected there.
+    """A point of the search: an option with its epsilon and n, and its predicted and simulated losses.
 
-    `samples` were simulated here or nearby, each with the prediction for where that was and with its place on the
-    logarithm of what is asked for.
+    `samples` were simulated here or nearby, each with the prediction at its own point and that point's log epsilon or
+    log n, whichever is found.
     """
 
     option: Option
@@ -41,11 +44,11 @@ class Evaluation:
 
     @property
     def repeats(self) -> int:
-        """How many simulated surveys were decoded as they will be."""
+        """How many simulated surveys were decoded with the default decoder."""
         return sum(sample.repeats for sample, _, _ in self.samples)
 
     def after(self, before: "Evaluation | None") -> "Evaluation":
-        """With what was simulated before, if that was the same population."""
+        """With the samples of an earlier point, if that has the same population."""
         if before is None or before.shape is not self.shape:
             return self
         return replace(
@@ -53,14 +56,14 @@ class Evaluation:
         )
 
     def expected(self, metric: str, level: float) -> Expected:
-        """Prediction and simulation, each weighed by how far it may be off."""
+        """Mean and quantile of a loss, from prediction and simulation, weighted by their uncertainties."""
         mean, guess = self.predicted.mean(metric), self.predicted.quantile(metric, level)
         learns = DEFAULT.learns(len(self.shape.p))
         alone, shared = (_TRUST, _TRUST_COHORTS) if learns else (_TRUST_FEW, _TRUST_FEW_COHORTS)
         trust = shared if self.option.cohorts > 1 else alone
         if not self.samples:
             return Expected(mean, trust * mean, guess, trust * guess)
-        # Each sample says by what factor the prediction is off where it was drawn; the factor moves along with x.
+        # Each sample gives the ratio of real to predicted loss at its point; its logarithm is extrapolated on a line.
         told: list[float] = []
         for i, value in enumerate((mean, guess)):
             points = []
@@ -74,7 +77,7 @@ class Evaluation:
 
 
 def _line_at_zero(points: list[tuple[float, float, float]]) -> tuple[float, float]:
-    """The height at zero of a line through points (x, y, error of y), and its error; how steep it is, is unknown.
+    """The value at zero of a line fitted to points (x, y, standard error of y), and its standard error.
 
     >>> off, error = _line_at_zero([(-0.1, 0.3, 0.001), (-0.2, 0.2, 0.001)])  # twice the same rise
     >>> 0.35 < off < 0.4, error < 0.03
@@ -93,7 +96,7 @@ def _line_at_zero(points: list[tuple[float, float, float]]) -> tuple[float, floa
 
 
 def weighed(guess: float, found: float, error: float, trust: float) -> tuple[float, float]:
-    """The mean of a prediction and a measurement, and its error; a prediction that noise does not excuse counts less.
+    """The weighted mean of a prediction and a measurement, and its error; significant differences widen the prior.
 
     >>> weighed(1.0, 1.1, 0.01, trust=0.01)[0] > 1.098
     True

@@ -1,9 +1,9 @@
-"""Simulation to finish: the planned survey, simulated and decoded as it will be, as often as its size allows.
+"""Losses of the planned survey by simulation, as many repeats as its size allows.
 
-The default decoder takes tens of milliseconds, so few surveys are decoded by it. But its surrogate, fed with estimates
-whose weights are those of the population, has nearly the same loss on the same reports, and takes microseconds. So many
-surveys are decoded quickly, a few both ways, and what the two tell about each
-other carries the few over to the many: a control variate.
+The default decoder takes tens of milliseconds, so few surveys are decoded by it. Its surrogate, given estimates that
+are weighted by the true population, has nearly the same loss on the same reports, and takes microseconds. So many
+surveys are decoded by the surrogate and a few by both. The regression of real on surrogate losses corrects the
+surrogate losses of all of them (a control variate).
 """
 
 from collections.abc import Callable, Sequence
@@ -26,35 +26,38 @@ Floats = npt.NDArray[np.float64]
 
 # Work is counted in numbers that are touched, not in seconds, so that the same request has the same answer on every
 # machine (docs/decisions/0041-expected-loss.md). On the machine that chose these counts a number took 50 ns.
-BUDGET, _QUICK_BUDGET = 6_000_000, 4_000_000  # numbers of one measurement: real decodes, and quick ones
-_TOO_MUCH = 30_000_000  # numbers of one repeat past which nothing is simulated, and the prediction has to do
+BUDGET, _QUICK_BUDGET = 6_000_000, 4_000_000  # numbers of one measurement: for real decodes, and for surrogate ones
+_TOO_MUCH = 30_000_000  # numbers of one repeat above which nothing is simulated and the prediction alone is used
 _FIT, _FIT_SYMBOL = 60_000, 1_000  # numbers of fitting a prior once, and more for each symbol
 _SET_SYMBOL = 1_000  # numbers of drawing the sums of random sets, for each symbol
-_COHORT_ROUNDS = 1.5  # fits over cohorts, for one elsewhere
-_REPEATS, _QUICK = (1, 200), (60, 2000)  # the least and most surveys of each kind
-_NUMBERS = 400_000  # estimates that are decoded quickly: large alphabets average by themselves
-_TEACHERS, _LARGE = 3, 512  # surveys that the quick decoder learns from, each in turn; of large alphabets one is enough
-_FACTORED = 768  # unknowns up to which weighted equations are solved for many surveys
-_TOO_FEW = 20  # surveys of cohorts from which no standard deviation can be told
-_READ_OFF = 400  # draws from which a quantile is read off
-_BATCH = 50  # surveys that are simulated at once
-_LEAST_LOSS = 0.02  # of the mean loss: what a smaller loss counts as, so that it has a logarithm
-# Of the regression of real losses on quick ones; residuals were measured in docs/decisions/0012-planner.md.
-_PRECISIONS = (1.0, 4.0)  # prior precisions of slope and bend, in squared standard deviations of the losses
-_RESIDUAL, _BLIND = 0.5, 1.0  # prior residuals in standard deviations of the losses: with quick losses, and without any
-_PRIOR_PAIRS = 6.0  # pairs that the prior residual counts for
-_NARROWEST = 1.0  # of their own variance that the prior leaves residuals: under much noise quick losses foretell little
-_OWN_RESIDUALS = 12  # pairs from which their own residuals are taken
-_SMALL_SAMPLE = 4.0  # with m pairs standard errors are multiplied by 1 + this / m: 6 pairs erred 1.8 times as much as
-# a normal sample would tell, 9 pairs 1.2, 25 pairs 1.15 (16 repeats of four plans)
-_TOP_HEAVY = 1.7  # surveys to decode for real are spread over the quick losses, more of them where those are large
+_COHORT_ROUNDS = 1.5  # how often a fit over cohorts is repeated on average; elsewhere once
+_REPEATS, _QUICK = (1, 200), (60, 2000)  # least and most surveys decoded for real, and by the surrogate
+_NUMBERS = 400_000  # estimates (surveys times symbols) for the surrogate: large alphabets need fewer surveys
+_TEACHERS, _LARGE = 3, 512  # surveys whose priors the surrogate uses in turn; one above so many symbols
+_FACTORED = 768  # unknowns up to which weighted normal equations are factored for the surrogate
+_TOO_FEW = 20  # surveys over cohorts: fewer do not give a usable standard deviation
+_READ_OFF = 400  # draws; from so many on a quantile is the empirical one
+_BATCH = 50  # surveys that are simulated at once, to bound memory
+_LEAST_LOSS = 0.02  # share of the mean loss that replaces smaller losses, so that every loss has a logarithm
+# The regression of real on surrogate losses; residuals were measured in docs/decisions/0012-planner.md.
+_PRECISIONS = (1.0, 4.0)  # prior precisions of the linear and the quadratic term, of standardised log losses
+_RESIDUAL, _BLIND = 0.5, 1.0  # prior residual in standard deviations of the losses: with surrogate losses, without
+_PRIOR_PAIRS = 6.0  # weight of the prior residual, in pairs of losses
+_NARROWEST = 1.0  # least residual variance, as a share of the observed one: the prior may only widen it
+_OWN_RESIDUALS = 12  # pairs; from so many on the observed residuals replace normal ones
+# With m pairs standard errors are multiplied by 1 + this / m. Real errors were 1.8 times the nominal ones with 6 pairs,
+# 1.2 with 9 and 1.15 with 25 (16 repeats of four plans, docs/decisions/0012-planner.md).
+_SMALL_SAMPLE = 4.0
+# Exponent of the ranks at which surveys are decoded for real: above 1 there are more where surrogate losses are large,
+# near the quantile.
+_TOP_HEAVY = 1.7
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How many surveys are decoded quickly, how many would be enough, and how many are decoded as they will be.
+    """How many surveys the surrogate decodes, how many would be enough, and how many the default decoder decodes.
 
-    `each` is what one of the last costs, in numbers.
+    `each` is the work of one of the last, in numbers touched.
     """
 
     quick: int
@@ -64,9 +67,9 @@ class Effort:
 
 
 def effort_for(survey: Survey, size: int, budget: float = BUDGET) -> Effort:
-    """How many simulated surveys are worth their work; none where one alone is too much.
+    """How many surveys to simulate within a budget; no real decode where a single one is too much work.
 
-    `budget` is for those that are decoded as they will be, in numbers.
+    `budget` is for the default decoder, in numbers touched.
 
     >>> import deniable as dn
     >>> effort_for(dn.krr(symbols=8, epsilon=1), 8).quick, effort_for(dn.subset(symbols=4096, epsilon=1), 4096).repeats
@@ -96,16 +99,16 @@ def effort_for(survey: Survey, size: int, budget: float = BUDGET) -> Effort:
 
 @dataclass(frozen=True)
 class LossSample:
-    """Losses of simulated surveys, shape (3, surveys): of many by the quick decoder, of some both ways.
+    """Losses of simulated surveys, shape (3, surveys): of many by the surrogate, of some by both decoders.
 
-    The logarithm of the real loss is taken to be quadratic in that of the quick one, plus a residual. What is believed
-    beforehand is that the two are alike; the pairs say better, the more of them there are.
+    The logarithm of the real loss is modelled as quadratic in that of the surrogate loss, plus a residual. The prior is
+    that both are equal.
     """
 
     quick: Floats
-    pairs: Floats  # by the quick decoder, of the surveys that were decoded for real
+    pairs: Floats  # by the surrogate, of the surveys that were decoded by both
     real: Floats
-    residual: float  # what is believed about the residuals beforehand, of the spread of the losses
+    residual: float  # prior residual, in standard deviations of the log losses
 
     @property
     def repeats(self) -> int:
@@ -120,8 +123,8 @@ class LossSample:
         middle, spread = float(quick.mean()), max(float(quick.std(ddof=1)), 1e-9)
 
         def terms(u: Floats) -> Floats:
-            # The quadratic holds between the pairs it was fitted to. Past the last of them the correction stays what it
-            # is there: continued, it has given a mean l1 loss of 105, where no loss exceeds 2.
+            # The quadratic is used between the pairs it was fitted to, and held constant outside: extrapolated, it has
+            # given a mean l1 loss of 105, where no loss exceeds 2.
             u = np.clip(u, *ends) if len(x) else u
             return np.stack([np.ones_like(u), spread * u, spread * (u**2 - 1)], axis=1)
 
@@ -152,7 +155,7 @@ class LossSample:
         both = (real[:, None] + steps).ravel()
         mean = float(np.exp(both).mean())
         bound = float(np.exp(_quantile(both, level, len(quick))))
-        # The same quantile of the quick losses, how uncertain it is, and how much of that carries over.
+        # The same quantile of the surrogate losses, its standard error, and the part of it that carries over.
         at, at_error = _quantile(quick, level, len(quick)), _quantile_error(quick, level)
         errors = []
         for place, error in ((middle, spread / sqrt(len(quick))), (at, at_error)):
@@ -161,14 +164,14 @@ class LossSample:
             own = terms(u)[0]
             share = residual / (residual + (carried * spread) ** 2)
             uncertain = float(own @ inverse @ own) + (carried * error) ** 2
-            # How wide residuals are is known as well as their number allows.
+            # The uncertainty of the residual variance, which falls with the number of pairs.
             told = sqrt(uncertain + float(u[0]) ** 2 * residual * share / (2 * (len(off) + _PRIOR_PAIRS)))
             errors.append(told * (1 + _SMALL_SAMPLE / max(len(off), 1)))
         return mean, errors[0] * mean, bound, errors[1] * bound
 
 
 def _quantile(values: Floats, level: float, draws: int) -> float:
-    """Read off where draws are many, else from mean and spread as if normal."""
+    """The empirical quantile of many draws, else that of a normal distribution."""
     if draws >= _READ_OFF:
         return float(np.quantile(values, level))
     from scipy.special import ndtri
@@ -202,13 +205,13 @@ def measured(
 ) -> tuple[LossSample, str]:
     """The losses of simulated surveys, and the name of the default decoder.
 
-    `normals` gives standard normal draws: where simulation is slow, estimates made of them are decoded quickly.
+    `normals` gives standard normal draws. Where simulation is slow, the surrogate decodes estimates made of them.
     """
     rng = stream_of(*place)  # type: ignore[arg-type]
     design = design_of(survey, candidates, background=survey.alphabet.is_open)
     solve = _solver(survey, design, shape) if effort.quick else None
-    blind = effort.quick == 0  # too many equations to solve quickly, too
-    # One block has the law that draws have. Cohorts are these cohorts, with these hash functions.
+    blind = effort.quick == 0  # too many equations for the surrogate as well
+    # With one block normal draws have the right covariance. Over cohorts it depends on the drawn hash functions.
     few = blind or (effort.quick < min(_READ_OFF, effort.enough) and isinstance(design, BlockDesign))
     count = effort.repeats if few else max(effort.quick, effort.repeats)
     tallies, raws = [], []
@@ -220,13 +223,13 @@ def measured(
     if few:
         raws.append(drawn_estimates(model, shape.p, n, normals(min(_READ_OFF, effort.enough))))
     quick = _quick(np.concatenate(raws), shape, model.base / n, model.slope / n)
-    if blind:  # of these surveys nothing is known beforehand but the mean
+    if blind:  # for these surveys only the mean surrogate loss is known
         quick = np.concatenate([np.repeat(quick.mean(axis=1, keepdims=True), count, axis=1), quick], axis=1)
     ranks = 1 - (1 - (np.arange(effort.repeats) + 0.5) / max(effort.repeats, 1)) ** _TOP_HEAVY
     order = np.argsort(quick[Losses.METRICS.index(metric), :count], kind="stable")
     picked = np.unique(order[(ranks * count).astype(np.intp)])
     found, name = [], "default"
-    step = max(1, len(picked) // 4)  # a bar moves between batches
+    step = max(1, len(picked) // 4)  # the progress bar moves between batches
     for start in range(0, len(picked), step):
         some = [tallies[i] for i in picked[start : start + step]]
         decoded = decode_all(some, candidates=candidates)
@@ -238,14 +241,14 @@ def measured(
 
 
 def _quick(rows: Floats, shape: Shape, base: float, slope: float) -> Floats:
-    """The losses of unbiased estimates, decoded quickly: the mean over what each of a few priors makes of them."""
+    """The losses of unbiased estimates decoded by the surrogate: the mean over a few priors."""
     teachers = range(_TEACHERS if DEFAULT.learns(len(shape.p)) and len(shape.p) <= _LARGE else 1)
     found = [losses_of(DEFAULT.surrogate(rows, base, slope, teacher=i), shape.p) for i in teachers]
     return np.asarray(np.mean(found, axis=0))
 
 
 def _solver(survey: Survey, design: Design, shape: Shape) -> Callable[[Sequence[Tally]], Floats]:
-    """Unbiased estimates of many tallies at once; over cohorts with the weights that the population gives."""
+    """A function from tallies to unbiased estimates; over cohorts weighted by the variances of this population."""
     size = len(shape.p)
     if isinstance(design, BlockDesign):
         return lambda tallies: np.stack([design.invert(unbias(tally)) for tally in tallies])

@@ -1,7 +1,7 @@
-"""A mechanism with every setting of its parameters that a plan looks at.
+"""A mechanism with every setting of its parameters that a plan compares.
 
-A family holds its settings as arrays, so that thousands are compared at once. What they cost is an `ErrorModel` of
-`theory`; nothing here derives a variance, and nothing is simulated.
+A family holds its settings as arrays, so that thousands are compared at once. Their errors are an `ErrorModel` of
+`theory`. Nothing here derives a variance, and nothing is simulated.
 """
 
 from collections.abc import Callable
@@ -18,14 +18,14 @@ Ints = npt.NDArray[np.int64]
 
 # The order in which they are shown; others follow.
 FAMILIES = ("k-RR", "SS", "PGR", "HR", "OUE", "k-RAPPOR", "O-RR", "O-RAPPOR")
-# Cohorts tell devices apart and cost time: of settings whose noise is within this share of the least, the one with the
-# fewest cohorts is taken.
+# Relative excess over the least noise within which the setting with the fewest cohorts is taken: a cohort number makes
+# a device easier to recognise, and cohorts take time to decode (docs/decisions/0012-planner.md).
 _MORE_NOISE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class PlanLimits:
-    """What a plan may use: bytes of a packed report, and cohorts; and what it must do."""
+    """Limits of a plan: bytes of a packed report and cohorts; and whether reports must be randomised again."""
 
     max_bytes: int | None = None
     max_cohorts: int | None = None
@@ -34,7 +34,7 @@ class PlanLimits:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One mechanism with its parameters: what it costs, and the survey it stands for."""
+    """One mechanism with its parameters: its error model, and the survey that it makes."""
 
     family: "Family"
     place: int
@@ -83,7 +83,7 @@ Model = Callable[[dict[str, Ints], float, float, Classes | None], ErrorModel]
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """One mechanism over one alphabet, with every setting worth looking at, as arrays."""
+    """One mechanism over one alphabet, with all settings that are compared, as arrays."""
 
     name: str
     preset: Callable[..., Survey]  # takes the parameters by name

@@ -1,4 +1,4 @@
-"""What a plan says beside its answer: the mechanisms that lost, the paper's, the curves of the chart, and refusals."""
+"""The alternatives of a plan, what the paper's mechanisms need, the curves of the chart, and error messages."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,9 +15,9 @@ from deniable.planner.result import Alternative
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
 
-_CLOSE = 1  # alternatives that are solved for by draws; the others have the same noise, in closed form
-_POINTS = 25
-_DIRECT = (("O-RR", "k-RR"), ("O-RAPPOR", "k-RAPPOR"))  # what the first is with a cell for every symbol
+_CLOSE = 1  # alternatives whose need is found by normal draws; of the others it is that of equal noise, in closed form
+_POINTS = 25  # epsilons from 0.1 to 10 of each curve of the chart
+_DIRECT = (("O-RR", "k-RR"), ("O-RAPPOR", "k-RAPPOR"))  # with a cell for every symbol the first mechanism is the second
 
 
 def alternatives(search: Search, option: Option, epsilon: float, n: int) -> list[Alternative]:
@@ -80,7 +80,7 @@ def _why(found: str, value: float, ours: float, size: int, our_size: int, cohort
 
 
 def paper_needs(request: PlanRequest, search: Search, epsilon: float, n: int) -> list[Alternative]:
-    """What the paper's mechanisms would have needed: on its grid of k, C and h, decoded as it does."""
+    """What the paper's mechanisms need: on the paper's grid of k, C and h, with its decoder."""
     paper = _paper_search(request, search)
     found: dict[str, Alternative] = {}
     level = min(search.noise(f, epsilon, n) for f in search.families) / n**0.5
@@ -121,8 +121,8 @@ def _paper_search(request: PlanRequest, search: Search) -> Search:
 def curves(search: Search, option: Option, epsilon: float, n: int) -> list[dict[str, Any]]:
     """Epsilon against n at one error, as rows (mechanism, epsilon, n), by closed forms.
 
-    The same error is the same noise, so a curve through one point is known: ours goes through the plan's, those of the
-    paper's mechanisms through what they need.
+    Equal error is taken as equal noise, so one point determines a curve. The plan's curve goes through its own n and
+    epsilon, those of the paper's mechanisms through what they need.
     """
     level = search.noise(option.family, epsilon, n) / n**0.5
     rows = _through(search, search.families, "best plan", level, n, epsilon)
@@ -167,7 +167,7 @@ def _through(
 
 
 def infeasible(request: PlanRequest, search: Search, least: float) -> PlanError:
-    """The sentence for a target that cannot be met, with what it would take."""
+    """The error for a target that cannot be met, with the n or epsilon that would do."""
     target, name = request.target, request.argument
     assert target is not None
     if not isfinite(least):
@@ -209,7 +209,7 @@ def _whole(asked: PlanRequest, search: Search, target: float, start: float) -> f
 
 
 def nothing_fits(request: PlanRequest, every: Sequence[Family]) -> PlanError:
-    """The sentence for limits that no survey keeps."""
+    """The error for limits that no survey keeps."""
     limits, size = request.limits, request.size
     if limits.max_bytes is not None and not any(len(family) for family in every):
         free = families(size, is_open=request.is_open, limits=PlanLimits(None, limits.max_cohorts))

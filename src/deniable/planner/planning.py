@@ -1,8 +1,8 @@
 """`plan`: two of n, error and epsilon in, a survey out.
 
-The order is: closed forms rank every mechanism and setting (`catalogue`), normal draws through the decoder find where
-the error is reached and which option reaches it first (`search`), and the survey itself, simulated and decoded, has the
-last word (`measure`): the answer moves until what was simulated, with its own uncertainty on top, meets the target.
+Three steps: closed forms rank every mechanism and setting (`catalogue`). Normal draws through the decoder predict where
+the error is reached and by which option first (`search`). The survey itself is then simulated and decoded (`measure`):
+epsilon or n is corrected until the simulated error plus its uncertainty meets the target.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,16 +29,16 @@ from deniable.theory import Losses
 
 PlanProgress = Callable[[str, float, float, int], None]
 
-_MOVES = 4  # measurements at most, each where the last one said that the target is met
-_MARGIN = {"epsilon": 1.1, "n": 1.21}  # factor that the uncertainty of a measurement may cost at most
-_RIVALS = 2  # populations that are simulated beside the one that was predicted to be the worst, at most
-_STEPS = 30  # of one per cent each, until a share shows among whole people
-_STANDARD_ERRORS = 1.6  # of what was simulated, that are kept clear of the target
-_NEAR = 0.06  # a step, on the logarithm of epsilon, across which a correction stays good
-# Numbers (`measure.effort_for`) of one repeat from which a near step, and any step, is not measured again; and up to
-# which the answer itself is simulated once more.
+_MOVES = 4  # measurements at most, each at the epsilon or n at which the last one predicts the target
+_MARGIN = {"epsilon": 1.1, "n": 1.21}  # largest factor on the answer for the uncertainty of a measurement
+_RIVALS = 2  # populations, at most, that are simulated beside the one that was predicted to be the worst
+_STEPS = 30  # steps of 1 % each, at most, until a share is visible with a whole number of people
+_STANDARD_ERRORS = 1.6  # margin to the target, in standard errors of the simulation (docs/decisions/0012-planner.md)
+_NEAR = 0.06  # a step in log epsilon up to which a measurement is not repeated, because its correction still holds
+# Work of one repeat, in numbers touched (`measure.effort_for`): above _SLOW a near step is not measured again, above
+# _ONCE no step is, and up to _CONFIRMED the answer itself is simulated once more. A number takes about 50 ns.
 _SLOW, _ONCE, _CONFIRMED = 900_000, 6_000_000, 3_000_000
-# Numbers of all measurements, and of the last one at least: what is left goes to it, at the answer itself.
+# Numbers touched by all measurements, and at least by the last one. The last one, at the answer, gets the rest.
 _TOTAL_BUDGET, _LEAST_BUDGET = 24_000_000, 4_000_000
 _RELATIVE_TOLERANCE = 0.008  # stop simulating once the standard error is below this share of the bound
 
@@ -65,36 +65,70 @@ def plan(
     seed: int = 0,
     progress: PlanProgress | None = None,
 ) -> Plan:
-    """How much privacy for how many people and what error: give two, the third is found, with the survey to run.
+    """Find the third of n, epsilon and error from the other two, with the survey to run.
 
-    n is the number of people. With `epsilon_report`, each report is randomised again: one report spends that much, and
-    all reports of an answer together `epsilon`, which then must be given, too. Errors are those of one report from each
-    of n people, and depend on `epsilon_report` alone.
+    The error is a quantile: a share `confidence` of surveys run with this plan have a smaller loss (`Plan.expected_l1`
+    is the mean). Losses are those of the default decoder against the population, sampling error included, from one
+    report of each of n people.
 
-    The error is one of
+    Parameters
+    ----------
+    n : int, optional
+        People, one report from each, at least 2.
+    epsilon : float, str or Fraction, optional
+        The privacy budget of all reports of an answer together, in nats, from 0.001 to 12.
+    epsilon_report : float, str or Fraction, optional
+        The budget of one report, in nats, below `epsilon`, which then must be given too: each report is randomised
+        again. Errors depend on this budget alone.
+    max_l1, max_l2 : float, optional
+        The error as the sum of absolute errors, or as the Euclidean norm.
+    max_error : float, optional
+        The error as the largest absolute error of any symbol.
+    visible : float, optional
+        The error as the smallest visible share: a symbol of that share has a simultaneous 95 % interval above zero with
+        probability 90 %.
+    metric : str, optional
+        Which error is found where n and epsilon are given: "l1" (the default), "l2" or "max". Mechanism and worst
+        population are chosen for it.
+    symbols : iterable or int, optional
+        A closed alphabet: its symbols, or how many.
+    candidates : iterable or int, optional
+        An open alphabet: the answers that will be looked for, or how many.
+    other : symbol, optional
+        The symbol of a closed alphabet that stands for all other answers.
+    text : str
+        How an open alphabet reads text: "folded" or "exact".
+    shape : str or array_like
+        The population: one share a symbol, or a name: "uniform", "geometric" (mean S / 5), "zipf" (exponent 1),
+        "binomial", "even" (over half of the symbols) or "spike" (half of everyone on one). A number may follow, as in
+        "zipf:2". "worst" is the largest loss over a family: even over all S symbols, over S / 2, S / 4, ... 2 of them,
+        geometric, Zipf 1 and 2, and the spike. Other populations can be worse than these.
+    confidence : float
+        The share of surveys, from 0.5 to 0.99, whose loss is at most the error.
+    max_bytes, max_cohorts : int, optional
+        Limits of a packed report, in bytes, and of the number of cohorts.
+    name : str
+        Name of the survey. Give every survey a name of its own: the public seed depends on it.
+    seed : int
+        With `name` and the size of the alphabet it decides the public seed, and every simulation: the same request has
+        the same answer.
+    progress : callable, optional
+        Called with the name of the stage, the share that is done, 1.0 and 1.
 
-    * `max_l1`, `max_l2`: the sum of all errors, and their Euclidean norm;
-    * `max_error`: the largest error of any symbol;
-    * `visible`: the smallest share that must show. A symbol of that share is significantly above zero (its simultaneous
-      95 % interval lies above it) with probability 90 %.
+    Returns
+    -------
+    Plan
+        The survey, what to expect of it, and the alternatives.
 
-    Where n and epsilon are given, the error is found: that of `metric`, which is "l1" (the default), "l2" or "max".
-    Mechanism and population are chosen for it; the others are those of the same survey and population.
+    Raises
+    ------
+    PlanError
+        If the error cannot be reached; the message says what it would take.
+    DeniableError
+        If not exactly two of n, epsilon and an error are given, or an argument is outside its range.
 
-    The error is met by a share `confidence` of surveys: 90 % of them have a smaller loss; `expected_l1` is the mean.
-    Losses are those of the default decoder, against the population, sampling error included.
-
-    The alphabet is closed (`symbols`, a list or a number) or open (`candidates`, those that will be looked for), and an
-    open one reads `text` "folded" or "exact".
-    `shape` is what answers are expected to look like: one share a symbol, or a name: "uniform", "geometric" (its mean
-    S / 5), "zipf" (exponent 1), "binomial", "even" (over half of the symbols), "spike" (half of everyone on one); a
-    number may follow, as in "zipf:2". The default, "worst", is the largest loss over a family: even over all S symbols,
-    over S / 2, S / 4, ... 2 of them, geometric, Zipf 1 and 2, and the spike. Other populations may do worse than these.
-
-    `max_bytes` limits a packed report, `max_cohorts` the cohorts. The survey's public seed follows from `seed`, `name`
-    and the size of the alphabet, so that the same request has the same answer; give every survey a name of its own.
-    Where it cannot be done, a `PlanError` says what it would take.
-
+    Examples
+    --------
     >>> found = plan(n=1_000_000, symbols=256, epsilon=2.0)
     >>> found.survey.epsilon, found.report_bytes < 50, 0 < found.expected_l1 < 0.2
     (2.0, True, True)
@@ -128,7 +162,7 @@ class _Planner:
         self._tell("simulating the best of them", 0.35)
         point = self._finish(option, epsilon, n)
         self._tell("asking what the others need", 0.75)
-        search.look_around(point.option, point.spends, point.n)  # predictions are compared with predictions
+        search.look_around(point.option, point.spends, point.n)  # alternatives are predictions, too
         lost = alternatives(search, point.option, point.spends, point.n)
         paper = paper_needs(request, search, point.spends, point.n)
         self._tell("done", 1.0)
@@ -186,11 +220,11 @@ class _Planner:
         return option, epsilon, n
 
     def _x(self, epsilon: float, n: float) -> float:
-        """Of the two the one that is asked for."""
+        """The unknown: n or epsilon."""
         return n if self.request.found == "n" else epsilon
 
     def _guess(self) -> float:
-        """Where the unconstrained estimate would reach the target, in closed form; never far below the answer."""
+        """Starting value: where the unconstrained estimate would reach the target, in closed form."""
         request, search = self.request, self.search
         assert request.target is not None
         factor = {"l1": 0.8, "l2": 1.0, "max": 1.0, "visible": 1.0}[request.metric]
@@ -207,8 +241,8 @@ class _Planner:
     def _finish(self, option: Option, epsilon: float, n: float) -> Evaluation:
         """Move along the chosen family until simulation confirms the target.
 
-        What was simulated says how far the prediction is off. The answer is where the corrected curve meets the target
-        with the uncertainty of the correction on top, unless that margin alone costs more than `_MARGIN`.
+        Simulated surveys correct the prediction. The answer is where the corrected curve, plus the uncertainty of the
+        correction, meets the target. That margin is at most the factor `_MARGIN`.
         """
         request = self.request
         family, wanted = option.family, request.target
@@ -219,7 +253,7 @@ class _Planner:
         if wanted is None:
             return point
         if request.metric == "visible":
-            # Few people are counted in whole numbers: a few more may show a little less.
+            # With few people the smallest visible share is not monotone in n, because counts are whole numbers.
             for _ in range(_STEPS):
                 if self.search.loss(point.option, point.spends, point.n) <= wanted:
                     break
@@ -240,11 +274,11 @@ class _Planner:
 
     @property
     def _power(self) -> int:
-        """People buy half as much as epsilon does."""
+        """The loss falls about as 1 / epsilon and as 1 / sqrt(n): steps in log n are twice those in log epsilon."""
         return 1 if self.request.found == "epsilon" else 2
 
     def _goal(self, family: Family, point: Evaluation) -> tuple[float, bool]:
-        """Where what was simulated says that the target is met, its uncertainty on top; and whether we are there."""
+        """Where the corrected loss plus its margin meets the target, as epsilon or n; and whether `point` is there."""
         request = self.request
         assert request.target is not None
         expected = point.expected(request.metric, request.level)
@@ -252,16 +286,16 @@ class _Planner:
         here = self._x(point.spends, float(point.n))
         least = self._solved(family, request.target * guess / expected.bound, here, off=expected.bound / guess)
         if least <= (EPSILONS if request.found == "epsilon" else PEOPLE)[0] >= here:
-            return here, True  # the least there is meets the target
-        # What the uncertainty costs, along the slope of the curve.
+            return here, True  # the least epsilon or n of the range meets the target
+        # The margin for the uncertainty, converted to epsilon or n by the slope of the curve.
         slope = self._slope(family, least)
         margin = exp(min(_STANDARD_ERRORS * expected.bound_error / expected.bound / slope, 10.0)) if slope > 0 else inf
         goal = least * min(margin, _MARGIN[request.found])
-        # Below half of the margin a measurement that was lucky would be kept because it was.
+        # Accepting less than half of the margin would select measurements that are too small by chance.
         return goal, 0.997**self._power * sqrt(least * goal) <= here <= 1.012**self._power * goal
 
     def _confirmed(self, family: Family, point: Evaluation) -> Evaluation:
-        """The same place, simulated once more and longer, or one beside it if that says so."""
+        """The same point simulated once more with a larger budget, or a neighbour if that measurement asks for it."""
         request = self.request
         expected = point.expected(request.metric, request.level)
         each = effort_for(point.survey, request.size).each
@@ -274,7 +308,7 @@ class _Planner:
         return point if kept else self._measure(family, goal, _MOVES, again=False).after(point)
 
     def _slope(self, family: Family, x: float) -> float:
-        """How fast the predicted loss falls, as a power of epsilon or n."""
+        """Minus the slope of the log predicted loss in log epsilon or log n."""
         pick, request = self.search.of(family), self.request
         values = []
         for place in (x, 1.08 * x):
@@ -283,7 +317,7 @@ class _Planner:
         return log(values[0] / values[1]) / log(1.08)
 
     def _solved(self, family: Family, goal: float, start: float, *, off: float = 1.0) -> float:
-        """The epsilon or the n at which the family's predicted loss is the goal; `off` is real over predicted."""
+        """Where the family's predicted loss is the goal, as epsilon or n; `off` is the real over the predicted loss."""
         request, search = self.request, self.search
         try:
             return search.solve(search.of(family), goal, start=start)
@@ -295,9 +329,9 @@ class _Planner:
     def _measure(
         self, family: Family, x: float, move: int, *, again: bool = True, budget: float = BUDGET
     ) -> Evaluation:
-        """Simulate the family's best survey at the epsilon or the n that x is, rounded up to three digits.
+        """Simulate the family's best survey at x (an epsilon or an n), rounded up to three digits.
 
-        Without `again` nothing is simulated: what was simulated nearby has to do.
+        Without `again` nothing is simulated: earlier measurements nearby are used.
         """
         request, search = self.request, self.search
         spent = rounded_up(x, 3) if request.found == "epsilon" else request.epsilon
@@ -320,7 +354,7 @@ class _Planner:
         point = self._simulated(point, effort, move)
         if request.metric == "visible":
             return point
-        # The population that was predicted to be the worst may turn out not to be: then the next one is simulated.
+        # If another population is predicted to be worse than what was simulated, it is simulated too.
         for rival in search.by_loss(option, spends, people, besides=shape)[:_RIVALS]:
             predicted = search.losses(option, spends, people, rival)
             least = point.expected(request.metric, request.level).bound
@@ -333,7 +367,7 @@ class _Planner:
         return point
 
     def _simulated(self, point: Evaluation, effort: Effort, move: int) -> Evaluation:
-        """The point, with what simulated surveys of its population say."""
+        """The point, with the losses of simulated surveys of its population."""
         request, shape = self.request, point.shape
         people = point.n
 

@@ -1,4 +1,4 @@
-"""What a plan is asked: two of n, error and epsilon, over an alphabet, checked at the door."""
+"""The validated request of a plan: two of n, error and epsilon, over an alphabet."""
 
 import hashlib
 from collections.abc import Iterable
@@ -13,17 +13,17 @@ from deniable.planner.shapes import Shape, shapes_of
 from deniable.survey import Alphabet, Symbol, read_candidates
 from deniable.theory import Losses, count_of
 
-EPSILONS = (1e-3, 12.0)  # what a plan looks at: below, nothing is learnt from any crowd; above, nothing is private
-PEOPLE = (2.0, 1e15)
-_MOST_SYMBOLS = 1 << 16
-_AIM = 0.95  # of the misses that are allowed
-# What an error may be at most: the largest that two distributions can have.
+EPSILONS = (1e-3, 12.0)  # nats: the range of a plan; below it no realistic n is enough, above it privacy is weak
+PEOPLE = (2.0, 1e15)  # people: the range of a plan; the upper end is below 2**53, where floats are still exact
+_MOST_SYMBOLS = 1 << 16  # symbols or candidates: as many as a report has cells at most (survey.blocks.MAX_CELLS)
+_AIM = 0.95  # share of the allowed failures that is aimed at: 9.5 % for a confidence of 90 %
+# The metric of each error argument, and its upper end: the largest distance of two distributions.
 _ERRORS = {"max_l1": ("l1", 2.0), "max_l2": ("l2", 2**0.5), "max_error": ("max", 1.0), "visible": ("visible", 1.0)}
 
 
 @dataclass(frozen=True, eq=False)
 class PlanRequest:
-    """Two of three, and what they are about. `metric` is l1, l2, max or visible.
+    """Two of n, epsilon and error, with the alphabet and the limits. `metric` is l1, l2, max or visible.
 
     `epsilon` is that of one report, which decides every error. `lifetime` is that of all reports of an answer, where
     each report is randomised again, and decides none.
@@ -44,12 +44,12 @@ class PlanRequest:
 
     @property
     def found(self) -> str:
-        """What is asked for."""
+        """Which of epsilon, n and error is found."""
         return "epsilon" if self.epsilon is None else "n" if self.n is None else "error"
 
     @property
     def level(self) -> float:
-        """What is aimed at: a little fewer misses than allowed, for what prediction and simulation may be off."""
+        """The quantile that is aimed at: a little above the confidence, as a margin for prediction and simulation."""
         return self.confidence if self.target is None else 1 - _AIM * (1 - self.confidence)
 
     @property
@@ -66,7 +66,7 @@ class PlanRequest:
 
     @property
     def argument(self) -> str:
-        """The name that the error goes by among the arguments."""
+        """The argument of `plan` that names this error."""
         return next(name for name, (metric, _) in _ERRORS.items() if metric == self.metric)
 
     @property

@@ -1,4 +1,4 @@
-"""`Plan`: the answer, with what it expects, what lost, what the paper's mechanisms would have needed, and a chart."""
+"""`Plan`: the survey, its expected errors, the alternatives, what the paper's mechanisms need, and a chart."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -17,7 +17,24 @@ _WORDS = {"l1": "an l1 error of", "l2": "an l2 error of", "max": "errors up to",
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """One error of the plan: its mean, the standard error of that mean, and the bound that most repeats keep."""
+    """One loss of a plan: its mean and its quantile, each with a standard error.
+
+    Parameters
+    ----------
+    mean : float
+        The mean loss.
+    standard_error : float
+        The standard error of the mean.
+    bound : float
+        The quantile of the loss at the confidence of the plan.
+    bound_error : float
+        The standard error of the bound.
+
+    Examples
+    --------
+    >>> Expected(0.1, 0.001, 0.13, 0.002).bound
+    0.13
+    """
 
     mean: float
     standard_error: float
@@ -27,10 +44,27 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Another mechanism with its best parameters: how much of what was asked for it `needs`, and why it lost.
+    """Another mechanism with its best parameters, compared with the plan.
 
-    `needs` is the epsilon or the n for the same error, or, where the error was asked for, its own error; None where it
-    cannot do it at all.
+    Parameters
+    ----------
+    mechanism : str
+        Its name in the paper or in the literature.
+    parameters : str
+        Its best parameters, in words.
+    needs : float, optional
+        The epsilon or the n for the same error, or its error where the error is found; None if it cannot reach it.
+    report_bytes : int
+        Length of a packed report, in bytes.
+    why : str
+        A comparison with the plan, in words.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> plan = dn.plan(n=10_000, symbols=4, epsilon=1)
+    >>> isinstance(plan.runner_up, Alternative), plan.runner_up == plan.alternatives[0]
+    (True, True)
     """
 
     mechanism: str
@@ -42,18 +76,60 @@ class Alternative:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A survey that is ready to use, and what to expect of it.
+    """A survey that is ready to run, and its expected errors.
 
-    `found` says which of epsilon, n and error was asked for. Errors are those of the default decoder, at `shape`: the
-    population asked for, or the worst of the family that `plan` lists. They come from `repeats` simulated surveys,
-    weighed with the prediction; from the prediction alone where `repeats` is 0.
+    Errors are those of the default decoder. They combine simulated surveys and a prediction, weighted by their
+    uncertainties.
 
+    Parameters
+    ----------
+    survey : Survey
+        The survey to run.
+    n : int
+        People.
+    found : str
+        Which of "epsilon", "n" and "error" was found.
+    metric : str
+        "l1", "l2", "max" or "visible".
+    target : float, optional
+        The error that was asked for; None where it is found.
+    confidence : float
+        The share of surveys with a loss of at most `bound`.
+    shape : str
+        The population of the errors: the one that was asked for, or the worst of the family.
+    shapes : tuple of str
+        All populations that were considered.
+    parameters : str
+        The parameters of the mechanism, in words.
+    errors : dict of str to Expected
+        By metric.
+    smallest_visible : float
+        The smallest visible share; above 1 if none is.
+    report_bytes : int
+        Length of a packed report, in bytes.
+    decoder : str
+        The default decoder of this survey.
+    repeats : int
+        Simulated surveys that were decoded for the errors; 0 if the errors are predictions alone.
+    alternatives : tuple of Alternative
+        All other mechanisms, the runner-up first.
+    paper : dict of str to Alternative
+        What the mechanisms of the paper need, on its grid of parameters.
+    size : int
+        S: symbols or candidates.
+    _lines : callable
+        Computes `lines` when they are first asked for.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> plan = dn.plan(n=100_000, symbols=["no", "yes"], max_l1=0.02)
     >>> plan.found, plan.mechanism, plan.report_bytes
     ('epsilon', 'W-RR', 10)
     >>> plan.expected_l1 < plan.bound <= 0.02
     True
+    >>> plan.to_json()["mechanism"], len(plan.chart().to_dict()["layer"]) > 0
+    ('W-RR', True)
     """
 
     survey: Survey
@@ -92,10 +168,12 @@ class Plan:
 
     @property
     def cells(self) -> int:
+        """k: the cells of each cohort."""
         return self.survey.cells
 
     @property
     def cohorts(self) -> int:
+        """C: the cohorts."""
         return self.survey.cohorts
 
     @property
@@ -115,16 +193,21 @@ class Plan:
 
     @property
     def bound(self) -> float:
-        """What the loss that was planned for stays below in a share `confidence` of repeats; or what shows."""
+        """The error that a share `confidence` of surveys stays below; for the metric "visible", the smallest visible
+        share.
+        """
         return self.smallest_visible if self.metric == "visible" else self.errors[self.metric].bound
 
     @property
     def runner_up(self) -> Alternative | None:
+        """The best alternative; None if there is none."""
         return self.alternatives[0] if self.alternatives else None
 
     @cached_property
     def lines(self) -> list[dict[str, Any]]:
-        """Epsilon against n at this error, for the best mechanism and the paper's, by closed forms through the plan."""
+        """Epsilon against n at this error, for the best mechanism and the paper's, in closed form through the plan's
+        point.
+        """
         return self._lines()
 
     def chart(self) -> "alt.LayerChart":
@@ -183,7 +266,7 @@ class Plan:
         return data_frame(pa.Table.from_pylist([asdict(one) for one in (first, *self.alternatives)]))
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the plan, and what lost."""
+        """What a notebook shows: the plan and its alternatives."""
         error = f"{_ARGUMENTS[self.metric]} {self.bound:.3g} in {100 * self.confidence:g} % of surveys"
         rows: list[tuple[object, ...]] = [(self.mechanism, self.parameters, f"{self.report_bytes} bytes", "the plan")]
         rows += [(one.mechanism, one.parameters, f"{one.report_bytes} bytes", one.why) for one in self.alternatives]

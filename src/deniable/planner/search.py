@@ -1,4 +1,4 @@
-"""Which option, and how much of what is asked for: `theory` ranks all settings and predicts the loss of a few of them.
+"""The best option at an epsilon and n, and the epsilon or n that a target needs, by predictions of `theory`.
 
 Normal draws through the decoder (`expected_loss`) cost milliseconds. They are the same for every option, n and epsilon.
 """
@@ -18,13 +18,13 @@ from deniable.planner.solve import Outside, crossing
 from deniable.planner.visible import smallest_visible
 from deniable.theory import Classes, Losses, expected_loss
 
-_POWERS = {"l1": 1.0, "l2": 2.0, "max": 8.0}  # the norm of the noise that ranks options for a loss
+_POWERS = {"l1": 1.0, "l2": 2.0, "max": 8.0}  # p of the p-norm of standard deviations by which options are ranked
 _NUMBERS, _ROWS = 40_000, (10, 2000)  # normal numbers drawn for one loss, and the least and most rows of them
-_COMPARED = 1.12  # options whose noise is within this factor of the least are compared by their losses
-_TIE = 1.01  # losses within this factor are alike: then no cohorts are better than any, and the shorter report wins
-_MUCH_SHORTER, _SHORTER_TIE = 8, 1.03  # a report so many times shorter is worth a loss that is larger by this factor
-_ACTIVE = 0.93  # shapes whose loss is at least this share of the worst one's are followed along the curve
-_FEW_ROWS = 16  # draws at which all shapes are compared
+_COMPARED = 1.12  # options with noise within this factor of the least are compared by predicted losses
+_TIE = 1.01  # losses within this factor count as equal: prefer no cohorts, then the shorter report
+_MUCH_SHORTER, _SHORTER_TIE = 8, 1.03  # for a report at least 8 times shorter a loss may be larger by 3 %
+_ACTIVE = 0.93  # shapes with a loss of at least this share of the largest stay active during the search
+_FEW_ROWS = 16  # least number of draws with which all shapes are compared
 
 
 @dataclass
@@ -51,14 +51,15 @@ class Search:
 
     @property
     def rows(self) -> int:
-        """Draws of one loss: large alphabets average by themselves."""
+        """Draws of one loss: large alphabets need fewer."""
         return int(min(max(_NUMBERS // self.request.size, _ROWS[0]), _ROWS[1]))
 
     @property
     def ruler(self) -> Classes:
-        """What noise is summed over to rank options: the worst shape so far, or, for what shows, nothing and a little.
+        """The population over which noise is summed to rank options: the worst shape so far.
 
-        A symbol shows where its share exceeds three or four standard errors at zero and one at its own share.
+        For the smallest visible share it is the shares 0 and the target, weighted 3 to 1: a symbol is visible if its
+        share exceeds three or four standard errors at share 0 plus one at its own share.
         """
         if self.request.metric != "visible":
             return self.active[0].classes
@@ -66,7 +67,7 @@ class Search:
 
     @property
     def weighted(self) -> bool:
-        """Whether cells are weighed by their variances: the default decoder does so, error bars do not."""
+        """Whether cells are weighted by their variances: the default decoder does so, error bars do not."""
         return not self.paper and self.request.metric != "visible"
 
     def best(self, family: Family, epsilon: float, n: float) -> tuple[Option, float]:
@@ -93,7 +94,7 @@ class Search:
         return self._known[label]
 
     def loss(self, option: Option, epsilon: float, n: float) -> float:
-        """What is compared with the target: the quantile of the loss at the worst active shape."""
+        """The loss that is compared with the target: its quantile at the worst active shape."""
         request = self.request
         model = option.model(epsilon, n)
         if not np.isfinite(model.base):  # too few people for its cohorts
@@ -104,7 +105,7 @@ class Search:
         return max(losses.quantile(request.metric, request.level) for losses in found)
 
     def look_around(self, option: Option, epsilon: float, n: float) -> bool:
-        """Make the shapes that are near the worst here the active ones; whether the worst is a new one."""
+        """Make the shapes with nearly the largest loss here the active ones; return whether the worst is a new one."""
         request = self.request
         if request.metric == "visible" or len(request.shapes) == 1:
             return False

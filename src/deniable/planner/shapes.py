@@ -1,8 +1,8 @@
-"""What the answers may look like: named shapes, and the family that "worst" stands for.
+"""Populations to plan for: named shapes, and the family that "worst" stands for.
 
-A plan has to assume something about the population. "worst" assumes least: the largest loss over a family of shapes
-from all symbols alike to nearly everything on one, with the skewed ones of the paper in between. It is a family that is
-written down here, not a proof about every population.
+A plan has to assume a population. "worst" is the largest loss over a family of shapes, from all symbols alike to half
+of everyone on one, with the skewed ones of the paper in between. It is a fixed list, not a proof about every
+population.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ NAMES = ("worst", "uniform", "geometric", "zipf", "binomial", "even", "spike")
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A named population, and the same in a few classes of symbols."""
+    """A named population, and its approximation by a few classes of symbols."""
 
     name: str
     p: Floats
@@ -33,7 +33,7 @@ class Shape:
 
 
 def family(size: int) -> list[Shape]:
-    """The shapes that "worst" is the worst of.
+    """The shapes whose largest loss "worst" stands for.
 
     Even over all S symbols, over half of them, over a quarter, ... down to two; the paper's geometric distribution of
     mean S / 5; Zipf's with exponents 1 and 2; and half of everyone on one symbol, the rest even.

@@ -1,4 +1,4 @@
-"""Where a falling curve meets a target: a secant in logarithms that keeps its bracket."""
+"""The root of a decreasing function: a bracketed secant method in logarithms."""
 
 from collections.abc import Callable
 from math import ceil, exp, floor, inf, log, log10
@@ -25,7 +25,7 @@ def crossing(
 ) -> float:
     """The x in [low, high] at which a falling loss(x) reaches the target, to `tolerance` of itself, from above.
 
-    `power` guesses how it falls: as x**-power. The answer always meets the target. `Outside` is raised where even
+    `power` is a first guess of its slope, x**-power. The answer always meets the target. `Outside` is raised where even
     `high` does not (below=False), or where `low` already does (below=True).
 
     >>> round(crossing(lambda x: 3 / x, 1.5, low=0.01, high=100, start=1), 2)
@@ -56,7 +56,7 @@ def crossing(
                 break
             slope = (below[1] - above[1]) / (below[0] - above[0])
             step = above[0] - above[1] / slope if slope < 0 else (above[0] + below[0]) / 2
-            # Keep off the ends: a step that lands on a known point learns nothing.
+            # Keep a distance from the ends of the bracket: evaluating there again would add no information.
             a, b = min(above[0], below[0]), max(above[0], below[0])
             margin = max(0.1 * (b - a), 0.4 * tolerance)
             x = min(max(step, a + margin), b - margin)

@@ -1,9 +1,10 @@
-"""The smallest share that shows: significantly above zero, family-wise, with a wanted probability.
+"""The smallest visible share: significantly above zero with a wanted probability (the power of the test).
 
-A symbol shows when the lower end of its simultaneous interval (`Estimate.intervals(0.95, simultaneous=True)`) is above
-zero. Where the reports that support a symbol are counted, the interval is Clopper and Pearson's, and this is exact: the
-count c from which it shows is the least whose tail under "nobody" is at most alpha / (2 S), and the share follows from
-the binomial that reaches c with the wanted probability. Over cohorts and blocks both steps are normal.
+A symbol is visible if the lower end of its simultaneous interval (`Estimate.intervals(0.95, simultaneous=True)`) is
+above zero. Where the reports that support a symbol are counted, the interval is Clopper and Pearson's, and this is
+exact: the critical count c is the least whose tail probability under a share of zero is at most alpha / (2 S), and the
+share follows from the binomial that reaches c with the wanted probability. Over cohorts and blocks both steps use the
+normal approximation.
 """
 
 from collections.abc import Callable
@@ -21,7 +22,7 @@ def smallest_visible(
     level: float = 0.95,
     power: float = 0.9,
 ) -> float:
-    """The least share whose symbol shows with probability `power` among `size` symbols; infinite if none does.
+    """The least share whose symbol is visible with probability `power` among `size` symbols; infinite if none is.
 
     `collision` is the probability that two people answer alike, where that is known.
 
@@ -38,7 +39,7 @@ def smallest_visible(
     if model.support is not None:
         hit, miss = model.support
         people = max(int(n), 1)
-        if betainc(people, 1, miss) > alpha:  # not even everyone's support is surprising
+        if betainc(people, 1, miss) > alpha:  # even support by all reports is not significant
             return inf
         low, high = 0, people  # the tail at low is above alpha, at high it is not
         while high - low > 1:

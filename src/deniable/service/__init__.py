@@ -1,8 +1,8 @@
-"""The collector: an HTTP door to tallies, and nothing that could hold a true answer.
+"""The collector: an HTTP service that receives randomised reports and keeps tallies. It never holds a true answer.
 
-What it reads from a request is a report id, a day and a packed report; what it keeps is ids (until they may be
-forgotten) and counts. It never imports `client`, and everything between the socket and the store sees only `survey`,
-`reports` and `tally`; decoding happens in a process of its own.
+Of a request it reads a report id, a day and a packed report. It stores ids, for as long as duplicates are possible, and
+counts. It never imports `client`. The upload path imports only `survey`, `reports` and `tally`. Decoding runs in a
+separate process.
 """
 
 from importlib import import_module

@@ -1,6 +1,6 @@
-"""The ASGI application: from a request to the handler of its route, and the few things that every answer shares.
+"""The ASGI application: dispatches a request to the handler of its route, and adds the common headers.
 
-Uploads take their own short way.
+Uploads bypass the table of routes.
 """
 
 import logging
@@ -18,7 +18,7 @@ from deniable.service.routing import Route
 from deniable.service.uploads import Deleted
 
 _log = logging.getLogger("deniable.service")
-# Nobody on the way keeps a copy of results or tokens, and no browser takes a symbol for a page.
+# No cache keeps results or tokens, and no browser guesses another content type (a symbol may look like HTML).
 _NOT_KEPT = (b"cache-control", b"no-store")
 _JSON = (b"content-type", b"application/json")
 _PLAIN = (b"x-content-type-options", b"nosniff")

@@ -1,4 +1,4 @@
-"""The databases that a store may live in, by how an address begins; what is none of them is a directory."""
+"""The database backends of a store, by the scheme of the address; any other text is a directory."""
 
 from collections.abc import Callable
 
@@ -34,19 +34,65 @@ def open_store(where: str, *, write: bool = True, migrate: bool = True) -> Store
 
     Parameters
     ----------
-    where
+    where : str
         A directory, or an address that begins like one of `BACKENDS`.
-    write
+    write : bool
         Whether to write to it; without, it may be in use by a collector.
-    migrate
+    migrate : bool
         Whether a store of an older layout is upgraded; otherwise it is refused.
+
+    Returns
+    -------
+    Store
+        Open; close it after use.
+
+    Raises
+    ------
+    StoreError
+        If there is no store that can be opened.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     open_store(folder).close()
+    ...     store = open_store(folder, write=False)
+    ...     print(store.kind, len(store.entries()))
+    ...     store.close()
+    sqlite 0
     """
     opener = next((opener for start, opener in BACKENDS.items() if where.startswith(start)), _sqlite)
     return Store(opener(where, write), migrate=migrate)
 
 
 def read_store(where: str) -> Store:
-    """The same, to look at: older layouts can be read as they are, newer ones are refused."""
+    """The store at an address or in a directory, for reading. Older layouts are read without an upgrade.
+
+    Parameters
+    ----------
+    where : str
+        A directory, or an address that begins like one of `BACKENDS`.
+
+    Returns
+    -------
+    Store
+        Open for reading.
+
+    Raises
+    ------
+    StoreError
+        If its layout is newer than this version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     open_store(folder).close()
+    ...     store = read_store(folder)
+    ...     print(store.kind, len(store.entries()))
+    ...     store.close()
+    sqlite 0
+    """
     store = open_store(where, write=False)
     refuse_newer(store.database)
     return store

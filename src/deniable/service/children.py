@@ -1,7 +1,7 @@
-"""The processes that the collector starts: always this Python, and never code from the folder it happens to run in.
+"""Child processes of the collector: the same Python interpreter, without the current directory in its import path.
 
-What may take seconds or gigabytes is done in a `Child`, which is sent one message at a time through a pipe and is
-killed when it takes too long: no upload waits for it. `answer_messages` is the other end of the pipe.
+Work that may take seconds or gigabytes runs in a `Child`, so that no upload waits for it. It gets one message at a time
+through a pipe and is killed on a timeout. `answer_messages` is the other end of the pipe.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 _HEAD = struct.Struct("<BQ")  # of a message: its status, and the bytes that follow
 DONE, REFUSED, FAILED = range(3)  # the statuses that every child has; FAILED comes with a trace
-_PIPE_LIMIT = 1 << 26  # bytes that are read ahead
+_PIPE_LIMIT = 1 << 26  # bytes of an answer that are buffered before the pipe blocks
 
 
 def program(module: str, *arguments: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Time as the collector knows it: days and windows, nothing finer is ever stored.
+"""Time in the collector: days and windows. No finer time is ever stored.
 
 A window is named by the hour it starts at, counted from 1970 in UTC. Weeks start on Monday.
 """
@@ -11,18 +11,17 @@ from datetime import UTC, datetime
 from deniable.errors import StoreError
 
 WINDOWS = ("hour", "day", "week")
-_HOURS = {"hour": 1, "day": 24, "week": 168}
-_MONDAY = 4 * 24  # 1970-01-05
-_STEP = 3600.0
-_SETTLING = 300.0
+_HOURS = {"hour": 1, "day": 24, "week": 168}  # hours of a window
+_MONDAY = 4 * 24  # hours from 1970-01-01 to the first Monday, 1970-01-05
+_STEP = 3600.0  # seconds; a change of the wall clock of this much or more is a jump: the unit of windows is an hour
+_SETTLING = 300.0  # seconds after an hour in which its commits may still arrive, or another collector be behind
 _MINUTE = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d)(?::(\d\d))?)?Z?", re.ASCII)
 
 
 class Clock:
-    """The wall clock, watched by one that cannot be set: a jump of an hour or more is noticed and kept in mind.
+    """The wall clock, compared with the monotonic clock: a jump of an hour or more is detected and remembered.
 
-    Nothing may be forgotten on the word of a clock that has jumped (a day's ids, an old window), because it may jump
-    back; `trusted` says whether it may.
+    After a jump `trusted` is False. Ids and windows must not be deleted then, because the clock may jump back.
     """
 
     def __init__(self, wall: Callable[[], float] = time.time, steady: Callable[[], float] = time.monotonic) -> None:
@@ -83,8 +82,25 @@ def label(hours: int) -> str:
 
 
 def hour_of(text: str) -> int:
-    """The hour that a text names: 2026-11-15T14, or 2026-11-15 for its first hour.
+    """The hour that a text names.
 
+    Parameters
+    ----------
+    text : str
+        A time in UTC: 2026-11-15T14, or 2026-11-15 for its first hour.
+
+    Returns
+    -------
+    int
+        Hours since 1970.
+
+    Raises
+    ------
+    StoreError
+        If the text is no such time.
+
+    Examples
+    --------
     >>> hour_of("1970-01-02")
     24
     """

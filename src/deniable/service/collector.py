@@ -22,9 +22,9 @@ from deniable.service.store import Store
 from deniable.service.uploads import Uploads
 from deniable.service.writer import Writer
 
-_PURGE_EVERY = 3600.0  # seconds
-_PROBE_EVERY = 5.0  # seconds between two looks whether the store can be written
-_MOST_ANSWER_BYTES = 1 << 28  # of all answers that are on their way
+_PURGE_EVERY = 3600.0  # seconds between two purges: the shortest window is an hour
+_PROBE_EVERY = 5.0  # seconds between two probes of whether the store can be written
+_MOST_ANSWER_BYTES = 1 << 28  # bytes of all responses that are being sent
 _R = TypeVar("_R")
 
 

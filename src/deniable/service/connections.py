@@ -1,7 +1,7 @@
-"""One HTTP connection: what uvicorn's parser takes for granted about the other side, and we do not.
+"""One HTTP connection with time and size limits that uvicorn does not have.
 
-A request that does not go on, a head or a trailer without an end, a connection that only blinks, an answer that nobody
-reads: each holds memory or a place, so each is ended. One timer a connection looks, every `patience` seconds.
+A request that stalls, a head or trailer without an end, an idle connection and an unread response each hold memory or a
+connection slot, so each is closed. One timer for each connection checks every `patience` seconds.
 """
 
 import asyncio
@@ -12,11 +12,11 @@ import termios
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-LARGEST_HEAD = 1 << 16
-MOST_FIELDS = 200
-_SLOWEST = 1024  # bytes a second of what is written that must be read between two looks
-# What one answer may take in all: a minute, and a second for each 64 KiB of it that is read. A telephone far from its
-# mast does that; whoever reads large answers more slowly holds the room that there is for all of them.
+LARGEST_HEAD = 1 << 16  # bytes of the request line and all header fields: far above what browsers send
+MOST_FIELDS = 200  # header fields of a request; each costs an object
+_SLOWEST = 1024  # bytes a second: least rate at which the other side reads a response between two checks
+# Time limit of a whole response: a minute, and a second for each 64 KiB that was read. A weak mobile connection meets
+# it. Slower readers of large responses would hold the memory that all responses share.
 _GRACE = 60.0  # seconds
 _LEAST_RATE = 1 << 16  # bytes a second
 _TOO_LARGE = (
@@ -36,7 +36,7 @@ def _unread(transport: asyncio.Transport) -> int:
 
 
 class _TooLarge(Exception):
-    """A head is larger than any that we act on."""
+    """The head of a request exceeds `LARGEST_HEAD` or `MOST_FIELDS`."""
 
 
 def guarded(

@@ -1,4 +1,4 @@
-"""Copies of an embedded store: backup while it runs, restore, and another store's counts taken over as a shard."""
+"""Copies of an embedded store: online backup, restore, and the import of another store's counts as a shard."""
 
 import os
 import sqlite3
@@ -14,10 +14,32 @@ from deniable.survey import output_file
 
 
 def backup(folder: str, target: str | BinaryIO, *, replace: bool = False) -> int:
-    """Copy a store into one file, also while a collector writes to it; how many bytes that are.
+    """Copy a store into one file, also while a collector writes to it.
 
-    The copy is one state: every report in it is there with its id. It is for its owner alone. Into a pipe it goes when
-    it is complete and was checked.
+    The copy is a consistent snapshot: every report in it is there with its id.
+
+    Parameters
+    ----------
+    folder : str
+        The directory of the store.
+    target : str or binary file
+        Where to write; only its owner can read it. A pipe gets the copy once it is complete and checked.
+    replace : bool
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    int
+        Bytes that were written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from deniable.service import open_store
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     open_store(f"{folder}/store").close()
+    ...     print(backup(f"{folder}/store", f"{folder}/backup") > 0)
+    True
     """
     store = SQLiteStore(folder, write=False)
     with output_file(target, replace=replace, mode=0o600, hold=True) as file:
@@ -26,10 +48,38 @@ def backup(folder: str, target: str | BinaryIO, *, replace: bool = False) -> int
 
 
 def restore(source: str, folder: str, *, complete: bool = False) -> int:
-    """Make a store from a backup, in a directory that has none yet; how many reports readers see again only with new
-    ones (`mark_restored`), which none need where the backup is `complete`.
+    """Make a store from a backup.
 
     Reports that were acknowledged after the backup are not in it. Clients that send them again are counted.
+
+    Parameters
+    ----------
+    source : str
+        A backup file.
+    folder : str
+        A directory without a store.
+    complete : bool
+        Whether no report was acknowledged after the backup.
+
+    Returns
+    -------
+    int
+        Reports that readers see only together with enough new ones (`Retention.mark_restored`); 0 if complete.
+
+    Raises
+    ------
+    StoreError
+        If the backup is damaged, or the directory has a store.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from deniable.service import open_store
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     open_store(f"{folder}/store").close()
+    ...     _ = backup(f"{folder}/store", f"{folder}/backup")
+    ...     print(restore(f"{folder}/backup", f"{folder}/again"))
+    0
     """
     if not os.path.exists(source):
         raise StoreError(f"{source} must be a backup file, got nothing there")
@@ -56,7 +106,31 @@ def restore(source: str, folder: str, *, complete: bool = False) -> int:
 
 
 def merge(into: Store, others: list[str]) -> int:
-    """Take over the counts of other embedded stores, each once however often it is taken; how many reports."""
+    """Take over the counts of other embedded stores as shards. It is idempotent: each store counts once.
+
+    Parameters
+    ----------
+    into : Store
+        The store that takes the counts.
+    others : list of str
+        Directories of other embedded stores.
+
+    Returns
+    -------
+    int
+        Reports of the other stores.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from deniable.service import open_store
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     open_store(f"{folder}/store").close()
+    ...     store = open_store(f"{folder}/main")
+    ...     print(merge(store, [f"{folder}/store"]))
+    ...     store.close()
+    0
+    """
     total = 0
     for folder in others:
         store = SQLiteStore(folder, write=False)

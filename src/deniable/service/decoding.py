@@ -1,4 +1,4 @@
-"""Decoding, in a process of its own: it may take seconds and gigabytes, and no upload waits for it.
+"""Decoding in a separate process: it may take seconds and gigabytes, and no upload waits for it.
 
 The collector starts `python -m deniable.service.worker`, tells it the store, the windows and the parameters, and reads
 the answer. Counts never pass through the collector: whoever asks waits for the process first, and it alone reads them.

@@ -1,4 +1,4 @@
-"""What passes between the doors and a store: surveys with their rules, uploads, and what became of them."""
+"""Values between the HTTP handlers and a store: surveys with their rules, tokens, uploads and their outcomes."""
 
 import json
 from dataclasses import asdict, dataclass, field, replace
@@ -14,25 +14,49 @@ from deniable.service.clock import WINDOWS, minute_label, minute_of
 from deniable.service.records import REASONS, RecordShape
 from deniable.survey import Survey
 
-_MOST_DAYS = 36_500
-# Rules that may change while a survey runs, and of the texts among them the most characters. No result depends on them.
+_MOST_DAYS = 36_500  # days: a hundred years, as good as never
+# Rules that may change while a survey runs. No result depends on them.
 CHANGEABLE = ("closes", "introduction", "thanks")
-LONGEST = {"introduction": 2000, "thanks": 1000}
-# What the other rules may be: one of some words, or a whole number from one bound to another.
+LONGEST = {"introduction": 2000, "thanks": 1000}  # characters: a screen of text before and after the question
+# The values of the other rules: one of some words, or an integer from one bound to another.
 CHOICES = {"window": WINDOWS, "results": ("private", "public"), "uploads": ("open", "token")}
+# In reports, days, days and reports a second. The upper ends are what JSON numbers and 32-bit columns hold exactly.
 BOUNDS = {"minimum": (0, 2**53), "horizon": (1, _MOST_DAYS), "retention": (1, _MOST_DAYS), "rate": (1, 2**31)}
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How the collector treats one survey. All but those in `CHANGEABLE` are fixed when the survey is created, like the
-    survey itself. From the minute `closes` on no report is taken; `introduction` and `thanks` are plain text that the
-    answer page shows before and after.
+    """How the collector treats one survey. All rules but those in `CHANGEABLE` are fixed when the survey is created.
 
+    Parameters
+    ----------
+    window : str
+        Length of a window: "hour", "day" or "week".
+    minimum : int
+        Least number of reports behind any result that a reader gets.
+    results : str
+        Who reads results: "private" (with a token) or "public".
+    uploads : str
+        Who uploads: "open" (anyone) or "token".
+    horizon : int
+        Days after which report ids are deleted, and reports of such days refused.
+    retention : int, optional
+        Days after which counts are deleted; None for never.
+    rate : int, optional
+        Most reports a second; None for no limit of its own.
+    closes : str, optional
+        The minute (UTC) from which no report is accepted.
+    introduction, thanks : str
+        Plain text that the answer page shows before and after.
+
+    Examples
+    --------
     >>> Rules.read({"window": "hour", "minimum": 50}).horizon
     30
     >>> Rules.read({"closes": "2026-11-20"}).closes
     '2026-11-20T00:00Z'
+    >>> Rules().changed({"thanks": "Thank you."}).to_json()["thanks"]
+    'Thank you.'
     """
 
     window: str = "day"
@@ -48,7 +72,23 @@ class Rules:
 
     @classmethod
     def read(cls, given: object) -> "Rules":
-        """The rules in a JSON object; every field may be left out."""
+        """Rules from a JSON object.
+
+        Parameters
+        ----------
+        given : object
+            A JSON object; every field may be left out.
+
+        Returns
+        -------
+        Rules
+            With defaults for the fields that were left out.
+
+        Raises
+        ------
+        StoreError
+            If a field is unknown or outside its range.
+        """
         if not isinstance(given, dict):
             raise StoreError(f"rules must be an object, got {type(given).__name__}")
         if unknown := sorted(set(given) - set(cls.__slots__)):
@@ -70,7 +110,23 @@ class Rules:
         return cls(**(given | texts))
 
     def changed(self, given: object) -> "Rules":
-        """These rules with others in place of some; only what is `CHANGEABLE` may be among them."""
+        """These rules with some of them changed.
+
+        Parameters
+        ----------
+        given : object
+            A JSON object with some of the rules in `CHANGEABLE`.
+
+        Returns
+        -------
+        Rules
+            With these values.
+
+        Raises
+        ------
+        StoreError
+            If another rule is among them, or a value is outside its range.
+        """
         if not isinstance(given, dict):
             raise StoreError(f"rules must be an object, got {type(given).__name__}")
         if fixed := sorted(set(given) - set(CHANGEABLE)):
@@ -82,10 +138,17 @@ class Rules:
 
     @property
     def fixed(self) -> "Rules":
-        """What stays as it is for as long as the survey lives."""
+        """The rules that cannot change, with defaults in place of the others."""
         return replace(self, closes=None, introduction="", thanks="")
 
     def to_json(self) -> dict[str, Any]:
+        """The rules as JSON values.
+
+        Returns
+        -------
+        dict
+            Every rule by its name.
+        """
         return asdict(self)
 
 
@@ -111,7 +174,7 @@ def _time(name: str, value: object) -> str | None:
         raise StoreError(str(problem).replace("a time", name, 1)) from None
 
 
-# What `Entry.closed` holds beside the day of the closing.
+# The value of `Entry.closed`, in place of a day, for a survey that cannot be opened again.
 FOR_GOOD = 1
 # The counter, among those of `REASONS`, of accepted reports that came with a restored backup (see `retention`).
 RESTORED = "restored"
@@ -168,7 +231,29 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What the holder of a secret may do for one survey: upload `quota` reports, or read results."""
+    """What the holder of a secret may do for one survey: upload reports, read results, or manage it.
+
+    Parameters
+    ----------
+    hash : str
+        SHA-256 of the secret, in hexadecimal digits.
+    survey : int
+        The key of its survey in the store.
+    kind : str
+        "upload", "read" or "owner".
+    quota : int, optional
+        Most reports that may be uploaded; None for no limit.
+    used : int
+        Reports that were uploaded.
+    name : str
+        A label for people.
+
+    Examples
+    --------
+    >>> token = Token("0" * 64, 1, "upload", 100, 0, "device 7").charged(30)
+    >>> token.used, token.left
+    (30, 70)
+    """
 
     hash: str
     survey: int
@@ -183,15 +268,48 @@ class Token:
         return None if self.quota is None else self.quota - self.used
 
     def charged(self, reports: int) -> "Token":
-        """The same token with more reports charged to it."""
+        """The token after an upload.
+
+        Parameters
+        ----------
+        reports : int
+            How many more were uploaded.
+
+        Returns
+        -------
+        Token
+            With that number added to `used`.
+        """
         return replace(self, used=self.used + reports)
 
 
 @dataclass(slots=True)
 class Upload:
-    """Reports of one request for one survey: records of 16 bytes id and a packed report, or under one `batch` id
-    packed reports alone. `day` is when the ids were made, 0 where the client does not say. `noted` counts what of the
-    same request was refused before it became a record."""
+    """Reports of one request for one survey.
+
+    Parameters
+    ----------
+    entry : Entry
+        The survey.
+    records : bytes
+        Records of a 16-byte id and a packed report, end to end; with `batch`, packed reports alone.
+    day : int
+        The UTC day of the ids, since 1970; 0 if the client does not say.
+    batch : bytes, optional
+        One 16-byte id for all reports.
+    token : str, optional
+        The hash of the token that is charged.
+    noted : dict of str to int
+        Reports of the same request that were refused before they became records, by reason.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> survey = dn.krr(symbols=["a", "b"], epsilon=1)
+    >>> entry = Entry(1, survey, Rules(), 0, 0)
+    >>> Upload(entry, bytes(16) + dn.Report(survey, 0, b"\\x01").pack()).count
+    1
+    """
 
     entry: Entry
     records: bytes
@@ -202,12 +320,13 @@ class Upload:
 
     @property
     def count(self) -> int:
+        """The number of reports."""
         length = self.entry.shape.length
         return len(self.records) // (length if self.batch is not None else 16 + length)
 
 
 class Ended(Enum):
-    """Why a whole upload was not judged: its survey takes no reports, or is not there any more."""
+    """Why a whole upload was refused: its survey is closed, or was deleted."""
 
     CLOSED = "closed"
     DELETED = "deleted"
@@ -215,7 +334,7 @@ class Ended(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an upload: how many were new, how many were there already, and (place, code) of the refused."""
+    """The outcome of an upload: new reports, duplicates, and (place, code) of each refused report."""
 
     accepted: int
     duplicate: int
@@ -241,7 +360,7 @@ def counters_of(text: str) -> dict[str, int]:
 
 @dataclass(slots=True)
 class Counters:
-    """How many reports met which fate, by the words of `REASONS`; adds like a tally.
+    """The number of reports with each outcome, by the words of `REASONS`; adds like a tally.
 
     >>> total = Counters({"accepted": 2}); total.add({"accepted": 1, "cohort": 1}); total.counts
     {'accepted': 3, 'cohort': 1}

@@ -1,4 +1,4 @@
-"""The envelope around reports: from the body of a request to records of id and packed report, by day.
+"""Parsing of uploads: from the body of a request to records of id and packed report, by day.
 
     application/json            {"reports": [{"id": "<32 hex digits>", "report": "<base64>", "day": 20772}, ...]}
     application/octet-stream    records of 16 bytes id and a packed report, end to end
@@ -19,13 +19,14 @@ from deniable.service.problems import RequestError, malformed
 from deniable.service.records import CODES, REASONS
 from deniable.service.requests import once
 
-MOST_REPORTS = 1 << 16
-_LAST_DAY = 1 << 20
+MOST_REPORTS = 1 << 16  # reports of a request: as many as one transaction takes (`writer`)
+_LAST_DAY = 1 << 20  # days since 1970: the year 4840, which fits a 32-bit column
+_CODE = {reason: code for code, reason in enumerate(REASONS)}
 
 
 @dataclass(slots=True)
 class Envelope:
-    """Uploads, where their reports stood in the request, and what was refused already as (place, id, code)."""
+    """Uploads, the places of their reports in the request, and the refused reports as (place, id, code)."""
 
     uploads: list[Upload]
     places: list[list[int]] | None = None

@@ -1,4 +1,4 @@
-"""Many uploads judged as one: their reports and ids as rows of arrays, and whose is what."""
+"""Many uploads processed as one: their reports and ids as rows of arrays, and the rows of each upload."""
 
 from collections.abc import Sequence
 

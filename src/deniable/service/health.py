@@ -1,4 +1,4 @@
-"""Says in the log that the store stopped answering, and that it answers again: two lines, not one a request."""
+"""Logs when the store becomes unavailable and when it is back: two lines, not one for each request."""
 
 import logging
 

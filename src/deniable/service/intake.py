@@ -1,4 +1,4 @@
-"""The intake of a store: uploads are judged, their new ids kept and their reports counted, all in one transaction."""
+"""The write path of a store: validate uploads, store their new ids and count their reports in one transaction."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ _ONE = Outcome(1, 0)
 
 
 class Intake:
-    """What takes reports into a store."""
+    """Adds uploads to a store."""
 
     def __init__(self, database: Database, tallies: Tallies) -> None:
         self._database, self._tallies = database, tallies

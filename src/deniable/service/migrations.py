@@ -16,7 +16,7 @@ from deniable.service.seals import SEALED, seal
 from deniable.service.stored_surveys import entry_of
 from deniable.service.tallies import windows_in
 
-LAYOUT = 4
+LAYOUT = 4  # number of the layout that this version writes; `STEPS` has what led to each
 _log = logging.getLogger("deniable.service")
 
 

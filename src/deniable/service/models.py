@@ -23,7 +23,7 @@ Constraint = Literal["none", "normalized", "projected"]
 Format = Literal["json", "csv", "arrow"]
 DECODERS, CONSTRAINTS = get_args(Decoder), get_args(Constraint)
 FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8", "arrow": "application/vnd.apache.arrow.stream"}
-_MOST_CANDIDATES = 1 << 20
+_MOST_CANDIDATES = 1 << 20  # symbols of one decode request: a million take about 30 s (docs/results/benchmarks.md)
 
 
 def _told(description: str | None = None, *, must: str | None = None, **schema: object) -> Meta:

@@ -9,7 +9,7 @@ from deniable.errors import DeniableError, PlanError
 from deniable.service.children import DONE, FAILED, REFUSED, Child, answer_messages
 from deniable.service.problems import RequestError
 
-_RETRY = 60  # seconds
+_RETRY = 60  # seconds until a client should ask again: the time limit of one plan
 
 
 class Planning(Child):

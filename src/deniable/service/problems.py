@@ -1,13 +1,23 @@
-"""What can go wrong with a request or with the store; `answers` makes a problem document of it."""
+"""Errors of a request or of the store; `answers` turns them into problem documents."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 class Unavailable(Exception):
-    """The store cannot take this now; nothing was written, and the same request may be sent again.
+    """The store cannot do this now. Nothing was written, and the same request may be sent again.
 
-    The sentence is for whoever asked; `detail`, which may name hosts and users, is for the log.
+    Parameters
+    ----------
+    sentence : str
+        For the client.
+    detail : str, optional
+        For the log; it may name hosts and users.
+
+    Examples
+    --------
+    >>> str(Unavailable("the disk is full", "/srv/store: ENOSPC"))
+    'the disk is full'
     """
 
     def __init__(self, sentence: str, detail: str | None = None) -> None:
@@ -16,7 +26,7 @@ class Unavailable(Exception):
 
 
 class Contended(Unavailable):
-    """The store undid this because somebody else wrote at the same time; done again it may work at once."""
+    """The database rolled this back because of a concurrent transaction; a retry may succeed at once."""
 
 
 class RequestError(Exception):

@@ -1,4 +1,4 @@
-"""Packed reports by the thousand: which of them this survey can have sent, and what they add to its counts.
+"""Batches of packed reports: validation against a survey, and the counts that they add.
 
 `tally.checking` has the rules; here each becomes a code of the collector. A tally is one vector here: the counts of
 every (cohort, column), after the reports of every cohort where a report does not hit exactly one column.

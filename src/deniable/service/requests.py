@@ -1,4 +1,4 @@
-"""What is read of a request: headers, a bearer token, a body within bounds. No address, no agent."""
+"""Reading a request: headers, a bearer token, a body within limits. Network address and user agent are not read."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""What a store keeps of time that has passed: counts that were shown, and for how long surveys, counts and ids stay.
+"""Retention: which windows were published, and when surveys, counts and ids are deleted.
 
 Readers get whole blocks of windows (`blocks`). The hour up to which blocks were shown is kept in the store (`shown`):
 no report is counted before it any more, whatever a clock says, and blocks before it are deleted whole. So what was once

@@ -11,7 +11,7 @@ from deniable.service.tokens import hash_of, one_of, same
 
 
 class Roles:
-    """Judges secrets. `find` gives a survey by its digest or raises; `read` runs what looks into the store."""
+    """Authorises requests. `find` returns a survey by its digest or raises; `read` runs a query in a thread."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Seals: a checksum of each row of a store, over every column that says something.
+"""Seals: a checksum of each row of a store, over all columns with data.
 
 A checksum of the counts alone does not see a changed hour, or a row that came to belong to another survey. It is for
 faults of disks and memory, not for people: whoever can write to the store can make another seal.

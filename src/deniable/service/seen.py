@@ -1,10 +1,10 @@
-"""The report ids that are still open, in memory: 17 bytes each, looked up and added by the thousand.
+"""The set of report ids that duplicates are checked against, in memory: a hash table of 17 bytes an id.
 
-Random keys in one B-tree cost 18 to 54 microseconds each on disk, so the disk only keeps ids in the order they came,
-and this table is built from it at the start. It holds 96-bit fingerprints under a secret of this process: nobody can
-choose ids that crowd one place, and two of 10^7 ids share a fingerprint with probability 10^-15.
+A random key in a B-tree on disk costs 18 to 54 microseconds. So the disk keeps ids in the order of arrival, and this
+table is built from it at the start. It holds 96-bit fingerprints, keyed with a secret of this process, so that nobody
+can choose ids that collide. Two of 10^7 ids share a fingerprint with probability 10^-15.
 
-The table grows by whole segments and never moves what is in it, so that growing takes no second copy.
+The table grows by whole segments and never moves entries, so that growing needs no second copy.
 """
 
 import secrets
@@ -12,12 +12,12 @@ import secrets
 import numpy as np
 import numpy.typing as npt
 
-_LEAST, _MOST = 1 << 16, 1 << 21
-_SLOTS = 8  # of 8 bytes: one bucket is one line of the processor's cache
-_FULL = 0.75
+_LEAST, _MOST = 1 << 16, 1 << 21  # slots of the smallest and the largest segment: 0.8 and 25 MB
+_SLOTS = 8  # slots of a bucket: eight keys of 8 bytes are one cache line
+_FULL = 0.75  # load factor at which a segment counts as full; with two choices hardly a bucket overflows then
 _BITS = np.left_shift(1, np.arange(8)).astype(np.uint8)
-_ROUNDS = 8
-_AT_ONCE = 4096  # keys that choose together do not see each other, so few of them do
+_ROUNDS = 8  # attempts to place a key before it goes to the stash
+_AT_ONCE = 4096  # keys added at once: keys of one batch choose buckets without regard to each other
 
 Words = npt.NDArray[np.uint64]
 Tags = npt.NDArray[np.uint32]
@@ -25,9 +25,9 @@ Prints = tuple[Words, Tags]
 
 
 class _Segment:
-    """Buckets of eight places; each key has two buckets and goes to the emptier one. A key of 0 is an empty place.
+    """Buckets of eight slots. Each key has two buckets and goes to the emptier one. The key 0 marks an empty slot.
 
-    With two choices buckets stay even: at four fifths of its room next to nothing overflows into `stash`.
+    With two choices the load of buckets is even: at a load factor of 0.8 hardly a key goes to `stash`.
     """
 
     def __init__(self, size: int) -> None:
@@ -90,8 +90,8 @@ class Seen:
     def __init__(self) -> None:
         self._secret = [np.uint64(secrets.randbits(64)) for _ in range(4)]
         self._segments: list[_Segment] = []
-        # One bit for a key that may be there: of 10^7 open ids a new one meets a set bit once in fourteen times, so
-        # that the segments, each a wait for memory, are hardly ever asked.
+        # A Bloom filter with one hash: with 10^7 ids a new id meets a set bit in one of fourteen cases, so segments,
+        # whose lookup waits for memory, are rarely searched.
         self._filter = np.zeros(1 << 24, np.uint8)
         self._count = 0
 
@@ -142,7 +142,7 @@ def _bit_of(keys: Words) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.uint8]]:
 
 
 def _mix(words: Words | np.uint64) -> Words:
-    """The finisher of SplitMix64: every bit of a word depends on all of it."""
+    """The finalizer of SplitMix64: every bit of the result depends on every bit of the word."""
     with np.errstate(over="ignore"):
         words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,7 +1,7 @@
-"""`deniable serve` below the command line: open the store, run the application, stop without losing anything.
+"""`deniable serve` without the command line: open the store, run the application, shut down without losing a report.
 
-The log is one JSON object a line: what happened to the store, to surveys and to the process. No request is logged, so
-neither is an address, an agent or a time of arrival.
+The log has one JSON object a line, about the store, surveys and the process. No request is logged, so no network
+address, user agent or time of arrival is.
 """
 
 import json
@@ -23,12 +23,49 @@ from deniable.survey import write_atomically
 
 __all__ = ["Options", "open_store", "read_store", "serve"]
 
-_WARM_AFTER = 1.0  # seconds: reports that wait for a collector to come back are taken first
+_WARM_AFTER = 1.0  # seconds after the start before the decoder is loaded, so that waiting uploads come first
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line decides."""
+    """The settings of `deniable serve`.
+
+    Parameters
+    ----------
+    store : str
+        A directory, or the address of a database.
+    host : str
+        The network address to listen on.
+    port : int
+        The TCP port.
+    admin_token_file : str, optional
+        A file with the administrator's secret; by default one in the store's directory.
+    origins : str, optional
+        Origins of pages that may call the collector (CORS): "*" for all, None for its own alone.
+    body_limit : int
+        Bytes of a request body.
+    connections : int
+        Connections at a time.
+    patience : float
+        Seconds in which a request must arrive.
+    decode_seconds : float
+        Seconds of one decode.
+    decode_memory : int
+        Bytes of memory of the decoding process.
+    open_batch : int
+        Reports of one upload without a token.
+    open_rate : int, optional
+        Reports a second without a token, where a survey has no rate of its own; None for no limit.
+    public_url : str, optional
+        The address at which people reach the collector.
+    migrate : bool
+        Whether a store of an older layout is upgraded.
+
+    Examples
+    --------
+    >>> Options("store", port=0).host
+    '127.0.0.1'
+    """
 
     store: str
     host: str = "127.0.0.1"
@@ -106,9 +143,23 @@ def _allow_files(connections: int) -> None:
 
 
 def serve(options: Options, announce: Callable[[str, str], None] | None = None) -> None:
-    """Serve until SIGTERM or SIGINT: then take no new connection, finish what is there, write it, and return.
+    """Serve until SIGTERM or SIGINT. Then accept no new connection, finish and commit what was received, and return.
 
-    `announce` is told the address that people use and the administrator's secret once the port is open.
+    Parameters
+    ----------
+    options : Options
+        The settings.
+    announce : callable, optional
+        Called with the public address and the administrator's secret once the port is open.
+
+    Raises
+    ------
+    StoreError
+        If the store cannot be opened.
+
+    Examples
+    --------
+    >>> serve(Options("store"), announce=print)  # doctest: +SKIP
     """
     require("to run the collector", "serve")
     import uvicorn

@@ -1,4 +1,4 @@
-"""Counts that a store gives away and takes over: another store's, put beside its own."""
+"""Shards: the export of a store's counts, and the counts of other stores kept beside its own."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The collector about itself: whether it is alive and ready, its counters, its address, its OpenAPI document."""
+"""Handlers for operators: liveness, readiness, metrics, public address and the OpenAPI document."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from deniable.service.models import Address, Document, HealthStatus
 from deniable.service.openapi import document
 from deniable.service.problems import RequestError
 
-_RETRY = 5  # seconds
+_RETRY = 5  # seconds until a client should ask again: the interval of the write probe (`collector`)
 
 
 async def health(collector: Collector) -> HealthStatus:

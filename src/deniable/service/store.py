@@ -22,7 +22,7 @@ from deniable.service.tokens import Tokens
 
 __all__ = ["Store", "Unavailable"]
 
-_PROBE = 1 << 16  # bytes
+_PROBE = 1 << 16  # bytes that a probe writes: several pages of a database, so that a full disk is noticed
 
 
 class Store:
@@ -30,15 +30,32 @@ class Store:
 
     Parameters
     ----------
-    database
+    database : Database
         Where everything is kept. Opened to write, it belongs to this store.
-    migrate
+    migrate : bool
         Whether a store of an older layout is upgraded; otherwise it is refused.
 
     Raises
     ------
     StoreError
         If this is no store, cannot be read, or has a layout that may not be used. The database is closed then.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from deniable.service import open_store
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> store = open_store(folder.name)
+    >>> store.probe()  # raises if nothing can be written
+    >>> store.open_ids(), len(store.name()) > 0
+    (0, True)
+    >>> with store.writing() as session:
+    ...     _ = session.run("INSERT INTO meta (name, value) VALUES (?, ?)", ["note", "1"])
+    >>> with store.reading() as session:
+    ...     session.run("SELECT value FROM meta WHERE name = 'note'").fetchone()[0]
+    '1'
+    >>> store.close()
+    >>> folder.cleanup()
     """
 
     def __init__(self, database: Database, *, migrate: bool = True) -> None:
@@ -78,7 +95,7 @@ class Store:
         return self.database.writing()
 
     def reading(self) -> AbstractContextManager[Session]:
-        """A transaction that sees one state; for any thread."""
+        """A transaction with a consistent snapshot; for any thread."""
         return self.database.reading()
 
     def open_ids(self) -> int:
@@ -91,7 +108,7 @@ class Store:
         return self.database.broken
 
     def name(self) -> str:
-        """A random name that this store was born with; shards are known by it."""
+        """The random name that was given to this store when it was created; it identifies shards."""
         with self.reading() as session:
             found = session.run("SELECT value FROM meta WHERE name = 'store'").fetchone()
         if found is None:
@@ -99,7 +116,7 @@ class Store:
         return str(found[0])
 
     def probe(self) -> None:
-        """Write something and take it back, or raise: a full disk lets a row be changed, but nothing be added."""
+        """Insert a row and delete it, or raise: on a full disk a row can be updated, but none be added."""
         name = f"probe {uuid.uuid4().hex}"
         with self.writing() as session:
             session.run("INSERT INTO meta (name, value) VALUES (?, ?)", [name, "0" * _PROBE])
@@ -107,7 +124,7 @@ class Store:
             session.run("DELETE FROM meta WHERE name LIKE 'probe %'")
 
     def close(self) -> None:
-        """Give everything back. A store that was killed instead needs no repair."""
+        """Release the database. A store whose process was killed instead needs no repair."""
         database = self.database
         if database.writable and not database.shared and database.broken is None:
             with contextlib.suppress(Unavailable, StoreError):

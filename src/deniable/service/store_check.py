@@ -1,4 +1,4 @@
-"""Whether a store holds together: its database, its layout, and what the rows say about each other.
+"""Integrity checks of a store: its database, its layout, and the consistency of its rows.
 
 Every fault is a sentence. A store that is damaged in one place is looked at in all others, as far as it can be read.
 """

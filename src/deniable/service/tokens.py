@@ -1,4 +1,4 @@
-"""Tokens: secrets that are made here, shown once and kept as hashes, and what those who hold one have used of it."""
+"""Tokens: secrets that are generated here, shown once and stored as hashes, with the quota that was used."""
 
 import hashlib
 import hmac
@@ -11,19 +11,46 @@ from deniable.service.database import Database, Session
 from deniable.service.entries import Entry, Token, Upload
 from deniable.service.seals import SEALED, insert, seal
 
-_LEAST = 16  # characters of the administrator's secret
+_LEAST = 16  # characters of the administrator's secret: fewer could be guessed over the network
 _COLUMNS = ", ".join(SEALED["token"])
 Budget = dict[str, Token]  # the tokens of a group of uploads by hash, with what they have used so far
 NO_TOKEN = Token("", 0, "upload", 0, 0, "")
 
 
 def new_secret() -> str:
-    """A fresh secret: 256 bits as text."""
+    """A new secret.
+
+    Returns
+    -------
+    str
+        256 random bits as 64 hexadecimal digits.
+
+    Examples
+    --------
+    >>> len(new_secret()), new_secret() == new_secret()
+    (64, False)
+    """
     return secrets.token_hex(32)
 
 
 def hash_of(secret: str) -> str:
-    """What is kept of a secret. It has enough randomness of its own that a plain hash gives nothing away."""
+    """The hash of a secret, which is stored in its place.
+
+    Parameters
+    ----------
+    secret : str
+        A secret with enough randomness of its own, so that a plain hash is safe.
+
+    Returns
+    -------
+    str
+        SHA-256, as 64 hexadecimal digits.
+
+    Examples
+    --------
+    >>> hash_of("secret")[:8]
+    '2bb80d53'
+    """
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
 
 

@@ -19,8 +19,8 @@ from deniable.service.problems import Contended, RequestError, Unavailable
 from deniable.service.store import Store
 
 _MOST = 1 << 16  # reports in one transaction
-_MOST_BYTES = 1 << 26  # of reports that wait
-_ATTEMPTS = 8
+_MOST_BYTES = 1 << 26  # bytes of reports that wait for a commit
+_ATTEMPTS = 8  # tries of a transaction that concurrent ones roll back; the pauses between them add up to 0.6 seconds
 _T = TypeVar("_T")
 _Future = asyncio.Future[Any]
 _Group = list[tuple[Upload, _Future]]
@@ -137,12 +137,12 @@ class Writer:
 
 
 def _again(work: Callable[[], _T]) -> _T:
-    """Do what the database undid because of others once more, a few times, each after a longer while."""
+    """Retry a transaction that was rolled back because of concurrent ones, with exponential backoff."""
     for attempt in range(_ATTEMPTS - 1):
         try:
             return work()
         except Contended:
-            time.sleep(0.005 * 2**attempt)  # of those who waited for each other only one is undone
+            time.sleep(0.005 * 2**attempt)  # of a deadlock only one transaction is rolled back
     return work()
 
 

@@ -1,7 +1,7 @@
-"""Closed-form risk, lower bounds, covariance and identifiability: what the paper proves, as functions.
+"""Closed-form risk, lower bounds, covariance and identifiability: the results of the paper as functions.
 
-`expected_loss` answers for a survey, from the probabilities it realises, and for a setting of parameters that is not a
-survey yet (`ErrorModel`); no other room derives the variance of an estimate. The functions named after a mechanism are
+`expected_loss` takes a survey, with the probabilities it realises, or a setting of parameters that is not a survey yet
+(`ErrorModel`). No other room derives the variance of an estimate. The functions named after a mechanism are
 the paper's formulas in its own letters. `docs/reference/paper.md` says which equation each one is, and where the paper
 errs.
 """

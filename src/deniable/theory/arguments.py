@@ -1,4 +1,4 @@
-"""What the formulas are asked about, checked at the door: a population p, n people, an epsilon, an alphabet size."""
+"""Validation of the arguments of formulas: a population p, n people, an epsilon, an alphabet size."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,12 +8,33 @@ from deniable.mechanisms import parse_epsilon, whole_number
 
 Floats = npt.NDArray[np.float64]
 
-_MOST = 1 << 53  # past this a float no longer tells n from n + 1
+_MOST = 1 << 53  # people; above it a double no longer distinguishes n from n + 1
 
 
 def count_of(name: str, value: object, low: int, high: int = _MOST) -> int:
-    """`value` if it is an integer in [low, high], else a sentence that names it.
+    """A validated integer argument.
 
+    Parameters
+    ----------
+    name : str
+        Of the argument, for the message.
+    value : object
+        What was given.
+    low, high : int
+        The range, both ends included.
+
+    Returns
+    -------
+    int
+        The value.
+
+    Raises
+    ------
+    DeniableError
+        If it is not an integer in the range.
+
+    Examples
+    --------
     >>> count_of("n", 1000, 1)
     1000
     """
@@ -37,8 +58,27 @@ def privacy(epsilon: object) -> float:
 
 
 def distribution(p: npt.ArrayLike, size: int | None = None) -> Floats:
-    """`p` as an array if it is a point of the simplex (of `size` symbols), to 1e-9.
+    """A validated distribution.
 
+    Parameters
+    ----------
+    p : array_like
+        What was given.
+    size : int, optional
+        How many symbols there are; any number from 2 by default.
+
+    Returns
+    -------
+    ndarray
+        p.
+
+    Raises
+    ------
+    DeniableError
+        If p is not a list of that many finite, non-negative numbers that add up to one within 1e-9.
+
+    Examples
+    --------
     >>> distribution([0.25, 0.75])
     array([0.25, 0.75])
     """

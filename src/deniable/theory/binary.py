@@ -1,4 +1,4 @@
-"""Why Warner's response is optimal for two symbols: every other private binary channel is a garbled copy of it.
+"""Warner's response is optimal for two symbols: any other private binary channel is Warner's and post-processing.
 
 Paper: `thm:opt_bin`. With rows as inputs (the paper's m = p Q) the claim is Q = Q_WRR W for a stochastic W with as many
 columns as Q has outputs. An analyst who holds Warner's reports can apply W to them and has Q's reports, so no risk
@@ -23,6 +23,25 @@ def factor_through_warner(
     Claim: a stochastic W exists if and only if Q is epsilon-locally private.
     Proof: tests/unit/theory/test_binary.py::test_private_channels_factor_and_no_others
 
+    Parameters
+    ----------
+    channel : sequence of two sequences of Fraction
+        Q: one row an input, one column an output; rows add up to exactly 1.
+    odds : Fraction
+        e**epsilon, above 1.
+
+    Returns
+    -------
+    tuple of two tuples of Fraction, or None
+        The rows of W; None if Q is not private at these odds.
+
+    Raises
+    ------
+    DeniableError
+        If odds is at most 1, or the channel does not have two stochastic rows of one length.
+
+    Examples
+    --------
     >>> half, third = Fraction(1, 2), Fraction(1, 3)
     >>> factor_through_warner([[half, half], [third, 1 - third]], Fraction(3))
     ((Fraction(7, 12), Fraction(5, 12)), (Fraction(1, 4), Fraction(3, 4)))

@@ -1,10 +1,13 @@
 """The errors of least squares over cohorts, O-RR and O-RAPPOR, on average over hash functions or permutations.
 
 `theory.covariance` has the exact covariance of given cohorts. This is what a setting of k cells, C cohorts and h hashes
-has before any hash function is drawn. To the chance of hitting a cell comes that of sharing it, less the part of the
-collisions that least squares knows, times what few equations cost: with y = (S - 1) / equations, E[1 / eigenvalue] of
-a random Gram matrix is 1 / (1 - y) (Marchenko and Pastur); permutations are free projections, for which it is
-rho (C - 1) / (C rho - 1) with rho = (k - 1) / (S - 1). Beyond y = 1 the solution of least norm keeps 1 / y of it all.
+has before any hash function is drawn. Three effects are modelled:
+
+* a cell is hit by the noise and by other symbols that share it;
+* least squares subtracts the part of the collisions that it solves for;
+* few equations raise every variance. With y = (S - 1) / equations, E[1 / eigenvalue] of a random Gram matrix is
+  1 / (1 - y) (Marchenko and Pastur). Permutations are free projections, for which it is rho (C - 1) / (C rho - 1)
+  with rho = (k - 1) / (S - 1). Beyond y = 1 the solution of least norm keeps a share 1 / y of the signal.
 """
 
 from dataclasses import dataclass, replace
@@ -18,14 +21,23 @@ from deniable.theory.error_model import Classes, ErrorModel, bit_rates, krr_rate
 
 Floats = npt.NDArray[np.float64]
 
-_NODES = 16  # of the quadrature over what else a cell holds
-_MOST_UNSEEN = 1e9  # unseen symbols that are as good as no constraint
-_MOST_GROWTH = 1e6  # of a variance where equations are as many as symbols
+_NODES = 16  # nodes of the Gauss-Laguerre quadrature over the other symbols of a cell
+_MOST_UNSEEN = 1e9  # unseen symbols; with so many, a sum of one no longer constrains the estimates
+_MOST_GROWTH = 1e6  # largest factor on a variance, at the pole where there are as many equations as symbols
 
 
 @dataclass(frozen=True, eq=False)
 class CohortSettings:
-    """Numbers of cells, cohorts and hashes, each a number or an array, over an alphabet of `size` symbols.
+    """Numbers of cells, cohorts and hashes over an alphabet of `size` symbols: one setting, or arrays of them.
+
+    Parameters
+    ----------
+    size : int
+        S: symbols, or candidates of an open alphabet.
+    is_open : bool
+        Whether cells come from hash functions (an open alphabet) or from permutations.
+    cells, cohorts, hashes : int or array_like
+        k, C and h: one setting, or arrays of settings that broadcast.
 
     Examples
     --------
@@ -43,7 +55,7 @@ class CohortSettings:
 
     @cached_property
     def used(self) -> Floats:
-        """Cells that a symbol can have: a permutation of S symbols fills at most S."""
+        """Cells that a symbol can be in: a permutation of S symbols fills at most S."""
         cells = np.asarray(self.cells, np.float64)
         return cells if self.is_open else np.minimum(cells, self.size)
 
@@ -54,24 +66,24 @@ class CohortSettings:
 
     @cached_property
     def met(self) -> Floats:
-        """The chance that another symbol is in a cell of a symbol."""
+        """The chance that a given other symbol shares a given cell of a symbol."""
         return self.taken if self.is_open else np.asarray(1 - (1 - together(self.size, self.used)) ** self.hashes)
 
     @cached_property
     def shortage(self) -> Floats:
-        """y: symbols to find for each equation. Cells of one-hot answers add up to one, so one of them says nothing."""
+        """y: unknowns for each equation. The cells of one-hot answers add up to one, so one of them is redundant."""
         equations = np.asarray(self.cohorts) * (self.used - (np.asarray(self.hashes) == 1))
         return np.asarray((self.size - 1) / np.maximum(equations, 1e-9))
 
     @cached_property
     def twins(self) -> Floats:
-        """The expected number of pairs of symbols that share all of their cells, and cannot be told apart."""
+        """The expected number of pairs of symbols that share all of their cells, and are not distinguishable."""
         pairs = self.size * (self.size - 1) / 2
         return np.asarray(pairs * np.minimum(self.used, 1e6) ** (-np.asarray(self.cohorts, float) * self.hashes))
 
     @cached_property
     def growth(self) -> Floats:
-        """By what factor few equations raise variances; from y = 1 on it belongs to the solution of least norm."""
+        """The factor by which few equations raise variances; from y = 1 on, of the solution of least norm."""
         y, one = self.shortage, np.asarray(self.hashes) == 1
         cohorts, rho = np.asarray(self.cohorts, float), (self.used - 1) / (self.size - 1)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -90,15 +102,26 @@ class CohortSettings:
     def index_model(
         self, epsilon: float, n: float, *, classes: Classes | None = None, weighted: bool = False, joint: bool = False
     ) -> ErrorModel:
-        """O-RR from n reports.
+        """The error model of O-RR from n reports.
 
         Parameters
         ----------
-        classes, weighted
-            With both, cells are weighted by the inverse of their variances over this population, as the default decoder
-            does; otherwise all count alike.
-        joint
-            Counts are divided by n / C, as in the paper, and not by the reports of each cohort.
+        epsilon : float
+            The privacy budget, in nats.
+        n : float
+            Reports.
+        classes : Classes, optional
+            The population, needed for `weighted`.
+        weighted : bool
+            Whether cells are weighted by the inverse of their variances over this population, as the default decoder
+            does. Otherwise all count alike.
+        joint : bool
+            Whether counts are divided by n / C, as in the paper, and not by the reports of each cohort.
+
+        Returns
+        -------
+        ErrorModel
+            One entry a setting.
         """
         hit, miss = krr_rates(epsilon, np.asarray(self.cells, float))
         r, met = hit - miss, self.met
@@ -111,12 +134,27 @@ class CohortSettings:
             # The variance is (1 - q(p)) times the harmonic mean, which is taken to be straight in p.
             model = ErrorModel((1 - q) * empty / gap**2, ((1 - q) * share - gap * empty) / gap**2, share / gap)
         else:
-            known = met / (1 - met)  # what collisions vary by, which least squares solves for
+            known = met / (1 - met)  # the variance by collisions, which least squares solves for
             model = ErrorModel(q * (1 - q) / gap**2, (1 - 2 * q) / gap, 1 - known, known)
         return replace(self._grown(model, (1 + self.cohorts / n) * constraint), unseen=unseen)
 
     def bit_model(self, epsilon: float, n: float, *, joint: bool = False) -> ErrorModel:
-        """O-RAPPOR from n reports; `joint` as for `index_model`."""
+        """The error model of O-RAPPOR from n reports.
+
+        Parameters
+        ----------
+        epsilon : float
+            The privacy budget, in nats.
+        n : float
+            Reports.
+        joint : bool
+            Whether counts are divided by n / C, as in the paper, and not by the reports of each cohort.
+
+        Returns
+        -------
+        ErrorModel
+            One entry a setting.
+        """
         parts = np.minimum(2 * np.asarray(self.hashes), np.asarray(self.cells, float))
         hit, miss = bit_rates(epsilon, parts)
         r, met = hit - miss, self.met
@@ -129,9 +167,9 @@ class CohortSettings:
         return self._grown(ErrorModel(base, slope, gap**2 / scale - known, known), 1 + self.cohorts / n)
 
     def _known_sum(self) -> tuple[Any, Any]:
-        """What knowing that estimates add up to one is worth, and how many unseen symbols it leaves.
+        """The factor on variances if estimates are known to add up to one, and the number of unseen symbols.
 
-        The cells of a cohort add up to one; the estimates do as far as candidates are in all of them.
+        The cells of a cohort always add up to one. The estimates do so as far as every cell holds a candidate.
         """
         if not self.is_open:
             return 1.0, 0.0
@@ -139,7 +177,7 @@ class CohortSettings:
         return 1 - filled / self.size, np.rint(np.minimum(self.size * (1 / filled - 1), _MOST_UNSEEN))
 
     def _grown(self, model: ErrorModel, factor: Any = 1.0) -> ErrorModel:
-        """`factor` has E[1 / N] for the reports N of a cohort, which is a little more than 1 / E[N]."""
+        """`model` times `growth` and `factor`: that of E[1 / N] over 1 / E[N] for the reports N of a cohort."""
         times = self.growth * factor
         parts = {name: times * getattr(model, name) for name in ("base", "slope", "curve", "collisions")}
         return replace(model, **parts)
@@ -148,8 +186,8 @@ class CohortSettings:
 def harmonic_means(cells: Any, miss: Any, r: Any, met: Any, classes: Classes) -> tuple[Floats, Floats]:
     """(empty, share): the harmonic mean of a cell's probability m over cohorts is empty + share p for a share p in it.
 
-    Cells weigh by 1 / m, so the information about a symbol is that of the mean of 1 / m over what else its cell holds:
-    every other symbol with probability `met`. With m = miss + r (p + X) it is the integral over t > 0 of
+    Cells are weighted by 1 / m, so the information about a symbol is the mean of 1 / m over the other symbols of its
+    cell: each of them is in it with probability `met`. With m = miss + r (p + X) it is the integral over t > 0 of
     exp(-(miss + r p) t) E exp(-r t X), the last a product over symbols.
     """
     cells = np.atleast_1d(cells)
@@ -157,13 +195,13 @@ def harmonic_means(cells: Any, miss: Any, r: Any, met: Any, classes: Classes) ->
     miss, r, met = (np.broadcast_to(a, cells.shape)[first][:, None] for a in (miss, r, met))
     nodes, weights = np.polynomial.laguerre.laggauss(_NODES)
     means = []
-    for own in (0.0, classes.collision):  # a symbol that nobody has, and one as large as a person's own on average
+    for own in (0.0, classes.collision):  # the share 0, and the mean share of a person's own symbol
         alone = miss + r * own
         t = r * nodes / alone
         law = np.log1p(met[..., None] * np.expm1(-t[..., None] * classes.values)) @ classes.counts
-        found = np.exp((1 - own) * law) @ weights  # the others are what it leaves
-        # Cells that hold far more than `alone` end the integral before its first node. A harmonic mean is never above
-        # the arithmetic one, which it comes close to there.
+        found = np.exp((1 - own) * law) @ weights  # the other symbols have 1 - own
+        # Where other symbols hold far more than `alone`, the integrand ends before the first node. The harmonic mean is
+        # close to the arithmetic mean there, and never above it.
         most = alone[:, 0] + r[:, 0] * (1 - own) * met[:, 0]
         means.append(np.minimum(alone[:, 0] / np.maximum(found, 1e-300), most))
     return means[0][back], ((means[1] - means[0]) / classes.collision)[back]

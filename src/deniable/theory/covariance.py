@@ -47,6 +47,31 @@ def least_squares_moments(
     Claim: exact for the joint normalisation at every n; for the other, exact given the cohort sizes.
     Proof: tests/statistical/test_covariance.py::test_covariance_matches_simulation
 
+    Parameters
+    ----------
+    survey : Survey
+        The survey whose reports are decoded.
+    p : array_like
+        The population: one probability a symbol, which add up to one.
+    n : int
+        People, one report from each; at least 1.
+    symbols : sequence of symbols, optional
+        The candidates that p is about; only for an open alphabet.
+    per_cohort : bool
+        Whether `LeastSquares` divides counts by the reports of each cohort, or by n / C as in the paper.
+
+    Returns
+    -------
+    tuple of ndarray
+        The mean, shape (S,), and the covariance, shape (S, S).
+
+    Raises
+    ------
+    DecodeError
+        If there are fewer than 8 reports a cohort in the per-cohort normalisation: empty cohorts have no closed form.
+
+    Examples
+    --------
     >>> import deniable as dn, numpy as np
     >>> survey = dn.orr(symbols=8, epsilon=2, cells=4, cohorts=16, seed=bytes(16))
     >>> mean, covariance = least_squares_moments(survey, np.full(8, 1 / 8), n=10_000)
@@ -90,13 +115,31 @@ def expected_inverse(n: int, cohorts: int) -> float:
 
 
 def inversion_covariance(design: BlockDesign, mechanism: Mechanism, columns: Floats, n: int) -> Floats:
-    """The covariance of `BlockDesign.invert` at n reports whose columns are hit with these probabilities, shape (1, b).
+    """The covariance of `BlockDesign.invert` from n reports.
 
     The estimate is affine in the column counts, with the matrix L / (n r), so this is L Gamma L' / (n r**2).
 
     Claim: exact at every n.
     Proof: tests/contracts/test_blocks.py::test_covariance_is_that_of_the_exact_law
 
+    Parameters
+    ----------
+    design : BlockDesign
+        Whose closed-form inverse is the estimator.
+    mechanism : Mechanism
+        Of the survey.
+    columns : ndarray
+        The probability that each column is hit, shape (1, b).
+    n : int
+        Reports.
+
+    Returns
+    -------
+    ndarray
+        Shape (S, S).
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> from deniable.design import design_of
     >>> survey = dn.krr(2, epsilon=2)
@@ -116,10 +159,28 @@ def inversion_covariance(design: BlockDesign, mechanism: Mechanism, columns: Flo
 
 
 def inversion_cumulants(design: BlockDesign, mechanism: Mechanism, columns: Floats, n: int) -> tuple[Floats, float]:
-    """The third cumulants of `BlockDesign.invert` for index reports, and how far one report moves a symbol at most.
+    """The third cumulants of `BlockDesign.invert` for index reports, and the largest effect of one report.
 
     A report is in a symbol's cells (weight 1 - c with c = l / s), beside them in its block (weight -c), or elsewhere.
 
+    Parameters
+    ----------
+    design : BlockDesign
+        Whose closed-form inverse is the estimator.
+    mechanism : Mechanism
+        With index reports.
+    columns : ndarray
+        The probability that each column is hit, shape (1, b).
+    n : int
+        Reports.
+
+    Returns
+    -------
+    tuple of ndarray and float
+        The third cumulants, shape (S,), and the largest change of an estimate by one report.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> from deniable.design import design_of
     >>> survey = dn.krr(2, epsilon=2)
@@ -141,10 +202,29 @@ def inversion_variances(
 ) -> Floats:
     """The diagonal of `inversion_covariance`, without the rest.
 
-    With one block the reports in a symbol's cells are binomial. With more, what counts is how many of the reports in
-    its block are in its cells, and a report has three ways to fall. No probability is taken to be nearer than `edge` to
-    zero, nor that of a symbol's cells to one.
+    With one block the reports in a symbol's cells are binomial. With several, a report is in the symbol's cells, beside
+    them in its block, or elsewhere: a multinomial with three outcomes.
 
+    Parameters
+    ----------
+    design : BlockDesign
+        Whose closed-form inverse is the estimator.
+    mechanism : Mechanism
+        Of the survey.
+    columns : ndarray
+        The probability that each column is hit, shape (1, b).
+    n : int
+        Reports.
+    edge : float
+        Probabilities are kept at least this far from 0 and 1.
+
+    Returns
+    -------
+    ndarray
+        Shape (S,).
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> from deniable.design import design_of
     >>> survey = dn.krr(2, epsilon=2)

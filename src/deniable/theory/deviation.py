@@ -1,4 +1,4 @@
-"""How far a count is from its mean, on average: exactly for a binomial, and as its normal limit.
+"""The mean absolute deviation of a count: exact for a binomial, and its normal limit.
 
 Paper: the l1 halves of `prop:rr_perf` and `prop:rappor_perf` replace E|m_hat - m| by the mean of a folded normal,
 sqrt(2 m (1 - m) / (pi n)). The exact value has been known since De Moivre (1730) and is no harder to compute.
@@ -27,6 +27,25 @@ def mean_absolute_deviation(n: int, q: npt.ArrayLike) -> Floats:
     Claim: equals the sum over all outcomes.
     Proof: tests/unit/theory/test_deviation.py::test_equals_the_sum_over_all_outcomes
 
+    Parameters
+    ----------
+    n : int
+        Trials, from 1 to 2**53.
+    q : array_like
+        The probability of success, or an array of them.
+
+    Returns
+    -------
+    ndarray
+        E|T - n q|, in the shape of q.
+
+    Raises
+    ------
+    DeniableError
+        If n is not an integer from 1 to 2**53.
+
+    Examples
+    --------
     >>> mean_absolute_deviation(2, [0.5, 1 / 3])
     array([0.5       , 0.59259259])
     """
@@ -39,6 +58,20 @@ def mean_absolute_deviation(n: int, q: npt.ArrayLike) -> Floats:
 def folded_normal_mean(bias: npt.ArrayLike, variance: npt.ArrayLike) -> Floats:
     """E|Z| for Z normal with mean `bias` and this variance; with no bias, sqrt(2 variance / pi).
 
+    Parameters
+    ----------
+    bias : array_like
+        The mean of Z.
+    variance : array_like
+        The variance of Z; values below 0 count as 0.
+
+    Returns
+    -------
+    ndarray
+        E|Z|, in the common shape of both.
+
+    Examples
+    --------
     >>> folded_normal_mean([0.0, 3.0, -3.0], [1.0, 0.0, 0.01]).round(6)
     array([0.797885, 3.      , 3.      ])
     """

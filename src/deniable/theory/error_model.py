@@ -1,7 +1,7 @@
 """The error of the unbiased estimate as a function of the population: `ErrorModel`, and the one of each mechanism.
 
-Every survey has one, and so has every setting of parameters that a planner compares before any survey is built. n times
-the variance of the estimate of a symbol of share p is
+Every survey has one, and so has every setting of parameters that a planner compares before any survey is built. The
+variance of the estimate of a symbol of share p, times n, is
 
     base + slope p - curve p**2 - collisions sum(p**2)
 
@@ -26,14 +26,25 @@ from deniable.mechanisms import Mechanism
 
 Floats = npt.NDArray[np.float64]
 
-_LARGEST, _BINS = 12, 24  # the largest shares that `Classes` keeps one by one, and classes that it makes of the others
-_LEAST = 1e-300  # a variance that rounding made zero or less
+_LARGEST, _BINS = 12, 24  # shares that `Classes` keeps one by one, and classes that it makes of the rest
+_LEAST = 1e-300  # replaces a variance that rounding made zero or less, so that its root and logarithm exist
 
 
 @dataclass(frozen=True, eq=False)
 class Classes:
     """A population in a few classes of symbols of about the same share, for sums over many symbols.
 
+    Parameters
+    ----------
+    values : ndarray
+        The mean share of each class.
+    counts : ndarray
+        The number of symbols of each class.
+    collision : float
+        The probability that two people answer alike, sum p**2.
+
+    Examples
+    --------
     >>> classes = Classes.of(np.array([0.5, 0.25, 0.25]))
     >>> classes.values.tolist(), classes.counts.tolist(), classes.collision
     ([0.5, 0.25, 0.25], [1.0, 1.0, 1.0], 0.375)
@@ -45,6 +56,18 @@ class Classes:
 
     @classmethod
     def of(cls, p: Floats) -> "Classes":
+        """The classes of a population.
+
+        Parameters
+        ----------
+        p : ndarray
+            One share a symbol.
+
+        Returns
+        -------
+        Classes
+            The largest shares as classes of their own, the others in classes of equal size.
+        """
         ordered = np.sort(p)[::-1]
         groups = [ordered[i : i + 1] for i in range(min(_LARGEST, len(p)))]
         rest = ordered[_LARGEST:]
@@ -56,26 +79,38 @@ class Classes:
 class ErrorModel:
     """Bias, variances and covariance of the unbiased estimate, for any population.
 
-    Fields are numbers, or arrays with an entry for each setting of parameters. An infinite `base` says that a setting
-    cannot be used.
+    Parameters are numbers, or arrays with an entry for each setting. An infinite `base` marks a setting that cannot be
+    used.
 
-    Attributes
+    Parameters
     ----------
-    base, slope, curve, collisions
+    base, slope, curve, collisions : number or ndarray
         n times a variance is base + slope p - curve p**2 - collisions sum(p**2).
-    unseen
-        Errors add up to zero over the symbols and so many more that nobody has; None where they add up to nothing.
-    support
+    unseen : number or ndarray, optional
+        Errors add up to zero over the symbols and this many more that nobody has; None if they add up to nothing known.
+    support : tuple, optional
         (hit, miss) where the reports that support a symbol are binomial; None, or NaN in an array, elsewhere.
-    kept
-        The share of p - 1 / S that the estimate keeps: below 1 where there are fewer equations than symbols, and the
-        solution of least norm stands for all others.
+    kept : number or ndarray
+        The share of p - 1 / S that the estimate keeps. It is below 1 where there are fewer equations than symbols, and
+        the solution of least norm is taken.
 
     Examples
     --------
     >>> model = support_model(0.75, 0.25)
     >>> (model.at(np.array([0.25, 0.75])) / 100).round(5)
     array([0.00938, 0.00938])
+    >>> p = np.array([0.25, 0.75])
+    >>> round(model.variance(0.25), 5), model.moments(p, n=100)[0].tolist(), model.covariance(p, n=100).shape
+    (0.9375, [0.0, 0.0], (2, 2))
+    >>> closed = support_model(0.75, 0.25, unseen=0.0)  # errors add up to zero
+    >>> wide, beside = closed.free_variances(p, n=100)
+    >>> bool(np.allclose(wide - wide**2 / wide.sum(), closed.moments(p, n=100)[1], rtol=0.01)), beside
+    (True, 0.0)
+    >>> two = support_model(*krr_rates(1.0, np.array([2, 4])))  # two settings
+    >>> two.score(Classes.of(p), power=2.0).round(3)
+    array([1.489, 2.176])
+    >>> two.only(np.array([True, False])).base.round(3), round(two.pick(1, settings=2).base, 3)
+    (array([0.921,   inf]), 1.598)
     """
 
     base: Any
@@ -87,24 +122,75 @@ class ErrorModel:
     kept: Any = 1.0
 
     def variance(self, share: Any, collision: float = 0.0) -> Any:
-        """n times the variance at a share, in a population where two people answer alike with this probability."""
+        """n times the variance of the estimate of a symbol with this share.
+
+        Parameters
+        ----------
+        share : number or ndarray
+            Shares of symbols.
+        collision : float
+            sum p**2: the probability that two people answer alike.
+
+        Returns
+        -------
+        number or ndarray
+            In the shape of `share`.
+        """
         return self.base + share * (self.slope - share * self.curve) - self.collisions * collision
 
     def at(self, p: Floats) -> Floats:
-        """n times the variances over a population."""
+        """n times the variances over a population.
+
+        Parameters
+        ----------
+        p : ndarray
+            One share a symbol.
+
+        Returns
+        -------
+        ndarray
+            One value a symbol, above zero.
+        """
         return np.asarray(np.maximum(self.variance(p, float(p @ p)), _LEAST))
 
     def moments(self, p: Floats, n: float) -> tuple[Floats, Floats]:
-        """Bias and variances of the estimates from n reports."""
+        """Bias and variances of the estimates from n reports.
+
+        Parameters
+        ----------
+        p : ndarray
+            One share a symbol.
+        n : float
+            Reports.
+
+        Returns
+        -------
+        tuple of ndarray
+            (bias, variances), one value a symbol each.
+        """
         variances = self.at(p) / n
         if self.kept == 1:
             return np.zeros_like(p), variances
-        # A random subspace keeps a share of the signal, and spreads what it keeps of each symbol over all of them.
+        # The solution of least norm is a projection on a random subspace: it keeps a share of the signal, and
+        # spreads the part that it keeps of each symbol over all of them.
         signal = p - 1 / len(p)
         return (self.kept - 1) * signal, variances + self.kept * (1 - self.kept) * float(signal @ signal) / len(p)
 
     def covariance(self, p: Floats, n: float) -> Floats:
-        """The covariance that draws have (`theory.loss`): independent errors, but for their sum."""
+        """The covariance of the normal draws in `theory.loss`: errors that are independent but for their known sum.
+
+        Parameters
+        ----------
+        p : ndarray
+            One share a symbol.
+        n : float
+            Reports.
+
+        Returns
+        -------
+        ndarray
+            Shape (S, S).
+        """
         _, variances = self.moments(p, n)
         if self.unseen is None:
             return np.diag(variances)
@@ -116,6 +202,18 @@ class ErrorModel:
 
         Then v - v**2 / (sum v + w) are the variances of the estimates. For k-RR v is the multinomial's own
         m / (n r**2), and the covariance is exact.
+
+        Parameters
+        ----------
+        p : ndarray
+            One share a symbol.
+        n : float
+            Reports.
+
+        Returns
+        -------
+        tuple of ndarray and float
+            (v, w).
         """
         _, variances = self.moments(p, n)
         beside = float(self.unseen * self.base / n)
@@ -125,13 +223,39 @@ class ErrorModel:
         return v, beside
 
     def score(self, classes: Classes, power: float) -> Floats:
-        """The size of the noise over a population, (sum of sd**power)**(1 / power), for each setting."""
+        """The norm of the standard deviations over a population, (sum of sd**power)**(1 / power), for each setting.
+
+        Parameters
+        ----------
+        classes : Classes
+            The population.
+        power : float
+            1 for the l1 loss, 2 for the l2 loss.
+
+        Returns
+        -------
+        ndarray
+            One value a setting.
+        """
         columns = [np.asarray(v, np.float64)[..., None] for v in (self.base, self.slope, self.curve, self.collisions)]
         found = ErrorModel(*columns).variance(classes.values, classes.collision)
         return np.asarray((np.maximum(found, _LEAST) ** (power / 2) @ classes.counts) ** (1 / power))
 
     def pick(self, place: int, settings: int) -> "ErrorModel":
-        """The model of one of so many settings."""
+        """The model of one setting.
+
+        Parameters
+        ----------
+        place : int
+            Which setting.
+        settings : int
+            How many there are.
+
+        Returns
+        -------
+        ErrorModel
+            With numbers in place of arrays.
+        """
 
         def one(value: Any) -> float:
             return float(np.broadcast_to(value, settings)[place])
@@ -148,7 +272,18 @@ class ErrorModel:
         )
 
     def only(self, usable: Any) -> "ErrorModel":
-        """Without the settings that are not usable."""
+        """The model with all other settings marked as not usable.
+
+        Parameters
+        ----------
+        usable : bool or ndarray of bool
+            One entry a setting.
+
+        Returns
+        -------
+        ErrorModel
+            With an infinite `base` for the others.
+        """
         fit = usable & np.isfinite(self.base)
         return replace(
             self,
@@ -162,6 +297,20 @@ class ErrorModel:
 def krr_rates(epsilon: float, cells: Any) -> tuple[Any, Any]:
     """(hit, miss) of k-RR over `cells` cells.
 
+    Parameters
+    ----------
+    epsilon : float
+        The privacy budget, in nats.
+    cells : int or ndarray
+        k, at least 2.
+
+    Returns
+    -------
+    tuple
+        (hit, miss), numbers or arrays.
+
+    Examples
+    --------
     >>> from math import log
     >>> [round(rate, 6) for rate in krr_rates(log(3), 2)]
     [0.75, 0.25]
@@ -171,8 +320,22 @@ def krr_rates(epsilon: float, cells: Any) -> tuple[Any, Any]:
 
 
 def bit_rates(epsilon: float, parts: Any = 2) -> tuple[Any, Any]:
-    """(hit, miss) of bits that are flipped alike, where two answers differ in `parts` of them: k-RAPPOR, O-RAPPOR.
+    """(hit, miss) of bits that are flipped with one probability: k-RAPPOR and O-RAPPOR.
 
+    Parameters
+    ----------
+    epsilon : float
+        The privacy budget, in nats.
+    parts : int or ndarray
+        The number of bits in which two answers differ: 2 with one bit set.
+
+    Returns
+    -------
+    tuple
+        (hit, miss), numbers or arrays.
+
+    Examples
+    --------
     >>> from math import log
     >>> [round(float(rate), 6) for rate in bit_rates(2 * log(3))]
     [0.75, 0.25]
@@ -184,6 +347,18 @@ def bit_rates(epsilon: float, parts: Any = 2) -> tuple[Any, Any]:
 def oue_rates(epsilon: float) -> tuple[float, float]:
     """(hit, miss) of the optimised unary encoding.
 
+    Parameters
+    ----------
+    epsilon : float
+        The privacy budget, in nats.
+
+    Returns
+    -------
+    tuple
+        (hit, miss), numbers or arrays.
+
+    Examples
+    --------
     >>> from math import log
     >>> [round(rate, 6) for rate in oue_rates(log(3))]
     [0.5, 0.25]
@@ -192,8 +367,24 @@ def oue_rates(epsilon: float) -> tuple[float, float]:
 
 
 def subset_rates(epsilon: float, symbols: int, size: Any) -> tuple[Any, Any]:
-    """(hit, miss) of sets of `size` among the symbols.
+    """(hit, miss) of subset selection: reports are sets of `size` of the symbols.
 
+    Parameters
+    ----------
+    epsilon : float
+        The privacy budget, in nats.
+    symbols : int
+        S.
+    size : int or ndarray
+        Symbols of a reported set.
+
+    Returns
+    -------
+    tuple
+        (hit, miss), numbers or arrays.
+
+    Examples
+    --------
     >>> from math import log
     >>> [round(rate, 6) for rate in subset_rates(log(3), symbols=4, size=2)]
     [0.75, 0.416667]
@@ -203,12 +394,27 @@ def subset_rates(epsilon: float, symbols: int, size: Any) -> tuple[Any, Any]:
 
 
 def support_model(hit: Any, miss: Any, *, unseen: Any = None) -> ErrorModel:
-    """Every symbol is supported by its own reports with probability `hit`, by others with probability `miss`.
+    """The model of a mechanism whose reports support their own symbol with probability `hit`, and others with
+    probability `miss`.
 
     Paper: `prop:rr_perf`, `prop:rappor_perf`.
     Claim: exact at every n.
     Proof: tests/unit/theory/test_support.py::test_variance_is_the_binomials
 
+    Parameters
+    ----------
+    hit, miss : float or ndarray
+        The probability that a report supports its own symbol, and that it supports any other one.
+    unseen : number or ndarray, optional
+        As for `ErrorModel`.
+
+    Returns
+    -------
+    ErrorModel
+        Exact.
+
+    Examples
+    --------
     >>> support_model(0.75, 0.25).base
     0.75
     """
@@ -219,14 +425,37 @@ def support_model(hit: Any, miss: Any, *, unseen: Any = None) -> ErrorModel:
 def block_model(
     epsilon: float, symbols: int, *, cells: Any, occupied: Any, shared: Any, blocks: Any = 1, unseen: Any = None
 ) -> ErrorModel:
-    """k-RR over the cells of a block design, inverted.
+    """The model of k-RR over the cells of a block design, inverted.
 
-    A symbol has `occupied` cells and shares `shared` of them with another symbol of its block. The share of a symbol's
-    block is p + (1 - p) times the chance that another symbol is in it: the mean over where the others stand.
+    With several blocks, the share of a symbol's block is p + (1 - p) times the chance that another symbol is in it.
 
     Claim: exact for one block.
     Proof: tests/unit/planner/test_parts.py::test_variances_are_those_of_the_exact_covariance
 
+    Parameters
+    ----------
+    epsilon : float
+        The privacy budget, in nats.
+    symbols : int
+        S.
+    cells : int or ndarray
+        Cells of all blocks together.
+    occupied : int or ndarray
+        Cells of a symbol.
+    shared : int or ndarray
+        Cells that two symbols of one block share.
+    blocks : int or ndarray
+        Blocks of cells; each symbol is in one of them.
+    unseen : number or ndarray, optional
+        As for `ErrorModel`.
+
+    Returns
+    -------
+    ErrorModel
+        Exact for one block; the mean over the positions of other symbols for several.
+
+    Examples
+    --------
     >>> model = block_model(1.0, 7, cells=7, occupied=3, shared=1)  # the projective plane of order 2
     >>> round(float(model.base), 3)
     2.971
@@ -256,11 +485,23 @@ def block_model(
 
 
 def channel_model(rows: Floats) -> ErrorModel:
-    """A channel of any shape: `rows[x, y]` is the probability of column y under symbol x.
+    """The model of a channel of any shape.
 
     With L the inverse of the rows, n times the variance of a symbol is the mean of L**2 over the reports of a
-    population, less p**2; here averaged over the symbols, and for a symbol over who the others are.
+    population, less p**2. Here it is averaged over the symbols and over the answers of the others.
 
+    Parameters
+    ----------
+    rows : ndarray
+        rows[x, y] is the probability of column y under symbol x.
+
+    Returns
+    -------
+    ErrorModel
+        Averaged over symbols.
+
+    Examples
+    --------
     >>> round(channel_model(np.array([[0.75, 0.25], [0.25, 0.75]])).base, 6)
     0.75
     """
@@ -274,6 +515,18 @@ def channel_model(rows: Floats) -> ErrorModel:
 def mechanism_model(mechanism: Mechanism) -> ErrorModel:
     """The model of a mechanism that has a cell for each symbol, from its own integers.
 
+    Parameters
+    ----------
+    mechanism : Mechanism
+        With a cell for each symbol.
+
+    Returns
+    -------
+    ErrorModel
+        From the probabilities that the mechanism realises.
+
+    Examples
+    --------
     >>> from deniable.mechanisms import KRR
     >>> round(mechanism_model(KRR(4, "1/2")).base, 4) == round(support_model(*krr_rates(0.5, 4)).base, 4)
     True

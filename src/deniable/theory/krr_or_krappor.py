@@ -15,12 +15,32 @@ from deniable.theory.arguments import count_of, privacy
 
 
 def krr_advantage(k: int, epsilon: object) -> float:
-    """f(epsilon, k): what privacy adds to k-RAPPOR's squared l2 risk over what it adds to k-RR's; above 1 k-RR wins.
+    """f(epsilon, k): the loss that privacy adds under k-RAPPOR divided by the one it adds under k-RR, for squared l2.
+    k-RR is better where it is above 1.
 
     Paper: supplement, proof of `prop:rr_high_eps_l2_win`.
     Claim: f increases in epsilon. f' has the sign of 2 s**3 - 2 s**2 + (3 s + 1)(k - 2), and s >= 1, k >= 2.
     Proof: tests/unit/theory/test_comparison.py::test_advantage_is_the_ratio_of_the_risks
 
+    Parameters
+    ----------
+    k : int
+        Symbols, at least 2.
+    epsilon : float, str or Fraction
+        The privacy budget, in nats.
+
+    Returns
+    -------
+    float
+        f(epsilon, k).
+
+    Raises
+    ------
+    DeniableError
+        If k or n is not an integer in its range or epsilon cannot be parsed.
+
+    Examples
+    --------
     >>> round(krr_advantage(8, math.log(8)), 4), round(krr_advantage(7, math.log(7)), 4)
     (2.1536, 2.1593)
     """
@@ -29,12 +49,30 @@ def krr_advantage(k: int, epsilon: object) -> float:
 
 
 def crossover(k: int) -> float | None:
-    """The epsilon at which k-RR and k-RAPPOR tie; k-RR wins above it. None where k-RR wins at every epsilon: k <= 5.
+    """The epsilon at which k-RR and k-RAPPOR have the same risk. k-RR is better above it, and for k <= 5 at every
+    epsilon.
 
     Paper: `prop:rr_high_eps_l2_win`, which only says that it is at most ln(k/2).
     Claim: f(crossover(k), k) = 1, and crossover(k) < (2/3) ln k.
     Proof: tests/unit/theory/test_comparison.py::test_crossover_is_where_the_risks_meet
 
+    Parameters
+    ----------
+    k : int
+        Symbols, at least 2.
+
+    Returns
+    -------
+    float or None
+        The epsilon, in nats; None for k <= 5.
+
+    Raises
+    ------
+    DeniableError
+        If k is not an integer of at least 2.
+
+    Examples
+    --------
     >>> crossover(5), [round(crossover(k) or 0, 3) for k in (7, 100, 4096)]
     (None, [0.591, 3.015, 5.542])
     """
@@ -61,6 +99,23 @@ def krr_wins_from_log_half(k: int) -> bool:
     Claim: true for every k >= 2.
     Proof: tests/unit/theory/test_comparison.py::test_krr_wins_from_log_half_for_every_k
 
+    Parameters
+    ----------
+    k : int
+        Symbols, at least 2.
+
+    Returns
+    -------
+    bool
+        True for every k; computed, not assumed.
+
+    Raises
+    ------
+    DeniableError
+        If k is not an integer of at least 2.
+
+    Examples
+    --------
     >>> all(krr_wins_from_log_half(k) for k in range(2, 1000))
     True
     """

@@ -1,11 +1,11 @@
-"""`expected_loss`: what a survey, or a setting that is not a survey yet, will be off by, before anyone has answered.
+"""`expected_loss`: the expected error of a survey, or of a setting of parameters, before anyone has answered.
 
 Without a decoder it is the unconstrained estimate: `Inversion` for block designs (k-RR and k-RAPPOR among them, the
 paper's empirical estimators), `LeastSquares` for O-RR and O-RAPPOR. Bias and covariance are exact for a survey, and
-those of its `ErrorModel` for anything else. A decoder has no closed form. But an unbiased estimate is the truth plus
-noise that is nearly normal, and a decoder says itself what it makes of such an estimate (`Decoder.surrogate`). So its
-loss is the mean over normal draws. The same draws for every setting make losses smooth in n and epsilon, and
-comparisons sharper than either side.
+those of its `ErrorModel` for anything else. The loss of a decoder has no closed form. But an unbiased estimate is the
+truth plus noise that is nearly normal, and `Decoder.surrogate` decodes such an estimate. So its loss is the mean over
+normal draws. The same draws for every setting (common random numbers) make losses smooth in n and epsilon, and make
+the difference of two losses more precise than either of them.
 
 Losses are against the population, sampling included. The paper's simulations measure them against the drawn sample,
 which takes the term (1 - sum p**2) / n out of the squared l2 loss.
@@ -27,12 +27,12 @@ from deniable.theory.covariance import inversion_covariance, inversion_variances
 from deniable.theory.deviation import folded_normal_mean
 from deniable.theory.error_model import ErrorModel
 
-_READ_OFF = 400  # draws from which a quantile is read off rather than taken as normal
+_READ_OFF = 400  # draws; from so many on a quantile is the empirical one, below it that of a fitted distribution
 _EULER = 0.5772156649  # Euler's constant, the mean of Gumbel's distribution
 
 
 class Surrogate(Protocol):
-    """What is asked of a decoder (`deniable.decoders.Decoder`)."""
+    """The one method of a decoder that is used here (`deniable.decoders.Decoder`)."""
 
     def surrogate(
         self, estimates: Floats, base: float, slope: float, *, teacher: int = 0, quick: bool = False
@@ -42,6 +42,20 @@ class Surrogate(Protocol):
 def losses_of(found: Floats, p: Floats) -> Floats:
     """The l1, l2 and largest error of every row, shape (3, rows).
 
+    Parameters
+    ----------
+    found : ndarray
+        Estimates, one a row, shape (rows, S).
+    p : ndarray
+        One share a symbol.
+
+    Returns
+    -------
+    ndarray
+        Shape (3, rows), in the order of `Losses.METRICS`.
+
+    Examples
+    --------
     >>> losses_of(np.array([[0.6, 0.4]]), np.array([0.5, 0.5])).round(3).ravel()
     array([0.2  , 0.141, 0.1  ])
     """
@@ -53,6 +67,13 @@ def losses_of(found: Floats, p: Floats) -> Floats:
 class Losses:
     """The losses of many draws, by metric: "l1", "l2" (the Euclidean norm) or "max".
 
+    Parameters
+    ----------
+    rows : ndarray
+        Shape (3, draws), as from `losses_of`.
+
+    Examples
+    --------
     >>> losses = Losses(losses_of(np.array([[0.6, 0.4], [0.5, 0.5]]), np.array([0.5, 0.5])))
     >>> round(losses.mean("l1"), 3), losses.quantile("l1", 0.9) > 0.1
     (0.1, True)
@@ -63,17 +84,43 @@ class Losses:
     rows: Floats  # (3, draws)
 
     def mean(self, metric: str) -> float:
+        """The mean loss.
+
+        Parameters
+        ----------
+        metric : str
+            "l1", "l2" or "max".
+
+        Returns
+        -------
+        float
+            The mean over the draws.
+        """
         return float(self.rows[self.METRICS.index(metric)].mean())
 
     def quantile(self, metric: str, level: float) -> float:
-        """The `level` quantile: read off where draws are many, else from the mean and the standard deviation."""
+        """The `level` quantile: the empirical one of at least 400 draws, else that of a normal distribution, or of
+        Gumbel's for the largest error, with the same mean and standard deviation.
+
+        Parameters
+        ----------
+        metric : str
+            "l1", "l2" or "max".
+        level : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        float
+            The loss that a share `level` of draws stays below.
+        """
         found = self.rows[self.METRICS.index(metric)]
         if len(found) >= _READ_OFF:
             return float(np.quantile(found, level))
         from scipy.special import ndtri
 
         reach = float(ndtri(level))
-        if metric == "max":  # the largest of many: Gumbel's law
+        if metric == "max":  # the maximum of many errors: Gumbel's distribution
             reach = (-np.log(-np.log(level)) - _EULER) * np.sqrt(6) / np.pi
         return float(found.mean() + reach * found.std(ddof=1))
 
@@ -82,12 +129,14 @@ class Losses:
 class ExpectedLoss:
     """Bias, variances and covariance of the unbiased estimate, and the losses that follow.
 
-    Attributes
+    Parameters
     ----------
-    bias, variances
+    bias, variances : ndarray
         Of the unbiased estimate of each symbol. The bias is not zero where candidates cannot be told apart.
-    decoded
+    decoded : Losses, optional
         Losses of the decoder, one a draw; None without a decoder.
+    _covariance : callable
+        Computes the covariance when it is first asked for.
 
     Examples
     --------
@@ -204,11 +253,29 @@ def expected_loss(
 
 
 def drawn_estimates(model: ErrorModel, p: Floats, n: float, normals: Floats) -> Floats:
-    """Draws of the unbiased estimate, one a row, from standard normal ones with a column more.
+    """Normal draws of the unbiased estimate, one a row.
 
+    Parameters
+    ----------
+    model : ErrorModel
+        Of one setting.
+    p : ndarray
+        One share a symbol.
+    n : float
+        Reports.
+    normals : ndarray
+        Standard normal draws, shape (rows, S + 1).
+
+    Returns
+    -------
+    ndarray
+        Shape (rows, S).
+
+    Examples
+    --------
     >>> from deniable.theory import support_model
     >>> model = support_model(0.75, 0.25, unseen=0.0)
-    >>> float(drawn_estimates(model, np.array([0.5, 0.5]), 100, np.ones((1, 3))).sum())
+    >>> round(float(drawn_estimates(model, np.array([0.5, 0.5]), 100, np.ones((1, 3))).sum()), 12)
     1.0
     """
     bias, variances = model.moments(p, n)

@@ -1,4 +1,4 @@
-"""What any private mechanism must cost when epsilon is at most 1: the order of the minimax risk.
+"""Lower and upper bounds of the minimax risk of any private mechanism, up to constants, for epsilon at most 1.
 
 Paper: `prop:opt_lb_lp`, after Duchi, Jordan and Wainwright (2013). The constants are universal but not given, so the
 caller names them. What is known about them from this package's own formulas (tests/unit/theory/test_errata.py):
@@ -23,6 +23,29 @@ def private_minimax_l2(k: int, epsilon: object, n: int, *, c_lower: float, c_upp
     Claim: k-RAPPOR's risk respects the upper bound for c_u = 4.25 and the lower one for c_l = 0.4.
     Proof: tests/unit/theory/test_minimax.py::test_krappor_lies_between_the_bounds
 
+    Parameters
+    ----------
+    k : int
+        Symbols, at least 2.
+    epsilon : float, str or Fraction
+        The privacy budget, in nats, from 0 to 1.
+    n : int
+        People, one report from each; at least 1.
+    c_lower, c_upper : float
+        The universal constants of the two bounds, 0 < c_lower <= c_upper < 5.
+
+    Returns
+    -------
+    tuple of float
+        The lower and the upper bound.
+
+    Raises
+    ------
+    DeniableError
+        If epsilon is above 1, or an argument is outside its range.
+
+    Examples
+    --------
     >>> private_minimax_l2(10, 1.0, 10_000, c_lower=0.25, c_upper=4.25)
     (0.00025, 0.00425)
     """
@@ -40,6 +63,29 @@ def private_minimax_l1(k: int, epsilon: object, n: int, *, c_lower: float, c_upp
     Claim: k-RAPPOR's risk respects the upper bound for c_u = 4.25 and the lower one for c_l = 0.4.
     Proof: tests/unit/theory/test_minimax.py::test_krappor_lies_between_the_bounds
 
+    Parameters
+    ----------
+    k : int
+        Symbols, at least 2.
+    epsilon : float, str or Fraction
+        The privacy budget, in nats, from 0 to 1.
+    n : int
+        People, one report from each; at least 1.
+    c_lower, c_upper : float
+        The universal constants of the two bounds, 0 < c_lower <= c_upper < 5.
+
+    Returns
+    -------
+    tuple of float
+        The lower and the upper bound.
+
+    Raises
+    ------
+    DeniableError
+        If epsilon is above 1, or an argument is outside its range.
+
+    Examples
+    --------
     >>> private_minimax_l1(10, 1.0, 10_000, c_lower=0.25, c_upper=2.5)
     (0.025, 0.25)
     """

@@ -1,4 +1,4 @@
-"""What no privacy costs: the risks of the empirical and the minimax estimator on the true answers, as baselines.
+"""Baselines without privacy: the risks of the empirical and the minimax estimator on the true answers.
 
 Paper: section 4.3 and supplement, "Discrete Distribution Estimation". The estimators themselves are in
 `deniable.decoders.nonprivate`.
@@ -20,6 +20,25 @@ def ml_l2(p: npt.ArrayLike, n: int) -> float:
     Claim: exact for every n.
     Proof: tests/statistical/test_theory.py::test_empirical_estimator_has_the_nonprivate_risk
 
+    Parameters
+    ----------
+    p : array_like
+        The population: one probability a symbol, which add up to one.
+    n : int
+        People, one report from each; at least 1.
+
+    Returns
+    -------
+    float
+        The expected squared Euclidean distance to p.
+
+    Raises
+    ------
+    DeniableError
+        If p is not a distribution, n is not a positive integer or epsilon cannot be parsed.
+
+    Examples
+    --------
     >>> ml_l2([0.5, 0.5], 100)
     0.005
     """
@@ -34,6 +53,27 @@ def ml_l1(p: npt.ArrayLike, n: int, *, exact: bool = False) -> float:
     Claim: the exact value is the expectation for every n, and its ratio to the formula tends to 1.
     Proof: tests/statistical/test_theory.py::test_empirical_estimator_has_the_nonprivate_risk
 
+    Parameters
+    ----------
+    p : array_like
+        The population: one probability a symbol, which add up to one.
+    n : int
+        People, one report from each; at least 1.
+    exact : bool
+        Whether to compute the expectation itself at this n, in place of its limit for large n.
+
+    Returns
+    -------
+    float
+        The expected sum of absolute errors.
+
+    Raises
+    ------
+    DeniableError
+        If p is not a distribution, n is not a positive integer or epsilon cannot be parsed.
+
+    Examples
+    --------
     >>> ml_l1([0.5, 0.5], 2, exact=True), round(ml_l1([0.5, 0.5], 2), 6)
     (0.5, 0.56419)
     """
@@ -50,6 +90,25 @@ def ml_l2_worst(k: int, n: int) -> float:
     Claim: no p has a larger `ml_l2`.
     Proof: tests/unit/theory/test_formulas.py::test_no_population_is_worse_than_the_uniform_one
 
+    Parameters
+    ----------
+    k : int
+        Symbols, at least 2.
+    n : int
+        People, one report from each; at least 1.
+
+    Returns
+    -------
+    float
+        The worst-case loss.
+
+    Raises
+    ------
+    DeniableError
+        If k or n is not an integer in its range or epsilon cannot be parsed.
+
+    Examples
+    --------
     >>> ml_l2_worst(2, 100)
     0.005
     """
@@ -63,6 +122,25 @@ def ml_l1_worst(k: int, n: int) -> float:
     Claim: no p has a larger `ml_l1`.
     Proof: tests/unit/theory/test_formulas.py::test_no_population_is_worse_than_the_uniform_one
 
+    Parameters
+    ----------
+    k : int
+        Symbols, at least 2.
+    n : int
+        People, one report from each; at least 1.
+
+    Returns
+    -------
+    float
+        The worst-case loss.
+
+    Raises
+    ------
+    DeniableError
+        If k or n is not an integer in its range or epsilon cannot be parsed.
+
+    Examples
+    --------
     >>> round(ml_l1_worst(2, 100), 6)
     0.079788
     """
@@ -76,6 +154,25 @@ def minimax_l2(k: int, n: int) -> float:
     Claim: the estimator (sqrt(n)/k + T) / (sqrt(n) + n) has this risk for every population.
     Proof: tests/unit/theory/test_formulas.py::test_minimax_estimator_has_the_same_risk_everywhere
 
+    Parameters
+    ----------
+    k : int
+        Symbols, at least 2.
+    n : int
+        People, one report from each; at least 1.
+
+    Returns
+    -------
+    float
+        The worst-case loss.
+
+    Raises
+    ------
+    DeniableError
+        If k or n is not an integer in its range or epsilon cannot be parsed.
+
+    Examples
+    --------
     >>> minimax_l2(2, 100) == 0.5 / 121
     True
     """
@@ -87,6 +184,25 @@ def minimax_l1(k: int, n: int) -> float:
 
     Paper: `eq:l1_minimax_risk`, for fixed k and growing n; the estimator is not known.
 
+    Parameters
+    ----------
+    k : int
+        Symbols, at least 2.
+    n : int
+        People, one report from each; at least 1.
+
+    Returns
+    -------
+    float
+        The worst-case loss.
+
+    Raises
+    ------
+    DeniableError
+        If k or n is not an integer in its range or epsilon cannot be parsed.
+
+    Examples
+    --------
     >>> minimax_l1(2, 100) == ml_l1_worst(2, 100)
     True
     """

@@ -22,13 +22,37 @@ def l2_risk(
 ) -> float:
     """Expected squared l2 loss of the unconstrained estimate from n reports of a population p.
 
-    `symbols` names the candidates that p is about, for an open alphabet. Candidates that cannot be told apart are
-    estimated with a bias, whose square is part of the risk. `per_cohort` chooses the normalisation of `LeastSquares`.
+    Candidates that share all of their cells are estimated with a bias. Its square is part of the risk.
 
     Paper: `prop:rr_perf`, `prop:rappor_perf`; for O-RR and O-RAPPOR the trace of the exact covariance.
     Claim: the mean loss of simulated surveys.
     Proof: tests/statistical/test_theory.py::test_survey_risks_are_the_simulated_ones
 
+    Parameters
+    ----------
+    survey : Survey
+        The survey whose reports are decoded.
+    p : array_like
+        The population: one probability a symbol, which add up to one.
+    n : int
+        People, one report from each; at least 1.
+    symbols : sequence of symbols, optional
+        The candidates that p is about; only for an open alphabet.
+    per_cohort : bool
+        Whether `LeastSquares` divides counts by the reports of each cohort, or by n / C as in the paper.
+
+    Returns
+    -------
+    float
+        The expected squared Euclidean distance to p.
+
+    Raises
+    ------
+    DeniableError
+        If p does not fit the survey, or `symbols` is missing or superfluous.
+
+    Examples
+    --------
     >>> import deniable as dn, numpy as np
     >>> p = np.full(10, 0.1)
     >>> round(l2_risk(dn.krr(symbols=10, epsilon=1), p, 1000), 6)
@@ -52,13 +76,41 @@ def l1_risk(
 ) -> float:
     """Expected l1 loss of the unconstrained estimate from n reports of a population p.
 
-    By default the paper's large-n formula: each error is taken as normal, with the exact bias and variance. `exact`
-    gives the expectation itself at every n, for k-RR and k-RAPPOR, where each count is a binomial.
+    By default this is the paper's large-n formula: each error is taken as normal, with the exact bias and variance. The
+    exact expectation is available for k-RR and k-RAPPOR, where each count is binomial.
 
     Paper: `prop:rr_perf`, `prop:rappor_perf`.
     Claim: the exact value is the mean loss at every n; the ratio of the two tends to 1.
     Proof: tests/statistical/test_theory.py::test_exact_l1_is_the_simulated_risk_at_small_n
 
+    Parameters
+    ----------
+    survey : Survey
+        The survey whose reports are decoded.
+    p : array_like
+        The population: one probability a symbol, which add up to one.
+    n : int
+        People, one report from each; at least 1.
+    exact : bool
+        Whether to compute the expectation itself at this n, in place of its limit for large n.
+    symbols : sequence of symbols, optional
+        The candidates that p is about; only for an open alphabet.
+    per_cohort : bool
+        Whether `LeastSquares` divides counts by the reports of each cohort, or by n / C as in the paper.
+
+    Returns
+    -------
+    float
+        The expected sum of absolute errors.
+
+    Raises
+    ------
+    DeniableError
+        If p does not fit the survey, `symbols` is missing or superfluous, or `exact` is asked of a survey without
+        binomial counts.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> survey, p = dn.warner(epsilon=2), [0.2, 0.8]
     >>> round(l1_risk(survey, p, 10), 4), round(l1_risk(survey, p, 10, exact=True), 4)

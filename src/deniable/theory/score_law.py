@@ -1,4 +1,4 @@
-"""Cov(u) for the unbiased frequencies u of all cohorts, and what follows from it for H' u and for sums of u.
+"""Cov(u) for the unbiased frequencies u of all cohorts, and with it the covariance of H' u and the variance of sums.
 
 The notation is that of `theory.covariance`: u_c has the covariance V_c = w_c Gamma_c / r**2 with w_c = 1 / n_c, or
 C / n in the joint normalisation, which adds the noise of random cohort sizes. It is block diagonal, and a block is a
@@ -30,14 +30,35 @@ def excess_of(mechanism: Mechanism) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class ScoreLaw:
-    """The covariance of u, cohort by cohort.
+    """The covariance of the unbiased frequencies u, cohort by cohort.
 
+    Parameters
+    ----------
+    design : Design
+        H.
+    population : ndarray
+        p, shape (S,).
+    columns : ndarray
+        m, the probability that each column is hit, shape (C, k).
+    weights : ndarray
+        w_c / r**2, shape (C,).
+    mechanism : Mechanism
+        Of the survey.
+    n : int, optional
+        All reports, in the joint normalisation; else None.
+
+    Examples
+    --------
     >>> import deniable as dn
     >>> from deniable.design import design_of
     >>> survey = dn.orr(symbols=3, epsilon=2, cells=2, cohorts=4, seed=bytes(16))
     >>> law = ScoreLaw.of(design_of(survey), survey.mechanism, np.array([0.5, 0.3, 0.2]), np.full(4, 1e-3))
     >>> inside = np.array([1.0, 1.0, 0.0])
     >>> bool(np.isclose(inside @ law.matrix() @ inside, law.variance(design_of(survey).forward(inside))))
+    True
+    >>> packed = np.zeros((3, 3), order="F")
+    >>> law.add_to(packed)
+    >>> bool(np.allclose(packed, np.tril(law.matrix())))
     True
     """
 
@@ -59,9 +80,27 @@ class ScoreLaw:
         n: int | None = None,
         observed: Floats | None = None,
     ) -> "ScoreLaw":
-        """With `inverse` = 1 / n_c per cohort, or, without it, jointly for n reports.
+        """The covariance for a population, given the cohort sizes or jointly for n reports.
 
-        `observed` column frequencies stand in for m = miss + r H p where they are given.
+        Parameters
+        ----------
+        design : Design
+            H.
+        mechanism : Mechanism
+            Of the survey.
+        p : ndarray
+            The population, shape (S,).
+        inverse : ndarray, optional
+            1 / n_c of each cohort; None for the joint normalisation, which needs n.
+        n : int, optional
+            All reports, in the joint normalisation; else None.
+        observed : ndarray, optional
+            Column frequencies, shape (C, k), in place of m = miss + r H p.
+
+        Returns
+        -------
+        ScoreLaw
+            The covariance.
         """
         miss, r = mechanism.affine
         m = miss + r * design.forward(p) if observed is None else observed
@@ -100,6 +139,16 @@ class ScoreLaw:
 
         Claim: that is p' M p for v = H p.
         Proof: tests/unit/theory/test_score_law.py::test_a_variance_is_the_quadratic_form_of_the_matrix
+
+        Parameters
+        ----------
+        values : ndarray
+            v, shape (C, k).
+
+        Returns
+        -------
+        float
+            The variance of sum v u.
         """
         (d, e), (a, b), m = self._parts, excess_of(self.mechanism), self.columns
         total = values.sum(axis=1)
@@ -119,7 +168,13 @@ class ScoreLaw:
         return np.asarray(packed + np.tril(packed, -1).T)
 
     def add_to(self, packed: Floats) -> None:
-        """Add M to the lower triangle, with its diagonal, of a matrix in Fortran's order; the upper one stays."""
+        """Add M to the lower triangle of a matrix, with the diagonal.
+
+        Parameters
+        ----------
+        packed : ndarray
+            S x S in Fortran order; its upper triangle is unchanged.
+        """
         from scipy.linalg import blas
 
         design, joint = self.design, self.n is not None

@@ -1,4 +1,4 @@
-"""The same question again and again: windows that share devices and noise, and distributions that move."""
+"""Repeated surveys: estimates of a distribution that changes, from windows that share devices and noise."""
 
 from deniable.tracking.tracking import Change, Contrast, Tracked, TrackedWindow, track
 

@@ -1,10 +1,10 @@
-"""How fast each symbol moves, learnt from all of them: hypotheses of movement, averaged by what they explain.
+"""Bayesian model averaging: how fast each symbol changes, with model weights that all symbols share.
 
-A symbol may stand still, wander (a random walk of its level), drift (a slope that is constant or wanders itself) or
-jump. Each hypothesis is a state-space model with known variances. How common each is among the symbols is learnt by
-expectation maximisation over all of them, so that a population in which nothing moves is averaged over all windows,
-whatever the noise of single symbols suggests. A jump is found by the t-statistic of a step: it becomes part of a
-symbol's model where it explains more than the largest of so many accidents would.
+A share may be constant, follow a random walk, have a slope (constant or a random walk itself) or jump. Each model is a
+state-space model with known variances. The prior weights of the models are estimated from all symbols by expectation
+maximisation. So a population in which nothing changes is averaged over all windows, even where the noise of a single
+symbol looks like movement. A jump is detected by the t-statistic of a step. It is added to a symbol's model where its
+gain in log-likelihood exceeds a penalty for the number of windows that were searched.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,32 +20,34 @@ __all__ = ["STILL", "Moving", "Series", "average", "averaged"]
 
 Floats = npt.NDArray[np.float64]
 
-# Variances of a step, as shares of the noise of a window: a random walk of the level, and of the slope.
+# Variances of a step of the level (a random walk), in units of the noise variance of a window. The grid covers
+# movements from far below the noise of a long history to above the noise of one window.
 _WALKS = (0.0, 1e-4, 1e-3, 5e-3, 0.02, 0.1, 0.4, 2.0, 30.0)
+# The same for a random walk of the slope.
 _TURNS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3)
-_DRIFT = 30.0  # standard deviation of a constant slope, in those that T windows of noise would suggest by accident
-_CYCLES = ((1.0, 0.0), (10.0, 0.0), (1.0, 0.003), (10.0, 0.03))  # variances of a cycle: its first swing, its steps
-_CYCLE_WALKS = (0.0, 1e-3, 0.02)  # of the level, beside a cycle
-_CYCLE_WINDOWS = 20  # fewer do not show a cycle
-_EM_STEPS = 20  # of the weights of hypotheses; they hardly move after ten
-_PSEUDO_SYMBOLS = 0.5  # that each hypothesis is believed to have before any symbol is seen
-_LEAST_FRESH = 1e-4  # of a window's variance that is taken to be drawn anew: no two windows are the same
-_NEGLIGIBLE = 1e-3  # weight of a hypothesis below which a symbol is not smoothed under it
-_JUMP_PRICE = 3.0  # of the log-likelihood, beyond log(windows): what a jump must gain to be believed
-_MOST_JUMPS = 8  # a symbol
-_PIECE = 256  # symbols that are run at once: their states stay below 200 MB for 400 windows
-_ALIKE = 0.1  # symbols whose noise differs by less than so much of it share their covariances
+_DRIFT = 30.0  # prior standard deviation of a constant slope, in standard errors of a slope fitted to T windows
+_CYCLES = ((1.0, 0.0), (10.0, 0.0), (1.0, 0.003), (10.0, 0.03))  # variances of a cycle: of its start, of a step
+_CYCLE_WALKS = (0.0, 1e-3, 0.02)  # variances of a step of the level in models with a cycle
+_CYCLE_WINDOWS = 20  # windows; with fewer no cycle is looked for
+_EM_STEPS = 20  # iterations of expectation maximisation; the weights hardly change after ten
+_PSEUDO_SYMBOLS = 0.5  # prior count of symbols of each model (Jeffreys)
+_LEAST_FRESH = 1e-4  # least share of a window's variance that is independent of other windows; keeps it positive
+_NEGLIGIBLE = 1e-3  # posterior weight below which a model of a symbol is dropped
+_JUMP_PRICE = 3.0  # penalty of a jump on the log-likelihood, in nats, beyond log(windows)
+_MOST_JUMPS = 8  # jumps of a symbol, at most
+_PIECE = 256  # symbols that are filtered at once: their states take less than 200 MB for 400 windows
+_ALIKE = 0.1  # relative difference of noise below which symbols share one covariance
 STILL = Models.walks(np.zeros(1))  # nothing moves
 
 
 @dataclass(frozen=True)
 class Series:
-    """What was seen of S symbols in T windows.
+    """The unbiased estimates of S symbols in T windows, with their noise.
 
     Attributes
     ----------
     values
-        Unbiased estimates, shape (S, T); anything where a window is missing.
+        Unbiased estimates, shape (S, T); any number where a window is missing.
     variances
         Their variances, shape (S, T).
     permanent
@@ -83,8 +85,7 @@ class Series:
 class Moving:
     """Levels of every symbol and window with their variances, shape (S, T) each.
 
-    `evidence` is the logarithm of the likelihood of all that was seen; the noise of different symbols is taken to be
-    independent.
+    `evidence` is the log-likelihood of all windows; the noise of different symbols is taken as independent.
     """
 
     filtered: Floats
@@ -104,7 +105,7 @@ class Moving:
 
 
 def average(found: Sequence[Moving], trust: Floats) -> Moving:
-    """The average of what several models say; their disagreement is part of its variances."""
+    """The posterior mean over several models; variances include the differences between them."""
     means, variances = [], []
     for name in ("filtered", "smoothed"):
         mean = sum(t * getattr(one, name) for t, one in zip(trust, found, strict=True))
@@ -118,12 +119,12 @@ def average(found: Sequence[Moving], trust: Floats) -> Moving:
 
 
 def averaged(series: Series, correlation: Floats) -> Moving:
-    """Filter and smooth every symbol under every hypothesis, and average.
+    """Filter and smooth every symbol under every model, and average by posterior weight.
 
     Parameters
     ----------
     series
-        What was seen.
+        The estimates of single windows.
     correlation
         Of the shared noise of each window with that of the window before, shape (T,).
 
@@ -158,7 +159,7 @@ def averaged(series: Series, correlation: Floats) -> Moving:
         tried = jumps[rows]
         tried[np.arange(len(place)), place] = True
         again, new_steps = _evidence(series[rows], models, correlation, tried)
-        # A level that nothing is known of costs evidence; what a jump costs is its price.
+        # The diffuse prior of a new level lowers the likelihood; that is undone, and the penalty takes its place.
         again += 0.5 * np.log(UNKNOWN) * tried.sum(axis=1, keepdims=True) - price * tried.sum(axis=1, keepdims=True)
         better = _total(again, common) > _total(evidence[rows], common)
         rows = rows[better]
@@ -181,7 +182,7 @@ def averaged(series: Series, correlation: Floats) -> Moving:
 
 
 def _hypotheses(series: Series) -> Models:
-    """Ways to move: to stand still or wander, to drift, to turn; with a cycle, if there seems to be one."""
+    """The models: random walks of the level, a constant slope, random walks of the slope; with a cycle, if found."""
     windows = series.values.shape[1]
     accident = 12 / max(windows, 2) ** 3  # variance of a slope that is fitted to noise of variance one
     period = _period(series)
@@ -195,10 +196,10 @@ def _hypotheses(series: Series) -> Models:
 
 
 def _period(series: Series) -> float | None:
-    """The period at which all symbols together swing most, in windows; None if none stands out.
+    """The period of the largest peak of the mean periodogram, in windows; None if no peak is significant.
 
-    The spectrum of noise is flat and that of a wandering share falls evenly, so a peak is compared with what is beside
-    it. A period that is named for nothing costs time: its hypotheses explain no more than the others.
+    The spectrum of noise is flat and that of a random walk falls smoothly, so a peak is compared with its neighbours. A
+    false period costs only time: models with a cycle then get no weight.
     """
     values = (series.values / series.scale)[:, series.there]
     windows = np.flatnonzero(series.there)
@@ -206,13 +207,13 @@ def _period(series: Series) -> float | None:
     if count < _CYCLE_WINDOWS:
         return None
     values = values - values.mean(axis=1, keepdims=True)
-    # Frequencies are twice as fine as windows resolve; a period is seen at least three times.
+    # Frequencies at half of the resolution of the windows; at least three periods fit into the history.
     frequencies = np.arange(6, count) / (2 * count)
     waves = np.exp(-2j * np.pi * np.outer(windows - windows[0], frequencies))
     power = (np.abs(values @ waves) ** 2).mean(axis=0) / count
     beside = np.array([np.median(power[max(place - 12, 0) : place + 13]) for place in range(len(power))])
     best = int(np.argmax(power / beside))
-    # The mean of S exponential variables: so high a peak at one of so many frequencies by chance once in a thousand.
+    # The mean of S exponential variables: a false peak at any of the frequencies with probability 0.001.
     from scipy import stats
 
     bound = float(stats.gamma.isf(1e-3 / count, len(values), scale=1 / len(values)))
@@ -220,7 +221,7 @@ def _period(series: Series) -> float | None:
 
 
 def _weights(evidence: Floats) -> tuple[Floats, Floats]:
-    """How common hypotheses are, by expectation maximisation, and what that says of each symbol."""
+    """The weights of the models over all symbols, by expectation maximisation, and their posteriors for each symbol."""
     symbols, size = evidence.shape
     relative = np.exp(evidence - evidence.max(axis=1, keepdims=True))
     common = np.full(size, 1 / size)
@@ -233,7 +234,7 @@ def _weights(evidence: Floats) -> tuple[Floats, Floats]:
 
 
 def _total(evidence: Floats, common: Floats) -> Floats:
-    """The evidence of each symbol under all hypotheses together."""
+    """The log-likelihood of each symbol, averaged over the models."""
     top = evidence.max(axis=1)
     return np.asarray(top + np.log(np.exp(evidence - top[:, None]) @ common))
 
@@ -241,7 +242,7 @@ def _total(evidence: Floats, common: Floats) -> Floats:
 def _evidence(
     series: Series, models: Models, correlation: Floats, jumps: npt.NDArray[np.bool_] | None
 ) -> tuple[Floats, npt.NDArray[np.float32]]:
-    """The evidence of each hypothesis for each symbol, shape (S, H), and the statistics of steps, (S, H, T)."""
+    """The log-likelihood of each model for each symbol, shape (S, H), and the t-statistics of steps, (S, H, T)."""
     symbols, windows = series.values.shape
     evidence = np.empty((symbols, len(models.level)))
     steps = np.empty((*evidence.shape, windows), np.float32)
@@ -254,7 +255,7 @@ def _evidence(
 def _pieces(
     jumps: npt.NDArray[np.bool_],
 ) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_] | None]]:
-    """Symbols, so many at a time: those without jumps, which share their covariances, and then the others."""
+    """Symbols in batches: first those without jumps, which share their covariances, then the others."""
     jumping = np.asarray(jumps.any(axis=1))
     for rows in (np.flatnonzero(~jumping), np.flatnonzero(jumping)):
         for start in range(0, len(rows), _PIECE):

@@ -1,4 +1,4 @@
-"""Windows in their order: labels that are numbers, days, hours, weeks or months, and windows that are missing."""
+"""The positions of windows on a regular calendar: numbers, days, hours, weeks or months, with gaps."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ __all__ = ["label_gaps", "places_of"]
 _DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:T(\d{2})(?::00)?Z?)?")
 _WEEK = re.compile(r"(\d{4})-W(\d{2})")
 _MONTH = re.compile(r"(\d{4})-(\d{2})")
-_MOST_MISSING = 20  # windows missing for each that is there: more means that the labels are no even calendar
+_MOST_MISSING = 20  # missing windows per window with reports; above it the labels are no regular calendar
 
 
 def places_of(labels: Sequence[object]) -> list[int]:

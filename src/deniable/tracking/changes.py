@@ -1,10 +1,9 @@
-"""Which symbols changed, and when: tests over a whole history, and alarms as windows come in.
+"""Change detection: family-wise tests over a whole history, and a sequential test as windows come in.
 
-Both ask the model in which nothing moves. Over a history, the t-statistic of a step of the level at each window
-(`state_space`) is compared with a bound that holds for all symbols and windows at once (Bonferroni), so the rate of
-false alarms of the whole history is at most what was asked for. As windows come, the innovations of that model are
-independent and standard normal whether or not windows share noise, and a two-sided CUSUM of each symbol has the mean
-time between false alarms that was asked for.
+The null hypothesis of both is that nothing changes. Over a history, the t-statistic of a step of the level at each
+window (`state_space`) is tested for all symbols and windows at once (Bonferroni), so the family-wise error is at most
+the given one. As windows come in, the innovations under the null hypothesis are independent and standard normal, also
+where windows share noise. A two-sided CUSUM of each symbol has the given mean time between false alarms.
 """
 
 from collections.abc import Sequence
@@ -19,9 +18,9 @@ __all__ = ["Step", "cusum_alarms", "cusum_threshold", "steps_of"]
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_STEPS = 32  # that are looked for in one symbol
-_CUSUM_SLACK = 0.5  # standard deviations that a window may be off without counting: best for shifts of one
-_CUSUM_OVERSHOOT = 1.166  # of Siegmund's approximation of a CUSUM's mean time between false alarms
+_MOST_STEPS = 32  # steps of one symbol, at most
+_CUSUM_SLACK = 0.5  # reference value of the CUSUM, in standard deviations: optimal for shifts of one
+_CUSUM_OVERSHOOT = 1.166  # overshoot in Siegmund's approximation of the mean time between false alarms (1985)
 
 
 @dataclass(frozen=True)
@@ -36,18 +35,18 @@ class Step:
 
 
 def steps_of(series: Series, correlations: Sequence[Floats], skewness: Floats, level: float) -> list[Step]:
-    """Steps that are certain at this level over the whole history.
+    """Steps that are significant, family-wise, over the whole history.
 
     Parameters
     ----------
     series
-        What was seen.
+        The estimates of single windows.
     correlations
-        What the shared noise of windows may be like, shape (T,) each: a step must be certain under every one.
+        Possible correlations of the shared noise, shape (T,) each: a step must be significant under every one.
     skewness
-        Of each symbol's estimate in one window, shape (S,): rare counts reach far upwards by chance.
+        Of each symbol's estimate in one window, shape (S,): small counts are skewed upwards.
     level
-        The chance that a history in which nothing changes has no step.
+        One less the family-wise error: the probability of no step in a history without changes.
 
     Returns
     -------
@@ -67,7 +66,7 @@ def steps_of(series: Series, correlations: Sequence[Floats], skewness: Floats, l
     symbols, windows = series.values.shape
     tested = symbols * max(windows - 1, 1)
     t = np.arange(windows)
-    # A step is the difference of two means, and the shorter one has most of the noise and of its skewness.
+    # A step is the difference of two means; the mean of fewer windows has most of the noise and of the skewness.
     after = windows - t <= t
     skew = skewness[:, None] * np.where(after, 1.0, -1.0) / np.sqrt(np.maximum(np.minimum(t, windows - t), 1))
     jumps = np.zeros((symbols, windows), np.bool_)
@@ -100,13 +99,13 @@ def _any(jumps: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_] | None:
 
 
 def _normal_score(z: Floats, skew: Floats) -> Floats:
-    """What a skewed statistic would be if it were normal: the first term of Cornish and Fisher's expansion."""
+    """A skewed statistic transformed to normal, by the first term of the Cornish-Fisher expansion."""
     moved = z - skew / 6 * (z**2 - 1)
     return np.asarray(np.where(np.abs(z) > 1, np.where(np.sign(moved) == np.sign(z), moved, 0.0), z))
 
 
 def cusum_threshold(mean_windows: float) -> float:
-    """The bound of a two-sided CUSUM that is passed by chance once in so many windows, in standard deviations.
+    """The threshold of a two-sided CUSUM for a mean time between false alarms, in standard deviations.
 
     Siegmund's approximation: a one-sided CUSUM with slack k and bound h has the mean time
     (exp(2 k b) - 2 k b - 1) / (2 k^2) between false alarms, b = h + 1.166; two sides have half of it.
@@ -143,7 +142,7 @@ def cusum_alarms(series: Series, correlation: Floats, mean_windows: float) -> li
     Parameters
     ----------
     series
-        What was seen.
+        The estimates of single windows.
     correlation
         Of the shared noise of each window with that of the window before, shape (T,).
     mean_windows
@@ -170,7 +169,7 @@ def cusum_alarms(series: Series, correlation: Floats, mean_windows: float) -> li
         up = down = np.zeros(len(rows))
         first = np.full(len(rows), windows)
         for t in range(windows):
-            # The first window of a level, and the first after an alarm, says where it is, not that it changed.
+            # The first window, and the first after an alarm, only estimates the new level.
             counts = t > begins[rows]
             up = np.where(counts, np.maximum(up + innovations[:, t] - _CUSUM_SLACK, 0.0), 0.0)
             down = np.where(counts, np.maximum(down - innovations[:, t] - _CUSUM_SLACK, 0.0), 0.0)

@@ -1,9 +1,9 @@
-"""How much noise windows share: the permanent part of a report's noise, and how many devices stay as they were.
+"""The noise that windows share: the permanent part of a report's noise, and the share of devices that stay.
 
 Devices that take part in several windows and memoise their noise repeat it. Two windows s, t with n_s and n_t reports,
 of which o_st are from devices in both whose answer did not change, have the covariance o_st V_perm / (n_s n_t), where
-V_perm is the variance a person of the permanent stage alone. Here o_st = kept ** |t - s| sqrt(n_s n_t): in each window
-so many of the devices are the same, with the same answer, as in the window before.
+V_perm is the variance a person of the permanent stage alone. Here o_st = kept ** |t - s| sqrt(n_s n_t), where `kept` is
+the share of devices that are the same, with the same answer, as in the window before.
 """
 
 import numpy as np
@@ -17,11 +17,11 @@ __all__ = ["cell_variance", "correlations", "learn_kept", "permanent_share"]
 
 Floats = npt.NDArray[np.float64]
 
-# Devices a window that stay, but give another answer. What the survey does not say is learnt from the windows.
+# Shares of the devices that stay but change their answer from one window to the next: the grid of a discrete prior.
 _CHANGED = np.array([0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0])
-_GONE = np.array([0.0, 0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0])  # the same, where turnover is not known
-_JUDGES = 64  # symbols by whose windows it is learnt how many devices stay
-_NEGLIGIBLE = 0.02  # trust in a value below which it is left out
+_GONE = np.array([0.0, 0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0])  # or that leave, where turnover is not given
+_JUDGES = 64  # symbols from which the share of devices that stay is estimated; more would only cost time
+_NEGLIGIBLE = 0.02  # posterior probability below which a value is dropped
 
 
 def permanent_share(survey: Survey, shares: Floats) -> Floats:
@@ -36,7 +36,7 @@ def permanent_share(survey: Survey, shares: Floats) -> Floats:
     survey
         The survey that was answered.
     shares
-        About how large the symbols are.
+        Approximate shares of the symbols.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def permanent_share(survey: Survey, shares: Floats) -> Floats:
 
 
 def cell_variance(survey: Survey, mechanism: Mechanism, shares: Floats) -> Floats:
-    """The variance a person of what a symbol's cell says about its share: c (1 - c) / (hit - miss)**2.
+    """The variance a person of the estimate from a symbol's cell: c (1 - c) / (hit - miss)**2.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def cell_variance(survey: Survey, mechanism: Mechanism, shares: Floats) -> Float
     mechanism
         All of its mechanism, or the permanent stage alone.
     shares
-        About how large the symbols are.
+        Approximate shares of the symbols.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def cell_variance(survey: Survey, mechanism: Mechanism, shares: Floats) -> Float
         proportion for all shares.
     """
     size = np.clip(shares, 0.0, 1.0)
-    # A cell that a symbol occupies is occupied by others, too, where cells are fewer than symbols.
+    # Where there are fewer cells than symbols, other symbols share a symbol's cell.
     others = 0.0 if survey.encoding.own_cells else 1 / survey.cells
     miss, gap = mechanism.affine
     chance = np.clip(miss + gap * (size + (1 - size) * others), 1e-12, 1 - 1e-12)
@@ -117,23 +117,23 @@ def correlations(kept: float, sizes: Floats, continues: npt.NDArray[np.bool_]) -
 def learn_kept(
     series: Series, sizes: Floats, continues: npt.NDArray[np.bool_], turnover: float | None
 ) -> tuple[Moving, Floats, Floats]:
-    """Track under every plausible number of devices that stay, and average by what the windows say of it.
+    """Track under each possible share of devices that stay, and average by posterior probability.
 
     Parameters
     ----------
     series
-        What was seen.
+        The estimates of single windows.
     sizes
         Reports of each window; 0 where it is missing.
     continues
         Whether each window is of the same survey as the one before.
     turnover
-        The part of the devices that are replaced in each window; None if nobody knows.
+        The part of the devices that are replaced in each window; None if it is not known.
 
     Returns
     -------
     tuple
-        The levels, values of `kept` and the trust in each.
+        The levels, values of `kept` and the posterior probability of each.
     """
     if not series.permanent.any():
         return averaged(series, np.zeros(len(sizes))), np.zeros(1), np.ones(1)

@@ -1,22 +1,22 @@
-"""State-space models of many symbols at once: shares that move, seen through noise that windows partly share.
+"""State-space models of many symbols at once: shares that change, observed with noise that windows partly share.
 
 In units of the standard deviation of a window's noise, with windows t = 0 .. T - 1 and y_t the unbiased estimate of a
 symbol's share in window t:
 
     y_t     = share_t + a_t u_t + fresh_t        fresh_t ~ N(0, f_t)
     share_t = level_t + cycle_t
-    level_t = level_{t-1} + slope_{t-1} + w_t    w_t ~ N(0, q), or anything at all where the level jumps
+    level_t = level_{t-1} + slope_{t-1} + w_t    w_t ~ N(0, q), or a diffuse prior where the level jumps
     slope_t = slope_{t-1} + v_t                  v_t ~ N(0, q')
-    cycle_t turns by 2 pi / period a window      and wanders with variance q'' a window
+    cycle_t turns by 2 pi / period a window      with noise of variance q'' a window
     u_t     = c_t u_{t-1} + e_t                  u_t ~ N(0, 1)
 
 `a_t u_t` is the permanent part of the noise: drawn once a device, so windows share it as far as they share devices. It
-is part of the state, or bands would be too narrow by the number of windows that were averaged. The smoother is de
-Jong's. Its auxiliary residual is the t-statistic of a step of the level at each window (de Jong and Penzer, 1998),
-which is what tests of change need.
+is part of the state. Otherwise it would be averaged over windows like independent noise, and intervals would be too
+narrow. The smoother is de Jong's. Its auxiliary residual is the t-statistic of a step of the level at each window (de
+Jong and Penzer, 1998), which the tests of change use.
 
-Covariances do not depend on what was seen. In these units they are the same for all symbols whose noise is alike and
-that do not jump, so they are computed once for all of them: a few sums are left for each symbol, window and model.
+Covariances do not depend on the estimates. In these units they are the same for all symbols with equal noise and
+without jumps, so they are computed once for all of them. Only means are computed for each symbol.
 """
 
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ __all__ = ["UNKNOWN", "Models", "Noise", "Pass", "run"]
 
 Floats = npt.NDArray[np.float64]
 
-UNKNOWN = 1e8  # variance of a level that nothing is known of, in those of a window's noise
-_SHARED, _LEVEL, _SLOPE, _CYCLE, _BESIDE = range(5)  # of the state; the last two where there is a cycle
+UNKNOWN = 1e8  # variance of the diffuse prior of a level, in units of the noise variance of a window
+_SHARED, _LEVEL, _SLOPE, _CYCLE, _BESIDE = range(5)  # positions in the state; the last two only with a cycle
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class Models:
-    """H ways to move.
+    """H models of change, by their variances.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Models:
     swing, wander
         Variances of the first state of a cycle and of its steps, shape (H,); not used without a period.
     period
-        Windows that a cycle takes; None where nothing has one.
+        Length of a cycle, in windows; None without cycles.
     """
 
     level: Floats
@@ -96,7 +96,7 @@ class Models:
 
 @dataclass(frozen=True)
 class Pass:
-    """What one pass forwards and one backwards tell, of S symbols under H models.
+    """The results of the Kalman filter and smoother for S symbols under H models.
 
     Attributes
     ----------
@@ -111,8 +111,8 @@ class Pass:
     step_errors
         The standard error of the size of that step, which is `steps * step_errors`, shape (S or 1, H, T).
     innovations
-        What each window was off its prediction, in standard deviations of that; zero where it is missing. They are
-        independent and standard normal where a model holds, whether or not windows share noise.
+        One-step prediction errors in units of their standard deviations; zero where a window is missing. Under a
+        correct model they are independent and standard normal, also where windows share noise.
     """
 
     evidence: Floats
@@ -135,9 +135,9 @@ def run(values: Floats, noise: Noise, models: Models, jumps: npt.NDArray[np.bool
     noise
         The noise of the windows.
     models
-        How levels move.
+        The models.
     jumps
-        Windows before which the level of a symbol may have gone anywhere, shape (S, T).
+        Windows before which the level of a symbol jumps, shape (S, T).
 
     Returns
     -------
@@ -200,7 +200,7 @@ def run(values: Floats, noise: Noise, models: Models, jumps: npt.NDArray[np.bool
             weight = move.T @ weight @ move
         if noise.there[t]:
             look = _look(shown, noise.shared[:, t])
-            # What was about the state after this window was seen is now about the state before it was.
+            # The residual and its precision, carried from after the update of this window to before it.
             onto = (gains[t] * pull).sum(axis=-1)
             pull = pull + look * (errors[t] / scales[t] - onto)[..., None]
             kept = np.eye(len(move)) - gains[t][..., :, None] * look[..., None, :]
@@ -219,7 +219,7 @@ def run(values: Floats, noise: Noise, models: Models, jumps: npt.NDArray[np.bool
 
 
 def _transition(period: float | None) -> tuple[Floats, Floats]:
-    """How the state moves, and which of it add up to the share."""
+    """The transition matrix, and the vector that maps the state to the share."""
     move = np.eye(3 if period is None else 5)
     move[_LEVEL, _SLOPE] = 1.0
     shown = np.zeros(len(move))
@@ -232,7 +232,7 @@ def _transition(period: float | None) -> tuple[Floats, Floats]:
 
 
 def _look(shown: Floats, shared: Floats) -> Floats:
-    """What an observation sees of the state: the share, and the noise that windows share; shape (K, 1, states)."""
+    """The observation vector: the share, and the noise that windows share; shape (K, 1, states)."""
     look = np.tile(shown, (len(shared), 1, 1))
     look[..., _SHARED] = shared[:, None]
     return look

@@ -1,4 +1,4 @@
-"""`track`: a sequence of estimates, one a window, each made with all of them."""
+"""`track`: a sequence of estimates, one a window, each from the reports of all windows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,25 +26,35 @@ __all__ = ["Change", "Contrast", "Tracked", "TrackedWindow", "track"]
 Floats = npt.NDArray[np.float64]
 
 PARTICIPATIONS = ("once", "window", "event")
-_STEADY = 0.3  # by how much of it the noise of a symbol may change over time and be taken for constant
+_STEADY = 0.3  # relative change of a symbol's variance over time up to which it is treated as constant
 
 
 @dataclass(frozen=True)
 class Change:
     """A step in the share of a symbol.
 
-    Attributes
+    Parameters
     ----------
-    symbol
-        What changed.
-    window
-        The first window after the step.
-    size
-        How large the step is: the share after it less the share before it.
-    interval
+    symbol : symbol
+        The symbol whose share changed.
+    window : object
+        The label of the first window after the step.
+    size : float
+        The share after the step less the share before it.
+    interval : tuple of float
         A 95 % confidence interval of the size, for this step alone.
-    p_value
-        The chance of so clear a step of any symbol at any window of a history in which nothing changes, at most.
+    p_value : float
+        Family-wise: an upper bound of the probability that any symbol has so significant a step at any window of a
+        history without changes.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> survey = dn.krr(symbols=["a", "b", "c"], epsilon=2)
+    >>> before, after = dn.Tally(survey, [[700, 200, 100]]), dn.Tally(survey, [[400, 500, 100]])
+    >>> change = dn.track([before] * 5 + [after] * 5).changes()[0]
+    >>> change.symbol, change.size < 0, change.interval[1] < 0, change.p_value < 0.001
+    ('a', True, True, True)
     """
 
     symbol: Symbol
@@ -56,16 +66,22 @@ class Change:
 
 @dataclass(frozen=True)
 class Contrast:
-    """A weighted sum of windows for every symbol: a difference or an average, with what windows share in its errors.
+    """A weighted sum of windows for every symbol: a difference or an average, with standard errors.
 
-    Attributes
+    Parameters
     ----------
-    symbols
+    symbols : tuple of symbols
         The symbols, in the order of the arrays.
-    values
+    values : ndarray
         Unbiased estimates.
-    standard_errors
-        Their standard errors.
+    standard_errors : ndarray
+        Their standard errors, with the noise that windows share.
+
+    Examples
+    --------
+    >>> Contrast(("a", "b"), np.array([0.1, -0.1]), np.array([0.02, 0.02])).intervals().round(3)
+    array([[ 0.061,  0.139],
+           [-0.139, -0.061]])
     """
 
     symbols: tuple[Symbol, ...]
@@ -77,37 +93,45 @@ class Contrast:
 
         Parameters
         ----------
-        level
-            The chance that an interval covers the truth.
-        simultaneous
-            Whether all of them together have that chance (Bonferroni).
+        level : float
+            The coverage probability of an interval, between 0 and 1.
+        simultaneous : bool
+            Whether all intervals together have that coverage (Bonferroni).
 
         Returns
         -------
-        array
-            Lower and upper limits.
+        ndarray
+            Lower and upper limits, shape (S, 2).
         """
         return _around(self.values, self.standard_errors, level, len(self.symbols) if simultaneous else 1)
 
 
 @dataclass(frozen=True)
 class TrackedWindow:
-    """The shares of one window, made with all of them.
+    """The shares of one window, estimated from the reports of all windows.
 
-    Attributes
+    Parameters
     ----------
-    window
+    window : object
         Its label.
-    symbols
+    symbols : tuple of symbols
         The symbols, in the order of the arrays.
-    n
+    n : int
         Reports of this window alone; 0 if it is missing.
-    probabilities
-        Shares that are positive and add up to one (with what is unallocated, where the alphabet is open).
-    raw
-        Levels before that, which intervals are around.
-    standard_errors
-        Of `raw`.
+    probabilities : ndarray
+        Shares that are not negative and add up to one (with the unallocated share, where the alphabet is open).
+    raw : ndarray
+        Estimates before that projection; intervals are centred on them.
+    standard_errors : ndarray
+        Standard errors of `raw`.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> tally = dn.Tally(dn.krr(symbols=["a", "b"], epsilon=2), [[700, 300]])
+    >>> window = dn.track([tally] * 4)[-1]
+    >>> window.n, round(window["a"], 2), window.intervals().shape
+    (1000, 0.76, (2, 2))
     """
 
     window: object
@@ -122,15 +146,15 @@ class TrackedWindow:
 
         Parameters
         ----------
-        level
-            The chance that an interval covers the truth, on average over the windows.
-        simultaneous
-            Whether those of all symbols together have that chance (Bonferroni).
+        level : float
+            The coverage probability of an interval, on average over the windows.
+        simultaneous : bool
+            Whether all intervals together have that coverage (Bonferroni).
 
         Returns
         -------
-        array
-            Lower and upper limits; they may reach outside [0, 1].
+        ndarray
+            Lower and upper limits, which may lie outside [0, 1].
         """
         return _around(self.raw, self.standard_errors, level, len(self.symbols) if simultaneous else 1)
 
@@ -154,33 +178,47 @@ def _around(values: Floats, errors: Floats, level: float, tests: int) -> Floats:
 
 @dataclass(frozen=True)
 class Tracked(Sequence[TrackedWindow]):
-    """A distribution that moves: one estimate a window, each made with all windows.
+    """A distribution that changes: one estimate a window, each from the reports of all windows.
 
-    `tracked[i]` is a window as all windows show it (smoothed), `tracked.as_of(i)` as it was known when it ended
-    (filtered); for the last window they are the same.
+    `tracked[i]` uses all windows (smoothed), `tracked.as_of(i)` those up to i (filtered). For the last window they are
+    the same.
 
-    Attributes
+    Parameters
     ----------
-    symbols
-        What was tracked.
-    windows
-        The labels of the windows, missing ones between them included.
-    sizes
-        Reports of each window.
-    moving
-        Levels and their variances, shape (S, T) each.
-    series
+    symbols : tuple of symbols
+        The symbols, in the order of the arrays.
+    windows : tuple
+        The labels of the windows, with the missing ones between them.
+    sizes : ndarray
+        Reports of each window; 0 if it is missing.
+    moving : Moving
+        Filtered and smoothed estimates and their variances, shape (S, T) each.
+    series : Series
         The unbiased estimates of single windows with their noise.
-    kept, trust
-        How many of the devices may stay as they were from one window to the next, and how likely each value is.
+    kept, trust : ndarray
+        Possible shares of devices that are the same, with the same answer, as in the window before, and the posterior
+        probability of each.
+    continues : ndarray of bool
+        Whether each window is of the same survey as the one before.
+    skewness : ndarray
+        Skewness of each symbol's estimate in one window.
+    totals : ndarray
+        The sum of the shares of each window: one, less the unallocated share.
 
     Examples
     --------
-    >>> import deniable as dn, numpy as np
-    >>> survey, rng = dn.krr(symbols=["a", "b"], epsilon=2), np.random.default_rng(1)
-    >>> tracked = dn.track([dn.simulate(survey, [0.6, 0.4], n=1000, rng=rng) for _ in range(3)])
-    >>> len(tracked), tracked.windows
-    (3, (0, 1, 2))
+    >>> import deniable as dn
+    >>> survey = dn.krr(symbols=["a", "b", "c"], epsilon=2)
+    >>> before, after = dn.Tally(survey, [[700, 200, 100]]), dn.Tally(survey, [[400, 500, 100]])
+    >>> tracked = dn.track([before] * 5 + [after] * 5)
+    >>> tracked.as_of(4)["a"] > tracked.as_of(9)["a"], tracked.alarms()[0]
+    (True, ('a', 5))
+    >>> bool(tracked.difference(-1, 0).values[0] < 0), tracked.average(0, 5).values.round(2).tolist()
+    (True, [0.87, 0.14, -0.01])
+    >>> bool((tracked.contrast([1.0] + [0.0] * 9).values == tracked.average(0, 1).values).all())
+    True
+    >>> tracked.to_arrow().num_rows, tracked.chart().to_dict() == tracked.plot().to_dict()
+    (30, True)
     """
 
     symbols: tuple[Symbol, ...]
@@ -203,11 +241,11 @@ class Tracked(Sequence[TrackedWindow]):
         return self._window(window, self.moving.smoothed, self.moving.smoothed_variance)
 
     def as_of(self, window: int) -> TrackedWindow:
-        """A window as it was known when it ended: made with the windows up to it.
+        """The estimate of a window from the windows up to it, as it was available when the window ended.
 
         Parameters
         ----------
-        window
+        window : int
             Its place; negative ones count from the end.
 
         Returns
@@ -274,7 +312,7 @@ class Tracked(Sequence[TrackedWindow]):
         ]
 
     def alarms(self, mean_windows: float = 1000.0) -> list[tuple[Symbol, object]]:
-        """Symbols that were seen to change as windows came in: no alarm looks at a later window.
+        """Alarms of a sequential test (CUSUM) for each symbol: an alarm uses no later window.
 
         Parameters
         ----------
@@ -436,7 +474,7 @@ class Tracked(Sequence[TrackedWindow]):
 
 
 def _correlation_matrix(steps: Floats) -> Floats:
-    """Correlations of any two windows, from those of neighbours: they multiply along the way."""
+    """Correlations of any two windows: the product of the correlations of the neighbours between them."""
     size = len(steps)
     found = np.eye(size)
     for t in range(1, size):
@@ -453,7 +491,7 @@ def track(
     turnover: float | None = None,
     participation: str | None = None,
 ) -> Tracked:
-    """Estimates of a distribution that moves: one a window, each made with all windows.
+    """Estimates of a distribution that changes: one a window, each from the reports of all windows.
 
     Parameters
     ----------
@@ -524,7 +562,7 @@ def track(
     series = Series(values, variances, seen.permanent, sizes > 0)
     moving, kept, trust = learn_kept(series, sizes, continues, turnover)
     ratio = seen.relative(moving.smoothed[:, places])
-    if np.abs(ratio[:, sizes[places] > 0] - 1).max() > _STEADY:  # a share that moves far takes its noise along
+    if np.abs(ratio[:, sizes[places] > 0] - 1).max() > _STEADY:  # the variance depends on the share: run again
         variances[:, places] *= ratio
         series = Series(values, variances, seen.permanent, sizes > 0)
         moving, kept, trust = learn_kept(series, sizes, continues, turnover)
@@ -539,10 +577,10 @@ def track(
 
 @dataclass(frozen=True)
 class _Seen:
-    """Unbiased estimates of the windows that are there, (S, T), and after the symbols what is unallocated, if anything.
+    """Unbiased estimates of the windows that have reports, (S, T); the unallocated share, if any, is the last row.
 
-    The variance of a share is that of all windows of a survey together, by their sizes: one that followed each window's
-    own estimate would trust windows the more the lower they came out.
+    Variances are those of all windows of a survey together, scaled by the sizes of the windows. Variances from each
+    window's own estimate would give windows with low estimates too much weight.
     """
 
     symbols: tuple[Symbol, ...]
@@ -591,7 +629,7 @@ class _Seen:
         return cls(symbols, tuple(tally.survey for tally in tallies), values, variances, permanent, typical)
 
     def relative(self, shares: Floats) -> Floats:
-        """The variances that shares of this size would have, in those that are assumed."""
+        """The ratio of the variance at these shares to the one that is assumed."""
         columns = [
             cell_variance(survey, survey.mechanism, shares[:, place])
             / cell_variance(survey, survey.mechanism, self.typical)

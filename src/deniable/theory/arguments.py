@@ -70,7 +70,7 @@ def distribution(p: npt.ArrayLike, size: int | None = None) -> Floats:
     Returns
     -------
     ndarray
-        p.
+        The distribution p.
 
     Raises
     ------

@@ -374,7 +374,7 @@ def subset_rates(epsilon: float, symbols: int, size: Any) -> tuple[Any, Any]:
     epsilon : float
         The privacy budget, in nats.
     symbols : int
-        S.
+        The number S of symbols.
     size : int or ndarray
         Symbols of a reported set.
 
@@ -437,7 +437,7 @@ def block_model(
     epsilon : float
         The privacy budget, in nats.
     symbols : int
-        S.
+        The number S of symbols.
     cells : int or ndarray
         Cells of all blocks together.
     occupied : int or ndarray

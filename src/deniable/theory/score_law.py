@@ -35,7 +35,7 @@ class ScoreLaw:
     Parameters
     ----------
     design : Design
-        H.
+        The matrix H of the survey and its candidates.
     population : ndarray
         p, shape (S,).
     columns : ndarray
@@ -85,7 +85,7 @@ class ScoreLaw:
         Parameters
         ----------
         design : Design
-            H.
+            The matrix H of the survey and its candidates.
         mechanism : Mechanism
             Of the survey.
         p : ndarray

@@ -139,7 +139,7 @@ def plain(series: Series, *, smooth: bool) -> Floats:
     walks = np.concatenate([[0.0], 10.0 ** np.arange(-5, 1.1, 0.25)])
     found = series.run(Models.walks(walks), np.zeros(series.values.shape[1]))
     best = found.evidence.argmax(axis=1)
-    levels = (found.smoothed if smooth else found.filtered)[np.arange(len(best)), best] * series.scale
+    levels = (found.smoothed if smooth else found.filtered)[np.arange(len(best)), best] * series.unit
     return projected(levels.T).T
 
 
@@ -215,7 +215,7 @@ def loloha(repeats: int, rng: np.random.Generator) -> Iterator[Row]:
             yield row("loloha", case, "mean squared error, each window alone, unbiased", alone)
 
 
-TABLES = {"coverage": (coverage, 24), "gain": (gains, 3), "alarms": (alarms, 300), "loloha": (loloha, 1)}
+TABLES = {"coverage": (coverage, 10), "gain": (gains, 2), "alarms": (alarms, 60), "loloha": (loloha, 1)}
 
 
 def main() -> int:

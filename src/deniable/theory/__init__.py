@@ -52,6 +52,7 @@ from deniable.theory.minimax import private_minimax_l1, private_minimax_l2
 from deniable.theory.nonprivate import minimax_l1, minimax_l2, ml_l1, ml_l1_worst, ml_l2, ml_l2_worst
 from deniable.theory.risk import l1_risk, l2_risk
 from deniable.theory.score_law import ScoreLaw
+from deniable.theory.shared_noise import cell_variance, permanent_share
 from deniable.theory.support import support_l2, support_variances
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "ScoreLaw",
     "bit_rates",
     "block_model",
+    "cell_variance",
     "cells_to_the_cohorts",
     "channel_model",
     "cohorts_for_mass",
@@ -107,6 +109,7 @@ __all__ = [
     "ml_l2",
     "ml_l2_worst",
     "oue_rates",
+    "permanent_share",
     "private_minimax_l1",
     "private_minimax_l2",
     "rank_bound",

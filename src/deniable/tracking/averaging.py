@@ -65,20 +65,20 @@ class Series:
         return Series(self.values[rows], self.variances[rows], self.permanent[rows], self.there)
 
     @cached_property
-    def scale(self) -> Floats:
+    def unit(self) -> Floats:
         """The standard deviation of a typical window's noise, shape (S, 1)."""
         return np.asarray(np.sqrt(self.variances[:, self.there].mean(axis=1, keepdims=True)))
 
     def run(self, models: Models, correlation: Floats, jumps: npt.NDArray[np.bool_] | None = None) -> Pass:
-        """Filter and smooth every symbol under every model, in units of `scale`."""
-        relative, permanent = self.variances / self.scale**2, self.permanent[:, None]
+        """Filter and smooth every symbol under every model, in units of `unit`."""
+        relative, permanent = self.variances / self.unit**2, self.permanent[:, None]
         middle, part = relative.mean(axis=0, keepdims=True), permanent.mean(axis=0, keepdims=True)
         near = np.abs(relative - middle)[:, self.there].max() < _ALIKE and np.abs(permanent - part).max() < _ALIKE
         if near:
             relative, permanent = middle, part
         fresh = np.maximum(1 - permanent, _LEAST_FRESH) * relative
         noise = Noise(fresh, np.sqrt(permanent * relative), correlation, self.there)
-        return run(self.values / self.scale, noise, models, jumps)
+        return run(self.values / self.unit, noise, models, jumps)
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def averaged(series: Series, correlation: Floats) -> Moving:
         used = np.flatnonzero(belief[rows].any(axis=0))
         one = series[rows].run(models[used], correlation, marks)
         trust = belief[rows][:, used, None]
-        scale = series.scale[rows]
+        scale = series.unit[rows]
         for place, mean, variance in (
             (0, one.filtered, one.filtered_variance),
             (2, one.smoothed, one.smoothed_variance),
@@ -201,7 +201,7 @@ def _period(series: Series) -> float | None:
     The spectrum of noise is flat and that of a random walk falls smoothly, so a peak is compared with its neighbours. A
     false period costs only time: models with a cycle then get no weight.
     """
-    values = (series.values / series.scale)[:, series.there]
+    values = (series.values / series.unit)[:, series.there]
     windows = np.flatnonzero(series.there)
     count = len(windows)
     if count < _CYCLE_WINDOWS:

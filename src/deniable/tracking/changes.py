@@ -83,7 +83,7 @@ def steps_of(series: Series, correlations: Sequence[Floats], skewness: Floats, l
             window = int(place[row])
             one = passes[least[row, window]]
             error = float(
-                one.step_errors[row if len(one.step_errors) > 1 else 0, 0, window] * series.scale[rows[row], 0]
+                one.step_errors[row if len(one.step_errors) > 1 else 0, 0, window] * series.unit[rows[row], 0]
             )
             size = float(one.steps[row, 0, window]) * error
             found.append(Step(int(rows[row]), window, size, error, float(p[row])))

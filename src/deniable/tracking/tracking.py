@@ -12,10 +12,11 @@ from deniable.decoders import Estimate, Inversion, LeastSquares, Observations, U
 from deniable.errors import DecodeError
 from deniable.survey import Survey, Symbol
 from deniable.tally import Tally
+from deniable.theory import cell_variance, permanent_share
 from deniable.tracking.averaging import Moving, Series
 from deniable.tracking.calendar import label_gaps, places_of
 from deniable.tracking.changes import cusum_alarms, steps_of
-from deniable.tracking.overlap import cell_variance, correlations, learn_kept, permanent_share
+from deniable.tracking.overlap import correlations, learn_kept
 
 if TYPE_CHECKING:
     import altair as alt

@@ -9,12 +9,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from deniable.errors import StoreError
+from deniable.survey import WINDOWS, first_hour, window_number
 
 __all__ = ["WINDOWS", "Clock", "hour_of", "label", "minute_label", "minute_of", "window_end", "window_of"]
 
-WINDOWS = ("hour", "day", "week")
-_HOURS = {"hour": 1, "day": 24, "week": 168}
-_MONDAY = 4 * 24  # 1970-01-05
 _STEP = 3600.0
 _SETTLING = 300.0
 _MINUTE = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d)(?::(\d\d))?)?Z?", re.ASCII)
@@ -65,9 +63,7 @@ def window_of(kind: str, hours: int) -> int:
     >>> label(window_of("week", hour_of("2026-11-15T14")))
     '2026-11-09T00'
     """
-    size = _HOURS[kind]
-    start = _MONDAY if kind == "week" else 0
-    return (hours - start) // size * size + start
+    return first_hour(kind, window_number(kind, hours))
 
 
 def window_end(kind: str, start: int) -> int:
@@ -76,7 +72,7 @@ def window_end(kind: str, start: int) -> int:
     >>> window_end("day", 48)
     72
     """
-    return start + _HOURS[kind]
+    return start + WINDOWS[kind]
 
 
 def label(hours: int) -> str:

@@ -21,7 +21,7 @@ _MOST_DAYS = 36_500
 CHANGEABLE = ("closes", "introduction", "thanks")
 LONGEST = {"introduction": 2000, "thanks": 1000}
 # What the other rules may be: one of some words, or a whole number from one bound to another.
-CHOICES = {"window": WINDOWS, "results": ("private", "public"), "uploads": ("open", "token")}
+CHOICES = {"window": tuple(WINDOWS), "results": ("private", "public"), "uploads": ("open", "token")}
 BOUNDS = {"minimum": (0, 2**53), "horizon": (1, _MOST_DAYS), "retention": (1, _MOST_DAYS), "rate": (1, 2**31)}
 
 
@@ -70,6 +70,23 @@ class Rules:
             if type(value) is not int or not low <= value <= high:
                 raise StoreError(f"{name} must be a whole number from {low} to {high}, got {str(value)[:40]!r}")
         return cls(**(given | texts))
+
+    @classmethod
+    def of(cls, survey: Survey, given: object) -> "Rules":
+        """The rules for a new survey. Where devices answer once a window, reports are counted by the same window.
+
+        >>> import deniable as dn
+        >>> Rules.of(dn.warner(epsilon=1.0, participation="window:week"), {}).window
+        'week'
+        """
+        own = {} if survey.window is None else {"window": survey.window}
+        rules = cls.read(own | given if isinstance(given, dict) else given)
+        if survey.window not in (None, rules.window):
+            raise StoreError(
+                f"window must be {survey.window!r}, which devices answer this survey once in, got {rules.window!r}; "
+                "leave it out"
+            )
+        return rules
 
     def changed(self, given: object) -> "Rules":
         """These rules with others in place of some; only what is `CHANGEABLE` may be among them."""

@@ -5,6 +5,7 @@ from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, Permuted
 from deniable.survey.notebook import data_frame, facts, html_table
 from deniable.survey.outputs import descriptor_of, output_file, write_atomically
+from deniable.survey.participation import PARTICIPATIONS, WINDOWS, first_hour, first_minute, window_number
 from deniable.survey.presets import PRESETS, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
 from deniable.survey.reading import strict_json
 from deniable.survey.report_format import Field, ReportFormat, Rule
@@ -14,8 +15,10 @@ from deniable.survey.survey import Survey
 
 __all__ = [
     "DIALECTS",
+    "PARTICIPATIONS",
     "PRESETS",
     "TEXTS",
+    "WINDOWS",
     "Alphabet",
     "BlockEncoding",
     "Direct",
@@ -32,6 +35,8 @@ __all__ = [
     "data_frame",
     "descriptor_of",
     "facts",
+    "first_hour",
+    "first_minute",
     "hadamard",
     "html_table",
     "is_at_least",
@@ -48,5 +53,6 @@ __all__ = [
     "strict_json",
     "subset",
     "warner",
+    "window_number",
     "write_atomically",
 ]

@@ -4,6 +4,10 @@ into a survey.
 Each takes `epsilon_report` besides `epsilon`: then every report is randomised again from the permanent response to an
 answer, one report spends `epsilon_report`, and all reports of that answer together spend `epsilon`. Parameters that are
 chosen for you are the best ones for one report.
+
+Each takes `participation`, which says how often a person answers: "once" (the default), "window:hour", "window:day"
+(also written "window") or "window:week" for one report of a device in each window of time, or "event" for a report
+whenever something happens. Clients keep to it; the noise of a report does not depend on it.
 """
 
 import math
@@ -23,9 +27,11 @@ from deniable.survey.survey import Survey, checked_name
 __all__ = ["PRESETS", "hadamard", "krappor", "krr", "olh", "orappor", "orr", "oue", "projective", "subset", "warner"]
 
 
-def _survey(alphabet: Alphabet, encoding: Encoding, first: Mechanism, epsilon_report: object, name: str) -> Survey:
+def _survey(
+    alphabet: Alphabet, encoding: Encoding, first: Mechanism, epsilon_report: object, name: str, participation: str
+) -> Survey:
     stages = first if epsilon_report is None else Chain(first, epsilon_report)
-    return Survey(alphabet, encoding, stages, checked_name(name))
+    return Survey(alphabet, encoding, stages, checked_name(name), participation)
 
 
 def _of_a_report(epsilon: object, epsilon_report: object) -> Fraction:
@@ -39,6 +45,7 @@ def warner(
     epsilon_report: object = None,
     symbols: Iterable[object] = ("no", "yes"),
     name: str = "",
+    participation: str = "once",
 ) -> Survey:
     """Warner's randomised response (W-RR): one yes-or-no question, answered truthfully more often than not.
 
@@ -50,7 +57,7 @@ def warner(
     alphabet = Alphabet.closed(symbols)
     if len(alphabet) != 2:
         raise SurveyError(f"symbols must be two for Warner's response, got {len(alphabet)}; use krr for more")
-    return _survey(alphabet, Direct(2), KRR(2, epsilon), epsilon_report, name)
+    return _survey(alphabet, Direct(2), KRR(2, epsilon), epsilon_report, name, participation)
 
 
 def krr(
@@ -59,6 +66,7 @@ def krr(
     epsilon: object,
     epsilon_report: object = None,
     name: str = "",
+    participation: str = "once",
     other: object = None,
 ) -> Survey:
     """k-ary randomised response over a closed alphabet: best when epsilon is at least about ln k.
@@ -73,7 +81,7 @@ def krr(
     <Survey: k-RR, 10 symbols, epsilon 4 and 1 a report, digest c829b105>
     """
     alphabet = Alphabet.closed(symbols, other)
-    return _survey(alphabet, Direct(len(alphabet)), KRR(len(alphabet), epsilon), epsilon_report, name)
+    return _survey(alphabet, Direct(len(alphabet)), KRR(len(alphabet), epsilon), epsilon_report, name, participation)
 
 
 def krappor(
@@ -82,6 +90,7 @@ def krappor(
     epsilon: object,
     epsilon_report: object = None,
     name: str = "",
+    participation: str = "once",
     other: object = None,
 ) -> Survey:
     """k-RAPPOR over a closed alphabet: one noisy bit per symbol, best when epsilon is small.
@@ -92,7 +101,8 @@ def krappor(
     256
     """
     alphabet = Alphabet.closed(symbols, other)
-    return _survey(alphabet, Direct(len(alphabet)), BitFlip(len(alphabet), epsilon), epsilon_report, name)
+    flips = BitFlip(len(alphabet), epsilon)
+    return _survey(alphabet, Direct(len(alphabet)), flips, epsilon_report, name, participation)
 
 
 def oue(
@@ -101,6 +111,7 @@ def oue(
     epsilon: object,
     epsilon_report: object = None,
     name: str = "",
+    participation: str = "once",
     other: object = None,
 ) -> Survey:
     """Optimised unary encoding over a closed alphabet: k-RAPPOR with uneven flips, better unless k is very small.
@@ -115,7 +126,7 @@ def oue(
     """
     alphabet = Alphabet.closed(symbols, other)
     flips = BitFlip(len(alphabet), epsilon, optimized=True)
-    return _survey(alphabet, Direct(len(alphabet)), flips, epsilon_report, name)
+    return _survey(alphabet, Direct(len(alphabet)), flips, epsilon_report, name, participation)
 
 
 def subset(
@@ -125,6 +136,7 @@ def subset(
     epsilon_report: object = None,
     size: int | None = None,
     name: str = "",
+    participation: str = "once",
     other: object = None,
 ) -> Survey:
     """Subset selection over a closed alphabet: the least squared error of all, in a report of one bit a symbol.
@@ -145,8 +157,8 @@ def subset(
         near = math.floor(k / (odds + 1))
         size = min((max(1, near), max(1, near + 1)), key=lambda w: _subset_cost(k, min(w, k - 1), odds))
     if check_size("size", size, 1, k - 1) == 1:
-        return _survey(alphabet, Direct(k), KRR(k, epsilon), epsilon_report, name)
-    return _survey(alphabet, Direct(k), Subset(k, epsilon, size), epsilon_report, name)
+        return _survey(alphabet, Direct(k), KRR(k, epsilon), epsilon_report, name, participation)
+    return _survey(alphabet, Direct(k), Subset(k, epsilon, size), epsilon_report, name, participation)
 
 
 def _subset_cost(k: int, w: int, odds: float) -> float:
@@ -164,6 +176,7 @@ def hadamard(
     epsilon_report: object = None,
     blocks: int | None = None,
     name: str = "",
+    participation: str = "once",
     other: object = None,
 ) -> Survey:
     """Hadamard response over a closed alphabet: a report is one of b cells, decoded by a fast Walsh-Hadamard transform.
@@ -183,7 +196,7 @@ def hadamard(
     else:
         best = Hadamard(len(alphabet), blocks)
     channel = KRR(best.cells, epsilon, occupied=best.occupied)
-    return _survey(alphabet, best, channel, epsilon_report, name)
+    return _survey(alphabet, best, channel, epsilon_report, name, participation)
 
 
 def projective(
@@ -194,6 +207,7 @@ def projective(
     order: int | None = None,
     dimension: int | None = None,
     name: str = "",
+    participation: str = "once",
     other: object = None,
 ) -> Survey:
     """Projective geometry response over a closed alphabet: nearly the least error, in a report of one of b cells.
@@ -220,7 +234,7 @@ def projective(
             )
         best = min(designs, key=lambda design: _design_cost(design, odds))
     channel = KRR(best.cells, epsilon, occupied=best.occupied)
-    return _survey(alphabet, best, channel, epsilon_report, name)
+    return _survey(alphabet, best, channel, epsilon_report, name, participation)
 
 
 def _hadamard_designs(size: int) -> Iterable[Hadamard]:
@@ -262,6 +276,7 @@ def olh(
     cohorts: int = 1024,
     symbols: Iterable[object] | int | None = None,
     name: str = "",
+    participation: str = "once",
     seed: bytes | None = None,
     other: object = None,
     text: str | None = None,
@@ -286,6 +301,7 @@ def olh(
         cohorts=cohorts,
         symbols=symbols,
         name=name,
+        participation=participation,
         seed=seed,
         other=other,
         text=text,
@@ -300,6 +316,7 @@ def orr(
     cohorts: int,
     symbols: Iterable[object] | int | None = None,
     name: str = "",
+    participation: str = "once",
     seed: bytes | None = None,
     other: object = None,
     text: str | None = None,
@@ -319,7 +336,7 @@ def orr(
     ['lynx', 'Lynx ']
     """
     alphabet, encoding = _encoded(symbols, other, text, cells, cohorts, 1, seed)
-    return _survey(alphabet, encoding, KRR(encoding.cells, epsilon), epsilon_report, name)
+    return _survey(alphabet, encoding, KRR(encoding.cells, epsilon), epsilon_report, name, participation)
 
 
 def orappor(
@@ -331,6 +348,7 @@ def orappor(
     hashes: int = 1,
     symbols: Iterable[object] | int | None = None,
     name: str = "",
+    participation: str = "once",
     seed: bytes | None = None,
     other: object = None,
     text: str | None = None,
@@ -345,7 +363,7 @@ def orappor(
     hashes = check_size("hashes", hashes, 1, MAX_HASHES)
     alphabet, encoding = _encoded(symbols, other, text, cells, cohorts, hashes, seed)
     flips = BitFlip(encoding.cells, epsilon, min(2 * hashes, encoding.cells))
-    return _survey(alphabet, encoding, flips, epsilon_report, name)
+    return _survey(alphabet, encoding, flips, epsilon_report, name, participation)
 
 
 def _encoded(

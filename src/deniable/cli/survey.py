@@ -17,8 +17,7 @@ from deniable.cli.parser import Commands, Parser, command, one_of, whole
 from deniable.cli.text import fit, several, shown, table
 from deniable.cli.words import notice, odds_sentence, report_bytes, text_sentence, truth_sentence
 from deniable.errors import DeniableError
-from deniable.survey import DIALECTS, PRESETS, Survey
-from deniable.survey.participation import participation_words
+from deniable.survey import DIALECTS, PRESETS, Survey, participation_words
 
 __all__ = ["add"]
 

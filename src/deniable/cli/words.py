@@ -6,8 +6,7 @@ from fractions import Fraction
 
 from deniable.cli.text import shown
 from deniable.mechanisms import KRR, BitFlip, Channel, Mechanism, Registry, Subset
-from deniable.survey import Survey, is_at_least, strength
-from deniable.survey.participation import participation_words
+from deniable.survey import Survey, is_at_least, participation_words, strength
 
 __all__ = [
     "at_most",

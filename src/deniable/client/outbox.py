@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from deniable.client.delivery import UNKNOWN
 from deniable.client.state import Contents
 from deniable.errors import ParticipationError
-from deniable.survey import Survey, first_minute, window_number
-from deniable.survey.participation import participation_words
+from deniable.survey import Survey, first_minute, participation_words, window_number
 
 __all__ = ["settle", "this_window", "today", "unknown_days"]
 

@@ -5,7 +5,14 @@ from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, Permuted
 from deniable.survey.notebook import data_frame, facts, html_table
 from deniable.survey.outputs import descriptor_of, output_file, write_atomically
-from deniable.survey.participation import PARTICIPATIONS, WINDOWS, first_hour, first_minute, window_number
+from deniable.survey.participation import (
+    PARTICIPATIONS,
+    WINDOWS,
+    first_hour,
+    first_minute,
+    participation_words,
+    window_number,
+)
 from deniable.survey.presets import PRESETS, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
 from deniable.survey.reading import strict_json
 from deniable.survey.report_format import Field, ReportFormat, Rule
@@ -47,6 +54,7 @@ __all__ = [
     "orr",
     "oue",
     "output_file",
+    "participation_words",
     "projective",
     "sql_refusals",
     "strength",

@@ -1,6 +1,6 @@
 /**
  * Make `deniable.min.js` of the sources: `npm run build`. The result is in the repository, here and in the Python
- * package, which serves it with its pages, and so is `key.min.js`, of `src/key.js`, there alone; a test makes them again.
+ * package, which serves it with its pages; so is `key.min.js`, of `src/key.js`, there alone. A test makes them again.
  */
 
 import { writeFileSync } from "node:fs";

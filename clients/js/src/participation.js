@@ -24,8 +24,8 @@ export function thisWindow(window, last = 0) {
   );
   need(
     last < now,
-    `this survey must be answered once ${window === "hour" ? "an" : "a"} ${window} on this device; the next answer is ` +
-      `taken from ${start(now + 1)}`,
+    `this survey must be answered once ${window === "hour" ? "an" : "a"} ${window} on this device; the next answer ` +
+      `is taken from ${start(now + 1)}`,
     "Participation",
   );
   return now;

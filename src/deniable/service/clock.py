@@ -9,10 +9,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from deniable.errors import StoreError
-from deniable.survey import WINDOWS, first_hour, window_number
+from deniable.survey import WINDOWS as _HOURS
+from deniable.survey import first_hour, window_number
 
 __all__ = ["WINDOWS", "Clock", "hour_of", "label", "minute_label", "minute_of", "window_end", "window_of"]
 
+WINDOWS = tuple(_HOURS)
 _STEP = 3600.0
 _SETTLING = 300.0
 _MINUTE = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d)(?::(\d\d))?)?Z?", re.ASCII)
@@ -72,7 +74,7 @@ def window_end(kind: str, start: int) -> int:
     >>> window_end("day", 48)
     72
     """
-    return start + WINDOWS[kind]
+    return start + _HOURS[kind]
 
 
 def label(hours: int) -> str:

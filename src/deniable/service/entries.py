@@ -21,7 +21,7 @@ _MOST_DAYS = 36_500
 CHANGEABLE = ("closes", "introduction", "thanks")
 LONGEST = {"introduction": 2000, "thanks": 1000}
 # What the other rules may be: one of some words, or a whole number from one bound to another.
-CHOICES = {"window": tuple(WINDOWS), "results": ("private", "public"), "uploads": ("open", "token")}
+CHOICES = {"window": WINDOWS, "results": ("private", "public"), "uploads": ("open", "token")}
 BOUNDS = {"minimum": (0, 2**53), "horizon": (1, _MOST_DAYS), "retention": (1, _MOST_DAYS), "rate": (1, 2**31)}
 
 

@@ -2,8 +2,8 @@
  * The respondent's page. The answer goes from its field to the client's randomiser and nowhere else: it is in no
  * request, no storage and no address, and the page has forgotten it once the die is rolled. What is rolled is kept and
  * sent as it is, however often that takes, and is gone from here once the collector has it; there is no second roll.
- * Where a survey is answered once, nothing is memoised: the noise is fresh, and there is no secret from which it could be
- * made again. Where it is answered once a window, fresh noise would average out, so answers are memoised.
+ * Where a survey is answered once, nothing is memoised: the noise is fresh, and there is no secret from which it could
+ * be made again. Where it is answered once a window, fresh noise would average out, so answers are memoised.
  */
 
 import { $, ask, digestHere, el, fill, Problem, short, symbolText } from "./common.js";
@@ -74,8 +74,8 @@ async function start() {
 }
 
 /**
- * A secret that no script can read, where the platform has such keys. Otherwise, and where a state began with a secret of
- * its own, that is in the state: new noise on old answers is worse.
+ * A secret that no script can read, where the platform has such keys. Otherwise, and where a state began with a secret
+ * of its own, that is in the state: new noise on old answers is worse.
  */
 async function deviceKey() {
   if (kept.secret()?.[63]) return undefined;

@@ -45,7 +45,7 @@ export function keeping(digest) {
         unrolled = rolling ? null : state;
       },
     },
-    /** That the survey is answered once in each of these windows; for a survey that is answered once, it is not called. */
+    /** That the survey is answered once in each "hour", "day" or "week"; or, where nothing is given, once. */
     byWindow: (window) => (kind = window),
     /** The window that it is now, where there are any: its number. */
     window: () => (kind ? windowAt(kind, Date.now()) : undefined),

@@ -96,9 +96,9 @@ const NOW = { hour: "this hour", day: "today", week: "this week" };
 export function explanation(n, { window }, again) {
   const keeps = again
     ? "What this browser keeps: until the collector has it, the bytes that are sent; after that, a secret of its " +
-      `own and the ${again} in which it last answered. The secret gives the same answer the same noise each time, so that ` +
-      "many reports of one answer reveal no more than one. Your answer is not kept; but whoever uses this browser and " +
-      "has what it sent could work it out. Whoever sees all that it sent may see when your answer changed."
+      `own and the ${again} in which it last answered. The secret gives the same answer the same noise each time, so ` +
+      "that many reports of one answer reveal no more than one. Your answer is not kept; but whoever uses this browser " +
+      "and has what it sent could work it out. Whoever sees all that it sent may see when your answer changed."
     : "What this browser keeps: until the collector has it, the bytes that are sent; after that, only that it has " +
       "answered. Neither your answer nor what the bytes were made with is kept, so whoever opens this browser " +
       "later learns no more than the collector.";
@@ -132,7 +132,8 @@ export function ending(how, n, again) {
   const sure = isAtLeast(n, "strong") ? ", and nobody knows it" : ", and nobody can be sure of it";
   const counted = isAtLeast(n, "weak") ? sure : "";
   const rest = again
-    ? `You have answered ${NOW[again.window]}; the next answer is taken from ${when(again.next)}, on this device's clock.`
+    ? `You have answered ${NOW[again.window]}; the next answer is taken from ${when(again.next)}, on this device's ` +
+      "clock."
     : "This browser has answered; there is nothing more to do.";
   const said = {
     sent: [`Thank you. Your answer is counted${counted}. ${rest}`, "good"],

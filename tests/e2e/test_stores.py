@@ -319,7 +319,7 @@ def test_a_crash_before_the_thanks_is_no_second_roll(server: Server, fresh: Open
     survey = dn.krr(SYMBOLS, epsilon=1, name="Acknowledged?")
     server.create(survey)
     page = fresh(viewport=PHONE)
-    changed(page, "**/pages/kept.js", ("write({ done });", ""))
+    changed(page, "**/pages/kept.js", ("write({ done });", ";"))
     page.goto(answer_link(server, survey))
     choose_and_roll(page, "answer c")
     page.get_by_role("button", name="Send this").click()

@@ -52,7 +52,8 @@ be replaced
 
 ## What 95 % intervals cover
 
-Ten histories a row: six answers, 2,000 devices, 20 windows, epsilon 2 (two stages: one report spends 1). *Turnover* is the part of
+Ten histories a row: six answers, 2,000 devices, 20 windows, epsilon 2 (two stages: one report spends 1).
+*Turnover* is the part of
 the devices that are
 replaced each window, *change* the part that draw their answer anew. *Bands* are of smoothed windows, averaged
 over windows and
@@ -74,7 +75,8 @@ best in hindsight.
 
 ## False alarms, and how soon a jump is noticed
 
-Sixty histories a row: six answers, k-RR, epsilon 2, 2,000 devices, 30 windows in which nothing changes; and a jump after ten of them,
+Sixty histories a row: six answers, k-RR, epsilon 2, 2,000 devices, 30 windows in which nothing changes; and a
+jump after ten of them,
 with one false
 alarm in 1,000 windows allowed.
 

@@ -1,7 +1,7 @@
 // A device with the JavaScript client, its state in a file: node tests/sending.mjs CLIENT SURVEY STATE URL [VALUE ...]
 // With values it queues them; without, it sends what waits until nothing does. It says how many wait, and how many were
-// refused. With MOST in the environment it hangs after so many uploads, so that a test can be sure to meet it on its way,
-// however fast the machine is.
+// refused. With MOST in the environment it hangs after so many uploads, so that a test can be sure to meet it on its
+// way, however fast the machine is.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";

@@ -1,6 +1,6 @@
 /**
  * Make `deniable.min.js` of the sources: `npm run build`. The result is in the repository, here and in the Python
- * package, which serves it with its pages; a test makes it again.
+ * package, which serves it with its pages; so is `key.min.js`, of `src/key.js`, there alone. A test makes them again.
  */
 
 import { writeFileSync } from "node:fs";
@@ -8,12 +8,16 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { minify } from "terser";
 
-export const targets = ["deniable.min.js", "../../src/deniable/service/pages/deniable.min.js"].map((path) =>
-  fileURLToPath(new URL(path, import.meta.url)),
-);
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
-export async function bundle() {
-  const entry = fileURLToPath(new URL("src/index.js", import.meta.url));
+// By the source that each file begins with.
+export const targets = {
+  "src/index.js": ["deniable.min.js", "../../src/deniable/service/pages/deniable.min.js"].map(here),
+  "src/key.js": [here("../../src/deniable/service/pages/key.min.js")],
+};
+
+export async function bundle(source) {
+  const entry = here(source);
   const { outputFiles } = await build({
     entryPoints: [entry],
     bundle: true,
@@ -43,6 +47,8 @@ export async function bundle() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const text = await bundle();
-  for (const target of targets) writeFileSync(target, text);
+  for (const [source, files] of Object.entries(targets)) {
+    const text = await bundle(source);
+    for (const file of files) writeFileSync(file, text);
+  }
 }

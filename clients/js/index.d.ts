@@ -19,6 +19,8 @@ export interface Survey {
   readonly epsilonReport: string;
   /** How many symbols a closed alphabet has; 0 for an open one. */
   readonly symbols: number;
+  /** The window in which a device reports once; nothing where there is none. */
+  readonly window?: "hour" | "day" | "week";
   readonly encoding: object;
   readonly mechanism: object;
 }
@@ -131,6 +133,7 @@ export class DeniableError extends Error {
     | "AlphabetError"
     | "StateError"
     | "BudgetError"
+    | "ParticipationError"
     | "DeliveryError"
     | "WireError";
 }

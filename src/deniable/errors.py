@@ -12,6 +12,7 @@
           UnknownSymbol        a symbol that was not decoded; also a KeyError
         StateError             a client's state on disk that is foreign, damaged, lost or open to others
         BudgetError            a report past the epsilon that a device may spend
+        ParticipationError     a report too soon: this device has answered in this window, or its clock went back
         DeliveryError          a collector that does not take reports, or an address that is none
         AuditError             a client under audit that cannot be asked, or does not answer
         PlanError              a plan that no survey can keep; says what it would take
@@ -35,6 +36,7 @@ __all__ = [
     "DeniableError",
     "EngineError",
     "MissingExtra",
+    "ParticipationError",
     "PlanError",
     "StateError",
     "StoreError",
@@ -121,6 +123,10 @@ class StateError(DeniableError):
 
 class BudgetError(DeniableError):
     """One more report would spend more than this device may; nothing was reported."""
+
+
+class ParticipationError(DeniableError):
+    """The survey takes one answer of a device in a window of time, and it was given; nothing was reported."""
 
 
 class DeliveryError(DeniableError):

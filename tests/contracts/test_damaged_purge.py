@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from deniable.errors import StoreError
 from deniable.service.entries import Entry, Rules
 from deniable.service.store import Store
 from tests.collector import one_cell_each
@@ -119,3 +120,12 @@ def test_what_was_shown_is_not_cut_by_a_damaged_counter(reopen: Open) -> None:
     store.purge(today=TODAY + 4)
     store.purge(today=TODAY + 400)
     assert store.tally(entry).n == 200
+
+
+def test_a_damaged_backup_is_not_restored(reopen: Open) -> None:
+    store = reopen()
+    first, _ = filled(store)
+    do(store, "UPDATE delta SET win = win + 24 WHERE survey = ? AND win = ?", first.key, NOW)
+    told = "stored rows must be as they were written; the backup is damaged, use another one"
+    with pytest.raises(StoreError, match=told):
+        store.mark_restored()

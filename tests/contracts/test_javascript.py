@@ -42,7 +42,7 @@ def globals_of(text: str) -> list[str]:
 
 def test_no_page_has_a_variable_for_all_of_it() -> None:
     for path in PAGES.glob("*.js"):
-        if path.name != "deniable.min.js":
+        if not path.name.endswith(".min.js"):
             assert globals_of(path.read_text(encoding="utf-8")) == [], path.name
     mutants = ("let a, b;\n", "export var a = 1;\n", "window.last = 1;\n", "const a = 1;\nlet b;\n")
     assert all(globals_of(mutant) for mutant in mutants)

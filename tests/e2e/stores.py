@@ -136,5 +136,5 @@ def suspects(stores: Any, survey: dn.Survey, answers: list[str], sent: bytes) ->
     for secret in secrets_in(stores, survey):
         client = dn.Client(survey)
         client._secret, client._cohort = bytes.fromhex(secret), report.cohort
-        found |= {answer for answer in answers if client.report(answer) == report}
+        found |= {answer for answer in answers if client._randomized(answer) == report}
     return found

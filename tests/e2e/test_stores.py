@@ -178,11 +178,11 @@ def test_a_page_that_asks_with_more_is_found_out(
 
 
 LEAKS = {
-    "a secret": ("answer.js", "kept.storage, memoize: false", "kept.storage", {"rolled", "waiting"}),
+    "a secret": ("answer.js", "kept.storage, memoize: Boolean(window), key", "kept.storage", {"rolled", "waiting"}),
     "the report that was sent": (
         "kept.js",
-        "finish: (done) => write({ done })",
-        "finish: (done) => write({ ...entry(), done })",
+        "write({ done });",
+        "write({ ...entry(), done });",
         {"after"},
     ),
     "the true cells": (
@@ -284,7 +284,7 @@ def test_a_kept_secret_names_the_answer(make: Callable[..., dn.Survey], server: 
     survey = make(symbols, epsilon=2, name="Kept, with a secret?")
     server.create(survey)
     page = fresh(viewport=PHONE)
-    changed(page, "**/pages/answer.js", ("kept.storage, memoize: false", "kept.storage"))
+    changed(page, "**/pages/answer.js", ("kept.storage, memoize: Boolean(window), key", "kept.storage"))
     moments, sent, _ = answered(page, server, survey)
     assert suspects(moments["rolled"], survey, symbols, sent[16:]) == {"answer c"}
     assert secrets_in(moments["after"], survey) == set(), "and with nothing left it names none"
@@ -319,7 +319,7 @@ def test_a_crash_before_the_thanks_is_no_second_roll(server: Server, fresh: Open
     survey = dn.krr(SYMBOLS, epsilon=1, name="Acknowledged?")
     server.create(survey)
     page = fresh(viewport=PHONE)
-    changed(page, "**/pages/kept.js", ("finish: (done) => write({ done })", "finish: () => {}"))
+    changed(page, "**/pages/kept.js", ("write({ done });", ";"))
     page.goto(answer_link(server, survey))
     choose_and_roll(page, "answer c")
     page.get_by_role("button", name="Send this").click()

@@ -190,8 +190,8 @@ MUTANTS = {
           if (!(await alone(""",
     ),
     "no noise": (
-        "memoize: false",
-        "memoize: false, entropy: { width: 64, word: () => 0n }",
+        "memoize: Boolean(window), key",
+        "memoize: Boolean(window), key, entropy: { width: 64, word: () => 0n }",
     ),
     "the answer in a store": ('$("form").reset();', 'sessionStorage.seen = truth; $("form").reset();'),
     "a cookie": ('$("form").reset();', 'document.cookie = `seen=${truth}`; $("form").reset();'),

@@ -1,8 +1,12 @@
 /** The answer page: symbols and reports as bytes, and what it says of them. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
+import { thisWindow } from "../../clients/js/src/participation.js";
+import { Client, readSurvey } from "../../src/deniable/service/pages/deniable.min.js";
+import { beginning, keeping, windowAt } from "../../src/deniable/service/pages/kept.js";
 import { cellsOf, partsOf, symbolValue } from "../../src/deniable/service/pages/record.js";
 import { ended, ending, explanation, notRolled } from "../../src/deniable/service/pages/telling.js";
 
@@ -55,10 +59,28 @@ test("how it ended says no more than epsilon allows", () => {
     assert.deepEqual(ending(how, n(1)), ["The collector refused what was sent. It is not counted.", "bad"]);
 });
 
+test("where there will be a next answer, it says when", () => {
+  const again = { window: "week", next: new Date("2026-11-23T00:00Z") };
+  const [said, kind] = ending("sent", n(1), again);
+  assert.equal(kind, "good");
+  assert.match(
+    said,
+    /^Thank you\. Your answer is counted, and nobody knows it\. You have answered this week; the next /,
+  );
+  assert.match(said, /answer is taken from 2[23] November 2026 at \d\d:\d\d, on this device's clock\.$/);
+  assert.match(ending("sent", n(1), { ...again, window: "day" })[0], /You have answered today; /);
+  assert.match(ending("sent", n(1), { ...again, window: "hour" })[0], /You have answered this hour; /);
+  assert.deepEqual(ending("refused", n(1), again), ending("refused", n(1)));
+});
+
 test("why there was no roll is told by the kind of the error alone", () => {
   assert.equal(
     notRolled("AlphabetError"),
     "Nothing was sent: this survey cannot take what is written there. Write it in another way.",
+  );
+  assert.equal(
+    notRolled("ParticipationError"),
+    "Nothing was sent: this browser has answered already, or its clock is wrong. Set the clock, or come back later.",
   );
   for (const name of ["StateError", "rosebud", undefined])
     assert.equal(
@@ -83,4 +105,108 @@ test("what it means: groups and a second stage are told where there are any", ()
   const twice = said(n(1, { lifetime: Math.exp(2), twice: true }));
   assert.ok(twice.includes("those 2.8 and 7.4"));
   assert.equal(twice.match(/everything that this browser could ever send/g).length, 3);
+});
+
+test("what is kept from one window to the next is said", () => {
+  const said = (again) => explanation(n(1), { window: "day" }, again).flat().join("\n");
+  assert.ok(said("day").includes("This page sends one report a day."));
+  assert.ok(said("hour").includes("This page sends one report an hour."));
+  assert.ok(said("day").includes("a secret of its own and the day in which it last answered."));
+  assert.ok(said("day").includes("may see when your answer changed."));
+  assert.ok(!said("day").includes("learns no more than the collector"));
+  assert.ok(said().includes("This page sends one report. "));
+  assert.ok(!/secret|changed/.test(said()));
+});
+
+test("windows are those of the client", () => {
+  const real = Date.now;
+  try {
+    for (const time of ["2026-11-15T23:59:59Z", "2026-11-16T00:00Z", "2026-12-31T23:00Z", "2027-01-01T00:00Z"])
+      for (const kind of ["hour", "day", "week"]) {
+        Date.now = () => Date.parse(time);
+        const number = windowAt(kind, Date.now());
+        assert.equal(number, thisWindow(kind));
+        assert.ok(beginning(kind, number) <= Date.now() && beginning(kind, number + 1) > Date.now());
+        assert.equal(windowAt(kind, beginning(kind, number)), number);
+      }
+  } finally {
+    Date.now = real;
+  }
+});
+
+/** A page that keeps in this storage, on a day; and a client of it. */
+function opened(items, window, time, survey) {
+  globalThis.localStorage = {
+    getItem: (name) => items.get(name) ?? null,
+    setItem: (name, text) => items.set(name, text),
+  };
+  Date.now = () => Date.parse(time);
+  const kept = keeping(survey.digest);
+  kept.byWindow(window);
+  return { kept, client: new Client(survey, { storage: kept.storage, memoize: Boolean(window) }) };
+}
+
+const vectors = JSON.parse(readFileSync(new URL("../vectors/surveys.json", import.meta.url), "utf8"));
+const surveyOf = (title) => readSurvey(vectors.find((row) => row.title === title).text);
+const answerIn = async ({ kept, client }, how) => {
+  await kept.roll(() => client.queue("yes"));
+  const { record } = kept.read();
+  kept.send();
+  globalThis.fetch = async () => Response.json(how);
+  await client.send("http://collector.example");
+  return record;
+};
+const TAKEN = { accepted: 1, duplicate: 0, refused: [] };
+
+test("a page keeps a window's number and no report, and asks again in the next", async () => {
+  const [real, fetched] = [Date.now, globalThis.fetch];
+  const [survey, items] = [surveyOf("warner, once a day"), new Map()];
+  try {
+    const first = opened(items, "day", "2026-11-18T14:30Z", survey);
+    assert.equal(first.kept.read(), null);
+    assert.equal(items.size, 0, "nothing before the first roll");
+    const record = await answerIn(first, TAKEN);
+    first.kept.finish(first.kept.read().done);
+    assert.deepEqual(first.kept.read(), { done: "sent", next: new Date("2026-11-19T00:00Z") });
+    const [text] = [...items.values()];
+    assert.ok(!text.includes(record.slice(32)), "the report is gone");
+    const { [survey.digest]: left, secret } = JSON.parse(JSON.parse(text).state.slice(64));
+    assert.deepEqual(Object.keys(left).sort(), ["cohort", "made", "outbox", "refused", "spent", "unknown", "window"]);
+    assert.deepEqual([left.window, left.outbox], [20775, {}]);
+    assert.equal(secret.length, 64);
+    assert.throws(() => first.client.queue("yes"), { name: "ParticipationError" });
+    assert.deepEqual(opened(items, "day", "2026-11-18T23:59Z", survey).kept.read().done, "sent", "a reload");
+    assert.ok(opened(items, "day", "2026-11-17T12:00Z", survey).kept.read().done, "a clock that went back");
+    const second = opened(items, "day", "2026-11-19T00:00Z", survey);
+    assert.equal(second.kept.read(), null);
+    await answerIn(second, { accepted: 0, duplicate: 0, refused: [{ index: 0, id: "x", reason: "late" }] });
+    second.kept.finish(second.kept.read().done);
+    assert.equal(second.kept.read().done, "refused");
+    const third = opened(items, "day", "2026-11-20T00:00Z", survey);
+    assert.equal(third.kept.read(), null, "a refusal of one day is not that of the next");
+    await answerIn(third, TAKEN);
+    assert.equal(third.kept.read().done, "sent");
+    third.kept.finish("closed");
+    assert.deepEqual(JSON.parse([...items.values()][0]), { done: "closed" }, "where it is over, nothing is left");
+  } finally {
+    [Date.now, globalThis.fetch] = [real, fetched];
+    delete globalThis.localStorage;
+  }
+});
+
+test("a survey that is answered once keeps no secret, and after it nothing but how it ended", async () => {
+  const [real, fetched] = [Date.now, globalThis.fetch];
+  const [survey, items] = [surveyOf("warner"), new Map()];
+  try {
+    const page = opened(items, undefined, "2026-11-18T14:30Z", survey);
+    await answerIn(page, TAKEN);
+    assert.deepEqual(page.kept.read(), { done: "sent" });
+    assert.equal(page.kept.secret(), undefined);
+    page.kept.finish("sent");
+    assert.deepEqual([...items.values()], ['{"done":"sent"}']);
+    assert.deepEqual(opened(items, undefined, "2026-12-18T14:30Z", survey).kept.read(), { done: "sent" });
+  } finally {
+    [Date.now, globalThis.fetch] = [real, fetched];
+    delete globalThis.localStorage;
+  }
 });

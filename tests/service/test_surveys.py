@@ -125,6 +125,33 @@ def test_rules_are_checked(given: object, sentence: str) -> None:
     assert (read.thanks, read.closes) == ("one\n\ntwo", "2026-11-20T17:00Z")
 
 
+def test_a_survey_that_is_answered_once_a_window_is_counted_by_it(store: SQLiteStore) -> None:
+    async def scene() -> None:
+        async with Caller(store) as call:
+            for window in ("hour", "day", "week"):
+                survey = dn.warner(epsilon=1, participation=f"window:{window}")
+                body = {"survey": json.loads(survey.to_json())}
+                for other in {"hour", "day", "week"} - {window}:
+                    refused = await call.admin("POST", "/v1/surveys", body | {"rules": {"window": other}})
+                    assert refused.status == 422
+                    assert refused.json()["detail"] == (
+                        f"window must be {window!r}, which devices answer this survey once in, got {other!r}; "
+                        "leave it out"
+                    )
+                for rules in ({}, {"window": window}, {"minimum": 100}):
+                    made = await call.admin("POST", "/v1/surveys", body | {"rules": rules})
+                    assert made.status == (201 if rules == {} else 200), "the same rules each time"
+                    assert made.json()["rules"]["window"] == window
+                wrong = await call.admin("POST", "/v1/surveys", body | {"rules": {"window": ["day"]}})
+                assert wrong.status == 422
+                assert wrong.json()["detail"] == "window must be one of hour, day, week, got \"['day']\""
+            event = {"survey": json.loads(dn.warner(epsilon=1, participation="event").to_json())}
+            made = await call.admin("POST", "/v1/surveys", event | {"rules": {"window": "week"}})
+            assert (made.status, made.json()["rules"]["window"]) == (201, "week")
+
+    run(scene())
+
+
 def test_an_administrators_secret_is_not_short() -> None:
     with pytest.raises(StoreError, match="admin token must have at least 16 characters, got 6"):
         check_admin("secret")

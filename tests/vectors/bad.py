@@ -176,6 +176,18 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     put("orr, folded", "alphabet", "text", True, "alphabet field 'text' must be text, got bool")
     put("orr, open", "alphabet", "text", "folded", "the survey was altered after it was made")
     put("krr", "alphabet", "text", "folded", "alphabet must not have the field 'text'; this version does not know it")
+    known = "participation must be 'once', 'window:hour', 'window:day', 'window:week' or 'event', got "
+    for wrong in ("daily", "window:month", "window:", "window:day ", "Event", ""):
+        top("participation", wrong, known + repr(wrong))
+    for spelling in ("once", "window"):
+        top("participation", spelling, f"participation must be in its one spelling, got {spelling!r}; leave the field")
+    for kind, wrong_type in (("NoneType", None), ("list", ["event"]), ("int", 1), ("bool", True)):
+        top("participation", wrong_type, f"survey field 'participation' must be text, got {kind}")
+    top("participation", "event", "the survey was altered after it was made")
+    daily = good["warner, once a day"].to_json()
+    text("the survey was altered after it was made", daily.replace("window:day", "window:hour"))
+    text("the survey was altered after it was made", daily.replace(',"participation":"window:day"', ""))
+    text("survey fields must not repeat", daily[:-1] + ',"participation":"window:day"}')
     return found
 
 

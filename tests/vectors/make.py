@@ -89,6 +89,10 @@ def presets() -> dict[str, dn.Survey]:
         "orr, folded": dn.orr(epsilon=2, cells=8, cohorts=3, seed=seed, name="homepage"),
         "orappor, folded": dn.orappor(epsilon=2, cells=12, cohorts=8, hashes=2, seed=seed),
         "orr, folded again": dn.orr(epsilon=4, epsilon_report=2, cells=300, cohorts=3, seed=seed),
+        "krr, once an hour": dn.krr(symbols=fruit, epsilon=1, name="fruit", participation="window:hour"),
+        "warner, once a day": dn.warner(epsilon=2, epsilon_report=1, participation="window"),
+        "orr, once a week": dn.orr(epsilon=2, cells=8, cohorts=3, seed=seed, participation="window:week"),
+        "krappor, at every event": dn.krappor(symbols=["a", "b", "c"], epsilon=2.5, participation="event"),
     }
 
 

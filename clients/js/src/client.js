@@ -20,6 +20,7 @@ import { sender, today } from "./delivery.js";
 import { need } from "./errors.js";
 import { derivedEntropy, osEntropy, randomBytes, uniformBelow } from "./noise.js";
 import { ceiling, readEpsilon } from "./odds.js";
+import { thisWindow } from "./participation.js";
 import { reportOf } from "./report.js";
 import { memory, read, write } from "./state.js";
 import { readSurvey } from "./survey.js";
@@ -41,7 +42,7 @@ export class Client {
     { storage = memory(), memoize = true, key, entropy = osEntropy, cap = Infinity, hardCap = Infinity } = {},
   ) {
     const survey = source?.encoding?.of ? source : readSurvey(source);
-    const { digest, encoding, mechanism, symbols } = survey;
+    const { digest, encoding, mechanism, symbols, window } = survey;
     const { cells, cohorts, hashes } = encoding;
     const whole = units(survey.epsilon);
     const each = units(survey.epsilonReport);
@@ -92,6 +93,7 @@ export class Client {
         ["hardCap", hardCap, worst],
       ])
         need(total <= limit, `${name} must not be exceeded, got ${total} of ${limit}; ask no more`, "Budget");
+      if (window) entry.window = thisWindow(window, entry.window);
       return entry;
     };
 

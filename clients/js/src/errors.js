@@ -7,6 +7,7 @@
  *     AlphabetError      a value that this survey cannot encode (never shows the value)
  *     StateError         a state that is lost, foreign or damaged, or that the storage does not keep
  *     BudgetError        a report that would spend more than a cap
+ *     ParticipationError a second report in a window of a survey that takes one, or a clock that went back
  *     DeliveryError      a collector that cannot be reached or refuses; the reports stay in the outbox
  *     WireError          bytes that are no report of this survey (only `unpack` raises it)
  */

@@ -49,7 +49,7 @@ export async function deviceKey() {
   }
 }
 
-/** What a client takes as `key`, from a CryptoKey for HMAC-SHA-256: the words of docs/reference/protocol.md, section 7. */
+/** What a client takes as `key`, from a CryptoKey for HMAC-SHA-256; docs/reference/protocol.md, section 7. */
 export async function wordsOf(key) {
   const sign = async (...parts) => new Bytes(await crypto.subtle.sign("HMAC", key, join(...parts)));
   const check = hex(await sign(new TextEncoder().encode("check"))).slice(0, 16);

@@ -16,10 +16,12 @@ import { sha256 } from "./sha256.js";
 const ALPHABETS = { __proto__: null, open, closed };
 const ENCODINGS = { __proto__: null, direct, hashed: seeded, permuted: seeded, hadamard, projective };
 const MECHANISMS = { __proto__: null, krr, bitflip, subset };
+// How people take part; a survey that they answer once says nothing about it.
+const AGAIN = /^(event|window:(hour|day|week))$/;
 
 /** A survey from its fields; `stated` is what they must say, thresholds and digest included. */
 export function remake(given) {
-  const { name, digest, alphabet: answers, encoding: cellsBy, mechanism: stage } = given;
+  const { name, digest, participation, alphabet: answers, encoding: cellsBy, mechanism: stage } = given;
   const { kind, epsilon, epsilon_report, size, clear } = stage;
   for (const [known, stated] of [
     [ALPHABETS, answers],
@@ -34,6 +36,10 @@ export function remake(given) {
   const most = 2 ** (one && !block ? 24 : 16);
   // Optimised flips of a bit give it all of epsilon, so an answer may have but one.
   const bits = one || clear ? 1 : 64;
+  need(
+    participation === undefined || AGAIN.test(participation),
+    `participation must be event or window:day, :hour, :week, got ${participation}`,
+  );
   // By code points, as in Python: a character outside the basic plane counts once.
   need(/^\P{Cs}{0,500}$/u.test(name), "name must be text of at most 500 characters");
   need(
@@ -71,6 +77,7 @@ export function remake(given) {
       size: mechanism.size,
       ...mechanism.thresholds,
     },
+    participation: participation && `${participation}`,
   };
   return {
     name,
@@ -80,6 +87,7 @@ export function remake(given) {
     encoding,
     mechanism,
     symbols: alphabet.size,
+    window: participation?.split(":")[1],
     stated: canonical({ ...stated, digest: hex(sha256(utf8(canonical(stated)))) }),
   };
 }

@@ -67,9 +67,9 @@ test("no answer is kept or shown anywhere", () => {
   });
   answers.push(proxy, bytes);
   for (const text of Object.values(texts)) {
-    const kept = storage();
-    const client = new Client(text, { storage: kept });
     for (const answer of answers) {
+      const kept = storage();
+      const client = new Client(text, { storage: kept });
       let shown = "";
       try {
         const report = client.report(answer);

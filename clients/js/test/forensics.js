@@ -131,6 +131,7 @@ const FIELDS = {
   refused: (value) =>
     Object.entries(value).every(([word, number]) => /^(closed|refused|unknown-survey)$/.test(word) && isCount(number)),
   unknown: isCount,
+  window: isCount,
 };
 
 const sum = (numbers) => numbers.reduce((all, one) => all + one, 0);

@@ -1,7 +1,7 @@
 /**
  * Every cell of the widest surveys, 65,536 of them, on scripted words, in the sources and in the minified file: none is
- * left in the clear, in either stage. The response is made again from the words, by the rule of docs/reference/protocol.md,
- * section 6.
+ * left in the clear, in either stage. The response is made again from the words, by the rule of
+ * docs/reference/protocol.md, section 6.
  */
 
 import assert from "node:assert/strict";

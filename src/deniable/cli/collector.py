@@ -33,7 +33,7 @@ def add_actions(actions: Commands) -> None:
         ),
     )
     register.add_argument("file", metavar="FILE", help="a survey file (JSON)")
-    register.option("--window", "W", "hour, day or week (default day)", one_of("hour", "day", "week"))
+    register.option("--window", "W", "hour, day or week (default: the survey's, or day)", one_of("hour", "day", "week"))
     register.option("--minimum", "N", "results are shown from N reports on (default 100)", whole(0))
     register.option("--results", "WHO", "private (default) or public", one_of("private", "public"))
     register.option("--uploads", "WHO", "open (default), or with a token", one_of("open", "token"))

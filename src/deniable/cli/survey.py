@@ -17,7 +17,7 @@ from deniable.cli.parser import Commands, Parser, command, one_of, whole
 from deniable.cli.text import fit, several, shown, table
 from deniable.cli.words import notice, odds_sentence, report_bytes, text_sentence, truth_sentence
 from deniable.errors import DeniableError
-from deniable.survey import DIALECTS, PRESETS, Survey
+from deniable.survey import DIALECTS, PRESETS, Survey, participation_words
 
 _FILE = "a survey file (JSON; - is standard input)"
 
@@ -92,6 +92,7 @@ def _add_new(actions: Commands) -> None:
     new.option("--cells", "K", "cells of one report (orr, orappor)", whole(2))
     new.option("--cohorts", "C", "groups with their own hash functions (orr, olh, orappor)", whole(1))
     new.option("--hashes", "H", "hash functions of a Bloom filter (orappor; default 1)", whole(1))
+    new.option("--participation", "HOW", "once (default), window (once a day), window:hour, window:week, event")
     new.option("--name", "TEXT", "what the survey asks", default="")
     where = "where to write (default survey.json; - is standard output)"
     new.option("-o --output", "FILE", where, default="survey.json")
@@ -117,7 +118,7 @@ def _make(args: argparse.Namespace) -> Survey:
             raise DeniableError(f"--{option} must be given for {args.mechanism}; for instance --cells 8 --cohorts 64")
     if "symbols" in needed and symbols is None:
         raise DeniableError(f"--symbols or --symbols-file must be given for {args.mechanism}; use orr for open answers")
-    for option in ("epsilon_report", "cells", "cohorts", "hashes", "other", "text"):
+    for option in ("epsilon_report", "cells", "cohorts", "hashes", "other", "text", "participation"):
         value = getattr(args, option)
         if value is not None and option not in taken:
             named = option.replace("_", "-")
@@ -159,6 +160,8 @@ def _show(args: argparse.Namespace) -> None:
         ),
         ("answers", answers),
     ]
+    if survey.participation != "once":
+        lines.append(("answered", participation_words(survey.participation)))
     if survey.alphabet.other is not None:
         lines.append(("anything else", f"counts as {shown(survey.alphabet.other)}"))
     lines += [

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from deniable.cli.text import shown
 from deniable.mechanisms import KRR, BitFlip, Channel, Mechanism, Registry, Subset
-from deniable.survey import Survey, is_at_least, strength
+from deniable.survey import Survey, is_at_least, participation_words, strength
 
 
 def at_most(ratio: Fraction) -> str:
@@ -86,6 +86,17 @@ def text_sentence(survey: Survey) -> str:
     if survey.alphabet.text == "exact":
         return 'Text counts exactly as it is written: "Yes" and "yes" are two answers.'
     return 'Capitals and blanks around words make no difference: " Yes" and "yes" are one answer.'
+
+
+def _answering_again(survey: Survey) -> str:
+    """How often a device answers, and what all its reports together reveal."""
+    asked = participation_words(survey.participation)
+    return (
+        f"Your device answers {asked}. While your answer stays the same and your device keeps its state, all your "
+        f"reports together, however many, are at most {at_most(_lifetime(survey))} times likelier than under another "
+        f"answer (epsilon {survey.epsilon:g}). Each answer that you have not given before can spend as much again. "
+        "Whoever sees all reports of your device may see when your answer changed."
+    )
 
 
 def report_bytes(survey: Survey) -> int:
@@ -278,6 +289,7 @@ def notice(survey: Survey) -> list[tuple[str, str]]:
             f"different times: each new answer is a new report. (Repeating the same answer {again}, as "
             "long as your device keeps its state.) Anything on your device or network that watches you answer.",
         ),
+        *([] if survey.participation == "once" else [("If you answer again", _answering_again(survey))]),
         (
             "The numbers",
             f"{survey.title}, epsilon {survey.epsilon:g} (spent: {survey.epsilon_spent:.6g}){a_report}: "

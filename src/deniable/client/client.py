@@ -18,7 +18,7 @@ from typing import NoReturn
 from deniable.client.delivery import Delivery, deliver
 from deniable.client.forgetting import forgetting
 from deniable.client.ledger import Account, Ledger
-from deniable.client.outbox import settle, today, unknown_days
+from deniable.client.outbox import settle, this_window, today, unknown_days
 from deniable.client.state import Contents, StateFile, Waiting
 from deniable.client.status import Status
 from deniable.errors import AlphabetError, BudgetError, StateError
@@ -188,6 +188,9 @@ class Client:
             If the value is outside a closed alphabet without a catch-all; the message never shows the value.
         BudgetError
             If the report would exceed `cap` or `hard_cap`; nothing is said of the value.
+        ParticipationError
+            If this device has answered in this window of a survey that takes one answer a window, or its clock went
+            back since; nothing is said of the value. Without a state that holds for this client alone.
 
         Examples
         --------
@@ -197,7 +200,7 @@ class Client:
         """
         answer = [value]
         del value  # a traceback that shows local names must not show an answer
-        if self._file is None and self._caps == (None, None):
+        if self._file is None and self._caps == (None, None) and self._survey.window is None:
             report = forgetting(self._randomized, answer.pop())
             if isinstance(report, str):
                 raise AlphabetError(report)
@@ -224,7 +227,7 @@ class Client:
 
         Raises
         ------
-        AlphabetError, BudgetError
+        AlphabetError, BudgetError, ParticipationError
             As `report` does.
         StateError
             If the outbox is full.
@@ -358,7 +361,7 @@ class Client:
         """
         try:
             with self._changing() as kept:
-                account = self._charged(kept, queue=queue)
+                account, window = self._charged(kept, queue=queue)
                 report = forgetting(self._randomized, answer.pop())
                 if isinstance(report, str):
                     raise AlphabetError(report)
@@ -366,6 +369,8 @@ class Client:
                     name = struct.pack("<2Q", *self._entropy.words(2)).hex()
                     kept.outbox[name] = Waiting(self._survey.digest, name, report.pack(), today())
                 kept.accounts[self._survey.digest] = account
+                if window is not None:
+                    kept.windows[self._survey.digest] = window
         finally:
             answer.clear()  # a traceback that shows local names must not show it
         return report
@@ -379,15 +384,15 @@ class Client:
             with self._file.change(self._survey) as kept:
                 yield self._same(kept)
 
-    def _charged(self, kept: Contents, *, queue: bool) -> Account:
-        """The account with one report more, if there may be one."""
+    def _charged(self, kept: Contents, *, queue: bool) -> tuple[Account, int | None]:
+        """The account with one report more, and the window that it is made in, if there may be one."""
         before = kept.accounts[self._survey.digest]
         account = self._with(before, 1)
         if self._caps != (None, None):
             self._check_caps(Ledger((*(a for a in kept.accounts.values() if a is not before), account)))
         if queue and len(kept.outbox) >= MAX_WAITING:
             raise StateError(f"the outbox must hold at most {MAX_WAITING} reports; send them first")
-        return account
+        return account, this_window(self._survey, kept.windows.get(self._survey.digest))
 
     def _check_caps(self, after: Ledger) -> None:
         for name, cap, total in zip(("cap", "hard_cap"), self._caps, after.exact(), strict=True):

@@ -1,12 +1,14 @@
-"""Reports that leave the outbox, and the day: changes of what a device keeps, each within one write of its state."""
+"""Reports that leave the outbox, the day and the window: changes of what a device keeps, each in one write of it."""
 
 import time
 from collections.abc import Mapping, Sequence
 
 from deniable.client.delivery import UNKNOWN
 from deniable.client.state import Contents
+from deniable.errors import ParticipationError
+from deniable.survey import Survey, first_minute, participation_words, window_number
 
-__all__ = ["settle", "today", "unknown_days"]
+__all__ = ["settle", "this_window", "today", "unknown_days"]
 
 _DAYS = range(20_454, 1 << 20)  # from 2026-01-01: a clock that shows less has stopped or was never set
 
@@ -15,6 +17,33 @@ def today() -> int | None:
     """The UTC day, counted from 1970; None where the clock cannot be right: a wrong day would have reports refused."""
     day = int(time.time() // 86_400)
     return day if day in _DAYS else None
+
+
+def this_window(survey: Survey, last: int | None) -> int | None:
+    """The number of the window to answer in now, where a survey has windows; `last` is the one of the report before.
+
+    It is asked before the answer is looked at, and knows the clock and `last` alone: what it refuses says nothing
+    about the answer.
+    """
+    if survey.window is None:
+        return None
+    if today() is None:
+        raise ParticipationError(
+            f"the clock of this device must be right for a survey that is answered "
+            f"{participation_words(survey.participation)}, got a time that cannot be; set the clock"
+        )
+    now = window_number(survey.window, int(time.time() // 3600))
+    if last is not None and last > now:
+        raise ParticipationError(
+            f"the clock of this device must not go back: it last answered in the {survey.window} from "
+            f"{first_minute(survey.window, last)}, got the one from {first_minute(survey.window, now)}; set the clock"
+        )
+    if last == now:
+        raise ParticipationError(
+            f"this survey must be answered {participation_words(survey.participation)} on this device; the next "
+            f"answer is taken from {first_minute(survey.window, now + 1)}"
+        )
+    return now
 
 
 def settle(kept: Contents, survey: str, ids: Sequence[str], refused: Mapping[str, str]) -> None:

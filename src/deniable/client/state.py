@@ -8,7 +8,8 @@ that is gone while its lock says that there was one was lost, and is an error: a
 old answers new noise.
 
 The outbox is kept in the order of the reports' random ids, so neither the file nor a batch shows in which order
-answers were given; the only time in it is the day that a report was made on.
+answers were given; the only times in it are the day that a report was made on and, for a survey that is answered once a
+window, the window of the last report.
 """
 
 import contextlib
@@ -77,7 +78,8 @@ class Contents:
     """All that a device keeps. Cohorts and accounts by survey digest, the outbox by report id.
 
     `refused` counts, by survey and word, the reports that left the outbox uncounted; `unknown` is the first day on
-    which a collector said that it does not know the survey, if nobody has taken a report of it since.
+    which a collector said that it does not know the survey, if nobody has taken a report of it since; `windows` has the
+    number of the window of the last report, for surveys that are answered once a window.
     """
 
     secret: bytes = field(repr=False)
@@ -86,6 +88,7 @@ class Contents:
     outbox: dict[str, Waiting] = field(default_factory=dict)
     refused: dict[str, dict[str, int]] = field(default_factory=dict)
     unknown: dict[str, int] = field(default_factory=dict)
+    windows: dict[str, int] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         fields: dict[str, object] = {
@@ -101,6 +104,7 @@ class Contents:
                     "fresh": account.fresh,
                     **({"refused": self.refused[digest]} if self.refused.get(digest) else {}),
                     **({"unknown": self.unknown[digest]} if digest in self.unknown else {}),
+                    **({"window": self.windows[digest]} if digest in self.windows else {}),
                 }
                 for digest, account in sorted(self.accounts.items())
             },
@@ -137,6 +141,8 @@ class Contents:
                     found.refused[digest] = {str(word): _count(number) for word, number in entry["refused"].items()}
                 if "unknown" in entry:
                     found.unknown[digest] = _count(entry["unknown"])
+                if "window" in entry:
+                    found.windows[digest] = _count(entry["window"])
             for digest, name, report, *day in fields["outbox"]:  # no day: queued before reports had one
                 found.outbox[name] = Waiting(digest, name, bytes.fromhex(report), *map(_count, day))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ZeroDivisionError):

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from deniable.errors import StoreError
+from deniable.survey import WINDOWS as _HOURS
+from deniable.survey import first_hour, window_number
 
-WINDOWS = ("hour", "day", "week")
-_HOURS = {"hour": 1, "day": 24, "week": 168}  # hours of a window
-_MONDAY = 4 * 24  # hours from 1970-01-01 to the first Monday, 1970-01-05
+WINDOWS = tuple(_HOURS)
 _STEP = 3600.0  # seconds; a change of the wall clock of this much or more is a jump: the unit of windows is an hour
 _SETTLING = 300.0  # seconds after an hour in which its commits may still arrive, or another collector be behind
 _MINUTE = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d)(?::(\d\d))?)?Z?", re.ASCII)
@@ -62,9 +62,7 @@ def window_of(kind: str, hours: int) -> int:
     >>> label(window_of("week", hour_of("2026-11-15T14")))
     '2026-11-09T00'
     """
-    size = _HOURS[kind]
-    start = _MONDAY if kind == "week" else 0
-    return (hours - start) // size * size + start
+    return first_hour(kind, window_number(kind, hours))
 
 
 def window_end(kind: str, start: int) -> int:

@@ -109,6 +109,37 @@ class Rules:
                 raise StoreError(f"{name} must be a whole number from {low} to {high}, got {str(value)[:40]!r}")
         return cls(**(given | texts))
 
+    @classmethod
+    def of(cls, survey: Survey, given: object) -> "Rules":
+        """The rules for a new survey. Where devices answer once a window, reports are counted by the same window.
+
+        Parameters
+        ----------
+        survey : Survey
+            The survey.
+        given : dict
+            Rules as JSON has them.
+
+        Returns
+        -------
+        Rules
+            What `read` makes of them, with the survey's own window.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> Rules.of(dn.warner(epsilon=1.0, participation="window:week"), {}).window
+        'week'
+        """
+        own = {} if survey.window is None else {"window": survey.window}
+        rules = cls.read(own | given if isinstance(given, dict) else given)
+        if survey.window not in (None, rules.window):
+            raise StoreError(
+                f"window must be {survey.window!r}, which devices answer this survey once in, got {rules.window!r}; "
+                "leave it out"
+            )
+        return rules
+
     def changed(self, given: object) -> "Rules":
         """These rules with some of them changed.
 

@@ -59,7 +59,8 @@ async def create(collector: Collector, given: models.NewSurvey) -> Answer[models
 
     def work() -> tuple[Entry, bool]:  # all of it in the writer's thread: a large survey takes a while to read
         try:
-            survey, rules = Survey.from_fields(given.survey), Rules.read(given.rules)
+            survey = Survey.from_fields(given.survey)
+            rules = Rules.of(survey, given.rules)
         except DeniableError as problem:
             raise RequestError(422, "survey", str(problem)) from None
         if collector.store.entry(survey.digest) is None:

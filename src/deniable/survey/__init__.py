@@ -14,6 +14,14 @@ from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, P
 from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides
 from deniable.survey.notebook import Bar, data_frame, facts, html_table
 from deniable.survey.outputs import descriptor_of, output_file, write_atomically
+from deniable.survey.participation import (
+    PARTICIPATIONS,
+    WINDOWS,
+    first_hour,
+    first_minute,
+    participation_words,
+    window_number,
+)
 from deniable.survey.presets import PRESETS, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
 from deniable.survey.reading import strict_json
 from deniable.survey.report_format import Field, ReportFormat, Rule
@@ -26,9 +34,11 @@ __all__ = [
     "FEISTEL_ROUNDS",
     "GAMMA",
     "MAX_CELLS",
+    "PARTICIPATIONS",
     "PRESETS",
     "SCALE",
     "TEXTS",
+    "WINDOWS",
     "Alphabet",
     "Bar",
     "BlockEncoding",
@@ -50,6 +60,8 @@ __all__ = [
     "descriptor_of",
     "facts",
     "feistel_sides",
+    "first_hour",
+    "first_minute",
     "hadamard",
     "html_table",
     "is_at_least",
@@ -61,6 +73,7 @@ __all__ = [
     "orr",
     "oue",
     "output_file",
+    "participation_words",
     "projective",
     "read_candidates",
     "sql_refusals",
@@ -70,5 +83,6 @@ __all__ = [
     "symbol_from_json",
     "symbol_to_json",
     "warner",
+    "window_number",
     "write_atomically",
 ]

@@ -3,6 +3,10 @@
 A preset chooses an encoding and a mechanism and returns the survey that combines them. With `epsilon_report` every
 report is randomised again from the permanent response to the answer: one report spends `epsilon_report`, all reports of
 that answer together spend `epsilon`. Parameters that you leave out are chosen for the least error of one report.
+
+With `participation` a survey says how often a person answers: "once" (the default), "window:hour", "window:day" (also
+written "window") or "window:week" for one report of a device in each window of time, or "event" for a report whenever
+something happens. Clients keep to it; the noise of a report does not depend on it.
 """
 
 import math
@@ -20,9 +24,11 @@ from deniable.survey.survey import Survey, checked_name
 __all__ = ["PRESETS", "hadamard", "krappor", "krr", "olh", "orappor", "orr", "oue", "projective", "subset", "warner"]
 
 
-def _survey(alphabet: Alphabet, encoding: Encoding, first: Mechanism, epsilon_report: object, name: str) -> Survey:
+def _survey(
+    alphabet: Alphabet, encoding: Encoding, first: Mechanism, epsilon_report: object, name: str, participation: str
+) -> Survey:
     stages = first if epsilon_report is None else Chain(first, epsilon_report)
-    return Survey(alphabet, encoding, stages, checked_name(name))
+    return Survey(alphabet, encoding, stages, checked_name(name), participation)
 
 
 def _of_a_report(epsilon: object, epsilon_report: object) -> Fraction:
@@ -36,6 +42,7 @@ def warner(
     epsilon_report: object = None,
     symbols: Iterable[object] = ("no", "yes"),
     name: str = "",
+    participation: str = "once",
 ) -> Survey:
     """Warner's randomised response (W-RR): one yes-or-no question, answered truthfully more often than not.
 
@@ -52,6 +59,8 @@ def warner(
         The two answers, in order.
     name : str
         What people call the survey: one line, at most 500 characters.
+    participation : str
+        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
 
     Examples
     --------
@@ -61,7 +70,7 @@ def warner(
     alphabet = Alphabet.closed(symbols)
     if len(alphabet) != 2:
         raise SurveyError(f"symbols must be two for Warner's response, got {len(alphabet)}; use krr for more")
-    return _survey(alphabet, Direct(2), KRR(2, epsilon), epsilon_report, name)
+    return _survey(alphabet, Direct(2), KRR(2, epsilon), epsilon_report, name, participation)
 
 
 def krr(
@@ -70,6 +79,7 @@ def krr(
     epsilon: object,
     epsilon_report: object = None,
     name: str = "",
+    participation: str = "once",
     other: object = None,
 ) -> Survey:
     """k-ary randomised response over a closed alphabet: best when epsilon is at least about ln k.
@@ -87,6 +97,8 @@ def krr(
         permanent response to the answer. Without it one report spends `epsilon`.
     name : str
         What people call the survey: one line, at most 500 characters.
+    participation : str
+        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
     other : str, int or bytes, optional
         The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Without it such
         answers are refused.
@@ -99,7 +111,7 @@ def krr(
     <Survey: k-RR, 10 symbols, epsilon 4 and 1 a report, digest c829b105>
     """
     alphabet = Alphabet.closed(symbols, other)
-    return _survey(alphabet, Direct(len(alphabet)), KRR(len(alphabet), epsilon), epsilon_report, name)
+    return _survey(alphabet, Direct(len(alphabet)), KRR(len(alphabet), epsilon), epsilon_report, name, participation)
 
 
 def krappor(
@@ -108,6 +120,7 @@ def krappor(
     epsilon: object,
     epsilon_report: object = None,
     name: str = "",
+    participation: str = "once",
     other: object = None,
 ) -> Survey:
     """k-RAPPOR over a closed alphabet: one noisy bit per symbol, best when epsilon is small.
@@ -125,6 +138,8 @@ def krappor(
         permanent response to the answer. Without it one report spends `epsilon`.
     name : str
         What people call the survey: one line, at most 500 characters.
+    participation : str
+        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
     other : str, int or bytes, optional
         The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Without it such
         answers are refused.
@@ -135,7 +150,8 @@ def krappor(
     256
     """
     alphabet = Alphabet.closed(symbols, other)
-    return _survey(alphabet, Direct(len(alphabet)), BitFlip(len(alphabet), epsilon), epsilon_report, name)
+    flips = BitFlip(len(alphabet), epsilon)
+    return _survey(alphabet, Direct(len(alphabet)), flips, epsilon_report, name, participation)
 
 
 def oue(
@@ -144,6 +160,7 @@ def oue(
     epsilon: object,
     epsilon_report: object = None,
     name: str = "",
+    participation: str = "once",
     other: object = None,
 ) -> Survey:
     """Optimised unary encoding over a closed alphabet: k-RAPPOR with uneven flips, better unless k is very small.
@@ -164,6 +181,8 @@ def oue(
         permanent response to the answer. Without it one report spends `epsilon`.
     name : str
         What people call the survey: one line, at most 500 characters.
+    participation : str
+        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
     other : str, int or bytes, optional
         The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Without it such
         answers are refused.
@@ -175,7 +194,7 @@ def oue(
     """
     alphabet = Alphabet.closed(symbols, other)
     flips = BitFlip(len(alphabet), epsilon, optimized=True)
-    return _survey(alphabet, Direct(len(alphabet)), flips, epsilon_report, name)
+    return _survey(alphabet, Direct(len(alphabet)), flips, epsilon_report, name, participation)
 
 
 def subset(
@@ -185,6 +204,7 @@ def subset(
     epsilon_report: object = None,
     size: int | None = None,
     name: str = "",
+    participation: str = "once",
     other: object = None,
 ) -> Survey:
     """Subset selection over a closed alphabet: the least squared error of all, in a report of one bit a symbol.
@@ -206,6 +226,8 @@ def subset(
         population, near k / (e**epsilon + 1).
     name : str
         What people call the survey: one line, at most 500 characters.
+    participation : str
+        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
     other : str, int or bytes, optional
         The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Without it such
         answers are refused.
@@ -224,8 +246,8 @@ def subset(
         near = math.floor(k / (odds + 1))
         size = min((max(1, near), max(1, near + 1)), key=lambda w: _subset_cost(k, min(w, k - 1), odds))
     if check_size("size", size, 1, k - 1) == 1:
-        return _survey(alphabet, Direct(k), KRR(k, epsilon), epsilon_report, name)
-    return _survey(alphabet, Direct(k), Subset(k, epsilon, size), epsilon_report, name)
+        return _survey(alphabet, Direct(k), KRR(k, epsilon), epsilon_report, name, participation)
+    return _survey(alphabet, Direct(k), Subset(k, epsilon, size), epsilon_report, name, participation)
 
 
 def _subset_cost(k: int, w: int, odds: float) -> float:
@@ -243,6 +265,7 @@ def hadamard(
     epsilon_report: object = None,
     blocks: int | None = None,
     name: str = "",
+    participation: str = "once",
     other: object = None,
 ) -> Survey:
     """Hadamard response over a closed alphabet: a report is one of b cells, decoded by a fast Walsh-Hadamard transform.
@@ -263,6 +286,8 @@ def hadamard(
         the uniform population: one block up to epsilon of about 1, more beyond.
     name : str
         What people call the survey: one line, at most 500 characters.
+    participation : str
+        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
     other : str, int or bytes, optional
         The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Without it such
         answers are refused.
@@ -281,7 +306,7 @@ def hadamard(
     else:
         best = Hadamard(len(alphabet), blocks)
     channel = KRR(best.cells, epsilon, occupied=best.occupied)
-    return _survey(alphabet, best, channel, epsilon_report, name)
+    return _survey(alphabet, best, channel, epsilon_report, name, participation)
 
 
 def projective(
@@ -292,6 +317,7 @@ def projective(
     order: int | None = None,
     dimension: int | None = None,
     name: str = "",
+    participation: str = "once",
     other: object = None,
 ) -> Survey:
     """Projective geometry response over a closed alphabet: nearly the least error, in a report of one of b cells.
@@ -314,6 +340,8 @@ def projective(
         The number of coordinates of a point, from 2 to 16. Given with `order` or not at all.
     name : str
         What people call the survey: one line, at most 500 characters.
+    participation : str
+        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
     other : str, int or bytes, optional
         The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Without it such
         answers are refused.
@@ -339,7 +367,7 @@ def projective(
             )
         best = min(designs, key=lambda design: _design_cost(design, odds))
     channel = KRR(best.cells, epsilon, occupied=best.occupied)
-    return _survey(alphabet, best, channel, epsilon_report, name)
+    return _survey(alphabet, best, channel, epsilon_report, name, participation)
 
 
 def _hadamard_designs(size: int) -> Iterable[Hadamard]:
@@ -381,6 +409,7 @@ def olh(
     cohorts: int = 1024,
     symbols: Iterable[object] | int | None = None,
     name: str = "",
+    participation: str = "once",
     seed: bytes | None = None,
     other: object = None,
     text: str | None = None,
@@ -406,6 +435,8 @@ def olh(
         open.
     name : str
         What people call the survey: one line, at most 500 characters.
+    participation : str
+        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
     seed : bytes, optional
         8 to 64 bytes that determine the hash functions. They are public, and part of the survey. Without them 16 bytes
         are drawn from the operating system.
@@ -431,6 +462,7 @@ def olh(
         cohorts=cohorts,
         symbols=symbols,
         name=name,
+        participation=participation,
         seed=seed,
         other=other,
         text=text,
@@ -445,6 +477,7 @@ def orr(
     cohorts: int,
     symbols: Iterable[object] | int | None = None,
     name: str = "",
+    participation: str = "once",
     seed: bytes | None = None,
     other: object = None,
     text: str | None = None,
@@ -470,6 +503,8 @@ def orr(
         open.
     name : str
         What people call the survey: one line, at most 500 characters.
+    participation : str
+        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
     seed : bytes, optional
         8 to 64 bytes that determine the hash functions. They are public, and part of the survey. Without them 16 bytes
         are drawn from the operating system.
@@ -490,7 +525,7 @@ def orr(
     ['lynx', 'Lynx ']
     """
     alphabet, encoding = _encoded(symbols, other, text, cells, cohorts, 1, seed)
-    return _survey(alphabet, encoding, KRR(encoding.cells, epsilon), epsilon_report, name)
+    return _survey(alphabet, encoding, KRR(encoding.cells, epsilon), epsilon_report, name, participation)
 
 
 def orappor(
@@ -502,6 +537,7 @@ def orappor(
     hashes: int = 1,
     symbols: Iterable[object] | int | None = None,
     name: str = "",
+    participation: str = "once",
     seed: bytes | None = None,
     other: object = None,
     text: str | None = None,
@@ -529,6 +565,8 @@ def orappor(
         open.
     name : str
         What people call the survey: one line, at most 500 characters.
+    participation : str
+        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
     seed : bytes, optional
         8 to 64 bytes that determine the hash functions. They are public, and part of the survey. Without them 16 bytes
         are drawn from the operating system.
@@ -547,7 +585,7 @@ def orappor(
     hashes = check_size("hashes", hashes, 1, MAX_HASHES)
     alphabet, encoding = _encoded(symbols, other, text, cells, cohorts, hashes, seed)
     flips = BitFlip(encoding.cells, epsilon, min(2 * hashes, encoding.cells))
-    return _survey(alphabet, encoding, flips, epsilon_report, name)
+    return _survey(alphabet, encoding, flips, epsilon_report, name, participation)
 
 
 def _encoded(

@@ -11,7 +11,7 @@ another rule one more test.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from deniable.mechanisms import Mechanism
 
@@ -36,7 +36,8 @@ class Field:
     ones: int | None = None  # None: any number of bits
 
 
-class Rule(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Rule:
     """A rule for the values of a field: the reason for refusing one, and the name of the test in `TESTS`."""
 
     reason: str

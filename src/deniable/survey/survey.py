@@ -16,6 +16,7 @@ from deniable.survey.alphabet import Alphabet
 from deniable.survey.encodings import Encoding
 from deniable.survey.notebook import facts
 from deniable.survey.outputs import write_atomically
+from deniable.survey.participation import check_participation, participation_words
 from deniable.survey.reading import read_alphabet, read_encoding, read_mechanism, record, strict_json
 from deniable.survey.report_format import ReportFormat
 from deniable.survey.sql import group_by
@@ -42,6 +43,8 @@ class Survey:
         How a device randomises those cells.
     name : str
         What people call the survey, at most 500 characters.
+    participation : str
+        How often a person answers: "once", "window:hour", "window:day", "window:week" or "event".
 
     Raises
     ------
@@ -67,6 +70,7 @@ class Survey:
     encoding: Encoding
     mechanism: Mechanism
     name: str = ""
+    participation: str = "once"
     digest: str = field(init=False, compare=False)
     report_format: ReportFormat = field(init=False, compare=False)
 
@@ -78,6 +82,7 @@ class Survey:
             self.name.encode("utf-8")
         except UnicodeEncodeError:
             raise SurveyError("name must be valid Unicode text, got one with a lone surrogate") from None
+        object.__setattr__(self, "participation", check_participation(self.participation))
         self.encoding.check(self.alphabet)
         if self.encoding.cells != self.mechanism.cells:
             raise SurveyError(
@@ -147,6 +152,16 @@ class Survey:
         True
         """
         return self.mechanism.epsilon_spent
+
+    @property
+    def window(self) -> str | None:
+        """The window in which a device reports once: "hour", "day" or "week"; None where there is none.
+
+        >>> import deniable as dn
+        >>> dn.warner(epsilon=1.0, participation="window").window
+        'day'
+        """
+        return self.participation.partition(":")[2] or None
 
     @property
     def title(self) -> str:
@@ -265,12 +280,15 @@ class Survey:
         return group_by(self.report_format, dialect, table, cohort, response)
 
     def _fields(self) -> dict[str, object]:
+        # Surveys of the time before this field existed are answered once, and keep their digest.
+        again = {} if self.participation == "once" else {"participation": self.participation}
         return {
             "format": FORMAT,
             "name": self.name,
             "alphabet": self.alphabet.to_json(),
             "encoding": self.encoding.to_json(),
             "mechanism": self.mechanism.to_json(),
+            **again,
         }
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -338,7 +356,7 @@ class Survey:
         >>> dn.Survey.from_fields(json.loads(survey.to_json())) == survey
         True
         """
-        top = record("survey", fields, "format name alphabet encoding mechanism digest")
+        top = record("survey", fields, "format name alphabet encoding mechanism digest", "participation")
         if top["format"] != FORMAT:
             raise SurveyError(
                 f"format must be {FORMAT!r}, got {str(top['format'])[:40]!r}; this version reads no other"
@@ -346,7 +364,13 @@ class Survey:
         alphabet = read_alphabet(top["alphabet"])
         encoding = read_encoding(top["encoding"], alphabet)
         mechanism = read_mechanism(top["mechanism"], encoding)
-        survey = cls(alphabet, encoding, mechanism, top["name"])
+        participation = top.get("participation", "once")
+        if "participation" in top and participation in ("once", "window"):
+            raise SurveyError(
+                f"participation must be in its one spelling, got {participation!r}; leave the field out for 'once', "
+                "and write 'window:day' for 'window'"
+            )
+        survey = cls(alphabet, encoding, mechanism, top["name"], participation)
         if top["digest"] != survey.digest:
             raise SurveyError(
                 f"digest must be {survey.digest[:8]}... for these fields, got {str(top['digest'])[:8]}...; "
@@ -436,6 +460,7 @@ class Survey:
             *([("epsilon of one report", f"{self.epsilon_report:.4g}")] if self.mechanism.twice else []),
             ("cells", self.cells),
             ("cohorts", self.cohorts),
+            *([("answered", self._answered)] if self._answered else []),
             ("digest", self.digest[:16] + "..."),
         ]
         return facts(self.name or "Survey", named)
@@ -447,7 +472,13 @@ class Survey:
         epsilon = epsilon_text(self.mechanism.epsilon)
         if self.mechanism.twice:
             epsilon += f" and {epsilon_text(self.mechanism.report_bound)} a report"
-        return f"<Survey{name}: {self.title}, {size}{shape}, epsilon {epsilon}, digest {self.digest[:8]}>"
+        answered = f", answered {self._answered}" if self._answered else ""
+        return f"<Survey{name}: {self.title}, {size}{shape}, epsilon {epsilon}{answered}, digest {self.digest[:8]}>"
+
+    @property
+    def _answered(self) -> str:
+        """How people take part, in words; nothing where they answer once."""
+        return "" if self.participation == "once" else participation_words(self.participation)
 
 
 def checked_name(name: str) -> str:

@@ -624,7 +624,7 @@ class _Seen:
                 raise DecodeError("tallies must determine every symbol that is tracked; give fewer candidates")
             values[:, places] = np.stack([_with_rest(one) for one in found], axis=1)
             variances[:, places] = (errors**2 * whole.n)[:, None] / np.array([tally.n for tally in some])
-            if (participation or getattr(survey, "participation", "once")) != "once":
+            if (participation or survey.participation) != "once":
                 permanent = np.maximum(permanent, permanent_share(survey, _with_rest(whole)))
         assert symbols is not None
         return cls(symbols, tuple(tally.survey for tally in tallies), values, variances, permanent, typical)

@@ -43,6 +43,7 @@ CASES: dict[tuple[str, str], tuple[str, bytes]] = {
     ),
     ("count", "output"): ("count reports.csv --survey s.json -o {}", b"deniable-tally"),
     ("decode", "chart"): ("decode day.tally --chart {} --chart-format json", b"{"),
+    ("track", "chart"): ("track day.tally next.tally --chart {} --chart-format json", b"{"),
     ("simulate", "output"): ("simulate s.json --n 100 -o {}", b"deniable-tally"),
     ("simulate", "chart"): ("simulate s.json --n 100 --repeats 2 --chart {} --chart-format json", b"{"),
     ("store backup", "file"): ("store backup store {}", b"SQLite format 3"),
@@ -66,6 +67,7 @@ def _things_to_work_on() -> Iterator[None]:
         Path("data.csv").write_text("answer\nno\nyes\n")
         Path("reports.csv").write_text("cohort,response\n0,1\n0,0\n")
         dn.Tally(survey, [[60, 40]]).save("day.tally")
+        dn.Tally(survey, [[50, 50]]).save("next.tally")
         store = SQLiteStore("store")
         entry, _ = store.create(STORED, Rules())
         store.write([Upload(entry, records(STORED, range(9)))], hours=480_000)

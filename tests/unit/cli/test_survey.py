@@ -47,6 +47,29 @@ def test_new_writes_the_survey_that_the_options_describe(
     assert (survey.title, survey.symbols, survey.name) == (title, symbols, "a question")
 
 
+def test_how_people_take_part_is_written_shown_and_told(capsys: pytest.CaptureFixture[str]) -> None:
+    new = ["survey", "new", "--mechanism", "warner", "--epsilon", "1", "--force"]
+    told = {}
+    for how in ("once", "window", "window:week", "event"):
+        assert main([*new, "--participation", how]) == 0
+        capsys.readouterr()
+        for action in ("show", "notice"):
+            assert main(["survey", action, "survey.json"]) == 0
+            told[how, action] = " ".join(capsys.readouterr().out.split())
+    assert "answered once a day" in told["window", "show"]
+    assert "answered once a week" in told["window:week", "show"]
+    assert "answered at every event" in told["event", "show"]
+    assert "answered" not in told["once", "show"]
+    rest = (
+        "While your answer stays the same and your device keeps its state, all your reports together, however many, "
+        "are at most 2.8 times likelier than under another answer (epsilon 1). Each answer that you have not given "
+        "before can spend as much again. Whoever sees all reports of your device may see when your answer changed."
+    )
+    assert f"If you answer again Your device answers once a day. {rest}" in told["window", "notice"]
+    assert f"If you answer again Your device answers at every event. {rest}" in told["event", "notice"]
+    assert "If you answer again" not in told["once", "notice"]
+
+
 def test_new_keeps_epsilon_exact() -> None:
     assert main(["survey", "new", "--mechanism", "warner", "--epsilon", "0.1"]) == 0
     assert dn.Survey.load("survey.json") == dn.warner(epsilon="1/10")

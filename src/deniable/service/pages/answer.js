@@ -1,8 +1,9 @@
 /**
  * The respondent's page. The answer goes from its field to the client's randomiser and nowhere else: it is in no
  * request, no storage and no address, and the page has forgotten it once the die is rolled. What is rolled is kept and
- * sent as it is, however often that takes, and is gone from here once the collector has it; there is no second roll. A
- * page asks once, so nothing is memoised: the noise is fresh, and there is no secret from which it could be made again.
+ * sent as it is, however often that takes, and is gone from here once the collector has it; there is no second roll.
+ * Where a survey is answered once, nothing is memoised: the noise is fresh, and there is no secret from which it could
+ * be made again. Where it is answered once a window, fresh noise would average out, so answers are memoised.
  */
 
 import { $, ask, digestHere, el, fill, Problem, short, symbolText } from "./common.js";
@@ -51,8 +52,11 @@ async function start() {
   let asked;
   try {
     kept.forgetEarlier();
-    const client = new Client(survey, { storage: kept.storage, memoize: false });
-    asked = { survey, rules, n: numbers(survey), client };
+    const [, window] = survey.participation?.split(":") ?? [];
+    const key = window && (await deviceKey());
+    const client = new Client(survey, { storage: kept.storage, memoize: Boolean(window), key });
+    kept.byWindow(window);
+    asked = { survey, rules, n: numbers(survey), client, window };
   } catch (problem) {
     return stop(
       title,
@@ -67,6 +71,16 @@ async function start() {
   if (rules.uploads === "token")
     return stop(title, "This survey takes answers from named devices only, not from this page.");
   offer(asked);
+}
+
+/**
+ * A secret that no script can read, where the platform has such keys. Otherwise, and where a state began with a secret
+ * of its own, that is in the state: new noise on old answers is worse.
+ */
+async function deviceKey() {
+  if (kept.secret()?.[63]) return undefined;
+  const found = await import("./key.min.js");
+  return found.deviceKey().catch(() => undefined);
 }
 
 function stop(title, text) {
@@ -150,9 +164,9 @@ async function roll(asked, value) {
 }
 
 /** The only roll of this browser, in whichever tab; false where there was one. */
-function rollOnce(client, value) {
+async function rollOnce(client, value) {
   if (kept.read()) return false;
-  kept.roll(() => client.queue(value));
+  await kept.roll(() => client.queue(value));
   return true;
 }
 
@@ -169,13 +183,14 @@ function alone(work) {
   };
   if (!navigator.locks) return once();
   return new Promise((resolve, reject) => {
-    const locked = (lock) => {
-      const rolled = lock !== null && once();
+    const locked = async (lock) => {
+      const rolled = lock !== null && (await once());
       task = null;
       resolve(rolled);
       return rolled ? new Promise(() => {}) : null;
     };
-    navigator.locks.request(`deniable-answer/${digest}`, { ifAvailable: true }, locked).catch(reject);
+    const name = ["deniable-answer", digest, kept.window()].filter((part) => part !== undefined).join("/");
+    navigator.locks.request(name, { ifAvailable: true }, locked).catch(reject);
   });
 }
 
@@ -199,9 +214,9 @@ addEventListener("pagehide", () => {
 
 /** After a reload: what was rolled is still what will be sent; what was sent is no longer here. */
 function resume(asked, found, state) {
-  const { sending, done } = found;
+  const { sending, done, next } = found;
   $("lead").hidden = true;
-  if (done) return finished(asked, done);
+  if (done) return finished(asked, done, next);
   show(asked, found, null).tell();
   if (state === "closed") return finished(asked, "closed");
   if (sending) send(asked);
@@ -230,10 +245,10 @@ function show(asked, { record, day }, truth) {
   return { drawn, tell };
 }
 
-function explain({ n, rules }) {
+function explain({ n, rules, window }) {
   const shown = (part) => (part.map ? el("ul", {}, ...part.map((text) => el("li", {}, text))) : el("p", {}, part));
   const survey = el("p", { class: "quiet small break" }, `Survey ${digest}`);
-  fill($("explained"), ...explanation(n, rules).map(shown), survey);
+  fill($("explained"), ...explanation(n, rules, window).map(shown), survey);
   $("meaning").hidden = false;
 }
 
@@ -251,7 +266,7 @@ async function send(asked, pause = 1000) {
   const found = kept.read();
   if (!found)
     return say("This browser has lost what was rolled: its storage was cleared. Nothing more is sent.", "bad");
-  if (found.done) return finished(asked, found.done);
+  if (found.done) return finished(asked, found.done, found.next);
   const state = await stateNow();
   if (state === "closed" || state === "gone") return finished(asked, state);
   say(
@@ -268,14 +283,14 @@ const stateNow = () =>
     (problem) => (problem.status === 404 ? "gone" : "away"),
   );
 
-function finished({ rules, n }, how) {
+function finished({ rules, n, window }, how, next) {
   kept.finish(how);
   coverDie(); // a tab may stay open for others to find
   $("send").hidden = true;
   $("until").hidden = true;
   fill($("thanks"), ...(how === "sent" ? paragraphs(rules.thanks) : []));
   $("rolled-title").textContent = how === "sent" ? "This left your device" : "This was rolled for you";
-  say(...ending(how, n));
+  say(...ending(how, n, next && { window, next }));
 }
 
 start();

@@ -1,6 +1,6 @@
 /**
- * The expected error of each mechanism: the sum over all answers of the mean absolute error of the unbiased estimate, at
- * large n. No variance is derived here. `curves.json` (`python -m studies.explore --curves`) has those of
+ * The expected error of each mechanism: the sum over all answers of the mean absolute error of the unbiased estimate,
+ * at large n. No variance is derived here. `curves.json` (`python -m studies.explore --curves`) has those of
  * `deniable.theory`: n times the variance of the estimate of a share p is
  * base + slope p - curve p^2 - collisions (sum of all p^2).
  */
@@ -47,8 +47,8 @@ function modelOf({ sizes, models }, mechanism, S, cells) {
 const logOdds = (epsilon) => Math.log(Math.expm1(epsilon));
 
 /**
- * The expected l1 error by epsilon for shares p and n people, as a function; the number of shares is one of the sizes of
- * the table `curves`. `cells` is for O-RR and O-RAPPOR; 0 is the best there is.
+ * The expected l1 error by epsilon for shares p and n people, as a function; the number of shares is one of the sizes
+ * of the table `curves`. `cells` is for O-RR and O-RAPPOR; 0 is the best there is.
  */
 export function errorCurve(curves, mechanism, p, n, cells = 0) {
   const columns = modelOf(curves, mechanism, p.length, cells);
@@ -83,7 +83,7 @@ function between(axis, x) {
 /**
  * The expected l1 error of the default decoder on subset selection's reports, whose own error is `noise`. `table`
  * (studies/explore.py) was measured for some numbers of answers, epsilons and such errors, and is interpolated between
- * them, all logarithmic. Under less noise than was measured it shrinks with the noise, and under more it is what it was.
+ * them, all logarithmic. Under less noise than was measured it shrinks with the noise, and under more it stays.
  */
 export function decoded(table, name, power, S, epsilon, noise) {
   const at = [between(table.symbols, S), between(table.epsilons, epsilon), between(table.noises, noise)];

@@ -86,8 +86,22 @@ export function bytesOf(parts, address, sentOn, n) {
   ];
 }
 
-/** What a report means for who sends it: paragraphs, and one list among them. */
-export function explanation(n, { window }) {
+const often = (window) => `${window === "hour" ? "an" : "a"} ${window}`;
+const NOW = { hour: "this hour", day: "today", week: "this week" };
+
+/**
+ * What a report means for who sends it: paragraphs, and one list among them. `again` is the window where a survey is
+ * answered once in each.
+ */
+export function explanation(n, { window }, again) {
+  const keeps = again
+    ? "What this browser keeps: until the collector has it, the bytes that are sent; after that, a secret of its " +
+      `own and the ${again} in which it last answered. The secret gives the same answer the same noise each time, so ` +
+      "that many reports of one answer reveal no more than one. Your answer is not kept; but whoever uses this " +
+      "browser and has what it sent could work it out. Whoever sees all that it sent may see when your answer changed."
+    : "What this browser keeps: until the collector has it, the bytes that are sent; after that, only that it has " +
+      "answered. Neither your answer nor what the bytes were made with is kept, so whoever opens this browser " +
+      "later learns no more than the collector.";
   const ever = (after) =>
     n.twice ? ` (and at most ${after} after everything that this browser could ever send of that answer)` : "";
   return [
@@ -100,27 +114,29 @@ export function explanation(n, { window }) {
     `That holds however much they know and compute, and for the collector too. ${deniability(n)}`,
     `Experts call this local differential privacy with ${epsilons(n)}: epsilon is the logarithm of ` +
       `${n.twice ? `those ${atMost(n.odds)} and ${atMost(n.lifetime)}` : `that ${atMost(n.odds)}`}. This page sends ` +
-      "one report. Nothing sent at all would be epsilon 0.",
+      `one report${again ? ` ${often(again)}` : ""}. Nothing sent at all would be epsilon 0.`,
     "What can be seen: that somebody took part and when, and the address the message came from, as with any " +
       `message.${n.cohorts > 1 ? ` Your group number (one of ${n.cohorts}) is in the clear, too.` : ""} The ` +
       `collector stores no address, and of the time only the ${window}.`,
-    "What this browser keeps: until the collector has it, the bytes that are sent; after that, only that it has " +
-      "answered. Neither your answer nor what the bytes were made with is kept, so whoever opens this browser " +
-      "later learns no more than the collector.",
+    keeps,
     "From everyone's reports together the survey learns how frequent each answer is. It learns that whether or " +
       "not you take part.",
   ];
 }
 
-/** How an answer ended: a sentence, and the kind of note that says it. */
-export function ending(how, n) {
+/**
+ * How an answer ended: a sentence, and the kind of note that says it. Where there will be a next one, `again` has the
+ * `window` and when the `next` begins.
+ */
+export function ending(how, n, again) {
   const sure = isAtLeast(n, "strong") ? ", and nobody knows it" : ", and nobody can be sure of it";
   const counted = isAtLeast(n, "weak") ? sure : "";
+  const rest = again
+    ? `You have answered ${NOW[again.window]}; the next answer is taken from ${when(again.next)}, on this device's ` +
+      "clock."
+    : "This browser has answered; there is nothing more to do.";
   const said = {
-    sent: [
-      `Thank you. Your answer is counted${counted}. This browser has answered; there is nothing more to do.`,
-      "good",
-    ],
+    sent: [`Thank you. Your answer is counted${counted}. ${rest}`, "good"],
     closed: ["The survey was closed before your answer arrived. It is not counted."],
     before: ["This browser has answered. There is nothing more to do."],
     gone: ["The survey was deleted before your answer arrived. It is not counted."],
@@ -133,6 +149,9 @@ export function ending(how, n) {
  * looked at, its text may hold the answer.
  */
 export const notRolled = (name) =>
-  name === "AlphabetError"
-    ? "Nothing was sent: this survey cannot take what is written there. Write it in another way."
-    : "Nothing was sent: this browser does not keep what it rolls. Allow this page to store data, then try again.";
+  ({
+    AlphabetError: "Nothing was sent: this survey cannot take what is written there. Write it in another way.",
+    ParticipationError:
+      "Nothing was sent: this browser has answered already, or its clock is wrong. Set the clock, or come back later.",
+  })[name] ??
+  "Nothing was sent: this browser does not keep what it rolls. Allow this page to store data, then try again.";

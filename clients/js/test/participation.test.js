@@ -1,0 +1,122 @@
+/** One report a window: what is refused, when, and what is kept. */
+
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+
+import * as minified from "../deniable.min.js";
+import { wordsOf } from "../src/key.js";
+import { Client } from "../src/node.js";
+import { thisWindow } from "../src/participation.js";
+import { hex, storage, texts, unhex } from "./vectors.js";
+
+const KEY = "deniable-client/1";
+const HOURLY = texts["krr, once an hour"];
+const DAILY = texts["warner, once a day"];
+const WEEKLY = texts["orr, once a week"];
+const real = Date.now;
+const at = (time) => (Date.now = () => Date.parse(time));
+afterEach(() => (Date.now = real));
+
+const answered = (often, from) => ({
+  name: "ParticipationError",
+  message: `this survey must be answered once ${often} on this device; the next answer is taken from ${from}`,
+});
+const wrongClock = {
+  name: "ParticipationError",
+  message: "the clock of this device must be right and not go back; set the clock",
+};
+const entryOf = (kept, { survey }) => JSON.parse(kept.getItem(KEY).slice(64))[survey.digest];
+
+test("windows are hours, days and weeks from Monday, in UTC", () => {
+  for (const [time, hour, day, week] of [
+    ["2026-11-15T23:59:59.999Z", 498551, 20772, 2967],
+    ["2026-11-16T00:00:00Z", 498552, 20773, 2968],
+    ["2026-11-22T23:59:59Z", 498719, 20779, 2968],
+  ]) {
+    at(time);
+    assert.deepEqual(
+      ["hour", "day", "week"].map((window) => thisWindow(window)),
+      [hour, day, week],
+    );
+  }
+});
+
+for (const [title, text, value, often, first, second, from] of [
+  ["an hour", HOURLY, 7, "an hour", "2026-11-18T14:00Z", "2026-11-18T14:59:59.999Z", "2026-11-18T15:00Z"],
+  ["a day", DAILY, "yes", "a day", "2026-11-18T00:00Z", "2026-11-18T23:59:59.999Z", "2026-11-19T00:00Z"],
+  ["a week", WEEKLY, "x", "a week", "2026-11-16T00:00Z", "2026-11-22T23:59:59.999Z", "2026-11-23T00:00Z"],
+])
+  for (const Made of [Client, minified.Client])
+    test(`once ${title}, also after a restart (${Made === Client ? "source" : "minified"})`, () => {
+      const kept = storage();
+      at(first);
+      const client = new Made(text, { storage: kept });
+      client.queue(value);
+      const before = kept.getItem(KEY);
+      at(second);
+      // A right answer, a wrong one and none at all are refused in one sentence, and nothing is written.
+      for (const one of [client, new Made(text, { storage: kept })])
+        for (const given of [value, {}, undefined])
+          for (const ask of [one.report, one.queue]) assert.throws(() => ask(given), answered(often, from));
+      assert.equal(kept.getItem(KEY), before);
+      at(from);
+      client.report(value);
+      assert.equal(client.status().waiting, 1);
+      at(first);
+      assert.throws(() => client.report(value), wrongClock);
+    });
+
+test("what is kept is the number of the window, whatever was answered", () => {
+  at("2026-11-18T14:30Z");
+  const fields = ["no", "yes"].map((value) => {
+    const kept = storage();
+    const client = new Client(DAILY, { storage: kept });
+    client.report(value);
+    return JSON.stringify(entryOf(kept, client));
+  });
+  assert.equal(fields[0], fields[1]);
+  assert.equal(JSON.parse(fields[0]).window, 20775);
+});
+
+test("an answer that the survey does not take leaves the window open", () => {
+  at("2026-11-18T14:30Z");
+  const kept = storage();
+  const client = new Client(DAILY, { storage: kept });
+  assert.throws(() => client.report("perhaps"), { name: "AlphabetError" });
+  assert.equal(entryOf(kept, client).window, undefined);
+  client.report("yes");
+});
+
+test("a clock that was never set, or shows no day there will be, is refused", () => {
+  for (const time of ["1970-01-01T00:00Z", "2025-12-31T23:59Z", "+010000-01-01T00:00:00Z"]) {
+    at(time);
+    assert.throws(() => new Client(DAILY).report("yes"), wrongClock);
+  }
+  at("2026-01-01T00:00Z");
+  new Client(DAILY).report("yes");
+});
+
+test("the same answer gives the same bytes in every window, with a key too", async () => {
+  const hmac = { name: "HMAC", hash: "SHA-256" };
+  const key = wordsOf(await crypto.subtle.importKey("raw", unhex("11".repeat(32)), hmac, false, ["sign"]));
+  for (const options of [{}, { key: await key }]) {
+    const client = new Client(WEEKLY, options);
+    const sent = new Set();
+    for (const time of ["2026-11-18T14:30Z", "2026-11-25T14:30Z", "2026-12-30T14:30Z"]) {
+      at(time);
+      sent.add(hex((await client.report("lynx")).pack()));
+      for (const value of ["lynx", {}])
+        await assert.rejects(async () => client.report(value), { name: "ParticipationError" });
+    }
+    assert.equal(sent.size, 1);
+  }
+});
+
+test("surveys that are answered once, or at every event, are as they were", () => {
+  for (const title of ["krappor", "krappor, at every event"]) {
+    const kept = storage();
+    const client = new Client(texts[title], { storage: kept });
+    for (const value of ["a", "b", "a"]) client.report(value);
+    assert.ok(!("window" in entryOf(kept, client)));
+  }
+});

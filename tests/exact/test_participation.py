@@ -1,0 +1,139 @@
+"""How people take part changes no law of the bytes, and a refusal is the same whatever the answer is."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import deniable as dn
+from deniable.client.forgetting import forgetting
+from deniable.noise import Entropy
+from deniable.survey import PARTICIPATIONS, PRESETS, Survey
+from tests.exact.laws import check_memoised, check_survey, law_of
+from tests.exact.walker import walk
+
+SEED = bytes(range(16))
+SHAPES: dict[str, dict[str, Any]] = {
+    "warner": {},
+    "krr": {"symbols": 4},
+    "krappor": {"symbols": 3},
+    "oue": {"symbols": 3},
+    "subset": {"symbols": 5, "size": 2},
+    "hadamard": {"symbols": 4},
+    "projective": {"symbols": 7, "order": 2, "dimension": 3},
+    "orr": {"cells": 4, "cohorts": 3, "seed": SEED},
+    "olh": {"cohorts": 3, "seed": SEED},
+    "orappor": {"cells": 4, "cohorts": 2, "hashes": 2, "seed": SEED},
+}
+AGAIN = PARTICIPATIONS[1:]
+WINDOWED = [how for how in AGAIN if how != "event"]
+
+
+def answers(survey: Survey) -> tuple[object, ...]:
+    return survey.symbols or ("a", "b", 7)
+
+
+def unnamed(survey: Survey, value: object) -> dict[bytes, Any]:
+    """The law of a packed report without the eight bytes that name its survey."""
+    law = law_of(survey, value).probabilities
+    assert {wire[1:9].hex() for wire in law} == {survey.digest[:16]}
+    return {wire[:1] + wire[9:]: chance for wire, chance in law.items()}
+
+
+def test_every_preset_is_here() -> None:
+    assert set(SHAPES) == set(PRESETS)
+
+
+@pytest.mark.parametrize("how", AGAIN)
+@pytest.mark.parametrize("preset", SHAPES)
+def test_the_law_of_the_bytes_does_not_depend_on_participation(preset: str, how: str) -> None:
+    make = PRESETS[preset]
+    once, again = make(epsilon=1, **SHAPES[preset]), make(epsilon=1, participation=how, **SHAPES[preset])
+    assert once.digest != again.digest
+    check_survey(again, answers(again))
+    for value in answers(once):
+        assert unnamed(again, value) == unnamed(once, value)
+
+
+@pytest.mark.parametrize("how", [None, "event"])
+def test_without_windows_answers_repeat_their_bytes(how: str | None) -> None:
+    survey = dn.krr(symbols=4, epsilon=1, participation=how or "once")
+    check_memoised(dn.Client, survey, (0, 1, 2, 3))
+
+
+class Untouchable:
+    """An answer that notes whether anybody looked at it."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def __getattribute__(self, name: str) -> Any:
+        if name != "looks":
+            object.__setattr__(self, "looks", object.__getattribute__(self, "looks") + 1)
+        return object.__getattribute__(self, name)
+
+
+MakeClient = Callable[[Survey, Entropy], dn.Client]
+
+
+Outcomes = tuple[frozenset[object], int]
+
+
+def second_answers(survey: Survey, make: MakeClient, first: object, values: list[Any]) -> set[Outcomes]:
+    """What can come of a second answer in a window, over all randomness: the bytes, or the error and its sentence."""
+
+    def run(entropy: Entropy) -> Outcomes:
+        client = make(survey, entropy)
+        client.report(first)
+        found: set[object] = set()
+        for value in values:
+            try:
+                found.add(client.report(value).pack())
+            except dn.DeniableError as problem:
+                found.add((type(problem), str(problem)))
+        return (frozenset(found), client.ledger[survey].fresh)
+
+    return set(walk(run, width=survey.mechanism.width).probabilities)
+
+
+def fresh(survey: Survey, entropy: Entropy) -> dn.Client:
+    return dn.Client(survey, memoize=False, entropy=entropy)
+
+
+class LooksFirst(dn.Client):
+    """A mutant: it encodes the answer before it asks whether there may be one."""
+
+    def _made(self, answer: list[object], *, queue: bool = False) -> dn.Report:
+        tried = forgetting(self._randomized, answer[0])
+        if isinstance(tried, str):
+            raise dn.AlphabetError(tried)
+        return super()._made(answer, queue=queue)
+
+
+def looks_first(survey: Survey, entropy: Entropy) -> dn.Client:
+    return LooksFirst(survey, memoize=False, entropy=entropy)
+
+
+@pytest.fixture(autouse=True)
+def _stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", lambda: 1_795_012_200.0)  # 2026-11-18T14:30Z
+
+
+@pytest.mark.parametrize("how", WINDOWED)
+@pytest.mark.parametrize("first", [0, 3])
+def test_a_refusal_is_the_same_for_every_answer_and_all_randomness(how: str, first: int) -> None:
+    survey, looked = dn.krr(symbols=4, epsilon=1, participation=how), Untouchable()
+    outcomes = second_answers(survey, fresh, first, [0, 1, 2, 3, "kiwi", None, looked])
+    from_then = {"window:hour": "18T15:00Z", "window:day": "19T00:00Z", "window:week": "23T00:00Z"}[how]
+    often = {"window:hour": "once an hour", "window:day": "once a day", "window:week": "once a week"}[how]
+    sentence = f"this survey must be answered {often} on this device; the next answer is taken from 2026-11-{from_then}"
+    assert outcomes == {(frozenset({(dn.ParticipationError, sentence)}), 1)}
+    assert looked.looks == 0
+
+
+def test_a_client_that_looks_at_the_answer_first_is_caught() -> None:
+    survey, looked = dn.krr(symbols=4, epsilon=1, participation="window"), Untouchable()
+    ((found, _),) = second_answers(survey, looks_first, 0, [0, "kiwi", looked])
+    kinds = {outcome[0] for outcome in found if isinstance(outcome, tuple)}
+    assert kinds == {dn.ParticipationError, dn.AlphabetError}
+    assert looked.looks > 0

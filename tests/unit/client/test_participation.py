@@ -1,0 +1,168 @@
+"""One report a window: durable, refused in sentences, and nothing about the answer in what is kept."""
+
+import json
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import deniable as dn
+from deniable.client.state import StateFile, _checksum
+from deniable.survey import WINDOWS
+from tests.forensics import watched as watched
+
+DAILY = dn.krr(symbols=["rosebud", "lilac", "orchid"], epsilon=2, participation="window")
+OPEN = dn.orr(epsilon=1, cells=8, cohorts=5, seed=bytes(16), participation="window:week")
+SetClock = Callable[[str], None]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
+    def set_to(text: str) -> None:
+        time = datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+        monkeypatch.setattr("time.time", lambda: time)
+
+    set_to("2026-11-18T14:30")
+    return set_to
+
+
+def answered(often: str, then: str) -> str:
+    return f"this survey must be answered {often} on this device; the next answer is taken from {then}"
+
+
+@pytest.mark.parametrize(
+    ("window", "first", "last", "then", "often"),
+    [
+        ("hour", "2026-11-18T14:00", "2026-11-18T14:59:59.999", "2026-11-18T15:00Z", "once an hour"),
+        ("day", "2026-11-18T00:00", "2026-11-18T23:59:59.999", "2026-11-19T00:00Z", "once a day"),
+        ("week", "2026-12-28T00:00", "2027-01-03T23:59:59.999", "2027-01-04T00:00Z", "once a week"),
+    ],
+)
+@pytest.mark.parametrize("kept", [True, False])
+def test_one_report_a_window(
+    window: str, first: str, last: str, then: str, often: str, kept: bool, clock: SetClock, tmp_path: Path
+) -> None:
+    survey = dn.krr(symbols=["rosebud", "lilac"], epsilon=1, participation=f"window:{window}")
+    path = tmp_path / "me.json" if kept else None
+    client = dn.Client(survey, state=path)
+    clock(first)
+    sent = client.queue("rosebud")
+    clock(last)
+    others = [dn.Client(survey, state=path)] if kept else []
+    for one in (client, *others):
+        for value in ("rosebud", "lilac", "tulip", None):
+            for ask in (one.report, one.queue):
+                with pytest.raises(dn.ParticipationError) as caught:
+                    ask(value)
+                assert str(caught.value) == answered(often, then)
+    assert client.ledger[survey].memoised == len(client.outbox) == 1
+    clock(then[:-1])
+    assert client.report("rosebud") == sent, "memoised as ever"
+    clock(first)
+    with pytest.raises(dn.ParticipationError) as caught:
+        client.report("rosebud")
+    assert str(caught.value) == (
+        f"the clock of this device must not go back: it last answered in the {window} from {then}, got the one from "
+        f"{first}Z; set the clock"
+    )
+    assert set(WINDOWS) == {"hour", "day", "week"}
+
+
+@pytest.mark.parametrize("time", ["1970-01-01", "2025-12-31T23:59", "9999-12-31"])
+def test_a_clock_that_cannot_be_right_is_refused(time: str, clock: SetClock) -> None:
+    client = dn.Client(DAILY)
+    clock(time)
+    with pytest.raises(dn.ParticipationError) as caught:
+        client.report("rosebud")
+    assert str(caught.value) == (
+        "the clock of this device must be right for a survey that is answered once a day, got a time that cannot be; "
+        "set the clock"
+    )
+    clock("2026-01-01")
+    client.report("rosebud")
+
+
+def test_the_state_keeps_the_number_of_the_window_and_the_answer_leaves_no_trace(
+    clock: SetClock, tmp_path: Path
+) -> None:
+    entries = []
+    for name, value in enumerate(("rosebud", "orchid")):
+        path = tmp_path / f"{name}.json"
+        dn.Client(DAILY, state=path).report(value)
+        entries.append(json.loads(path.read_text())["surveys"][DAILY.digest])
+    assert entries[0] == entries[1]
+    assert entries[0]["window"] == 20_775
+
+
+def test_a_state_from_before_windows_is_read_and_one_with_a_wrong_window_is_damaged(
+    clock: SetClock, tmp_path: Path
+) -> None:
+    path = tmp_path / "me.json"
+    client = dn.Client(DAILY, state=path)
+    assert "window" not in json.loads(path.read_text())["surveys"][DAILY.digest]
+    client.report("rosebud")
+    for wrong in (-1, "20775", 20_775.0, None, True):
+        fields = json.loads(path.read_text())
+        del fields["check"]
+        fields["surveys"][DAILY.digest]["window"] = wrong
+        fields["check"] = _checksum(fields)
+        broken = tmp_path / "broken.json"
+        broken.write_text(json.dumps(fields))
+        broken.chmod(0o600)
+        with pytest.raises(dn.StateError, match="is damaged"):
+            dn.Client(DAILY, state=broken)
+
+
+def test_an_answer_that_is_not_taken_leaves_the_window_open(clock: SetClock, tmp_path: Path) -> None:
+    for client in (dn.Client(DAILY), dn.Client(DAILY, state=tmp_path / "me.json")):
+        with pytest.raises(dn.AlphabetError):
+            client.report("tulip")
+        client.report("rosebud")
+
+
+def test_no_report_is_seen_before_its_window_is_on_disk(
+    clock: SetClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "me.json"
+    client = dn.Client(DAILY, state=path)
+    written: list[bytes] = []
+    real = StateFile._write
+
+    def full(self: StateFile, data: bytes) -> None:
+        raise OSError(28, os.strerror(28))
+
+    def noted(self: StateFile, data: bytes) -> None:
+        real(self, data)
+        written.append(path.read_bytes())
+
+    monkeypatch.setattr(StateFile, "_write", full)
+    with pytest.raises(dn.StateError, match="no space left"):
+        client.report("rosebud")
+    monkeypatch.setattr(StateFile, "_write", noted)
+    client.report("rosebud")
+    assert [json.loads(data)["surveys"][DAILY.digest]["window"] for data in written] == [20_775]
+
+
+def test_surveys_of_one_device_have_windows_of_their_own(clock: SetClock, tmp_path: Path) -> None:
+    path = tmp_path / "me.json"
+    daily, weekly, once = (
+        dn.Client(survey, state=path) for survey in (DAILY, OPEN, dn.krr(symbols=["rosebud", "lilac"], epsilon=1))
+    )
+    for client in (daily, weekly, once, once):
+        client.report("rosebud")
+    clock("2026-11-19")
+    daily.report("lilac")
+    with pytest.raises(dn.ParticipationError, match="once a week"):
+        weekly.report("rosebud")
+    clock("2026-11-23")
+    weekly.report("rosebud")
+
+
+@pytest.mark.parametrize("how", ["once", "event"])
+def test_without_windows_a_client_is_as_it_was(how: str, tmp_path: Path) -> None:
+    survey = dn.krr(symbols=["rosebud", "lilac"], epsilon=1, participation=how)
+    client = dn.Client(survey, state=tmp_path / "me.json")
+    assert client.report("rosebud") == client.report("rosebud")
+    assert "window" not in json.loads((tmp_path / "me.json").read_text())["surveys"][survey.digest]

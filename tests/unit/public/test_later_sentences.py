@@ -1,0 +1,43 @@
+"""Sentences of rooms that have no test file of their own for them."""
+
+import json
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.errors import DeniableError, SurveyError
+from deniable.service.inputs import _finite, _refused
+
+
+@pytest.mark.parametrize("spelling", ["once", "window"])
+def test_a_survey_file_spells_participation_in_one_way(spelling: str) -> None:
+    fields = json.loads(dn.warner(epsilon=1).to_json()) | {"participation": spelling}
+    told = (
+        "participation must be in its one spelling, got .*; leave the field out for 'once', and write 'window:day' for"
+    )
+    with pytest.raises(SurveyError, match=told + " 'window'"):
+        dn.Survey.from_fields(fields)
+
+
+def test_the_loss_of_a_decoder_needs_draws() -> None:
+    told = (
+        "normals must be given with a decoder, whose loss is a mean over draws; "
+        "use rng.standard_normal((200, symbols + 1))"
+    )
+    with pytest.raises(DeniableError) as caught:
+        dn.theory.expected_loss(dn.krr(symbols=3, epsilon=1), [0.5, 0.3, 0.2], 100, dn.EmpiricalBayes())
+    assert told in str(caught.value)
+
+
+def test_a_panel_needs_a_population_for_each_window() -> None:
+    with pytest.raises(SurveyError, match="populations must have a row a window and a column a symbol, got shape"):
+        dn.lab.panel(dn.krr(symbols=3, epsilon=1), [0.5, 0.3, 0.2], 10, np.random.default_rng(0))
+
+
+def test_numbers_in_a_body_are_finite_and_whole() -> None:
+    with pytest.raises(ValueError, match="numbers must be whole, got 'NaN'"):
+        _refused("NaN")
+    with pytest.raises(ValueError, match="numbers must be finite, got '1e999'"):
+        _finite("1e999")
+    assert _finite("0.5") == 0.5

@@ -1,0 +1,75 @@
+"""How a survey says that people take part: one spelling, in its digest, and shown where it is not once."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+import deniable as dn
+from deniable.service.clock import window_of
+from deniable.survey import PARTICIPATIONS, PRESETS, WINDOWS, first_hour, first_minute, window_number
+
+NEEDED: dict[str, dict[str, Any]] = {
+    "warner": {},
+    **{name: {"symbols": 3} for name in ("krr", "krappor", "oue", "subset", "hadamard", "projective")},
+    **{name: {"cohorts": 2, "seed": bytes(16)} for name in ("orr", "olh", "orappor")},
+}
+for name in ("orr", "orappor"):
+    NEEDED[name]["cells"] = 4
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_takes_it(preset: str) -> None:
+    once = PRESETS[preset](epsilon=1, **NEEDED[preset])
+    assert once.participation == "once"
+    assert once == PRESETS[preset](epsilon=1, participation="once", **NEEDED[preset])
+    assert "participation" not in once.to_json()
+    found = {PRESETS[preset](epsilon=1, participation=how, **NEEDED[preset]) for how in PARTICIPATIONS}
+    assert len({survey.digest for survey in found}) == len(found) == 5
+    assert all(dn.Survey.from_json(survey.to_json()) == survey for survey in found)
+
+
+@pytest.mark.parametrize(
+    ("given", "canonical", "window", "words"),
+    [
+        ("once", "once", None, ""),
+        ("window", "window:day", "day", ", answered once a day"),
+        ("window:hour", "window:hour", "hour", ", answered once an hour"),
+        ("window:day", "window:day", "day", ", answered once a day"),
+        ("window:week", "window:week", "week", ", answered once a week"),
+        ("event", "event", None, ", answered at every event"),
+    ],
+)
+def test_one_spelling_and_what_is_shown(given: str, canonical: str, window: str | None, words: str) -> None:
+    survey = dn.warner(epsilon=1, participation=given)
+    assert (survey.participation, survey.window) == (canonical, window)
+    assert repr(survey) == f"<Survey: W-RR, 2 symbols, epsilon 1{words}, digest {survey.digest[:8]}>"
+    assert ("answered" in survey._repr_html_()) == bool(words)
+    assert words.removeprefix(", answered ") in survey._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "shown"),
+    [("daily", "'daily'"), ("window:month", "'window:month'"), ("", "''"), (None, "NoneType"), (["event"], "list")],
+)
+def test_anything_else_is_refused(wrong: Any, shown: str) -> None:
+    with pytest.raises(dn.SurveyError) as caught:
+        dn.warner(epsilon=1, participation=wrong)
+    assert str(caught.value) == (
+        f"participation must be 'once', 'window:hour', 'window:day', 'window:week' or 'event', got {shown}"
+    )
+
+
+def test_windows_are_those_of_the_calendar_and_of_the_collector() -> None:
+    start = datetime(2024, 12, 20, tzinfo=UTC)
+    before: dict[str, int] = {}
+    for hour in range(24 * 30):
+        now = start + timedelta(hours=hour)
+        hours = int(now.timestamp() // 3600)
+        begins = {"hour": True, "day": now.hour == 0, "week": now.hour == 0 and now.isoweekday() == 1}
+        for window in WINDOWS:
+            number = window_number(window, hours)
+            assert number - before.get(window, number) == (begins[window] and hour > 0), "one more where one begins"
+            assert first_hour(window, number) == window_of(window, hours) <= hours
+            before[window] = number
+    assert first_minute("week", window_number("week", 0)) == "1969-12-29T00:00Z"

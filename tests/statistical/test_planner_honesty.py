@@ -4,6 +4,8 @@ A modest random set of targets; `planner_study` is the larger one. The mutants a
 the loss instead of its 90th percentile, and one that spends a third more epsilon than it has to.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import bdtr, bdtrc, ndtri
@@ -56,10 +58,18 @@ def undercut(target: Target, epsilon: float, rng: np.random.Generator) -> bool:
     )
 
 
+# Errors of the first three targets as they were when the test was written. A random target is the error of some plan,
+# so it moves with the planner, and the comparison of two planners would be one of two questions.
+ERRORS = (0.011, 0.02, 0.138)
+
+
 def test_brute_force_saves_less_than_fifteen_percent(asked: list[Target]) -> None:
     rng = generator("planner-honesty/brute")
-    for target in asked[:3]:  # 11, 2 and 9 symbols: from five on the default learns from the others
-        epsilon = dn.plan(n=target.n, **target.question).epsilon
+    # 11, 2 and 9 symbols: from five on the default learns from the others.
+    for drawn, error in zip(asked[:3], ERRORS, strict=True):
+        target = replace(drawn, value=error)
+        # The epsilon of one plan scatters by 3 % with its seed: the middle of three is what the planner asks for.
+        epsilon = float(np.median([dn.plan(n=target.n, **target.question, seed=seed).epsilon for seed in range(3)]))
         assert not undercut(target, epsilon / 1.15, rng)
         assert undercut(target, 1.33 * epsilon / 1.15, rng), "a plan that spends a third more is told"
 

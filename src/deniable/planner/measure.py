@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 # Work is counted in numbers that are touched, not in seconds, so that the same request has the same answer on every
 # machine (docs/decisions/0041-expected-loss.md). On the machine that chose these counts a number took 50 ns.
-BUDGET, _QUICK_BUDGET = 6_000_000, 4_000_000  # numbers of one measurement: for real decodes, and for surrogate ones
+BUDGET, _QUICK_BUDGET = 6_000_000, 12_000_000  # numbers of one measurement: for real decodes, and for surrogate ones
 _TOO_MUCH = 30_000_000  # numbers of one repeat above which nothing is simulated and the prediction alone is used
 _FIT, _FIT_SYMBOL = 60_000, 1_000  # numbers of fitting a prior once, and more for each symbol
 _SET_SYMBOL = 1_000  # numbers of drawing the sums of random sets, for each symbol

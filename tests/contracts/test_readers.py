@@ -277,7 +277,7 @@ def test_a_format_that_is_off_by_one_is_seen(judge: Any, survey: Survey, name: s
     form = survey.report_format
     right = getattr(form, name)
     wrong = replace(right, **{attribute: getattr(right, attribute) + off})
-    rules = tuple(rule._replace(field=wrong) if rule.field is right else rule for rule in form.rules)
+    rules = tuple(replace(rule, field=wrong) if rule.field is right else rule for rule in form.rules)
     object.__setattr__(survey, "report_format", replace(form, **{name: wrong}, rules=rules))
     try:
         assert notices(judge, survey)

@@ -6,7 +6,7 @@ import pytest
 from scipy.special import bdtr, ndtr
 
 import deniable as dn
-from deniable.decoders import empirical_bayes
+from deniable.decoders import empirical_bayes, shrinkage
 from deniable.decoders.empirical_bayes import shrink
 from deniable.decoders.prior import Observations
 from deniable.decoders.simplex import project
@@ -84,6 +84,6 @@ def test_it_is_not_above_projection_where_nothing_can_be_learned(name: str) -> N
 @pytest.mark.parametrize("name", NOISY)
 def test_without_its_guard_it_is(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutant: the average of the priors, whatever it means to one of them, and small promises at their word."""
-    monkeypatch.setattr(empirical_bayes, "no_worse", lambda found, *_: found)
-    monkeypatch.setattr(empirical_bayes, "_as_promised", lambda plain, found, *_: found)
+    monkeypatch.setattr(shrinkage, "no_worse", lambda found, *_: found)
+    monkeypatch.setattr(shrinkage, "shrink_towards", lambda plain, found, *_: found)
     reject("decoder-guard", never_above(name))

@@ -52,7 +52,10 @@ def test_its_own_tests_pass(long: bool, least: int) -> None:
     run = subprocess.run(
         [node(), "--test", "--test-reporter=tap", *chosen], cwd=JS, capture_output=True, text=True, env=environment
     )
-    assert run.returncode == 0, run.stdout[-5000:] + run.stderr[-2000:]
+    lines = run.stdout.splitlines()
+    failed = [at for at, line in enumerate(lines) if line.lstrip().startswith("not ok")]
+    shown = [line for at in failed[:5] for line in lines[at : at + 40]] or lines[-60:]
+    assert run.returncode == 0, "\n".join([*shown, run.stderr[-2000:]])
     counts = dict(line[2:].split(" ", 1) for line in run.stdout.splitlines() if line.startswith(("# pass", "# fail")))
     assert int(counts["pass"]) >= least, run.stdout[-500:]
     assert counts["fail"] == "0"

@@ -57,6 +57,15 @@ const still = { width: 64, word: () => 2n ** 64n - 1n };
 let answers = 0;
 
 /**
+ * The middle one of three numbers, each of an answer of its own. The platform makes numbers and bytes of its own in the
+ * meantime, and among them may once be those that are looked for; a client that keeps a copy keeps it every time.
+ */
+async function middle(look) {
+  const found = [await look(), await look(), await look()];
+  return found.sort((one, other) => one - other)[1];
+}
+
+/**
  * How many cells of an answer, and their list as text, are in memory after its report was made, and were not before.
  */
 async function cellsHeld(Made, memoize, ...rest) {
@@ -77,13 +86,13 @@ test("no cell of an answer is in memory once its report is made, as whatever num
   timeout: 300_000,
 }, async () => {
   for (const Made of [Client, minified.Client])
-    for (const memoize of [true, false]) assert.equal(await cellsHeld(Made, memoize), 0);
+    for (const memoize of [true, false]) assert.equal(await middle(() => cellsHeld(Made, memoize)), 0);
   for (const copy of [
     (cells) => [...cells],
     (cells) => ({ first: cells.at(-1) }),
     (cells) => new Map([[`${cells}`, 1]]),
   ])
-    assert.ok((await cellsHeld(Keeps, false, copy)) > 0, `one that keeps ${copy} is found out`);
+    assert.ok((await middle(() => cellsHeld(Keeps, false, copy))) > 0, `one that keeps ${copy} is found out`);
 });
 
 const SIZE = 2 ** 15; // bytes
@@ -109,7 +118,9 @@ async function bytesHeld(Made, options, ...rest) {
 }
 
 test("no copy of the bytes of an answer is held once its report is made", { timeout: 300_000 }, async () => {
-  for (const options of [{}, { memoize: false }]) assert.ok((await bytesHeld(Client, options)) < SIZE / 2);
-  assert.ok((await bytesHeld(minified.Client, {})) < SIZE / 2);
-  assert.ok((await bytesHeld(Keeps, {}, (_, value) => value.slice())) >= SIZE, "one that keeps them is found out");
+  for (const options of [{}, { memoize: false }])
+    assert.ok((await middle(() => bytesHeld(Client, options))) < SIZE / 2);
+  assert.ok((await middle(() => bytesHeld(minified.Client, {}))) < SIZE / 2);
+  const kept = await middle(() => bytesHeld(Keeps, {}, (_, value) => value.slice()));
+  assert.ok(kept >= SIZE, "one that keeps them is found out");
 });

@@ -42,9 +42,9 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --max-worker-restart 0
 test: check services $(JS)/node_modules/.package-lock.json
 	$(PYTEST) -m "not slow" --counted quick
 
-# At length: statistics, plans, faults, big files, browsers; properties on other examples than last time; coverage.
-# A failure of a property prints the seed: make test-slow SEED=... repeats it.
-SEED ?= $(shell $(PYTHON) -c 'import secrets; print(secrets.randbits(32))')
+# At length: statistics, plans, faults, big files, browsers; properties on other examples with each commit, so that who
+# repeats a run on a commit sees what it saw; coverage. make test-slow SEED=... takes others.
+SEED ?= $(shell $(PYTHON) -c 'import sys; print(int(sys.argv[1][:8], 16))' $$(git rev-parse HEAD 2>/dev/null || echo 0))
 
 test-slow: .venv/ready services $(JS)/node_modules/.package-lock.json
 	$(PYTEST) -m "slow or hypothesis" --counted slow --hypothesis-profile=anew --hypothesis-seed=$(SEED)

@@ -8,11 +8,14 @@ a page or an application offers them to choose from. Error messages never show a
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from deniable.errors import AlphabetError, SurveyError
 from deniable.mechanisms import whole_number
 from deniable.survey.folding import fold
+
+if TYPE_CHECKING:
+    from deniable.survey.numbers import Scale
 
 __all__ = [
     "TEXTS",
@@ -179,6 +182,11 @@ class Alphabet:
     @property
     def is_open(self) -> bool:
         return self.symbols is None
+
+    @property
+    def bins(self) -> "Scale | None":
+        """The scale whose bins the symbols are, where answers are numbers."""
+        return getattr(self, "scale", None)
 
     def __len__(self) -> int:
         return len(self._index)

@@ -12,6 +12,7 @@ from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.prior import Observations
+from deniable.decoders.quantities import Cumulative, Figure
 from deniable.decoders.raw_reports import likelihood_of_reports
 from deniable.decoders.rows import DifferenceRows, EstimateRows, ResultRows, plain_cell
 from deniable.decoders.screened import ScreenedEstimate
@@ -26,6 +27,7 @@ __all__ = [
     "DEFAULT",
     "ChiSquare",
     "Constraint",
+    "Cumulative",
     "Decoder",
     "Diagnostics",
     "Difference",
@@ -33,6 +35,7 @@ __all__ = [
     "EmpiricalBayes",
     "Estimate",
     "EstimateRows",
+    "Figure",
     "Group",
     "Inversion",
     "LeastSquares",

@@ -81,8 +81,8 @@ def simulate(
             raise DecodeError("numbers must be given alone: they say how many people there are, and what they answer")
         bins = np.bincount(bins_of(Survey.check(survey), numbers), minlength=len(survey.alphabet))
         return simulate_counts(survey, bins, rng)  # type: ignore[arg-type]
-    if p is None or n is None:
-        raise DecodeError("p and n must be given, or numbers for a survey of numbers")
+    if p is None:
+        raise DecodeError("p must be given, or numbers for a survey of numbers")
     design = _design(survey, symbols)
     population = distribution(p, design.symbols)
     population = population / population.sum()

@@ -161,7 +161,7 @@ def share(estimate: "Estimate", start: object, stop: object) -> Figure:
     def between(level: float, binning: bool) -> tuple[float, float]:
         limits = found.between(1 - level)
         low, high = (limits[1, 0], limits[2, 1]) if binning else limits[0]
-        return max(float(low), 0.0), min(float(high), 1.0)
+        return min(max(float(low), 0.0), 1.0), min(max(float(high), 0.0), 1.0)
 
     value = float(partly @ estimate.probabilities)
     return Figure(value, float(found.centre[0]), float(found.errors[0]), between)

@@ -10,6 +10,7 @@ from deniable.charts.bars import estimate_chart
 from deniable.charts.base import DARK, FORMATS, chart_bytes, chart_format, save_chart
 from deniable.charts.changes import difference_chart, trend_chart
 from deniable.charts.curves import curves_chart
+from deniable.charts.density import density_chart
 from deniable.charts.plan import plan_chart
 from deniable.charts.templates import templates
 
@@ -19,6 +20,7 @@ __all__ = [
     "chart_bytes",
     "chart_format",
     "curves_chart",
+    "density_chart",
     "difference_chart",
     "estimate_chart",
     "plan_chart",

@@ -12,7 +12,7 @@ from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.prior import Observations
-from deniable.decoders.quantities import Cumulative, Figure
+from deniable.decoders.quantities import Cumulative, Figure, weights_of_sums
 from deniable.decoders.raw_reports import likelihood_of_reports
 from deniable.decoders.rows import DifferenceRows, EstimateRows, ResultRows, plain_cell
 from deniable.decoders.screened import ScreenedEstimate
@@ -61,4 +61,5 @@ __all__ = [
     "project_rows",
     "shrink",
     "unbias",
+    "weights_of_sums",
 ]

@@ -18,6 +18,7 @@ from deniable.decoders.limits import Limits, SkewedLimits, check_level, holm
 from deniable.decoders.quantities import (
     Cumulative,
     Figure,
+    bands,
     cumulative,
     cumulative_limits,
     mean,
@@ -618,7 +619,7 @@ class Estimate:
         return data_frame(self.to_arrow(level))
 
     def chart(self, *, level: float = 0.95, top: int = 40, raw: bool = False) -> "alt.LayerChart":
-        """Bars with intervals, largest first; needs the extra `charts`.
+        """Bars with intervals, largest first; for numbers a density with a band. Needs the extra `charts`.
 
         Parameters
         ----------
@@ -643,8 +644,10 @@ class Estimate:
         >>> estimate.plot(level=0.9).to_dict()["description"]        # the name in earlier versions
         'Estimated shares of 2 symbols with 90 % intervals'
         """
-        from deniable.charts import estimate_chart
+        from deniable.charts import density_chart, estimate_chart
 
+        if (scale := self.tally.survey.alphabet.bins) is not None:
+            return density_chart(scale.edges, self.probabilities.tolist(), bands(self, level), level=level)
         order = np.argsort(-self.probabilities, kind="stable")[:top]
         intervals = self.intervals(level)[order]
         names = [self.labels[i] for i in order]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 _NORMAL = 1.96  # standard errors of a 95 % interval
+_BANDS = 16  # ranges of a chart that have an interval each
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def limits_of(estimate: "Estimate", weights: Floats) -> SkewedLimits:
     if system.cohorts != 1 or not mechanism.one_column:
         raise DecodeError(f"means and quantiles must have reports that name one cell, got {estimate.tally.survey.title}")
     m, inverse = fit.law.columns[0], float(fit.law.inverse[0])
-    on_cells, multiple = _constrained(system, mechanism.affine[1], weights, m)
+    on_cells, multiple = weights_of_sums(system, mechanism.affine[1], weights, m)
     raw = weights @ fit.raw + multiple * (1 - float(fit.raw.sum()))
     first, second = m @ on_cells, m @ on_cells**2
     third = (m @ on_cells**3 - 3 * first * second + 2 * first**3) * inverse**2
@@ -124,7 +125,7 @@ def limits_of(estimate: "Estimate", weights: Floats) -> SkewedLimits:
     return SkewedLimits(raw, np.maximum(second - first**2, 0.0) * inverse, third, reach * inverse)
 
 
-def _constrained(system: Design, r: float, weights: Floats, m: Floats) -> tuple[Floats, Floats]:
+def weights_of_sums(system: Design, r: float, weights: Floats, m: Floats) -> tuple[Floats, Floats]:
     """The weights of column frequencies in each c'p_hat, shape (k, J), and the multiples of 1 - sum p_hat in it."""
     solved = normal_solve(system, np.vstack([np.ones(system.symbols), weights]))
     if isinstance(system, NeighbourDesign):
@@ -182,6 +183,18 @@ def cumulative(estimate: "Estimate", level: float) -> Cumulative:
         np.where(last, 1.0, np.clip(low, 0.0, 1.0)),
         np.where(last, 1.0, np.clip(high, 0.0, 1.0)),
     )
+
+
+def bands(estimate: "Estimate", level: float) -> list[tuple[float, float, float, float]]:
+    """Of up to sixteen ranges of neighbouring bins: both ends, and the limits of the share; for charts."""
+    scale, size = estimate.tally.survey.alphabet.bins, len(estimate.symbols)
+    assert scale is not None
+    ends = np.unique(np.linspace(0, size, min(_BANDS, size) + 1).astype(int))
+    places = np.arange(size)
+    inside = np.stack([(places >= a) & (places < b) for a, b in zip(ends, ends[1:], strict=False)]).astype(np.float64)
+    limits = np.clip(limits_of(estimate, inside).between(1 - check_level(level)), 0.0, 1.0)
+    edges = np.asarray(scale.edges)[ends].tolist()
+    return [(a, b, *pair) for a, b, pair in zip(edges, edges[1:], limits.tolist(), strict=False)]
 
 
 def cumulative_limits(estimate: "Estimate") -> SkewedLimits:
@@ -276,7 +289,7 @@ def blur_of(estimate: "Estimate") -> int:
     miss, r = mechanism.affine
     m = miss + r * system.forward(np.full(size, 1 / size))[0]
     rows = np.stack([ramps(size, blur)[size // 2] for blur in tried])
-    found = _constrained(system, r, rows, m)[0]
+    found = weights_of_sums(system, r, rows, m)[0]
     errors = np.sqrt(np.maximum(m @ found**2 - (m @ found) ** 2, 0.0) / fit.tally.n)
     return tried[int(np.argmin(2 * np.array(tried) / size + 2 * _NORMAL * errors))]
 

@@ -207,8 +207,9 @@ def _compare(estimate: dn.Estimate, found: Floats) -> None:
     figures = [estimate.mean(), *(estimate.quantile(q) for q in (0.25, 0.5, 0.75))]
     figures += [estimate.share(a, b) for a, b in RANGES]
     asked = np.array([figure.interval(binning=False) for figure in figures])
-    width = asked[:, 1] - asked[:, 0]
-    assert (np.abs(asked - found) <= 0.05 * width[:, None] + 2e-3).all(), (asked, found)
+    # Where a limit first reaches q it jumps from one crossing to the next, so quantiles are compared less strictly.
+    allowed = (asked[:, 1] - asked[:, 0]) * np.where(["quartile" in f or f == "median" for f in FIGURES], 0.5, 0.05)
+    assert (np.abs(asked - found) <= allowed[:, None] + 2e-3).all(), (asked, found)
 
 
 def write(path: Path, rows: list[Any]) -> None:
@@ -231,9 +232,11 @@ def main() -> None:
     parser.add_argument("--bins", type=int, nargs="*", default=BINS)
     args = parser.parse_args()
     for repeats, path, measure in ((args.errors, ERRORS, errors), (args.coverage, COVERAGE, coverage)):
-        rows: list[Any] = []
+        kind = ErrorRow if measure is errors else CoverageRow
+        rows: list[Any] = read(path, kind) if repeats and path.exists() else []
+        done = {(row.population, row.bins, row.epsilon, row.n) for row in rows if row.repeats == repeats}
         for cell in cells() if repeats else ():
-            if cell.bins in args.bins:
+            if cell.bins in args.bins and tuple(asdict(cell).values()) not in done:
                 rows += measure(cell, repeats)  # type: ignore[operator]
                 write(path, rows)
 

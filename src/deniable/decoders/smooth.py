@@ -227,8 +227,8 @@ class _Model:
         variance = self.n * ((2 * self.miss + self.r) * (law - own) + self.miss * own)
         rows = fit.slopes * fit.weights[:, None]
         cross = self.n * (self.miss * rows.sum(axis=0) + self.r * self.grid.adjoint(rows))
-        variance -= (solve_triangular(fit.factor, cross.T, trans="T", check_finite=False) ** 2).sum(axis=0)
-        variance = np.maximum(variance, 1e-9 * float(variance.max()))
+        taken = (solve_triangular(fit.factor, cross.T, trans="T", check_finite=False) ** 2).sum(axis=0)
+        variance = np.maximum(variance - taken, 1e-6 * variance)  # all of it, but for rounding, if splines are bins
         striking = score / np.sqrt(variance)
         striking[fit.atoms] = -np.inf
         place = int(striking.argmax())

@@ -86,7 +86,7 @@ def privatized(
         if reader.names is not None and reader.names.count(column) != 1:
             listed = ", ".join(repr(name) for name in reader.names[:20]) or "none"
             raise AlphabetError(f"{source.name} must have one column {column!r}, got {listed}")
-        return {column: "answer"}
+        return {column: "answer" if survey.alphabet.bins is None else "quantity"}
 
     numbers = digits_of(survey)
     batches = column_batches(found, open_reader(found[0]), wanted, _ROWS, refused, progress)

@@ -33,9 +33,9 @@ def decimal_text(name: str, value: object) -> str:
     >>> [decimal_text("low", v) for v in (18, "18.50", 0.1, Fraction(1, 8), Decimal("-1e2"))]
     ['18', '18.5', '0.1', '0.125', '-100']
     """
+    if isinstance(value, bool) or not isinstance(value, (str, Real, Decimal)):
+        raise SurveyError(f"{name} must be a number, got {type(value).__name__}")
     try:
-        if isinstance(value, bool) or not isinstance(value, (str, Real, Decimal)):
-            raise SurveyError(f"{name} must be a number, got {type(value).__name__}")
         exact = Fraction(str(value)) if isinstance(value, (str, float)) else Fraction(value)  # type: ignore[arg-type]
     except (ValueError, OverflowError, InvalidOperation, ZeroDivisionError):
         raise SurveyError(f"{name} must be a finite number, got {str(value)[:40]!r}") from None

@@ -45,7 +45,7 @@ def em_smoothed(survey: Survey, counts: Floats) -> Floats:
             break
         ratios = counts[running] / m
         sums = np.concatenate([np.zeros((len(ratios), 1)), np.cumsum(ratios, axis=1)], axis=1)
-        new = shares[running] * (miss * sums[:, -1:] + r * (sums[:, own:] - sums[:, : size]))
+        new = shares[running] * (miss * sums[:, -1:] + r * (sums[:, own:] - sums[:, :size]))
         smooth = new.copy()
         smooth[:, 1:-1] = (new[:, :-2] + 2 * new[:, 1:-1] + new[:, 2:]) / 4
         smooth[:, 0], smooth[:, -1] = (2 * new[:, 0] + new[:, 1]) / 3, (2 * new[:, -1] + new[:, -2]) / 3

@@ -97,5 +97,3 @@ def test_files_of_numbers(tmp_path: Path, kind: str) -> None:
     reports = dn.privatize(survey, path, column="x", refused=refused)
     assert sum(refused.values()) == 2
     assert dn.count(survey, reports).counts.tolist() == [[1, 1, 1, 2]]
-
-

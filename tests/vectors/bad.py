@@ -60,7 +60,9 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     top("digest", good["krr"].digest.upper(), "the survey was altered after it was made")
     top("digest", "", "the survey was altered after it was made")
     top("alphabet", [], "alphabet kind must be 'open', 'closed' or 'number', got 'None'")
-    top("encoding", "direct", "encoding kind must be 'direct', 'hashed', 'permuted', 'hadamard', 'projective' or 'neigh")
+    top(
+        "encoding", "direct", "encoding kind must be 'direct', 'hashed', 'permuted', 'hadamard', 'projective' or 'neigh"
+    )
     top("mechanism", None, "mechanism kind must be 'krr', 'bitflip' or 'subset', got 'None'")
 
     put("krr", "alphabet", "kind", "ajar", "alphabet kind must be 'open', 'closed' or 'number', got 'ajar'")
@@ -132,7 +134,13 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     put("number", "alphabet", "low", 18, "alphabet field 'low' must be text, got int")
     put("number", "alphabet", "low", "nan", "low must be a finite number, got 'nan'")
     put("number", "alphabet", "low", "90", "low must be below high, got 90 and 90")
-    put("number", "alphabet", "high", "1000000000000000", "high must be below 10**15 in size and have at most 10 decimal")
+    put(
+        "number",
+        "alphabet",
+        "high",
+        "1000000000000000",
+        "high must be below 10**15 in size and have at most 10 decimal",
+    )
     put("number", "alphabet", "high", "90.00000000001", "high must be below 10**15 in size and have at most 10 decimal")
     put("number", "alphabet", "bins", 1, "bins must be at least 2, got 1")
     put("number", "alphabet", "bins", 65, "encoding field 'cells' must be 95 for this design, got 94")

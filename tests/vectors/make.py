@@ -17,7 +17,7 @@ from deniable.survey.alphabet import Alphabet, canonical_symbol, symbol_bytes, s
 from deniable.survey.encodings import Hashed, Permuted
 from deniable.survey.folding import fold
 from deniable.survey.hashing import fingerprint, permute
-from deniable.survey.numbers import scale_of
+from deniable.survey.scale import scale_of
 from tests.exact.scripted import ScriptedEntropy
 from tests.vectors.bad import bad_reports, bad_surveys
 
@@ -188,7 +188,9 @@ def numbers() -> list[object]:
     """Doubles (as their eight bytes, most significant first) and the bin of each; none where it is refused."""
     found: list[object] = []
     for scale in SCALES:
-        edges = [near for edge in scale.edges for near in (edge, math.nextafter(edge, -9e99), math.nextafter(edge, 9e99))]
+        edges = [
+            near for edge in scale.edges for near in (edge, math.nextafter(edge, -9e99), math.nextafter(edge, 9e99))
+        ]
         words = DerivedEntropy(bytes(32), repr(scale).encode()).words(64)
         drawn = [struct.unpack(">d", word.to_bytes(8, "big"))[0] for word in words]
         span = scale.edges[-1] - scale.edges[0]

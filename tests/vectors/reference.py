@@ -122,7 +122,9 @@ def bin_names(alphabet: dict[str, Any]) -> list[str]:
     if "step" in alphabet:
         step = Fraction(alphabet["step"])
         return [plain(low + i * step) for i in range(int((high - low) / step) + 1)]
-    ends = [low + Fraction(int((high - low) * 10**12) * i // alphabet["bins"], 10**12) for i in range(alphabet["bins"] + 1)]
+    ends = [
+        low + Fraction(int((high - low) * 10**12) * i // alphabet["bins"], 10**12) for i in range(alphabet["bins"] + 1)
+    ]
     return [f"{plain(a)} to {plain(b)}" for a, b in pairwise(ends)]
 
 

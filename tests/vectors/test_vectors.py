@@ -16,7 +16,7 @@ from deniable.survey.alphabet import Alphabet, canonical_symbol, symbol_bytes, s
 from deniable.survey.encodings import Hashed, Permuted
 from deniable.survey.folding import fold
 from deniable.survey.hashing import fingerprint, permute
-from deniable.survey.numbers import scale_of
+from deniable.survey.scale import scale_of
 from tests.exact.scripted import ScriptedEntropy
 from tests.vectors import make, reference
 
@@ -126,7 +126,9 @@ def test_numbers() -> None:
     """The scale, the second implementation and the vectors put every double into the same bin."""
     for row in rows("numbers"):
         alphabet = row["alphabet"]
-        scale = scale_of(alphabet["low"], alphabet["high"], alphabet.get("bins"), alphabet.get("step"), alphabet["outside"])
+        scale = scale_of(
+            alphabet["low"], alphabet["high"], alphabet.get("bins"), alphabet.get("step"), alphabet["outside"]
+        )
         assert scale.to_json() == alphabet
         assert row["names"] == [scale.names[0], scale.names[-1]]
         assert list(scale.names) == reference.bin_names(alphabet)

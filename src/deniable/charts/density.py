@@ -68,14 +68,16 @@ def density_chart(
     for left, right, share in zip(edges, edges[1:], shares, strict=False):
         height = share / (right - left)
         curve += [{"x": left, "density": height, "kind": "density"}, {"x": right, "density": height, "kind": "density"}]
-    boxes = [
-        {"x": a, "to": b, "low": low / (b - a), "high": high / (b - a), "kind": band} for a, b, low, high in bands
-    ]
+    boxes = [{"x": a, "to": b, "low": low / (b - a), "high": high / (b - a), "kind": band} for a, b, low, high in bands]
     across = alt.X("x:Q", title="answer", scale=alt.Scale(domain=[edges[0], edges[-1]], nice=False))
-    up = alt.Y("density:Q", title="share of respondents per unit", axis=alt.Axis(domain=False, ticks=False, format="~g"))
+    up = alt.Y(
+        "density:Q", title="share of respondents per unit", axis=alt.Axis(domain=False, ticks=False, format="~g")
+    )
     area = alt.Chart(alt.InlineData(values=curve)).mark_area(opacity=0.8).encode(x=across, y=up, color=colour)
-    rects = alt.Chart(alt.InlineData(values=boxes)).mark_rect(opacity=0.25).encode(
-        x=across, x2="to:Q", y=alt.Y("low:Q"), y2="high:Q", color=colour
+    rects = (
+        alt.Chart(alt.InlineData(values=boxes))
+        .mark_rect(opacity=0.25)
+        .encode(x=across, x2="to:Q", y=alt.Y("low:Q"), y2="high:Q", color=colour)
     )
     described = f"Estimated density of {len(shares)} bins with {100 * level:g} % intervals of {len(boxes)} ranges"
     return styled(area, rects, described=described, title=title, subtitle=subtitle)

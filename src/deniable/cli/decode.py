@@ -132,9 +132,7 @@ def _compare(args: argparse.Namespace, first: "Estimate") -> None:
     _write(args, change)
 
 
-def _write(
-    args: argparse.Namespace, rows: "Result | PrintedDifference", estimate: "Estimate | None" = None
-) -> None:
+def _write(args: argparse.Namespace, rows: "Result | PrintedDifference", estimate: "Estimate | None" = None) -> None:
     """The chart, if one was asked for, and then JSON, CSV or the table; figures of answers in an order with both."""
     figures = {} if estimate is None or args.csv else figures_of(estimate, args.level)
     if args.chart:

@@ -71,7 +71,9 @@ def bins_of(survey: Survey, numbers: Any) -> Bins:
     """
     scale = survey.alphabet.bins
     if scale is None:
-        raise AlphabetError(f"numbers must be answers to a survey of numbers, got {survey.title}; make one with dn.number")
+        raise AlphabetError(
+            f"numbers must be answers to a survey of numbers, got {survey.title}; make one with dn.number"
+        )
     found = numeric(np.asarray(numbers))
     if found is None or found.ndim != 1:
         raise AlphabetError("numbers must be a list or an array of numbers, got something else")

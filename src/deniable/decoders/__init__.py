@@ -12,7 +12,7 @@ from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.prior import Observations
-from deniable.decoders.quantities import Cumulative, Figure, weights_of_sums
+from deniable.decoders.quantities import Cumulative, Quantity, weights_of_sums, worst_deviation
 from deniable.decoders.raw_reports import likelihood_of_reports
 from deniable.decoders.rows import DifferenceRows, EstimateRows, ResultRows, plain_cell
 from deniable.decoders.screened import ScreenedEstimate
@@ -35,7 +35,6 @@ __all__ = [
     "EmpiricalBayes",
     "Estimate",
     "EstimateRows",
-    "Figure",
     "Group",
     "Inversion",
     "LeastSquares",
@@ -44,6 +43,7 @@ __all__ = [
     "Normalized",
     "Observations",
     "Projected",
+    "Quantity",
     "ResultRows",
     "ScreenedEstimate",
     "Screening",
@@ -62,4 +62,5 @@ __all__ = [
     "shrink",
     "unbias",
     "weights_of_sums",
+    "worst_deviation",
 ]

@@ -17,7 +17,7 @@ from deniable.decoders.labels import column_of, labels_of
 from deniable.decoders.limits import Limits, SkewedLimits, check_level, holm
 from deniable.decoders.quantities import (
     Cumulative,
-    Figure,
+    Quantity,
     bands,
     cumulative,
     cumulative_limits,
@@ -425,14 +425,14 @@ class Estimate:
             raise DecodeError("symbols must hold at least one symbol, got none")
         return mass_of(self.fit, self._indicator(indices), float(self.probabilities[indices].sum()))
 
-    def mean(self) -> Figure:
+    def mean(self) -> Quantity:
         """The mean of answers that are numbers, with its standard error and interval.
 
         Where numbers are in bins the interval holds wherever in their bins they are: half a bin is added on each side.
 
         Returns
         -------
-        Figure
+        Quantity
 
         Raises
         ------
@@ -451,7 +451,7 @@ class Estimate:
         """
         return mean(self)
 
-    def quantile(self, q: float) -> Figure:
+    def quantile(self, q: float) -> Quantity:
         """The least answer that a share `q` of all answers does not exceed, with its interval: 0.5 is the median.
 
         The interval has every number that a test at this level does not exclude, for every population: it covers more
@@ -464,7 +464,7 @@ class Estimate:
 
         Returns
         -------
-        Figure
+        Quantity
             A number, or a symbol of `dn.ordered`.
 
         Raises
@@ -477,11 +477,11 @@ class Estimate:
         >>> import deniable as dn
         >>> survey = dn.ordered(["never", "seldom", "often"], 3)
         >>> dn.decode(dn.simulate(survey, [0.6, 0.3, 0.1], n=10_000, rng=np.random.default_rng(0))).quantile(0.5)
-        <Figure never (never to never)>
+        <Quantity never (never to never)>
         """
         return quantile(self, q)
 
-    def share(self, start: object, stop: object) -> Figure:
+    def share(self, start: object, stop: object) -> Quantity:
         """The share of answers from `start` to `stop`, with its standard error and interval.
 
         Parameters
@@ -492,7 +492,7 @@ class Estimate:
 
         Returns
         -------
-        Figure
+        Quantity
             Where an end lies within a bin, the interval holds wherever in that bin the numbers are.
 
         Raises
@@ -506,7 +506,7 @@ class Estimate:
         >>> survey = dn.number(0, 100, 2.0, bins=20)
         >>> estimate = dn.decode(dn.simulate(survey, np.full(20, 0.05), n=10**6, rng=np.random.default_rng(0)))
         >>> estimate.share(25, 50)
-        <Figure 0.2499 (0.2405 to 0.2556)>
+        <Quantity 0.2499 (0.2405 to 0.2556)>
         """
         return share(self, start, stop)
 

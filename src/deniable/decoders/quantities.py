@@ -12,19 +12,18 @@ wherever that is, and without it they hold if numbers are spread evenly over eac
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders.fit import LinearFit
 from deniable.decoders.least_squares import normal_solve
 from deniable.decoders.limits import SkewedLimits, check_level
-from deniable.design import Design, NeighbourDesign
+from deniable.design import Design, NeighbourDesign, design_of
 from deniable.errors import DecodeError
-from deniable.survey import Scale
-
-if TYPE_CHECKING:
-    from deniable.decoders.estimate import Estimate
+from deniable.survey import Scale, Survey, Symbol
+from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,8 +31,26 @@ _NORMAL = 1.96  # standard errors of a 95 % interval
 _BANDS = 16  # ranges of a chart that have an interval each
 
 
+class Ordered(Protocol):
+    """What is asked of an `Estimate`, which imports this module."""
+
+    @property
+    def symbols(self) -> tuple[Symbol, ...]: ...
+    @property
+    def probabilities(self) -> Floats: ...
+    @property
+    def tally(self) -> Tally: ...
+    @property
+    def fit(self) -> LinearFit: ...
+    @property
+    def _cumulative(self) -> SkewedLimits: ...
+    @property
+    def _smoothed(self) -> tuple[int, SkewedLimits]: ...
+    def index(self, symbol: object) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Quantity:
     """A mean, a quantile or a share of a range, with its confidence intervals.
 
     Parameters
@@ -51,7 +68,7 @@ class Figure:
     >>> survey = dn.number(0, 10, 2.0, step=1)
     >>> tally = dn.simulate(survey, np.full(11, 1 / 11), n=100_000, rng=np.random.default_rng(1))
     >>> dn.decode(tally).mean()
-    <Figure 4.976 (4.945 to 5.018)>
+    <Quantity 4.976 (4.945 to 5.018)>
     """
 
     value: Any
@@ -78,7 +95,7 @@ class Figure:
 
     def __repr__(self) -> str:
         low, high = self.interval()
-        return f"<Figure {_shown(self.value)} ({_shown(low)} to {_shown(high)})>"
+        return f"<Quantity {_shown(self.value)} ({_shown(low)} to {_shown(high)})>"
 
 
 def _shown(value: object) -> str:
@@ -106,7 +123,7 @@ class Cumulative:
     high: Floats
 
 
-def limits_of(estimate: "Estimate", weights: Floats) -> SkewedLimits:
+def limits_of(estimate: Ordered, weights: Floats) -> SkewedLimits:
     """The limits of c'p for each row c of `weights`, under sum p = 1.
 
     Claim: the variance is that of the unbiased estimate of least squares under this constraint.
@@ -115,7 +132,9 @@ def limits_of(estimate: "Estimate", weights: Floats) -> SkewedLimits:
     fit = estimate.fit
     system, mechanism = fit.system, fit.tally.survey.mechanism
     if system.cohorts != 1 or not mechanism.one_column:
-        raise DecodeError(f"means and quantiles must have reports that name one cell, got {estimate.tally.survey.title}")
+        raise DecodeError(
+            f"means and quantiles must have reports that name one cell, got {estimate.tally.survey.title}"
+        )
     m, inverse = fit.law.columns[0], float(fit.law.inverse[0])
     on_cells, multiple = weights_of_sums(system, mechanism.affine[1], weights, m)
     raw = weights @ fit.raw + multiple * (1 - float(fit.raw.sum()))
@@ -140,7 +159,7 @@ def weights_of_sums(system: Design, r: float, weights: Floats, m: Floats) -> tup
     return on_cells - multiple * whole[:, None], multiple
 
 
-def mean(estimate: "Estimate") -> Figure:
+def mean(estimate: Ordered) -> Quantity:
     """The mean of the numbers; see `Estimate.mean`."""
     points = _numbers(estimate)
     found = limits_of(estimate, points[None])
@@ -151,10 +170,10 @@ def mean(estimate: "Estimate") -> Figure:
         low, high = found.between(1 - level)[0].tolist()
         return (low - half, high + half) if binning else (low, high)
 
-    return Figure(float(points @ estimate.probabilities), float(found.centre[0]), float(found.errors[0]), between)
+    return Quantity(float(points @ estimate.probabilities), float(found.centre[0]), float(found.errors[0]), between)
 
 
-def share(estimate: "Estimate", start: object, stop: object) -> Figure:
+def share(estimate: Ordered, start: object, stop: object) -> Quantity:
     """The share of the answers from `start` to `stop`; see `Estimate.share`."""
     inside, partly, touched = _range(estimate, start, stop)
     found = limits_of(estimate, np.stack([partly, inside, touched]))
@@ -165,10 +184,10 @@ def share(estimate: "Estimate", start: object, stop: object) -> Figure:
         return min(max(float(low), 0.0), 1.0), min(max(float(high), 0.0), 1.0)
 
     value = float(partly @ estimate.probabilities)
-    return Figure(value, float(found.centre[0]), float(found.errors[0]), between)
+    return Quantity(value, float(found.centre[0]), float(found.errors[0]), between)
 
 
-def cumulative(estimate: "Estimate", level: float) -> Cumulative:
+def cumulative(estimate: Ordered, level: float) -> Cumulative:
     """The distribution function; see `Estimate.cdf`."""
     scale, size = estimate.tally.survey.alphabet.bins, _ordered(estimate)
     points = tuple(estimate.symbols) if scale is None else scale.points if scale.step else scale.edges[1:]
@@ -185,7 +204,7 @@ def cumulative(estimate: "Estimate", level: float) -> Cumulative:
     )
 
 
-def bands(estimate: "Estimate", level: float) -> list[tuple[float, float, float, float]]:
+def bands(estimate: Ordered, level: float) -> list[tuple[float, float, float, float]]:
     """Of up to sixteen ranges of neighbouring bins: both ends, and the limits of the share; for charts."""
     scale, size = estimate.tally.survey.alphabet.bins, len(estimate.symbols)
     assert scale is not None
@@ -197,18 +216,18 @@ def bands(estimate: "Estimate", level: float) -> list[tuple[float, float, float,
     return [(a, b, *pair) for a, b, pair in zip(edges, edges[1:], limits.tolist(), strict=False)]
 
 
-def cumulative_limits(estimate: "Estimate") -> SkewedLimits:
+def cumulative_limits(estimate: Ordered) -> SkewedLimits:
     """The limits of P(answer <= x) at every symbol x."""
     return limits_of(estimate, ramps(_ordered(estimate), 0)[1:])
 
 
-def smoothed_limits(estimate: "Estimate") -> tuple[int, SkewedLimits]:
+def smoothed_limits(estimate: Ordered) -> tuple[int, SkewedLimits]:
     """How far the distribution function is smoothed for quantiles, and its limits at all edges but the last."""
     blur = blur_of(estimate)
     return blur, limits_of(estimate, ramps(_ordered(estimate), blur)[:-1])
 
 
-def quantile(estimate: "Estimate", q: float) -> Figure:
+def quantile(estimate: Ordered, q: float) -> Quantity:
     """The answer that a share q of all answers does not exceed; see `Estimate.quantile`."""
     if isinstance(q, bool) or not isinstance(q, (int, float, np.floating)) or not 0 < q < 1:
         raise DecodeError(f"q must be between 0 and 1, got {q}; 0.5 is the median")
@@ -232,7 +251,7 @@ def quantile(estimate: "Estimate", q: float) -> Figure:
             last = int(np.flatnonzero(np.append(0.0, low) < q)[-1]) + blur - 1
             return points[min(max(first, 0), size - 1)], points[min(max(last, 0), size - 1)]
 
-        return Figure(points[place], None, None, among)
+        return Quantity(points[place], None, None, among)
     edges = np.asarray(scale.edges)
     own, before = float(estimate.probabilities[place]), float(values[place] - estimate.probabilities[place])
     inside = (q - before) / own if own > 0 else 0.5
@@ -246,7 +265,7 @@ def quantile(estimate: "Estimate", q: float) -> Figure:
         found = np.interp([first, last], np.arange(size + 1.0), edges)
         return float(found[0]), float(found[1])
 
-    return Figure(value, None, None, between)
+    return Quantity(value, None, None, between)
 
 
 def crossing(values: Floats, q: float, *, last: bool) -> float:
@@ -275,7 +294,7 @@ def ramps(size: int, blur: int) -> Floats:
     return np.clip(np.arange(size + 1)[:, None] + blur - np.arange(size), 0, 2 * blur + 1) / (2 * blur + 1)
 
 
-def blur_of(estimate: "Estimate") -> int:
+def blur_of(estimate: Ordered) -> int:
     """How many bins on each side the distribution function is averaged over, for the shortest intervals of quantiles.
 
     The average R(e) lies between P(bin < e - blur) and P(bin < e + blur), so if R(e) < q the quantile is not below
@@ -294,7 +313,7 @@ def blur_of(estimate: "Estimate") -> int:
     return tried[int(np.argmin(2 * np.array(tried) / size + 2 * _NORMAL * errors))]
 
 
-def _ordered(estimate: "Estimate") -> int:
+def _ordered(estimate: Ordered) -> int:
     """The number of answers, if they have an order."""
     survey = estimate.tally.survey
     if not survey.encoding.is_ordered and survey.alphabet.bins is None:
@@ -305,7 +324,7 @@ def _ordered(estimate: "Estimate") -> int:
     return len(estimate.symbols)
 
 
-def _numbers(estimate: "Estimate") -> Floats:
+def _numbers(estimate: Ordered) -> Floats:
     """The number that each answer stands for."""
     scale = estimate.tally.survey.alphabet.bins
     if scale is not None:
@@ -316,7 +335,7 @@ def _numbers(estimate: "Estimate") -> Floats:
     return np.array(estimate.symbols, np.float64)
 
 
-def _range(estimate: "Estimate", start: object, stop: object) -> tuple[Floats, Floats, Floats]:
+def _range(estimate: Ordered, start: object, stop: object) -> tuple[Floats, Floats, Floats]:
     """Weights of the answers from `start` to `stop`: of bins that are inside, of parts of bins, of bins that are met."""
     scale, size = estimate.tally.survey.alphabet.bins, _ordered(estimate)
     places = np.arange(size)
@@ -354,3 +373,42 @@ def _number(name: str, value: object) -> float:
     if found != found:
         raise DecodeError(f"{name} must be a number, got nan")
     return found
+
+
+def worst_deviation(survey: Survey) -> float:
+    """sqrt(n) times the largest standard error of the mean over all populations, exactly but for rounding.
+
+    Parameters
+    ----------
+    survey : Survey
+        Of numbers, or of whole numbers in an order.
+
+    Returns
+    -------
+    float
+        In the unit of the numbers.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> round(worst_deviation(dn.number(0, 1, 1, step=1)), 3)             # Warner's: 1 / (2 r)
+    1.082
+    """
+    scale = survey.alphabet.bins
+    points = np.asarray(scale.points if scale is not None else survey.symbols, np.float64)
+    design, (miss, r) = design_of(survey), survey.mechanism.affine
+    middle = points - points.mean()  # an origin inside keeps digits
+    even = miss + r * design.forward(np.full(len(points), 1 / len(points)))[0]
+    weights = weights_of_sums(design, r, middle[None], even)[0][:, 0]
+    of_answer = np.stack([design.adjoint(w[None]) for w in (weights, weights**2)])
+    first, second = miss * np.array([[weights.sum()], [(weights**2).sum()]]) + r * of_answer
+    # A share t of answer a and 1 - t of b: t sa + (1 - t) sb - (t ma + (1 - t) mb)**2 is a parabola in t.
+    some = np.unique(np.linspace(0, len(points) - 1, min(len(points), 256)).astype(int))
+    ma, sa = first[some][:, None], second[some][:, None]
+    mb, sb = ma.T, sa.T
+    apart = ma - mb
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.nan_to_num(((sa - sb) - 2 * mb * apart) / (2 * apart**2))
+    t = np.clip(t, 0.0, 1.0)
+    variance = t * sa + (1 - t) * sb - (t * ma + (1 - t) * mb) ** 2
+    return float(np.sqrt(variance.max()))

@@ -1,8 +1,8 @@
 """Plans: the smallest epsilon, number of people or error that two of the three allow, and the survey to run."""
 
 from deniable.planner.nearby import nearby
-from deniable.planner.numbers import NumberPlan, worst_deviation
+from deniable.planner.numbers import NumberPlan
 from deniable.planner.planning import plan
 from deniable.planner.result import Alternative, Expected, Plan
 
-__all__ = ["Alternative", "Expected", "NumberPlan", "Plan", "nearby", "plan", "worst_deviation"]
+__all__ = ["Alternative", "Expected", "NumberPlan", "Plan", "nearby", "plan"]

@@ -11,17 +11,14 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
-import numpy as np
-
-from deniable.decoders import weights_of_sums
-from deniable.design import design_of
+from deniable.decoders import worst_deviation
 from deniable.errors import DeniableError, PlanError
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.request import EPSILONS, PEOPLE
 from deniable.survey import Alphabet, Survey, facts, number, ordered
 from deniable.theory import count_of
 
-__all__ = ["NumberPlan", "plan_mean", "worst_deviation"]
+__all__ = ["NumberPlan", "plan_mean"]
 
 _CLOSE = 1e-4  # relative accuracy of the epsilon that is found
 
@@ -50,8 +47,8 @@ class NumberPlan:
     --------
     >>> import deniable as dn
     >>> plan = dn.plan(number=(18, 90), n=100_000, max_mean_error=1.0)
-    >>> plan.found, plan.epsilon < 1.2, plan.mean_error <= 1.0
-    ('epsilon', True, True)
+    >>> plan.found, plan.epsilon < 1.2, plan.mean_error <= 1.0, plan.to_json()["n"]
+    ('epsilon', True, True, 100000)
     """
 
     survey: Survey
@@ -77,37 +74,6 @@ class NumberPlan:
         return facts("Plan", rows)
 
 
-def worst_deviation(survey: Survey) -> float:
-    """sqrt(n) times the largest standard error of the mean over all populations, exactly but for rounding.
-
-    >>> import deniable as dn
-    >>> round(worst_deviation(dn.number(0, 1, 1, step=1)), 3)             # Warner's: 1 / (2 r)
-    1.082
-    """
-    points = _points(survey)
-    design, (miss, r) = design_of(survey), survey.mechanism.affine
-    middle = points - points.mean()  # an origin inside keeps digits
-    even = miss + r * design.forward(np.full(len(points), 1 / len(points)))[0]
-    weights = weights_of_sums(design, r, middle[None], even)[0][:, 0]
-    of_answer = np.stack([design.adjoint(w[None]) for w in (weights, weights**2)])
-    first, second = miss * np.array([[weights.sum()], [(weights**2).sum()]]) + r * of_answer
-    # A share t of answer a and 1 - t of b: t sa + (1 - t) sb - (t ma + (1 - t) mb)**2 is a parabola in t.
-    some = np.unique(np.linspace(0, len(points) - 1, min(len(points), 256)).astype(int))
-    ma, sa = first[some][:, None], second[some][:, None]
-    mb, sb = ma.T, sa.T
-    apart = ma - mb
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.nan_to_num(((sa - sb) - 2 * mb * apart) / (2 * apart**2))
-    t = np.clip(t, 0.0, 1.0)
-    variance = t * sa + (1 - t) * sb - (t * ma + (1 - t) * mb) ** 2
-    return float(np.sqrt(variance.max()))
-
-
-def _points(survey: Survey) -> np.ndarray[Any, np.dtype[np.float64]]:
-    scale = survey.alphabet.bins
-    return np.asarray(scale.points if scale is not None else survey.symbols, np.float64)
-
-
 def plan_mean(
     *,
     number_: object,
@@ -121,7 +87,11 @@ def plan_mean(
     name: str = "",
 ) -> NumberPlan:
     """The third of n, epsilon and the error of the mean, from the other two; see `plan`."""
-    given = [label for label, value in (("n", n), ("epsilon", epsilon), ("max_mean_error", max_mean_error)) if value is not None]
+    given = [
+        label
+        for label, value in (("n", n), ("epsilon", epsilon), ("max_mean_error", max_mean_error))
+        if value is not None
+    ]
     if len(given) != 2:
         raise DeniableError(
             f"two of n, epsilon and max_mean_error must be given, got {', '.join(given) or 'none'}; the third is what "
@@ -147,7 +117,9 @@ def plan_mean(
         survey = make(epsilon)
         needed = math.ceil((reach * worst_deviation(survey) / room) ** 2)
         if needed > PEOPLE[1]:
-            raise PlanError(f"max_mean_error {target:g} must be larger: at epsilon {survey.epsilon:g} no crowd is enough")
+            raise PlanError(
+                f"max_mean_error {target:g} must be larger: at epsilon {survey.epsilon:g} no crowd is enough"
+            )
         return NumberPlan(survey, max(needed, 2), survey.epsilon, target, float(confidence), "n")
 
     def error_at(budget: float) -> float:

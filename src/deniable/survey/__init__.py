@@ -14,7 +14,7 @@ from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, P
 from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides
 from deniable.survey.neighbours import Neighbours, best_reach
 from deniable.survey.notebook import Bar, data_frame, facts, html_table
-from deniable.survey.numbers import OUTSIDE, Numbers, Scale, scale_of
+from deniable.survey.numbers import Numbers
 from deniable.survey.outputs import descriptor_of, output_file, write_atomically
 from deniable.survey.participation import (
     PARTICIPATIONS,
@@ -28,6 +28,7 @@ from deniable.survey.presets import PRESETS, hadamard, krappor, krr, olh, orappo
 from deniable.survey.quantities import number, ordered
 from deniable.survey.reading import strict_json
 from deniable.survey.report_format import Field, ReportFormat, Rule
+from deniable.survey.scale import OUTSIDE, Scale, scale_of
 from deniable.survey.sql import DIALECTS, sql_refusals
 from deniable.survey.strength import SCALE, bound_of, is_at_least, strength
 from deniable.survey.survey import Survey, checked_name

@@ -8,14 +8,12 @@ a page or an application offers them to choose from. Error messages never show a
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from deniable.errors import AlphabetError, SurveyError
 from deniable.mechanisms import whole_number
 from deniable.survey.folding import fold
-
-if TYPE_CHECKING:
-    from deniable.survey.numbers import Scale
+from deniable.survey.scale import Scale
 
 __all__ = [
     "TEXTS",
@@ -184,7 +182,7 @@ class Alphabet:
         return self.symbols is None
 
     @property
-    def bins(self) -> "Scale | None":
+    def bins(self) -> Scale | None:
         """The scale whose bins the symbols are, where answers are numbers."""
         return getattr(self, "scale", None)
 

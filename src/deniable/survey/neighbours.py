@@ -58,7 +58,9 @@ class Neighbours(Encoding):
 
     def check(self, alphabet: Alphabet) -> None:
         if alphabet.is_open or len(alphabet) != self.symbols:
-            raise SurveyError(f"neighbours of {self.symbols} symbols must have a closed alphabet of that many, in order")
+            raise SurveyError(
+                f"neighbours of {self.symbols} symbols must have a closed alphabet of that many, in order"
+            )
 
     def to_json(self) -> dict[str, object]:
         return {"kind": self.kind, "cells": self.cells, "reach": self.reach}

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from deniable.mechanisms import KRR, Chain, parse_epsilon
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.neighbours import Neighbours, best_reach
-from deniable.survey.numbers import Numbers, scale_of
+from deniable.survey.numbers import Numbers
+from deniable.survey.scale import scale_of
 from deniable.survey.survey import Survey, checked_name
 
 __all__ = ["number", "ordered"]

@@ -11,7 +11,8 @@ from deniable.survey.alphabet import Alphabet, symbol_from_json
 from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
 from deniable.survey.neighbours import Neighbours
-from deniable.survey.numbers import Numbers, Scale, scale_of
+from deniable.survey.numbers import Numbers
+from deniable.survey.scale import Scale, scale_of
 
 __all__ = [
     "Stored",

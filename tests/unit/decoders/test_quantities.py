@@ -17,7 +17,9 @@ def bell(size: int) -> np.ndarray:  # type: ignore[type-arg]
     return np.asarray(p / p.sum())
 
 
-@pytest.mark.parametrize("survey", [dn.number(0, 1, 2, bins=30), dn.ordered(12, 1), dn.ordered(9, 3, reach=0)], ids=repr)
+@pytest.mark.parametrize(
+    "survey", [dn.number(0, 1, 2, bins=30), dn.ordered(12, 1), dn.ordered(9, 3, reach=0)], ids=repr
+)
 def test_variances_are_those_of_constrained_least_squares(survey: dn.Survey) -> None:
     """The weights on the frequencies, found densely: G^-1 H' / r, and the multiple of the sum that cuts the variance."""
     size = len(survey.alphabet)

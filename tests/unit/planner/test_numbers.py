@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.decoders import weights_of_sums
+from deniable.decoders import weights_of_sums, worst_deviation
 from deniable.design import design_of
-from deniable.planner import worst_deviation
 
 
 @pytest.mark.parametrize("survey", [dn.number(0, 1, 1, bins=12), dn.number(5, 9, 2, step=1), dn.ordered([1, 2, 9], 1)])
@@ -57,8 +56,14 @@ BAD: list[tuple[dict[str, object], str]] = [
     ({"max_mean_error": 1, "n": 9}, "one of the two, and nothing else, got neither"),
     ({"number": (0, 1), "ordered": 5, "n": 9, "epsilon": 1}, "one of the two, and nothing else, got both"),
     ({"ordered": ["a", "b"], "n": 9, "epsilon": 1}, "ordered must have whole numbers for a plan of their mean"),
-    ({"number": (0, 1), "bins": 4, "n": 9, "max_mean_error": 0.1}, "max_mean_error must be above half a bin, 0.125, got 0.1"),
-    ({"number": (0, 1), "n": 9, "max_mean_error": 0.01}, "max_mean_error must be at least .* with 9 people, got 0.01; ask more"),
+    (
+        {"number": (0, 1), "bins": 4, "n": 9, "max_mean_error": 0.1},
+        "max_mean_error must be above half a bin, 0.125, got 0.1",
+    ),
+    (
+        {"number": (0, 1), "n": 9, "max_mean_error": 0.01},
+        "max_mean_error must be at least .* with 9 people, got 0.01; ask more",
+    ),
     ({"number": (0, 1), "n": 9, "epsilon": 1, "confidence": 0.2}, "confidence must be from 0.5 to 0.99, got 0.2"),
 ]
 

@@ -9,7 +9,7 @@ import pytest
 
 import deniable as dn
 from deniable.survey import Scale, scale_of
-from deniable.survey.numbers import decimal_text
+from deniable.survey.scale import decimal_text
 
 
 def test_edges_belong_to_the_bin_that_they_begin() -> None:
@@ -110,7 +110,12 @@ def test_a_scale_that_is_none_is_refused_with_a_sentence(given: dict[str, object
 
 
 def test_a_number_has_one_spelling() -> None:
-    assert [decimal_text("low", v) for v in ("018.50", "-0", 1e-7, Decimal("1E+3"))] == ["18.5", "0", "0.0000001", "1000"]
+    assert [decimal_text("low", v) for v in ("018.50", "-0", 1e-7, Decimal("1E+3"))] == [
+        "18.5",
+        "0",
+        "0.0000001",
+        "1000",
+    ]
     with pytest.raises(dn.SurveyError, match="low must be spelled '18' in a survey"):
         Scale("18.0", "90", 4)
 

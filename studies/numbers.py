@@ -45,7 +45,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """Distances to the population, averaged over repeats, with their standard errors: ours and those of the baseline."""
+    """Distances to the population, averaged over repeats, with standard errors: ours and those of the baseline."""
 
     population: str
     bins: int
@@ -130,7 +130,7 @@ def errors(cell: Cell, repeats: int, seed: int = 2020) -> list[ErrorRow]:
         (a, a_error), (b, b_error) = (
             (float(v.mean()), float(v.std(ddof=1)) / math.sqrt(repeats)) for v in map(measure, gaps)
         )
-        rows.append(ErrorRow(*asdict(cell).values(), name, repeats, a, a_error, b, b_error))
+        rows.append(ErrorRow(cell.population, cell.bins, cell.epsilon, cell.n, name, repeats, a, a_error, b, b_error))
     return rows
 
 
@@ -165,7 +165,7 @@ def coverage(cell: Cell, repeats: int, seed: int = 2021) -> list[CoverageRow]:
             held[i] += ((found[i, :, 0] <= truth) & (found[i, :, 1] >= truth)).sum()
             widths[i] += (found[i, :, 1] - found[i, :, 0]).sum()
         done += len(tallies)
-    where = asdict(cell).values()
+    where = (cell.population, cell.bins, cell.epsilon, cell.n)
     return [
         CoverageRow(*where, figure, repeats, float(h) / repeats, float(w) / repeats)
         for figure, h, w in zip(FIGURES, held, widths, strict=True)
@@ -174,7 +174,7 @@ def coverage(cell: Cell, repeats: int, seed: int = 2021) -> list[CoverageRow]:
 
 def _intervals(survey: dn.Survey, on_cells: Floats, m: Floats, n: int, blur: int) -> Floats:
     """The intervals of all figures, shape (figures, tallies, 2), from column frequencies m of many tallies."""
-    miss, r = survey.mechanism.affine
+    miss, _ = survey.mechanism.affine
     whole, rest = on_cells[:, 0], on_cells[:, 1:]
     spread = m @ whole**2 - (m @ whole) ** 2
     both = (m * whole) @ rest - (m @ whole)[:, None] * (m @ rest)

@@ -37,7 +37,7 @@ def simulate(
     rng: np.random.Generator | None = None,
     *,
     symbols: Sequence[object] | None = None,
-    numbers: npt.ArrayLike | None = None,
+    numbers: Any = None,
 ) -> Tally:
     """The tally of n respondents whose answers are drawn from p, from its exact joint distribution.
 

@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import load_tallies, symbols_from
 from deniable.cli.output import add_chart, put_chart, told
@@ -102,7 +102,7 @@ def _show(args: argparse.Namespace, estimate: "Estimate") -> None:
     _write(args, result, estimate)
 
 
-def figures_of(estimate: "Estimate", level: float) -> dict[str, tuple[object, object, object]]:
+def figures_of(estimate: "Estimate", level: float) -> dict[str, tuple[Any, Any, Any]]:
     """Mean, quartiles and median with their intervals, where the answers have an order; else nothing.
 
     >>> import deniable as dn
@@ -153,7 +153,7 @@ def _write(args: argparse.Namespace, rows: "Result | PrintedDifference", estimat
             print(f"\nwrote {told(args.chart)}")
 
 
-def _number(value: object) -> str:
+def _number(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else shown(value)
 
 

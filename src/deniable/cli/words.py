@@ -190,9 +190,9 @@ def _krr_doing(survey: Survey) -> str:
     lost = chance(1 - survey.mechanism.hit)
     if survey.encoding.is_design and survey.hashes > 1:
         return (
-            f"A public rule gives every possible answer {survey.hashes} of the numbers from 1 to {k}{_near(survey)}, so a "
-            f"number stands for many answers. {_DICE}. With probability {chance(own)} it sends one of the numbers of your "
-            f"true answer; with probability {chance(1 - own)} it sends one of the others, each equally likely "
+            f"A public rule gives every possible answer {survey.hashes} of the numbers from 1 to {k}{_near(survey)}, "
+            f"so a number stands for many answers. {_DICE}. With probability {chance(own)} it sends one of the numbers "
+            f"of your true answer; with probability {chance(1 - own)} it sends one of the others, each equally likely "
             f"({miss} each)."
         )
     if survey.encoding.is_design:

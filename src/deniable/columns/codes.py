@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.columns.encode import Words, keys_of
-from deniable.columns.numbers import Unencodable, numeric, place, taken
+from deniable.columns.numbers import Unencodable, numeric, put_into_bins, taken
 from deniable.errors import AlphabetError
 from deniable.survey import Survey
 
@@ -76,15 +76,14 @@ def codes_of(survey: Survey, column: Any) -> tuple[npt.NDArray[Any], Words]:
     if scale is not None:
         found = numeric(column)
         if found is not None:
-            return place(scale, found), np.arange(scale.bins, dtype=np.uint64)
+            return put_into_bins(scale, found), np.arange(scale.bins, dtype=np.uint64)
     elif isinstance(column, np.ndarray) and column.dtype.kind in "iu":
         return _integer_codes(survey, column)
     import pyarrow as pa
 
     array = arrow_or_none(column)
-    if array is not None and scale is not None and not isinstance(column, (pa.Array, pa.ChunkedArray)):
-        if (found := numeric(array)) is not None:  # a list of numbers
-            return place(scale, found), np.arange(scale.bins, dtype=np.uint64)
+    if scale is not None and array is not None and (found := numeric(array)) is not None:  # a list of numbers
+        return put_into_bins(scale, found), np.arange(scale.bins, dtype=np.uint64)
     if array is None:
         return _mixed_codes(survey, list(column))
     if array.null_count:

@@ -54,7 +54,7 @@ def taken(scale: Scale, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.bool
     return good
 
 
-def place(scale: Scale, numbers: npt.NDArray[np.float64]) -> Bins:
+def put_into_bins(scale: Scale, numbers: npt.NDArray[np.float64]) -> Bins:
     """The bin of each number; `Unencodable` if the survey does not take one of them."""
     good = taken(scale, numbers)
     if not good.all():
@@ -77,7 +77,7 @@ def bins_of(survey: Survey, numbers: Any) -> Bins:
     found = numeric(np.asarray(numbers))
     if found is None or found.ndim != 1:
         raise AlphabetError("numbers must be a list or an array of numbers, got something else")
-    return place(scale, found)
+    return put_into_bins(scale, found)
 
 
 class SpelledNumbers(Mapping[str, Any]):

@@ -12,6 +12,7 @@ wherever that is, and without it they hold if numbers are spread evenly over eac
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -210,7 +211,7 @@ def bands(estimate: Ordered, level: float) -> list[tuple[float, float, float, fl
     assert scale is not None
     ends = np.unique(np.linspace(0, size, min(_BANDS, size) + 1).astype(int))
     places = np.arange(size)
-    inside = np.stack([(places >= a) & (places < b) for a, b in zip(ends, ends[1:], strict=False)]).astype(np.float64)
+    inside = np.stack([(places >= a) & (places < b) for a, b in pairwise(ends)]).astype(np.float64)
     limits = np.clip(limits_of(estimate, inside).between(1 - check_level(level)), 0.0, 1.0)
     edges = np.asarray(scale.edges)[ends].tolist()
     return [(a, b, *pair) for a, b, pair in zip(edges, edges[1:], limits.tolist(), strict=False)]
@@ -276,10 +277,8 @@ def crossing(values: Floats, q: float, *, last: bool) -> float:
     >>> crossing(np.array([0.1, 0.6, 0.4, 0.8, 1.0]), 0.5, last=True)
     2.25
     """
-    if last:
-        place = int(np.flatnonzero(np.append(0.0, values) < q)[-1])
-    else:
-        place = int(np.argmax(values >= q))
+    below = np.append(0.0, values) < q
+    place = int(np.flatnonzero(below)[-1]) if last else int(np.argmax(values >= q))
     if place == 0 or values[place] == values[place - 1]:
         return float(place)
     return float(place - 1 + (q - values[place - 1]) / (values[place] - values[place - 1]))
@@ -336,7 +335,7 @@ def _numbers(estimate: Ordered) -> Floats:
 
 
 def _range(estimate: Ordered, start: object, stop: object) -> tuple[Floats, Floats, Floats]:
-    """Weights of the answers from `start` to `stop`: of bins that are inside, of parts of bins, of bins that are met."""
+    """Weights of the answers from `start` to `stop`: of bins inside, of parts of bins, of bins that are met."""
     scale, size = estimate.tally.survey.alphabet.bins, _ordered(estimate)
     places = np.arange(size)
     if scale is None:

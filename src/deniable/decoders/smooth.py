@@ -1,4 +1,4 @@
-"""The density of a quantity from a square wave: smooth almost everywhere, with a few atoms where the reports ask for it.
+"""The density of a quantity from a square wave: smooth almost everywhere, with atoms where the reports ask for it.
 
 The shares of the bins are exp(spline) plus atoms: single bins with a share of their own, such as 40 hours a week. The
 logarithm has a Gaussian prior on the second differences of the spline's coefficients, and how smooth it is, is learned:

@@ -128,8 +128,8 @@ def plan_mean(
     low, high = EPSILONS
     if error_at(high) > room:
         raise PlanError(
-            f"max_mean_error must be at least {error_at(high) + target - room:.3g} with {people:,} people, got {target:g}; "
-            "ask more people"
+            f"max_mean_error must be at least {error_at(high) + target - room:.3g} with {people:,} people, got "
+            f"{target:g}; ask more people"
         )
     while high / low > 1 + _CLOSE:
         middle = math.sqrt(low * high)

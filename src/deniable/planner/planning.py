@@ -161,8 +161,9 @@ def plan(
      it takes
     """
     if number is not None or ordered is not None or max_mean_error is not None:
-        others = {"symbols": symbols, "candidates": candidates, "max_l1": max_l1, "max_l2": max_l2, "metric": metric}
-        others |= {"max_error": max_error, "visible": visible, "epsilon_report": epsilon_report, "other": other}
+        others: dict[str, object] = {"symbols": symbols, "candidates": candidates, "metric": metric, "other": other}
+        others |= {"max_l1": max_l1, "max_l2": max_l2}
+        others |= {"max_error": max_error, "visible": visible, "epsilon_report": epsilon_report}
         refused = [label for label, value in others.items() if value is not None]
         if refused or (number is None) == (ordered is None):
             raise DeniableError(

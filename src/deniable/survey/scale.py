@@ -11,6 +11,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from itertools import pairwise
 from numbers import Real
 
 from deniable.errors import AlphabetError, SurveyError
@@ -115,7 +116,7 @@ class Scale:
         first, span = low - half, high - low + 2 * half
         places = [first + span * i // self.bins for i in range(self.bins + 1)]
         edges = tuple(place / _UNIT for place in places)  # the nearest doubles: integers are divided exactly
-        if any(a >= b for a, b in zip(edges, edges[1:], strict=False)):
+        if any(a >= b for a, b in pairwise(edges)):
             raise SurveyError(f"bins must be wide enough to hold a number each, got {self.bins}; use fewer")
         if half:
             exact = [low + 2 * half * i for i in range(self.bins)]
@@ -123,8 +124,8 @@ class Scale:
             points = [units / _UNIT for units in exact]
         else:
             spelled = [_spelled(place) for place in places]
-            names = [f"{a} to {b}" for a, b in zip(spelled, spelled[1:], strict=False)]
-            points = [(a + b) / (2 * _UNIT) for a, b in zip(places, places[1:], strict=False)]
+            names = [f"{a} to {b}" for a, b in pairwise(spelled)]
+            points = [(a + b) / (2 * _UNIT) for a, b in pairwise(places)]
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "points", tuple(points))
         object.__setattr__(self, "names", tuple(names))

@@ -1,6 +1,7 @@
 """Means, quantiles and shares: exact variances, what bins hide, and a sentence for each thing that has none."""
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import deniable as dn
@@ -12,7 +13,7 @@ def estimate_of(survey: dn.Survey, p: object, n: int, seed: int = 0) -> dn.Estim
     return dn.decode(dn.simulate(survey, p, n=n, rng=np.random.default_rng(seed)))  # type: ignore[arg-type]
 
 
-def bell(size: int) -> np.ndarray:  # type: ignore[type-arg]
+def bell(size: int) -> npt.NDArray[np.float64]:
     p = np.exp(-0.5 * ((np.arange(size) - 0.4 * size) / (0.15 * size)) ** 2)
     return np.asarray(p / p.sum())
 
@@ -21,7 +22,7 @@ def bell(size: int) -> np.ndarray:  # type: ignore[type-arg]
     "survey", [dn.number(0, 1, 2, bins=30), dn.ordered(12, 1), dn.ordered(9, 3, reach=0)], ids=repr
 )
 def test_variances_are_those_of_constrained_least_squares(survey: dn.Survey) -> None:
-    """The weights on the frequencies, found densely: G^-1 H' / r, and the multiple of the sum that cuts the variance."""
+    """The weights on the frequencies, found densely: G^-1 H' / r, and the multiple that cuts the variance."""
     size = len(survey.alphabet)
     estimate = estimate_of(survey, bell(size), 10_000)
     design = design_of(survey)
@@ -108,9 +109,9 @@ def test_what_has_no_order_has_a_sentence() -> None:
         named.share("no", "daily")
     estimate = estimate_of(dn.number(0, 1, 1, bins=8), [0.125] * 8, 1000)
     for q in (0, 1, -0.5, "half", True):
-        with pytest.raises(dn.DecodeError, match="q must be between 0 and 1, got .*; 0.5 is the median"):
+        with pytest.raises(dn.DecodeError, match=r"q must be between 0 and 1, got .*; 0\.5 is the median"):
             estimate.quantile(q)  # type: ignore[arg-type]
-    with pytest.raises(dn.DecodeError, match="start must be below stop, got 0.5 and 0.5"):
+    with pytest.raises(dn.DecodeError, match=r"start must be below stop, got 0\.5 and 0\.5"):
         estimate.share(0.5, 0.5)
     with pytest.raises(dn.DecodeError, match="start must be a number, got str"):
         estimate.share("0", 1)

@@ -84,11 +84,13 @@ BAD: list[tuple[dict[str, object], str]] = [
     ),
     (
         {"low": 0, "high": 5, "step": 2},
-        "step must be above zero and divide the range from low to high, got 2 for 0 to 5; move high by less than a step",
+        "step must be above zero and divide the range from low to high, got 2 for 0 to 5; move high by less than a "
+        "step",
     ),
     (
         {"low": 0, "high": 5, "step": 0},
-        "step must be above zero and divide the range from low to high, got 0 for 0 to 5; move high by less than a step",
+        "step must be above zero and divide the range from low to high, got 0 for 0 to 5; move high by less than a "
+        "step",
     ),
     (
         {"low": 0, "high": 1e15},

@@ -237,7 +237,7 @@ def main() -> None:
         done = {(row.population, row.bins, row.epsilon, row.n) for row in rows if row.repeats == repeats}
         for cell in cells() if repeats else ():
             if cell.bins in args.bins and tuple(asdict(cell).values()) not in done:
-                rows += measure(cell, repeats)  # type: ignore[operator]
+                rows += measure(cell, repeats)
                 write(path, rows)
 
 

@@ -98,8 +98,8 @@ def _coverage(coverage: Sequence[CoverageRow]) -> list[str]:
         *_text(
             "Means and shares are linear in the counts, and their intervals cover what they say, up to the noise of",
             "the repeats; shares cover more where people are few for so many bins, because the limits allow for the",
-            "next report. **Quantiles cover more than they say.** A distribution function cannot be known well at a point",
-            "from a square wave: it is averaged over a few bins, and those are added to the interval, which then holds",
+            "next report. **Quantiles cover more than they say.** A distribution function cannot be known well at a",
+            "point from a square wave: it is averaged over a few bins, and those are added to the interval, which then holds",
             "for every population. The plain inversion of the pointwise band covers more than it says, too, because",
             "the band is crossed many times, and is six times as wide (Beta, 256 bins, epsilon 1, n = 10,000: the",
             "median to 0.92 of the scale, here to 0.13).",

@@ -74,16 +74,16 @@ def codes_of(survey: Survey, column: Any) -> tuple[npt.NDArray[Any], Words]:
     """
     scale = survey.alphabet.bins
     if scale is not None:
-        found = numeric(column)
-        if found is not None:
-            return put_into_bins(scale, found), np.arange(scale.bins, dtype=np.uint64)
+        numbers = numeric(column)
+        if numbers is not None:
+            return put_into_bins(scale, numbers), np.arange(scale.bins, dtype=np.uint64)
     elif isinstance(column, np.ndarray) and column.dtype.kind in "iu":
         return _integer_codes(survey, column)
     import pyarrow as pa
 
     array = arrow_or_none(column)
-    if scale is not None and array is not None and (found := numeric(array)) is not None:  # a list of numbers
-        return put_into_bins(scale, found), np.arange(scale.bins, dtype=np.uint64)
+    if scale is not None and array is not None and (numbers := numeric(array)) is not None:  # a list
+        return put_into_bins(scale, numbers), np.arange(scale.bins, dtype=np.uint64)
     if array is None:
         return _mixed_codes(survey, list(column))
     if array.null_count:

@@ -290,7 +290,8 @@ def ramps(size: int, blur: int) -> Floats:
     >>> ramps(3, 0).tolist() == np.tril(np.ones((4, 3)), -1).tolist(), ramps(3, 1)[1].round(2).tolist()
     (True, [0.67, 0.33, 0.0])
     """
-    return np.clip(np.arange(size + 1)[:, None] + blur - np.arange(size), 0, 2 * blur + 1) / (2 * blur + 1)
+    steps = np.arange(size + 1)[:, None] + blur - np.arange(size)
+    return np.asarray(np.clip(steps, 0, 2 * blur + 1) / (2 * blur + 1))
 
 
 def blur_of(estimate: Ordered) -> int:

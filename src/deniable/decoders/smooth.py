@@ -98,11 +98,12 @@ class _Model:
 
     def expected(self, shares: Floats) -> Floats:
         """The counts that shares of the bins give, column by column."""
-        return self.n * (self.miss * shares.sum(axis=0) + self.r * self.design.columns(shares))
+        return np.asarray(self.n * (self.miss * shares.sum(axis=0) + self.r * self.design.columns(shares)))
 
     def towards(self, values: Floats) -> Floats:
         """Its transpose: for every bin the sum of v over the cells, weighted by the law of a report; by rows."""
-        return self.n * (self.miss * values.sum(axis=1, keepdims=True) + self.r * self.design._adjoint(values[:, None]))
+        sums = self.design.adjoint(values[:, None])
+        return np.asarray(self.n * (self.miss * values.sum(axis=1, keepdims=True) + self.r * sums))
 
     @cached_property
     def flat(self) -> _Fit:
@@ -213,7 +214,7 @@ class _Model:
         moved = np.zeros((self.size, self.width + len(atoms)))
         moved[:, : self.width] = curve[:, None] * self.basis
         moved[atoms, self.width + np.arange(len(atoms))] = np.exp(logs)
-        return self.n * (self.miss * moved.sum(axis=0) + self.r * self.grid.forward(moved))
+        return np.asarray(self.n * (self.miss * moved.sum(axis=0) + self.r * self.grid.forward(moved)))
 
     def _most_striking(self, fit: _Fit) -> tuple[int, float, float]:
         """(bin, standard errors, share): where one more atom would gain most, by a score test."""

@@ -152,5 +152,5 @@ def _maker(number_: object, ordered_: Any, bins: int | None, step: object, name:
         return lambda epsilon: ordered(alphabet.symbols or (), epsilon, name=name)
     if not isinstance(number_, (tuple, list)) or len(number_) != 2:
         raise DeniableError("number must be the two ends of a scale, such as number=(18, 90)")
-    ends = tuple(number_)
-    return lambda epsilon: number(*ends, parse_epsilon(epsilon), bins=bins, step=step, name=name)
+    low, high = number_
+    return lambda epsilon: number(low, high, parse_epsilon(epsilon), bins=bins, step=step, name=name)

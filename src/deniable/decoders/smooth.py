@@ -32,7 +32,7 @@ _STRIKING = 2.5  # standard errors of a residual from which an atom is tried
 _MOST_ATOMS = 60  # atoms, at most
 _PLAIN = 1e4  # strength of a prior that leaves peaks to atoms: where the search for them starts, too
 _STRIDE = 4.0  # factor between strengths in that search
-_POINTS = 256  # bins and cells at which the curvature of the likelihood is worked out; between them it is smooth
+_POINTS = 128  # bins, and twice as many cells, at which the curvature of the likelihood is worked out
 _PATIENCE = 8  # atoms after which a search that is still behind the best density without atoms is given up
 _STEPS = 40  # Newton steps of a fit, at most
 _NEAR = 1e-2  # log-likelihood that is left to gain when a fit ends
@@ -54,7 +54,7 @@ def smooth_shares(tally: Tally, design: NeighbourDesign) -> Floats:
     smooth = model.path()
     best = max(smooth, key=lambda fit: fit.evidence)
     starts = {id(fit): fit for fit in (max(smooth, key=model.promise), min(smooth, key=_from_plain))}
-    searches = (model.with_atoms(fit, best.evidence) for fit in starts.values())
+    searches = [model.with_atoms(fit, best.evidence) for fit in starts.values()]
     peaked = max(searches, key=lambda fit: fit.evidence)
     if len(peaked.atoms) and peaked.evidence > best.evidence + _MARGIN:
         near = [model.fit(peaked, peaked.strength * factor) for factor in (1 / 16, 1 / 4, 4, 16)]
@@ -228,7 +228,8 @@ class _Model:
         variance = self.n * ((2 * self.miss + self.r) * (law - own) + self.miss * own)
         rows = fit.slopes * fit.weights[:, None]
         cross = self.n * (self.miss * rows.sum(axis=0) + self.r * self.grid.adjoint(rows))
-        taken = (solve_triangular(fit.factor, cross.T, trans="T", check_finite=False) ** 2).sum(axis=0)
+        some = (solve_triangular(fit.factor, cross.T, trans="T", check_finite=False) ** 2).sum(axis=0)
+        taken = np.interp(np.arange(self.size), self.grid.bins[:-1], some)
         variance = np.maximum(variance - taken, 1e-6 * variance)  # all of it, but for rounding, if splines are bins
         striking = score / np.sqrt(variance)
         striking[fit.atoms] = -np.inf
@@ -264,8 +265,8 @@ class _Grid:
         return _between(self.bins, sums, self.entering) - _between(self.bins, sums, self.leaving)
 
     def adjoint(self, rows: Floats) -> Floats:
-        """H' of rows that stand for groups of cells, at every bin."""
-        sums, first = _sums(rows), np.arange(float(self.bins[-1]))
+        """H' of rows that stand for groups of cells, at the first bin of every group."""
+        sums, first = _sums(rows), self.bins[:-1].astype(np.float64)
         return _between(self.cells, sums, first + self.own) - _between(self.cells, sums, first)
 
 

@@ -58,3 +58,9 @@ assert abs(again.raw[-1] - shares[4]) < 6 * error
 
 # %%
 again
+
+# %% [markdown]
+# The fifteen largest shares, with their intervals:
+
+# %%
+again.chart(top=15)

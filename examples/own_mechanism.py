@@ -93,6 +93,7 @@ for epsilon in (2.0, 3.0, 4.0):
     print(f"epsilon {epsilon}:", {r["mechanism"]: round(r["loss"], 3) for r in losses if r["epsilon"] == epsilon})
 
 # %%
+alt.renderers.enable("svg")  # notebooks then show a picture; Altair's default loads a script from another host
 chart = (
     alt.Chart(alt.InlineData(values=losses), width=480, height=300, title="l1 loss, 16 symbols, 10,000 people")
     .mark_line(point=True)

@@ -43,3 +43,9 @@ for n in (100, 1_000, 10_000, 100_000):
 
 # %%
 estimate
+
+# %% [markdown]
+# What the dice of this survey do, as a picture:
+
+# %%
+survey.chart()

@@ -193,7 +193,7 @@ def _docstring(app: Any, what: str, name: str, obj: Any, options: object, lines:
     lines[:] = out
 
 
-LONG = 60  # characters of a cell: a table of three columns with a longer one is read as sentences, not as figures
+LONG = 45  # characters of a cell: a table of three columns with a longer one is read as sentences, not as figures
 
 
 def _stack(app: Any, doctree: nodes.document, docname: str) -> None:

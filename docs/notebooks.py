@@ -23,23 +23,26 @@ def page(notebook: Path, pictures: Path, up: str) -> str:
             parts.append(source)
             continue
         parts.append(f"```python\n{source}\n```")
-        parts += [_shown(output, f"{notebook.stem}-{number}", pictures, up) for output in cell["outputs"]]
+        printed = "".join("".join(output["text"]) for output in cell["outputs"] if "text" in output)
+        parts.append(f"```text\n{printed.rstrip()}\n```" if printed else "")
+        shown = [output["data"] for output in cell["outputs"] if "data" in output]
+        parts += [_shown(data, f"{notebook.stem}-{number}", pictures, up) for data in shown]
     script = f"examples/{notebook.stem}.py"
     parts.append(f"This page is `{script}` of the repository; run it with `python {script}`.")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _shown(output: dict[str, Any], name: str, pictures: Path, up: str) -> str:
-    """One output: a picture before a table, a table before text."""
-    data = {kind: "".join(text) if isinstance(text, list) else text for kind, text in output.get("data", {}).items()}
+    """A value: a picture before a table, a table before text."""
+    data = {kind: "".join(text) if isinstance(text, list) else text for kind, text in output.items()}
     if "image/svg+xml" in data:
         pictures.mkdir(parents=True, exist_ok=True)
         (pictures / f"example-{name}.svg").write_text(data["image/svg+xml"], encoding="utf-8")
-        return f'<div class="shown"><img src="{up}_images/example-{name}.svg" alt="The chart that this code draws"></div>'
+        source = f"{up}_images/example-{name}.svg"
+        return f'<div class="shown"><img src="{source}" alt="The chart that this code draws"></div>'
     if "text/html" in data:
         return f'<div class="shown">{_plain(data["text/html"])}</div>'
-    text = "".join(output.get("text", "")) or data.get("text/plain", "")
-    return f"```text\n{text.rstrip()}\n```"
+    return f"```text\n{data['text/plain'].rstrip()}\n```"
 
 
 def _plain(html: str) -> str:

@@ -3,8 +3,8 @@
 Python blocks share one namespace, lines of `sh` blocks are commands. A block that cannot be run here has a comment with
 the reason on the line before it: `<!-- not run: needs a cluster -->`. `tests/docs/test_blocks.py` counts those.
 
-Where real dice are rolled, `<!-- numbers differ from run to run -->` stands before the `text` block: it shows one run, and
-every run must print the same words, with numbers where it has numbers.
+Where real dice are rolled, `<!-- numbers differ from run to run -->` stands before the `text` block: it shows one run,
+and every run must print the same words, with numbers where it has numbers.
 """
 
 import contextlib

@@ -100,8 +100,9 @@ if (typeof document !== "undefined") {
   for (const table of document.querySelectorAll("table.stacked")) {
     const names = [...table.querySelectorAll("th")].map((heading) => heading.textContent.trim());
     for (const row of table.querySelectorAll("tbody tr")) {
-      [...row.cells].slice(1).forEach((cell, place) => {
-        cell.dataset.label = names[place + 1] ?? "";
+      // The first cell is the row's own heading, unless it is a picture.
+      [...row.cells].forEach((cell, place) => {
+        if (place > 0 || cell.querySelector("img")) cell.dataset.label = names[place] ?? "";
       });
     }
   }

@@ -20,7 +20,6 @@ import deniable
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from docs import notebooks
 from docs.arguments import ARGUMENTS
-from examples.notebooks import NAMES
 
 project = "deniable"
 author = "The deniable authors"
@@ -65,6 +64,10 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 HERE = Path(__file__).parent
+# The examples, in the order of their page; their notebooks are read and not run.
+EXAMPLES = re.findall(
+    r"\(notebooks/(\w+)\.ipynb\)", (HERE.parent / "examples" / "README.md").read_text(encoding="utf-8")
+)
 OUTSIDE = {
     "clients/js/README.md": "reference/javascript.md",
     "CHANGELOG.md": "about/changelog.md",
@@ -73,7 +76,7 @@ OUTSIDE = {
     "README.md": "index.md",
     "docs/decisions": "decisions/index.md",
     "examples/README.md": "examples/index.md",
-    **{f"examples/notebooks/{name}.ipynb": f"examples/{name}.md" for name in NAMES},
+    **{f"examples/notebooks/{name}.ipynb": f"examples/{name}.md" for name in EXAMPLES},
 }
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[\w-]*)?\)")
 _CODE = re.compile(r"^(`{3,}).*?^\1`*$", re.DOTALL | re.MULTILINE)
@@ -118,7 +121,7 @@ def _source_read(app: Any, docname: str, source: list[str]) -> None:
         text = _LINK.sub(move, shown.read_text(encoding="utf-8"))
         app.env.note_dependency(str(shown))
     if docname == "examples/index":
-        text += "\n```{toctree}\n:hidden:\n\n" + "\n".join(NAMES) + "\n```\n"
+        text += "\n```{toctree}\n:hidden:\n\n" + "\n".join(EXAMPLES) + "\n```\n"
     source[0] = _rewrite(page, text)
 
 

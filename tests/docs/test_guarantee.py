@@ -15,8 +15,8 @@ GUARANTEE = (PAGES / "privacy-guarantee.md").read_text()
 
 def at_most(epsilon: float, prior: float, digits: int = 0) -> float:
     """The largest belief after a report, in per cent, rounded up."""
-    odds = prior / (1 - prior) * math.exp(epsilon)
-    return math.ceil(100 * 10**digits * odds / (1 + odds)) / 10**digits
+    odds, scale = prior / (1 - prior) * math.exp(epsilon), 10.0**digits
+    return math.ceil(100 * scale * odds / (1 + odds)) / scale
 
 
 @pytest.mark.parametrize("page", ["privacy-guarantee.md", "proofs.md", "known-vulnerabilities.md"])

@@ -177,3 +177,25 @@ def test_a_new_tab_gets_the_key_from_an_open_one_and_all_forget_together(server:
     two.evaluate("(key) => (location.hash = new URLSearchParams({ token: key }))", "another")
     two.get_by_text("This key does not open this collector.").wait_for()
     until(two, "!location.href.includes('token')")
+
+
+def test_a_tab_that_answers_late_still_gives_the_key(server: Server, fresh: Open) -> None:
+    """However busy the computer is: the new tab has asked a person by then."""
+    busy = fresh()
+    busy.goto(address(server, "/nothing/here"))
+    busy.evaluate(
+        """() => {
+          window.asked = [];
+          window.tabs = new BroadcastChannel("deniable-keys");
+          tabs.addEventListener("message", ({ data }) => asked.push(...(data.wanted ?? [])));
+        }"""
+    )
+    page = busy.context.new_page()
+    page.goto(address(server, "/"))
+    page.locator("#door").wait_for()
+    until(busy, "asked.includes('admin')")
+    busy.evaluate("(key) => tabs.postMessage({ given: { admin: key } })", ADMIN)
+    opened(page)
+    busy.evaluate("tabs.postMessage({ given: { admin: 'another' } })")
+    page.reload()
+    opened(page)

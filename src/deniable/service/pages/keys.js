@@ -79,21 +79,21 @@ tabs.addEventListener("message", ({ data: { wanted = [], forgotten } }) => {
   if (forgotten && clear()) location.reload();
 });
 
-/** Ask the other tabs, as soon as this file is loaded. */
+/** Ask the other tabs, as soon as this file is loaded. A busy one may answer when this one has asked a person already. */
 async function lookAround() {
   const wanted = [...new Set([here, ADMIN])];
-  const stop = new AbortController();
+  let waiting = true;
   await new Promise((done) => {
-    const listen = ({ data: { given } }) => {
-      if (!given) return;
+    tabs.addEventListener("message", ({ data: { given } }) => {
+      if (!given || known()) return;
       for (const whose of wanted) if (given[whose]) write(whose, given[whose]);
-      done();
-    };
-    tabs.addEventListener("message", listen, { signal: stop.signal });
+      if (waiting) done();
+      else if (known()) location.reload();
+    });
     tabs.postMessage({ wanted });
     setTimeout(done, PATIENCE);
   });
-  stop.abort();
+  waiting = false;
 }
 const looking = known() ? undefined : lookAround();
 

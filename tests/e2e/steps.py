@@ -89,11 +89,12 @@ def fits(page: Page) -> None:
 
 # Text that stands alone and is a value of the program, not a word for people: `condition && element` shows "false".
 _VALUES = """() => {
+  const value = /^(false|true|null|undefined|NaN|-?Infinity)$|\\[object |\\bundefined\\b|\\bNaN\\b/;
   const all = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const found = [];
   while (all.nextNode()) {
     const text = all.currentNode.data.trim();
-    if (/^(false|true|null|undefined|NaN|-?Infinity)$|\\[object |\\bundefined\\b|\\bNaN\\b/.test(text)) found.push(text);
+    if (value.test(text)) found.push(text);
   }
   return found;
 }"""

@@ -340,7 +340,7 @@ def connected(port: int) -> int:
 
 
 def stored(folder: Path, survey: dn.Survey) -> None:
-    """A survey in the store of `serving`, registered without a request: a busy machine may be slower than --patience."""
+    """A survey in the store of `serving`, registered without a request, which may take longer than --patience."""
     made = SQLiteStore(folder / "store")
     made.create(survey, Rules())
     made.close()

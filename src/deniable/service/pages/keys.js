@@ -80,8 +80,8 @@ tabs.addEventListener("message", ({ data: { wanted = [], ticket, forgotten } }) 
 });
 
 /**
- * Ask the other tabs, as soon as this file is loaded. A busy one may answer when this one has asked a person already; but
- * no answer counts that is another tab's, or that comes after all of them were told to forget.
+ * Ask the other tabs, as soon as this file is loaded. A busy one may answer when this one has asked a person already;
+ * but no answer counts that is another tab's, or that comes after all of them were told to forget.
  */
 async function lookAround() {
   const wanted = [...new Set([here, ADMIN])];

@@ -112,6 +112,38 @@ test("the same answer gives the same bytes in every window, with a key too", asy
   }
 });
 
+test("fresh noise is no reason to answer twice in a window", () => {
+  for (const Made of [Client, minified.Client]) {
+    at("2026-11-18T14:30Z");
+    const client = new Made(DAILY, { memoize: false });
+    client.report("yes");
+    for (const value of ["yes", {}])
+      for (const ask of [client.report, client.queue]) assert.throws(() => ask(value), { name: "ParticipationError" });
+    at("2026-11-19T00:00Z");
+    client.queue("yes");
+  }
+});
+
+test("windows are those of UTC wherever a device is", () => {
+  const zone = process.env.TZ;
+  try {
+    for (const there of ["Asia/Tokyo", "America/Los_Angeles"]) {
+      process.env.TZ = there;
+      at("2026-11-18T00:00Z");
+      assert.notEqual(new Date(Date.now()).getTimezoneOffset(), 0, "the zone is known here");
+      const client = new Client(DAILY);
+      client.report("yes");
+      at("2026-11-18T23:59:59Z");
+      assert.throws(() => client.report("yes"), answered("a day", "2026-11-19T00:00Z"));
+      at("2026-11-19T00:00Z");
+      client.report("yes");
+    }
+  } finally {
+    if (zone === undefined) delete process.env.TZ;
+    else process.env.TZ = zone;
+  }
+});
+
 test("surveys that are answered once, or at every event, are as they were", () => {
   for (const title of ["krappor", "krappor, at every event"]) {
     const kept = storage();

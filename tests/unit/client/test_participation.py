@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,8 +22,8 @@ SetClock = Callable[[str], None]
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
     def set_to(text: str) -> None:
-        time = datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
-        monkeypatch.setattr("time.time", lambda: time)
+        now = datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+        monkeypatch.setattr("time.time", lambda: now)
 
     set_to("2026-11-18T14:30")
     return set_to
@@ -30,6 +31,30 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
 
 def answered(often: str, then: str) -> str:
     return f"this survey must be answered {often} on this device; the next answer is taken from {then}"
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the platform has no tzset")
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/Los_Angeles"])
+def test_windows_are_those_of_utc_wherever_a_device_is(
+    zone: str, clock: SetClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A window of the local time would tell the zone, and be another one than the collector's."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", zone)
+        time.tzset()
+        try:
+            assert time.timezone, "the zone is known here"
+            client = dn.Client(DAILY)
+            clock("2026-11-18T00:00")
+            client.report("lilac")
+            clock("2026-11-18T23:59:59")
+            with pytest.raises(dn.ParticipationError, match="taken from 2026-11-19T00:00Z"):
+                client.report("lilac")
+            clock("2026-11-19T00:00")
+            client.report("lilac")
+        finally:
+            patch.undo()
+            time.tzset()
 
 
 @pytest.mark.parametrize(

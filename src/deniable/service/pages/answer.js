@@ -66,7 +66,7 @@ async function start() {
   $("headline").textContent = headline(asked.n);
   explain(asked);
   $("send").addEventListener("click", () => send(asked));
-  if (kept.read()) return resume(asked, kept.read(), found.state);
+  if (!kept.isOpen()) return resume(asked, kept.read(), found.state);
   if (found.state === "closed") return stop(title, `${ended(rules)} It takes no more answers, and nothing was sent.`);
   if (rules.uploads === "token")
     return stop(title, "This survey takes answers from named devices only, not from this page.");
@@ -165,7 +165,7 @@ async function roll(asked, value) {
 
 /** The only roll of this browser, in whichever tab; false where there was one. */
 async function rollOnce(client, value) {
-  if (kept.read()) return false;
+  if (!kept.isOpen()) return false;
   await kept.roll(() => client.queue(value));
   return true;
 }
@@ -196,7 +196,7 @@ function alone(work) {
 
 /** Show what another tab has rolled, once this one can see it. */
 async function elsewhere() {
-  for (let looks = 0; !kept.read() && looks < 100; looks += 1) await new Promise((next) => setTimeout(next, 50));
+  for (let looks = 0; kept.isOpen() && looks < 100; looks += 1) await new Promise((next) => setTimeout(next, 50));
   location.reload();
 }
 

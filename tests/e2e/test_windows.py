@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Route
 
 import deniable as dn
 from tests.collector import Server
@@ -180,6 +180,52 @@ def test_what_was_rolled_yesterday_is_sent_today_and_not_lost(server: Server, fr
     assert server.ask("GET", f"/v1/surveys/{survey.digest}/counters").json()["counters"]["accepted"] == 1
     page.reload()
     choose_and_roll(page, "answer c")
+
+
+def test_of_a_survey_that_is_closed_for_good_no_secret_is_kept(server: Server, fresh: Open) -> None:
+    survey = dn.oue(SYMBOLS, epsilon=2, name="Never again?", participation="window")
+    server.create(survey)
+    page = fresh(viewport=PHONE)
+    page.goto(answer_link(server, survey))
+    choose_and_roll(page, "answer c")
+    sent_by(page)
+    path = f"/v1/surveys/{survey.digest}/close"
+    server.ask("POST", path, b"{}")
+    page.reload()
+    page.get_by_text("You have answered today").wait_for()
+    assert '"secret' in json.dumps(read_stores(page)["local"]), "it may be opened again, with the same noise"
+    server.ask("POST", path, b'{"final": true}')
+    page.reload()
+    page.get_by_text("This browser has answered. There is nothing more to do.").wait_for()
+    assert read_stores(page)["local"] == {f"deniable-answer/2/{survey.digest}": '{"done":"before"}'}
+
+
+def test_a_tab_sends_what_it_shows_and_nothing_that_another_has_rolled(server: Server, fresh: Open) -> None:
+    """Nothing is sent before somebody has seen it and said so, also where an old tab still tries to send its own."""
+    survey = dn.oue(SYMBOLS, epsilon=2, name="Two tabs, two days?", participation="window")
+    server.create(survey)
+    old = fresh(viewport=PHONE)
+    noon_of(old)
+    held: list[Route] = []  # its request is on its way all the while, as that of a tab that was put to sleep
+    old.add_init_script("AbortSignal.timeout = () => new AbortController().signal")
+    old.route("**/reports*", lambda route: held.append(route))
+    old.goto(answer_link(server, survey))
+    choose_and_roll(old, "answer c")
+    with old.expect_request("**/reports*"):
+        old.get_by_role("button", name="Send this").click()
+    tomorrow = old.context.new_page()
+    noon_of(tomorrow)
+    tomorrow.goto(answer_link(server, survey))
+    tomorrow.get_by_text("You have answered today").wait_for()  # it has sent what waited
+    tomorrow.evaluate("sessionStorage.setItem('days', '1')")
+    tomorrow.reload()
+    choose_and_roll(tomorrow, "answer c")
+    held[0].abort()
+    old.unroute("**/reports*")
+    old.locator("#send:enabled").wait_for()  # it was loaded again, and shows what the other one has rolled
+    told = server.ask("GET", f"/v1/surveys/{survey.digest}/counters").json()["counters"]
+    assert told == {"accepted": 1}, "the second waits for somebody to send it"
+    tomorrow.close()
 
 
 def test_the_page_has_forgotten_an_answer_that_it_will_ask_for_again(server: Server, fresh: Open) -> None:

@@ -69,6 +69,18 @@ test("an id is 128 fresh bits and nothing else", () => {
   }
 });
 
+test("a device that does not memoise keeps its cohort and its ledger, too", () => {
+  const kept = storage();
+  const first = new Client(BLOOM, { storage: kept, memoize: false }).status().cohort;
+  for (let made = 0; made < 20; made++) {
+    // One of many cohorts: drawn anew twenty times it would hardly ever be the same.
+    const client = new Client(BLOOM, { storage: kept, memoize: false });
+    assert.equal(client.status().cohort, first);
+    assert.equal(client.status().worst, made * Number(client.survey.epsilon));
+    client.report("a");
+  }
+});
+
 test("a client in memory says so, and one with a storage too", () => {
   assert.equal(String(new Client(texts.warner)), "<Client of survey 18ca4d86, memoised, in memory only>");
   const kept = new Client(texts.warner, { storage: storage(), memoize: false });

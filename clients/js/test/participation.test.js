@@ -75,7 +75,8 @@ test("what is kept is the number of the window, whatever was answered", () => {
     return JSON.stringify(entryOf(kept, client));
   });
   assert.equal(fields[0], fields[1]);
-  assert.equal(JSON.parse(fields[0]).window, 20775);
+  const whole = { cohort: 0, made: [1, 0], outbox: {}, spent: [1e9, 1e9], window: 20775 };
+  assert.deepEqual(JSON.parse(fields[0]), whole, "and no other time");
 });
 
 test("an answer that the survey does not take leaves the window open", () => {

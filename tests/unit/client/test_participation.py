@@ -191,3 +191,22 @@ def test_without_windows_a_client_is_as_it_was(how: str, tmp_path: Path) -> None
     client = dn.Client(survey, state=tmp_path / "me.json")
     assert client.report("rosebud") == client.report("rosebud")
     assert "window" not in json.loads((tmp_path / "me.json").read_text())["surveys"][survey.digest]
+
+
+@pytest.mark.parametrize("ask", ["report", "queue"])
+def test_the_only_time_that_is_kept_is_the_number_of_the_window(ask: str, clock: SetClock, tmp_path: Path) -> None:
+    """And the day of a report that waits: every field of the file is named here."""
+    path = tmp_path / "me.json"
+    client = dn.Client(DAILY, state=path)
+    clock("2026-11-18T14:37:21")
+    report = getattr(client, ask)("rosebud")
+    fields = json.loads(path.read_bytes())
+    assert set(fields) == {"check", "format", "outbox", "secret", "surveys"}
+    assert fields["surveys"] == {
+        DAILY.digest: {
+            "cohort": 0, "epsilon": "2", "epsilon_report": "2", "answers": 3, "memoised": 1, "fresh": 0, "window": 20775,
+        }
+    }  # fmt: skip
+    waiting = [[DAILY.digest, client.outbox[0].id, report.pack().hex(), 20775]] if ask == "queue" else []
+    assert fields["outbox"] == waiting
+    assert sorted(os.listdir(tmp_path)) == ["me.json", "me.json.lock"]

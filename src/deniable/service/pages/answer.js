@@ -66,6 +66,8 @@ async function start() {
   $("headline").textContent = headline(asked.n);
   explain(asked);
   $("send").addEventListener("click", () => send(asked));
+  // Closed for good it is never asked again, so that nothing needs what the noise was made with.
+  if (found.final && asked.window && kept.read()?.done) kept.finish("before");
   if (!kept.isOpen()) return resume(asked, kept.read(), found.state);
   if (found.state === "closed") return stop(title, `${ended(rules)} It takes no more answers, and nothing was sent.`);
   if (rules.uploads === "token")
@@ -228,6 +230,7 @@ function resume(asked, found, state) {
  */
 function show(asked, { record, day }, truth) {
   const { n } = asked;
+  asked.record = record;
   const parts = partsOf(record, n);
   const cells = cellsOf(parts.payload, n);
   const fell = truth && rolled(n, truth, cells);
@@ -254,6 +257,9 @@ function explain({ n, rules, window }) {
 
 /** Deliver what was rolled, as often as it takes. The same bytes under the same id: it counts once. */
 async function send(asked, pause = 1000) {
+  const { record } = kept.read() ?? {};
+  // Another tab has sent it, and rolled again in the next window: nobody has said here that this is to be sent.
+  if (record && record !== asked.record) return location.reload();
   $("send").disabled = true;
   say("Sending…");
   try {

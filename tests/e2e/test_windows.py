@@ -133,13 +133,19 @@ def kept_beside(moments: dict[str, Any], survey: dn.Survey, sent: bytes, day: in
 
 LEAKS = {
     "nothing": None,
-    "a secret that can be read": ("answer.js", ("const key = window && (await deviceKey());", "const key = undefined;")),
+    "a secret that can be read": (
+        "answer.js",
+        ("const key = window && (await deviceKey());", "const key = undefined;"),
+    ),
     "the report that was sent": (
         "kept.js",
-        ('if (!kind || (done !== "sent" && done !== "refused")) write({ done });', "write({ ...entry(), before: last });"),
+        ("write({ ...entry(), state });", "write({ ...entry(), sent: entry().state, state });"),
     ),
     "the true cells": ("answer.js", ('$("form").reset();', 'sessionStorage.x = truth; $("form").reset();')),
-    "the answer in the lock": ("answer.js", ("digest, kept.window()]", "digest, kept.window(), $('choices').querySelector(':checked').value]")),
+    "the answer in the lock": (
+        "answer.js",
+        ("digest, kept.window()]", "digest, kept.window(), $('choices').querySelector(':checked').value]"),
+    ),
     "the time of the answer": ("kept.js", ("write({ state, before:", "write({ state, at: Date.now(), before:")),
 }
 
@@ -152,8 +158,6 @@ def test_what_is_kept_follows_from_the_report_the_day_and_the_key(leak: str, ser
     page = fresh(viewport=PHONE)
     if (mutant := LEAKS[leak]) is not None:
         file, (old, new) = mutant
-        if leak == "the report that was sent":
-            new = new.replace("last", "unrolled")
         changed(page, f"**/pages/{file}", (old, new))
     moments, sent, day = answered(page, server, survey)
     check = page.evaluate(CHECK) if leak != "a secret that can be read" else ""

@@ -110,6 +110,12 @@ test("the same answer gives the same bytes in every window, with a key too", asy
         await assert.rejects(async () => client.report(value), { name: "ParticipationError" });
     }
     assert.equal(sent.size, 1);
+    const { spent, worst } = client.status();
+    assert.deepEqual(
+      [spent, worst],
+      [1, 3].map((times) => times * Number(client.survey.epsilon)),
+      "each is charged",
+    );
   }
 });
 

@@ -202,11 +202,8 @@ def test_the_only_time_that_is_kept_is_the_number_of_the_window(ask: str, clock:
     report = getattr(client, ask)("rosebud")
     fields = json.loads(path.read_bytes())
     assert set(fields) == {"check", "format", "outbox", "secret", "surveys"}
-    assert fields["surveys"] == {
-        DAILY.digest: {
-            "cohort": 0, "epsilon": "2", "epsilon_report": "2", "answers": 3, "memoised": 1, "fresh": 0, "window": 20775,
-        }
-    }  # fmt: skip
+    account = {"epsilon": "2", "epsilon_report": "2", "answers": 3, "memoised": 1, "fresh": 0}
+    assert fields["surveys"] == {DAILY.digest: account | {"cohort": 0, "window": 20775}}
     waiting = [[DAILY.digest, client.outbox[0].id, report.pack().hex(), 20775]] if ask == "queue" else []
     assert fields["outbox"] == waiting
     assert sorted(os.listdir(tmp_path)) == ["me.json", "me.json.lock"]

@@ -186,6 +186,28 @@ def test_what_was_rolled_yesterday_is_sent_today_and_not_lost(server: Server, fr
     choose_and_roll(page, "answer c")
 
 
+def test_a_browser_that_began_without_keys_goes_on_with_its_secret(server: Server, fresh: Open) -> None:
+    """Over plain http, or where a browser stores none: a key that comes later would be new noise on an old answer."""
+    survey = dn.oue(SYMBOLS, epsilon=2, name="Without keys?", participation="window")
+    server.create(survey)
+    first = fresh(viewport=PHONE)
+    noon_of(first)
+    first.add_init_script("Object.defineProperty(globalThis, 'indexedDB', { value: undefined })")
+    first.goto(answer_link(server, survey))
+    choose_and_roll(first, "answer c")
+    report = sent_by(first)
+    second = first.context.new_page()
+    noon_of(second)
+    second.goto(answer_link(server, survey))
+    second.get_by_text("You have answered today").wait_for()
+    assert suspects(read_stores(second), survey, SYMBOLS, report) == {"answer c"}, "as known-vulnerabilities.md says"
+    second.evaluate("sessionStorage.setItem('days', '1')")
+    second.reload()
+    choose_and_roll(second, "answer c")
+    assert sent_by(second) == report, "the same answer has the same noise"
+    second.close()
+
+
 def test_of_a_survey_that_is_closed_for_good_no_secret_is_kept(server: Server, fresh: Open) -> None:
     survey = dn.oue(SYMBOLS, epsilon=2, name="Never again?", participation="window")
     server.create(survey)

@@ -80,7 +80,12 @@ def answered(page: Page, server: Server, survey: dn.Survey) -> tuple[dict[str, A
     away = set[bytes]()
     note_uses(page)
     day = noon_of(page)
-    page.route("**/reports?*", lambda route: (away.add(route.request.post_data_buffer or b""), route.abort()))
+
+    def lose(route: Route) -> None:
+        away.add(route.request.post_data_buffer or b"")
+        route.abort()
+
+    page.route("**/reports?*", lose)
     page.goto(answer_link(server, survey))
     page.locator("#form").wait_for()
     page.get_by_label("answer c", exact=True).check()

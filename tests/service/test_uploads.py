@@ -395,7 +395,9 @@ def test_without_a_token_few_reports_come_at_once_and_not_many_a_second(
             secret = (await call.admin("POST", f"{path}/tokens", {"kind": "upload"})).json()["token"]
             read = (await call.admin("POST", f"{path}/tokens", {"kind": "read"})).json()["token"]
             fits, large = records(LARGE, range(500)), records(LARGE, range(501))
-            for body, kind in ((large, None), (envelope(LARGE, range(501)), "application/json")):
+            mixed = json.dumps({"reports": [*json.loads(envelope(LARGE, range(300)))["reports"], *[1] * 201]}).encode()
+            bodies = (large, None), *((body, "application/json") for body in (envelope(LARGE, range(501)), mixed))
+            for body, kind in bodies:
                 for token in (None, "no token of this survey", read):
                     answer = await call.upload(LARGE, body, token=token, **({"kind": kind} if kind else {}))
                     assert (answer.status, answer.json()["type"]) == (413, "urn:deniable:problem:too-many")

@@ -124,6 +124,12 @@ export function explanation(n, { window }, again) {
   ];
 }
 
+/** When the next answer is taken: at once where what was rolled in an earlier window was sent in this one. */
+const nextTime = ({ window, next }) =>
+  next <= Date.now()
+    ? `That was rolled in an earlier ${window}; load this page again to answer for ${NOW[window]}.`
+    : `You have answered ${NOW[window]}; the next answer is taken from ${when(next)}, on this device's clock.`;
+
 /**
  * How an answer ended: a sentence, and the kind of note that says it. Where there will be a next one, `again` has the
  * `window` and when the `next` begins.
@@ -131,10 +137,7 @@ export function explanation(n, { window }, again) {
 export function ending(how, n, again) {
   const sure = isAtLeast(n, "strong") ? ", and nobody knows it" : ", and nobody can be sure of it";
   const counted = isAtLeast(n, "weak") ? sure : "";
-  const rest = again
-    ? `You have answered ${NOW[again.window]}; the next answer is taken from ${when(again.next)}, on this device's ` +
-      "clock."
-    : "This browser has answered; there is nothing more to do.";
+  const rest = again ? nextTime(again) : "This browser has answered; there is nothing more to do.";
   const said = {
     sent: [`Thank you. Your answer is counted${counted}. ${rest}`, "good"],
     closed: ["The survey was closed before your answer arrived. It is not counted."],

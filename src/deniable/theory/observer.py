@@ -94,7 +94,7 @@ def naming_probability(survey: Survey, reports: int, *, candidates: int | None =
 
 
 def linking_probability(survey: Survey, n: int, *, memoized: bool = True) -> float:
-    """The probability of picking a device's report of one window out of n devices' reports, given one of another window.
+    """The probability of picking a device's report out of those of n devices, given its report of another window.
 
     The observer has a report of the device and picks, in another window with reports of it and of n - 1 other devices,
     the one that is likeliest to be of the same device. Devices keep their cohort, which is sent in the clear, and

@@ -59,10 +59,8 @@ def named(survey: Survey, reports: int, *, memoized: bool) -> float:
     _, first, second = stages(survey)
     total = 0.0
     for sent in product(range(second.shape[1]), repeat=reports):
-        if memoized:
-            chances = first @ np.prod(second[:, sent], axis=1)
-        else:
-            chances = np.prod((first @ second)[:, sent], axis=1)
+        each = first @ second
+        chances = first @ np.prod(second[:, sent], axis=1) if memoized else np.prod(each[:, sent], axis=1)
         total += float(chances.max())
     return total / len(first)
 

@@ -136,18 +136,18 @@ def linking_probability(survey: Survey, n: int, *, memoized: bool = True) -> flo
             return by_answer
         return _distinct_bits(survey, people) if survey.encoding.occupied == 1 else 1.0
     one_cell = mechanism.one_column and not survey.encoding.is_design
-    size = cells if mechanism.one_column else comb(cells, mechanism.hits)
+    size = cells if mechanism.one_column else _sets(cells, mechanism.hits)
     if memoized:
         slope = _slope(survey) if one_cell or not mechanism.one_column else 1.0
         rest = (1 - slope) / size
-        match = (slope + rest) ** 2 + (size - 1) * rest**2
+        match = (slope + rest) ** 2 + (1 - slope - rest) * rest
     elif one_cell:
         match = float(mechanism.hit) ** 2 + (size - 1) * float(mechanism.miss) ** 2
     else:
         return by_answer
     # Another device has the same cohort and response with chance `alike`, the same cohort alone with `cohort`.
     alike = 1 / (cohorts * size)
-    cohort = (size - 1) * alike
+    cohort = 1 / cohorts - alike
     none = exp((people - 1) * log1p(-alike)) if alike < 1 else 0.0
     missed = none * _one_of(cohort / (1 - alike), people) if alike < 1 else 0.0
     return float(match * _one_of(alike, people) + (1 - match) * missed)
@@ -269,4 +269,10 @@ def _distinct_bits(survey: Survey, people: int) -> float:
     law = np.zeros(k + 1)
     law[1:] += hit * rest
     law[:-1] += (1 - hit) * rest
-    return _distinct([(float(comb(k, w)) * survey.cohorts, float(law[w])) for w in range(k + 1)], people)
+    return _distinct([(_sets(k, w) * survey.cohorts, float(law[w])) for w in range(k + 1)], people)
+
+
+def _sets(cells: int, size: int) -> float:
+    """How many sets of a size there are; infinite where a float cannot hold the number."""
+    count = comb(cells, size)
+    return float(count) if count.bit_length() < 1000 else float("inf")

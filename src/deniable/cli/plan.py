@@ -34,7 +34,7 @@ def add(commands: Commands) -> None:
             "  deniable plan --symbols 256 --n 1e6 --max-l1 0.1\n"
             "  deniable plan --symbols-file browsers.txt --epsilon 1 --visible 0.01 -o survey.json\n"
             "  deniable plan --symbols 16 --n 1e5 --epsilon 4 --epsilon-report 1    asked again and again\n"
-            "  deniable plan --symbols 16 --n 1e5 --epsilon 8 --reports 90          90 times, 8 in all: the best way to\n"
+            "  deniable plan --symbols 16 --n 1e5 --epsilon 8 --reports 90          90 times, 8 in all\n"
             "  deniable plan --candidates 1000 --n 1e6 --epsilon 2 --shape zipf --chart plan.html"
         ),
     )
@@ -47,8 +47,8 @@ def add(commands: Commands) -> None:
     again = "budget of one report, below --epsilon: each is randomised again, and errors are those of one report each"
     parser.option("--epsilon-report", "E", again)
     again = (
-        "windows in which devices are asked: --epsilon is then the budget of all reports of a device, however often its "
-        "answer changes, and ways to spend it are compared"
+        "windows in which devices are asked: --epsilon is then the budget of all reports of a device, however often "
+        "its answer changes, and ways to spend it are compared"
     )
     parser.option("--reports", "T", again, whole(2))
     rate = (
@@ -157,8 +157,17 @@ def _print_strategies(plan: "Plan") -> None:
         people = f"{one.people:,}" + ("" if one.reports == most else f", {several(one.reports, 'time')}")
         linked = "-" if one.linking is None else percent(one.linking, 2)
         rows.append(
-            [one.name, settings, people, f"{one.epsilon:.3g}", f"{one.epsilon_report:.3g}"]
-            + [f"{one.error:.3g}", f"{one.average:.3g}", percent(one.naming, 2), linked]
+            [
+                one.name,
+                settings,
+                people,
+                f"{one.epsilon:.3g}",
+                f"{one.epsilon_report:.3g}",
+                f"{one.error:.3g}",
+                f"{one.average:.3g}",
+                percent(one.naming, 2),
+                linked,
+            ]  # fmt: skip
         )
     print(table([*head, "named", "linked"], rows, "llrrrrrrr"))
     print(

@@ -13,7 +13,7 @@ from typing import Any
 from deniable.errors import PlanError
 from deniable.planner.catalogue import families
 from deniable.planner.planning import plan
-from deniable.planner.request import PlanRequest, ask
+from deniable.planner.request import APART, PlanRequest, ask
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
 

@@ -74,9 +74,8 @@ def compare(given: dict[str, Any], *, reports: object, change: object, tell: Cal
         tell((place + 1) / len(_NAMES))
     if not found:
         raise PlanError(
-            f"no strategy fits: {times} reports of each device within epsilon {float(parse_epsilon(given['epsilon'])):g} "
-            f"in all, from {given['n']} people; raise epsilon or n, or ask less often",
-            least=None,
+            f"no strategy fits: {times} reports of each device within epsilon {float(whole):g} in all, from "
+            f"{given['n']} people; raise epsilon or n, or ask less often"
         )
     found.sort(key=lambda pair: pair[0].error)
     return Repeated(tuple(strategy for strategy, _ in found), found[0][1])

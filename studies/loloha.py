@@ -5,8 +5,8 @@ people draw theirs anew. Lifetime epsilon of an answer .5 to 5; the first report
 Pinzon, Palamidessi and Gambs, EDBT 2023). Errors are against the answers that were given in each window.
 
 LOLOHA is written here from its description: a hash function for every person into g cells, permanent k-RR of a cell,
-and k-RR again for every report, with their g and their epsilon of the second stage. Counts of support are drawn from their
-exact law in each window, which is what its mean squared error depends on. Ours has the same g, so that all three
+and k-RR again for every report, with their g and their epsilon of the second stage. Counts of support are drawn from
+their exact law in each window, which is what its mean squared error depends on. Ours has the same g, so that all three
 epsilons are equal (an answer, the first report, and g times epsilon in all), and devices that are simulated one by
 one: cohorts, permanent responses a cell, second stages.
 

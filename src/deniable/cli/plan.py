@@ -167,7 +167,7 @@ def _print_strategies(plan: "Plan") -> None:
                 f"{one.average:.3g}",
                 percent(one.naming, 2),
                 linked,
-            ]  # fmt: skip
+            ]
         )
     print(table([*head, "named", "linked"], rows, "llrrrrrrr"))
     print(

@@ -10,7 +10,7 @@ their exact law in each window, which is what its mean squared error depends on.
 epsilons are equal (an answer, the first report, and g times epsilon in all), and devices that are simulated one by
 one: cohorts, permanent responses a cell, second stages.
 
-`python -m studies.loloha` writes docs/results/loloha.csv and loloha.md.
+`python -m studies.loloha` writes docs/results/loloha.csv, `python -m studies.loloha_page` makes the page of it.
 """
 
 import csv
@@ -126,6 +126,12 @@ def tallies_of(survey: dn.Survey, answers: Answers, rng: np.random.Generator) ->
     return [dn.Tally(survey, window) for window in counts]
 
 
+def decoded(raw: Floats) -> Floats:
+    """The default decoder's rule for all windows at once, with the prior that the first of them teaches."""
+    noise = float(((raw - raw.mean(axis=1, keepdims=True)) ** 2).mean())
+    return DEFAULT.surrogate(raw, noise, 0.0)
+
+
 def errors_of(their: Loloha, survey: dn.Survey, answers: Answers, rng: np.random.Generator) -> dict[str, float]:
     """Mean squared errors of one history, over windows and answers."""
     counts = np.stack([np.bincount(window, minlength=SYMBOLS) for window in answers])
@@ -133,10 +139,8 @@ def errors_of(their: Loloha, survey: dn.Survey, answers: Answers, rng: np.random
     tallies = tallies_of(survey, answers, rng)
     plain = dn.decode_all(tallies, decoder=LeastSquares(), constraint=Unconstrained())
     raw = np.stack([estimate.probabilities for estimate in plain])
-    noise = float(((raw - raw.mean(axis=1, keepdims=True)) ** 2).mean())
-    # The default decoder's rule for all windows at once, with the prior that one of them teaches.
-    decoded = DEFAULT.surrogate(raw, noise, 0.0)
-    found = {"LOLOHA": their.estimates(counts, rng), "unbiased": raw, "decoded": decoded}
+    theirs = their.estimates(counts, rng)
+    found = {"LOLOHA": theirs, "LOLOHA, decoded": decoded(theirs), "unbiased": raw, "decoded": decoded(raw)}
     return {name: float(((values - truth) ** 2).mean()) for name, values in found.items()}
 
 
@@ -152,16 +156,16 @@ def measured(population: str, repeats: int) -> Iterator[dict[str, object]]:
     settings = [Loloha.of(epsilon, share * epsilon) for epsilon in EPSILONS for share in FIRST]
     surveys = [survey_of(their) for their in settings]
     start, errors = time.process_time(), [dict[str, list[float]]() for _ in settings]
-    for repeat in range(repeats):
-        rng = np.random.default_rng([19, repeat])
-        answers = answers_of(population, rng)
-        for their, survey, found in zip(settings, surveys, errors, strict=True):
+    histories = [answers_of(population, np.random.default_rng([19, repeat])) for repeat in range(repeats)]
+    for place, (their, survey) in enumerate(zip(settings, surveys, strict=True)):
+        for repeat, answers in enumerate(histories):
+            rng = np.random.default_rng([20, place, repeat])
             for name, value in errors_of(their, survey, answers, rng).items():
-                found.setdefault(name, []).append(value)
+                errors[place].setdefault(name, []).append(value)
     spent = time.process_time() - start
     yield {"population": population, "measure": "CPU seconds", "value": f"{spent:.3g}"}
     for place, (their, survey) in enumerate(zip(settings, surveys, strict=True)):
-        rng = np.random.default_rng([20, place])
+        rng = np.random.default_rng([21, place])
         shape: dict[str, object] = {"population": population, "epsilon": their.permanent, "first": f"{their.first:g}"}
         shape |= {"cells": survey.cells, "cohorts": survey.cohorts}
         for name, values in errors[place].items():

@@ -86,8 +86,7 @@ def test_the_variance_of_a_mean_is_that_of_devices_that_live(twice: bool) -> Non
 
     Of 60 panels of 40 answers the variance has a relative standard error of sqrt(2 / 2400) = 3 %: six of them.
     """
-    again = {"epsilon_report": 1.0} if twice else {}
-    survey = dn.krr(symbols=40, epsilon=2, participation="window", **again)
+    survey = dn.krr(symbols=40, epsilon=2, epsilon_report=1 if twice else None, participation="window")
     n, windows, change = 800, 10, 0.1
     p, rng = np.full(40, 1 / 40), np.random.default_rng(5)
     found, one = [], []
@@ -114,7 +113,7 @@ def test_errors() -> None:
         dn.plan(n=1000, symbols=4, epsilon=1, reports=30, change=2)
     assert str(caught.value) == "change must be from 0 to 1, got 2; it is the share of devices that change a window"
     with pytest.raises(dn.DeniableError, match="change must be a number, got str"):
-        dn.plan(n=1000, symbols=4, epsilon=1, reports=30, change="often")
+        dn.plan(n=1000, symbols=4, epsilon=1, reports=30, change="often")  # type: ignore[arg-type]
     with pytest.raises(dn.PlanError) as refused:
         dn.plan(n=10, symbols=4, epsilon="0.0015", reports=90_000)
     assert str(refused.value) == (

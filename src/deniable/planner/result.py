@@ -311,7 +311,7 @@ class Plan:
         }
 
     def to_pandas(self) -> Any:
-        """The plan and its alternatives as a pandas DataFrame: a row each, the plan first.
+        """The plan and its alternatives, or its strategies, as a pandas DataFrame: a row each, the plan first.
 
         >>> import deniable as dn
         >>> dn.plan(n=10_000, symbols=["no", "yes"], epsilon=1).to_pandas()["mechanism"][0]
@@ -319,6 +319,8 @@ class Plan:
         """
         import pyarrow as pa
 
+        if self.strategies:
+            return data_frame(pa.Table.from_pylist([asdict(one) for one in self.strategies]))
         needs = {"epsilon": self.epsilon, "n": float(self.n), "error": self.bound}[self.found]
         first = Alternative(self.mechanism, self.parameters, needs, self.report_bytes, "the plan")
         return data_frame(pa.Table.from_pylist([asdict(one) for one in (first, *self.alternatives)]))
@@ -331,6 +333,9 @@ class Plan:
         report = self.survey.epsilon_report
         again = f" and {report:.4g} a report" if report < 0.999 * self.epsilon else ""
         title = f"Epsilon {self.epsilon:g}{again}, {self.n:,} people, {error}"
+        if self.strategies:
+            named = [(one.name, one.mechanism, one.parameters, f"{one.error:.3g}") for one in self.strategies]
+            return html_table(f"{title}, a window", ["strategy", "mechanism", "parameters", "error"], named)
         return html_table(title, ["mechanism", "parameters", "a report", "why"], rows)
 
     def __repr__(self) -> str:

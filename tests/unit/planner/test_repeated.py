@@ -56,6 +56,14 @@ def test_all_four_are_there() -> None:
     assert names == {"sample people", "memoise by answer", "memoise by cell", "fresh noise"}
 
 
+def test_strategies_are_shown_in_notebooks_and_frames() -> None:
+    plan = planned("two reports")
+    assert list(plan.to_pandas()["name"]) == [one.name for one in plan.strategies]
+    shown = plan._repr_html_()
+    assert all(one.name in shown for one in plan.strategies)
+    assert "a window" in shown
+
+
 def by_name(plan: dn.Plan) -> dict[str, Strategy]:
     return {one.name: one for one in plan.strategies}
 

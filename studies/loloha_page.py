@@ -1,7 +1,6 @@
 """docs/results/loloha.md from docs/results/loloha.csv: `python -m studies.loloha_page`."""
 
 import csv
-import sys
 
 from studies.loloha import FILE
 
@@ -88,4 +87,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

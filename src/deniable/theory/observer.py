@@ -115,6 +115,7 @@ def linking_probability(survey: Survey, n: int, *, memoized: bool = True) -> flo
     float
         From 1 / n, which is guessing, to 1.
 
+    Claim: the mean over all reports of both windows of the chance that the likeliest one is the device's.
     Proof: tests/unit/theory/test_observer.py::test_linking_is_that_of_every_pair_of_windows
 
     Examples

@@ -91,9 +91,10 @@ def pattern(survey: Survey, cohort: int, history: History) -> tuple[int, ...]:
     return tuple(cells.index(cell) for cell in cells)
 
 
-def faults(case: str, make: MakeClient, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+def faults(case: str, make: MakeClient, monkeypatch: pytest.MonkeyPatch, most: int = 3) -> set[str]:
     """What is wrong with a client: its law, what it spends in all, or that answers of one cell differ."""
     survey, answers, reports = CASES[case]
+    reports = min(reports, most)
     found, worst = set[str](), survey.permanent_responses
     assert worst == survey.cells
     laws = {history: walked(survey, history, make, monkeypatch) for history in product(answers, repeat=reports)}
@@ -124,7 +125,7 @@ def test_no_history_spends_more_than_epsilon_a_cell(case: str, monkeypatch: pyte
 
 @pytest.mark.parametrize("mutant", BY_CELL_MUTANTS, ids=lambda mutant: mutant.__name__)
 def test_mutants_are_caught(mutant: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "law" in faults("orr closed", mutant, monkeypatch)
+    assert "law" in faults("orr closed", mutant, monkeypatch, most=2)
 
 
 def test_words_by_answer_would_give_answers_of_one_cell_responses_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

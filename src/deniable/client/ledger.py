@@ -71,9 +71,7 @@ class Account:
         >>> Account.of(dn.warner(epsilon=1.0)).answers
         2
         """
-        return cls(
-            survey.digest, survey.mechanism.epsilon, survey.mechanism.report_bound, survey.permanent_responses
-        )
+        return cls(survey.digest, survey.mechanism.epsilon, survey.mechanism.report_bound, survey.permanent_responses)
 
     def exact(self) -> tuple[Fraction, Fraction]:
         """`spent` and `worst` as rationals.

@@ -94,10 +94,14 @@ const NOW = { hour: "this hour", day: "today", week: "this week" };
  * answered once in each.
  */
 export function explanation(n, { window }, again) {
+  const boxes =
+    n.named || n.block || n.hashes > 1
+      ? ""
+      : ` Answers in one box share it, so however often yours changes, no more than ${n.cells} different answers show.`;
   const keeps = again
     ? "What this browser keeps: until the collector has it, the bytes that are sent; after that, a secret of its " +
       `own and the ${again} in which it last answered. The secret gives the same answer the same noise each time, so ` +
-      "that many reports of one answer reveal no more than one. Your answer is not kept; but whoever uses this " +
+      `that many reports of one answer reveal no more than one.${boxes} Your answer is not kept; but whoever uses this ` +
       "browser and has what it sent could work it out. Whoever sees all that it sent may see when your answer changed."
     : "What this browser keeps: until the collector has it, the bytes that are sent; after that, only that it has " +
       "answered. Neither your answer nor what the bytes were made with is kept, so whoever opens this browser " +

@@ -6,8 +6,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 WIDTH = 120
-PLACES = ("clients/js/*.js", "clients/js/src/*.js", "clients/js/test/*.js", "docs/_static/*.js", "examples/*.mjs")
-PLACES += ("src/deniable/service/pages/*.js", "tests/**/*.js", "tests/**/*.mjs")
+PLACES = [
+    *("clients/js/*.js", "clients/js/src/*.js", "clients/js/test/*.js", "docs/_static/*.js", "examples/*.mjs"),
+    *("src/deniable/service/pages/*.js", "tests/**/*.js", "tests/**/*.mjs"),
+]
 
 
 def scripts() -> list[Path]:

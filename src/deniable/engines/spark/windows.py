@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,7 +47,8 @@ def by_window(table: "pa.Table", window: str) -> "Iterator[tuple[int | None, pa.
     # Microseconds since 1970 in UTC, whatever zone the session shows them in.
     times = table["time"].combine_chunks().cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     hours = times // _HOUR
-    starts, none = first_hour(window, window_number(window, hours)), -WINDOWS[window]
+    starts: Any = first_hour(window, window_number(window, hours))  # of whole columns as of one hour
+    none = -WINDOWS[window]
     starts[(hours < 0) | (hours >= _HOURS)] = none  # no window starts there: the first week does later
     for start in np.unique(starts).tolist():
         piece = table if (starts == start).all() else table.filter(pa.array(starts == start))

@@ -12,7 +12,7 @@ import pytest
 
 import deniable as dn
 from deniable.service import uploads
-from deniable.service.app import App
+from deniable.service.configuration import Options
 from deniable.service.problems import RequestError
 from deniable.service.requests import Room, read_body
 from deniable.service.sqlite import SQLiteStore
@@ -422,7 +422,7 @@ def test_without_a_token_few_reports_come_at_once_and_not_many_a_second(
 
 
 def test_a_client_sends_no_more_at_once_than_a_collector_takes_without_a_token() -> None:
-    default = inspect.signature(App.__init__).parameters["open_batch"].default
+    default = Options("store").open_batch
     assert inspect.signature(dn.Client.send).parameters["batch"].default <= default
     found = re.search(r"batch = (\d+)", (JS / "src" / "delivery.js").read_text())
     assert found is not None

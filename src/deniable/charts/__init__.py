@@ -7,7 +7,7 @@ shape and direction carry the same distinctions.
 """
 
 from deniable.charts.bars import estimate_chart
-from deniable.charts.base import DARK, FORMATS, chart_bytes, chart_format, save_chart
+from deniable.charts.base import DARK, FORMATS, chart_bytes, chart_format, javascript, save_chart
 from deniable.charts.changes import difference_chart, trend_chart
 from deniable.charts.counts import counts_chart
 from deniable.charts.curves import curves_chart
@@ -23,6 +23,7 @@ __all__ = [
     "curves_chart",
     "difference_chart",
     "estimate_chart",
+    "javascript",
     "plan_chart",
     "save_chart",
     "templates",

@@ -3,6 +3,6 @@
 from deniable.planner.nearby import nearby
 from deniable.planner.numbers import NumberPlan
 from deniable.planner.planning import plan
-from deniable.planner.result import Alternative, Expected, Plan
+from deniable.planner.result import Alternative, Expected, Plan, Strategy
 
-__all__ = ["Alternative", "Expected", "NumberPlan", "Plan", "nearby", "plan"]
+__all__ = ["Alternative", "Expected", "NumberPlan", "Plan", "Strategy", "nearby", "plan"]

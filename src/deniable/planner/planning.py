@@ -5,7 +5,7 @@ the error is reached and by which option first (`search`). The survey itself is 
 epsilon or n is corrected until the simulated error plus its uncertainty meets the target.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import ceil, exp, inf, log, sqrt
 from typing import Any
@@ -22,7 +22,8 @@ from deniable.planner.measure import BUDGET, Effort, effort_for, measured
 from deniable.planner.numbers import plan_mean
 from deniable.planner.options import Family, Option
 from deniable.planner.others import alternatives, curves, infeasible, nothing_fits, paper_needs
-from deniable.planner.request import EPSILONS, PEOPLE, PlanRequest, ask
+from deniable.planner.repeated import compare
+from deniable.planner.request import APART, EPSILONS, PEOPLE, PlanRequest, ask
 from deniable.planner.result import Plan
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
@@ -60,6 +61,8 @@ def plan(
     candidates: Iterable[object] | int | None = None,
     other: object = None,
     text: str = "folded",
+    reports: int | None = None,
+    change: float = 0.0,
     shape: str | npt.ArrayLike = "worst",
     confidence: float = 0.9,
     max_bytes: int | None = None,
@@ -78,6 +81,11 @@ def plan(
     The error is a quantile: a share `confidence` of surveys run with this plan have a smaller loss (`Plan.expected_l1`
     is the mean). Losses are those of the default decoder against the population, sampling error included, from one
     report of each of n people.
+
+    With `reports`, devices are asked again and again. Then `epsilon` is the budget of all reports of a device together,
+    however often its answer changes, and `epsilon_report` the most that one report may spend. Four strategies are
+    compared (`Plan.strategies`): asking a sample of the devices in each window, memoising by answer, memoising by cell
+    (O-RR), and fresh noise with a split budget. The plan is for a window of the one that errs least.
 
     Parameters
     ----------
@@ -106,6 +114,12 @@ def plan(
         The symbol of a closed alphabet that stands for all other answers.
     text : str
         How an open alphabet reads text: "folded" or "exact".
+    reports : int, optional
+        Windows in which devices are asked, at least 2: with it n and epsilon must be given, and the error of a window
+        is found.
+    change : float
+        The share of devices whose answer changes from one window to the next, for the error of the mean over all
+        windows. 0, the default, is the worst case: memoised noise does not average out while answers stay the same.
     shape : str or array_like
         The population: one share a symbol, or a name: "uniform", "geometric" (mean S / 5), "zipf" (exponent 1),
         "binomial", "even" (over half of the symbols) or "spike" (half of everyone on one). A number may follow, as in
@@ -151,6 +165,9 @@ def plan(
     (2.0, True, True)
     >>> plan(n=10_000, symbols=4, epsilon=4, epsilon_report=1).survey
     <Survey: k-RR, 4 symbols, epsilon 4 and 1 a report, digest 6604e6b3>
+    >>> again = plan(n=10_000, symbols=16, epsilon=8, epsilon_report=1, reports=90, shape="zipf")
+    >>> again.survey.epsilon_worst, [(one.name, round(one.error, 2)) for one in again.strategies][:2]
+    (8.0, [('memoise by cell', 0.25), ('memoise by answer', 0.39)])
     >>> plan(n=1000, symbols=4, epsilon=2, metric="max").errors["max"].bound < 0.1
     True
     >>> from deniable.errors import PlanError
@@ -163,7 +180,7 @@ def plan(
     if number is not None or ordered is not None or max_mean_error is not None:
         others: dict[str, object] = {"symbols": symbols, "candidates": candidates, "metric": metric, "other": other}
         others |= {"max_l1": max_l1, "max_l2": max_l2}
-        others |= {"max_error": max_error, "visible": visible, "epsilon_report": epsilon_report}
+        others |= {"max_error": max_error, "visible": visible, "epsilon_report": epsilon_report, "reports": reports}
         refused = [label for label, value in others.items() if value is not None]
         if refused or (number is None) == (ordered is None):
             raise DeniableError(
@@ -181,14 +198,19 @@ def plan(
             confidence=confidence,
             name=name,
         )
-    given: dict[str, Any] = {name: value for name, value in locals().items() if name != "progress"}
-    return _Planner(ask(**given), progress or (lambda stage, done, total, left: None)).run()
+    given: dict[str, Any] = {name: value for name, value in locals().items() if name not in APART}
+    told = progress or (lambda stage, done, total, left: None)
+    if reports is None:
+        return _Planner(ask(**given), told).run()
+    found = compare(given, reports=reports, change=change, tell=lambda share: told("comparing", 0.3 * share, 1.0, 1))
+    best = _Planner(found.chosen.request, told, found.chosen.families).run()
+    return replace(best, strategies=found.strategies, alternatives=(), paper={})
 
 
 class _Planner:
-    def __init__(self, request: PlanRequest, progress: PlanProgress) -> None:
+    def __init__(self, request: PlanRequest, progress: PlanProgress, of: Sequence[Family] | None = None) -> None:
         self.request, self._progress = request, progress
-        self.all = families(request.size, is_open=request.is_open, limits=request.limits)
+        self.all = of or families(request.size, is_open=request.is_open, limits=request.limits)
         self.search = Search(request, self.all)
 
     def run(self) -> Plan:
@@ -388,9 +410,7 @@ class _Planner:
         spends = float(parse_epsilon(spent))
         people = request.n if request.n is not None else int(rounded_up(ceil(x), 3))
         option = search.of(family)(spends, people)
-        survey = option.survey(
-            request.alphabet, spent, lifetime=request.lifetime, name=request.name, seed=request.public_seed
-        )
+        survey = request.survey_of(option, spent)
         if again:
             search.look_around(option, spends, people)  # another population may be the worst one here
         shape = search.worst(option, spends, people)

@@ -24,6 +24,7 @@ from deniable.survey.participation import (
     participation_words,
     window_number,
 )
+from deniable.survey.picture import Picture
 from deniable.survey.presets import PRESETS, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
 from deniable.survey.quantities import number, ordered
 from deniable.survey.reading import strict_json
@@ -55,6 +56,7 @@ __all__ = [
     "Neighbours",
     "Numbers",
     "Permuted",
+    "Picture",
     "Projective",
     "ReportFormat",
     "Rule",

@@ -29,10 +29,12 @@ def test_from_a_survey_to_its_mean(capsys: pytest.CaptureFixture[str]) -> None:
     assert "of which each answer has" in said(capsys, "survey", "show", "survey.json")
     ages = [20 + i % 50 for i in range(4000)]
     Path("ages.csv").write_text("age\n" + "".join(f"{age}\n" for age in ages) + "200\nold\n")
-    out = said(capsys, *"privatize ages.csv --column age --survey survey.json -o reports.parquet".split())
+    out = said(
+        capsys, *["privatize", "ages.csv", "--column", "age", "--survey", "survey.json", "-o", "reports.parquet"]
+    )
     assert "2 rows of 4,002 left out" in out
-    said(capsys, *"count reports.parquet --survey survey.json -o ages.tally".split())
-    out = said(capsys, *"decode ages.tally --chart ages.svg --top 3".split())
+    said(capsys, *["count", "reports.parquet", "--survey", "survey.json", "-o", "ages.tally"])
+    out = said(capsys, *["decode", "ages.tally", "--chart", "ages.svg", "--top", "3"])
     for name in ("mean", "lower quartile", "median", "upper quartile"):
         assert name in out
     assert Path("ages.svg").read_text().startswith("<svg")
@@ -43,7 +45,7 @@ def test_from_a_survey_to_its_mean(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_answers_in_an_order_have_quartiles_and_no_mean(capsys: pytest.CaptureFixture[str]) -> None:
-    said(capsys, *"survey new --mechanism ordered --symbols never,seldom,often --epsilon 3".split())
+    said(capsys, *["survey", "new", "--mechanism", "ordered", "--symbols", "never,seldom,often", "--epsilon", "3"])
     survey = dn.Survey.load("survey.json")
     dn.count(survey, dn.privatize(survey, ["seldom"] * 2000)).save("t.tally")
     out = said(capsys, "decode", "t.tally")
@@ -53,11 +55,17 @@ def test_answers_in_an_order_have_quartiles_and_no_mean(capsys: pytest.CaptureFi
 
 
 def test_a_plan_for_a_mean(capsys: pytest.CaptureFixture[str]) -> None:
-    out = said(capsys, *"plan --number 18,90 --step 1 --n 1e5 --max-mean-error 1 -o survey.json".split())
+    out = said(
+        capsys,
+        *["plan", "--number", "18,90", "--step", "1", "--n", "1e5", "--max-mean-error", "1", "-o", "survey.json"],
+    )
     assert "(found)" in out
     assert "error of the mean  below 1 in 90 % of surveys" in out
     assert dn.Survey.load("survey.json").title == "SW"
-    assert json.loads(said(capsys, *"plan --number 0,1 --n 1e4 --epsilon 1 --json".split()))["found"] == "error"
+    assert (
+        json.loads(said(capsys, *["plan", "--number", "0,1", "--n", "1e4", "--epsilon", "1", "--json"]))["found"]
+        == "error"
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ PAGE = Path("docs/results/numbers.md")
 DISTANCES = ("Wasserstein", "Kolmogorov")
 
 
-def _text(*sentences: str, indent: str = "") -> list[str]:
-    return [*textwrap.wrap(" ".join(sentences), 135, subsequent_indent=indent, break_long_words=False), ""]
+def _text(*sentences: str) -> list[str]:
+    return [*textwrap.wrap(" ".join(sentences), 135, break_long_words=False), ""]
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -49,7 +49,7 @@ const design = (cells, hashes, find, stated, fills) => ({
   of: (_cohort, value, place = find(value)) => upTo(cells).filter((cell) => fills(place, cell)),
 });
 
-/** Answers in an order: each fills its own cell and `reach` more on each side, of which there are as many at both ends. */
+/** Answers in an order: each fills its own cell and `reach` more on each side; there are as many more at both ends. */
 export const neighbours = ({ reach }, size, find) =>
   design(
     size && reach >= 0 ? size + 2 * reach : 0,

@@ -18,7 +18,7 @@ const spelled = (n) => {
   return (n < 0 ? "-" : "") + `${digits.slice(0, -12)}.${digits.slice(-12)}`.replace(/\.?0+$/, "");
 };
 
-/** A scale from `low` to `high`: equal `bins`, or the numbers that are a `step` apart. Numbers outside go to the ends. */
+/** A scale from `low` to `high`: equal `bins`, or the numbers that are a `step` apart. Others go to the ends. */
 export function number({ low, high, bins, step, outside }) {
   const from = units(low);
   const range = units(high) - from;

@@ -45,6 +45,12 @@ print(f"exactly 40 hours: {estimate[40]:.1%}, in truth {(truth == 40).mean():.1%
 assert abs(estimate[40] - (truth == 40).mean()) < 0.15
 
 # %% [markdown]
+# The density as a chart; the boxes are 95 % intervals of ranges.
+
+# %%
+estimate.chart()
+
+# %% [markdown]
 # How many people would know the mean to a quarter of an hour, at half the epsilon?
 
 # %%

@@ -41,6 +41,7 @@ CHECKS = (
     "screening-coverage",
     "trend-false-alarms",
     "trend-marks",
+    "numbers-coverage",
 )
 ALPHA = BUDGET / len(CHECKS)
 

@@ -12,6 +12,7 @@ from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.prior import Observations
+from deniable.decoders.quantities import Cumulative, Quantity, weights_of_sums, worst_deviation
 from deniable.decoders.raw_reports import likelihood_of_reports
 from deniable.decoders.rows import DifferenceRows, EstimateRows, ResultRows, plain_cell
 from deniable.decoders.screened import ScreenedEstimate
@@ -28,6 +29,7 @@ __all__ = [
     "ROWS",
     "ChiSquare",
     "Constraint",
+    "Cumulative",
     "Decoder",
     "Diagnostics",
     "Difference",
@@ -43,6 +45,7 @@ __all__ = [
     "Normalized",
     "Observations",
     "Projected",
+    "Quantity",
     "ResultRows",
     "ScreenedEstimate",
     "Screening",
@@ -61,4 +64,6 @@ __all__ = [
     "project_rows",
     "shrink",
     "unbias",
+    "weights_of_sums",
+    "worst_deviation",
 ]

@@ -178,6 +178,7 @@ class _Planner:
         self.request, self._progress = request, progress
         self.all = of or families(request.size, is_open=request.is_open, limits=request.limits)
         self.search = Search(request, self.all)
+        self.placed: dict[str, float] = {}  # epsilon or n by mechanism, where it was found by simulation
 
     def run(self) -> Plan:
         request, search = self.request, self.search
@@ -189,7 +190,7 @@ class _Planner:
         point = self._contested(self._finish(option, epsilon, n))
         self._tell("asking what the others need", 0.75)
         search.look_around(point.option, point.spends, point.n)  # alternatives are predictions, too
-        lost = alternatives(search, point.option, point.spends, point.n)
+        lost = alternatives(search, point.option, point.spends, point.n, self.placed)
         paper = paper_needs(request, search, point.spends, point.n)
         self._tell("done", 1.0)
         collision = 0.0 if request.metric == "visible" else point.shape.classes.collision
@@ -322,6 +323,7 @@ class _Planner:
                 other = self._finish(search.best(rival, point.spends, point.n)[0], point.spends, float(point.n))
             except PlanError:  # it looked better than it is
                 other = point
+            self.placed |= {one.option.family.name: exp(one.place) for one in (point, other)}
             if needs_less(point, other, self._power):
                 return other
         search.active = kept

@@ -44,18 +44,20 @@ def best_rival(
 ) -> Family | None:
     """The family whose measured bound is below `least`, or None.
 
-    `bound` gives the bound of a measurement and its standard error. What is surely worse after a small measurement is
-    dropped, the best of the others is measured again.
+    `bound` gives the bound of a measurement and its standard error. What is worse by more than that after a small
+    measurement is dropped. The best of the others is measured again, unless it is better by as much.
     """
     screened = []
     for place, family in enumerate(rivals):
         value, error = bound(measure(family, _SCREENING, 0))
         if value - error <= least:
-            screened.append((value, place))
+            screened.append((value, place, error))
     if not screened:
         return None
-    best = rivals[min(screened)[1]]
-    return best if bound(measure(best, BUDGET, 1))[0] <= least else None
+    value, place, error = min(screened)
+    if value + error > least:
+        value = bound(measure(rivals[place], BUDGET, 1))[0]
+    return rivals[place] if value <= least else None
 
 
 def worth(slope: float, power: int) -> float:

@@ -21,6 +21,7 @@ from deniable.decoders.limits import SkewedLimits
 from deniable.decoders.selection import JudgedLimits
 from deniable.decoders.simplex import project
 from deniable.decoders.spikes import CellLevels, SpikeLaw, width_of
+from deniable.decoders.repeated import Repeated
 from deniable.design import GramFactor, OpenDesign
 from deniable.tally import Tally
 
@@ -80,7 +81,8 @@ class RobustFit:
         u = unbias(tally)[seen]
         found = _with_rest(system, u, shares)
         m = miss + r * system.forward(project(found))
-        cells = CellLevels.of(m * (1 - m) / tally.reports[seen][:, None] / r**2)
+        effect = float(Repeated.of(tally).effects(tally.survey, np.array([0.0]))[0])
+        cells = CellLevels.of(effect * m * (1 - m) / tally.reports[seen][:, None] / r**2)
         residual = u - system.forward(found)
         # A start far from the solution would take everything for spikes: the distribution is blurred, less each step.
         blur = float(residual.std()) if fresh else 2 * width_of(residual)

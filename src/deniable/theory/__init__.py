@@ -52,7 +52,7 @@ from deniable.theory.minimax import private_minimax_l1, private_minimax_l2
 from deniable.theory.nonprivate import minimax_l1, minimax_l2, ml_l1, ml_l1_worst, ml_l2, ml_l2_worst
 from deniable.theory.risk import l1_risk, l2_risk
 from deniable.theory.score_law import ScoreLaw
-from deniable.theory.shared_noise import cell_variance, permanent_share
+from deniable.theory.shared_noise import cell_variance, permanent_share, repeated_reports
 from deniable.theory.support import support_l2, support_variances
 
 __all__ = [
@@ -114,6 +114,7 @@ __all__ = [
     "private_minimax_l2",
     "rank_bound",
     "recoverable_mass",
+    "repeated_reports",
     "subset_rates",
     "support_l2",
     "support_model",

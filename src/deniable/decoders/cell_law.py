@@ -28,9 +28,7 @@ class CellLaw:
     effect: float = 1.0  # the factor of variances where devices repeat their noise; `inverse` has it
 
     @classmethod
-    def of(
-        cls, tally: Tally, design: Design, unknowns: Floats, *, per_cohort: bool, effect: float = 1.0
-    ) -> "CellLaw":
+    def of(cls, tally: Tally, design: Design, unknowns: Floats, *, per_cohort: bool, effect: float = 1.0) -> "CellLaw":
         """The law of a tally under an estimate; `design` is that of the cohorts that count."""
         mechanism, cohorts = tally.survey.mechanism, len(tally.reports)
         miss, r = mechanism.affine

@@ -153,8 +153,7 @@ def _tail(statistic: float, degrees: int, excess: float = 0.0) -> ChiSquare:
 
 
 def _sizes(tally: Tally, effect: float) -> ChiSquare | None:
-    """The test of cohort sizes against equal shares. A device keeps its cohort, so repeated reports have the `effect` of
-    fewer ones."""
+    """The test of cohort sizes against equal shares; a device keeps its cohort, which has an `effect` if it repeats."""
     cohorts = len(tally.reports)
     if cohorts == 1:
         return None

@@ -1,4 +1,4 @@
-"""What it costs a tally that its windows are of the same devices: the design effect of its error bars, in numbers and words.
+"""What it costs a tally that its windows are of the same devices: wider error bars, in numbers and in words.
 
 Not to be confused with `tracking`, which has every window. Here windows were added up, and only their sizes are known.
 """

@@ -18,10 +18,10 @@ import numpy.typing as npt
 from deniable.decoders.base import unbias
 from deniable.decoders.drawn import drawn_z, judged
 from deniable.decoders.limits import SkewedLimits
+from deniable.decoders.repeated import Repeated
 from deniable.decoders.selection import JudgedLimits
 from deniable.decoders.simplex import project
 from deniable.decoders.spikes import CellLevels, SpikeLaw, width_of
-from deniable.decoders.repeated import Repeated
 from deniable.design import GramFactor, OpenDesign
 from deniable.tally import Tally
 

@@ -141,7 +141,9 @@ class Tallies:
         try:
             return entry.shape.tally(total[0], sizes)
         except TallyError as problem:
-            raise StoreError(f"stored counts must be those of their windows ({problem}); run deniable store check") from None
+            raise StoreError(
+                f"stored counts must be those of their windows ({problem}); run deniable store check"
+            ) from None
 
     @staticmethod
     def _range(session: Session, table: str, entry: Entry, first: int, last: int) -> Iterator[Any]:

@@ -146,7 +146,9 @@ class Tally:
         ((12, 10), (12, 10))
         """
         sizes = self._sizes()
-        return None if sizes is None else tuple(size for size in sorted(sizes, reverse=True) for _ in range(sizes[size]))
+        return (
+            None if sizes is None else tuple(size for size in sorted(sizes, reverse=True) for _ in range(sizes[size]))
+        )
 
     def _sizes(self) -> Sizes | None:
         if self._merged is None:
@@ -478,7 +480,9 @@ class Tally:
         try:
             header = strict_json(line)
             if not isinstance(header, dict) or set(header) - {"windows"} != {"survey", "n"}:
-                raise SurveyError("the header must have the fields 'n' and 'survey', and none but 'windows' beside them")
+                raise SurveyError(
+                    "the header must have the fields 'n' and 'survey', and none but 'windows' beside them"
+                )
             survey, n = Survey.from_fields(header["survey"]), header["n"]
         except SurveyError as problem:
             raise TallyError(f"tally must carry its survey and its total: {problem}") from None

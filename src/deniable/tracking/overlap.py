@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from deniable.tracking.averaging import Moving, Series, average, averaged
 
-__all__ = ["correlations", "learn_kept"]
+__all__ = ["correlation_matrix", "correlations", "learn_kept"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -92,3 +92,13 @@ def learn_kept(
     else:
         found = [averaged(series, correlations(kept, sizes, continues)) for kept in values]
     return average(found, trust), values, trust
+
+
+def correlation_matrix(steps: Floats) -> Floats:
+    """Correlations of any two windows: the product of the correlations of the neighbours between them."""
+    size = len(steps)
+    found = np.eye(size)
+    for t in range(1, size):
+        found[t, :t] = found[t - 1, :t] * steps[t]
+        found[:t, t] = found[t, :t]
+    return found

@@ -1,0 +1,323 @@
+"""`Tracked`: a distribution that changes, as a sequence of windows; what changed, and sums and differences of windows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.decoders import Observations, shrink
+from deniable.errors import DecodeError
+from deniable.survey import Symbol
+from deniable.tracking.averaging import Moving, Series
+from deniable.tracking.changes import cusum_alarms, steps_of
+from deniable.tracking.contrast import Change, Contrast
+from deniable.tracking.overlap import correlation_matrix, correlations
+from deniable.tracking.window import TrackedWindow
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pyarrow as pa
+
+__all__ = ["Tracked"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Tracked(Sequence[TrackedWindow]):
+    """A distribution that changes: one estimate a window, each from the reports of all windows.
+
+    `tracked[i]` uses all windows (smoothed), `tracked.as_of(i)` those up to i (filtered). For the last window they are
+    the same.
+
+    Parameters
+    ----------
+    symbols : tuple of symbols
+        The symbols, in the order of the arrays.
+    windows : tuple
+        The labels of the windows, with the missing ones between them.
+    sizes : ndarray
+        Reports of each window; 0 if it is missing.
+    moving : Moving
+        Filtered and smoothed estimates and their variances, shape (S, T) each.
+    series : Series
+        The unbiased estimates of single windows with their noise.
+    kept, trust : ndarray
+        Possible shares of devices that are the same, with the same answer, as in the window before, and the posterior
+        probability of each.
+    continues : ndarray of bool
+        Whether each window is of the same survey as the one before.
+    skewness : ndarray
+        Skewness of each symbol's estimate in one window.
+    totals : ndarray
+        The sum of the shares of each window: one, less the unallocated share.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> survey = dn.krr(symbols=["a", "b", "c"], epsilon=2)
+    >>> before, after = dn.Tally(survey, [[700, 200, 100]]), dn.Tally(survey, [[400, 500, 100]])
+    >>> tracked = dn.track([before] * 5 + [after] * 5)
+    >>> tracked.as_of(4)["a"] > tracked.as_of(9)["a"], tracked.alarms()[0]
+    (True, ('a', 5))
+    >>> bool(tracked.difference(-1, 0).values[0] < 0), tracked.average(0, 5).values.round(2).tolist()
+    (True, [0.87, 0.14, -0.01])
+    >>> bool((tracked.contrast([1.0] + [0.0] * 9).values == tracked.average(0, 1).values).all())
+    True
+    >>> tracked.to_arrow().num_rows, tracked.chart().to_dict() == tracked.plot().to_dict()
+    (30, True)
+    """
+
+    symbols: tuple[Symbol, ...]
+    windows: tuple[object, ...]
+    sizes: Floats
+    moving: Moving
+    series: Series
+    kept: Floats
+    trust: Floats
+    continues: npt.NDArray[np.bool_]
+    skewness: Floats
+    totals: Floats  # what the symbols of each window add up to: one, less what is unallocated
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+    def __getitem__(self, window: Any) -> Any:
+        if isinstance(window, slice):
+            return [self[place] for place in range(*window.indices(len(self)))]
+        return self._window(window, self.moving.smoothed, self.moving.smoothed_variance)
+
+    def as_of(self, window: int) -> TrackedWindow:
+        """The estimate of a window from the windows up to it, as it was available when the window ended.
+
+        Parameters
+        ----------
+        window : int
+            Its place; negative ones count from the end.
+
+        Returns
+        -------
+        TrackedWindow
+            Shares with intervals.
+        """
+        return self._window(window, self.moving.filtered, self.moving.filtered_variance)
+
+    def _window(self, place: int, levels: Floats, variances: Floats) -> TrackedWindow:
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"window must be below {len(self)}, got {place}")
+        place %= len(self)
+        raw, variance = levels[:, place], variances[:, place]
+        shares = shrink(Observations(raw, np.maximum(variance, 1e-300), 0.0), total=float(self.totals[place]))
+        return TrackedWindow(self.windows[place], self.symbols, int(self.sizes[place]), shares, raw, np.sqrt(variance))
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether windows share noise: whether devices take part in more than one of them and repeat it."""
+        return bool(self.series.permanent.any())
+
+    @property
+    def turnover(self) -> float:
+        """About how many of the devices are replaced, or change their answer, from one window to the next."""
+        return 1 - float(self.kept @ self.trust)
+
+    def changes(self, level: float = 0.95) -> list[Change]:
+        """Which symbols changed, and when.
+
+        Parameters
+        ----------
+        level
+            The chance that nothing is named in a history in which nothing changes: all symbols and windows together.
+
+        Returns
+        -------
+        list of Change
+            In the order of windows; a slow change is named as several steps.
+
+        Examples
+        --------
+        >>> import deniable as dn, numpy as np
+        >>> survey = dn.krr(symbols=["a", "b", "c"], epsilon=2)
+        >>> before, after = dn.Tally(survey, [[700, 200, 100]]), dn.Tally(survey, [[400, 500, 100]])
+        >>> [(change.symbol, change.window) for change in dn.track([before] * 5 + [after] * 5).changes()]
+        [('a', 5), ('b', 5)]
+        """
+        from scipy import stats
+
+        if not 0 < level < 1:
+            raise DecodeError(f"level must be between 0 and 1, got {level!r}")
+        reach = float(stats.norm.isf(0.025))
+        found = steps_of(self.series, self._correlations, self.skewness, level)
+        return [
+            Change(
+                self.symbols[step.symbol],
+                self.windows[step.window],
+                step.size,
+                (step.size - reach * step.standard_error, step.size + reach * step.standard_error),
+                step.p_value,
+            )
+            for step in found
+        ]
+
+    def alarms(self, mean_windows: float = 1000.0) -> list[tuple[Symbol, object]]:
+        """Alarms of a sequential test (CUSUM) for each symbol: an alarm uses no later window.
+
+        Parameters
+        ----------
+        mean_windows
+            The mean time between two false alarms, of all symbols together, in windows.
+
+        Returns
+        -------
+        list of (symbol, window)
+            In the order of windows.
+        """
+        if not mean_windows > 1:
+            raise DecodeError(f"mean_windows must be more than 1, got {mean_windows!r}")
+        correlation = correlations(float(self.kept @ self.trust), self.sizes, self.continues)
+        found = cusum_alarms(self.series, correlation, mean_windows)
+        return [(self.symbols[symbol], self.windows[window]) for symbol, window in found]
+
+    @cached_property
+    def _correlations(self) -> list[Floats]:
+        return [correlations(float(kept), self.sizes, self.continues) for kept in self.kept]
+
+    def difference(self, later: int, earlier: int) -> Contrast:
+        """The shares of one window less those of another, without any model of movement.
+
+        Parameters
+        ----------
+        later, earlier
+            Places of the two windows; negative ones count from the end.
+
+        Returns
+        -------
+        Contrast
+            Differences; noise that both windows share cancels.
+        """
+        weights = np.zeros(len(self))
+        weights[later] += 1.0
+        weights[earlier] -= 1.0
+        return self.contrast(weights)
+
+    def average(self, first: int = 0, last: int | None = None) -> Contrast:
+        """The mean share over a range of windows, each counted alike; missing ones are left out.
+
+        Parameters
+        ----------
+        first, last
+            The range as for a slice: `last` is not part of it, None is the end.
+
+        Returns
+        -------
+        Contrast
+            Averages; noise that windows share does not average out.
+        """
+        weights = np.zeros(len(self))
+        weights[first:last] = 1.0
+        weights[self.sizes == 0] = 0.0
+        if not weights.any():
+            raise DecodeError("an average must be over at least one window with reports, got none")
+        return self.contrast(weights / weights.sum())
+
+    def contrast(self, weights: npt.ArrayLike) -> Contrast:
+        """A weighted sum of the windows' own unbiased estimates, for every symbol.
+
+        Parameters
+        ----------
+        weights
+            One number a window; missing windows must have none.
+
+        Returns
+        -------
+        Contrast
+            Its values and standard errors: the covariance of windows is averaged over how many devices may stay.
+        """
+        w = np.asarray(weights, np.float64)
+        if w.shape != (len(self),):
+            raise DecodeError(f"weights must be {len(self)} numbers, one a window, got shape {w.shape}")
+        used = np.flatnonzero(w)
+        if (self.sizes[used] == 0).any():
+            raise DecodeError("weights must be zero for windows without reports")
+        values, variances = self.series.values[:, used], self.series.variances[:, used]
+        permanent = self.series.permanent[:, None]
+        side = np.sqrt(permanent * variances) * w[used]
+        total = ((1 - permanent) * variances * w[used] ** 2).sum(axis=1)
+        for trust, steps in zip(self.trust, self._correlations, strict=True):
+            alike = correlation_matrix(steps)[np.ix_(used, used)]
+            total += trust * np.einsum("st,tu,su->s", side, alike, side)
+        return Contrast(self.symbols, values @ w[used], np.sqrt(np.maximum(total, 0.0)))
+
+    def to_arrow(self, level: float = 0.95) -> "pa.Table":
+        """An Arrow table with a row for each window and symbol: window, n, symbol, probability, raw, low, high.
+
+        Parameters
+        ----------
+        level
+            Of the confidence intervals.
+
+        Returns
+        -------
+        pyarrow.Table
+            Windows in their order.
+        """
+        import pyarrow as pa
+
+        windows = list(self)
+        intervals = [window.intervals(level) for window in windows]
+        size = len(self.symbols)
+        return pa.table(
+            {
+                "window": [str(window.window) for window in windows for _ in range(size)],
+                "n": [window.n for window in windows for _ in range(size)],
+                "symbol": [str(symbol) for _ in windows for symbol in self.symbols],
+                "probability": np.concatenate([window.probabilities for window in windows]),
+                "raw": np.concatenate([window.raw for window in windows]),
+                "low": np.concatenate([limits[:, 0] for limits in intervals]),
+                "high": np.concatenate([limits[:, 1] for limits in intervals]),
+            }
+        )
+
+    def chart(self, *, level: float = 0.95, top: int = 6) -> "alt.LayerChart":
+        """The largest symbols over time: lines with bands, and a mark where one changed.
+
+        Parameters
+        ----------
+        level
+            Of the bands and of the changes.
+        top
+            How many symbols, at most six.
+
+        Returns
+        -------
+        altair.LayerChart
+            A chart for notebooks; `deniable.charts.save_chart` writes it.
+        """
+        from deniable.charts import trend_chart
+
+        windows = list(self)
+        order = np.argsort(-windows[-1].probabilities, kind="stable")[:top].tolist()
+        changed = {(change.symbol, change.window) for change in self.changes(level)}
+        rows = []
+        for window in windows:
+            limits = window.intervals(level).tolist()
+            for place in order:
+                symbol = self.symbols[place]
+                rows.append(
+                    {
+                        "window": str(window.window),
+                        "name": str(symbol),
+                        "estimate": float(window.probabilities[place]),
+                        "low": limits[place][0],
+                        "high": limits[place][1],
+                        "changed": (symbol, window.window) in changed,
+                    }
+                )
+        return trend_chart(rows, level=level)
+
+    plot = chart
+
+    def __repr__(self) -> str:
+        return f"<Tracked {len(self.symbols)} symbols over {len(self)} windows, {int(self.sizes.sum())} reports>"

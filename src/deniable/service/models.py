@@ -160,6 +160,13 @@ class DecodeRequest(Range, frozen=True, kw_only=True):
     order: Annotated[
         Literal["size", "own"], _told("of the rows: the largest first, or as in the survey or the list of candidates")
     ] = "size"
+    turnover: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None,
+        _told(
+            "the part of the devices that are replaced each window, where people take part again",
+            must="be a number from 0 to 1, for instance 0.05",
+        ),
+    ] = None
 
 
 class EstimateRequest(DecodeRequest, frozen=True, kw_only=True):
@@ -307,6 +314,9 @@ class _Decoded(_Exactly, frozen=True, kw_only=True):
     intervals: Annotated[
         Literal["exact", "approximate", "conditional"] | None,
         _told("conditional: given that a candidate was kept, or not; null: too many for error bars"),
+    ]
+    shared_noise: Annotated[
+        str | None, _told("which error bars are shown where the same devices took part again; null elsewhere")
     ]
     from_: _Bound = field(name="from")
     to: _Bound

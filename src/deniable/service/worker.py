@@ -57,7 +57,20 @@ class _Source:
             found += self._store.tally(self._entry, *span)
         if found.n < reports:
             raise _Changed
-        return found
+        return _evened(found) if fields["even"] else found
+
+
+def _evened(tally: Tally) -> Tally:
+    """The tally with windows of equal size: readers see no window below the minimum, and so not how large it was.
+
+    Error bars allow for no less: of all windows that add up to so many reports, equal ones share most.
+    """
+    sizes = tally.windows or ()
+    if len(sizes) < 2:
+        return tally
+    each, more = divmod(tally.n, len(sizes))
+    windows = [each + (place < more) for place in range(len(sizes))]
+    return Tally(tally.survey, tally.counts, tally.reports, windows=windows)
 
 
 def answer(fields: dict[str, Any], source: _Source) -> bytes:
@@ -74,6 +87,7 @@ def answer(fields: dict[str, Any], source: _Source) -> bytes:
             decoder=decoder_of(fields["decoder"]),
             constraint=constraint_of(fields["constraint"]),
             complete=fields["complete"],
+            turnover=fields["turnover"],
         )
         for part in parts
     ]

@@ -1,4 +1,4 @@
-"""`Tracked`: a distribution that changes, as a sequence of windows; what changed, and sums and differences of windows."""
+"""`Tracked`: a distribution that changes, as a sequence of windows; what changed, and sums of windows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

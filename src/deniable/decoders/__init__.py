@@ -13,6 +13,7 @@ from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.prior import Observations
 from deniable.decoders.raw_reports import likelihood_of_reports
+from deniable.decoders.repeated import Repeated, check_turnover
 from deniable.decoders.rows import DifferenceRows, EstimateRows, ResultRows, plain_cell
 from deniable.decoders.screened import ScreenedEstimate
 from deniable.decoders.screening import Screening
@@ -41,12 +42,14 @@ __all__ = [
     "Normalized",
     "Observations",
     "Projected",
+    "Repeated",
     "ResultRows",
     "ScreenedEstimate",
     "Screening",
     "Unconstrained",
     "WeightedLeastSquares",
     "cell_weights",
+    "check_turnover",
     "constraint_of",
     "decode",
     "decode_all",

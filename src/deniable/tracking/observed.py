@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.decoders import Estimate, Inversion, LeastSquares, Unconstrained, decode_all
+from deniable.decoders import Estimate, Inversion, LeastSquares, Repeated, Unconstrained, decode_all
 from deniable.errors import DecodeError
 from deniable.survey import Survey, Symbol
 from deniable.tally import Tally
@@ -32,7 +32,14 @@ class Observed:
     typical: Floats  # about how large each share is
 
     @classmethod
-    def of(cls, tallies: list[Tally], candidates: list[object] | None, participation: str | None) -> "Observed":
+    def of(
+        cls,
+        tallies: list[Tally],
+        candidates: list[object] | None,
+        participation: str | None,
+        turnover: float | None = None,
+    ) -> "Observed":
+        """Those of some windows. A window may itself have been added up from shorter ones of the same devices."""
         by_survey: dict[str, list[int]] = {}
         for place, tally in enumerate(tallies):
             if tally.n:
@@ -46,8 +53,11 @@ class Observed:
             some = [tallies[place] for place in places]
             survey = some[0].survey
             decoder = LeastSquares() if survey.alphabet.is_open or survey.cohorts > 1 else Inversion()
+            together = Tally(survey)
+            for tally in some:  # as if of one window: what windows share is not part of a window's own noise
+                together.add(tally.counts, tally.reports)
             *found, whole = decode_all(
-                [*some, sum(some[1:], some[0])], candidates=candidates, decoder=decoder, constraint=Unconstrained()
+                [*some, together], candidates=candidates, decoder=decoder, constraint=Unconstrained()
             )
             if symbols is None:
                 symbols, size = whole.symbols, len(whole.symbols) + (whole.rest is not None)
@@ -65,7 +75,10 @@ class Observed:
             values[:, places] = np.stack([_with_rest(one) for one in found], axis=1)
             variances[:, places] = (errors**2 * whole.n)[:, None] / np.array([tally.n for tally in some])
             if (participation or survey.participation) != "once":
-                permanent = np.maximum(permanent, permanent_share(survey, _with_rest(whole)))
+                part = permanent_share(survey, _with_rest(whole))
+                others = np.array([Repeated.of(tally, turnover).others for tally in some])
+                variances[:, places] *= 1 + part[:, None] * others
+                permanent = np.maximum(permanent, part * (1 + others.max()) / (1 + part * others.max()))
         assert symbols is not None
         return cls(symbols, tuple(tally.survey for tally in tallies), values, variances, permanent, typical)
 

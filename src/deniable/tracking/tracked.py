@@ -25,6 +25,8 @@ __all__ = ["Tracked"]
 
 Floats = npt.NDArray[np.float64]
 
+_NORMAL_WINDOWS = 28  # windows before one that tell what is normal, at most: four weeks of days
+
 
 @dataclass(frozen=True)
 class Tracked(Sequence[TrackedWindow]):
@@ -228,7 +230,7 @@ class Tracked(Sequence[TrackedWindow]):
         Parameters
         ----------
         weights
-            One number a window; missing windows must have none.
+            One number a window, or a row of them for each symbol; missing windows must have none.
 
         Returns
         -------
@@ -236,19 +238,60 @@ class Tracked(Sequence[TrackedWindow]):
             Its values and standard errors: the covariance of windows is averaged over how many devices may stay.
         """
         w = np.asarray(weights, np.float64)
-        if w.shape != (len(self),):
+        if w.shape not in ((len(self),), self.series.values.shape):
             raise DecodeError(f"weights must be {len(self)} numbers, one a window, got shape {w.shape}")
-        used = np.flatnonzero(w)
+        w = np.atleast_2d(w)
+        used = np.flatnonzero(w.any(axis=0))
         if (self.sizes[used] == 0).any():
             raise DecodeError("weights must be zero for windows without reports")
-        values, variances = self.series.values[:, used], self.series.variances[:, used]
+        w, values, variances = w[:, used], self.series.values[:, used], self.series.variances[:, used]
         permanent = self.series.permanent[:, None]
-        side = np.sqrt(permanent * variances) * w[used]
-        total = ((1 - permanent) * variances * w[used] ** 2).sum(axis=1)
+        side = np.sqrt(permanent * variances) * w
+        total = ((1 - permanent) * variances * w**2).sum(axis=1)
         for trust, steps in zip(self.trust, self._correlations, strict=True):
             alike = correlation_matrix(steps)[np.ix_(used, used)]
             total += trust * np.einsum("st,tu,su->s", side, alike, side)
-        return Contrast(self.symbols, values @ w[used], np.sqrt(np.maximum(total, 0.0)))
+        return Contrast(self.symbols, (values * w).sum(axis=1), np.sqrt(np.maximum(total, 0.0)))
+
+    def against_normal(self, window: int = -1, *, level: float = 0.95) -> Contrast:
+        """How one window differs from a normal one: its own estimate less the mean of the windows before it.
+
+        Normal are the last windows, at most 28, since the share of the symbol last changed.
+
+        Parameters
+        ----------
+        window
+            Its place; negative ones count from the end. It must have reports, and a window before it, too.
+        level
+            Of the changes after which another share is normal.
+
+        Returns
+        -------
+        Contrast
+            Differences; noise that windows share cancels.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> survey = dn.krr(symbols=["a", "b", "c"], epsilon=2)
+        >>> before, after = dn.Tally(survey, [[700, 200, 100]]), dn.Tally(survey, [[400, 500, 100]])
+        >>> dn.track([before] * 5 + [after]).against_normal().intervals(simultaneous=True).round(1)[0]
+        array([-0.5, -0.4])
+        """
+        place = range(len(self))[window]
+        start = np.full(len(self.symbols), max(place - _NORMAL_WINDOWS, 0))
+        named = {label: position for position, label in enumerate(self.windows)}
+        row = {symbol: position for position, symbol in enumerate(self.symbols)}
+        for change in self.changes(level):
+            if named[change.window] < place:
+                start[row[change.symbol]] = max(start[row[change.symbol]], named[change.window])
+        t = np.arange(len(self))
+        weights = np.where((t >= start[:, None]) & (t < place), self.sizes, 0.0)
+        if not self.sizes[place] or not weights.any(axis=1).all():
+            raise DecodeError("window must have reports, and so must one before it, since the last change")
+        weights /= -weights.sum(axis=1, keepdims=True)
+        weights[:, place] = 1.0
+        return self.contrast(weights)
 
     def to_arrow(self, level: float = 0.95) -> "pa.Table":
         """An Arrow table with a row for each window and symbol: window, n, symbol, probability, raw, low, high.

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from deniable.decoders import check_turnover
 from deniable.errors import DecodeError
 from deniable.tally import Tally
 from deniable.tracking.averaging import Series
-from deniable.tracking.calendar import label_gaps, places_of
+from deniable.tracking.calendar import in_order, label_gaps, places_of
 from deniable.tracking.observed import Observed, skewness
 from deniable.tracking.overlap import learn_kept
 from deniable.tracking.tracked import Tracked
@@ -32,8 +33,9 @@ def track(
     Parameters
     ----------
     tallies
-        One tally a window, in the order of time; or a mapping from the windows' labels to them. Windows of other
-        surveys with the same symbols continue the series (a survey that was rotated).
+        One tally a window, in the order of time; or a mapping from the windows' labels to them, in any order: a
+        window that came late is one more entry. Windows of other surveys with the same symbols continue the series (a
+        survey that was rotated).
     windows
         Labels: whole numbers, or texts such as "2026-11-18", "2026-11-18T09" or "2026-W47", between which missing
         windows are noticed. Without them windows follow each other.
@@ -68,21 +70,27 @@ def track(
     if isinstance(tallies, Mapping):
         if windows is not None:
             raise DecodeError("windows must not be given beside a mapping: its keys are the windows")
-        windows, tallies = list(tallies), tallies.values()
+        pairs = list(tallies.items())
+        pairs = [pairs[place] for place in in_order([label for label, _ in pairs])]
+        windows, tallies = [label for label, _ in pairs], [tally for _, tally in pairs]
     given = list(tallies)
     if len(given) < 2:
         raise DecodeError(f"tallies must be of at least two windows, got {len(given)}; decode takes a single one")
     for tally in given:
         if not isinstance(tally, Tally):
             raise DecodeError(f"tallies must be tallies, one a window, got {type(tally).__name__}")
+        if tally.windows is None:
+            raise DecodeError(
+                "tallies must know their windows, got one of a file that does not say them; if it is of one window, "
+                "dn.Tally(tally.survey, tally.counts, tally.reports) says so"
+            )
     labels = list(range(len(given))) if windows is None else list(windows)
     if len(labels) != len(given):
         raise DecodeError(f"windows must be as many as tallies, {len(given)}, got {len(labels)}")
-    if turnover is not None and not 0 <= turnover <= 1:
-        raise DecodeError(f"turnover must be between 0 and 1, got {turnover!r}")
+    turnover = check_turnover(turnover)
     if participation not in (None, *PARTICIPATIONS):
         raise DecodeError(f"participation must be 'once', 'window' or 'event', got {participation!r}")
-    seen = Observed.of(given, None if candidates is None else list(candidates), participation)
+    seen = Observed.of(given, None if candidates is None else list(candidates), participation, turnover)
     places = np.array(places_of(labels))
     count = int(places[-1]) + 1
     sizes, continues = np.zeros(count), np.zeros(count, np.bool_)

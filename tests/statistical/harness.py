@@ -39,8 +39,9 @@ CHECKS = (
     "file-batches",
     "screening-family",
     "screening-coverage",
-    "trend-false-alarms",
-    "trend-marks",
+    "merged-windows",
+    "window-differences",
+    "tracked-changes",
 )
 ALPHA = BUDGET / len(CHECKS)
 

@@ -69,7 +69,8 @@ class RobustFit:
         """Whether there are enough cells for a distribution, and enough reports to tell spikes from noise."""
         cohorts = int((tally.reports > 0).sum())
         cells = cohorts * tally.survey.cells
-        return cells >= _FEWEST_CELLS and cohorts >= _FEWEST_COHORTS and tally.n >= _FEWEST_REPORTS * cells
+        people = tally.n / (1 + Repeated.of(tally).others)
+        return cells >= _FEWEST_CELLS and cohorts >= _FEWEST_COHORTS and people >= _FEWEST_REPORTS * cells
 
     @classmethod
     def of(cls, tally: Tally, design: OpenDesign, shares: Floats, *, fresh: bool = False) -> "RobustFit":

@@ -64,7 +64,7 @@ def steps_of(series: Series, correlations: Sequence[Floats], skewness: Floats, l
     from scipy import stats
 
     symbols, windows = series.values.shape
-    tested = symbols * max(windows - 1, 1)
+    tested = family_size(symbols, windows)
     t = np.arange(windows)
     # A step is the difference of two means; the mean of fewer windows has most of the noise and of the skewness.
     after = windows - t <= t
@@ -92,6 +92,11 @@ def steps_of(series: Series, correlations: Sequence[Floats], skewness: Floats, l
         if not len(rows):
             break
     return sorted(found, key=lambda step: (step.window, step.symbol))
+
+
+def family_size(symbols: int, windows: int) -> int:
+    """How many steps are tested at once."""
+    return symbols * max(windows - 1, 1)
 
 
 def _any(jumps: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_] | None:

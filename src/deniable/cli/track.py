@@ -140,6 +140,7 @@ def _print(tracked: "Tracked", changes: "list[Change]", args: argparse.Namespace
         print(f"{missing} of them without reports: they are estimated from the others")
     if tracked.is_shared:
         print(f"About {percent(tracked.turnover, 0)} of the devices, or of their answers, are other ones each window.")
+        print(tracked.shared_noise)
     print()
     order = sorted(range(len(tracked.symbols)), key=lambda place: -last.probabilities[place])[: args.top or _ROWS]
     limits = last.intervals(args.level)

@@ -19,6 +19,7 @@ __all__ = ["Step", "cusum_alarms", "cusum_threshold", "steps_of"]
 Floats = npt.NDArray[np.float64]
 
 _MOST_STEPS = 32  # steps of one symbol, at most
+_FAR = 1.5  # score times skewness up to which the Cornish-Fisher expansion is used: its slope is one half there
 _CUSUM_SLACK = 0.5  # reference value of the CUSUM, in standard deviations: optimal for shifts of one
 _CUSUM_OVERSHOOT = 1.166  # overshoot in Siegmund's approximation of the mean time between false alarms (1985)
 
@@ -104,8 +105,13 @@ def _any(jumps: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_] | None:
 
 
 def _normal_score(z: Floats, skew: Floats) -> Floats:
-    """A skewed statistic transformed to normal, by the first term of the Cornish-Fisher expansion."""
-    moved = z - skew / 6 * (z**2 - 1)
+    """A skewed statistic transformed to normal, by the first term of the Cornish-Fisher expansion.
+
+    The expansion holds for moderate scores; beyond `_FAR` it goes on in a straight line, so that larger stays larger.
+    """
+    far = _FAR / np.maximum(np.abs(skew), 1e-9)
+    near = np.clip(z, -far, far)
+    moved = near - skew / 6 * (near**2 - 1) + (z - near)
     return np.asarray(np.where(np.abs(z) > 1, np.where(np.sign(moved) == np.sign(z), moved, 0.0), z))
 
 

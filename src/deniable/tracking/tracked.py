@@ -56,6 +56,8 @@ class Tracked(Sequence[TrackedWindow]):
         Skewness of each symbol's estimate in one window.
     totals : ndarray
         The sum of the shares of each window: one, less the unallocated share.
+    is_given : bool
+        Whether the turnover was given; if not, sums and averages allow for devices that all stay.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Tracked(Sequence[TrackedWindow]):
     continues: npt.NDArray[np.bool_]
     skewness: Floats
     totals: Floats  # what the symbols of each window add up to: one, less what is unallocated
+    is_given: bool = False
 
     def __len__(self) -> int:
         return len(self.windows)
@@ -124,6 +127,18 @@ class Tracked(Sequence[TrackedWindow]):
     def turnover(self) -> float:
         """About how many of the devices are replaced, or change their answer, from one window to the next."""
         return 1 - float(self.kept @ self.trust)
+
+    @property
+    def shared_noise(self) -> str:
+        """One sentence where windows share devices and noise: which error bars are shown; else empty."""
+        if not self.is_shared:
+            return ""
+        if self.is_given:
+            return "Devices take part again and repeat their noise: error bars follow from the turnover."
+        return (
+            "Devices take part again and repeat their noise: bands and differences follow what the counts show of it; "
+            "averages have the wider error bars of devices that all stay. Give the turnover if devices are replaced."
+        )
 
     def changes(self, level: float = 0.95) -> list[Change]:
         """Which symbols changed, and when.
@@ -235,7 +250,8 @@ class Tracked(Sequence[TrackedWindow]):
         Returns
         -------
         Contrast
-            Its values and standard errors: the covariance of windows is averaged over how many devices may stay.
+            Its values and standard errors: the covariance of windows is averaged over how many devices may stay. Where
+            the turnover was not given it is at least that of devices that all stay.
         """
         w = np.asarray(weights, np.float64)
         if w.shape not in ((len(self),), self.series.values.shape):
@@ -248,9 +264,12 @@ class Tracked(Sequence[TrackedWindow]):
         permanent = self.series.permanent[:, None]
         side = np.sqrt(permanent * variances) * w
         total = ((1 - permanent) * variances * w**2).sum(axis=1)
+        common = np.zeros(len(self.symbols))
         for trust, steps in zip(self.trust, self._correlations, strict=True):
-            alike = correlation_matrix(steps)[np.ix_(used, used)]
-            total += trust * np.einsum("st,tu,su->s", side, alike, side)
+            common += trust * _along(side, steps, used)
+        if self.is_shared and not self.is_given:  # the bound, which makes sums and averages wider, and no difference
+            common = np.maximum(common, _along(side, correlations(1.0, self.sizes, self.continues), used))
+        total += common
         return Contrast(self.symbols, (values * w).sum(axis=1), np.sqrt(np.maximum(total, 0.0)))
 
     def against_normal(self, window: int = -1, *, level: float = 0.95) -> Contrast:
@@ -364,3 +383,8 @@ class Tracked(Sequence[TrackedWindow]):
 
     def __repr__(self) -> str:
         return f"<Tracked {len(self.symbols)} symbols over {len(self)} windows, {int(self.sizes.sum())} reports>"
+
+
+def _along(side: Floats, steps: Floats, used: npt.NDArray[np.intp]) -> Floats:
+    """The variance of sums of shared noise: the quadratic form of its standard deviations, shape (S,)."""
+    return np.asarray(np.einsum("st,tu,su->s", side, correlation_matrix(steps)[np.ix_(used, used)], side))

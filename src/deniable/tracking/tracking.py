@@ -115,5 +115,5 @@ def track(
     chosen = np.arange(size)
     return Tracked(
         seen.symbols, tuple(named), sizes, moving[chosen], series[chosen], kept, trust, continues,
-        skewness(given, seen.values[:size]), totals,
+        skewness(given, seen.values[:size]), totals, turnover is not None,
     )  # fmt: skip

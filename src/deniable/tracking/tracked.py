@@ -12,7 +12,7 @@ from deniable.decoders import Observations, shrink
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
 from deniable.tracking.averaging import Moving, Series
-from deniable.tracking.changes import cusum_alarms, steps_of
+from deniable.tracking.changes import alarms_of, steps_of
 from deniable.tracking.contrast import Change, Contrast
 from deniable.tracking.overlap import correlation_matrix, correlations
 from deniable.tracking.window import TrackedWindow
@@ -179,7 +179,7 @@ class Tracked(Sequence[TrackedWindow]):
         ]
 
     def alarms(self, mean_windows: float = 1000.0) -> list[tuple[Symbol, object]]:
-        """Alarms of a sequential test (CUSUM) for each symbol: an alarm uses no later window.
+        """Alarms of sequential tests for each symbol (CUSUM and Shewhart's chart): an alarm uses no later window.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class Tracked(Sequence[TrackedWindow]):
         if not mean_windows > 1:
             raise DecodeError(f"mean_windows must be more than 1, got {mean_windows!r}")
         correlation = correlations(float(self.kept @ self.trust), self.sizes, self.continues)
-        found = cusum_alarms(self.series, correlation, mean_windows)
+        found = alarms_of(self.series, correlation, mean_windows, self.skewness)
         return [(self.symbols[symbol], self.windows[window]) for symbol, window in found]
 
     @cached_property

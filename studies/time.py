@@ -8,7 +8,8 @@ import argparse
 import csv
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -41,9 +42,11 @@ def loloha(repeats: int, rng: np.random.Generator) -> Iterator[Row]:
             yield row("loloha", case, "mean squared error, each window alone, unbiased", alone)
 
 
-TABLES = {
+TABLES: dict[str, tuple[Callable[..., Iterator[Row]], int]] = {
     "merged": (merged, 1000),
-    "coverage": (coverage, 200),
+    "fresh": (partial(coverage, kinds=("fresh",)), 300),
+    "memoised": (partial(coverage, kinds=("memoised",)), 200),
+    "two stages": (partial(coverage, kinds=("two stages",)), 200),
     "gain": (gains, 40),
     "alarms": (alarms, 1000),
     "delay": (delays, 100),
@@ -73,7 +76,7 @@ def _replace(table: str, made: list[Row]) -> None:
     kept: list[Row] = []
     if FILE.exists():
         with FILE.open(newline="") as file:
-            kept = [one for one in csv.DictReader(file) if one["table"] != table]
+            kept = [one for one in csv.DictReader(file) if one["table"] in TABLES and one["table"] != table]
     order = list(TABLES)
     rows = sorted([*kept, *made], key=lambda one: order.index(one["table"]))
     with FILE.open("w", newline="") as file:

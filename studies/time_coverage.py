@@ -30,7 +30,7 @@ def one_history(survey: dn.Survey, turnover: float, change: float, rng: np.rando
     known = None if survey.participation == "once" else turnover
     tracked = dn.track(tallies, turnover=known)
     moving, zero = tracked.moving, np.zeros(len(SHARES))
-    total = dn.decode(sum(tallies), constraint=PLAIN, turnover=known)
+    total = dn.decode(sum(tallies[1:], tallies[0]), constraint=PLAIN, turnover=known)
     first, last = (dn.decode(tallies[place], constraint=PLAIN) for place in (0, -1))
     return {
         "bands": within(moving.smoothed, moving.smoothed_variance),
@@ -43,9 +43,9 @@ def one_history(survey: dn.Survey, turnover: float, change: float, rng: np.rando
     }
 
 
-def coverage(repeats: int, rng: np.random.Generator) -> Iterator[Row]:
+def coverage(repeats: int, rng: np.random.Generator, kinds: tuple[str, ...]) -> Iterator[Row]:
     """A repeat is one number, because symbols and windows of a history share noise."""
-    for kind in ("fresh", "memoised", "two stages"):
+    for kind in kinds:
         for name, survey in surveys(kind).items():
             for turnover, change in LIVES if kind != "fresh" else ((1.0, 0.0),):
                 found: dict[str, list[object]] = {}
@@ -55,13 +55,13 @@ def coverage(repeats: int, rng: np.random.Generator) -> Iterator[Row]:
                 about = {"turnover": turnover, "change": change, "windows": WINDOWS}
                 for measure, values in found.items():
                     each = np.array(values, np.float64).reshape(repeats, -1)
-                    yield row("coverage", f"{kind}: {name}", measure, each.mean(axis=1), **about)
+                    yield row(kind, name, measure, each.mean(axis=1), **about)
                     if measure in ("bands", "as of"):
                         for what, place in (
                             ("worst", each.mean(axis=0).argmin()),
                             ("best", each.mean(axis=0).argmax()),
                         ):
-                            yield row("coverage", f"{kind}: {name}", f"{measure}, {what}", each[:, place], **about)
+                            yield row(kind, name, f"{measure}, {what}", each[:, place], **about)
 
 
 def merged(repeats: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -72,7 +72,7 @@ def merged(repeats: int, rng: np.random.Generator) -> Iterator[Row]:
         found: dict[str, list[float]] = {"windows remembered": [], "as if all people were others": []}
         for _ in range(repeats):
             day = dn.simulate(survey, SHARES, 1000, rng)
-            total = sum([day] * days)
+            total = sum([day] * (days - 1), day)
             found["windows remembered"].append(inside(dn.decode(total, constraint=PLAIN).intervals(), SHARES))
             naive = dn.decode(dn.Tally(once, total.counts), constraint=PLAIN)
             found["as if all people were others"].append(inside(naive.intervals(), SHARES))

@@ -4,7 +4,7 @@ import csv
 import sys
 from collections.abc import Iterable
 
-from studies.time import FILE
+from studies.time_rows import FILE
 
 PAGE = FILE.with_suffix(".md")
 Rows = list[dict[str, str]]

@@ -1,5 +1,6 @@
 """A survey that people answer every day: ranges, differences and trends know that the same devices took part."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ SURVEY = dn.krr(symbols=["no", "perhaps", "soon", "yes", "never", "always"], eps
 COUNTS = (400, 200, 150, 120, 80, 50)
 
 
-async def fed(call: Caller, clock: Ticking, days: list[tuple[int, ...]], **rules: Any) -> str:
+async def fed(call: Caller, clock: Ticking, days: Sequence[tuple[int, ...]], **rules: Any) -> str:
     """The path of a survey with so many reports of each cell a day: the same devices with the same noise."""
     path = await call.create(SURVEY, minimum=20, window="day", **rules)
     sent = 0

@@ -34,7 +34,7 @@ def merged(days: int, repeats: int) -> list[bool]:
     for place in rng.integers(6, size=repeats).tolist():
         # Each day is the same tally: who repeats an answer repeats its report.
         day = dn.simulate(SURVEY, SHARES, DEVICES, rng)
-        low, high = dn.decode(sum([day] * days), constraint=PLAIN).intervals(LEVEL)[place]
+        low, high = dn.decode(sum([day] * (days - 1), day), constraint=PLAIN).intervals(LEVEL)[place]
         found.append(bool(low <= SHARES[place] <= high))
     return found
 

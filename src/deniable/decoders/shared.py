@@ -87,4 +87,4 @@ class SharedNoise:
 
         each = (_OF_ALPHA + (1 - _OF_ALPHA) * self.least) * alpha / 2
         normal, student = stats.norm.isf(each), stats.t.isf(each, self.degrees)
-        return np.minimum(normal, student * np.sqrt(self.ratios)) / float(stats.norm.isf(alpha / 2))
+        return np.asarray(np.minimum(normal, student * np.sqrt(self.ratios)) / stats.norm.isf(alpha / 2))

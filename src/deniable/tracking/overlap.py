@@ -9,7 +9,7 @@ the share of devices that are the same, with the same answer, as in the window b
 import numpy as np
 import numpy.typing as npt
 
-from deniable.tracking.averaging import Moving, Series, average, averaged
+from deniable.tracking.averaging import Moving, Series, average, averaged, fitted
 
 __all__ = ["correlation_matrix", "correlations", "learn_kept"]
 
@@ -81,14 +81,14 @@ def learn_kept(
     if len(series.values) > _JUDGES:
         order = np.argsort(series.values[:, series.there].mean(axis=1))
         judges = series[order[np.linspace(0, len(order) - 1, _JUDGES).astype(np.intp)]]
-    found = [averaged(judges, correlations(kept, sizes, continues)) for kept in values]
-    evidence = np.array([one.evidence for one in found])
+    fits = [fitted(judges, correlations(kept, sizes, continues)) for kept in values]
+    evidence = np.array([one.evidence for one in fits])
     trust = np.exp(evidence - evidence.max())
     trust /= trust.sum()
     likely = trust >= _NEGLIGIBLE
     values, trust = values[likely], trust[likely] / trust[likely].sum()
     if judges is series:
-        found = [one for one, is_likely in zip(found, likely, strict=True) if is_likely]
+        found = [one.moving() for one, is_likely in zip(fits, likely, strict=True) if is_likely]
     else:
         found = [averaged(series, correlations(kept, sizes, continues)) for kept in values]
     return average(found, trust), values, trust

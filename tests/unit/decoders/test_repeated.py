@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.decoders import Repeated
+from deniable.decoders import Repeated, ScreenedEstimate
 from deniable.theory import repeated_reports
 from tests.surveys import SEED
 
@@ -21,11 +21,16 @@ def day(survey: dn.Survey, n: int = 1000, seed: int = 1) -> dn.Tally:
     return dn.simulate(survey, dn.lab.zipf(size, 1), n, np.random.default_rng(seed))
 
 
+def times(tally: dn.Tally, days: int) -> dn.Tally:
+    """So many windows of the same devices, which repeat their reports."""
+    return sum([tally] * (days - 1), tally)
+
+
 @pytest.mark.parametrize("name", SURVEYS)
 def test_the_same_devices_every_day_tell_no_more_than_one_day(name: str) -> None:
     """Twenty copies of one window: the estimate is that of one, and so are its error bars, sums and tests."""
     one = day(SURVEYS[name])
-    total = dn.decode(sum([one] * 20), constraint=dn.Projected())
+    total = dn.decode(times(one, 20), constraint=dn.Projected())
     alone = dn.decode(one, constraint=dn.Projected())
     assert total.raw == pytest.approx(alone.raw)
     assert total.standard_errors == pytest.approx(alone.standard_errors, rel=0.02)
@@ -48,7 +53,7 @@ def test_a_second_stage_averages_out_and_the_first_does_not() -> None:
     survey = dn.krr(symbols=6, epsilon=2, epsilon_report=1, participation="window")
     one = day(survey)
     alone = dn.decode(one).standard_errors
-    week, year = (dn.decode(sum([one] * days)).standard_errors for days in (7, 365))
+    week, year = (dn.decode(times(one, days)).standard_errors for days in (7, 365))
     permanent = dn.theory.permanent_share(survey, dn.decode(one).raw)
     assert week / alone == pytest.approx(np.sqrt(permanent + (1 - permanent) / 7), rel=1e-3)
     assert year / alone == pytest.approx(np.sqrt(permanent + (1 - permanent) / 365), rel=1e-3)
@@ -56,7 +61,7 @@ def test_a_second_stage_averages_out_and_the_first_does_not() -> None:
 
 def test_a_turnover_makes_error_bars_narrower() -> None:
     one = day(SURVEYS["krr"])
-    total = sum([one] * 20)
+    total = times(one, 20)
     alone = dn.decode(one).standard_errors
     for turnover, wider in ((None, 20.0), (0.0, 20.0), (0.05, 14.62), (0.5, 2.8), (1.0, 1.0)):
         found = dn.decode(total, turnover=turnover).standard_errors / alone
@@ -80,16 +85,16 @@ def test_what_is_said() -> None:
     survey = SURVEYS["krr"]
     one = day(survey)
     assert dn.decode(one).shared_noise == ""
-    assert dn.decode(sum([one] * 20)).shared_noise == (
+    assert dn.decode(times(one, 20)).shared_noise == (
         "20 windows may be of the same devices, which repeat their noise: the wider error bars of that bound are "
         "shown, 4.47 times those of as many people. Give the turnover if devices are replaced."
     )
-    assert dn.decode(sum([one] * 20), turnover=0.05).shared_noise == (
+    assert dn.decode(times(one, 20), turnover=0.05).shared_noise == (
         "20 windows share devices, which repeat their noise, but for a turnover of 5 % a window: error bars are 3.82 "
         "times those of as many people."
     )
     once = day(dn.krr(symbols=6, epsilon=2))
-    assert dn.decode(sum([once] * 20)).shared_noise == ""
+    assert dn.decode(times(once, 20)).shared_noise == ""
     with pytest.raises(dn.DecodeError, match=r"turnover must be between 0 and 1, got 1\.5"):
         dn.decode(one, turnover=1.5)
     with pytest.raises(dn.DecodeError, match="turnover must be between 0 and 1, got True"):
@@ -115,7 +120,8 @@ def test_screened_candidates_are_found_in_spite_of_repeated_noise() -> None:
     rng = np.random.default_rng(0)
     names = [f"a{i}" for i in range(30_000)]
     one = dn.simulate(survey, [0.6, 0.4], 20_000, rng, symbols=["a17", "unlisted"])
-    week = dn.decode(sum([one] * 7), candidates=names)
+    week = dn.decode(times(one, 7), candidates=names)
+    assert isinstance(week, ScreenedEstimate)
     assert [week.symbols[place] for place in week.kept] == ["a17"]
     alone = dn.decode(one, candidates=names)
     assert week.standard_errors == pytest.approx(alone.standard_errors, rel=0.05)

@@ -44,9 +44,9 @@ def loloha(repeats: int, rng: np.random.Generator) -> Iterator[Row]:
 
 TABLES: dict[str, tuple[Callable[..., Iterator[Row]], int]] = {
     "merged": (merged, 1000),
-    "fresh": (partial(coverage, kinds=("fresh",)), 300),
-    "memoised": (partial(coverage, kinds=("memoised",)), 200),
-    "two stages": (partial(coverage, kinds=("two stages",)), 200),
+    "fresh": (partial(coverage, kind="fresh"), 300),
+    "memoised": (partial(coverage, kind="memoised"), 200),
+    "two stages": (partial(coverage, kind="two stages"), 200),
     "gain": (gains, 40),
     "alarms": (alarms, 1000),
     "delay": (delays, 100),

@@ -1,6 +1,7 @@
 """Whether 95 % intervals of windows hold the truth, for devices that live, change their answers and are replaced."""
 
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +10,7 @@ import deniable as dn
 from studies.time_rows import SHARES, Floats, Row, row, surveys
 
 WINDOWS, DEVICES = 20, 2000
+JOBS = 3  # processes
 LIVES = ((0.0, 0.0), (0.0, 0.1), (0.05, 0.0), (0.05, 0.05), (0.5, 0.0), (0.5, 0.1))  # turnover, answers that change
 PLAIN = dn.Projected()  # error bars belong to the unbiased estimate, whatever stands beside it
 REACH = 1.959964  # standard errors of a 95 % interval
@@ -43,25 +45,32 @@ def one_history(survey: dn.Survey, turnover: float, change: float, rng: np.rando
     }
 
 
-def coverage(repeats: int, rng: np.random.Generator, kinds: tuple[str, ...]) -> Iterator[Row]:
-    """A repeat is one number, because symbols and windows of a history share noise."""
-    for kind in kinds:
-        for name, survey in surveys(kind).items():
-            for turnover, change in LIVES if kind != "fresh" else ((1.0, 0.0),):
-                found: dict[str, list[object]] = {}
-                for _ in range(repeats):
-                    for measure, value in one_history(survey, turnover, change, rng).items():
-                        found.setdefault(measure, []).append(value)
-                about = {"turnover": turnover, "change": change, "windows": WINDOWS}
-                for measure, values in found.items():
-                    each = np.array(values, np.float64).reshape(repeats, -1)
-                    yield row(kind, name, measure, each.mean(axis=1), **about)
-                    if measure in ("bands", "as of"):
-                        for what, place in (
-                            ("worst", each.mean(axis=0).argmin()),
-                            ("best", each.mean(axis=0).argmax()),
-                        ):
-                            yield row(kind, name, f"{measure}, {what}", each[:, place], **about)
+def coverage(repeats: int, rng: np.random.Generator, kind: str) -> Iterator[Row]:
+    """A row of each mechanism and life, in several processes; what is drawn does not depend on their number."""
+    lives = LIVES if kind != "fresh" else ((1.0, 0.0),)
+    cells = [(name, *life) for name in surveys(kind) for life in lives]
+    seeds = rng.integers(0, 1 << 32, len(cells)).tolist()
+    with ProcessPoolExecutor(JOBS) as pool:
+        for rows in pool.map(_cell, [kind] * len(cells), cells, seeds, [repeats] * len(cells)):
+            yield from rows
+
+
+def _cell(kind: str, cell: tuple[str, float, float], seed: int, repeats: int) -> list[Row]:
+    """The rows of one mechanism and life. A repeat is one number: symbols and windows of a history share noise."""
+    name, turnover, change = cell
+    survey, rng, found = surveys(kind)[name], np.random.default_rng(seed), dict[str, list[object]]()
+    for _ in range(repeats):
+        for measure, value in one_history(survey, turnover, change, rng).items():
+            found.setdefault(measure, []).append(value)
+    rows, about = [], {"turnover": turnover, "change": change, "windows": WINDOWS}
+    for measure, values in found.items():
+        each = np.array(values, np.float64).reshape(repeats, -1)
+        rows.append(row(kind, name, measure, each.mean(axis=1), **about))
+        if each.shape[1] > 1:
+            by_window = each.mean(axis=0)
+            for what, place in (("worst", by_window.argmin()), ("best", by_window.argmax())):
+                rows.append(row(kind, name, f"{measure}, {what}", each[:, place], **about))
+    return rows
 
 
 def merged(repeats: int, rng: np.random.Generator) -> Iterator[Row]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from deniable.survey import Symbol
 from deniable.tracking.averaging import Moving, Series
 from deniable.tracking.changes import alarms_of, steps_of
 from deniable.tracking.contrast import Change, Contrast
-from deniable.tracking.overlap import correlation_matrix, correlations
+from deniable.tracking.overlap import Overlap, correlation_matrix, correlations
 from deniable.tracking.window import TrackedWindow
 
 if TYPE_CHECKING:
@@ -47,9 +46,11 @@ class Tracked(Sequence[TrackedWindow]):
         Filtered and smoothed estimates and their variances, shape (S, T) each.
     series : Series
         The unbiased estimates of single windows with their noise.
-    kept, trust : ndarray
-        Possible shares of devices that are the same, with the same answer, as in the window before, and the posterior
-        probability of each.
+    overlap : Overlap
+        Possible shares of devices that are the same, with the same answer, as in the window before, if shares move as
+        the models say; sums and averages use it.
+    least : Overlap
+        The same if shares stand still, so that all that differs is noise: a lower bound, which differences use.
     continues : ndarray of bool
         Whether each window is of the same survey as the one before.
     skewness : ndarray
@@ -80,8 +81,8 @@ class Tracked(Sequence[TrackedWindow]):
     sizes: Floats
     moving: Moving
     series: Series
-    kept: Floats
-    trust: Floats
+    overlap: Overlap
+    least: Overlap
     continues: npt.NDArray[np.bool_]
     skewness: Floats
     totals: Floats  # what the symbols of each window add up to: one, less what is unallocated
@@ -126,7 +127,7 @@ class Tracked(Sequence[TrackedWindow]):
     @property
     def turnover(self) -> float:
         """About how many of the devices are replaced, or change their answer, from one window to the next."""
-        return 1 - float(self.kept @ self.trust)
+        return 1 - self.overlap.mean
 
     @property
     def shared_noise(self) -> str:
@@ -166,7 +167,7 @@ class Tracked(Sequence[TrackedWindow]):
         if not 0 < level < 1:
             raise DecodeError(f"level must be between 0 and 1, got {level!r}")
         reach = float(stats.norm.isf(0.025))
-        found = steps_of(self.series, self._correlations, self.skewness, level)
+        found = steps_of(self.series, self.least.correlations(self.sizes, self.continues), self.skewness, level)
         return [
             Change(
                 self.symbols[step.symbol],
@@ -193,13 +194,9 @@ class Tracked(Sequence[TrackedWindow]):
         """
         if not mean_windows > 1:
             raise DecodeError(f"mean_windows must be more than 1, got {mean_windows!r}")
-        correlation = correlations(float(self.kept @ self.trust), self.sizes, self.continues)
+        correlation = correlations(self.least.mean, self.sizes, self.continues)
         found = alarms_of(self.series, correlation, mean_windows, self.skewness)
         return [(self.symbols[symbol], self.windows[window]) for symbol, window in found]
-
-    @cached_property
-    def _correlations(self) -> list[Floats]:
-        return [correlations(float(kept), self.sizes, self.continues) for kept in self.kept]
 
     def difference(self, later: int, earlier: int) -> Contrast:
         """The shares of one window less those of another, without any model of movement.
@@ -250,8 +247,9 @@ class Tracked(Sequence[TrackedWindow]):
         Returns
         -------
         Contrast
-            Its values and standard errors: the covariance of windows is averaged over how many devices may stay. Where
-            the turnover was not given it is at least that of devices that all stay.
+            Its values and standard errors: the covariance of windows is averaged over how many devices may stay, with
+            shares that move and with shares that stand still, and the larger one is used. Where the turnover was not
+            given it is at least that of devices that all stay.
         """
         w = np.asarray(weights, np.float64)
         if w.shape not in ((len(self),), self.series.values.shape):
@@ -264,12 +262,15 @@ class Tracked(Sequence[TrackedWindow]):
         permanent = self.series.permanent[:, None]
         side = np.sqrt(permanent * variances) * w
         total = ((1 - permanent) * variances * w**2).sum(axis=1)
-        common = np.zeros(len(self.symbols))
-        for trust, steps in zip(self.trust, self._correlations, strict=True):
-            common += trust * _along(side, steps, used)
-        if self.is_shared and not self.is_given:  # the bound, which makes sums and averages wider, and no difference
-            common = np.maximum(common, _along(side, correlations(1.0, self.sizes, self.continues), used))
-        total += common
+        # More devices in common make a sum wider, fewer a difference: whichever it is, the larger variance holds.
+        possible = [
+            sum(trust * _along(side, steps, used) for trust, steps in zip(one.trust, found, strict=True))
+            for one in (self.overlap, self.least)
+            for found in [one.correlations(self.sizes, self.continues)]
+        ]
+        if self.is_shared and not self.is_given:
+            possible.append(_along(side, correlations(1.0, self.sizes, self.continues), used))
+        total += np.max(possible, axis=0)
         return Contrast(self.symbols, (values * w).sum(axis=1), np.sqrt(np.maximum(total, 0.0)))
 
     def against_normal(self, window: int = -1, *, level: float = 0.95) -> Contrast:

@@ -104,16 +104,16 @@ def track(
     values, variances = (np.ones((len(seen.values), count)) for _ in range(2))
     values[:, places], variances[:, places] = seen.values, seen.variances
     series = Series(values, variances, seen.permanent, sizes > 0)
-    moving, kept, trust = learn_kept(series, sizes, continues, turnover)
+    moving, overlap, least = learn_kept(series, sizes, continues, turnover)
     ratio = seen.relative(moving.smoothed[:, places])
     if np.abs(ratio[:, sizes[places] > 0] - 1).max() > _STEADY:  # the variance depends on the share: run again
         variances[:, places] *= ratio
         series = Series(values, variances, seen.permanent, sizes > 0)
-        moving, kept, trust = learn_kept(series, sizes, continues, turnover)
+        moving, overlap, least = learn_kept(series, sizes, continues, turnover)
     size = len(seen.symbols)
     totals = np.ones(count) if len(values) == size else np.clip(1 - moving.smoothed[size], 0.0, 1.0)
     chosen = np.arange(size)
     return Tracked(
-        seen.symbols, tuple(named), sizes, moving[chosen], series[chosen], kept, trust, continues,
+        seen.symbols, tuple(named), sizes, moving[chosen], series[chosen], overlap, least, continues,
         skewness(given, seen.values[:size]), totals, turnover is not None,
     )  # fmt: skip

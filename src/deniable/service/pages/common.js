@@ -16,7 +16,7 @@ export const $ = (id) => document.getElementById(id);
 
 /** Put other children into an element, or nothing. */
 export function fill(target, ...children) {
-  target.replaceChildren(...children.filter((child) => child != null));
+  target.replaceChildren(...children.filter((child) => child != null && child !== false));
   return target;
 }
 

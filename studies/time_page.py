@@ -67,29 +67,31 @@ def page(rows: Rows) -> str:
     loloha = ["mean squared error, tracked", "mean squared error, each window alone, unbiased"]
     return f"""# Windows over time
 
-Every number here comes from `python -m studies.time`, which lets devices live, answer, change their minds and be replaced
-(`dn.lab.panel`), and tracks what they send; [time.csv](time.csv) has all of it, and `python -m studies.time_page` makes this page.
-How to use it: [](../how-to/track-over-time.md).
+Every number here comes from `python -m studies.time`, which lets devices live, answer, change their minds and be
+replaced (`dn.lab.panel`), and tracks what they send. [time.csv](time.csv) has all of it, and
+`python -m studies.time_page` makes this page. How to use it: [](../how-to/track-over-time.md).
 
-![A share that swings and jumps: windows alone scatter, the tracked line follows with a narrow band](figures/time_history.svg)
+![A share that swings and jumps: windows alone scatter, the tracked line follows](figures/time_history.svg)
 
 ## Days of the same devices, added up
 
-k-RR, epsilon 2, six answers, 1,000 devices that memoise and report every day: what 95 % intervals of `dn.decode(sum(days))` cover,
-in 1,000 histories a row. The second column is what they would cover if every report were another person's.
+k-RR, epsilon 2, six answers, 1,000 devices that memoise and report every day: what 95 % intervals of
+`dn.decode(sum(days))` cover, in 1,000 histories a row. The second column is what they would cover if every report
+were another person's.
 
 {_table(["days", "windows remembered", "as if all people were others"], merged)}
 
-![Coverage by the number of days: it stays at 95 %, and falls to 16 % as if all people were others](figures/time_merged.svg)
+![Coverage by the number of days: it stays at 95 %, or falls to 16 %](figures/time_merged.svg)
 
 ## What 95 % intervals cover
 
-Six answers, 2,000 devices, 20 windows, epsilon 2 (two stages: one report spends 1); 300 histories a row of fresh reports, 200 of the
-others. Shares stay as they are. *Turnover* is the part of the devices that are replaced each window, *change* the part that draw their
-answer anew; the turnover is given to the decoder, the change is not. *Bands* are of smoothed windows and *as of* of the same windows
-as they were known when they ended, averaged over windows and symbols; in brackets the windows that were covered least and most often.
-*Difference* and *average* are `tracked.difference` and `tracked.average`, *sum* is `dn.decode(sum(windows))`, *two windows* is
-`dn.difference` of the last and the first, *no change* is how often no change was named at 95 %. A history is one number, so ± is its
+Six answers, 2,000 devices, 20 windows, epsilon 2 (two stages: one report spends 1); 300 histories a row of fresh
+reports, 200 of the others. Shares stay as they are. *Turnover* is the part of the devices that are replaced each
+window, *change* the part that draw their answer anew; the turnover is given to the decoder, the change is not.
+*Bands* are of smoothed windows and *as of* of the same windows as they were known when they ended, averaged over
+windows and symbols; in brackets the windows that were covered least and most often. *Difference* and *average* are
+`tracked.difference` and `tracked.average`, *sum* is `dn.decode(sum(windows))`, *two windows* is `dn.difference` of
+the last and the first, *no change* is how often no change was named at 95 %. A history is one number, so ± is its
 Monte Carlo error.
 
 ### Fresh reports
@@ -104,16 +106,17 @@ Monte Carlo error.
 
 {_coverage(of["two stages"])}
 
-Three things are not 95 %. Where devices and answers stay as they are, two windows are the same, and their difference is zero
-without error: 100 %. Bands of shares that stand still cover 97 to 99 %: twenty windows of six answers do not show that nothing
-moves slowly, and bands allow for it. Where a second stage makes most of the noise, five degrees of freedom do not show how little two
-windows share, and `dn.difference` of two windows keeps error bars near those of other people.
+Three things are not 95 %. Where devices and answers stay as they are, two windows are the same, and their difference
+is zero without error: 100 %. Bands of shares that stand still cover 97 to 99 %: twenty windows of six answers do not
+show that nothing moves slowly, and bands allow for it. Where a second stage makes most of the noise, five degrees of
+freedom do not show how little two windows share, and `dn.difference` of two windows keeps error bars near those of
+other people.
 
 ## What tracking gains
 
-Mean squared error of shares, in that of each window decoded alone (`dn.decode`). k-RR, 16 symbols, epsilon 2, 3,000 fresh reports a
-window; 40 histories of 20 windows, 8 of 100 and 3 of 400. The Kalman filter is a random walk for each symbol, fitted by maximum
-likelihood; the moving average has the width that is best in hindsight, for each history.
+Mean squared error of shares, in that of each window decoded alone (`dn.decode`). k-RR, 16 symbols, epsilon 2, 3,000
+fresh reports a window; 40 histories of 20 windows, 8 of 100 and 3 of 400. The Kalman filter is a random walk for each
+symbol, fitted by maximum likelihood; the moving average has the width that is best in hindsight, for each history.
 
 {
         _table(
@@ -145,16 +148,17 @@ The same without a look ahead: each window as it is known when it ends.
 
 {_alarms(of["alarms"])}
 
-A jump after ten windows, 100 histories a row, with one false alarm in 1,000 windows allowed; 20 windows is where a history ends. Sizes
-are in standard errors of one window.
+A jump after ten windows, 100 histories a row, with one false alarm in 1,000 windows allowed; 20 windows is where a
+history ends. Sizes are in standard errors of one window.
 
 {_alarms(of["delay"])}
 
 ## The published setting of LOLOHA
 
-10,000 devices, 120 windows, 360 answers, each answer drawn anew with probability .25 a window; O-RR in two stages at equal epsilons.
-The second column decodes each window alone without bias, as LOLOHA does, with the exact chain of the two stages; the published chain
-spends less than it was asked to, and errs more. Errors are against the distribution that answers are drawn from.
+10,000 devices, 120 windows, 360 answers, each answer drawn anew with probability .25 a window; O-RR in two stages at
+equal epsilons. The second column decodes each window alone without bias, as LOLOHA does, with the exact chain of the
+two stages; the published chain spends less than it was asked to, and errs more. Errors are against the distribution
+that answers are drawn from.
 
 {
         _table(

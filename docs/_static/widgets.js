@@ -24,6 +24,7 @@ export const standardError = (epsilon, n, answers, share) => {
 /** Bounds are rounded up: "at most" must stay true. */
 const upTo = (value, digits) => (Math.ceil(value * 10 ** digits - 1e-9) / 10 ** digits).toFixed(digits);
 const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
+const points = (share) => `${(100 * share).toFixed(1)} points`;
 const whole = (n) => Math.round(n).toLocaleString("en");
 
 const make = (name, attributes = {}, ...children) => {
@@ -82,9 +83,9 @@ const widgets = {
       const [n, e, k] = [10 ** people.read(), epsilon.read(), answers.read()];
       const one = standardError(e, n, k, 1 / k);
       said.textContent =
-        `${whole(n)} people, ${k} answers, epsilon ${e.toFixed(1)}: a share is typically off by ${percent(one, 1)}, ` +
-        `and its 95 % interval is ${percent(2 * 1.96 * one, 1)} wide. Without any noise it would be ` +
-        `${percent(2 * 1.96 * Math.sqrt(((1 / k) * (1 - 1 / k)) / n), 1)}.`;
+        `${whole(n)} people, ${k} answers, epsilon ${e.toFixed(1)}: a share is typically off by ${points(one)}, ` +
+        `and its 95 % interval is ${points(2 * 1.96 * one)} wide. Without any noise it would be ` +
+        `${points(2 * 1.96 * Math.sqrt(((1 / k) * (1 - 1 / k)) / n))}.`;
     };
     const people = slider("people", { min: 2, max: 7, step: 0.1, value: 3, show: (x) => whole(10 ** x) }, update);
     const epsilon = slider("epsilon", { min: 0.2, max: 6, step: 0.1, value: 1, show: (x) => x.toFixed(1) }, update);
@@ -95,5 +96,15 @@ const widgets = {
 };
 
 if (typeof document !== "undefined") {
+  // A phone shows the cells of such a table one under another, each with the heading of its column.
+  for (const table of document.querySelectorAll("table.stacked")) {
+    const names = [...table.querySelectorAll("th")].map((heading) => heading.textContent.trim());
+    for (const row of table.querySelectorAll("tbody tr")) {
+      // The first cell is the row's own heading, unless it is a picture.
+      [...row.cells].forEach((cell, place) => {
+        if (place > 0 || cell.querySelector("img")) cell.dataset.label = names[place] ?? "";
+      });
+    }
+  }
   for (const place of document.querySelectorAll(".widget")) widgets[place.dataset.widget]?.(place);
 }

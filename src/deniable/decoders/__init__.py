@@ -17,6 +17,7 @@ from deniable.decoders.repeated import Repeated, check_turnover
 from deniable.decoders.rows import DifferenceRows, EstimateRows, ResultRows, plain_cell
 from deniable.decoders.screened import ScreenedEstimate
 from deniable.decoders.screening import Screening
+from deniable.decoders.shown import ROWS, note_on_rest
 from deniable.decoders.simplex import project, project_rows
 from deniable.decoders.strategies import CONSTRAINTS, DECODERS, constraint_of, decoder_of
 from deniable.decoders.weighted import WeightedLeastSquares, cell_weights
@@ -25,6 +26,7 @@ __all__ = [
     "CONSTRAINTS",
     "DECODERS",
     "DEFAULT",
+    "ROWS",
     "ChiSquare",
     "Constraint",
     "Decoder",
@@ -56,6 +58,7 @@ __all__ = [
     "decoder_of",
     "difference",
     "likelihood_of_reports",
+    "note_on_rest",
     "plain_cell",
     "project",
     "project_rows",

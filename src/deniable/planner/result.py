@@ -211,13 +211,21 @@ class Plan:
         return self._lines()
 
     def chart(self) -> "alt.LayerChart":
-        """Epsilon against n at the wanted error, with this plan's point: the paper's `fig:privacy_at_n`."""
+        """Epsilon against n at the wanted error, with this plan's point: the paper's `fig:privacy_at_n`.
+
+        >>> import deniable as dn
+        >>> plan = dn.plan(n=10_000, symbols=["no", "yes"], epsilon=1)
+        >>> plan.chart().to_dict() == plan.plot().to_dict()
+        True
+        """
         from deniable.charts import plan_chart
 
         what = f"{_WORDS[self.metric]} {self.target if self.target is not None else self.bound:.3g}"
         point = {"n": self.n, "epsilon": self.epsilon_report, "mechanism": self.mechanism}
         needed = "Epsilon needed" if self.epsilon_report == self.epsilon else "Epsilon of one report needed"
         return plan_chart(self.lines, point, title=f"{needed} for {what} over {self._alphabet}")
+
+    plot = chart  # the name that other libraries use
 
     @property
     def _alphabet(self) -> str:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.decoders import Observations, shrink
+from deniable.decoders import ROWS, Observations, note_on_rest, shrink
 from deniable.errors import DecodeError
-from deniable.survey import Symbol
+from deniable.survey import Bar, Symbol, html_table
 from deniable.tracking.averaging import Moving, Series
 from deniable.tracking.changes import alarms_of, steps_of
 from deniable.tracking.contrast import Change, Contrast
@@ -384,6 +384,19 @@ class Tracked(Sequence[TrackedWindow]):
 
     def __repr__(self) -> str:
         return f"<Tracked {len(self.symbols)} symbols over {len(self)} windows, {int(self.sizes.sum())} reports>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the largest shares of the last window, and how each changed since the first."""
+        last, most, rows = self[-1], max(float(self[-1].probabilities.max()), 1e-12), []
+        limits, since = np.clip(last.intervals(), 0.0, 1.0), self.difference(-1, 0).values
+        for place in np.argsort(-last.probabilities, kind="stable")[:ROWS].tolist():
+            share, (low, high) = float(last.probabilities[place]), limits[place]
+            interval = f"{100 * low:.2f} to {100 * high:.2f} %"
+            change = f"{100 * since[place]:+.2f} points"
+            rows.append((self.symbols[place], Bar(share / most), f"{100 * share:.2f} %", interval, change))
+        title = f"Window {last.window}, the last of {len(self)}: {int(self.sizes.sum()):,} reports in all"
+        header = ["answer", "", "share", "95 % interval", f"since {self.windows[0]}"]
+        return html_table(title, header, rows, note=note_on_rest(len(self.symbols), "share"))
 
 
 def _along(side: Floats, steps: Floats, used: npt.NDArray[np.intp]) -> Floats:

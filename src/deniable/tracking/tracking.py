@@ -73,6 +73,9 @@ def track(
         pairs = list(tallies.items())
         pairs = [pairs[place] for place in in_order([label for label, _ in pairs])]
         windows, tallies = [label for label, _ in pairs], [tally for _, tally in pairs]
+    if isinstance(tallies, Tally) or not isinstance(tallies, Iterable):
+        kind = type(tallies).__name__
+        raise DecodeError(f"tallies must be a list of tallies, one a window, got {kind}; decode takes a single one")
     given = list(tallies)
     if len(given) < 2:
         raise DecodeError(f"tallies must be of at least two windows, got {len(given)}; decode takes a single one")

@@ -86,7 +86,7 @@ were another person's.
 ## What 95 % intervals cover
 
 Six answers, 2,000 devices, 20 windows, epsilon 2 (two stages: one report spends 1); 300 histories a row of fresh
-reports, 200 of the others. Shares stay as they are. *Turnover* is the part of the devices that are replaced each
+reports, 150 of the others. Shares stay as they are. *Turnover* is the part of the devices that are replaced each
 window, *change* the part that draw their answer anew; the turnover is given to the decoder, the change is not.
 *Bands* are of smoothed windows and *as of* of the same windows as they were known when they ended, averaged over
 windows and symbols; in brackets the windows that were covered least and most often. *Difference* and *average* are

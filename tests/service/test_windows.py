@@ -1,5 +1,6 @@
 """A survey that people answer every day: ranges, differences and trends know that the same devices took part."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 import pytest
 
 import deniable as dn
+from deniable.errors import StoreError
+from deniable.service import tallies
 from deniable.service.sqlite import SQLiteStore
 from tests.collector import Caller, Ticking, run
 
@@ -55,6 +58,21 @@ def test_ranges_have_the_error_bars_of_devices_that_repeat_their_noise(tmp_path:
             assert tally.windows == (1000,) * 5
             csv = await call.admin("GET", path + "/estimate?format=csv")
             assert csv.status == 200
+
+    run(story())
+
+
+def test_counts_that_are_not_those_of_their_windows_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story() -> None:
+        clock, store = Ticking(), SQLiteStore(tmp_path)
+        async with Caller(store, clock=clock) as call:
+            await fed(call, clock, [COUNTS] * 2)
+            monkeypatch.setattr(tallies, "windows_in", lambda session, entry: {0: {"accepted": 7}})
+            told = "stored counts must be those of their windows (windows must add up to the reports, 2000, got 7)"
+            with pytest.raises(StoreError, match=re.escape(f"{told}; run deniable store check")):
+                store.tally(store.entries()[0])
 
     run(story())
 

@@ -1,7 +1,7 @@
 """`Tracked`: a distribution that changes, as a sequence of windows; what changed, and sums of windows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -168,16 +168,30 @@ class Tracked(Sequence[TrackedWindow]):
             raise DecodeError(f"level must be between 0 and 1, got {level!r}")
         reach = float(stats.norm.isf(0.025))
         found = steps_of(self.series, self.least.correlations(self.sizes, self.continues), self.skewness, level)
-        return [
-            Change(
-                self.symbols[step.symbol],
-                self.windows[step.window],
-                step.size,
-                (step.size - reach * step.standard_error, step.size + reach * step.standard_error),
-                step.p_value,
+        most: dict[int, float] = {}  # the largest step of each window
+        for step in found:
+            most[step.window] = max(most.get(step.window, 0.0), abs(step.size))
+        changes = []
+        for step in found:
+            moved = self._noise_of_moves(step.window, most[step.window])[step.symbol]
+            error = reach * float(np.sqrt(step.standard_error**2 + moved))
+            interval = step.size - error, step.size + error
+            changes.append(
+                Change(self.symbols[step.symbol], self.windows[step.window], step.size, interval, step.p_value)
             )
-            for step in found
-        ]
+        return changes
+
+    def _noise_of_moves(self, window: int, moved: float) -> Floats:
+        """What devices that change their answer add to the variance of a difference: their noise is drawn anew.
+
+        `moved` of the devices at least do where a share changes by as much, and each takes its part out of the noise
+        that two windows share.
+        """
+        return np.asarray(2 * min(moved, 1.0) * self.series.permanent * self.series.variances[:, window])
+
+    def _with_moves(self, found: Contrast, window: int) -> Contrast:
+        more = self._noise_of_moves(window, float(np.abs(found.values).max()))
+        return replace(found, standard_errors=np.sqrt(found.standard_errors**2 + more))
 
     def alarms(self, mean_windows: float = 1000.0) -> list[tuple[Symbol, object]]:
         """Alarms of sequential tests for each symbol (CUSUM and Shewhart's chart): an alarm uses no later window.
@@ -214,7 +228,7 @@ class Tracked(Sequence[TrackedWindow]):
         weights = np.zeros(len(self))
         weights[later] += 1.0
         weights[earlier] -= 1.0
-        return self.contrast(weights)
+        return self._with_moves(self.contrast(weights), later)
 
     def average(self, first: int = 0, last: int | None = None) -> Contrast:
         """The mean share over a range of windows, each counted alike; missing ones are left out.
@@ -311,7 +325,7 @@ class Tracked(Sequence[TrackedWindow]):
             raise DecodeError("window must have reports, and so must one before it, since the last change")
         weights /= -weights.sum(axis=1, keepdims=True)
         weights[:, place] = 1.0
-        return self.contrast(weights)
+        return self._with_moves(self.contrast(weights), place)
 
     def to_arrow(self, level: float = 0.95) -> "pa.Table":
         """An Arrow table with a row for each window and symbol: window, n, symbol, probability, raw, low, high.

@@ -237,6 +237,19 @@ def test_a_step_that_is_beyond_doubt_is_where_it_is() -> None:
     assert [(change.symbol, change.window) for change in changes] == [("a", 6), ("b", 6)]
 
 
+def test_whoever_changes_an_answer_draws_noise_anew() -> None:
+    """Devices that all stay and repeat their noise: only those that move make the size of a change uncertain."""
+    rng, after = np.random.default_rng(9), np.array([0.4, 0.4, 0.15, 0.05])
+    inside = []
+    for _ in range(25):
+        tracked = dn.track(dn.lab.panel(DAILY, [P] * 5 + [after] * 5, 1000, rng), turnover=0)
+        (change,) = [one for one in tracked.changes() if one.symbol == "b"]
+        inside.append(change.interval[0] <= 0.1 <= change.interval[1])
+        low, high = tracked.difference(-1, 0).intervals().T
+        inside.append(bool(low[1] <= 0.1 <= high[1]))
+    assert sum(inside) >= 40  # of 50, in pairs: fewer once in a thousand if 95 % cover
+
+
 def test_a_table_of_all_windows() -> None:
     table = dn.track(days(3)).to_arrow()
     assert table.column_names == ["window", "n", "symbol", "probability", "raw", "low", "high"]

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from deniable.errors import SurveyError, TallyError, TallyMismatch
 from deniable.reports import Report
 from deniable.survey import Survey, data_frame, facts, strict_json, write_atomically
-from deniable.tally.windows import Sizes, sizes_from_json, sizes_of
+from deniable.tally.window_sizes import Sizes, sizes_from_json, sizes_of
 
 if TYPE_CHECKING:
     import altair as alt

@@ -44,12 +44,12 @@ def loloha(repeats: int, rng: np.random.Generator) -> Iterator[Row]:
 
 TABLES: dict[str, tuple[Callable[..., Iterator[Row]], int]] = {
     "merged": (merged, 1000),
-    "fresh": (partial(coverage, kind="fresh"), 300),
+    "fresh": (partial(coverage, kind="fresh"), 200),
     "memoised": (partial(coverage, kind="memoised"), 150),
     "two stages": (partial(coverage, kind="two stages"), 150),
-    "gain": (gains, 40),
+    "gain": (gains, 12),
     "alarms": (alarms, 1000),
-    "delay": (delays, 100),
+    "delay": (delays, 60),
     "loloha": (loloha, 1),
 }
 

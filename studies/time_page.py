@@ -85,7 +85,7 @@ were another person's.
 
 ## What 95 % intervals cover
 
-Six answers, 2,000 devices, 20 windows, epsilon 2 (two stages: one report spends 1); 300 histories a row of fresh
+Six answers, 2,000 devices, 20 windows, epsilon 2 (two stages: one report spends 1); 200 histories a row of fresh
 reports, 150 of the others. Shares stay as they are. *Turnover* is the part of the devices that are replaced each
 window, *change* the part that draw their answer anew; the turnover is given to the decoder, the change is not.
 *Bands* are of smoothed windows and *as of* of the same windows as they were known when they ended, averaged over
@@ -115,7 +115,7 @@ other people.
 ## What tracking gains
 
 Mean squared error of shares, in that of each window decoded alone (`dn.decode`). k-RR, 16 symbols, epsilon 2, 3,000
-fresh reports a window; 40 histories of 20 windows, 8 of 100 and 3 of 400. The Kalman filter is a random walk for each
+fresh reports a window; twelve histories a row, at twenty windows of each. The Kalman filter is a random walk for each
 symbol, fitted by maximum likelihood; the moving average has the width that is best in hindsight, for each history.
 
 {
@@ -148,7 +148,7 @@ The same without a look ahead: each window as it is known when it ends.
 
 {_alarms(of["alarms"])}
 
-A jump after ten windows, 100 histories a row, with one false alarm in 1,000 windows allowed; 20 windows is where a
+A jump after ten windows, 60 histories a row, with one false alarm in 1,000 windows allowed; 20 windows is where a
 history ends. Sizes are in standard errors of one window.
 
 {_alarms(of["delay"])}

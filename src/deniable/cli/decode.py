@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import load_tallies, symbols_from
 from deniable.cli.output import add_chart, put_chart, told
-from deniable.cli.parser import Commands, command, one_of, share, whole
+from deniable.cli.parser import Commands, command, one_of, part, share, whole
 from deniable.cli.progress import Reporter
 from deniable.cli.text import several, shown, table
 
@@ -55,6 +55,7 @@ def add(commands: Commands) -> None:
     parser.option("--decoder", "NAME", f"{', '.join(DECODERS)} (default: the best known)", one_of(*DECODERS))
     limits = f"{', '.join(CONSTRAINTS)}, of the unbiased estimate unless --decoder says otherwise"
     parser.option("--constraint", "NAME", limits, one_of(*CONSTRAINTS))
+    parser.option("--turnover", "T", "the part of the devices that are replaced each window, 0 to 1", part)
     parser.option("--level", "L", "of the intervals", share, default=0.95)
     parser.flag("--simultaneous", "all intervals hold at once with that level")
     parser.option("--top", "N", f"only the N largest (default {_ROWS}; 0: all)", whole(0))
@@ -83,6 +84,7 @@ def _decoded(args: argparse.Namespace, paths: list[str]) -> "Estimate":
             decoder=decoder_of(args.decoder),
             constraint=constraint_of(args.constraint),
             complete=args.complete,
+            turnover=args.turnover,
             progress=report.part("decoding"),
         )
     merged = 0 if candidates is None or isinstance(candidates, int) else len(candidates) - len(found.symbols)

@@ -14,6 +14,7 @@ from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.prior import Observations
 from deniable.decoders.quantities import Cumulative, Quantity, weights_of_sums, worst_deviation
 from deniable.decoders.raw_reports import likelihood_of_reports
+from deniable.decoders.repeated import Repeated, check_turnover
 from deniable.decoders.rows import DifferenceRows, EstimateRows, ResultRows, plain_cell
 from deniable.decoders.screened import ScreenedEstimate
 from deniable.decoders.screening import Screening
@@ -46,12 +47,14 @@ __all__ = [
     "Observations",
     "Projected",
     "Quantity",
+    "Repeated",
     "ResultRows",
     "ScreenedEstimate",
     "Screening",
     "Unconstrained",
     "WeightedLeastSquares",
     "cell_weights",
+    "check_turnover",
     "constraint_of",
     "decode",
     "decode_all",

@@ -62,6 +62,8 @@ class Estimate:
         Whether counts were divided by the reports of their own cohort.
     rest
         The unallocated mass, under the constraint and raw; None where there is none.
+    turnover
+        The part of the devices that are replaced each window, where they take part again and it was given.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class Estimate:
     design: Design
     per_cohort: bool = True
     rest: tuple[float, float] | None = None
+    turnover: float | None = None
 
     @classmethod
     def of(
@@ -96,6 +99,7 @@ class Estimate:
         constraint: Constraint,
         tally: Tally,
         design: Design,
+        turnover: float | None = None,
     ) -> "Estimate":
         """The estimate of a solution.
 
@@ -113,6 +117,8 @@ class Estimate:
             The counts. They are copied, so later reports do not change the estimate.
         design
             The matrix H of the survey and the candidates.
+        turnover
+            The part of the devices that are replaced each window; None if it is not known.
 
         Returns
         -------
@@ -135,13 +141,28 @@ class Estimate:
         values, raw, rest = constraint.apply(solution.values), solution.raw, None
         if isinstance(design, OpenDesign):
             values, raw, rest = values[:-1], raw[:-1], (float(values[-1]), float(raw[-1]))
-        return cls(tuple(symbols), values, raw, decoder, constraint, tally.copy(), design, per_cohort, rest)
+        return cls(tuple(symbols), values, raw, decoder, constraint, tally.copy(), design, per_cohort, rest, turnover)
 
     @cached_property
     def fit(self) -> LinearFit:
         """The linear algebra behind `raw`: what intervals and diagnostics are computed from."""
         unknowns = self.raw if self.rest is None else np.append(self.raw, self.rest[1])
-        return LinearFit(unknowns, self.tally, self.design, self.per_cohort, self.decoder.inverts)
+        return LinearFit(unknowns, self.tally, self.design, self.per_cohort, self.decoder.inverts, self.turnover)
+
+    @property
+    def shared_noise(self) -> str:
+        """One sentence where windows of the same devices were added up: which error bars are shown; else empty.
+
+        Devices that take part in every window repeat their noise, which does not average out. How many devices two
+        windows share is bounded by the smaller one, and by the turnover where `decode` was given it.
+
+        >>> import deniable as dn
+        >>> survey = dn.warner(epsilon=1, participation="window")
+        >>> week = sum(dn.Tally(survey, [[60, 40]]) for _ in range(7))
+        >>> dn.decode(week, turnover=0.1).shared_noise[:55], dn.decode(dn.Tally(survey, [[60, 40]])).shared_noise
+        ('7 windows share devices, which repeat their noise, but ', '')
+        """
+        return str(self.fit.repeated)
 
     @property
     def n(self) -> int:

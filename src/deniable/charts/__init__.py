@@ -11,6 +11,7 @@ from deniable.charts.base import DARK, FORMATS, chart_bytes, chart_format, javas
 from deniable.charts.changes import difference_chart, trend_chart
 from deniable.charts.counts import counts_chart
 from deniable.charts.curves import curves_chart
+from deniable.charts.density import density_chart
 from deniable.charts.plan import plan_chart
 from deniable.charts.templates import templates
 
@@ -21,6 +22,7 @@ __all__ = [
     "chart_format",
     "counts_chart",
     "curves_chart",
+    "density_chart",
     "difference_chart",
     "estimate_chart",
     "javascript",

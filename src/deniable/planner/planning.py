@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import PlanError
+from deniable.errors import DeniableError, PlanError
 from deniable.lab import normal_draws
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.catalogue import families
 from deniable.planner.evaluation import Evaluation
 from deniable.planner.measure import BUDGET, Effort, effort_for, measured
+from deniable.planner.numbers import plan_mean
 from deniable.planner.options import Family, Option
 from deniable.planner.others import alternatives, curves, infeasible, nothing_fits, paper_needs
 from deniable.planner.repeated import compare
@@ -71,7 +72,12 @@ def plan(
     name: str = "",
     seed: int = 0,
     progress: PlanProgress | None = None,
-) -> Plan:
+    number: tuple[object, object] | None = None,
+    ordered: Iterable[object] | int | None = None,
+    bins: int | None = None,
+    step: object = None,
+    max_mean_error: float | None = None,
+) -> Any:
     """Find the third of n, epsilon and error from the other two, with the survey to run.
 
     The error is a quantile: a share `confidence` of surveys run with this plan have a smaller loss (`Plan.expected_l1`
@@ -132,11 +138,20 @@ def plan(
         the same answer.
     progress : callable, optional
         Called with the name of the stage, the share that is done, 1.0 and 1.
+    number : tuple of two numbers, optional
+        A survey of a quantity (`dn.number`), by the ends of its scale, instead of symbols or candidates. The error is
+        `max_mean_error`, and the plan is a `NumberPlan`.
+    ordered : iterable or int, optional
+        The same for whole numbers in an order (`dn.ordered`).
+    bins, step : optional
+        Of the scale, as `dn.number` takes them.
+    max_mean_error : float, optional
+        The error as that of the mean, for `number` and `ordered`, whatever the population.
 
     Returns
     -------
     Plan
-        The survey, what to expect of it, and the alternatives.
+        The survey, what to expect of it, and the alternatives; or a `NumberPlan`.
 
     Raises
     ------
@@ -164,6 +179,27 @@ def plan(
     ...     print(str(problem).partition(";")[2].partition("about")[0])
      it takes
     """
+    if number is not None or ordered is not None or max_mean_error is not None:
+        others: dict[str, object] = {"symbols": symbols, "candidates": candidates, "metric": metric, "other": other}
+        others |= {"max_l1": max_l1, "max_l2": max_l2}
+        others |= {"max_error": max_error, "visible": visible, "epsilon_report": epsilon_report, "reports": reports}
+        refused = [label for label, value in others.items() if value is not None]
+        if refused or (number is None) == (ordered is None):
+            raise DeniableError(
+                "max_mean_error must be planned for number or ordered, one of the two, and nothing else, got "
+                + (refused[0] if refused else "neither" if number is None else "both")
+            )
+        return plan_mean(
+            number_=number,
+            ordered_=ordered,
+            n=n,
+            epsilon=epsilon,
+            max_mean_error=max_mean_error,
+            bins=bins,
+            step=step,
+            confidence=confidence,
+            name=name,
+        )
     given: dict[str, Any] = {name: value for name, value in locals().items() if name not in APART}
     told = progress or (lambda stage, done, total, left: None)
     if reports is None:

@@ -534,6 +534,9 @@ def track(
         if windows is not None:
             raise DecodeError("windows must not be given beside a mapping: its keys are the windows")
         windows, tallies = list(tallies), tallies.values()
+    if isinstance(tallies, Tally) or not isinstance(tallies, Iterable):
+        kind = type(tallies).__name__
+        raise DecodeError(f"tallies must be a list of tallies, one a window, got {kind}; decode takes a single one")
     given = list(tallies)
     if len(given) < 2:
         raise DecodeError(f"tallies must be of at least two windows, got {len(given)}; decode takes a single one")

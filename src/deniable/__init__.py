@@ -42,6 +42,7 @@ from deniable.survey import Survey, hadamard, krappor, krr, olh, orappor, orr, o
 if TYPE_CHECKING:
     from deniable import lab, theory
     from deniable.columns import ReportTable
+    from deniable.crowds import Crowd, crowd
     from deniable.decoders import (
         EmpiricalBayes,
         Estimate,
@@ -67,6 +68,7 @@ __version__ = "0.2.0"
 
 # Loaded on first use: name -> the room it lives in.
 _LAZY = {
+    "Crowd": "crowds",
     "EmpiricalBayes": "decoders",
     "Estimate": "decoders",
     "Inversion": "decoders",
@@ -81,6 +83,7 @@ _LAZY = {
     "Unconstrained": "decoders",
     "WeightedLeastSquares": "decoders",
     "count": "engines",
+    "crowd": "crowds",
     "decode": "decoders",
     "decode_all": "decoders",
     "difference": "decoders",
@@ -98,6 +101,7 @@ __all__ = [
     "AuditError",
     "BudgetError",
     "Client",
+    "Crowd",
     "DataError",
     "DecodeError",
     "DeliveryError",
@@ -132,6 +136,7 @@ __all__ = [
     "WireError",
     "__version__",
     "count",
+    "crowd",
     "decode",
     "decode_all",
     "difference",

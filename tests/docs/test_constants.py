@@ -25,6 +25,7 @@ DONE = (
     "engines",
     "design",
     "theory",
+    "crowds",
     "simulation",
     "charts",
     "decoders",

@@ -24,6 +24,7 @@ ROOMS = (
     "engines",
     "design",
     "theory",
+    "crowds",
     "simulation",
     "charts",
     "decoders",

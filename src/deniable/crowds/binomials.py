@@ -1,17 +1,19 @@
 """Binomial probabilities as intervals of integers: every number is enclosed, no rounding is left to chance.
 
-An interval (low, high) stands for low / 2**BITS <= x <= high / 2**BITS. Single probabilities come from Stirling's series
-with its error bound, in decimal arithmetic; neighbours follow from them by exact ratios, rounded outwards.
+An interval (low, high) stands for low / 2**BITS <= x <= high / 2**BITS. Single probabilities come from Stirling's
+series with its error bound, in decimal arithmetic; neighbours follow from them by exact ratios, rounded outwards.
 """
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from math import factorial
 
-BITS = 256  # fractional bits of an interval's ends: rounding moves a bound by at most 2**-256 a step
+BITS = 192  # fractional bits of an interval's ends: rounding moves a bound by at most 2**-192 a step
 
 _DIGITS = 120  # decimal digits of a logarithm: those of 10**9 factorials have ten before the point
+_KNOWN = 64  # binary digits of a tail that are computed
 _SMALL = 3000  # factorials below this are multiplied out
 # Numerators and denominators of B_2j / (2j (2j - 1)), Stirling's series. At 3000 the first one left out is below 1e-60.
 _STIRLING = (
@@ -121,6 +123,7 @@ class Window:
         return self.first + len(self.values) - 1
 
     @classmethod
+    @lru_cache(maxsize=4)  # a search looks at one window many times; the largest has some 10**5 values
     def around(cls, n: int, p: Fraction, cut: Fraction) -> "Window":
         """All values of Binomial(n, p) but for tails of at most `cut` in all; zeros stand beyond 0 and n.
 
@@ -146,10 +149,11 @@ class Window:
         a, b = p.numerator, p.denominator - p.numerator
         below, above = [], []
         outside = Fraction(0)
+        limit = int(cut / 2 * (1 << BITS))
         value, k = centre, mode
         while True:  # down: P(k - 1) = P(k) k (1 - p) / ((n - k + 1) p), and so on, each ratio below the one before
             top, bottom = k * b, (n - k + 1) * a
-            if top < bottom and Fraction(value[1], 1 << BITS) * Fraction(bottom, bottom - top) <= cut / 2:
+            if top < bottom and value[1] * bottom <= limit * (bottom - top):
                 outside += Fraction(value[1], 1 << BITS) * Fraction(bottom, bottom - top)
                 break
             value, k = scaled(value, top, bottom), k - 1
@@ -160,7 +164,7 @@ class Window:
         value, k = centre, mode
         while True:
             top, bottom = (n - k) * a, (k + 1) * b
-            if top < bottom and Fraction(value[1], 1 << BITS) * Fraction(bottom, bottom - top) <= cut / 2:
+            if top < bottom and value[1] * bottom <= limit * (bottom - top):
                 outside += Fraction(value[1], 1 << BITS) * Fraction(bottom, bottom - top)
                 break
             value, k = scaled(value, top, bottom), k + 1
@@ -193,9 +197,11 @@ def tail(n: int, p: Fraction, k: int) -> Interval:
     low, high = value
     while k < n:
         top, bottom = (n - k) * a, (k + 1) * b
-        if top < bottom and value[1] <= 1:
+        if top < bottom:
             # The ratios only fall, so what is left is at most a geometric series.
-            return low, high - (-value[1] * top // (bottom - top))
+            left = -(-value[1] * top // (bottom - top))
+            if left <= max(high >> _KNOWN, 1):
+                return low, high + left
         value, k = scaled(value, top, bottom), k + 1
         low, high = low + value[0], high + value[1]
     return low, high

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
-from deniable.crowd.binomials import BITS, Interval, Window, probability, scaled, tail
+from deniable.crowds.binomials import BITS, Interval, Window, probability, scaled, tail
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,8 @@ class Pair:
         The chances that the report speaks for the first and for the second answer, under each of the two.
     others : tuple of Fraction
         The same for each of the others.
+    share : Fraction
+        In which share of the cohorts that is so; elsewhere nothing is told.
 
     Examples
     --------
@@ -37,6 +39,7 @@ class Pair:
     first: tuple[Fraction, Fraction]
     second: tuple[Fraction, Fraction]
     others: tuple[Fraction, Fraction]
+    share: Fraction = Fraction(1)
 
     def divergence(self, n: int, odds: Fraction, cut: Fraction = Fraction(1, 10**12)) -> tuple[Fraction, Fraction]:
         """A lower and an upper bound of the divergence of a crowd of n.
@@ -63,37 +66,55 @@ class Pair:
         line = [one / u, two / v, rest / (1 - s) if s < 1 else Fraction(0)]
         scale = lcm(*(each.denominator for each in line))
         first, second, third = (int(each * scale) for each in line)
-        edge = _Edge(u / s)
-        common = lcm(one.denominator, two.denominator, rest.denominator)
-        weights = tuple(int(each * common) for each in (one, two, rest))
-        low = high = 0
-        for t in range(window.first + 1, window.last + 1):
-            least = (-second * t - third * (m + 1 - t)) // (first - second) + 1  # the least a that counts
-            before, here = window.values[t - 1 - window.first], window.values[t - window.first]
-            if least > t:
-                continue
-            terms = edge.at(t, least) if least > 0 else (_ALL, _ALL, _ALL)
-            low += _total(weights, terms, before, here, 0)
-            high += _total(weights, terms, before, here, 1)
-        unit = common << 2 * BITS
-        return max(Fraction(low, unit), Fraction(0)), Fraction(high, unit) + window.outside
+        before_tail, before_point, here_tail, here_point = _walk(
+            window, u / s, (-third * (m + 1), third - second, first - second)
+        )
+        unit, p = 1 << 2 * BITS, u / s
+
+        def total(side: int) -> Fraction:
+            """One end of the sum: the first weight is positive, the others are not."""
+            other = 1 - side
+            more = before_tail[side] + before_point[side]  # the report speaks for the first, so a - 1 others suffice
+            both = here_tail[other] + p * here_point[other]
+            return (one * more + two * before_tail[other] + rest * both) / unit
+
+        return self.share * max(total(0), Fraction(0)), self.share * (total(1) + window.outside)
+
+
+def _walk(window: Window, p: Fraction, line: tuple[int, int, int]) -> tuple[Interval, Interval, Interval, Interval]:
+    """Sums over all t of a window of P(T = t - 1) P(X >= k), P(T = t - 1) P(X = k - 1), and both with P(T = t).
+
+    T others speak for either answer; X ~ Binomial(t - 1, p) of t - 1 such for the first. `line` (c, d, e) says that k,
+    the least number that counts, is floor((c + d t) / e) + 1. The unit is 2**(-2 BITS).
+    """
+    edge = _Edge(p)
+    constant, slope, unit = line
+    step, rise = divmod(slope, unit)
+    start = window.first + 1
+    whole, remainder = divmod(constant + slope * start, unit)
+    # Plain integers, not intervals of them: this loop is what a certificate costs.
+    a = b = c = d = e = f = g = h = 0
+    before_low, before_high = window.values[0]
+    for t, (here_low, here_high) in enumerate(window.values[1:], start):
+        k = whole + 1
+        whole, remainder = whole + step, remainder + rise
+        if remainder >= unit:
+            whole, remainder = whole + 1, remainder - unit
+        if k <= t:
+            if k > 0:
+                edge.move(t, k)
+                (tail_low, tail_high), (point_low, point_high) = edge.tail, edge.point
+            else:
+                (tail_low, tail_high), (point_low, point_high) = _ALL, (0, 0)
+            a, b = a + before_low * tail_low, b + before_high * tail_high
+            c, d = c + before_low * point_low, d + before_high * point_high
+            e, f = e + here_low * tail_low, f + here_high * tail_high
+            g, h = g + here_low * point_low, h + here_high * point_high
+        before_low, before_high = here_low, here_high
+    return (a, b), (c, d), (e, f), (g, h)
 
 
 _ALL: Interval = (1 << BITS, 1 << BITS)
-
-
-def _total(
-    weights: tuple[int, ...], terms: tuple[Interval, Interval, Interval], before: Interval, here: Interval, side: int
-) -> int:
-    """One side of what all (a, t - a) with a from the threshold on add: the first weight is positive, the others not."""
-    (more, same, both), other = terms, 1 - side
-    return (
-        weights[0] * more[side] * before[side]
-        + weights[1] * same[other] * before[other]
-        + weights[2] * both[other] * here[other]
-    )
-
-
 _UNITS, _DIGITS = 1 << 24, 32  # an interval wider than so many units must know at least so many binary digits
 
 
@@ -104,26 +125,24 @@ def _loose(value: Interval) -> bool:
 
 
 class _Edge:
-    """Tails of binomial variables along a line: each follows from the one before in a few exact steps."""
+    """P(X = k - 1) and P(X >= k) of X ~ Binomial(t - 1, p) along a line: each follows from the one before."""
 
     def __init__(self, p: Fraction) -> None:
         self.p = p
         self.a, self.b = p.numerator, p.denominator - p.numerator
         self.t = self.k = 0
+        self.point = self.tail = (0, 0)
 
-    def at(self, t: int, k: int) -> tuple[Interval, Interval, Interval]:
-        """P(X >= k - 1), P(X >= k) and P(X + Bernoulli >= k) for X ~ Binomial(t - 1, p) and 1 <= k <= t."""
+    def move(self, t: int, k: int) -> None:
+        """To t and k, for 1 <= k <= t; in a few exact steps where it comes from t - 1 and a near k."""
         if self.t == 0 or t != self.t + 1 or abs(k - self.k) > 64 or _loose(self.point) or _loose(self.tail):
             self._start(t, k)
-        else:
-            self._next(t)
-            while self.k < k:
-                self._up()
-            while self.k > k:
-                self._down()
-        (point, here), whole = (self.point, self.tail), self.a + self.b
-        step = scaled(point, self.a, whole)
-        return (here[0] + point[0], here[1] + point[1]), here, (here[0] + step[0], here[1] + step[1])
+            return
+        self._next(t)
+        while self.k < k:
+            self._up()
+        while self.k > k:
+            self._down()
 
     def _start(self, t: int, k: int) -> None:
         self.t, self.k = t, k

@@ -63,7 +63,6 @@ MECHANISM_REGISTRIES = [
     "deniable.cli.words.doings",
     "deniable.cli.words.truths",
     "deniable.columns.randomizing.samplers",
-    "deniable.crowds.variations.variations",
     "deniable.planner.catalogue.planned",
     "deniable.simulation.laws",
     "deniable.survey.reading.mechanisms",

@@ -95,7 +95,12 @@ def test_a_crowd_that_ignores_cohorts_is_caught(monkeypatch: pytest.MonkeyPatch)
     assert not all(sound())
 
 
-@pytest.mark.parametrize("name", ["warner", "krr", "oue", "subset", "hadamard", "orr-open", "orappor-open"])
+SLOW = [
+    pytest.param(name, marks=pytest.mark.slow) for name in ("oue", "subset", "hadamard", "orr-open", "orappor-open")
+]
+
+
+@pytest.mark.parametrize("name", ["warner", "krr", *SLOW])
 def test_a_larger_crowd_a_larger_delta_and_a_smaller_epsilon_hide_more(name: str) -> None:
     survey = SMALL[name]
     by_n = [dn.crowd(survey, n=n).epsilon for n in (1, 20, 400, 8_000)]
@@ -104,6 +109,7 @@ def test_a_larger_crowd_a_larger_delta_and_a_smaller_epsilon_hide_more(name: str
     assert by_delta == sorted(by_delta, reverse=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [dn.krr, dn.krappor, dn.oue, dn.subset, dn.hadamard, dn.projective])
 def test_a_smaller_local_epsilon_hides_more(make: object) -> None:
     found = [dn.crowd(make(symbols=7, epsilon=e), n=300).epsilon for e in (0.5, 1, 2, 4)]  # type: ignore[operator]

@@ -110,7 +110,7 @@ class Window:
     --------
     >>> window = Window.around(100, Fraction(1, 2), cut=Fraction(1, 10**9))
     >>> window.first, window.last, float(window.outside) < 1e-9
-    (18, 82, True)
+    (19, 81, True)
     """
 
     first: int

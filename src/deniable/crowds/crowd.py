@@ -12,8 +12,7 @@ from fractions import Fraction
 from deniable.crowds.search import certified_above, certified_below, normal_epsilon
 from deniable.crowds.variations import spread, variation_of
 from deniable.errors import SurveyError
-from deniable.mechanisms import check_size
-from deniable.mechanisms.odds import at_most_exp
+from deniable.mechanisms import at_most_exp, check_size
 from deniable.survey import Survey
 
 MAX_PEOPLE = 10**10  # people, at most: more than there are, and a certificate takes a minute
@@ -27,7 +26,7 @@ class Crowd:
 
     It holds for one round, against whoever sees only the counts: a collector that drops order, time and sender.
 
-    Attributes
+    Parameters
     ----------
     epsilon : float
         A certified upper bound of the central epsilon at `delta`: rounded up, never down.
@@ -41,12 +40,15 @@ class Crowd:
         With which probability the bound may fail.
     cohorts : int
         Cohorts of the survey: a person hides among those of the same one.
+    survey : Survey
+        The survey.
 
     Examples
     --------
     >>> import deniable as dn
-    >>> crowd(dn.krr(symbols=100, epsilon=4), n=100_000)
-    Crowd(epsilon=0.0684..., lower=0.0684..., local=4.0, n=100000, delta=1e-06, cohorts=1)
+    >>> found = crowd(dn.krr(symbols=100, epsilon=4), n=100_000)
+    >>> found.local, shown(found.epsilon), round(found.lower, 4)
+    (4.0, '0.06846', 0.0684)
     """
 
     epsilon: float
@@ -95,7 +97,7 @@ class Crowd:
         >>> import deniable as dn
         >>> curve = crowd(dn.krr(symbols=9, epsilon=2), n=1_000).curve((0, 0.5, 0.999))
         >>> [round(epsilon, 2) for _, epsilon in curve]
-        [0.43, 0.62, 2.0]
+        [0.28, 0.41, 2.0]
         """
         for share in shares:
             if not 0 <= share < 1:

@@ -60,6 +60,13 @@ def too_much_rest(blanket: Blanket) -> Blanket:
     return replace(blanket, rest=1 - 2 * blanket.each)
 
 
+def test_the_variation_ratio_reduction_is_below_the_truth() -> None:
+    """docs/results/crowd.md: for k-RR that reduction is the pair that occurs, and says epsilon .3971 at delta .001."""
+    survey, n, delta = SMALL["krr"], 4, 0.001
+    assert dn.crowd(survey, n=n, delta=delta).lower == pytest.approx(0.3971, abs=1e-4)
+    assert float(divergence(survey, n, 0.3972, answers=4)) == pytest.approx(0.00154, abs=1e-5)
+
+
 MUTANTS = {
     "others-hide-twice-as-often": lambda blanket: replace(blanket, each=2 * blanket.each),
     "half-the-variation": lambda blanket: replace(blanket, own=blanket.own / 2, each=blanket.each / 2),

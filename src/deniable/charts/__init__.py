@@ -9,6 +9,7 @@ shape and direction carry the same distinctions.
 from deniable.charts.bars import estimate_chart
 from deniable.charts.base import DARK, FORMATS, chart_bytes, chart_format, save_chart
 from deniable.charts.changes import difference_chart, trend_chart
+from deniable.charts.crowd import crowd_chart
 from deniable.charts.curves import curves_chart
 from deniable.charts.plan import plan_chart
 from deniable.charts.templates import templates
@@ -18,6 +19,7 @@ __all__ = [
     "FORMATS",
     "chart_bytes",
     "chart_format",
+    "crowd_chart",
     "curves_chart",
     "difference_chart",
     "estimate_chart",

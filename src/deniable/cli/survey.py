@@ -13,9 +13,10 @@ from typing import Any
 from deniable.cli.collector import add_actions
 from deniable.cli.files import load_survey, symbols_from
 from deniable.cli.output import add_force, put, told, writes
-from deniable.cli.parser import Commands, Parser, command, one_of, whole
+from deniable.cli.parser import Commands, Parser, command, one_of, share, whole
 from deniable.cli.text import fit, several, shown, table
 from deniable.cli.words import notice, odds_sentence, report_bytes, text_sentence, truth_sentence
+from deniable.crowds import MAX_PEOPLE, crowd
 from deniable.errors import DeniableError
 from deniable.survey import DIALECTS, PRESETS, Survey, participation_words
 
@@ -43,6 +44,7 @@ def add(commands: Commands) -> None:
         description="Print what a survey file says, and what follows from it.",
     )
     show.survey(_FILE)
+    _crowd_options(show)
     show.json()
     tell = command(
         actions,
@@ -52,6 +54,7 @@ def add(commands: Commands) -> None:
         description="Print what a respondent should know, in plain words, with the survey's own numbers.",
     )
     tell.survey(_FILE)
+    _crowd_options(tell)
     sql = command(
         actions,
         "sql",
@@ -68,6 +71,11 @@ def add(commands: Commands) -> None:
     sql.option("--cohort", "NAME", "its column of cohorts (default cohort; '' for none)", default="cohort")
     sql.option("--response", "NAME", "of responses", default="response")
     add_actions(actions)
+
+
+def _crowd_options(parser: Parser) -> None:
+    parser.option("--n", "N", "honest people who will answer: also say what the crowd adds", whole(1, MAX_PEOPLE))
+    parser.option("--delta", "D", "with which probability that may fail", share, default=1e-6)
 
 
 def _add_new(actions: Commands) -> None:
@@ -129,8 +137,9 @@ def _make(args: argparse.Namespace) -> Survey:
 
 def _show(args: argparse.Namespace) -> None:
     survey = load_survey(args.survey)
+    found = None if args.n is None else crowd(survey, args.n, args.delta)
     if args.json:
-        follows = {
+        follows: dict[str, Any] = {
             "mechanism": survey.title,
             "epsilon_spent": survey.epsilon_spent,
             "epsilon_report": survey.epsilon_report,
@@ -140,6 +149,9 @@ def _show(args: argparse.Namespace) -> None:
             "report_bytes": report_bytes(survey),
             "counters": survey.cohorts * survey.columns,
         }
+        if found is not None:
+            told = {"n": found.n, "delta": found.delta, "epsilon": found.epsilon, "lower": found.lower}
+            follows["crowd"] = told
         print(json.dumps({"survey": json.loads(survey.to_json()), "follows": follows}, indent=2))
         return
     symbols = survey.symbols
@@ -175,6 +187,7 @@ def _show(args: argparse.Namespace) -> None:
         ("report", f"{report_bytes(survey)} bytes"),
         ("tally", f"{survey.cohorts * survey.columns:,} counters"),
         ("privacy", f"{odds_sentence(survey)} {truth_sentence(survey)}"),
+        *([] if found is None else [("the crowd", found.words)]),
     ]
     print(table([], lines, "ll", wrap=100))
 
@@ -186,5 +199,6 @@ def _sql(args: argparse.Namespace) -> None:
 
 def _notice(args: argparse.Namespace) -> None:
     survey = load_survey(args.survey)
-    for heading, paragraph in notice(survey):
+    found = None if args.n is None else crowd(survey, args.n, args.delta)
+    for heading, paragraph in notice(survey, found):
         print(f"{heading}\n{textwrap.fill(paragraph, 88, initial_indent='  ', subsequent_indent='  ')}\n")

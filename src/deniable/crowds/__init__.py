@@ -1,5 +1,5 @@
 """What a crowd adds to its members' own protection: certified bounds for mixed reports."""
 
-from deniable.crowds.crowd import Crowd, checked_delta, crowd, shown
+from deniable.crowds.crowd import MAX_PEOPLE, Crowd, checked_delta, crowd, shown, upper_bound
 
-__all__ = ["Crowd", "checked_delta", "crowd", "shown"]
+__all__ = ["MAX_PEOPLE", "Crowd", "checked_delta", "crowd", "shown", "upper_bound"]

@@ -8,12 +8,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from deniable.crowds.search import certified_above, certified_below, normal_epsilon
 from deniable.crowds.variations import spread, variation_of
 from deniable.errors import SurveyError
 from deniable.mechanisms import at_most_exp, check_size
 from deniable.survey import Survey
+
+if TYPE_CHECKING:
+    import altair as alt
 
 MAX_PEOPLE = 10**10  # people, at most: more than there are, and a certificate takes a minute
 
@@ -102,8 +106,30 @@ class Crowd:
         for share in shares:
             if not 0 <= share < 1:
                 raise SurveyError(f"shares must be at least 0 and below 1, got {share!r}; 0.5 is half of the people")
-        honest = [max(1, self.n - math.ceil(self.n * share)) for share in shares]
-        return tuple((share, _upper(self.survey, n, self.delta)) for share, n in zip(shares, honest, strict=True))
+        return tuple((share, upper_bound(self.survey, _honest(self.n, share), self.delta)) for share in shares)
+
+    def chart(self, shares: Sequence[float] = _SHARES, *, title: str | None = None) -> "alt.LayerChart":
+        """The curve, by how many are honest, with a line where the crowd adds nothing.
+
+        Parameters
+        ----------
+        shares : sequence of float
+            Which shares of n collude or are made up.
+        title : str, optional
+            The heading.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> chart = crowd(dn.warner(epsilon=1), n=1_000).chart((0, 0.5, 0.9))
+        >>> len(chart.to_dict()["layer"])
+        2
+        """
+        from deniable.charts import crowd_chart
+
+        curve = self.curve(shares)
+        points = [(float(_honest(self.n, share)), epsilon) for share, epsilon in curve]
+        return crowd_chart(points, local=self.local, title=title)
 
     def _repr_html_(self) -> str:
         """A small table, as notebooks show it."""
@@ -169,7 +195,7 @@ def crowd(survey: Survey, n: int, delta: float = 1e-6) -> Crowd:
     True
     """
     survey, n, delta = Survey.check(survey), check_size("n", n, 1, MAX_PEOPLE), checked_delta(delta)
-    epsilon, cohorts, variation = _upper(survey, n, delta), survey.cohorts, variation_of(survey)
+    epsilon, cohorts, variation = upper_bound(survey, n, delta), survey.cohorts, variation_of(survey)
     pairs = [spread(pair, cohorts) for pair in variation.attained if pair.share]
     best = max(pairs, key=lambda pair: normal_epsilon(pair, n, delta), default=None)
     lower = 0.0 if best is None else certified_below(best, n, delta, largest=epsilon)
@@ -207,7 +233,30 @@ def _local(survey: Survey, odds: Fraction) -> float:
     return up if at_most_exp(odds, asked) else math.nextafter(math.log(odds), 65)
 
 
-def _upper(survey: Survey, n: int, delta: float) -> float:
+def _honest(n: int, share: float) -> int:
+    """Who is left if a share is not honest: at least the person."""
+    return max(1, n - math.ceil(n * share))
+
+
+def upper_bound(survey: Survey, n: int, delta: float) -> float:
+    """`Crowd.epsilon` alone, in half the time.
+
+    Parameters
+    ----------
+    survey : Survey
+        The survey.
+    n : int
+        Honest people who answer.
+    delta : float
+        With which probability it may fail.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> survey = dn.krr(symbols=3, epsilon=1)
+    >>> upper_bound(survey, 100, 1e-6) == crowd(survey, 100).epsilon
+    True
+    """
     variation = variation_of(survey)
     local = _local(survey, variation.odds)
     return min(certified_above(variation.blankets, n, delta, cohorts=survey.cohorts, largest=local), local)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 import deniable as dn
+from deniable.charts import crowd_chart
 from deniable.crowds import shown
 from deniable.crowds.divergence import Pair
 from deniable.crowds.variations import variations
@@ -53,6 +54,11 @@ def test_a_curve_ends_where_the_crowd_adds_nothing() -> None:
     assert curve[-1] == (0.999, 2.0)
 
 
+def test_a_chart_of_nothing_is_refused() -> None:
+    with pytest.raises(dn.DeniableError, match=r"a chart of a crowd must have points, got none; Crowd.curve has them"):
+        crowd_chart([], local=1.0)
+
+
 def test_words_say_both_numbers_and_round_up() -> None:
     found = dn.crowd(dn.warner(epsilon=1), n=1_000)
     assert found.words == (
@@ -62,7 +68,9 @@ def test_words_say_both_numbers_and_round_up() -> None:
     assert float(shown(found.epsilon)) >= found.epsilon
     assert [shown(x) for x in (0.0684321, 0.99999, 123456.0)] == ["0.06844", "1", "123456"]
     page = found._repr_html_()
-    assert "What the crowd adds" in page and "one round" in page and "cohorts" not in page
+    assert "What the crowd adds" in page
+    assert "one round" in page
+    assert "cohorts" not in page
 
 
 def test_what_is_asked_for_wrongly_is_refused() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from deniable.crowds.search import certified_above, certified_below, normal_epsilon
+from deniable.crowds.search import certified_above, certified_below, divergence_above, normal_epsilon
 from deniable.crowds.variations import spread, variation_of
 from deniable.errors import SurveyError
 from deniable.mechanisms import at_most_exp, check_size
@@ -260,3 +260,53 @@ def upper_bound(survey: Survey, n: int, delta: float) -> float:
     variation = variation_of(survey)
     local = _local(survey, variation.odds)
     return min(certified_above(variation.blankets, n, delta, cohorts=survey.cohorts, largest=local), local)
+
+
+def keeps(survey: Survey, n: int, epsilon: float, delta: float) -> bool:
+    """Whether the counts of n reports are certified to be (epsilon, delta)-indistinguishable: one look at the curve.
+
+    Parameters
+    ----------
+    survey : Survey
+        The survey.
+    n : int
+        Honest people who answer.
+    epsilon : float
+        What whoever sees only the counts may learn.
+    delta : float
+        With which probability it may fail.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> survey = dn.krr(symbols=100, epsilon=4)
+    >>> keeps(survey, 100_000, 0.0686, 1e-6), keeps(survey, 100_000, 0.0684, 1e-6)
+    (True, False)
+    """
+    return all(
+        divergence_above(blanket, n, epsilon, delta, cohorts=survey.cohorts) <= Fraction(delta)
+        for blanket in variation_of(survey).blankets
+    )
+
+
+def predicted(survey: Survey, n: int, delta: float) -> float:
+    """About the upper bound, at once; it certifies nothing.
+
+    Parameters
+    ----------
+    survey : Survey
+        The survey.
+    n : int
+        Honest people who answer.
+    delta : float
+        With which probability it may fail.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> round(predicted(dn.krr(symbols=100, epsilon=4), 100_000, 1e-6), 3)
+    0.069
+    """
+    hiding = (max(int((n - 1) * each.mass / survey.cohorts), 0) + 1 for each in variation_of(survey).blankets)
+    blankets = zip(variation_of(survey).blankets, hiding, strict=True)
+    return min(max(normal_epsilon(each.pair, count, delta) for each, count in blankets), survey.epsilon_report)

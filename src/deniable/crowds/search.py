@@ -45,12 +45,10 @@ def certified_above(blankets: Sequence[Blanket], n: int, delta: float, *, cohort
     >>> below < above < 1.01 * below
     True
     """
-    cut, limit = Fraction(delta) * Fraction(_CUT), Fraction(delta)
-    found = 0.0
+    limit, found = Fraction(delta), 0.0
 
     def curve(blanket: Blanket, epsilon: float) -> Fraction:
-        odds = Fraction(exp_bounds(Fraction(epsilon), _BITS)[0], 1 << _BITS)
-        return blanket.divergence(n, odds, cut=cut, cohorts=cohorts)
+        return divergence_above(blanket, n, epsilon, delta, cohorts=cohorts)
 
     for blanket in blankets:
         if found and (found >= largest or curve(blanket, found) <= limit):
@@ -59,6 +57,26 @@ def certified_above(blankets: Sequence[Blanket], n: int, delta: float, *, cohort
         guess = normal_epsilon(blanket.pair, hiding, delta)
         found = max(found, _search(partial(curve, blanket), guess, delta, largest)[1])
     return found
+
+
+def divergence_above(blanket: Blanket, n: int, epsilon: float, delta: float, *, cohorts: int) -> Fraction:
+    """An upper bound of how far apart two crowds are at one epsilon, to a share of delta.
+
+    Parameters
+    ----------
+    blanket : Blanket
+        What two answers may be.
+    n : int
+        People, the one included.
+    epsilon : float
+        In nats.
+    delta : float
+        What it will be compared with.
+    cohorts : int
+        Cohorts of the survey.
+    """
+    odds = Fraction(exp_bounds(Fraction(epsilon), _BITS)[0], 1 << _BITS)
+    return blanket.divergence(n, odds, cut=Fraction(delta) * Fraction(_CUT), cohorts=cohorts)
 
 
 def certified_below(pair: Pair, n: int, delta: float, *, largest: float) -> float:

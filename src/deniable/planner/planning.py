@@ -16,6 +16,7 @@ import numpy.typing as npt
 from deniable.lab import normal_draws
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.catalogue import families
+from deniable.planner.crowded import keep_promise
 from deniable.planner.evaluation import Evaluation
 from deniable.planner.measure import BUDGET, Effort, effort_for, measured
 from deniable.planner.options import Family, Option
@@ -27,6 +28,7 @@ from deniable.planner.solve import Outside, rounded_up
 from deniable.planner.visible import smallest_visible
 from deniable.theory import Losses
 
+_NOT_ASKED = {"progress", "crowd_epsilon", "delta"}  # arguments of `plan` that a request does not have
 PlanProgress = Callable[[str, float, float, int], None]
 
 _MOVES = 4  # measurements at most, each at the epsilon or n at which the last one predicts the target
@@ -53,6 +55,8 @@ def plan(
     max_l2: float | None = None,
     max_error: float | None = None,
     visible: float | None = None,
+    crowd_epsilon: float | None = None,
+    delta: float = 1e-6,
     metric: str | None = None,
     symbols: Iterable[object] | int | None = None,
     candidates: Iterable[object] | int | None = None,
@@ -88,6 +92,11 @@ def plan(
     visible : float, optional
         The error as the smallest visible share: a symbol of that share has a simultaneous 95 % interval above zero with
         probability 90 %.
+    crowd_epsilon : float, optional
+        Given with n alone: each mechanism gets the largest epsilon whose crowd keeps this promise (`dn.crowd`) about
+        the counts of n honest people in one round, and the one of least error is planned.
+    delta : float
+        With which probability that promise may fail.
     metric : str, optional
         Which error is found where n and epsilon are given: "l1" (the default), "l2" or "max". Mechanism and worst
         population are chosen for it.
@@ -144,14 +153,21 @@ def plan(
     ...     print(str(problem).partition(";")[2].partition("about")[0])
      it takes
     """
-    given: dict[str, Any] = {name: value for name, value in locals().items() if name != "progress"}
-    return _Planner(ask(**given), progress or (lambda stage, done, total, left: None)).run()
+    given: dict[str, Any] = {name: value for name, value in locals().items() if name not in _NOT_ASKED}
+    tell = progress or (lambda stage, done, total, left: None)
+    if crowd_epsilon is None:
+        return _Planner(ask(**given), tell).run()
+    tell("asking what the crowd adds", 0.0, 1.0, 1)
+    kept = keep_promise(given, crowd_epsilon, delta)
+    planned = _Planner(ask(**{**given, "epsilon": kept.epsilon}), tell, only=kept.family).run()
+    return replace(planned, alternatives=kept.alternatives, paper={})
 
 
 class _Planner:
-    def __init__(self, request: PlanRequest, progress: PlanProgress) -> None:
+    def __init__(self, request: PlanRequest, progress: PlanProgress, *, only: str | None = None) -> None:
         self.request, self._progress = request, progress
         self.all = families(request.size, is_open=request.is_open, limits=request.limits)
+        self.all = [family for family in self.all if only in (None, family.name)]
         self.search = Search(request, self.all)
 
     def run(self) -> Plan:

@@ -204,9 +204,9 @@ def test_what_the_crowd_adds_is_told_where_n_is_given(capsys: pytest.CaptureFixt
     out = " ".join(capsys.readouterr().out.split())
     assert (
         "What the crowd adds For anyone who sees only the counts, and not your report: if 100,000 people answer "
-        "honestly, a belief of 10 % becomes at most 11 %, because your report is hidden among those of the others (epsilon "
-        "0.06846, but for a chance of 1e-06). This holds for one round, and only if nobody keeps the order, the time "
-        "or the sender of reports."
+        "honestly, a belief of 10 % becomes at most 11 %, because your report is hidden among those of the others "
+        "(epsilon 0.06846, but for a chance of 1e-06). This holds for one round, and only if nobody keeps the "
+        "order, the time or the sender of reports."
     ) in out
     assert main(["survey", "show", "s.json", "--n", "1e5"]) == 0
     assert "the crowd For anyone who sees only the counts of 100,000 reports" in " ".join(

@@ -10,6 +10,7 @@ from deniable.planner.crowded import _down
 from deniable.planner.options import PlanLimits
 
 
+@pytest.mark.slow
 def test_the_promise_is_kept_and_used_up() -> None:
     plan = dn.plan(crowd_epsilon=0.5, n=10_000, symbols=4)
     kept = dn.crowd(plan.survey, n=10_000, delta=1e-6).epsilon
@@ -53,6 +54,7 @@ def test_digits_are_cut_not_rounded() -> None:
     assert [_down(x) for x in (1.23456, 11.9999, 0.0123456, 2.0)] == ["1.234", "11.99", "0.01234", "2.000"]
 
 
+@pytest.mark.slow
 def test_the_command_says_both_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--symbols", "2", "--n", "1000", "--crowd-epsilon", "0.5", "--shape", "uniform"]) == 0
     out = " ".join(capsys.readouterr().out.split())

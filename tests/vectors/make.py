@@ -225,6 +225,33 @@ def permanent() -> list[object]:
     return found
 
 
+def sequences() -> list[object]:
+    """Devices whose answers change: a permanent response for each cell, and fresh words for each second stage."""
+    found: list[object] = []
+    for title, survey in presets().items():
+        if survey.encoding.own_cells or survey.encoding.occupied != 1 or survey.window:
+            continue
+        answers = [*(survey.symbols or [f"answer {i}" for i in range(40)])]
+        for cohort in sorted({0, survey.cohorts - 1}):
+            # Of every cell the first two answers, if it has two: they share their permanent response.
+            by_cell: dict[tuple[int, ...], list[str | int | bytes]] = {}
+            for answer in answers:
+                by_cell.setdefault(survey.encode(cohort, answer), []).append(answer)
+            shared = sorted(by_cell.items(), key=lambda item: (-min(len(item[1]), 2), item[0]))[:2]
+            asked = [answer for _, group in shared for answer in group[:2]]
+            asked += asked[:1]
+            client = dn.Client(survey)
+            secret = hashlib.sha256(f"{title} {cohort} sequence".encode()).digest()
+            client._cohort, client._secret = cohort, secret
+            words = [second_words(survey, f"{title} {step}", 1) for step in range(len(asked))]
+            with ScriptedEntropy(64, [word for each in words for word in each]) as client._entropy:
+                sent = [client.report(answer).pack().hex() for answer in asked]
+            shape = {"survey": title, "secret": secret.hex(), "cohort": cohort}
+            shape |= {"words": [str(word) for each in words for word in each]}
+            found.append(shape | {"symbols": [symbol_to_json(answer) for answer in asked], "reports": sent})
+    return found
+
+
 def build() -> dict[str, str]:
     """Every file's name and text."""
     good = [
@@ -238,6 +265,7 @@ def build() -> dict[str, str]:
         surveys,
         reports,
         permanent,
+        sequences,
     ]
     tables: dict[str, list[object]] = {part.__name__: part() for part in good}
     tables |= {"bad_surveys": bad_surveys(presets()), "bad_reports": bad_reports(presets())}

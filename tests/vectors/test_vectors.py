@@ -173,6 +173,28 @@ def test_permanent_reports() -> None:
         assert reference.permanent_report(text, symbol, row["cohort"], secret, words).hex() == row["report"]
 
 
+def test_sequences_of_changing_answers() -> None:
+    """One client answers all of a row; answers that share their cell share their permanent response."""
+    repeats = 0
+    for row in rows("sequences"):
+        text, secret = TEXTS[row["survey"]], bytes.fromhex(row["secret"])
+        survey, answers = dn.Survey.from_json(text), [reference.value_of(symbol) for symbol in row["symbols"]]
+        client, words = dn.Client(survey), [int(word) for word in row["words"]]
+        client._cohort, client._secret = row["cohort"], secret
+        with ScriptedEntropy(64, words) as client._entropy:
+            assert [client.report(answer).pack().hex() for answer in answers] == row["reports"]
+        assert len(words) == len(answers) * survey.mechanism.twice
+        for number, answer in enumerate(answers):
+            fresh = [words[number]] if words else []
+            sent = reference.permanent_report(text, answer, row["cohort"], secret, fresh)
+            assert sent.hex() == row["reports"][number]
+        cells = [survey.encode(row["cohort"], answer) for answer in answers]
+        repeats += len(set(cells)) < len({*answers})
+        if not words:
+            assert len(set(zip(cells, row["reports"], strict=True))) == len(set(cells))
+    assert repeats >= 4
+
+
 @pytest.mark.parametrize("row", rows("bad_surveys"), ids=lambda row: row["reason"][:60])
 def test_bad_survey_is_refused(row: Row) -> None:
     with pytest.raises(dn.SurveyError) as caught:

@@ -36,6 +36,7 @@ def add(commands: Commands) -> None:
             "  deniable plan --symbols-file browsers.txt --epsilon 1 --visible 0.01 -o survey.json\n"
             "  deniable plan --symbols 16 --n 1e5 --epsilon 4 --epsilon-report 1    asked again and again\n"
             "  deniable plan --symbols 20 --n 1e5 --crowd-epsilon 0.2     what the counts may tell of anyone\n"
+            "  deniable plan --symbols 16 --n 1e5 --epsilon 8 --reports 90          90 times, 8 in all\n"
             "  deniable plan --candidates 1000 --n 1e6 --epsilon 2 --shape zipf --chart plan.html"
         ),
     )
@@ -47,6 +48,15 @@ def add(commands: Commands) -> None:
     parser.option("--epsilon", "E", "privacy budget of an answer, in nats: 1, 0.5, 1/4")
     again = "budget of one report, below --epsilon: each is randomised again, and errors are those of one report each"
     parser.option("--epsilon-report", "E", again)
+    again = (
+        "windows in which devices are asked: --epsilon is then the budget of all reports of a device, however often "
+        "its answer changes, and ways to spend it are compared"
+    )
+    parser.option("--reports", "T", again, whole(2))
+    rate = (
+        "with --reports: share of devices whose answer changes from window to window (default 0, the worst for means)"
+    )
+    parser.option("--change", "X", rate, default=0.0)
     parser.option("--max-l1", "X", "the sum of all errors")
     parser.option("--max-l2", "X", "their Euclidean norm")
     parser.option("--max-error", "X", "the largest error of any symbol")
@@ -131,17 +141,51 @@ def _print(plan: "Plan", args: argparse.Namespace) -> None:
         f"{several(plan.repeats, 'survey')} simulated" if plan.repeats else "predicted, as simulating would take long"
     )
     print(f"\nAnswers are taken to be {plan.shape}{of}; {source}.\n")
+    if plan.strategies:
+        _print_strategies(plan)
+        _print_end(plan, args)
+        return
     print(table(["instead", "parameters", _ASKED[plan.found], "why not"], [_row(a) for a in plan.alternatives], "llrl"))
     if not plan.paper:
-        _written(plan, args)
+        _print_end(plan, args)
         return
     print()
     paper = [[*_row(a)[:3], "" if a.needs is not None else a.why] for a in plan.paper.values()]
     print(table(["in the paper", "parameters", _ASKED[plan.found], ""], paper, "llrl"))
-    _written(plan, args)
+    _print_end(plan, args)
 
 
-def _written(plan: "Plan", args: argparse.Namespace) -> None:
+def _print_strategies(plan: "Plan") -> None:
+    """The ways to spend one budget over many reports, and what whoever sees all of them can do."""
+    metric = {"l1": "l1", "l2": "l2", "max": "largest error"}[plan.metric]
+    head = ["strategy", "mechanism", "people", "epsilon", "a report", f"{metric}, a window", "their mean"]
+    rows, most = [], max(one.reports for one in plan.strategies)
+    for one in plan.strategies:
+        settings = f"{one.mechanism}, {one.parameters}" if one.parameters else one.mechanism
+        people = f"{one.people:,}" + ("" if one.reports == most else f", {several(one.reports, 'time')}")
+        linked = "-" if one.linking is None else percent(one.linking, 2)
+        rows.append(
+            [
+                one.name,
+                settings,
+                people,
+                f"{one.epsilon:.3g}",
+                f"{one.epsilon_report:.3g}",
+                f"{one.error:.3g}",
+                f"{one.average:.3g}",
+                percent(one.naming, 2),
+                linked,
+            ]
+        )
+    print(table([*head, "named", "linked"], rows, "llrrrrrrr"))
+    print(
+        f"\nAll spend at most epsilon {max(one.epsilon_worst for one in plan.strategies):.4g} in all, however often an "
+        "answer changes. Memoised reports can still\nshow when it changed. Named: whoever sees all reports of a device "
+        "guesses an unchanged answer. Linked: they find its report in\nanother window. Both are at most that."
+    )
+
+
+def _print_end(plan: "Plan", args: argparse.Namespace) -> None:
     if args.crowd_epsilon is not None:
         print(f"\n{crowd(plan.survey, plan.n, args.delta).words}")
     if plan.cohorts > 1:

@@ -17,7 +17,7 @@ from deniable.cli.parser import Commands, Parser, command, one_of, share, whole
 from deniable.cli.text import fit, several, shown, table
 from deniable.cli.words import notice, odds_sentence, report_bytes, text_sentence, truth_sentence
 from deniable.crowds import MAX_PEOPLE, crowd
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, require
 from deniable.survey import DIALECTS, PRESETS, Survey, participation_words
 
 _FILE = "a survey file (JSON; - is standard input)"
@@ -44,7 +44,9 @@ def add(commands: Commands) -> None:
         description="Print what a survey file says, and what follows from it.",
     )
     show.survey(_FILE)
+    show.option("--reports", "T", "say how well whoever sees so many reports of a device can name its answer", whole(1))
     _crowd_options(show)
+    show.option("--candidates", "S", "of so many answers, where answers are open", whole(2))
     show.json()
     tell = command(
         actions,
@@ -74,8 +76,10 @@ def add(commands: Commands) -> None:
 
 
 def _crowd_options(parser: Parser) -> None:
-    parser.option("--n", "N", "honest people who will answer: also say what the crowd adds", whole(1, MAX_PEOPLE))
-    parser.option("--delta", "D", "with which probability that may fail", share, default=1e-6)
+    parser.option(
+        "--n", "N", "what a crowd of so many adds, and how well a report is found in it", whole(2, MAX_PEOPLE)
+    )
+    parser.option("--delta", "D", "with which probability what the crowd adds may fail", share, default=1e-6)
 
 
 def _add_new(actions: Commands) -> None:
@@ -143,6 +147,8 @@ def _show(args: argparse.Namespace) -> None:
             "mechanism": survey.title,
             "epsilon_spent": survey.epsilon_spent,
             "epsilon_report": survey.epsilon_report,
+            "epsilon_worst": survey.epsilon_worst if survey.permanent_responses else None,
+            "permanent_responses": survey.permanent_responses,
             "likelihood_ratio": float(survey.mechanism.odds),
             "hit": float(survey.mechanism.hit) if survey.mechanism.two_valued else None,
             "miss": float(survey.mechanism.miss) if survey.mechanism.two_valued else None,
@@ -174,6 +180,9 @@ def _show(args: argparse.Namespace) -> None:
     ]
     if survey.participation != "once":
         lines.append(("answered", participation_words(survey.participation)))
+        if survey.permanent_responses:
+            each = f"{survey.epsilon:g} for each of {survey.permanent_responses} permanent responses"
+            lines.append(("in all", f"{survey.epsilon_worst:g}, however often an answer changes ({each})"))
     if survey.alphabet.other is not None:
         lines.append(("anything else", f"counts as {shown(survey.alphabet.other)}"))
     lines += [
@@ -188,8 +197,26 @@ def _show(args: argparse.Namespace) -> None:
         ("tally", f"{survey.cohorts * survey.columns:,} counters"),
         ("privacy", f"{odds_sentence(survey)} {truth_sentence(survey)}"),
         *([] if found is None else [("the crowd", found.words)]),
+        *_observed(survey, args),
     ]
     print(table([], lines, "ll", wrap=100))
+
+
+def _observed(survey: Survey, args: argparse.Namespace) -> list[tuple[str, str]]:
+    """What whoever sees all reports of a device can do, if it was asked for."""
+    if args.reports is None and args.n is None:
+        return []
+    require("to use --reports and --n", "analysis")
+    from deniable.theory import linking_probability, naming_probability
+
+    told = []
+    if args.reports is not None:
+        chance = naming_probability(survey, args.reports, candidates=args.candidates)
+        told.append(f"names the answer with probability {100 * chance:.2g} % after {args.reports:,} reports of it")
+    if args.n is not None:
+        chance = linking_probability(survey, args.n)
+        told.append(f"finds a device's report among {args.n:,} devices' with probability {100 * chance:.2g} %")
+    return [("observer", "; ".join(told) + " (if answers stay the same and are memoised)")]
 
 
 def _sql(args: argparse.Namespace) -> None:

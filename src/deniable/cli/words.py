@@ -93,10 +93,13 @@ def text_sentence(survey: Survey) -> str:
 def _answering_again(survey: Survey) -> str:
     """How often a device answers, and what all its reports together reveal."""
     asked = participation_words(survey.participation)
+    boxes = survey.encoding.occupied == 1 and not survey.encoding.own_cells  # answers of a box share their noise
+    other = "in another box" if boxes else "that you have not given before"
+    in_all = f", up to epsilon {survey.epsilon_worst:g} in all" if survey.permanent_responses else ""
     return (
         f"Your device answers {asked}. While your answer stays the same and your device keeps its state, all your "
         f"reports together, however many, are at most {at_most(_lifetime(survey))} times likelier than under another "
-        f"answer (epsilon {survey.epsilon:g}). Each answer that you have not given before can spend as much again. "
+        f"answer (epsilon {survey.epsilon:g}). Each answer {other} can spend as much again{in_all}. "
         "Whoever sees all reports of your device may see when your answer changed."
     )
 

@@ -167,8 +167,8 @@ def _bits(mechanism: Mechanism, survey: Survey) -> Variation:
         found: Counter[tuple[int, int]] = Counter()
         for row in cohorts:
             first, second, other = row[some[0]], row[some[1]], row[some[-1]]
-            differing = first ^ second
-            found[len(differing), len(differing - (first ^ other))] += 1
+            apart = first ^ second
+            found[len(apart), len(apart - (first ^ other))] += 1
         seen |= found  # the larger count of each
     attained = [
         Pair(

@@ -16,6 +16,7 @@ from deniable.decoders.raw_reports import likelihood_of_reports
 from deniable.decoders.rows import DifferenceRows, EstimateRows, ResultRows, plain_cell
 from deniable.decoders.screened import ScreenedEstimate
 from deniable.decoders.screening import Screening
+from deniable.decoders.shown import ROWS, note_on_rest
 from deniable.decoders.simplex import project, project_rows
 from deniable.decoders.strategies import CONSTRAINTS, DECODERS, constraint_of, decoder_of
 from deniable.decoders.weighted import WeightedLeastSquares, cell_weights
@@ -24,6 +25,7 @@ __all__ = [
     "CONSTRAINTS",
     "DECODERS",
     "DEFAULT",
+    "ROWS",
     "ChiSquare",
     "Constraint",
     "Decoder",
@@ -53,6 +55,7 @@ __all__ = [
     "decoder_of",
     "difference",
     "likelihood_of_reports",
+    "note_on_rest",
     "plain_cell",
     "project",
     "project_rows",

@@ -2,6 +2,6 @@
 
 from deniable.planner.nearby import nearby
 from deniable.planner.planning import plan
-from deniable.planner.result import Alternative, Expected, Plan
+from deniable.planner.result import Alternative, Expected, Plan, Strategy
 
-__all__ = ["Alternative", "Expected", "Plan", "nearby", "plan"]
+__all__ = ["Alternative", "Expected", "Plan", "Strategy", "nearby", "plan"]

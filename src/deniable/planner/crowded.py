@@ -23,7 +23,7 @@ _TRIES = 40  # such factors, at most
 class Kept:
     """The best mechanism, its epsilon as text, and what the others lose."""
 
-    family: str
+    family: Family
     epsilon: str
     alternatives: tuple[Alternative, ...]
 
@@ -72,7 +72,7 @@ def keep_promise(given: Mapping[str, Any], crowd_epsilon: object, delta: float) 
         )
         for loss, epsilon, option in rest
     )
-    return Kept(first.family.name, spent, others)
+    return Kept(first.family, spent, others)
 
 
 def _survey(search: Search, family: Family, epsilon: str) -> Survey:

@@ -5,7 +5,7 @@ the error is reached and by which option first (`search`). The survey itself is 
 epsilon or n is corrected until the simulated error plus its uncertainty meets the target.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import ceil, exp, inf, log, sqrt
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.errors import DeniableError
 from deniable.lab import normal_draws
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.catalogue import families
@@ -21,14 +22,14 @@ from deniable.planner.evaluation import Evaluation
 from deniable.planner.measure import BUDGET, Effort, effort_for, measured
 from deniable.planner.options import Family, Option
 from deniable.planner.others import alternatives, curves, infeasible, nothing_fits, paper_needs
-from deniable.planner.request import EPSILONS, PEOPLE, PlanRequest, ask
+from deniable.planner.repeated import compare
+from deniable.planner.request import APART, EPSILONS, PEOPLE, PlanRequest, ask
 from deniable.planner.result import Plan
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
 from deniable.planner.visible import smallest_visible
 from deniable.theory import Losses
 
-_NOT_ASKED = {"progress", "crowd_epsilon", "delta"}  # arguments of `plan` that a request does not have
 PlanProgress = Callable[[str, float, float, int], None]
 
 _MOVES = 4  # measurements at most, each at the epsilon or n at which the last one predicts the target
@@ -62,6 +63,8 @@ def plan(
     candidates: Iterable[object] | int | None = None,
     other: object = None,
     text: str = "folded",
+    reports: int | None = None,
+    change: float = 0.0,
     shape: str | npt.ArrayLike = "worst",
     confidence: float = 0.9,
     max_bytes: int | None = None,
@@ -75,6 +78,11 @@ def plan(
     The error is a quantile: a share `confidence` of surveys run with this plan have a smaller loss (`Plan.expected_l1`
     is the mean). Losses are those of the default decoder against the population, sampling error included, from one
     report of each of n people.
+
+    With `reports`, devices are asked again and again. Then `epsilon` is the budget of all reports of a device together,
+    however often its answer changes, and `epsilon_report` the most that one report may spend. Four strategies are
+    compared (`Plan.strategies`): asking a sample of the devices in each window, memoising by answer, memoising by cell
+    (O-RR), and fresh noise with a split budget. The plan is for a window of the one that errs least.
 
     Parameters
     ----------
@@ -108,6 +116,12 @@ def plan(
         The symbol of a closed alphabet that stands for all other answers.
     text : str
         How an open alphabet reads text: "folded" or "exact".
+    reports : int, optional
+        Windows in which devices are asked, at least 2: with it n and epsilon must be given, and the error of a window
+        is found.
+    change : float
+        The share of devices whose answer changes from one window to the next, for the error of the mean over all
+        windows. 0, the default, is the worst case: memoised noise does not average out while answers stay the same.
     shape : str or array_like
         The population: one share a symbol, or a name: "uniform", "geometric" (mean S / 5), "zipf" (exponent 1),
         "binomial", "even" (over half of the symbols) or "spike" (half of everyone on one). A number may follow, as in
@@ -144,6 +158,9 @@ def plan(
     (2.0, True, True)
     >>> plan(n=10_000, symbols=4, epsilon=4, epsilon_report=1).survey
     <Survey: k-RR, 4 symbols, epsilon 4 and 1 a report, digest 6604e6b3>
+    >>> again = plan(n=10_000, symbols=16, epsilon=8, epsilon_report=1, reports=90, shape="zipf")
+    >>> again.survey.epsilon_worst, [(one.name, round(one.error, 2)) for one in again.strategies][:2]
+    (8.0, [('memoise by cell', 0.25), ('memoise by answer', 0.39)])
     >>> plan(n=1000, symbols=4, epsilon=2, metric="max").errors["max"].bound < 0.1
     True
     >>> from deniable.errors import PlanError
@@ -153,21 +170,26 @@ def plan(
     ...     print(str(problem).partition(";")[2].partition("about")[0])
      it takes
     """
-    given: dict[str, Any] = {name: value for name, value in locals().items() if name not in _NOT_ASKED}
-    tell = progress or (lambda stage, done, total, left: None)
-    if crowd_epsilon is None:
-        return _Planner(ask(**given), tell).run()
-    tell("asking what the crowd adds", 0.0, 1.0, 1)
-    kept = keep_promise(given, crowd_epsilon, delta)
-    planned = _Planner(ask(**{**given, "epsilon": kept.epsilon}), tell, only=kept.family).run()
-    return replace(planned, alternatives=kept.alternatives, paper={})
+    given: dict[str, Any] = {name: value for name, value in locals().items() if name not in APART}
+    told = progress or (lambda stage, done, total, left: None)
+    if crowd_epsilon is not None:
+        if reports is not None:
+            raise DeniableError("crowd_epsilon must not be given with reports: what a crowd adds holds for one round")
+        told("asking what the crowd adds", 0.0, 1.0, 1)
+        kept = keep_promise(given, crowd_epsilon, delta)
+        planned = _Planner(ask(**{**given, "epsilon": kept.epsilon}), told, [kept.family]).run()
+        return replace(planned, alternatives=kept.alternatives, paper={})
+    if reports is None:
+        return _Planner(ask(**given), told).run()
+    found = compare(given, reports=reports, change=change, tell=lambda share: told("comparing", 0.3 * share, 1.0, 1))
+    best = _Planner(found.chosen.request, told, found.chosen.families).run()
+    return replace(best, strategies=found.strategies, alternatives=(), paper={})
 
 
 class _Planner:
-    def __init__(self, request: PlanRequest, progress: PlanProgress, *, only: str | None = None) -> None:
+    def __init__(self, request: PlanRequest, progress: PlanProgress, of: Sequence[Family] | None = None) -> None:
         self.request, self._progress = request, progress
-        self.all = families(request.size, is_open=request.is_open, limits=request.limits)
-        self.all = [family for family in self.all if only in (None, family.name)]
+        self.all = of or families(request.size, is_open=request.is_open, limits=request.limits)
         self.search = Search(request, self.all)
 
     def run(self) -> Plan:
@@ -367,9 +389,7 @@ class _Planner:
         spends = float(parse_epsilon(spent))
         people = request.n if request.n is not None else int(rounded_up(ceil(x), 3))
         option = search.of(family)(spends, people)
-        survey = option.survey(
-            request.alphabet, spent, lifetime=request.lifetime, name=request.name, seed=request.public_seed
-        )
+        survey = request.survey_of(option, spent)
         if again:
             search.look_around(option, spends, people)  # another population may be the worst one here
         shape = search.worst(option, spends, people)

@@ -22,6 +22,7 @@ from deniable.survey.participation import (
     participation_words,
     window_number,
 )
+from deniable.survey.picture import Picture
 from deniable.survey.presets import PRESETS, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
 from deniable.survey.reading import strict_json
 from deniable.survey.report_format import Field, ReportFormat, Rule
@@ -48,6 +49,7 @@ __all__ = [
     "Hadamard",
     "Hashed",
     "Permuted",
+    "Picture",
     "Projective",
     "ReportFormat",
     "Rule",

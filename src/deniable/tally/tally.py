@@ -14,7 +14,7 @@ import os
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ import numpy.typing as npt
 from deniable.errors import SurveyError, TallyError, TallyMismatch
 from deniable.reports import Report
 from deniable.survey import Survey, data_frame, facts, strict_json, write_atomically
+
+if TYPE_CHECKING:
+    import altair as alt
 
 _MAGIC = b"deniable-tally/1\n"  # first line of a tally file: format and version
 _MOST = 2**63 - 1  # reports in a tally: what a signed counter of 64 bits holds
@@ -340,6 +343,44 @@ class Tally:
         reports = f"{self._n:,}" if survey.cohorts == 1 else f"{self._n:,} in {survey.cohorts:,} cohorts"
         named = [("reports", reports), ("counters", f"{self._counts.size:,}"), ("mechanism", survey.title)]
         return facts(f"Tally of {survey.name or survey.digest[:8]}", [*named, ("next", "dn.decode(tally)")])
+
+    def chart(self, *, top: int = 64) -> "alt.LayerChart":
+        """The counts as they arrived, not decoded; needs the extra `charts`. For shares, chart `dn.decode(tally)`.
+
+        Of a survey with cohorts it shows whether they are evenly filled: a cohort or a cell that stands out points to
+        clients that are broken, or to one answer that nearly everybody gave.
+
+        Parameters
+        ----------
+        top
+            How many cohorts and how many cells to show, the first of each.
+
+        Returns
+        -------
+        altair.LayerChart
+            Shown by notebooks; `deniable.charts.save_chart` writes it to a file.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> tally = dn.Tally(dn.warner(epsilon=1), [[6, 4]])
+        >>> tally.chart().to_dict()["description"]
+        'Counts of 2 cells in 1 cohort, before decoding'
+        >>> tally.plot().to_dict() == tally.chart().to_dict()
+        True
+        """
+        from deniable.charts import counts_chart
+
+        survey, counts = self.survey, self._counts[:top, :top]
+        own = survey.encoding.own_cells and survey.symbols is not None
+        names = [str(survey.symbols[cell]) if own and survey.symbols else str(cell) for cell in range(counts.shape[1])]
+        hidden = self._counts.size - counts.size
+        subtitle = f"{self._n:,} randomised reports, not decoded" + (
+            f"; {hidden:,} counters not shown" if hidden else ""
+        )
+        return counts_chart(names, counts.tolist(), title=survey.name or None, subtitle=subtitle)
+
+    plot = chart  # the name that other libraries use
 
     def to_pandas(self) -> Any:
         """The counts as a pandas DataFrame: cohort, cell, count; a row for each counter.

@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.decoders import Estimate, Inversion, LeastSquares, Observations, Unconstrained, decode_all, shrink
+from deniable.decoders import (
+    ROWS,
+    Estimate,
+    Inversion,
+    LeastSquares,
+    Observations,
+    Unconstrained,
+    decode_all,
+    note_on_rest,
+    shrink,
+)
 from deniable.errors import DecodeError
-from deniable.survey import Survey, Symbol
+from deniable.survey import Bar, Survey, Symbol, html_table
 from deniable.tally import Tally
 from deniable.theory import cell_variance, permanent_share
 from deniable.tracking.averaging import Moving, Series
@@ -472,6 +482,19 @@ class Tracked(Sequence[TrackedWindow]):
 
     def __repr__(self) -> str:
         return f"<Tracked {len(self.symbols)} symbols over {len(self)} windows, {int(self.sizes.sum())} reports>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the largest shares of the last window, and how each changed since the first."""
+        last, most, rows = self[-1], max(float(self[-1].probabilities.max()), 1e-12), []
+        limits, since = np.clip(last.intervals(), 0.0, 1.0), self.difference(-1, 0).values
+        for place in np.argsort(-last.probabilities, kind="stable")[:ROWS].tolist():
+            share, (low, high) = float(last.probabilities[place]), limits[place]
+            interval = f"{100 * low:.2f} to {100 * high:.2f} %"
+            change = f"{100 * since[place]:+.2f} points"
+            rows.append((self.symbols[place], Bar(share / most), f"{100 * share:.2f} %", interval, change))
+        title = f"Window {last.window}, the last of {len(self)}: {int(self.sizes.sum()):,} reports in all"
+        header = ["answer", "", "share", "95 % interval", f"since {self.windows[0]}"]
+        return html_table(title, header, rows, note=note_on_rest(len(self.symbols), "share"))
 
 
 def _correlation_matrix(steps: Floats) -> Floats:

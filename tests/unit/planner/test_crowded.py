@@ -34,6 +34,7 @@ def test_a_crowd_that_is_too_small_leaves_the_epsilon_of_a_report() -> None:
         ({"crowd_epsilon": 0.5}, "crowd_epsilon must be given with n alone, got no n; the plan finds the largest"),
         ({"crowd_epsilon": 0.5, "n": 100, "epsilon": 1}, "crowd_epsilon must be given with n alone, got epsilon;"),
         ({"crowd_epsilon": 0.5, "n": 100, "max_l1": 0.1}, "crowd_epsilon must be given with n alone, got max_l1;"),
+        ({"crowd_epsilon": 0.5, "n": 100, "reports": 2}, "crowd_epsilon must not be given with reports: what a crowd"),
         ({"crowd_epsilon": 0, "n": 100}, "crowd_epsilon must be above 0 and at most 12, got 0; 0.5 is usual"),
         ({"crowd_epsilon": 0.5, "n": 100, "delta": 1.0}, "delta must be above 0 and below 1, got 1.0; 1e-6 is usual"),
     ],

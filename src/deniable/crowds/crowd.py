@@ -305,7 +305,7 @@ def predicted(survey: Survey, n: int, delta: float) -> float:
     --------
     >>> import deniable as dn
     >>> round(predicted(dn.krr(symbols=100, epsilon=4), 100_000, 1e-6), 3)
-    0.069
+    0.068
     """
     hiding = (max(int((n - 1) * each.mass / survey.cohorts), 0) + 1 for each in variation_of(survey).blankets)
     blankets = zip(variation_of(survey).blankets, hiding, strict=True)

@@ -34,7 +34,8 @@ def test_a_crowd_that_is_too_small_leaves_the_epsilon_of_a_report() -> None:
     [
         (
             {"crowd_epsilon": 0.5},
-            "crowd_epsilon must be given with n alone, got no n; the plan finds the largest epsilon that keeps it, and the error",
+            "crowd_epsilon must be given with n alone, got no n; "
+            "the plan finds the largest epsilon that keeps it, and the error",
         ),
         ({"crowd_epsilon": 0.5, "n": 100, "epsilon": 1}, "crowd_epsilon must be given with n alone, got epsilon;"),
         ({"crowd_epsilon": 0.5, "n": 100, "max_l1": 0.1}, "crowd_epsilon must be given with n alone, got max_l1;"),

@@ -65,7 +65,7 @@ often, and what is certified for an answer of 20 that is replaced, at twice the 
 END = """
 Half as many reports that hide agree with the draft in the first row and not in the others, so the accountant behind it
 is another one. Its table is not reproduced here. The last column is void: whole reports of 20 bits at a local epsilon
-of 10 and more are too telling for 100,000 of them to hide one. The draft counts bit by bit, and mixes no whole reports.
+of 10 and more are too telling for 100,000 of them to hide one. The draft's epsilon is that of one bit.
 """
 
 

@@ -15,8 +15,8 @@ print(found.words)
 # The bound is certified from above, and from below: where the two are close, nothing better can be said.
 
 # %%
-print(f"at most {found.epsilon:.5f}, at least {found.lower:.5f}")
 assert 0.99 * found.epsilon < found.lower <= found.epsilon < found.local
+found
 
 # %% [markdown]
 # Only honest people hide anyone. If most of the crowd tells what it sent, or was made up, little is left:

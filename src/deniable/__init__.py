@@ -37,7 +37,21 @@ from deniable.errors import (
     WireError,
 )
 from deniable.reports import Report
-from deniable.survey import Survey, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
+from deniable.survey import (
+    Survey,
+    hadamard,
+    krappor,
+    krr,
+    number,
+    olh,
+    orappor,
+    ordered,
+    orr,
+    oue,
+    projective,
+    subset,
+    warner,
+)
 
 if TYPE_CHECKING:
     from deniable import lab, theory
@@ -144,8 +158,10 @@ __all__ = [
     "krappor",
     "krr",
     "lab",
+    "number",
     "olh",
     "orappor",
+    "ordered",
     "orr",
     "oue",
     "plan",

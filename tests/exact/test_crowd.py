@@ -9,7 +9,7 @@ import pytest
 
 import deniable as dn
 from deniable.crowds import variations
-from deniable.crowds.binomials import BITS, Window, probability, tail
+from deniable.crowds.binomials import BITS, BinomialWindow, probability, tail
 from deniable.crowds.blanket import Blanket
 from deniable.crowds.divergence import Pair
 from deniable.crowds.variations import variation_of
@@ -128,7 +128,7 @@ def test_a_smaller_local_epsilon_hides_more(make: object) -> None:
 def test_intervals_enclose_the_exact_values(n: int, p: Fraction) -> None:
     unit = 1 << BITS
     exact = [comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
-    window = Window.around(n, p, Fraction(1, 10**6))
+    window = BinomialWindow.around(n, p, Fraction(1, 10**6))
     left_out = Fraction(0)
     for k in range(n + 1):
         low, high = probability(n, p, k)

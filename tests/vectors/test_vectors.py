@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import struct
 import unicodedata
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +16,7 @@ from deniable.survey.alphabet import Alphabet, canonical_symbol, symbol_bytes, s
 from deniable.survey.encodings import Hashed, Permuted
 from deniable.survey.folding import fold
 from deniable.survey.hashing import fingerprint, permute
+from deniable.survey.scale import scale_of
 from tests.exact.scripted import ScriptedEntropy
 from tests.vectors import make, reference
 
@@ -120,6 +122,26 @@ def test_thresholds() -> None:
             assert reference.other_weight(epsilon / row["distance"], 2) == int(row["flip"])
 
 
+def test_numbers() -> None:
+    """The scale, the second implementation and the vectors put every double into the same bin."""
+    for row in rows("numbers"):
+        alphabet = row["alphabet"]
+        scale = scale_of(
+            alphabet["low"], alphabet["high"], alphabet.get("bins"), alphabet.get("step"), alphabet["outside"]
+        )
+        assert scale.to_json() == alphabet
+        assert row["names"] == [scale.names[0], scale.names[-1]]
+        assert list(scale.names) == reference.bin_names(alphabet)
+        for text, place in zip(row["numbers"], row["bins"], strict=True):
+            (number,) = struct.unpack(">d", bytes.fromhex(text))
+            assert reference.bin_of(alphabet, number) == place
+            if place is None:
+                with pytest.raises(dn.AlphabetError):
+                    scale.bin(number)
+            else:
+                assert scale.bin(number) == place
+
+
 def test_surveys() -> None:
     for row in rows("surveys"):
         survey = dn.Survey.from_json(row["text"])
@@ -146,6 +168,7 @@ def test_every_preset_has_vectors() -> None:
         "HR",
         "PGR",
         "SS",
+        "SW",
     }
     assert {row["survey"] for row in rows("reports")} == {row["survey"] for row in rows("permanent")} == set(TEXTS)
 

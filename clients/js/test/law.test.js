@@ -6,7 +6,16 @@ import { test } from "node:test";
 import { Client } from "../src/node.js";
 import { readEpsilon } from "../src/odds.js";
 import { atMostExp, lawOf, lineOf, published, realClient, responsesOf, second, violations } from "./law.js";
-import { smallBits, smallHadamard, smallHashed, smallKrr, smallPermuted, smallPlane, smallSets } from "./small.js";
+import {
+  smallBits,
+  smallHadamard,
+  smallHashed,
+  smallKrr,
+  smallNumbers,
+  smallPermuted,
+  smallPlane,
+  smallSets,
+} from "./small.js";
 import { hex, scripted, surveys, unhex } from "./vectors.js";
 
 const upTo = (n) => [...Array(n).keys()];
@@ -18,6 +27,7 @@ const CASES = {
   "krr of 7, 8 bits": [smallKrr(7, "2", 8), upTo(7), 1],
   "hadamard, 10 bits": [smallHadamard(4, 1, "1", 10), upTo(4), 1],
   "hadamard in 2 blocks, 10 bits": [smallHadamard(5, 2, "2", 10), upTo(5), 1],
+  "numbers, 10 bits": [smallNumbers(5, 2, "1", 10), [0, 0.5, 1.5, 2.5, 3.5, 5, -3, 1e9], 1],
   "fano plane, 10 bits": [smallPlane(7, 2, 3, "1", 10), upTo(7), 1],
   "plane of order 3, 10 bits": [smallPlane(13, 3, 3, "1", 10), upTo(13), 1],
   "orr, open, cohort 2 of 3, 10 bits": [smallHashed(4, 3, 1, "1", 10), ["a", "b", "é", 7, -7, unhex("ff")], 1, 2],

@@ -8,7 +8,16 @@ import { bitflip, krr, subset } from "../src/mechanisms.js";
 import { uniformBelow } from "../src/noise.js";
 import { reportOf } from "../src/report.js";
 import { lineOf, realClient, violations } from "./law.js";
-import { smallBits, smallHadamard, smallHashed, smallKrr, smallPlane, smallSets, stages } from "./small.js";
+import {
+  smallBits,
+  smallHadamard,
+  smallHashed,
+  smallKrr,
+  smallNumbers,
+  smallPlane,
+  smallSets,
+  stages,
+} from "./small.js";
 
 /** The real client on the same survey with another randomiser behind it; for sets, its line that makes the report. */
 const with_ = (change) => (survey, entropy) =>
@@ -33,6 +42,14 @@ const SETS = smallSets(5, 2, "1", 5);
 const PLANE = smallPlane(7, 2, 3, "1", 10);
 const ROWS = smallHadamard(5, 2, "2", 10);
 const OPEN = smallHashed(4, 3, 1, "1", 8);
+const NUMBERS = smallNumbers(5, 2, "1", 10);
+
+/** The real client with other cells for an answer. */
+const occupying = (change) => (survey, entropy) =>
+  realClient(
+    { ...survey, encoding: { ...survey.encoding, of: (c, v) => change(v, survey.encoding.of(c, v), survey) } },
+    entropy,
+  );
 
 const wrongCohort = (survey, entropy) => {
   const { of, cohorts } = survey.encoding;
@@ -178,6 +195,36 @@ const MUTANTS = {
     ["law", "support"],
   ],
   "a set at more budget": [SETS, [0, 4], 3, with_(() => stages(subset, "1.5", 5, 5, 1, 2)), ["law", "ratio"]],
+  "a window shifted by one": [
+    NUMBERS,
+    [0.5, 1.5, 4.5],
+    1,
+    occupying((_value, cells, { encoding }) => cells.map((cell) => (cell + 1) % encoding.cells).sort((a, b) => a - b)),
+    ["law"],
+  ],
+  "a clamp after the noise": [
+    NUMBERS,
+    [0.5, 4.5, 7.5],
+    1,
+    // A number beyond the last bin keeps a window of its own, which only the cells cut off.
+    occupying((value, cells, { encoding }) =>
+      value < 5 ? cells : upTo(5).map((i) => Math.min(Math.floor(value) + i, encoding.cells - 1)),
+    ),
+    ["law", "ratio", "support"],
+  ],
+  "a threshold off by one": [
+    NUMBERS,
+    [0.5, 1.5, 4.5],
+    1,
+    randomizing((truth, entropy, { keep, other, cells }) => {
+      const word = entropy.word();
+      const inside = 5n * keep;
+      if (word <= inside) return [truth[Math.min(Number(word / keep), 4)]];
+      const block = Number((word - inside) / other);
+      return [upTo(cells).filter((cell) => !truth.includes(cell))[block]];
+    }),
+    ["law"],
+  ],
   "wrong cohort": [OPEN, [..."abcdefgh"], 1, wrongCohort, ["law"]],
   "length depends on the response": [KRR, upTo(4), 1, shortPayload, ["law", "length"]],
 };

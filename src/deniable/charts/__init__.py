@@ -10,8 +10,9 @@ from deniable.charts.bars import estimate_chart
 from deniable.charts.base import DARK, FORMATS, chart_bytes, chart_format, javascript, save_chart
 from deniable.charts.changes import difference_chart, trend_chart
 from deniable.charts.counts import counts_chart
-from deniable.charts.crowd import crowd_chart
 from deniable.charts.curves import curves_chart
+from deniable.charts.density import density_chart
+from deniable.charts.honest import crowd_chart
 from deniable.charts.plan import plan_chart
 from deniable.charts.templates import templates
 
@@ -23,6 +24,7 @@ __all__ = [
     "counts_chart",
     "crowd_chart",
     "curves_chart",
+    "density_chart",
     "difference_chart",
     "estimate_chart",
     "javascript",

@@ -15,7 +15,7 @@ from deniable.crowds import crowd
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
-    from deniable.planner import Alternative, Plan
+    from deniable.planner import Alternative, NumberPlan, Plan
 
 _ERRORS = {"l1": "l1 loss", "l2": "l2 loss", "max": "largest error of a symbol"}
 _ASKED = {"epsilon": "epsilon", "n": "people", "error": "error"}
@@ -37,7 +37,8 @@ def add(commands: Commands) -> None:
             "  deniable plan --symbols 16 --n 1e5 --epsilon 4 --epsilon-report 1    asked again and again\n"
             "  deniable plan --symbols 20 --n 1e5 --crowd-epsilon 0.2     what the counts may tell of anyone\n"
             "  deniable plan --symbols 16 --n 1e5 --epsilon 8 --reports 90          90 times, 8 in all\n"
-            "  deniable plan --candidates 1000 --n 1e6 --epsilon 2 --shape zipf --chart plan.html"
+            "  deniable plan --candidates 1000 --n 1e6 --epsilon 2 --shape zipf --chart plan.html\n"
+            "  deniable plan --number 18,90 --step 1 --n 1e5 --max-mean-error 1"
         ),
     )
     parser.symbols("symbols", "the possible answers, or a count S for 0 to S-1")
@@ -64,6 +65,10 @@ def add(commands: Commands) -> None:
     kept = "with --n alone: what the counts may tell of anyone, at most; the largest epsilon that keeps it is found"
     parser.option("--crowd-epsilon", "E", kept, float)
     parser.option("--delta", "D", "with which probability --crowd-epsilon may fail", share, default=1e-6)
+    parser.option("--number", "LOW,HIGH", "a quantity between these numbers, instead of answers", _ends)
+    parser.option("--bins", "N", "of that quantity (default 256)", whole(2))
+    parser.option("--step", "X", "instead of --bins: what its numbers are rounded to")
+    parser.option("--max-mean-error", "X", "the error of its mean", _positive)
     parser.option("--metric", "NAME", "with --n and --epsilon: the error to find, l1 (default), l2 or max")
     shapes = (
         "what answers look like: worst (of a family), uniform, geometric, zipf, binomial, even, spike; a number may "
@@ -90,6 +95,9 @@ def _run(args: argparse.Namespace) -> None:
     given = {name: value for name, value in vars(args).items() if name in signature(plan).parameters}
     with Reporter("planning") as report:
         found = plan(**given | read, progress=report)
+    if args.number is not None:
+        _tell_mean(found, args)
+        return
     if args.output is not None:
         put(args.output, found.survey.to_json(indent=2).encode(), args)
     if args.chart is not None:
@@ -98,6 +106,43 @@ def _run(args: argparse.Namespace) -> None:
         print(json.dumps(found.to_json(), indent=2))
     else:
         _print(found, args)
+
+
+def _ends(text: str) -> tuple[str, ...]:
+    ends = tuple(part.strip() for part in text.split(","))
+    if len(ends) != 2:
+        raise argparse.ArgumentTypeError(f"must be two numbers with a comma between them, got {text!r}")
+    return ends
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number above 0, got {text!r}")
+    return value
+
+
+def _tell_mean(plan: "NumberPlan", args: argparse.Namespace) -> None:
+    if args.chart is not None:
+        raise DeniableError("--chart must not be given with --number: there is one line to it, the square root of n")
+    if args.output is not None:
+        put(args.output, plan.survey.to_json(indent=2).encode(), args)
+    if args.json:
+        print(json.dumps(plan.to_json(), indent=2))
+        return
+    rows = [
+        ["people", f"{plan.n:,}" + (" (found)" if plan.found == "n" else "")],
+        ["epsilon", f"{plan.epsilon:g}" + (" (found)" if plan.found == "epsilon" else "")],
+        ["error of the mean", f"below {plan.mean_error:.4g} in {percent(plan.confidence, 0)} of surveys"],
+    ]
+    print(f"{plan.survey}\n")
+    print(table([], rows, "ll"))
+    print("\nThat holds whatever the answers are.")
+    if args.output is not None:
+        print(f"\nwrote {told(args.output)}")
 
 
 def _shape(args: argparse.Namespace) -> Any:

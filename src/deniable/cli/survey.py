@@ -15,10 +15,17 @@ from deniable.cli.files import load_survey, symbols_from
 from deniable.cli.output import add_force, put, told, writes
 from deniable.cli.parser import Commands, Parser, command, one_of, share, whole
 from deniable.cli.text import fit, several, shown, table
-from deniable.cli.words import notice, odds_sentence, report_bytes, text_sentence, truth_sentence
+from deniable.cli.words import (
+    notice,
+    odds_sentence,
+    report_bytes,
+    scale_sentence,
+    text_sentence,
+    truth_sentence,
+)
 from deniable.crowds import MAX_PEOPLE, crowd
 from deniable.errors import DeniableError, require
-from deniable.survey import DIALECTS, PRESETS, Survey, participation_words
+from deniable.survey import DIALECTS, OUTSIDE, PRESETS, Survey, participation_words
 
 _FILE = "a survey file (JSON; - is standard input)"
 
@@ -92,7 +99,8 @@ def _add_new(actions: Commands) -> None:
             "Make a survey.\n\n"
             "  deniable survey new --mechanism warner --epsilon 1 --name 'Have you ever cheated in an exam?'\n"
             "  deniable survey new --mechanism krr --symbols chrome,firefox,safari --other another --epsilon 2\n"
-            "  deniable survey new --mechanism orr --cells 8 --cohorts 64 --epsilon 2 --name homepage"
+            "  deniable survey new --mechanism orr --cells 8 --cohorts 64 --epsilon 2 --name homepage\n"
+            "  deniable survey new --mechanism number --low 18 --high 90 --bins 64 --epsilon 1 --name age"
         ),
     )
     new.option("--mechanism", "NAME", ", ".join(PRESETS), one_of(*PRESETS), required=True)
@@ -104,6 +112,12 @@ def _add_new(actions: Commands) -> None:
     new.option("--cells", "K", "cells of one report (orr, orappor)", whole(2))
     new.option("--cohorts", "C", "groups with their own hash functions (orr, olh, orappor)", whole(1))
     new.option("--hashes", "H", "hash functions of a Bloom filter (orappor; default 1)", whole(1))
+    new.option("--low", "X", "the least number (number)")
+    new.option("--high", "X", "the largest number (number)")
+    new.option("--bins", "N", "bins of equal width from --low to --high (number; default 256)", whole(2))
+    new.option("--step", "X", "instead of --bins: what numbers are rounded to, such as 1 (number)")
+    new.option("--outside", "HOW", "clamp (default) or refuse: numbers outside of the scale (number)", one_of(*OUTSIDE))
+    new.option("--reach", "N", "cells on each side that an answer occupies, too (number, ordered)", whole(0))
     new.option("--participation", "HOW", "once (default), window (once a day), window:hour, window:week, event")
     new.option("--name", "TEXT", "what the survey asks", default="")
     where = "where to write (default survey.json; - is standard output)"
@@ -124,13 +138,19 @@ def _make(args: argparse.Namespace) -> Survey:
     settings: dict[str, Any] = {"epsilon": args.epsilon, "name": args.name}
     settings |= {} if symbols is None else {"symbols": symbols}
     taken = signature(PRESETS[args.mechanism]).parameters
+    if symbols is not None and "symbols" not in taken:
+        raise DeniableError(f"--symbols must not be given for {args.mechanism}, which has no use for it")
     needed = {name for name, parameter in taken.items() if parameter.default is Parameter.empty}
     for option in ("cells", "cohorts"):
         if option in needed and getattr(args, option) is None:
             raise DeniableError(f"--{option} must be given for {args.mechanism}; for instance --cells 8 --cohorts 64")
+    for option in ("low", "high"):
+        if option in needed and getattr(args, option) is None:
+            raise DeniableError(f"--{option} must be given for {args.mechanism}; for instance --low 18 --high 90")
     if "symbols" in needed and symbols is None:
         raise DeniableError(f"--symbols or --symbols-file must be given for {args.mechanism}; use orr for open answers")
-    for option in ("epsilon_report", "cells", "cohorts", "hashes", "other", "text", "participation"):
+    scale = ("low", "high", "bins", "step", "outside", "reach")
+    for option in ("epsilon_report", "cells", "cohorts", "hashes", "other", "text", "participation", *scale):
         value = getattr(args, option)
         if value is not None and option not in taken:
             named = option.replace("_", "-")
@@ -163,6 +183,8 @@ def _show(args: argparse.Namespace) -> None:
     symbols = survey.symbols
     if symbols is None:
         answers = f"any text, number or bytes (open; candidates are named when decoding). {text_sentence(survey)}"
+    elif survey.alphabet.bins is not None:
+        answers = scale_sentence(survey)
     else:
         listed = ", ".join(shown(s) for s in symbols[:20])
         answers = f"{len(symbols)}: {fit(listed, 300)}" + (", ..." if len(symbols) > 20 else "")
@@ -189,7 +211,7 @@ def _show(args: argparse.Namespace) -> None:
         (
             "cells",
             f"{survey.cells} in each of {several(survey.cohorts, 'cohort')}, {several(survey.hashes, 'hash function')}"
-            if survey.encoding.shared is None or survey.hashes == 1
+            if not survey.encoding.is_design or survey.hashes == 1
             else f"{survey.cells}, of which each answer has {survey.hashes}",
         ),
         ("thresholds", ", ".join(f"{name} {value} / 2^64" for name, value in survey.mechanism.thresholds().items())),

@@ -103,12 +103,12 @@ def scaled(value: Interval, numerator: int, denominator: int) -> Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class BinomialWindow:
     """Probabilities of successive values of a binomial variable, and how likely it is outside of them.
 
     Examples
     --------
-    >>> window = Window.around(100, Fraction(1, 2), cut=Fraction(1, 10**9))
+    >>> window = BinomialWindow.around(100, Fraction(1, 2), cut=Fraction(1, 10**9))
     >>> window.first, window.last, float(window.outside) < 1e-9
     (19, 81, True)
     """
@@ -124,7 +124,7 @@ class Window:
 
     @classmethod
     @lru_cache(maxsize=4)  # a search looks at one window many times; the largest has some 10**5 values
-    def around(cls, n: int, p: Fraction, cut: Fraction) -> "Window":
+    def around(cls, n: int, p: Fraction, cut: Fraction) -> "BinomialWindow":
         """All values of Binomial(n, p) but for tails of at most `cut` in all; zeros stand beyond 0 and n.
 
         Parameters
@@ -138,7 +138,7 @@ class Window:
 
         Examples
         --------
-        >>> whole = Window.around(2, Fraction(1, 2), cut=Fraction(0))
+        >>> whole = BinomialWindow.around(2, Fraction(1, 2), cut=Fraction(0))
         >>> whole.first, [round(low / 2**BITS, 9) for low, _ in whole.values]
         (-1, [0.0, 0.25, 0.5, 0.25, 0.0])
         """

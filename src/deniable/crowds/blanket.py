@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from deniable.crowds.binomials import BITS, Window
+from deniable.crowds.binomials import BITS, BinomialWindow
 from deniable.crowds.divergence import Pair
 
 _WIDTH = 10**-3  # relative: crowds that differ by less are taken for the smaller one; moves epsilon by half of it
@@ -111,7 +111,7 @@ class Blanket:
         if (self.odds + 1) * self.own == 1:  # nothing is of the third kind, so that their number is seen anyway
             around = self.each / cohorts
             return replace(self.pair, others=(around, around)).divergence(n, odds, cut)[1]
-        window = Window.around(n - 1, self.mass / cohorts, cut)
+        window = BinomialWindow.around(n - 1, self.mass / cohorts, cut)
         total, pair = window.outside, self.pair
         for hiding, chance in _blocks(window):
             # More reports that hide never tell more: they could be added by whoever looks.
@@ -119,7 +119,7 @@ class Blanket:
         return total
 
 
-def _blocks(window: Window) -> Iterator[tuple[int, Fraction]]:
+def _blocks(window: BinomialWindow) -> Iterator[tuple[int, Fraction]]:
     """The least number of each block of numbers, and an upper bound of the block's chance."""
     first, last = max(window.first, 0), window.last
     least = max((last - first) // _BLOCKS, 1)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from deniable.crowds.search import certified_above, certified_below, divergence_above, normal_epsilon
+from deniable.crowds.certifying import certified_above, certified_below, divergence_above, normal_epsilon
 from deniable.crowds.variations import spread, variation_of
 from deniable.errors import SurveyError
 from deniable.mechanisms import at_most_exp, check_size

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
-from deniable.crowds.binomials import BITS, Interval, Window, probability, scaled, tail
+from deniable.crowds.binomials import BITS, BinomialWindow, Interval, probability, scaled, tail
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Pair:
         if two > 0 or rest > 0:
             raise RuntimeError("a pair of answers must not have two kinds of reports that speak for the first")
         s = u + v
-        window = Window.around(m, s, cut)
+        window = BinomialWindow.around(m, s, cut)
         # P > odds Q at (a, t - a) where one a / u + two (t - a) / v + rest (m + 1 - t) / (1 - s) > 0: exact integers.
         line = [one / u, two / v, rest / (1 - s) if s < 1 else Fraction(0)]
         scale = lcm(*(each.denominator for each in line))
@@ -81,7 +81,9 @@ class Pair:
         return self.share * max(total(0), Fraction(0)), self.share * (total(1) + window.outside)
 
 
-def _walk(window: Window, p: Fraction, line: tuple[int, int, int]) -> tuple[Interval, Interval, Interval, Interval]:
+def _walk(
+    window: BinomialWindow, p: Fraction, line: tuple[int, int, int]
+) -> tuple[Interval, Interval, Interval, Interval]:
     """Sums over all t of a window of P(T = t - 1) P(X >= k), P(T = t - 1) P(X = k - 1), and both with P(T = t).
 
     T others speak for either answer; X ~ Binomial(t - 1, p) of t - 1 such for the first. `line` (c, d, e) says that k,

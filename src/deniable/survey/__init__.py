@@ -12,7 +12,9 @@ from deniable.survey.alphabet import (
 from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
 from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, Permuted
 from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides
+from deniable.survey.neighbours import Neighbours, best_reach
 from deniable.survey.notebook import Bar, data_frame, facts, html_table
+from deniable.survey.numbers import Numbers
 from deniable.survey.outputs import descriptor_of, output_file, write_atomically
 from deniable.survey.participation import (
     PARTICIPATIONS,
@@ -24,8 +26,10 @@ from deniable.survey.participation import (
 )
 from deniable.survey.picture import Picture
 from deniable.survey.presets import PRESETS, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
+from deniable.survey.quantities import number, ordered
 from deniable.survey.reading import strict_json
 from deniable.survey.report_format import Field, ReportFormat, Rule
+from deniable.survey.scale import OUTSIDE, Scale, scale_of
 from deniable.survey.sql import DIALECTS, sql_refusals
 from deniable.survey.strength import SCALE, bound_of, is_at_least, strength
 from deniable.survey.survey import Survey, checked_name
@@ -35,6 +39,7 @@ __all__ = [
     "FEISTEL_ROUNDS",
     "GAMMA",
     "MAX_CELLS",
+    "OUTSIDE",
     "PARTICIPATIONS",
     "PRESETS",
     "SCALE",
@@ -48,13 +53,17 @@ __all__ = [
     "Field",
     "Hadamard",
     "Hashed",
+    "Neighbours",
+    "Numbers",
     "Permuted",
     "Picture",
     "Projective",
     "ReportFormat",
     "Rule",
+    "Scale",
     "Survey",
     "Symbol",
+    "best_reach",
     "bound_of",
     "canonical_symbol",
     "checked_name",
@@ -70,14 +79,17 @@ __all__ = [
     "is_prime",
     "krappor",
     "krr",
+    "number",
     "olh",
     "orappor",
+    "ordered",
     "orr",
     "oue",
     "output_file",
     "participation_words",
     "projective",
     "read_candidates",
+    "scale_of",
     "sql_refusals",
     "strength",
     "strict_json",

@@ -19,6 +19,7 @@ from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Subset, check_si
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
 from deniable.survey.encodings import MAX_HASHES, Direct, Encoding, Hashed, Permuted
+from deniable.survey.quantities import number, ordered
 from deniable.survey.survey import Survey, checked_name
 
 __all__ = ["PRESETS", "hadamard", "krappor", "krr", "olh", "orappor", "orr", "oue", "projective", "subset", "warner"]
@@ -610,5 +611,6 @@ def _encoded(
 
 # Every preset by its name, as the command line spells it.
 PRESETS: dict[str, Callable[..., Survey]] = {
-    preset.__name__: preset for preset in (warner, krr, krappor, oue, subset, hadamard, projective, orr, olh, orappor)
+    preset.__name__: preset
+    for preset in (warner, krr, krappor, oue, subset, hadamard, projective, orr, olh, orappor, number, ordered)
 }

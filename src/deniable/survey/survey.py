@@ -207,8 +207,8 @@ class Survey:
     def title(self) -> str:
         """The paper's name for this combination of encoding and randomiser."""
         named = self.encoding.title or self.mechanism.permanent.title(own_cells=self.encoding.own_cells)
-        shared = self.encoding.shared is None and not self.alphabet.is_open
-        return named + (" (closed)" if shared else "")
+        hashed = not self.encoding.title and self.encoding.shared is None
+        return named + (" (closed)" if hashed and not self.alphabet.is_open else "")
 
     def key(self, value: object) -> int:
         """The number that stands for a symbol in every cohort: its position, or in an open alphabet its fingerprint.

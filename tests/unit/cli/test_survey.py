@@ -129,7 +129,7 @@ def test_new_does_not_replace_a_survey_unless_told_to(capsys: pytest.CaptureFixt
         (
             "--mechanism rappor --epsilon 1",
             "--mechanism must be one of warner, krr, krappor, oue, subset, hadamard, projective, orr, olh, orappor, "
-            "got 'rappor'; see `deniable survey new --help`",
+            "number, ordered, got 'rappor'; see `deniable survey new --help`",
         ),
         ("--mechanism krr --epsilon 1", "--symbols or --symbols-file must be given for krr; use orr for open answers"),
         (
@@ -168,6 +168,20 @@ def test_new_does_not_replace_a_survey_unless_told_to(capsys: pytest.CaptureFixt
             "--mechanism krr --symbols a,b --epsilon 0",
             "epsilon must be a positive finite number, decimal text or a fraction, got '0'; "
             "a survey with epsilon 0 carries no information",
+        ),
+        (
+            "--mechanism number --low 18 --epsilon 1",
+            "--high must be given for number; for instance --low 18 --high 90",
+        ),
+        ("--mechanism number --low 9 --high 9 --epsilon 1", "low must be below high, got 9 and 9"),
+        (
+            "--mechanism number --low 0 --high 9 --symbols a,b --epsilon 1",
+            "--symbols must not be given for number, which has no use for it",
+        ),
+        ("--mechanism krr --symbols 3 --low 0 --epsilon 1", "--low must not be given for krr, which has no use for it"),
+        (
+            "--mechanism number --low 0 --high 9 --outside drop --epsilon 1",
+            "--outside must be one of clamp, refuse, got 'drop'; see `deniable survey new --help`",
         ),
         ("--mechanism krr --symbols 1 --epsilon 1", "symbols must number from 2 to 16777216, got 1"),
         (

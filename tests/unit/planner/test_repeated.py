@@ -21,7 +21,8 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 def planned(case: str) -> dn.Plan:
-    return dn.plan(**CASES[case], shape="zipf")
+    found: dn.Plan = dn.plan(**CASES[case], shape="zipf")
+    return found
 
 
 LONG = ("open", "largest error", "a limit a report")

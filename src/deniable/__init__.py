@@ -56,6 +56,7 @@ from deniable.survey import (
 if TYPE_CHECKING:
     from deniable import lab, theory
     from deniable.columns import ReportTable
+    from deniable.crowds import Crowd, crowd
     from deniable.decoders import (
         EmpiricalBayes,
         Estimate,
@@ -81,6 +82,7 @@ __version__ = "0.2.0"
 
 # Loaded on first use: name -> the room it lives in.
 _LAZY = {
+    "Crowd": "crowds",
     "EmpiricalBayes": "decoders",
     "Estimate": "decoders",
     "Inversion": "decoders",
@@ -95,6 +97,7 @@ _LAZY = {
     "Unconstrained": "decoders",
     "WeightedLeastSquares": "decoders",
     "count": "engines",
+    "crowd": "crowds",
     "decode": "decoders",
     "decode_all": "decoders",
     "difference": "decoders",
@@ -112,6 +115,7 @@ __all__ = [
     "AuditError",
     "BudgetError",
     "Client",
+    "Crowd",
     "DataError",
     "DecodeError",
     "DeliveryError",
@@ -146,6 +150,7 @@ __all__ = [
     "WireError",
     "__version__",
     "count",
+    "crowd",
     "decode",
     "decode_all",
     "difference",

@@ -13,7 +13,7 @@ from typing import Any
 from deniable.cli.collector import add_actions
 from deniable.cli.files import load_survey, symbols_from
 from deniable.cli.output import add_force, put, told, writes
-from deniable.cli.parser import Commands, Parser, command, one_of, whole
+from deniable.cli.parser import Commands, Parser, command, one_of, share, whole
 from deniable.cli.text import fit, several, shown, table
 from deniable.cli.words import (
     notice,
@@ -23,6 +23,7 @@ from deniable.cli.words import (
     text_sentence,
     truth_sentence,
 )
+from deniable.crowds import MAX_PEOPLE, crowd
 from deniable.errors import DeniableError, require
 from deniable.survey import DIALECTS, OUTSIDE, PRESETS, Survey, participation_words
 
@@ -51,7 +52,7 @@ def add(commands: Commands) -> None:
     )
     show.survey(_FILE)
     show.option("--reports", "T", "say how well whoever sees so many reports of a device can name its answer", whole(1))
-    show.option("--n", "N", "and how well they find its report among those of so many devices", whole(2))
+    _crowd_options(show)
     show.option("--candidates", "S", "of so many answers, where answers are open", whole(2))
     show.json()
     tell = command(
@@ -62,6 +63,7 @@ def add(commands: Commands) -> None:
         description="Print what a respondent should know, in plain words, with the survey's own numbers.",
     )
     tell.survey(_FILE)
+    _crowd_options(tell)
     sql = command(
         actions,
         "sql",
@@ -78,6 +80,13 @@ def add(commands: Commands) -> None:
     sql.option("--cohort", "NAME", "its column of cohorts (default cohort; '' for none)", default="cohort")
     sql.option("--response", "NAME", "of responses", default="response")
     add_actions(actions)
+
+
+def _crowd_options(parser: Parser) -> None:
+    parser.option(
+        "--n", "N", "what a crowd of so many adds, and how well a report is found in it", whole(2, MAX_PEOPLE)
+    )
+    parser.option("--delta", "D", "with which probability what the crowd adds may fail", share, default=1e-6)
 
 
 def _add_new(actions: Commands) -> None:
@@ -152,8 +161,9 @@ def _make(args: argparse.Namespace) -> Survey:
 
 def _show(args: argparse.Namespace) -> None:
     survey = load_survey(args.survey)
+    found = None if args.n is None else crowd(survey, args.n, args.delta)
     if args.json:
-        follows = {
+        follows: dict[str, Any] = {
             "mechanism": survey.title,
             "epsilon_spent": survey.epsilon_spent,
             "epsilon_report": survey.epsilon_report,
@@ -165,6 +175,9 @@ def _show(args: argparse.Namespace) -> None:
             "report_bytes": report_bytes(survey),
             "counters": survey.cohorts * survey.columns,
         }
+        if found is not None:
+            told = {"n": found.n, "delta": found.delta, "epsilon": found.epsilon, "lower": found.lower}
+            follows["crowd"] = told
         print(json.dumps({"survey": json.loads(survey.to_json()), "follows": follows}, indent=2))
         return
     symbols = survey.symbols
@@ -205,6 +218,7 @@ def _show(args: argparse.Namespace) -> None:
         ("report", f"{report_bytes(survey)} bytes"),
         ("tally", f"{survey.cohorts * survey.columns:,} counters"),
         ("privacy", f"{odds_sentence(survey)} {truth_sentence(survey)}"),
+        *([] if found is None else [("the crowd", found.words)]),
         *_observed(survey, args),
     ]
     print(table([], lines, "ll", wrap=100))
@@ -234,5 +248,6 @@ def _sql(args: argparse.Namespace) -> None:
 
 def _notice(args: argparse.Namespace) -> None:
     survey = load_survey(args.survey)
-    for heading, paragraph in notice(survey):
+    found = None if args.n is None else crowd(survey, args.n, args.delta)
+    for heading, paragraph in notice(survey, found):
         print(f"{heading}\n{textwrap.fill(paragraph, 88, initial_indent='  ', subsequent_indent='  ')}\n")

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from deniable.cli.text import shown
+from deniable.crowds import Crowd
+from deniable.crowds import shown as shown_up
 from deniable.mechanisms import KRR, BitFlip, Channel, Mechanism, Registry, Subset
 from deniable.survey import Survey, is_at_least, participation_words, strength
 
@@ -272,7 +274,19 @@ def _deniability(survey: Survey) -> str:
     return "That is hardly any protection: a report can make your answer nearly certain."
 
 
-def notice(survey: Survey) -> list[tuple[str, str]]:
+def _crowd_sentences(crowd: Crowd) -> str:
+    """What the counts tell, in words: the odds, rounded up, and what that rests on."""
+    tenth = chance(belief_after(Fraction(1, 10), Fraction(math.exp(crowd.epsilon)) * (1 + Fraction(1, 10**9))), up=True)
+    same = "" if crowd.cohorts == 1 else " in your group"
+    return (
+        f"For anyone who sees only the counts, and not your report: if {crowd.n:,} people answer honestly, a belief of "
+        f"10 % becomes at most {tenth}, because your report is hidden among those of the others{same} (epsilon "
+        f"{shown_up(crowd.epsilon)}, but for a chance of {crowd.delta:g}). This holds for one round, and only if "
+        "nobody keeps the order, the time or the sender of reports."
+    )
+
+
+def notice(survey: Survey, crowd: Crowd | None = None) -> list[tuple[str, str]]:
     """What a respondent should know before answering, as (heading, paragraph); every number is the survey's own."""
     tenth = chance(belief_after(Fraction(1, 10), survey.mechanism.odds), up=True)
     all_of_them, again, a_report = "", "sends the same bytes", ""
@@ -307,6 +321,7 @@ def notice(survey: Survey) -> list[tuple[str, str]]:
             f"probability 10 % can believe it with at most {tenth} after seeing your report{all_of_them}, however much "
             f"they know and compute. {_deniability(survey)}",
         ),
+        *([] if crowd is None else [("What the crowd adds", _crowd_sentences(crowd))]),
         (
             "What can be seen",
             f"That you took part, and when;{cohort} the address you sent from, if the network shows it.",

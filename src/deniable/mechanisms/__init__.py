@@ -5,7 +5,7 @@ from deniable.mechanisms.bitflip import BitFlip
 from deniable.mechanisms.chain import Chain
 from deniable.mechanisms.channel import Channel
 from deniable.mechanisms.krr import KRR
-from deniable.mechanisms.odds import epsilon_text, nearest_exp, parse_epsilon, verify
+from deniable.mechanisms.odds import at_most_exp, epsilon_text, exp_bounds, nearest_exp, parse_epsilon, verify
 from deniable.mechanisms.registry import Registry, missing
 from deniable.mechanisms.subset import Subset
 
@@ -19,8 +19,10 @@ __all__ = [
     "Mechanism",
     "Registry",
     "Subset",
+    "at_most_exp",
     "check_size",
     "epsilon_text",
+    "exp_bounds",
     "missing",
     "nearest_exp",
     "parse_epsilon",

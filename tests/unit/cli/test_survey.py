@@ -243,6 +243,29 @@ def test_notice_is_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert "with probability 10 % can believe it with at most 24 %" in out
 
 
+def test_what_the_crowd_adds_is_told_where_n_is_given(capsys: pytest.CaptureFixture[str]) -> None:
+    dn.krr(symbols=100, epsilon=4).save("s.json")
+    assert main(["survey", "notice", "s.json", "--n", "1e5"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert (
+        "What the crowd adds For anyone who sees only the counts, and not your report: if 100,000 people answer "
+        "honestly, a belief of 10 % becomes at most 11 %, because your report is hidden among those of the others "
+        "(epsilon 0.06846, but for a chance of 1e-06). This holds for one round, and only if nobody keeps the "
+        "order, the time or the sender of reports."
+    ) in out
+    assert main(["survey", "show", "s.json", "--n", "1e5"]) == 0
+    assert "the crowd For anyone who sees only the counts of 100,000 reports" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert main(["survey", "show", "s.json", "--n", "1e5", "--delta", "1e-9", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["follows"]["crowd"]
+    assert (found["n"], found["delta"]) == (100_000, 1e-9)
+    assert 0.0684 < found["lower"] < found["epsilon"] < 0.1
+    dn.orr(epsilon=2, cells=8, cohorts=4, seed=bytes(16)).save("cohorts.json")
+    assert main(["survey", "notice", "cohorts.json", "--n", "1e4"]) == 0
+    assert "among those of the others in your group" in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize("action", ["show", "notice"])
 @pytest.mark.parametrize(
     ("content", "sentence"),

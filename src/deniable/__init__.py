@@ -37,7 +37,22 @@ from deniable.errors import (
     WireError,
 )
 from deniable.reports import Report
-from deniable.survey import Survey, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
+from deniable.survey import (
+    Survey,
+    blocks,
+    channel,
+    hadamard,
+    krappor,
+    krr,
+    olh,
+    orappor,
+    orr,
+    oue,
+    projective,
+    sensitive,
+    subset,
+    warner,
+)
 
 if TYPE_CHECKING:
     from deniable import lab, theory
@@ -131,6 +146,8 @@ __all__ = [
     "WeightedLeastSquares",
     "WireError",
     "__version__",
+    "blocks",
+    "channel",
     "count",
     "decode",
     "decode_all",
@@ -146,6 +163,7 @@ __all__ = [
     "plan",
     "privatize",
     "projective",
+    "sensitive",
     "simulate",
     "subset",
     "theory",

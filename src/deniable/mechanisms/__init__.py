@@ -4,26 +4,39 @@ from deniable.mechanisms.base import Carrier, HitOrMiss, Mechanism, check_size, 
 from deniable.mechanisms.bitflip import BitFlip
 from deniable.mechanisms.chain import Chain
 from deniable.mechanisms.channel import Channel
+from deniable.mechanisms.grouped import Blocks, Budgets, Columns, Grouped, Sensitive
 from deniable.mechanisms.krr import KRR
-from deniable.mechanisms.odds import epsilon_text, nearest_exp, parse_epsilon, verify
+from deniable.mechanisms.odds import epsilon_text, log_floor, nearest_exp, parse_epsilon, verify
 from deniable.mechanisms.registry import Registry, missing
+from deniable.mechanisms.sensitive_design import SensitiveDesign, SetDesign
 from deniable.mechanisms.subset import Subset
+from deniable.mechanisms.table import Table, rounded_table
 
 __all__ = [
     "KRR",
     "BitFlip",
+    "Blocks",
+    "Budgets",
     "Carrier",
     "Chain",
     "Channel",
+    "Columns",
+    "Grouped",
     "HitOrMiss",
     "Mechanism",
     "Registry",
+    "Sensitive",
+    "SensitiveDesign",
+    "SetDesign",
     "Subset",
+    "Table",
     "check_size",
     "epsilon_text",
+    "log_floor",
     "missing",
     "nearest_exp",
     "parse_epsilon",
+    "rounded_table",
     "verify",
     "whole_number",
 ]

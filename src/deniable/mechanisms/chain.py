@@ -136,6 +136,9 @@ class Chain(HitOrMiss):
     def probability_of(self, response: int, cells: Sequence[int], hit: Fraction, miss: Fraction) -> Fraction:
         return self.permanent.probability_of(response, cells, hit, miss)
 
+    def ratio_of(self, cells: Sequence[int], others: Sequence[int], hit: Fraction, miss: Fraction) -> Fraction:
+        return self.permanent.ratio_of(cells, others, hit, miss)
+
     def allows(self, response: int) -> bool:
         return self.permanent.allows(response)
 

@@ -10,6 +10,8 @@ from deniable.survey.alphabet import (
     symbol_to_json,
 )
 from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
+from deniable.survey.budgets import Optimum, budgets_table
+from deniable.survey.channels import blocks, channel, sensitive, sensitive_designs, sensitive_positions, ubd, urr
 from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, Permuted
 from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides
 from deniable.survey.notebook import Bar, data_frame, facts, html_table
@@ -23,6 +25,7 @@ from deniable.survey.participation import (
     window_number,
 )
 from deniable.survey.presets import PRESETS, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
+from deniable.survey.privacy import Privacy
 from deniable.survey.reading import strict_json
 from deniable.survey.report_format import Field, ReportFormat, Rule
 from deniable.survey.sql import DIALECTS, sql_refusals
@@ -47,14 +50,19 @@ __all__ = [
     "Field",
     "Hadamard",
     "Hashed",
+    "Optimum",
     "Permuted",
+    "Privacy",
     "Projective",
     "ReportFormat",
     "Rule",
     "Survey",
     "Symbol",
+    "blocks",
     "bound_of",
+    "budgets_table",
     "canonical_symbol",
+    "channel",
     "checked_name",
     "data_frame",
     "descriptor_of",
@@ -76,12 +84,17 @@ __all__ = [
     "participation_words",
     "projective",
     "read_candidates",
+    "sensitive",
+    "sensitive_designs",
+    "sensitive_positions",
     "sql_refusals",
     "strength",
     "strict_json",
     "subset",
     "symbol_from_json",
     "symbol_to_json",
+    "ubd",
+    "urr",
     "warner",
     "window_number",
     "write_atomically",

@@ -32,7 +32,7 @@ def rows_of(survey: Survey) -> list[list[int]]:
         for x in range(size):
             row: list[int] = []
             for raised, (own, *others) in zip(fields["raised"], fields["weights"], strict=True):
-                members = [y for y in range(size) if groups[y] == raised] or [None]
+                members = [y for y in range(size) if groups[y] == raised] or [-1]
                 row += [int(own) if y == x else int(others[groups[x]]) for y in members]
             found.append(row)
         return found

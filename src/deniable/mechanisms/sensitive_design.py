@@ -6,8 +6,8 @@ column of its own, which nobody else ever names; it names each column of the des
 rest. The design of one column an answer is uRR (`grouped.Sensitive`).
 """
 
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Protocol
@@ -18,6 +18,7 @@ from deniable.mechanisms.channel import Channel, checked_entries
 from deniable.mechanisms.grouped import checked_sensitive
 from deniable.mechanisms.krr import KRR
 from deniable.mechanisms.odds import parse_epsilon
+from deniable.noise import Entropy
 
 
 class SetDesign(Protocol):
@@ -152,11 +153,19 @@ class SensitiveDesign(Channel):
         return self.span - self.design.cells * self.channel.other
 
     def edge(self, cell: int, column: int) -> int:
-        (place, hidden), b = self._place(cell), self.design.cells
-        before = min(column, b) * self.channel.other
+        return self._edges(cell)(column)
+
+    def _edges(self, cell: int) -> Callable[[int], int]:
+        """`edge` of one answer: its cells are worked out once."""
+        (place, hidden), b, other, own = self._place(cell), self.design.cells, self.channel.other, self.own
         if not hidden:
-            return before + (self.own if column > b + place else 0)
-        return before + bisect_left(self.design.encode(0, place), column) * (self.channel.keep - self.channel.other)
+            return lambda column: min(column, b) * other + (own if column > b + place else 0)
+        mine, more = self.design.encode(0, place), self.channel.keep - other
+        return lambda column: min(column, b) * other + bisect_left(mine, column) * more
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        ((truth,), word) = cells, entropy.word()
+        return bisect_right(range(self.columns), word, key=self._edges(truth)) - 1
 
     def thresholds(self) -> dict[str, int]:
         return self.channel.thresholds() | {"own": self.own}

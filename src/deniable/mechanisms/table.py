@@ -18,6 +18,7 @@ from deniable.mechanisms.odds import at_most_exp, epsilon_text, parse_epsilon
 from deniable.noise import Entropy
 
 ROUNDING = Fraction(1, 10**9)  # how far a row may be from one, and a ratio from e**epsilon: the error of decimal input
+POINT = 192  # bits after the point of shares: floats down to 1e-41 are exact
 MOST_MIXED = 28  # a matrix is moved towards its mean by at most 2**-28 to make room for rounding
 
 
@@ -115,20 +116,20 @@ def rounded_table(matrix: Iterable[Iterable[object]], epsilon: object, names: Se
 under answer 'no' as under 'yes'; move the two rows closer together, or use a larger epsilon
     """
     exact = parse_epsilon(epsilon)
-    rows = [_shares(x, row, _named(names, x)) for x, row in enumerate(_listed(matrix))]
+    rows = [_fixed(row, _named(names, x)) for x, row in enumerate(_listed(matrix))]
     check_size("answers", len(rows), 2, 1 << 16)
     check_size("columns", len(rows[0]), 2, 1 << 16)
     checked_entries(len(rows), len(rows[0]))
     if len({len(row) for row in rows}) != 1:
-        raise SurveyError(
-            f"rows of a matrix must have one length, got {', '.join(sorted({str(len(r)) for r in rows}))}"
-        )
+        found = sorted({len(row) for row in rows})
+        raise SurveyError(f"rows of a matrix must have one length, got {' and '.join(map(str, found[:2]))}")
     _check_promise(rows, exact, names)
-    means = [sum(column, Fraction(0)) / len(rows) for column in zip(*rows, strict=True)]
+    means = [sum(column) // len(rows) for column in zip(*rows, strict=True)]
     # Towards the mean of its column every ratio becomes smaller, which makes room for what rounding adds.
     for bits in (None, *range(60, MOST_MIXED - 1, -4)):
-        share = Fraction(0) if bits is None else Fraction(1, 1 << bits)
-        moved = ([p + share * (mean - p) for p, mean in zip(row, means, strict=True)] for row in rows)
+        moved = (
+            rows if bits is None else [[p + (mean - p >> bits) for p, mean in zip(r, means, strict=True)] for r in rows]
+        )
         try:
             return Table([_whole(row) for row in moved], exact)
         except SurveyError:
@@ -152,26 +153,32 @@ def _named(names: Sequence[object], x: int) -> str:
     return repr(names[x]) if x < len(names) else str(x)
 
 
-def _shares(x: int, row: Sequence[Any], name: str) -> list[Fraction]:
-    """A row as exact shares of its sum."""
+def _fixed(row: Sequence[Any], name: str) -> list[int]:
+    """A row as shares of its sum, in fixed point."""
     for value in row:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise SurveyError(f"probabilities of answer {name} must be numbers, got {type(value).__name__}")
         if not math.isfinite(value) or value < 0:
             raise SurveyError(f"probabilities of answer {name} must be from 0 to 1, got {float(value):g}")
-    exact = [Fraction(value) if isinstance(value, numbers.Rational) else Fraction(float(value)) for value in row]
-    total = sum(exact, Fraction(0))
-    if total != 1 << 64 and abs(total - 1) > ROUNDING:
-        raise SurveyError(f"probabilities of answer {name} must add up to 1, got {float(total):.9g}")
-    return [value / total for value in exact]
+    parts = [value if isinstance(value, numbers.Rational) else float(value) for value in row]
+    exact = [_scaled(*value.as_integer_ratio()) for value in parts]  # type: ignore[union-attr]
+    total = sum(exact)
+    if total != 1 << POINT + 64 and abs(total - (1 << POINT)) > int(ROUNDING * (1 << POINT)):
+        raise SurveyError(f"probabilities of answer {name} must add up to 1, got {total / (1 << POINT):.9g}")
+    return [(value << POINT) // total for value in exact]
 
 
-def _check_promise(rows: list[list[Fraction]], epsilon: Fraction, names: Sequence[object]) -> None:
+def _scaled(above: int, below: int) -> int:
+    """A number in fixed point, rounded up, so that what is possible stays so."""
+    return -(-(above << POINT) // below)
+
+
+def _check_promise(rows: list[list[int]], epsilon: Fraction, names: Sequence[object]) -> None:
     """Refuse a matrix that exceeds epsilon by more than decimal input explains, with the pair that does so most."""
     worst: tuple[Fraction | float, int, int, int] = (Fraction(1), 0, 0, 0)
     for y, column in enumerate(zip(*rows, strict=True)):
         a, b = column.index(max(column)), column.index(min(column))
-        ratio = column[a] / column[b] if column[b] else math.inf if column[a] else Fraction(1)
+        ratio = Fraction(column[a], column[b]) if column[b] else math.inf if column[a] else Fraction(1)
         worst = max(worst, (ratio, -y, a, b))  # of equal ones the first column
     ratio, y, a, b = worst
     pair = f"column {-y} is {{}} under answer {_named(names, a)} {{}} under {_named(names, b)}"
@@ -190,11 +197,12 @@ def _check_promise(rows: list[list[Fraction]], epsilon: Fraction, names: Sequenc
         )
 
 
-def _whole(row: Sequence[Fraction]) -> list[int]:
+def _whole(row: Sequence[int]) -> list[int]:
     """Integers in these shares that add up to 2**64: rounded down, then one more where the most was cut off."""
-    exact = [share * (1 << 64) for share in row]
-    weights = [int(value) for value in exact]
-    order = sorted(range(len(row)), key=lambda y: weights[y] - exact[y])
-    for y in order[: (1 << 64) - sum(weights)]:
+    weights = [share >> POINT - 64 for share in row]
+    order = sorted(range(len(row)), key=lambda y: (weights[y] << POINT - 64) - row[y])
+    missing = (1 << 64) - sum(weights)
+    for y in order[:missing]:
         weights[y] += 1
+    weights[order[0]] += max(missing - len(row), 0)
     return weights

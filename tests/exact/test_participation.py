@@ -24,6 +24,9 @@ SHAPES: dict[str, dict[str, Any]] = {
     "orr": {"cells": 4, "cohorts": 3, "seed": SEED},
     "olh": {"cohorts": 3, "seed": SEED},
     "orappor": {"cells": 4, "cohorts": 2, "hashes": 2, "seed": SEED},
+    "sensitive": {"symbols": 4, "sensitive": [0, 2]},
+    "blocks": {"groups": [[0, 1], [2, 3]]},
+    "channel": {"matrix": [[0.7, 0.3], [0.4, 0.6]]},
 }
 AGAIN = PARTICIPATIONS[1:]
 WINDOWED = [how for how in AGAIN if how != "event"]

@@ -4,7 +4,7 @@ from deniable.mechanisms.base import Carrier, HitOrMiss, Mechanism, check_size, 
 from deniable.mechanisms.bitflip import BitFlip
 from deniable.mechanisms.chain import Chain
 from deniable.mechanisms.channel import Channel
-from deniable.mechanisms.grouped import Blocks, Budgets, Columns, Grouped, Sensitive
+from deniable.mechanisms.grouped import Blocks, Budgets, Columns, Grouped, Sensitive, checked_sensitive
 from deniable.mechanisms.krr import KRR
 from deniable.mechanisms.odds import epsilon_text, log_floor, nearest_exp, parse_epsilon, verify
 from deniable.mechanisms.registry import Registry, missing
@@ -31,6 +31,7 @@ __all__ = [
     "Subset",
     "Table",
     "check_size",
+    "checked_sensitive",
     "epsilon_text",
     "log_floor",
     "missing",

@@ -121,8 +121,8 @@ class Mechanism(ABC):
     (True, True)
     >>> m.weights((0,))[1] == m.thresholds()["other"], m.probability(1, (0,)) == m.miss
     (True, True)
-    >>> m.ratio((0,), (1,)) == m.odds, m.ratio((0,), (0,))
-    (True, Fraction(1, 1))
+    >>> m.ratio((0,), (1,)) == m.odds, m.ratio((0,), (0,)), m.bound((0,), (1,)), m.telling
+    (True, Fraction(1, 1), Fraction(1, 1), ())
     >>> m.check(dn.krr(symbols=3, epsilon=1).encoding)
     """
 
@@ -197,6 +197,21 @@ class Mechanism(ABC):
         cells, others : sequence of int
             The cells of two answers.
         """
+
+    def bound(self, cells: Sequence[int], others: Sequence[int]) -> Fraction | None:
+        """The epsilon that is promised to an answer against another, for all its reports; None if nothing is.
+
+        Parameters
+        ----------
+        cells, others : sequence of int
+            The cells of the answer that is given, and of the one that is claimed instead.
+        """
+        return self.epsilon
+
+    @property
+    def telling(self) -> Sequence[int]:
+        """Cells of answers that show every promise, where these differ from answer to answer; else none."""
+        return ()
 
     @property
     def hits(self) -> int | None:

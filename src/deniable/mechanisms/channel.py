@@ -127,6 +127,16 @@ class Channel(Mechanism):
     def ratio(self, cells: Sequence[int], others: Sequence[int]) -> Fraction | None:
         return _largest(self.weights(cells), self.weights(others))
 
+    def bound(self, cells: Sequence[int], others: Sequence[int]) -> Fraction | None:
+        return self.promised(*(self.classes[cell] for cell in (*cells, *others)))
+
+    @property
+    def telling(self) -> Sequence[int]:
+        found: dict[int, list[int]] = {}
+        for cell, kind in enumerate(self.classes):
+            found.setdefault(kind, []).append(cell)
+        return sorted(cell for members in found.values() for cell in members[:2]) if len(found) > 1 else ()
+
     def weights(self, cells: Sequence[int]) -> Sequence[int]:
         (truth,) = cells
         return self.row(truth)

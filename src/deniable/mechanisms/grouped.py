@@ -24,7 +24,7 @@ from deniable.errors import SurveyError
 from deniable.mechanisms.base import check_size
 from deniable.mechanisms.channel import Channel, checked_entries
 from deniable.mechanisms.krr import KRR
-from deniable.mechanisms.odds import at_most_exp, epsilon_text, parse_epsilon
+from deniable.mechanisms.odds import at_most_exp, epsilon_text, other_weight, parse_epsilon
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class Sensitive(Grouped):
         hidden = set(checked_sensitive(cells, sensitive))
         exact, size = parse_epsilon(epsilon), check_size("width", width, 1, 64)
         channel = KRR(len(hidden), exact, size) if len(hidden) > 1 else None
-        keep, other = (channel.keep, channel.other) if channel else (1 << size, _lonely(exact, size))
+        keep, other = (channel.keep, channel.other) if channel else (1 << size, other_weight(exact, 1, size))
         seen = Columns(1, (1 << size) - len(hidden) * other, (0, 0))
         self._build([int(x not in hidden) for x in range(cells)], exact, [Columns(0, keep, (other, other)), seen], size)
 
@@ -227,19 +227,6 @@ def checked_sensitive(cells: int, sensitive: Iterable[int]) -> tuple[int, ...]:
             f"sensitive must leave out at least one answer, got all {cells}; use dn.subset or dn.krr, which hide all"
         )
     return tuple(found)
-
-
-def _lonely(epsilon: Fraction, width: int) -> int:
-    """The weight with which everybody names the one sensitive answer: the least that is 2**width / e**epsilon or more.
-
-    >>> _lonely(Fraction(1), 8)
-    95
-    """
-    low, high = 1, 1 << width
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if at_most_exp(Fraction(1 << width, middle), epsilon) else (middle + 1, high)
-    return low
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -56,6 +56,7 @@ def plan(
     metric: str | None = None,
     symbols: Iterable[object] | int | None = None,
     candidates: Iterable[object] | int | None = None,
+    sensitive: Iterable[object] | None = None,
     other: object = None,
     text: str = "folded",
     shape: str | npt.ArrayLike = "worst",
@@ -95,6 +96,9 @@ def plan(
         A closed alphabet: its symbols, or how many.
     candidates : iterable or int, optional
         An open alphabet: the answers that will be looked for, or how many.
+    sensitive : iterable, optional
+        Those of `symbols` that need hiding, where the others may be seen: uRR and its block-design form are then
+        compared with the mechanisms that hide every answer.
     other : symbol, optional
         The symbol of a closed alphabet that stands for all other answers.
     text : str
@@ -135,6 +139,8 @@ def plan(
     (2.0, True, True)
     >>> plan(n=10_000, symbols=4, epsilon=4, epsilon_report=1).survey
     <Survey: k-RR, 4 symbols, epsilon 4 and 1 a report, digest 6604e6b3>
+    >>> plan(n=10_000, symbols=20, sensitive=[3, 4], epsilon=1).survey.title
+    'uRR'
     >>> plan(n=1000, symbols=4, epsilon=2, metric="max").errors["max"].bound < 0.1
     True
     >>> from deniable.errors import PlanError
@@ -151,7 +157,7 @@ def plan(
 class _Planner:
     def __init__(self, request: PlanRequest, progress: PlanProgress) -> None:
         self.request, self._progress = request, progress
-        self.all = families(request.size, is_open=request.is_open, limits=request.limits)
+        self.all = families(request.size, is_open=request.is_open, limits=request.limits, hidden=request.hidden)
         self.search = Search(request, self.all)
 
     def run(self) -> Plan:

@@ -25,6 +25,7 @@ from deniable.theory.error_model import (
     krr_rates,
     mechanism_model,
     oue_rates,
+    sensitive_model,
     subset_rates,
     support_model,
 )
@@ -114,6 +115,7 @@ __all__ = [
     "private_minimax_l2",
     "rank_bound",
     "recoverable_mass",
+    "sensitive_model",
     "subset_rates",
     "support_l2",
     "support_model",

@@ -1,7 +1,8 @@
 /**
  * Tables of weights: a row of BigInts for each answer, one a column, that add up to `span`. A word names the column
  * that it falls into. A table is made again from the few parameters that the survey states; only a matrix of
- * somebody's own stands there in full. Makers take epsilon, `span`, the number of answers, and the fields of the survey's mechanism.
+ * somebody's own stands there in full. Makers take epsilon, `span`, the number of answers, and the fields of the
+ * survey's mechanism.
  *
  * Claim and proof are those of `mechanisms.js`: every two answers keep what the survey promises to the two of them.
  */

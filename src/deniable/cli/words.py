@@ -226,7 +226,8 @@ def _sensitive_truth(survey: Survey) -> str:
     hidden = survey.mechanism.permanent.sizes[0]  # type: ignore[attr-defined]
     first = f"A sensitive answer is sent as it is with probability {keep}"
     if hidden > 1:
-        first += f", and as each of the {hidden - 1} other sensitive ones with {other}"
+        others = "the other sensitive one" if hidden == 2 else f"each of the {hidden - 1} other sensitive ones"
+        first += f", and as {others} with {other}"
     return (
         f"{first}. Any other answer is sent as it is with probability {own}, and as "
         f"{'each of the sensitive ones' if hidden > 1 else 'the sensitive one'} with {other}."

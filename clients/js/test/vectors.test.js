@@ -158,7 +158,10 @@ const TABLES = ["sensitive", "groups", "raised", "weights", "rows", "budgets", "
 const SENTENCES = [
   [/^epsilon must be spelled '(1.9|2)'/, /^epsilon must be the largest between two answers$/],
   [new RegExp(`^(?!mechanism kind).*(${TABLES.join("|")})`), TABLE],
-  [/stage of its own|the points of|share their cells|field 'dimension'|got more$|a prime, got 4/, TABLE],
+  [
+    /stage of its own|the points of|integers from 0 on|share their cells|field 'dimension'|got more$|a prime, got 4/,
+    TABLE,
+  ],
   [/^survey must be JSON text: |got 'NaN'/, /^survey must be the JSON of one, got /],
   [/^symbols must number|^symbols must be distinct/, /^symbols must be 2 to 2\*\*24 distinct, got \d+$/],
   [

@@ -18,7 +18,7 @@ from deniable.columns.randomizing import (
     subset_limits,
 )
 from deniable.columns.stream import WordStream
-from deniable.columns.tables import table_block
+from deniable.columns.table_lookup import table_block
 from deniable.mechanisms import (
     KRR,
     BitFlip,
@@ -30,7 +30,7 @@ from deniable.mechanisms import (
     Sensitive,
     SensitiveDesign,
     Subset,
-    Table,
+    WeightTable,
 )
 from deniable.survey import Direct, Encoding, Hadamard, Hashed, Permuted, Projective, Survey
 from tests.exact.scripted import ScriptedEntropy
@@ -53,7 +53,7 @@ MORE = {
 def test_every_kind_is_covered() -> None:
     surveys = (ALL | MORE).values()
     assert {type(s.encoding) for s in surveys} == kinds(Encoding) == {Direct, Hadamard, Hashed, Permuted, Projective}
-    tables = {Sensitive, SensitiveDesign, Blocks, Budgets, Table}
+    tables = {Sensitive, SensitiveDesign, Blocks, Budgets, WeightTable}
     assert {type(s.mechanism) for s in surveys} == kinds(Mechanism) == {KRR, BitFlip, Chain, Subset, *tables}
 
 

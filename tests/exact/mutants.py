@@ -6,7 +6,7 @@ They are subclasses of the real mechanisms and the real client, changed in one p
 from collections.abc import Sequence
 
 from deniable.client import Client
-from deniable.mechanisms import KRR, BitFlip, Channel, Mechanism, Subset, Table
+from deniable.mechanisms import KRR, BitFlip, Channel, Mechanism, Subset, WeightTable
 from deniable.noise import DerivedEntropy, Entropy
 from deniable.reports import Report
 from deniable.survey import Survey
@@ -302,9 +302,9 @@ class GroupByGroup(_Rows):
         return self.real.row(self.real.classes.index(0))
 
 
-def nudged(table: Table) -> Table:
+def nudged(table: WeightTable) -> WeightTable:
     """One unit moved from one column to the next in the row of one answer."""
     rows = [list(row) for row in table.rows]
     rows[0][0] -= 1
     rows[0][1] += 1
-    return Table(rows, 40)
+    return WeightTable(rows, 40)

@@ -7,7 +7,7 @@ import pytest
 
 import deniable as dn
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Channel, Subset, Table
+from deniable.mechanisms import KRR, BitFlip, Channel, Subset, WeightTable
 from deniable.survey import Survey
 from tests.exact import mutants as mu
 from tests.exact.laws import MakeClient, check_memoised, check_survey, law_of, violations, worst_ratio
@@ -86,7 +86,7 @@ MUTANTS: dict[str, tuple[Survey, tuple[object, ...], MakeClient, set[str]]] = {
     "a unit in the wrong column": (
         MATRIX,
         FOUR,
-        mu.with_mechanism(mu.nudged(cast(Table, MATRIX.mechanism))),
+        mu.with_mechanism(mu.nudged(cast(WeightTable, MATRIX.mechanism))),
         {"law"},
     ),
     "a harmless row for a sensitive answer": (

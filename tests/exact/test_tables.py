@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import deniable as dn
-from deniable.mechanisms import Blocks, Budgets, Channel, Sensitive, SensitiveDesign, Table
+from deniable.mechanisms import Blocks, Budgets, Channel, Sensitive, SensitiveDesign, WeightTable
 from deniable.mechanisms.odds import at_most_exp
 from deniable.survey import Alphabet, Direct, Projective, Survey
 from tests.exact.laws import check_survey
@@ -29,7 +29,7 @@ def random_table(seed: int) -> Survey:
         rows.append([b - a for a, b in zip([0, *cuts], [*cuts, 2**64], strict=True)])
     odds = max(Fraction(max(column), min(column)) for column in zip(*rows, strict=True))
     epsilon = next(Fraction(e, 4) for e in range(1, 256) if at_most_exp(odds, Fraction(e, 4)))
-    return survey_of(Table(rows, epsilon))
+    return survey_of(WeightTable(rows, epsilon))
 
 
 SURVEYS = {
@@ -96,7 +96,7 @@ def test_sensitive_answers_keep_epsilon_at_any_size(epsilon: str, hidden: int) -
 @pytest.mark.parametrize(
     "mechanism",
     [
-        Table([[100, 56, 100], [60, 96, 100]], 1, width=8),
+        WeightTable([[100, 56, 100], [60, 96, 100]], 1, width=8),
         Sensitive(5, 1, [1, 3], width=8),
         Sensitive(4, 2, [2], width=8),
         Blocks([0, 1, 0, 1, 1, 2], 1, width=8),

@@ -20,7 +20,7 @@ from deniable.columns.designs import design_block
 from deniable.columns.encode import Cells, Words, cell_table, cells_at
 from deniable.columns.stream import WordStream
 from deniable.columns.table import ReportTable
-from deniable.columns.tables import table_block
+from deniable.columns.table_lookup import table_block
 from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, BitFlip, Chain, Channel, Mechanism, Registry, Subset
 from deniable.survey import Encoding, Survey

@@ -4,13 +4,13 @@ from deniable.mechanisms.base import Carrier, HitOrMiss, Mechanism, check_size, 
 from deniable.mechanisms.bitflip import BitFlip
 from deniable.mechanisms.chain import Chain
 from deniable.mechanisms.channel import Channel
-from deniable.mechanisms.grouped import Blocks, Budgets, Columns, Grouped, Sensitive, checked_sensitive
+from deniable.mechanisms.grouped_tables import Blocks, Budgets, Columns, Grouped, Sensitive, checked_sensitive
 from deniable.mechanisms.krr import KRR
 from deniable.mechanisms.odds import epsilon_text, log_floor, nearest_exp, parse_epsilon, verify
 from deniable.mechanisms.registry import Registry, missing
 from deniable.mechanisms.sensitive_design import SensitiveDesign, SetDesign
 from deniable.mechanisms.subset import Subset
-from deniable.mechanisms.table import Table, rounded_table
+from deniable.mechanisms.weight_table import WeightTable, rounded_table
 
 __all__ = [
     "KRR",
@@ -29,7 +29,7 @@ __all__ = [
     "SensitiveDesign",
     "SetDesign",
     "Subset",
-    "Table",
+    "WeightTable",
     "check_size",
     "checked_sensitive",
     "epsilon_text",

@@ -1,7 +1,7 @@
 """A channel of any shape: a report names one column, drawn from a row of integer weights that the true cell chooses.
 
-Its families are `Table` (any matrix), `Grouped` (rows that follow from a few weights between groups of answers) and
-`SensitiveDesign` (a block design for the answers that are hidden, a column of its own for each other answer).
+Its families are `WeightTable` (any matrix), `Grouped` (rows that follow from a few weights between groups of answers)
+and `SensitiveDesign` (a block design for the answers that are hidden, a column of its own for each other answer).
 """
 
 from abc import abstractmethod

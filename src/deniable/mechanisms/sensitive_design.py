@@ -15,7 +15,7 @@ from typing import ClassVar, Protocol
 from deniable.errors import SurveyError
 from deniable.mechanisms.base import check_size
 from deniable.mechanisms.channel import Channel, checked_entries
-from deniable.mechanisms.grouped import checked_sensitive
+from deniable.mechanisms.grouped_tables import checked_sensitive
 from deniable.mechanisms.krr import KRR
 from deniable.mechanisms.odds import parse_epsilon
 from deniable.noise import Entropy

@@ -9,7 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Channel, Mechanism, Registry, Subset
+from deniable.mechanisms import (
+    KRR,
+    BitFlip,
+    Blocks,
+    Budgets,
+    Mechanism,
+    Registry,
+    Sensitive,
+    SensitiveDesign,
+    Subset,
+    WeightTable,
+)
 from deniable.planner.options import FAMILIES, Family, PlanLimits
 from deniable.survey import (
     MAX_CELLS,
@@ -181,7 +192,7 @@ def _set_families(asked: Asked) -> list[Family]:
     return [Family("SS", subset, {"size": w}, np.repeat(_HEAD + _bit_bytes(size), len(w)), model)]
 
 
-@planned.add(Channel)
+@planned.add(Sensitive, SensitiveDesign, Blocks, Budgets, WeightTable)
 def _sensitive_families(asked: Asked) -> list[Family]:
     """uRR and its block-design form; other tables are not planned: their promises are the asker's."""
     if not asked.hidden:

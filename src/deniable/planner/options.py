@@ -17,7 +17,7 @@ from deniable.theory import Classes, ErrorModel
 Ints = npt.NDArray[np.int64]
 
 # The order in which they are shown; others follow.
-FAMILIES = ("uRR", "uBD", "k-RR", "SS", "PGR", "HR", "OUE", "k-RAPPOR", "O-RR", "O-RAPPOR")
+FAMILIES = ("k-RR", "SS", "PGR", "HR", "OUE", "k-RAPPOR", "O-RR", "O-RAPPOR")
 # Relative excess over the least noise within which the setting with the fewest cohorts is taken: a cohort number makes
 # a device easier to recognise, and cohorts take time to decode (docs/decisions/0012-planner.md).
 _MORE_NOISE = 0.02

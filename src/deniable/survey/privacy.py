@@ -10,14 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deniable.errors import SurveyError
 from deniable.mechanisms import log_floor
 from deniable.survey.alphabet import read_candidates
-
-if TYPE_CHECKING:
-    from deniable.survey.survey import Survey
 
 __all__ = ["Privacy", "privacy_of"]
 
@@ -81,16 +78,14 @@ class Privacy:
         """
         return _log(self.ratios[self.answers.index(given)][self.answers.index(other)])
 
-    def _shade(self, value: float) -> str:
-        top = max((e for row in self.epsilons for e in row if math.isfinite(e)), default=0.0)
-        return "∞" if math.isinf(value) else SHADES[math.ceil((len(SHADES) - 1) * value / top) if top else 0]
-
     def __str__(self) -> str:
         names = [str(answer)[:_NAME] for answer in self.answers[:_DRAWN]]
         wide, count = max(map(len, names)), len(names)
-        rows = [row[:count] for row in self.epsilons[:count]]
+        every = self.epsilons
+        rows = [row[:count] for row in every[:count]]
+        finite = max(e for row in every for e in row if math.isfinite(e))
         lines = ["epsilon of a row's answer against a column's"]
-        top = {value: self._shade(value) for row in rows for value in row}
+        top = {value: _shade(value, finite) for row in rows for value in row}
         if count <= _NUMBERED:
             texts = [["0" if e == 0 else "inf" if math.isinf(e) else f"{top[e]} {e:.2f}" for e in row] for row in rows]
             each = max(len(text) for row in [*texts, names] for text in row)
@@ -103,7 +98,6 @@ class Privacy:
             lines += [
                 f"{name:<{wide}} " + "".join(map(top.__getitem__, row)) for name, row in zip(names, rows, strict=True)
             ]
-            finite = max(e for row in self.epsilons for e in row if math.isfinite(e))
             lines.append(f"from {SHADES[0]!r} 0 to {SHADES[-1]} {finite:.4g}" + ", ∞ inf" * math.isinf(self.largest))
         if len(self.answers) > count:
             lines.append(f"and {len(self.answers) - count} more answers")
@@ -113,18 +107,23 @@ class Privacy:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the same as a table of coloured cells."""
-        top = max((e for row in self.epsilons for e in row if math.isfinite(e)), default=0.0) or 1.0
+        every = self.epsilons
+        top = max(e for row in every for e in row if math.isfinite(e)) or 1.0
         names = [escape(str(answer)[:_NAME]) for answer in self.answers[:_DRAWN]]
         head = "".join(f"<th>{name}</th>" for name in ["", *names])
         body = "".join(
             f"<tr><th>{name}</th>" + "".join(_cell(e, top) for e in row[: len(names)]) + "</tr>"
-            for name, row in zip(names, self.epsilons, strict=False)
+            for name, row in zip(names, every, strict=False)
         )
         note = f"<p>{escape(self.note)}</p>" if self.note else ""
         return (
             "<div><p><b>epsilon of a row's answer against a column's</b></p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}</div>"
         )
+
+
+def _shade(value: float, top: float) -> str:
+    return "∞" if math.isinf(value) else SHADES[math.ceil((len(SHADES) - 1) * value / top) if top else 0]
 
 
 def _cell(value: float, top: float) -> str:
@@ -136,8 +135,8 @@ def _log(ratio: Fraction | None) -> float:
     return math.inf if ratio is None else 0.0 if ratio == 1 else log_floor(ratio, Fraction(1 << 62))
 
 
-def privacy_of(survey: "Survey", symbols: Iterable[object] | None, *, report: bool) -> Privacy:
-    """`Survey.privacy`."""
+def privacy_of(survey: Any, symbols: Iterable[object] | None, *, report: bool) -> Privacy:
+    """`Survey.privacy`; `survey` is a Survey, whose module imports this one."""
     mechanism = survey.mechanism if report else survey.mechanism.permanent
     if survey.symbols is None and symbols is None:
         one, odds = Fraction(1), mechanism.odds

@@ -17,7 +17,7 @@ from deniable.mechanisms import (
     Sensitive,
     SensitiveDesign,
     Subset,
-    Table,
+    WeightTable,
     check_size,
     epsilon_text,
 )
@@ -196,8 +196,8 @@ mechanisms.add(Budgets)(
         lists="groups budgets raised weights",
     )
 )
-mechanisms.add(Table)(
-    Stored("rows", lambda fields, on: Table(_weights("rows", fields["rows"]), fields["epsilon"]), lists="rows")
+mechanisms.add(WeightTable)(
+    Stored("rows", lambda fields, on: WeightTable(_weights("rows", fields["rows"]), fields["epsilon"]), lists="rows")
 )
 
 

@@ -57,8 +57,8 @@ def _lookup(mechanism: Channel) -> _Lookup:
 def table_block(mechanism: Channel, cells: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
     """The columns that these words name for answers in these cells.
 
-    >>> from deniable.mechanisms import Table
-    >>> table = Table([[3 << 62, 1 << 62], [1 << 62, 3 << 62]], 2)
+    >>> from deniable.mechanisms import WeightTable
+    >>> table = WeightTable([[3 << 62, 1 << 62], [1 << 62, 3 << 62]], 2)
     >>> table_block(table, np.array([0, 1, 0]), np.array([3 << 62, 1 << 62, 0], np.uint64)).tolist()
     [1, 1, 0]
     """

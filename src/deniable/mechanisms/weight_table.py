@@ -23,7 +23,7 @@ MOST_MIXED = 28  # a matrix is moved towards its mean by at most 2**-28 to make 
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Table(Channel):
+class WeightTable(Channel):
     """Rows of integers that add up to 2**width each.
 
     Claim: Q(y|x) = rows[x][y] / 2**width, and Q(y|x) <= e**epsilon Q(y|x') for all x, x', y.
@@ -40,7 +40,7 @@ class Table(Channel):
 
     Examples
     --------
-    >>> m = Table([[192, 64], [64, 192]], "1.1", width=8)
+    >>> m = WeightTable([[192, 64], [64, 192]], "1.1", width=8)
     >>> m.odds, m.row(1), m.edge(1, 1)
     (Fraction(3, 1), (64, 192), 64)
     """
@@ -88,7 +88,7 @@ class Table(Channel):
         return f"{self.columns} columns"
 
 
-def rounded_table(matrix: Iterable[Iterable[object]], epsilon: object, names: Sequence[object] = ()) -> Table:
+def rounded_table(matrix: Iterable[Iterable[object]], epsilon: object, names: Sequence[object] = ()) -> WeightTable:
     """The table of a matrix of probabilities, rounded so that the promise holds exactly.
 
     Parameters
@@ -131,7 +131,7 @@ under answer 'no' as under 'yes'; move the two rows closer together, or use a la
             rows if bits is None else [[p + (mean - p >> bits) for p, mean in zip(r, means, strict=True)] for r in rows]
         )
         try:
-            return Table([_whole(row) for row in moved], exact)
+            return WeightTable([_whole(row) for row in moved], exact)
         except SurveyError:
             continue
     raise SurveyError(

@@ -216,7 +216,25 @@ class Sensitive(Grouped):
 
 
 def checked_sensitive(cells: int, sensitive: Iterable[int]) -> tuple[int, ...]:
-    """The numbers of the sensitive answers, sorted; at least one, and not all."""
+    """The numbers of the sensitive answers, sorted; at least one, and not all.
+
+    Parameters
+    ----------
+    cells : int
+        How many answers there are.
+    sensitive : iterable of int
+        The numbers.
+
+    Raises
+    ------
+    SurveyError
+        If there are none, or all.
+
+    Examples
+    --------
+    >>> checked_sensitive(4, [3, 1])
+    (1, 3)
+    """
     found = sorted({check_size("sensitive", x, 0, check_size("answers", cells, 2, 1 << 16) - 1) for x in sensitive})
     if not found:
         raise SurveyError(

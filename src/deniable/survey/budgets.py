@@ -192,6 +192,8 @@ class _Problem:
         for group in range(len(self.sizes)):
             if not any(kind.group in (-1, group) for kind in used):
                 able = [base for base in self.bases(kinds) if any(kinds[place].group == group for place, _ in base)]
+                if not able:
+                    raise ArithmeticError
                 mixed = dict(zip(used, ((1 - _SHARE) * weight for weight in weights), strict=True))
                 for place, weight in able[0]:
                     mixed[kinds[place]] = mixed.get(kinds[place], 0.0) + _SHARE * weight
@@ -230,6 +232,8 @@ class _Problem:
             _solve([[(a == c) + between[a][c] * sizes[c] / alone[c] for c in groups] + [between[a][b]] for a in groups])
             for b in groups
         ]
+        if not all(columns):
+            raise ArithmeticError
         inner = [[columns[c][a] for c in groups] for a in groups]
         total = sum(sizes[a] * (1 / alone[a] - inner[a][a] / alone[a] ** 2) for a in groups)
         gains = []
@@ -293,12 +297,13 @@ def budgets_table(budgets: Sequence[Fraction], shares: Sequence[float]) -> tuple
         sum(share for share, at in zip(shares, groups, strict=True) if at == group) for group in range(len(order))
     ]
     for slack in _SLACKS:
-        found = optimum(sizes, [float(level) * (1 - slack) for level in order], of_groups)
-        if found.cost >= found.uniform * (1 - _CLOSE):
-            return None, found
+        # Budgets that are too far apart for floats end in a division by zero, those for 64 bits in a refusal.
         try:
+            found = optimum(sizes, [float(level) * (1 - slack) for level in order], of_groups)
+            if found.cost >= found.uniform * (1 - _CLOSE):
+                return None, found
             return _whole(groups, sizes, order, found), found
-        except SurveyError:
+        except (SurveyError, ArithmeticError):
             continue
     raise SurveyError(
         f"epsilon must be budgets that 64-bit weights can keep, got {float(min(order)):g} to {float(max(order)):g}; "

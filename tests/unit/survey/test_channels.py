@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.columns.table_lookup import table_block
 from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, Budgets, Chain, Sensitive, SensitiveDesign, WeightTable
 from deniable.survey import Projective, budgets_table, ubd, urr
@@ -82,7 +83,8 @@ ILL = ["none", "flu", "hiv", "hpv"]
         ),
         (
             lambda: dn.channel([[1 - 4e-20, 4e-20], [1 - 2e-20, 2e-20]], epsilon=1),
-            "epsilon must be one that 64-bit weights can keep, got 1: the smallest probability of this matrix",
+            ": the smallest probability of this matrix is too small to be rounded; use a larger epsilon, or no "
+            "probability below about 1e-11",
         ),
         (
             lambda: dn.krr(symbols=ILL, epsilon=dict.fromkeys([*ILL, "aids"], 1)),
@@ -94,15 +96,16 @@ ILL = ["none", "flu", "hiv", "hpv"]
         ),
         (
             lambda: dn.krr(symbols=65, epsilon={x: 1 + x % 2 for x in range(65)}),
-            "must be at most 64, got 65; use dn.sens",
+            "answers with budgets of their own must be at most 64, got 65; use dn.sensitive",
         ),
         (
             lambda: dn.krr(symbols=2, epsilon={0: 1, 1: 2}, epsilon_report=0.5),
-            "epsilon_report must not be given with a budget for every answer: a table of weights has no second stage",
+            "epsilon_report must not be given with a budget for every answer: a table of weights has no second stage; "
+            "each report spends the whole budget of its answer",
         ),
         (
             lambda: dn.krr(symbols=2, epsilon=1, shape=[0.5, 0.5]),
-            "shape must be given with a budget for every answer alone",
+            "shape must be given with a budget for every answer alone; one epsilon is best at any shape",
         ),
         (
             lambda: dn.krr(symbols=2, epsilon={0: 1, 1: 2}, shape=[1.0]),
@@ -111,7 +114,10 @@ ILL = ["none", "flu", "hiv", "hpv"]
         (lambda: dn.krr(symbols=2, epsilon={0: 1, 1: 2}, shape="ab"), "shape must be a list of shares, one an answer"),
         (lambda: dn.krr(symbols=2, epsilon={0: 1, 1: -2}), "epsilon must be a positive finite number"),
         (lambda: Chain(Sensitive(3, 1, [0]), 0.5), "got 'sensitive': a table has none that would keep the promise"),
-        (lambda: dn.plan(n=100, candidates=9, sensitive=[1], epsilon=1), "sensitive must be given with symbols"),
+        (
+            lambda: dn.plan(n=100, candidates=9, sensitive=[1], epsilon=1),
+            "sensitive must be given with symbols: which answers are sensitive is part of a list",
+        ),
         (
             lambda: dn.plan(n=100, symbols=9, sensitive=[], epsilon=1),
             "sensitive must name at least one answer, got none",
@@ -170,7 +176,7 @@ def test_privacy_of_open_surveys() -> None:
     shared = [x for x in range(200) if survey.encode(0, x) == survey.encode(0, "ash")]
     alike = [x for x in shared if all(survey.encode(c, x) == survey.encode(c, "ash") for c in range(3))]
     assert survey.privacy(["ash", alike[0]]).largest == 0.0
-    with pytest.raises(SurveyError, match="symbols must be 2 to 256 answers in a matrix of them, got 1; name those"):
+    with pytest.raises(SurveyError, match="in a matrix of them, got 1; name those to compare with symbols="):
         survey.privacy(["ash"])
     with pytest.raises(SurveyError, match="symbols must be 2 to 256 answers in a matrix of them, got 300"):
         dn.krr(symbols=300, epsilon=1).privacy()
@@ -267,3 +273,49 @@ def test_memoised_answers_repeat_their_report() -> None:
         client = dn.Client(SMALL[name])
         for value in SMALL[name].symbols or ():
             assert client.report(value).pack() == client.report(value).pack()
+
+
+def test_refusals_in_full() -> None:
+    with pytest.raises(SurveyError) as refused:
+        dn.sensitive(ILL, sensitive=[], epsilon=1)
+    assert str(refused.value) == (
+        "sensitive must name at least one answer, got none; a survey that hides nothing needs no noise"
+    )
+    with pytest.raises(
+        SurveyError, match=r"answers; use dn.krr to hide an answer among all, and no noise to hide none"
+    ):
+        dn.blocks([ILL], epsilon=1)
+    with pytest.raises(
+        SurveyError,
+        match=r"; give every answer a little of every column, or use dn.sensitive or dn.blocks where that is meant",
+    ):
+        dn.channel([[0.5, 0.5], [1.0, 0.0]], epsilon=1)
+    with pytest.raises(SurveyError, match="as under 1; move the two rows closer together, or use a larger epsilon"):
+        dn.channel([[0.8, 0.2], [0.2, 0.8]], epsilon=1)
+    with pytest.raises(SurveyError, match="weights must be integers from 0 on, and 0 where there is no such answer"):
+        Budgets([0, 1, 1], [1, 2], [0, 1], [[136, 1, 60], [156, 60, 40]], width=8)
+    with pytest.raises(SurveyError, match=", got more; move them closer together, or use a larger budget"):
+        Budgets([0, 1, 1], [1, "1.2"], [0, 1], [[136, 0, 60], [156, 60, 40]], width=8)
+    with pytest.raises(SurveyError, match="epsilon must be budgets that 64-bit weights can keep, got 1e-09 to 30; use"):
+        dn.krr(symbols=3, epsilon={0: "0.000000001", 1: 30, 2: 30})
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value", "message"),
+    [
+        ("channel", "rows", ["1"], "mechanism field 'rows' must be a list of rows"),
+        ("channel", "rows", [["x"]], "mechanism field 'rows' must be rows of decimal text of at most 20 digits"),
+        ("blocks", "groups", [0, "1"], "mechanism field 'groups' must be a list of integers"),
+    ],
+)
+def test_lists_of_a_file_are_checked(name: str, field: str, value: object, message: str) -> None:
+    fields = json.loads(SMALL[name].to_json())
+    fields["mechanism"][field] = value
+    with pytest.raises(SurveyError, match=message):
+        dn.Survey.from_fields(fields)
+
+
+def test_whole_columns_need_words_of_the_stream() -> None:
+    table = WeightTable([[192, 64], [64, 192]], "1.1", width=8)
+    with pytest.raises(RuntimeError, match="words must have the 64 bits of the stream, got 8"):
+        table_block(table, np.zeros(1, np.uint8), np.zeros(1, np.uint64))

@@ -192,9 +192,9 @@ class _Study:
         self, survey: Survey, values: tuple[object, ...], samples: list[Sample], times: int, limit: Fraction
     ) -> None:
         self.limit, self.tested = limit, 0
-        first = survey.mechanism.permanent
+        channel = survey.mechanism.permanent
         own = [survey.encode(0, value) for value in values]
-        bounds = {(x, y): first.bound(own[x], own[y]) for x, y in permutations(range(len(values)), 2)}
+        bounds = {(x, y): channel.bound(own[x], own[y]) for x, y in permutations(range(len(values)), 2)}
         # What is promised to each two values; those that nothing is promised to are not compared.
         self.limits = {pair: min(bound, limit) for pair, bound in bounds.items() if bound is not None}
         self.measured = Measured(0.0, limit, "no event tells two values apart")

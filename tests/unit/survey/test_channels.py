@@ -4,7 +4,7 @@ import json
 import math
 import re
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -53,8 +53,14 @@ ILL = ["none", "flu", "hiv", "hpv"]
         (lambda: dn.blocks([["a", "b"], []], epsilon=1), "every group must have at least one answer, got an empty one"),
         (lambda: dn.blocks([["a", "b"], ["a"]], epsilon=1), "symbols must be distinct"),
         (lambda: dn.channel([[0.5, 0.5]], epsilon=1), "matrix must have a row for each of two answers or more, got 1"),
-        (lambda: dn.channel(3, epsilon=1), "matrix must be rows of probabilities, one row an answer, got int"),
-        (lambda: dn.channel([1, 2], epsilon=1), "matrix must be rows of probabilities, one row an answer, got list"),
+        (
+            lambda: dn.channel(cast(Any, 3), epsilon=1),
+            "matrix must be rows of probabilities, one row an answer, got int",
+        ),
+        (
+            lambda: dn.channel(cast(Any, [1, 2]), epsilon=1),
+            "matrix must be rows of probabilities, one row an answer, got list",
+        ),
         (
             lambda: dn.channel([[0.5, 0.4], [0.5, 0.5]], epsilon=1),
             "probabilities of answer 0 must add up to 1, got 0.9",
@@ -111,7 +117,10 @@ ILL = ["none", "flu", "hiv", "hpv"]
             lambda: dn.krr(symbols=2, epsilon={0: 1, 1: 2}, shape=[1.0]),
             "shape must be 2 shares that add up to 1, got 1",
         ),
-        (lambda: dn.krr(symbols=2, epsilon={0: 1, 1: 2}, shape="ab"), "shape must be a list of shares, one an answer"),
+        (
+            lambda: dn.krr(symbols=2, epsilon={0: 1, 1: 2}, shape=cast(Any, "ab")),
+            "shape must be a list of shares, one an answer",
+        ),
         (lambda: dn.krr(symbols=2, epsilon={0: 1, 1: -2}), "epsilon must be a positive finite number"),
         (lambda: Chain(Sensitive(3, 1, [0]), 0.5), "got 'sensitive': a table has none that would keep the promise"),
         (

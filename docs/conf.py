@@ -13,9 +13,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+
 import deniable
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from docs import notebooks
 from docs.arguments import ARGUMENTS
 
 project = "deniable"
@@ -61,6 +64,10 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 HERE = Path(__file__).parent
+# The examples, in the order of their page; their notebooks are read and not run.
+EXAMPLES = re.findall(
+    r"\(notebooks/(\w+)\.ipynb\)", (HERE.parent / "examples" / "README.md").read_text(encoding="utf-8")
+)
 OUTSIDE = {
     "clients/js/README.md": "reference/javascript.md",
     "CHANGELOG.md": "about/changelog.md",
@@ -68,7 +75,8 @@ OUTSIDE = {
     "SECURITY.md": "about/security.md",
     "README.md": "index.md",
     "docs/decisions": "decisions/index.md",
-    "examples/README.md": "about/examples.md",
+    "examples/README.md": "examples/index.md",
+    **{f"examples/notebooks/{name}.ipynb": f"examples/{name}.md" for name in EXAMPLES},
 }
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[\w-]*)?\)")
 _CODE = re.compile(r"^(`{3,}).*?^\1`*$", re.DOTALL | re.MULTILINE)
@@ -88,7 +96,8 @@ def _rewrite(page: Path, text: str) -> str:
             return f"[{label}]({up}{OUTSIDE[inside]}{place})"
         if picture or (there.is_relative_to(HERE) and there.suffix == ".md"):
             return found[0]
-        return f"{label} (`{inside}`)" if label.strip("`") != inside else f"`{inside}`"
+        named = label.strip("`") in (inside, Path(inside).name)
+        return f"`{inside}`" if named else f"{label} (`{inside}`)"
 
     kept = [(match.start(), match.end()) for match in _CODE.finditer(text)]
     return _LINK.sub(lambda m: m[0] if any(a <= m.start() < b for a, b in kept) else link(m), text)
@@ -98,7 +107,10 @@ def _source_read(app: Any, docname: str, source: list[str]) -> None:
     """The text of a page; where it stands for a file outside this folder, that file, with its links seen from here."""
     page, text = HERE / f"{docname}.md", source[0]
     shown = next((HERE.parent / file for file, place in OUTSIDE.items() if place == f"{docname}.md"), None)
-    if shown is not None and shown.is_file() and docname != root_doc:
+    if shown is not None and shown.suffix == ".ipynb":
+        text = notebooks.page(shown, Path(app.outdir) / "_images", "../" * len(page.relative_to(HERE).parent.parts))
+        app.env.note_dependency(str(shown))
+    elif shown is not None and shown.is_file() and docname != root_doc:
 
         def move(found: re.Match[str]) -> str:
             if "://" in found[3] or found[3].startswith("#"):
@@ -108,6 +120,8 @@ def _source_read(app: Any, docname: str, source: list[str]) -> None:
 
         text = _LINK.sub(move, shown.read_text(encoding="utf-8"))
         app.env.note_dependency(str(shown))
+    if docname == "examples/index":
+        text += "\n```{toctree}\n:hidden:\n\n" + "\n".join(EXAMPLES) + "\n```\n"
     source[0] = _rewrite(page, text)
 
 
@@ -182,7 +196,21 @@ def _docstring(app: Any, what: str, name: str, obj: Any, options: object, lines:
     lines[:] = out
 
 
+LONG = 45  # characters of a cell: a table of three columns with a longer one is read as sentences, not as figures
+
+
+def _stack(app: Any, doctree: nodes.document, docname: str) -> None:
+    """Mark tables of sentences and of pictures: a phone shows their cells one under another (site.css)."""
+    for table in doctree.findall(nodes.table):
+        cells = list(table.findall(nodes.entry))
+        columns = len(list(table.findall(nodes.colspec)))
+        pictures = any(any(cell.findall(nodes.image)) for cell in cells)
+        if pictures or (columns > 2 and any(len(cell.astext()) > LONG for cell in cells)):
+            table["classes"].append("stacked")
+
+
 def setup(app: Any) -> None:
+    app.connect("doctree-resolved", _stack)
     app.connect("source-read", _source_read)
     app.connect("build-finished", _no_inline_code)
     app.connect("autodoc-process-docstring", _keep, priority=400)  # Napoleon's is 500

@@ -54,3 +54,6 @@ print({a: f"{together[a]:.1%} (truth {t:.1%})" for a, t in zip(answers, expected
 
 # %%
 together
+
+# %%
+change.chart()

@@ -28,7 +28,8 @@ collector = subprocess.Popen(serve, stderr=subprocess.PIPE, text=True)
 url = next(found[1] for line in collector.stderr if (found := re.search(r'"address": "(http://[^"]+)"', line)))
 register = [sys.executable, "-m", "deniable", "survey", "register", str(folder / "survey.json"), "--minimum", "100"]
 register += ["--collector", url, "--token-file", str(folder / "collector" / "admin-token")]
-subprocess.run(register, check=True, capture_output=True)
+done = subprocess.run(register, check=True, capture_output=True, text=True)
+print(done.stdout.splitlines()[0])
 
 # %% [markdown]
 # The app. It randomises on the device and sends; what it prints is what the collector answered.

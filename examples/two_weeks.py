@@ -42,7 +42,8 @@ assert change.changed()[1]
 
 # %%
 before, after = (dn.decode(sum(part[1:], start=part[0].copy())) for part in (days[:CHANGE], days[CHANGE:]))
-print(dn.difference(after, before))
+broke = dn.difference(after, before)
+print(broke)
 
 # %%
-after
+broke.chart()

@@ -19,7 +19,7 @@ print(f"the true answer is sent with probability {float(survey.mechanism.keep) /
 answers = ["yes"] * 600 + ["no"] * 1400
 tally = dn.Tally(survey)
 for answer in answers:
-    client = dn.Client(survey, memoize=False)  # a device of its own; this person is asked once
+    client = dn.Client(survey, memoize=False)  # a device of its own, asked once
     tally.accumulate(client.report(answer))
 print(tally)
 print("said yes:", int(tally.counts[0, 1]), "of", tally.n)
@@ -30,7 +30,7 @@ print("said yes:", int(tally.counts[0, 1]), "of", tally.n)
 # %%
 estimate = dn.decode(tally)
 low, high = estimate.intervals(0.95)[1]
-print(f"estimated: {estimate['yes']:.1%}, and with 95 % confidence between {low:.1%} and {high:.1%}")
+print(f"estimated: {estimate['yes']:.1%}, with 95 % confidence {low:.1%} to {high:.1%}")
 assert abs(estimate["yes"] - 0.3) < 0.15
 
 # %% [markdown]
@@ -43,3 +43,9 @@ for n in (100, 1_000, 10_000, 100_000):
 
 # %%
 estimate
+
+# %% [markdown]
+# What the dice of this survey do, as a picture:
+
+# %%
+survey.chart()

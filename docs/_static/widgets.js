@@ -11,8 +11,8 @@ export const posterior = (epsilon, prior) => {
 };
 
 /**
- * The standard error of a share under k-RR with k answers: the unbiased estimate is (count / n - miss) / (hit - miss), and
- * the count is binomial with m = miss + (hit - miss) p.
+ * The standard error of a share under k-RR with k answers: the unbiased estimate is
+ * (count / n - miss) / (hit - miss), and the count is binomial with m = miss + (hit - miss) p.
  */
 export const standardError = (epsilon, n, answers, share) => {
   const miss = 1 / (Math.exp(epsilon) + answers - 1);
@@ -24,6 +24,7 @@ export const standardError = (epsilon, n, answers, share) => {
 /** Bounds are rounded up: "at most" must stay true. */
 const upTo = (value, digits) => (Math.ceil(value * 10 ** digits - 1e-9) / 10 ** digits).toFixed(digits);
 const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
+const points = (share) => `${(100 * share).toFixed(1)} points`;
 const whole = (n) => Math.round(n).toLocaleString("en");
 
 const make = (name, attributes = {}, ...children) => {
@@ -58,9 +59,11 @@ const widgets = {
       const [e, prior] = [epsilon.read(), belief.read()];
       const most = posterior(e, prior);
       const ratio = Math.exp(e);
+      const afterwards = upTo(100 * most, most < 0.99 ? 0 : 2);
       said.textContent =
         `A report is at most ${upTo(ratio, 1)} times likelier under one answer than under another. ` +
-        `Whoever held something about you for ${percent(prior)} likely can hold it for at most ${upTo(100 * most, most < 0.99 ? 0 : 2)} % likely afterwards.`;
+        `Whoever held something about you for ${percent(prior)} likely ` +
+        `can hold it for at most ${afterwards} % likely afterwards.`;
       before.setAttribute("width", 100 * prior);
       after.setAttribute("width", 100 * most);
     };
@@ -82,9 +85,9 @@ const widgets = {
       const [n, e, k] = [10 ** people.read(), epsilon.read(), answers.read()];
       const one = standardError(e, n, k, 1 / k);
       said.textContent =
-        `${whole(n)} people, ${k} answers, epsilon ${e.toFixed(1)}: a share is typically off by ${percent(one, 1)}, ` +
-        `and its 95 % interval is ${percent(2 * 1.96 * one, 1)} wide. Without any noise it would be ` +
-        `${percent(2 * 1.96 * Math.sqrt(((1 / k) * (1 - 1 / k)) / n), 1)}.`;
+        `${whole(n)} people, ${k} answers, epsilon ${e.toFixed(1)}: a share is typically off by ${points(one)}, ` +
+        `and its 95 % interval is ${points(2 * 1.96 * one)} wide. Without any noise it would be ` +
+        `${points(2 * 1.96 * Math.sqrt(((1 / k) * (1 - 1 / k)) / n))}.`;
     };
     const people = slider("people", { min: 2, max: 7, step: 0.1, value: 3, show: (x) => whole(10 ** x) }, update);
     const epsilon = slider("epsilon", { min: 0.2, max: 6, step: 0.1, value: 1, show: (x) => x.toFixed(1) }, update);
@@ -95,5 +98,15 @@ const widgets = {
 };
 
 if (typeof document !== "undefined") {
+  // A phone shows the cells of such a table one under another, each with the heading of its column.
+  for (const table of document.querySelectorAll("table.stacked")) {
+    const names = [...table.querySelectorAll("th")].map((heading) => heading.textContent.trim());
+    for (const row of table.querySelectorAll("tbody tr")) {
+      // The first cell is the row's own heading, unless it is a picture.
+      [...row.cells].forEach((cell, place) => {
+        if (place > 0 || cell.querySelector("img")) cell.dataset.label = names[place] ?? "";
+      });
+    }
+  }
   for (const place of document.querySelectorAll(".widget")) widgets[place.dataset.widget]?.(place);
 }

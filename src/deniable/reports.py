@@ -91,10 +91,13 @@ class Report:
         ------
         WireError
             If the bytes are no report of this survey. The message says why.
+        SurveyError
+            If `survey` is no survey.
         """
         if not isinstance(wire, (bytes, bytearray, memoryview)):
             raise WireError(f"report must be bytes, got {type(wire).__name__}")
-        wire, form = bytes(wire), survey.report_format
+        hint = "it comes first: dn.Report.unpack(survey, wire)"
+        wire, form = bytes(wire), Survey.check(survey, hint=hint).report_format
         if wire[:1] != form.head[:1]:
             shown = wire[0] if wire else "nothing"
             raise WireError(f"report must have wire version {form.head[0]}, got {shown}")

@@ -32,7 +32,7 @@ from deniable.mechanisms import (
     Subset,
     WeightTable,
 )
-from deniable.survey import Direct, Encoding, Hadamard, Hashed, Permuted, Projective, Survey
+from deniable.survey import Direct, Encoding, Hadamard, Hashed, Neighbours, Permuted, Projective, Survey
 from tests.exact.scripted import ScriptedEntropy
 from tests.surveys import LARGE, SEED, SMALL, kinds, named, symbols_of
 
@@ -50,9 +50,12 @@ MORE = {
 }
 
 
+ENCODINGS = {Direct, Hadamard, Hashed, Neighbours, Permuted, Projective}
+
+
 def test_every_kind_is_covered() -> None:
     surveys = (ALL | MORE).values()
-    assert {type(s.encoding) for s in surveys} == kinds(Encoding) == {Direct, Hadamard, Hashed, Permuted, Projective}
+    assert {type(s.encoding) for s in surveys} == kinds(Encoding) == ENCODINGS
     tables = {Sensitive, SensitiveDesign, Blocks, Budgets, WeightTable}
     assert {type(s.mechanism) for s in surveys} == kinds(Mechanism) == {KRR, BitFlip, Chain, Subset, *tables}
 

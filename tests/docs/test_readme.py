@@ -116,3 +116,12 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_tests_and_files_that_a_page_names_exist(page: Path) -> None:
     for named in set(re.findall(r"`((?:src|tests|docs|benchmarks)/[\w./-]*\w)(?:::\w+)?`", page.read_text())):
         assert (ROOT / named).exists(), f"{page.name} names {named}"
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "clients/js/README.md", "docs/reference/python.md", "docs/how-to/embed-in-a-page.md"]
+)
+def test_the_size_of_the_javascript_client_is_the_one_that_pages_name(page: str) -> None:
+    named = re.findall(r"(\d+\.\d) kB", (ROOT / page).read_text())
+    size = (ROOT / "clients" / "js" / "deniable.min.js").stat().st_size
+    assert named[:1] == [f"{size / 1000:.1f}"]

@@ -12,7 +12,9 @@ import pytest
 import deniable as dn
 from deniable.service.pages import site as served
 from deniable.service.sqlite import SQLiteStore
+from docs import notebooks
 from docs.arguments import ARGUMENTS
+from examples.notebooks import NAMES
 from tests.collector import Caller, run
 from tests.docs.blocks import ROOT
 from tests.docs.site import build
@@ -96,6 +98,35 @@ def test_links_and_their_places_are_there(site: Path) -> None:
             assert there in pages or there.exists(), (page.name, link)
             if place and there in pages:
                 assert place in pages[there].names, (page.name, link)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        page
+        for page in SOURCES
+        if page.parent.name in ("tutorials", "how-to", "explanation") and page.stem not in ("index", "glossary")
+    ],
+    ids=lambda page: str(page.relative_to(ROOT / "docs")),
+)
+def test_a_page_begins_with_what_the_reader_will_have(page: Path) -> None:
+    """CONTRIBUTING, "What a capability brings to the documentation": a title, then a sentence in bold."""
+    title, _, body = page.read_text(encoding="utf-8").partition("\n")
+    assert title.startswith("# ")
+    assert body.lstrip().startswith("**")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_is_a_page_with_its_output_and_without_inline_styles(name: str, tmp_path: Path) -> None:
+    assert (ROOT / "docs" / "examples" / f"{name}.md").is_file()
+    text = notebooks.page(ROOT / "examples" / "notebooks" / f"{name}.ipynb", tmp_path, "../")
+    assert text.startswith("# ")
+    assert "```python" in text
+    assert " style=" not in text
+    assert "<script" not in text
+    pictures = re.findall(r'<img src="../_images/([\w.-]+)"', text)
+    assert sorted(pictures) == sorted(path.name for path in tmp_path.iterdir())
+    assert pictures or "<table" in text
 
 
 @pytest.mark.parametrize("name", [name for name in dn.__all__ if inspect.isfunction(getattr(dn, name))])

@@ -87,13 +87,26 @@ def fits(page: Page) -> None:
     assert width[0] <= width[1], "nothing sticks out"
 
 
+# Text that stands alone and is a value of the program, not a word for people: `condition && element` shows "false".
+_VALUES = """() => {
+  const value = /^(false|true|null|undefined|NaN|-?Infinity)$|\\[object |\\bundefined\\b|\\bNaN\\b/;
+  const all = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (all.nextNode()) {
+    const text = all.currentNode.data.trim();
+    if (value.test(text)) found.push(text);
+  }
+  return found;
+}"""
+
+
 def violations(page: Page) -> list[str]:
-    """What axe finds that is serious or critical."""
+    """What axe finds that is serious or critical, and values of the program that are shown as text."""
     if not AXE.exists():
         pytest.fail("axe-core must be installed: npm ci in clients/js, which make test runs")
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found: dict[str, Any] = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-    return [
+    return [f"shown as text: {value}" for value in page.evaluate(_VALUES)] + [
         f"{one['impact']}: {one['id']}: {one['nodes'][0]['html'][:160]}"
         for one in found["violations"]
         if one["impact"] in ("serious", "critical")

@@ -52,9 +52,23 @@ def test_calculators_follow_their_sliders(server: Server, fresh: Open) -> None:
     assert error.locator(".said").inner_text() != before
 
 
+def test_a_phone_shows_the_cells_of_a_wide_table_one_under_another(server: Server, fresh: Open) -> None:
+    page = fresh(viewport=PHONE)
+    page.goto(address(server, "reference/errors.html"))
+    row = page.locator("table.stacked tbody tr").first
+    first, second = (row.locator("td").nth(place).bounding_box() for place in (0, 1))
+    assert first is not None
+    assert second is not None
+    assert second["y"] >= first["y"] + first["height"]
+    expect(row.locator("td").nth(1)).to_have_attribute("data-label", "means")
+    wide = "() => [...document.querySelectorAll('.table-wrapper')].some((t) => t.scrollWidth > t.clientWidth + 1)"
+    assert not page.evaluate(wide)
+
+
 @pytest.mark.parametrize("viewport", [PHONE, DESK])
 @pytest.mark.parametrize(
-    "path", ["", "tutorials/telemetry.html", "how-to/operations.html", "reference/api/decoding.html"]
+    "path",
+    ["", "tutorials/telemetry.html", "how-to/operations.html", "reference/api/decoding.html", "examples/groups.html"],
 )
 def test_pages_fit_and_keep_the_policy(server: Server, fresh: Open, path: str, viewport: object) -> None:
     page = fresh(viewport=viewport)

@@ -177,3 +177,39 @@ def test_a_new_tab_gets_the_key_from_an_open_one_and_all_forget_together(server:
     two.evaluate("(key) => (location.hash = new URLSearchParams({ token: key }))", "another")
     two.get_by_text("This key does not open this collector.").wait_for()
     until(two, "!location.href.includes('token')")
+
+
+@pytest.mark.parametrize("case", ["late", "another's", "forgotten"])
+def test_a_tab_that_answers_late_still_gives_the_key(case: str, server: Server, fresh: Open) -> None:
+    """However busy the computer is: the new tab has asked a person by then. But nobody gets what they did not ask for,
+    nor a key that all tabs were told to forget since."""
+    busy = fresh()
+    busy.goto(address(server, "/nothing/here"))
+    busy.evaluate(
+        """() => {
+          window.asked = [];
+          window.tabs = new BroadcastChannel("deniable-keys");
+          tabs.addEventListener("message", ({ data }) => data.wanted && asked.push(data));
+        }"""
+    )
+    page = busy.context.new_page()
+    page.goto(address(server, "/"))
+    page.locator("#door").wait_for()
+    until(busy, "asked.length == 1")
+    assert busy.evaluate("asked[0].wanted") == ["admin"]
+    if case == "late":
+        busy.evaluate("(key) => tabs.postMessage({ given: { admin: key }, ticket: asked[0].ticket })", ADMIN)
+        opened(page)
+        page.reload()
+        opened(page)
+        return
+    if case == "forgotten":
+        busy.evaluate("tabs.postMessage({ forgotten: true })")
+    ticket = "asked[0].ticket" if case == "forgotten" else "asked[0].ticket + 1"
+    busy.evaluate(f"(key) => tabs.postMessage({{ given: {{ admin: key }}, ticket: {ticket} }})", ADMIN)
+    # Messages of one tab come in their order: when this one is answered, those before it were heard.
+    page.evaluate("window.heard = 0; new BroadcastChannel('deniable-keys').onmessage = () => heard++")
+    busy.evaluate("tabs.postMessage({})")
+    until(page, "heard > 0")
+    assert page.locator("#door").is_visible()
+    assert page.evaluate("JSON.stringify(sessionStorage)") == "{}"

@@ -348,3 +348,5 @@ def test_a_private_link_alone_offers_no_duplicate(server: Server, fresh: Open) -
     buttons = page.locator("#manage .actions button")
     buttons.first.wait_for()
     assert buttons.all_inner_texts() == ["Close", "Delete"]
+    assert page.locator("#manage .actions").inner_text().split() == ["Close", "Delete"], "and no word in between"
+    assert violations(page) == []

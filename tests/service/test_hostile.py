@@ -20,11 +20,12 @@ from uvicorn.server import ServerState
 import deniable as dn
 from deniable.errors import StoreError
 from deniable.service import copies, tokens
+from deniable.service.configuration import Options
 from deniable.service.connections import LARGEST_HEAD, MOST_FIELDS, guarded
 from deniable.service.entries import Rules
 from deniable.service.problems import RequestError, Unavailable
 from deniable.service.requests import Room, bearer, read_body
-from deniable.service.server import Options, _allow_files, admin_token
+from deniable.service.server import _allow_files, admin_token
 from deniable.service.sqlite import SQLiteStore
 from tests.collector import ADMIN, Caller, one_cell_each, records, run, serving
 from tests.waiting import PATIENCE, wait_for
@@ -339,11 +340,18 @@ def connected(port: int) -> int:
     return sum(row[1].endswith(f":{port:04X}") and row[3] == "01" for row in rows)
 
 
+def stored(folder: Path, survey: dn.Survey) -> None:
+    """A survey in the store of `serving`, registered without a request, which may take longer than --patience."""
+    made = SQLiteStore(folder / "store")
+    made.create(survey, Rules())
+    made.close()
+
+
 def test_connections_that_ask_and_do_not_read_leave_no_traceback(tmp_path: Path) -> None:
     """Twenty connections with twenty requests each, of 700 KB an answer."""
     large = dn.krr(symbols=[f"symbol number {i} of many, with a long name" for i in range(15_000)], epsilon=3)
+    stored(tmp_path, large)
     with serving(str(tmp_path / "store"), tmp_path, "--patience", "1") as server, contextlib.ExitStack() as stack:
-        server.create(large)
         request = f"GET /v1/surveys/{large.digest} HTTP/1.1\r\nhost: a\r\n\r\n".encode()
         for _ in range(20):
             line = stack.enter_context(socket.socket())
@@ -356,8 +364,8 @@ def test_connections_that_ask_and_do_not_read_leave_no_traceback(tmp_path: Path)
 
 
 def test_neither_a_request_nor_a_sender_is_in_the_log(tmp_path: Path) -> None:
-    with serving(str(tmp_path / "store"), tmp_path, "--patience", "1") as server:
-        server.create(SURVEY)
+    stored(tmp_path, SURVEY)
+    with serving(str(tmp_path / "store"), tmp_path, "--patience", "3") as server:
         before = server.log()
         rubbish = (
             b"\x16\x03\x01\x02",

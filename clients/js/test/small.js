@@ -2,7 +2,8 @@
 
 import { closed, open } from "../src/alphabet.js";
 import { upTo } from "../src/bytes.js";
-import { direct, hadamard, projective, seeded } from "../src/encodings.js";
+import { direct, hadamard, neighbours, projective, seeded } from "../src/encodings.js";
+import { number } from "../src/numbers.js";
 import { bitflip, krr, subset } from "../src/mechanisms.js";
 import { readEpsilon } from "../src/odds.js";
 import { blocks, budgets, full, sensitive } from "../src/tables.js";
@@ -74,6 +75,15 @@ export const smallBudgets = (groups, each, raised, weights, epsilon, width) =>
 
 export const smallFull = (rows, epsilon, width) =>
   smallTable(full, rows.length, epsilon, width, { rows }, () => epsilon);
+
+/** Numbers from 0 to `size`, one bin each; numbers outside go to the ends. */
+export const smallNumbers = (size, reach, epsilon, width) =>
+  smallDesign(
+    neighbours({ reach }, size, number({ low: "0", high: `${size}`, bins: size }).find),
+    epsilon,
+    width,
+    size,
+  );
 
 /** With exact text, or with `text` "folded". */
 export const smallHashed = (cells, cohorts, hashes, epsilon, width, text) => {

@@ -12,10 +12,13 @@ from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.prior import Observations
+from deniable.decoders.quantities import Cumulative, Quantity, weights_of_sums, worst_deviation
 from deniable.decoders.raw_reports import likelihood_of_reports
+from deniable.decoders.repeated import Repeated, check_turnover
 from deniable.decoders.rows import DifferenceRows, EstimateRows, ResultRows, plain_cell
 from deniable.decoders.screened import ScreenedEstimate
 from deniable.decoders.screening import Screening
+from deniable.decoders.shown import ROWS, note_on_rest
 from deniable.decoders.simplex import project, project_rows
 from deniable.decoders.strategies import CONSTRAINTS, DECODERS, constraint_of, decoder_of
 from deniable.decoders.weighted import WeightedLeastSquares, cell_weights
@@ -24,8 +27,10 @@ __all__ = [
     "CONSTRAINTS",
     "DECODERS",
     "DEFAULT",
+    "ROWS",
     "ChiSquare",
     "Constraint",
+    "Cumulative",
     "Decoder",
     "Diagnostics",
     "Difference",
@@ -41,21 +46,27 @@ __all__ = [
     "Normalized",
     "Observations",
     "Projected",
+    "Quantity",
+    "Repeated",
     "ResultRows",
     "ScreenedEstimate",
     "Screening",
     "Unconstrained",
     "WeightedLeastSquares",
     "cell_weights",
+    "check_turnover",
     "constraint_of",
     "decode",
     "decode_all",
     "decoder_of",
     "difference",
     "likelihood_of_reports",
+    "note_on_rest",
     "plain_cell",
     "project",
     "project_rows",
     "shrink",
     "unbias",
+    "weights_of_sums",
+    "worst_deviation",
 ]

@@ -20,6 +20,7 @@ from deniable.survey.alphabet import Alphabet
 from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
 from deniable.survey.channels import blocks, budgeted, channel, sensitive
 from deniable.survey.encodings import MAX_HASHES, Direct, Encoding, Hashed, Permuted
+from deniable.survey.quantities import number, ordered
 from deniable.survey.survey import Survey, checked_name
 
 __all__ = ["PRESETS", "hadamard", "krappor", "krr", "olh", "orappor", "orr", "oue", "projective", "subset", "warner"]
@@ -644,6 +645,8 @@ PRESETS: dict[str, Callable[..., Survey]] = {
         orr,
         olh,
         orappor,
+        number,
+        ordered,
         sensitive,
         blocks,
         channel,

@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import math
 import operator
 import os
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from deniable.survey.encodings import Encoding
 from deniable.survey.notebook import facts
 from deniable.survey.outputs import write_atomically
 from deniable.survey.participation import check_participation, participation_words
+from deniable.survey.picture import Picture, bars
 from deniable.survey.privacy import Privacy, privacy_of
 from deniable.survey.reading import read_alphabet, read_encoding, read_mechanism, record, strict_json
 from deniable.survey.report_format import ReportFormat
@@ -155,6 +158,43 @@ class Survey:
         return self.mechanism.epsilon_spent
 
     @property
+    def permanent_responses(self) -> int | None:
+        """How many permanent responses a memoising device can have: one for each set of cells that answers can occupy.
+
+        The words of a permanent response are derived from the cells, so answers that share their cell share their
+        response. Where an answer occupies one cell there are as many as cells. None where nothing bounds them.
+
+        >>> import deniable as dn
+        >>> dn.orr(epsilon=2, cells=4, cohorts=64).permanent_responses, dn.oue(symbols=9, epsilon=1).permanent_responses
+        (4, 9)
+        """
+        counts = [] if self.alphabet.is_open else [len(self.alphabet)]
+        counts += [self.cells] if self.encoding.occupied == 1 else []
+        return min(counts, default=None)
+
+    @property
+    def epsilon_worst(self) -> float:
+        """The epsilon of all memoised reports of a device, however many and however often its answer changes.
+
+        That is `permanent_responses` times epsilon; infinite where nothing bounds their number. O-RR has one permanent
+        response a cell, whatever the number of answers (LOLOHA: Arcolezi, Pinzon, Palamidessi and Gambs, EDBT 2023).
+        It is about what was answered, not about when that changed: the times at which the cell changes are
+        not covered, in any memoised survey.
+
+        Claim: between two histories of answers whose cells, in the device's cohort, are equal at the same times,
+            the laws of all reports together differ by at most e**epsilon_worst.
+        Proof: tests/exact/test_cells.py::test_no_history_spends_more_than_epsilon_a_cell
+
+        >>> import deniable as dn
+        >>> dn.orr(epsilon=2, epsilon_report=1, cells=4, cohorts=64).epsilon_worst
+        8.0
+        >>> dn.krr(symbols=360, epsilon=2).epsilon_worst
+        720.0
+        """
+        count = self.permanent_responses
+        return math.inf if count is None else float(count * self.mechanism.epsilon)
+
+    @property
     def window(self) -> str | None:
         """The window in which a device reports once: "hour", "day" or "week"; None where there is none.
 
@@ -168,8 +208,8 @@ class Survey:
     def title(self) -> str:
         """The paper's name for this combination of encoding and randomiser."""
         named = self.encoding.title or self.mechanism.permanent.title(own_cells=self.encoding.own_cells)
-        shared = self.encoding.shared is None and not self.alphabet.is_open
-        return named + (" (closed)" if shared else "")
+        hashed = not self.encoding.title and self.encoding.shared is None
+        return named + (" (closed)" if hashed and not self.alphabet.is_open else "")
 
     def key(self, value: object) -> int:
         """The number that stands for a symbol in every cohort: its position, or in an open alphabet its fingerprint.
@@ -486,6 +526,43 @@ class Survey:
         file = isinstance(value, (str, os.PathLike))
         step = "read a file with dn.Survey.load(path)" if file else hint or "make one with a preset such as dn.krr"
         raise SurveyError(f"survey must be a Survey, got {type(value).__name__}; {step}")
+
+    def chart(self, *, top: int = 12) -> Picture:
+        """How loaded the dice are: the chance that a report names each answer, or cell, if one of them is true.
+
+        The true one is the first of the list, or any text where answers are open. Needs no package: `Picture` is SVG.
+
+        Parameters
+        ----------
+        top
+            How many answers or cells to show, the likeliest first.
+
+        Returns
+        -------
+        Picture
+            Shown by notebooks; `save` writes it to a file.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> survey = dn.krr(symbols=["never", "once", "often"], epsilon=2)
+        >>> picture = survey.chart()
+        >>> "never" in picture, "78.7 %" in picture, "10.7 %" in picture, picture == survey.plot()
+        (True, True, True, True)
+        """
+        answer = self.symbols[0] if self.symbols else "an answer"
+        cells = self.encode(0, answer)
+        weights, span, own = self.mechanism.weights(cells), self.mechanism.span, self.encoding.own_cells
+        order = sorted(range(len(weights)), key=lambda column: -weights[column])[:top]
+        names = [str(self.symbols[column]) if own and self.symbols else f"cell {column}" for column in order]
+        rows = [(name, weights[column] / span, column in cells) for name, column in zip(names, order, strict=True)]
+        odds = self.mechanism.odds  # rounded up, because it is a bound
+        most = f"{ceil(10 * odds) / 10:.1f}" if odds < 1000 else f"{ceil(odds):,}"
+        more = f"; {len(weights) - len(order):,} more not shown" if len(weights) > len(order) else ""
+        note = f"Orange: true. Any report is at most {most} times likelier than under another answer{more}."
+        return bars(f"What a report names, if the answer is {str(answer)[:20]!r}", rows, note=note)
+
+    plot = chart  # the name that other libraries use
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

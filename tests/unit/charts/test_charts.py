@@ -11,6 +11,7 @@ import pytest
 import deniable as dn
 from deniable.charts import (
     chart_format,
+    counts_chart,
     curves_chart,
     difference_chart,
     estimate_chart,
@@ -218,6 +219,11 @@ def test_charts_refuse_what_they_cannot_draw() -> None:
     day = {"window": "2026-11-15", "estimate": 0.5, "low": 0.4, "high": 0.6, "changed": False}
     with pytest.raises(DeniableError, match=re.escape("a chart over time must have 1 to 6 names, got 7; choose some")):
         trend_chart([day | {"name": name} for name in "abcdefg"])
+    for names, counts, got in ((["a"], [[1, 2]], "1 cells in each cohort, got 1 rows of [2]"), ([], [], "0 cells")):
+        with pytest.raises(
+            DeniableError, match=re.escape(f"a chart of counts must have a count for each of its {got}")
+        ):
+            counts_chart(names, counts)
     with pytest.raises(DeniableError, match=r"a chart of curves must have lines named .*, got 1 row$"):
         curves_chart([{"mechanism": "magic", "epsilon": 1.0, "error": 0.0}])
 

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.client import Client
+from deniable.client import Client, state
 from deniable.errors import StateError
 from deniable.mechanisms import BitFlip
 from deniable.survey import Alphabet, Direct, Survey
 from tests.exact.scripted import ScriptedEntropy
 from tests.forensics import Watch
 from tests.forensics import watched as watched
+from tests.waiting import PATIENCE
 
 SEED = bytes(range(16))
 SURVEY = dn.orappor(epsilon=1, cells=64, cohorts=1000, hashes=2, seed=SEED)
@@ -176,8 +177,9 @@ def test_the_catch_all_takes_what_is_no_symbol_at_all() -> None:
         dn.krr(symbols=["a", "b"], epsilon=1).encode(0, None)
 
 
-def test_clients_that_start_at_once_share_one_state(tmp_path: Path) -> None:
+def test_clients_that_start_at_once_share_one_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever is first writes, and all end up with that cohort and secret."""
+    monkeypatch.setattr(state, "PATIENCE", PATIENCE)  # forty changes reach the disk one after the other
     survey = dn.orr(epsilon=1, cells=4, cohorts=1000, seed=bytes(16))
     path, start = tmp_path / "state.json", threading.Barrier(8)
 

@@ -1,13 +1,17 @@
 """How values look: in a shell, in a notebook, as pandas has them, and as plain Python does."""
 
+import re
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 import deniable as dn
 from deniable.decoders.shown import largest
+from deniable.survey import Picture
 
 SURVEY = dn.krr(symbols=["no", "yes", "<script>alert(1)</script>"], epsilon=2, name="Do <b>you</b>?")
 TALLY = dn.Tally(SURVEY, [[700, 200, 100]])
@@ -27,6 +31,8 @@ VALUES: list[Any] = [
     dn.decode(TALLY),
     FREE,
     dn.plan(n=10_000, symbols=["no", "yes"], epsilon=1),
+    dn.difference(dn.decode(TALLY), dn.decode(dn.Tally(SURVEY, [[600, 300, 100]]))),
+    dn.track([TALLY] * 4),
 ]
 
 
@@ -65,6 +71,52 @@ def test_whatever_a_symbol_or_a_question_holds_is_text() -> None:
         assert "<b>you" not in value._repr_html_()
         assert "Do <b>you</b>?" in Reader(value._repr_html_()).text
     assert "<script>alert(1)</script>" in Reader(dn.decode(TALLY)._repr_html_()).text
+
+
+def test_tracked_shares_are_those_of_the_last_window_with_their_change() -> None:
+    after = dn.Tally(SURVEY, [[400, 500, 100]])
+    tracked = dn.track([TALLY] * 5 + [after] * 5)
+    text = Reader(tracked._repr_html_()).text
+    share, change = tracked[-1]["yes"], tracked.difference(-1, 0).values[1]
+    assert "Window 9, the last of 10: 10,000 reports in all" in text
+    assert f"{100 * share:.2f} %" in text
+    assert f"{100 * change:+.2f} points" in text
+    assert "since 0" in text
+
+
+@pytest.mark.parametrize("value", [v for v in VALUES if not isinstance(v, dn.ReportTable)], ids=repr)
+def test_everything_that_a_notebook_shows_has_a_chart(value: Any) -> None:
+    drawn = value.chart()
+    assert type(value).plot is type(value).chart
+    shown = drawn._repr_svg_() if isinstance(drawn, Picture) else drawn._repr_mimebundle_()["image/svg+xml"]
+    ElementTree.fromstring(shown)
+    assert "http" not in shown.replace("http://www.w3.org/", "")
+    assert "<script" not in shown
+
+
+def test_the_picture_of_a_survey_has_the_weights_of_its_channel(tmp_path: Path) -> None:
+    picture = dn.krr(symbols=["often <b>", "once", "never\n"], epsilon=1).chart()
+    assert re.findall(r">([\d.]+) %<", picture) == ["57.6", "21.2", "21.2"]
+    assert picture.count("#D55E00") == 1, "the true one"
+    assert "at most 2.8 times likelier" in picture
+    assert "often &lt;b&gt;" in picture
+    assert "never\\n" in picture
+    assert repr(picture).startswith("<Picture: SVG of ")
+    picture.save(tmp_path / "dice.svg")
+    assert (tmp_path / "dice.svg").read_text() == picture
+    many = OPEN.chart(top=3)
+    assert many.count("cell ") == 3
+    assert "13 more not shown" in many
+    assert "at most 22,027 times" in dn.krr(symbols=2, epsilon=10).chart(), "e^10 is 22026.47"
+
+
+def test_the_chart_of_a_tally_has_its_counts() -> None:
+    drawn = (TALLY.chart(), dn.Tally(OPEN, np.eye(16, dtype=int)).chart(top=4))
+    bars, field = (chart.to_dict() for chart in drawn)
+    counts = [[row["count"] for row in next(iter(spec["datasets"].values()))] for spec in (bars, field)]
+    assert counts[0] == [700, 200, 100]
+    assert sum(counts[1]) == 4
+    assert field["title"]["subtitle"] == ["16 randomised reports, not decoded; 240 counters not shown"]
 
 
 def test_an_estimate_is_drawn_with_bars_and_what_is_not_listed() -> None:

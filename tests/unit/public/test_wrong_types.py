@@ -82,6 +82,26 @@ WRONG: list[tuple[str, Callable[[], object], str]] = [
         "tally must be a Tally, got ReportTable; count the reports first: dn.decode(dn.count(survey, reports))",
     ),
     (
+        "track one",
+        lambda: dn_.track(TALLY),
+        "tallies must be a list of tallies, one a window, got Tally; decode takes a single one",
+    ),
+    (
+        "track nothing",
+        lambda: dn_.track(None),
+        "tallies must be a list of tallies, one a window, got NoneType; decode takes a single one",
+    ),
+    (
+        "unpack for no survey",
+        lambda: dn_.Report.unpack("survey.json", b"x"),
+        "survey must be a Survey, got str; read a file with dn.Survey.load(path)",
+    ),
+    (
+        "unpack, swapped",
+        lambda: dn_.Report.unpack(REPORTS, b"x"),
+        "survey must be a Survey, got ReportTable; it comes first: dn.Report.unpack(survey, wire)",
+    ),
+    (
         "a client of a path",
         lambda: dn_.Client("survey.json"),
         "survey must be a Survey, got str; read a file with dn.Survey.load(path)",

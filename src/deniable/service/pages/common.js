@@ -8,15 +8,18 @@ export function el(name, attributes = {}, ...children) {
     else if (value === true) made.setAttribute(key, "");
     else if (value !== false && value != null) made.setAttribute(key, value);
   }
-  made.append(...children.filter((child) => child != null));
+  made.append(...there(children));
   return made;
 }
+
+/** Children that are there: `condition && el(...)` is `false` where there is none, which would be shown as a word. */
+const there = (children) => children.filter((child) => child != null && child !== false);
 
 export const $ = (id) => document.getElementById(id);
 
 /** Put other children into an element, or nothing. */
 export function fill(target, ...children) {
-  target.replaceChildren(...children.filter((child) => child != null));
+  target.replaceChildren(...there(children));
   return target;
 }
 

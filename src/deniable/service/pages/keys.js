@@ -73,27 +73,33 @@ function clear() {
 }
 
 const tabs = new BroadcastChannel("deniable-keys");
-tabs.addEventListener("message", ({ data: { wanted = [], forgotten } }) => {
+tabs.addEventListener("message", ({ data: { wanted = [], ticket, forgotten } }) => {
   const found = Object.fromEntries(wanted.map((whose) => [whose, read(whose)]).filter(([, key]) => key));
-  if (Object.keys(found).length) tabs.postMessage({ given: found });
+  if (Object.keys(found).length) tabs.postMessage({ given: found, ticket });
   if (forgotten && clear()) location.reload();
 });
 
-/** Ask the other tabs, as soon as this file is loaded. */
+/**
+ * Ask the other tabs, as soon as this file is loaded. A busy one may answer when this one has asked a person already;
+ * but no answer counts that is another tab's, or that comes after all of them were told to forget.
+ */
 async function lookAround() {
   const wanted = [...new Set([here, ADMIN])];
-  const stop = new AbortController();
+  const ticket = Math.random();
+  let waiting = true;
+  let over = false;
   await new Promise((done) => {
-    const listen = ({ data: { given } }) => {
-      if (!given) return;
-      for (const whose of wanted) if (given[whose]) write(whose, given[whose]);
-      done();
-    };
-    tabs.addEventListener("message", listen, { signal: stop.signal });
-    tabs.postMessage({ wanted });
+    tabs.addEventListener("message", ({ data: { given, ticket: whose, forgotten } }) => {
+      over ||= Boolean(forgotten || known());
+      if (over || !given || whose !== ticket) return;
+      for (const name of wanted) if (given[name]) write(name, given[name]);
+      if (waiting) done();
+      else location.reload();
+    });
+    tabs.postMessage({ wanted, ticket });
     setTimeout(done, PATIENCE);
   });
-  stop.abort();
+  waiting = false;
 }
 const looking = known() ? undefined : lookAround();
 

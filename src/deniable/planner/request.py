@@ -181,7 +181,7 @@ def ask(
         name,
         count_of("seed", seed, 0),
         lifetime,
-        hidden,
+        hidden=hidden,
     )
 
 

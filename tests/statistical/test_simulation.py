@@ -114,9 +114,11 @@ def sharper(mechanism: Budgets | WeightTable, scale: Fraction) -> WeightTable:
 def room_survey(survey: Survey, scale: Fraction) -> Survey:
     """The same survey at another epsilon."""
     mechanism = survey.mechanism.permanent
-    if isinstance(mechanism, (Blocks, Budgets, WeightTable)):
-        louder_table = Blocks(mechanism.groups, mechanism.epsilon * scale) if isinstance(mechanism, Blocks) else None
-        return Survey(survey.alphabet, survey.encoding, louder_table or sharper(mechanism, scale), survey.name)
+    if isinstance(mechanism, Blocks):
+        in_groups = Blocks(mechanism.groups, mechanism.epsilon * scale)
+        return Survey(survey.alphabet, survey.encoding, in_groups, survey.name)
+    if isinstance(mechanism, (Budgets, WeightTable)):
+        return Survey(survey.alphabet, survey.encoding, sharper(mechanism, scale), survey.name)
     names = ("distance", "optimized", "occupied", "size", "sensitive", "design")
     extra = {name: getattr(mechanism, name) for name in names if hasattr(mechanism, name)}
     louder: Mechanism = type(mechanism)(mechanism.cells, mechanism.epsilon * scale, **extra)  # type: ignore[call-arg]

@@ -182,7 +182,7 @@ def ask(
         name,
         count_of("seed", seed, 0),
         lifetime,
-        hidden,
+        hidden=hidden,
     )
 
 

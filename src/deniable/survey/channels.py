@@ -85,6 +85,7 @@ def urr(
     sensitive: Iterable[object],
     epsilon: object,
     name: str = "",
+    participation: str = "once",
     other: object = None,
 ) -> Survey:
     """`sensitive` as uRR, whatever the size of the sensitive set.
@@ -94,7 +95,7 @@ def urr(
     """
     alphabet = Alphabet.closed(symbols, other)
     hidden = sensitive_positions(alphabet, sensitive)
-    return _survey(alphabet, Sensitive(len(alphabet), epsilon, hidden), name, "once")
+    return _survey(alphabet, Sensitive(len(alphabet), epsilon, hidden), name, participation)
 
 
 def ubd(
@@ -105,6 +106,7 @@ def ubd(
     order: int,
     dimension: int,
     name: str = "",
+    participation: str = "once",
     other: object = None,
 ) -> Survey:
     """`sensitive` in its block-design form, with the projective space of this order and dimension.
@@ -115,7 +117,7 @@ def ubd(
     alphabet = Alphabet.closed(symbols, other)
     hidden = sensitive_positions(alphabet, sensitive)
     design = Projective(len(hidden), order, dimension)
-    return _survey(alphabet, SensitiveDesign(len(alphabet), epsilon, hidden, design), name, "once")
+    return _survey(alphabet, SensitiveDesign(len(alphabet), epsilon, hidden, design), name, participation)
 
 
 def sensitive_positions(alphabet: Alphabet, given: Iterable[object]) -> list[int]:

@@ -5,10 +5,19 @@ import sys
 from typing import Any
 
 import deniable as dn
-from deniable.survey import Survey
+from deniable.mechanisms import Budgets
+from deniable.survey import Alphabet, Direct, Survey, ubd
 
 SEED = bytes(range(16))
 WORDS = ("ash", "birch", "cedar", "élan", "🦊", "pine")
+
+# Weights of budgets in integers: those that are found numerically may differ in their last digits between machines.
+_EIGHTH = 1 << 61
+BUDGETS = Survey(
+    Alphabet.closed(["flu", "hiv", "none"]),
+    Direct(3),
+    Budgets([0, 1, 0], [2, 1], [0, 1], [[4 * _EIGHTH, _EIGHTH, 2 * _EIGHTH], [4 * _EIGHTH, 3 * _EIGHTH, 0]]),
+)
 
 # Small enough to enumerate: at most seven symbols, eight cells, three cohorts.
 SMALL: dict[str, Survey] = {
@@ -27,12 +36,22 @@ SMALL: dict[str, Survey] = {
     "projective": dn.projective(symbols=7, epsilon=1, order=2, dimension=3),
     "projective-cut": dn.projective(symbols=5, epsilon="1/2", order=2, dimension=3),
     "projective-line": dn.projective(symbols=5, epsilon=1, order=5, dimension=2),
+    "number": dn.number(0, 5, 1, bins=5),
+    "number-step": dn.number(1, 4, "1/2", step=1, outside="refuse"),
+    "ordered": dn.ordered(["never", "seldom", "often", "daily"], 2),
     "orr-open": dn.orr(epsilon=1, cells=3, cohorts=3, seed=SEED),
     "orr-closed": dn.orr(symbols=5, epsilon=1, cells=3, cohorts=2, seed=SEED),
     "orappor-open": dn.orappor(epsilon=2, cells=4, cohorts=2, hashes=2, seed=SEED),
     "orappor-closed": dn.orappor(symbols=5, epsilon=2, cells=4, cohorts=3, hashes=1, seed=SEED),
     "orappor-closed-bloom": dn.orappor(symbols=5, epsilon=3, cells=4, cohorts=2, hashes=3, seed=SEED),
     "orappor-loud": dn.orappor(symbols=5, epsilon=20, cells=4, cohorts=2, hashes=2, seed=SEED),  # noise hides little
+    # Tables of weights, whose promises differ from answer to answer.
+    "sensitive": dn.sensitive(["none", "flu", "hiv", "hpv"], sensitive=["hiv", "hpv"], epsilon=1),
+    "sensitive-one": dn.sensitive([0, 1, 2], sensitive=[1], epsilon="1/2", other="else"),
+    "sensitive-design": ubd(8, sensitive=[0, 1, 3, 4, 6], epsilon=1, order=2, dimension=3),
+    "blocks": dn.blocks([["a", "b"], ["c", "d", "e"], ["f"]], epsilon=1),
+    "budgets": BUDGETS,
+    "channel": dn.channel([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]], epsilon=1.8, symbols=["a", "b", "c"]),
     # Every report randomised again from a permanent response.
     "warner-again": dn.warner(epsilon=2, epsilon_report="1/2"),
     "krr-again": dn.krr(symbols=["a", "b", "c", "d"], epsilon=2, epsilon_report=1),
@@ -41,6 +60,7 @@ SMALL: dict[str, Survey] = {
     "subset-again": dn.subset(symbols=["a", "b", "c", "d"], epsilon=1, epsilon_report="1/2", size=2),
     "hadamard-again": dn.hadamard(symbols=3, epsilon=2, epsilon_report=1, blocks=1),
     "projective-again": dn.projective(symbols=7, epsilon=2, epsilon_report=1, order=2, dimension=3),
+    "number-again": dn.number(0, 1, 2, bins=5, epsilon_report=1),
     "orr-open-again": dn.orr(epsilon=2, epsilon_report=1, cells=3, cohorts=3, seed=SEED),
     "orappor-closed-again": dn.orappor(symbols=5, epsilon=4, epsilon_report=2, cells=4, cohorts=2, hashes=2, seed=SEED),
 }
@@ -57,11 +77,20 @@ LARGE: dict[str, Survey] = {
     "hadamard-blocks": dn.hadamard(symbols=SIZE, epsilon=3, blocks=4),
     "projective": dn.projective(symbols=SIZE, epsilon=2),
     "projective-space": dn.projective(symbols=SIZE, epsilon=1, order=3, dimension=4),
+    "number": dn.number(0, 100, 3, bins=SIZE),
+    "ordered-again": dn.ordered(SIZE, 4, epsilon_report=2),
     "orr-open": dn.orr(epsilon=2, cells=8, cohorts=32, seed=SEED),
     "orr-closed": dn.orr(symbols=SIZE, epsilon=2, cells=8, cohorts=16, seed=SEED),
     "orappor-open": dn.orappor(epsilon=3, cells=32, cohorts=8, hashes=2, seed=SEED),
     "orappor-closed": dn.orappor(symbols=SIZE, epsilon=3, cells=16, cohorts=8, hashes=1, seed=SEED),
     "orappor-closed-bloom": dn.orappor(symbols=SIZE, epsilon=4, cells=16, cohorts=8, hashes=3, seed=SEED),
+    "sensitive": dn.sensitive(SIZE, sensitive=range(0, SIZE, 5), epsilon=2),
+    "sensitive-design": ubd(SIZE, sensitive=range(SIZE // 2), epsilon=1, order=3, dimension=4),
+    "blocks": dn.blocks([range(10), range(10, 25), range(25, SIZE)], epsilon=2),
+    "budgets": dn.krr(symbols=SIZE, epsilon={x: 2 if x < 8 else 4 for x in range(SIZE)}),
+    "channel": dn.channel(
+        [[0.3 if x == y else 0.7 / (SIZE + 1) for y in range(SIZE + 2)] for x in range(SIZE)], epsilon="2.9"
+    ),
     "krr-again": dn.krr(symbols=SIZE, epsilon=5, epsilon_report=3),
     "oue-again": dn.oue(symbols=SIZE, epsilon=4, epsilon_report=2),
     "subset-again": dn.subset(symbols=SIZE, epsilon=2, epsilon_report=1),

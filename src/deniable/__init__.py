@@ -37,11 +37,29 @@ from deniable.errors import (
     WireError,
 )
 from deniable.reports import Report
-from deniable.survey import Survey, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
+from deniable.survey import (
+    Survey,
+    blocks,
+    channel,
+    hadamard,
+    krappor,
+    krr,
+    number,
+    olh,
+    orappor,
+    ordered,
+    orr,
+    oue,
+    projective,
+    sensitive,
+    subset,
+    warner,
+)
 
 if TYPE_CHECKING:
     from deniable import lab, theory
     from deniable.columns import ReportTable
+    from deniable.crowds import Crowd, crowd
     from deniable.decoders import (
         EmpiricalBayes,
         Estimate,
@@ -67,6 +85,7 @@ __version__ = "0.2.0"
 
 # Loaded on first use: name -> the room it lives in.
 _LAZY = {
+    "Crowd": "crowds",
     "EmpiricalBayes": "decoders",
     "Estimate": "decoders",
     "Inversion": "decoders",
@@ -81,6 +100,7 @@ _LAZY = {
     "Unconstrained": "decoders",
     "WeightedLeastSquares": "decoders",
     "count": "engines",
+    "crowd": "crowds",
     "decode": "decoders",
     "decode_all": "decoders",
     "difference": "decoders",
@@ -98,6 +118,7 @@ __all__ = [
     "AuditError",
     "BudgetError",
     "Client",
+    "Crowd",
     "DataError",
     "DecodeError",
     "DeliveryError",
@@ -131,7 +152,10 @@ __all__ = [
     "WeightedLeastSquares",
     "WireError",
     "__version__",
+    "blocks",
+    "channel",
     "count",
+    "crowd",
     "decode",
     "decode_all",
     "difference",
@@ -139,13 +163,16 @@ __all__ = [
     "krappor",
     "krr",
     "lab",
+    "number",
     "olh",
     "orappor",
+    "ordered",
     "orr",
     "oue",
     "plan",
     "privatize",
     "projective",
+    "sensitive",
     "simulate",
     "subset",
     "theory",

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import re
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,17 @@ from tests.docs.blocks import ROOT, blocks, run
 
 PAGE = ROOT / "docs" / "reference" / "protocol.md"
 STANDARD = {"hashlib", "hmac", "json", "math", "unicodedata", "fractions", "base64"}
+
+
+KINDS: dict[str, set[str]] = {
+    "krr": {"keep", "other"},
+    "subset": {"inside"},
+    "sensitive": {"keep", "other", "own"},
+    "sensitive-design": {"keep", "other", "own"},
+    "blocks": {"others"},
+    "budgets": set(),
+    "table": set(),
+}
 
 
 def vectors(name: str) -> list[dict[str, Any]]:
@@ -68,8 +80,11 @@ def test_digests_and_thresholds(page: dict[str, Any]) -> None:
     for fields in surveys().values():
         assert page["digest_of"](fields) == fields["digest"]
         found = page["thresholds"](fields)
-        assert found == {name: int(fields["mechanism"][name]) for name in found}
-        kind = {"krr": {"keep", "other"}, "subset": {"inside"}}.get(fields["mechanism"]["kind"], {"flip"})
+        others = found.get("others", [])
+        assert [str(other) for other in others] == fields["mechanism"].get("others", [])
+        numbers = {name: number for name, number in found.items() if name != "others"}
+        assert numbers == {name: int(fields["mechanism"][name]) for name in numbers}
+        kind = KINDS.get(fields["mechanism"]["kind"], {"flip"})
         assert set(found) == kind | (set(fields["mechanism"]) & {"clear"})
         again = page["report_thresholds"](fields)
         assert {name: str(value) for name, value in again.items()} == {
@@ -98,6 +113,19 @@ def test_symbols_fingerprints_and_permutations(page: dict[str, Any]) -> None:
 def test_folding(page: dict[str, Any]) -> None:
     for row in vectors("folding"):
         assert page["fold"](row["given"]) == row["folded"]
+
+
+def test_numbers(page: dict[str, Any]) -> None:
+    for row in vectors("numbers"):
+        names, _ = page["bins"](row["alphabet"])
+        assert [names[0], names[-1]] == row["names"]
+        for text, place in zip(row["numbers"], row["bins"], strict=True):
+            (number,) = struct.unpack(">d", bytes.fromhex(text))
+            if place is None:
+                with pytest.raises(ValueError, match="refused"):
+                    page["bin_of"](row["alphabet"], number)
+            else:
+                assert page["bin_of"](row["alphabet"], number) == place
 
 
 def test_cells(page: dict[str, Any]) -> None:

@@ -39,6 +39,7 @@ CHECKS = (
     "file-batches",
     "screening-family",
     "screening-coverage",
+    "numbers-coverage",
     "merged-windows",
     "window-differences",
     "tracked-changes",

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 M64 = 2**64
@@ -111,6 +111,37 @@ def points(order: int, dimension: int) -> list[tuple[int, ...]]:
     return [vector for vector in vectors if next((digit for digit in vector if digit), 0) == 1]
 
 
+def bin_names(alphabet: dict[str, Any]) -> list[str]:
+    """The names of the bins of a scale, in order."""
+
+    def plain(number: Fraction) -> str:
+        text = f"{abs(number.numerator * 10**12 // number.denominator):013d}"
+        return "-" * (number < 0) + f"{text[:-12]}.{text[-12:]}".rstrip("0").rstrip(".")
+
+    low, high = Fraction(alphabet["low"]), Fraction(alphabet["high"])
+    if "step" in alphabet:
+        step = Fraction(alphabet["step"])
+        return [plain(low + i * step) for i in range(int((high - low) / step) + 1)]
+    ends = [
+        low + Fraction(int((high - low) * 10**12) * i // alphabet["bins"], 10**12) for i in range(alphabet["bins"] + 1)
+    ]
+    return [f"{plain(a)} to {plain(b)}" for a, b in pairwise(ends)]
+
+
+def bin_of(alphabet: dict[str, Any], number: float) -> int | None:
+    """The bin of a double; None if it is refused. Floats of Python are compared with fractions rounded to doubles."""
+    low, high = float(Fraction(alphabet["low"])), float(Fraction(alphabet["high"]))
+    if not math.isfinite(number) or (alphabet["outside"] == "refuse" and not low <= number <= high):
+        return None
+    names = bin_names(alphabet)
+    if "step" in alphabet:
+        half = Fraction(alphabet["step"]) / 2
+        firsts = [float(Fraction(name) - half) for name in names]
+    else:
+        firsts = [float(name.split(" to ")[0]) for name in names]
+    return max(sum(first <= number for first in firsts) - 1, 0)
+
+
 def occupied(fields: dict[str, Any], cohort: int, symbol: str | int | bytes) -> list[int]:
     """The cells of a symbol, from the fields of a survey's JSON."""
     encoding, alphabet = fields["encoding"], fields["alphabet"]
@@ -118,8 +149,13 @@ def occupied(fields: dict[str, Any], cohort: int, symbol: str | int | bytes) -> 
     if alphabet["kind"] == "closed":
         known = [message(value_of(s)) for s in alphabet["symbols"]]
         position = known.index(message(symbol))
+    if alphabet["kind"] == "number":
+        assert isinstance(symbol, str)
+        position = bin_names(alphabet).index(symbol)
     if encoding["kind"] == "direct":
         return [position]
+    if encoding["kind"] == "neighbours":
+        return list(range(position, position + 2 * encoding["reach"] + 1))
     if encoding["kind"] == "hadamard":
         size = encoding["cells"] // encoding["blocks"]
         row, start = position // encoding["blocks"] + 1, position % encoding["blocks"] * size
@@ -153,8 +189,49 @@ def other_weight(epsilon: Fraction, cells: int) -> int:
     return math.ceil(M64 / (total + cells - 1))
 
 
+def table_row(fields: dict[str, Any], x: int) -> list[int] | None:
+    """The weights of one answer, column by column; None where the mechanism is no table."""
+    mechanism, size = fields["mechanism"], fields["encoding"]["cells"]
+    kind = mechanism["kind"]
+    if kind == "table":
+        return [int(weight) for weight in mechanism["rows"][x]]
+    if kind == "budgets":
+        groups, row = mechanism["groups"], []
+        for raised, weights in zip(mechanism["raised"], mechanism["weights"], strict=True):
+            columns = [y for y in range(size) if groups[y] == raised] if raised != -1 else [-1]
+            row += [int(weights[0 if y == x else 1 + groups[x]]) for y in columns]
+        return row
+    if kind == "blocks":
+        groups, row = mechanism["groups"], []
+        for group, other in enumerate(mechanism["others"]):
+            members = [y for y in range(size) if groups[y] == group]
+            rest = M64 - (len(members) - 1) * int(other)
+            row += [0 if groups[x] != group else rest if y == x else int(other) for y in members]
+        return row
+    if kind not in ("sensitive", "sensitive-design"):
+        return None
+    hidden = mechanism["sensitive"]
+    seen = [y for y in range(size) if y not in hidden]
+    spots: list[tuple[int, ...]] = [(y,) for y in range(len(hidden))]
+    own = {hidden.index(x)} if x in hidden else set()
+    if kind == "sensitive-design":
+        spots = points(mechanism["order"], mechanism["dimension"])
+        mine = spots[hidden.index(x)] if x in hidden else ()
+        products = [sum(a * b for a, b in zip(mine, spot, strict=False)) for spot in spots]
+        own = {i for i, dot in enumerate(products) if mine and dot % mechanism["order"] == 0}
+    keep, other = int(mechanism["keep"]), int(mechanism["other"])
+    row = [keep if i in own else other for i in range(len(spots))]
+    return row + [M64 - len(spots) * other if y == x else 0 for y in seen]
+
+
 def respond(fields: dict[str, Any], cells: list[int], words: Iterator[int]) -> int:
     mechanism = fields["mechanism"]
+    if (row := table_row(fields, cells[0])) is not None:
+        word, column = next(words), 0
+        while word >= row[column]:
+            word -= row[column]
+            column += 1
+        return column
     if mechanism["kind"] == "krr":
         keep, other = int(mechanism["keep"]), int(mechanism["other"])
         word = next(words)
@@ -199,7 +276,8 @@ def respond_again(fields: dict[str, Any], response: int, words: Iterator[int]) -
 def pack(fields: dict[str, Any], cohort: int, response: int) -> bytes:
     """Version, eight bytes of digest, cohort, payload."""
     cells, cohorts = fields["encoding"]["cells"], fields["encoding"].get("cohorts", 1)
-    outputs = cells if fields["mechanism"]["kind"] == "krr" else 2**cells
+    row = table_row(fields, 0)
+    outputs = len(row) if row is not None else cells if fields["mechanism"]["kind"] == "krr" else 2**cells
     sizes = [next(n for n in range(10_000) if count <= 256**n) for count in (cohorts, outputs)]
     head = b"\1" + bytes.fromhex(fields["digest"][:16])
     return head + cohort.to_bytes(sizes[0], "little") + response.to_bytes(sizes[1], "little")

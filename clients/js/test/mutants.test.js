@@ -8,7 +8,18 @@ import { bitflip, krr, subset } from "../src/mechanisms.js";
 import { uniformBelow } from "../src/noise.js";
 import { reportOf } from "../src/report.js";
 import { lineOf, realClient, violations } from "./law.js";
-import { smallBits, smallHadamard, smallHashed, smallKrr, smallPlane, smallSets, stages } from "./small.js";
+import {
+  smallBits,
+  smallFull,
+  smallHadamard,
+  smallHashed,
+  smallKrr,
+  smallNumbers,
+  smallPlane,
+  smallSensitive,
+  smallSets,
+  stages,
+} from "./small.js";
 
 /** The real client on the same survey with another randomiser behind it; for sets, its line that makes the report. */
 const with_ = (change) => (survey, entropy) =>
@@ -33,6 +44,38 @@ const SETS = smallSets(5, 2, "1", 5);
 const PLANE = smallPlane(7, 2, 3, "1", 10);
 const ROWS = smallHadamard(5, 2, "2", 10);
 const OPEN = smallHashed(4, 3, 1, "1", 8);
+const NUMBERS = smallNumbers(5, 2, "1", 10);
+
+/** The real client with other cells for an answer. */
+const occupying = (change) => (survey, entropy) =>
+  realClient(
+    { ...survey, encoding: { ...survey.encoding, of: (c, v) => change(v, survey.encoding.of(c, v), survey) } },
+    entropy,
+  );
+
+const URR = smallSensitive(4, [0, 2], "1", 10);
+const UBD = smallSensitive(8, [0, 1, 3, 4, 6], "1", 10, { order: 2, dimension: 3 });
+const MATRIX = smallFull(
+  [
+    ["100", "56", "100"],
+    ["60", "96", "100"],
+    ["80", "80", "96"],
+  ],
+  "1",
+  8,
+);
+
+/** A table that looks a row up in its own way. */
+const looking = (row) =>
+  with_((mechanism, { encoding }) => ({
+    randomize: ([cell], entropy, word = entropy.word(), sum = 0n) => [
+      row(mechanism.row, cell, encoding.cells).findIndex((weight) => {
+        sum += weight;
+        return word < sum;
+      }),
+    ],
+  }));
+const harmlessRow = (hidden, seen) => looking((row, cell) => row(hidden.includes(cell) ? seen : cell));
 
 const wrongCohort = (survey, entropy) => {
   const { of, cohorts } = survey.encoding;
@@ -51,6 +94,43 @@ const shortPayload = (survey, entropy) => {
 
 // [survey, answers, words of one report, client, what it breaks]
 const MUTANTS = {
+  "a row shifted by one": [MATRIX, upTo(3), 1, looking((row, cell, cells) => row((cell + 1) % cells)), ["law"]],
+  "a sensitive row shifted by one": [
+    URR,
+    upTo(4),
+    1,
+    looking((row, cell, cells) => row((cell + 1) % cells)),
+    ["law", "support"],
+  ],
+  "columns shifted by one": [
+    MATRIX,
+    upTo(3),
+    1,
+    looking((row, cell) => [...row(cell).slice(1), row(cell)[0]]),
+    ["law"],
+  ],
+  "a threshold off by one unit": [
+    MATRIX,
+    upTo(3),
+    1,
+    with_(({ row }) => ({
+      randomize: ([cell], entropy, word = entropy.word(), sum = 0n) => [
+        row(cell).findIndex((weight) => {
+          sum += weight;
+          return word <= sum;
+        }),
+      ],
+    })),
+    ["law"],
+  ],
+  "a harmless row for a sensitive answer": [URR, upTo(4), 1, harmlessRow([0, 2], 1), ["law", "support"]],
+  "a harmless row for a sensitive answer of a design": [
+    UBD,
+    upTo(8),
+    1,
+    harmlessRow([0, 1, 3, 4, 6], 2),
+    ["law", "support"],
+  ],
   "last bit in clear": [
     BITS,
     [0, 1],
@@ -178,6 +258,36 @@ const MUTANTS = {
     ["law", "support"],
   ],
   "a set at more budget": [SETS, [0, 4], 3, with_(() => stages(subset, "1.5", 5, 5, 1, 2)), ["law", "ratio"]],
+  "a window shifted by one": [
+    NUMBERS,
+    [0.5, 1.5, 4.5],
+    1,
+    occupying((_value, cells, { encoding }) => cells.map((cell) => (cell + 1) % encoding.cells).sort((a, b) => a - b)),
+    ["law"],
+  ],
+  "a clamp after the noise": [
+    NUMBERS,
+    [0.5, 4.5, 7.5],
+    1,
+    // A number beyond the last bin keeps a window of its own, which only the cells cut off.
+    occupying((value, cells, { encoding }) =>
+      value < 5 ? cells : upTo(5).map((i) => Math.min(Math.floor(value) + i, encoding.cells - 1)),
+    ),
+    ["law", "ratio", "support"],
+  ],
+  "a threshold off by one": [
+    NUMBERS,
+    [0.5, 1.5, 4.5],
+    1,
+    randomizing((truth, entropy, { keep, other, cells }) => {
+      const word = entropy.word();
+      const inside = 5n * keep;
+      if (word <= inside) return [truth[Math.min(Number(word / keep), 4)]];
+      const block = Number((word - inside) / other);
+      return [upTo(cells).filter((cell) => !truth.includes(cell))[block]];
+    }),
+    ["law"],
+  ],
   "wrong cohort": [OPEN, [..."abcdefgh"], 1, wrongCohort, ["law"]],
   "length depends on the response": [KRR, upTo(4), 1, shortPayload, ["law", "length"]],
 };

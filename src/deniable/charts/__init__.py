@@ -7,10 +7,12 @@ shape and direction carry the same distinctions.
 """
 
 from deniable.charts.bars import estimate_chart
-from deniable.charts.base import DARK, FORMATS, chart_bytes, chart_format, save_chart
+from deniable.charts.base import DARK, FORMATS, chart_bytes, chart_format, javascript, save_chart
 from deniable.charts.changes import difference_chart, trend_chart
 from deniable.charts.counts import counts_chart
 from deniable.charts.curves import curves_chart
+from deniable.charts.density import density_chart
+from deniable.charts.honest import crowd_chart
 from deniable.charts.plan import plan_chart
 from deniable.charts.templates import templates
 
@@ -20,9 +22,12 @@ __all__ = [
     "chart_bytes",
     "chart_format",
     "counts_chart",
+    "crowd_chart",
     "curves_chart",
+    "density_chart",
     "difference_chart",
     "estimate_chart",
+    "javascript",
     "plan_chart",
     "save_chart",
     "templates",

@@ -5,20 +5,30 @@ The actions that talk to a collector are in `collector.py`.
 
 import argparse
 import json
+import math
 import sys
 import textwrap
 from inspect import Parameter, signature
 from typing import Any
 
 from deniable.cli.collector import add_actions
-from deniable.cli.files import load_survey, symbols_from
+from deniable.cli.files import load_survey, read_symbols, some_of, symbols_from
 from deniable.cli.output import add_force, put, told, writes
-from deniable.cli.parser import Commands, Parser, command, one_of, whole
+from deniable.cli.parser import Commands, Parser, command, one_of, share, whole
 from deniable.cli.text import fit, several, shown, table
-from deniable.cli.words import notice, odds_sentence, report_bytes, text_sentence, truth_sentence
-from deniable.errors import DeniableError
-from deniable.survey import DIALECTS, PRESETS, Survey, participation_words
+from deniable.cli.words import (
+    notice,
+    odds_sentence,
+    report_bytes,
+    scale_sentence,
+    text_sentence,
+    truth_sentence,
+)
+from deniable.crowds import MAX_PEOPLE, crowd
+from deniable.errors import DeniableError, require
+from deniable.survey import DIALECTS, OUTSIDE, PRESETS, Survey, participation_words
 
+_DRAWN = 64  # answers of a matrix that is printed
 _FILE = "a survey file (JSON; - is standard input)"
 
 
@@ -43,6 +53,9 @@ def add(commands: Commands) -> None:
         description="Print what a survey file says, and what follows from it.",
     )
     show.survey(_FILE)
+    show.option("--reports", "T", "say how well whoever sees so many reports of a device can name its answer", whole(1))
+    _crowd_options(show)
+    show.option("--candidates", "S", "of so many answers, where answers are open", whole(2))
     show.json()
     tell = command(
         actions,
@@ -52,6 +65,7 @@ def add(commands: Commands) -> None:
         description="Print what a respondent should know, in plain words, with the survey's own numbers.",
     )
     tell.survey(_FILE)
+    _crowd_options(tell)
     sql = command(
         actions,
         "sql",
@@ -70,6 +84,13 @@ def add(commands: Commands) -> None:
     add_actions(actions)
 
 
+def _crowd_options(parser: Parser) -> None:
+    parser.option(
+        "--n", "N", "what a crowd of so many adds, and how well a report is found in it", whole(2, MAX_PEOPLE)
+    )
+    parser.option("--delta", "D", "with which probability what the crowd adds may fail", share, default=1e-6)
+
+
 def _add_new(actions: Commands) -> None:
     new = command(
         actions,
@@ -80,18 +101,37 @@ def _add_new(actions: Commands) -> None:
             "Make a survey.\n\n"
             "  deniable survey new --mechanism warner --epsilon 1 --name 'Have you ever cheated in an exam?'\n"
             "  deniable survey new --mechanism krr --symbols chrome,firefox,safari --other another --epsilon 2\n"
-            "  deniable survey new --mechanism orr --cells 8 --cohorts 64 --epsilon 2 --name homepage"
+            "  deniable survey new --mechanism orr --cells 8 --cohorts 64 --epsilon 2 --name homepage\n"
+            "  deniable survey new --mechanism number --low 18 --high 90 --bins 64 --epsilon 1 --name age\n"
+            "  deniable survey new --mechanism sensitive --symbols none,flu,hiv --sensitive hiv --epsilon 1\n"
+            "  deniable survey new --mechanism blocks --groups 'Berlin,Bonn;Paris,Lyon' --epsilon 1\n"
+            "  deniable survey new --mechanism krr --symbols none,flu,hiv --epsilon none=2,flu=2,hiv=0.5\n"
+            "  deniable survey new --mechanism channel --matrix rows.csv --epsilon 1.5"
         ),
     )
     new.option("--mechanism", "NAME", ", ".join(PRESETS), one_of(*PRESETS), required=True)
-    new.option("--epsilon", "E", "privacy budget in nats: a decimal number or a fraction a/b", required=True)
+    new.option(
+        "--epsilon",
+        "E",
+        "privacy budget in nats: a decimal or a fraction a/b; krr: A=E,B=E for each answer",
+        required=True,
+    )
     new.option("--epsilon-report", "E", "budget of one report, below --epsilon: each is randomised again")
     new.symbols("symbols", "the possible answers, or a count S for the numbers 0 to S-1; none: open")
     new.text()
     new.option("--other", "SYMBOL", "the answer that stands for anything else")
+    new.option("--sensitive", "A,B", "the answers that need hiding, where others may be seen (sensitive)")
+    new.option("--groups", "A,B;C,D", "answers in groups: which of a group is hidden, not which group (blocks)")
+    new.option("--matrix", "FILE", "probabilities, one line an answer, separated by commas or blanks (channel)")
     new.option("--cells", "K", "cells of one report (orr, orappor)", whole(2))
     new.option("--cohorts", "C", "groups with their own hash functions (orr, olh, orappor)", whole(1))
     new.option("--hashes", "H", "hash functions of a Bloom filter (orappor; default 1)", whole(1))
+    new.option("--low", "X", "the least number (number)")
+    new.option("--high", "X", "the largest number (number)")
+    new.option("--bins", "N", "bins of equal width from --low to --high (number; default 256)", whole(2))
+    new.option("--step", "X", "instead of --bins: what numbers are rounded to, such as 1 (number)")
+    new.option("--outside", "HOW", "clamp (default) or refuse: numbers outside of the scale (number)", one_of(*OUTSIDE))
+    new.option("--reach", "N", "cells on each side that an answer occupies, too (number, ordered)", whole(0))
     new.option("--participation", "HOW", "once (default), window (once a day), window:hour, window:week, event")
     new.option("--name", "TEXT", "what the survey asks", default="")
     where = "where to write (default survey.json; - is standard output)"
@@ -112,13 +152,28 @@ def _make(args: argparse.Namespace) -> Survey:
     settings: dict[str, Any] = {"epsilon": args.epsilon, "name": args.name}
     settings |= {} if symbols is None else {"symbols": symbols}
     taken = signature(PRESETS[args.mechanism]).parameters
+    if args.mechanism == "krr" and "=" in args.epsilon:
+        settings["epsilon"] = _budgets(args.epsilon, symbols)
+    if symbols is not None and "symbols" not in taken:
+        raise DeniableError(f"--symbols must not be given for {args.mechanism}, which has no use for it")
+    own = {"sensitive": some_of(args.sensitive, symbols), "groups": _groups(args), "matrix": _matrix(args)}
+    for option, value in own.items():
+        if value is not None and option not in taken:
+            raise DeniableError(f"--{option} must not be given for {args.mechanism}, which has no use for it")
+        if value is None and option in taken:
+            raise DeniableError(f"--{option} must be given for {args.mechanism}; see `deniable survey new --help`")
+        settings |= {} if value is None else {option: value}
     needed = {name for name, parameter in taken.items() if parameter.default is Parameter.empty}
     for option in ("cells", "cohorts"):
         if option in needed and getattr(args, option) is None:
             raise DeniableError(f"--{option} must be given for {args.mechanism}; for instance --cells 8 --cohorts 64")
+    for option in ("low", "high"):
+        if option in needed and getattr(args, option) is None:
+            raise DeniableError(f"--{option} must be given for {args.mechanism}; for instance --low 18 --high 90")
     if "symbols" in needed and symbols is None:
         raise DeniableError(f"--symbols or --symbols-file must be given for {args.mechanism}; use orr for open answers")
-    for option in ("epsilon_report", "cells", "cohorts", "hashes", "other", "text", "participation"):
+    scale = ("low", "high", "bins", "step", "outside", "reach")
+    for option in ("epsilon_report", "cells", "cohorts", "hashes", "other", "text", "participation", *scale):
         value = getattr(args, option)
         if value is not None and option not in taken:
             named = option.replace("_", "-")
@@ -127,24 +182,63 @@ def _make(args: argparse.Namespace) -> Survey:
     return PRESETS[args.mechanism](**settings)
 
 
+def _budgets(given: str, symbols: list[str] | int | None) -> dict[Any, str]:
+    """Budgets by answer, from A=E,B=E."""
+    found: dict[Any, str] = {}
+    for part in given.split(","):
+        name, _, budget = part.rpartition("=")
+        (symbol,) = some_of(name, symbols) or [""]
+        found[symbol] = budget.strip()
+    return found
+
+
+def _groups(args: argparse.Namespace) -> list[list[str]] | None:
+    if args.groups is None:
+        return None
+    return [[answer.strip() for answer in group.split(",")] for group in args.groups.split(";")]
+
+
+def _matrix(args: argparse.Namespace) -> list[list[float]] | None:
+    if args.matrix is None:
+        return None
+    try:
+        return [[float(part) for part in line.replace(",", " ").split()] for line in read_symbols(args.matrix)]
+    except ValueError as problem:
+        if isinstance(problem, DeniableError):
+            raise
+        raise DeniableError(f"{args.matrix} must hold probabilities, one line an answer, got something else") from None
+
+
 def _show(args: argparse.Namespace) -> None:
     survey = load_survey(args.survey)
+    found = None if args.n is None else crowd(survey, args.n, args.delta)
     if args.json:
-        follows = {
+        follows: dict[str, Any] = {
             "mechanism": survey.title,
             "epsilon_spent": survey.epsilon_spent,
             "epsilon_report": survey.epsilon_report,
+            "epsilon_worst": survey.epsilon_worst if survey.permanent_responses else None,
+            "permanent_responses": survey.permanent_responses,
             "likelihood_ratio": float(survey.mechanism.odds),
             "hit": float(survey.mechanism.hit) if survey.mechanism.two_valued else None,
             "miss": float(survey.mechanism.miss) if survey.mechanism.two_valued else None,
             "report_bytes": report_bytes(survey),
             "counters": survey.cohorts * survey.columns,
         }
+        if found is not None:
+            told = {"n": found.n, "delta": found.delta, "epsilon": found.epsilon, "lower": found.lower}
+            follows["crowd"] = told
+        if _differs(survey):
+            # JSON has no infinity.
+            matrix = survey.privacy().epsilons
+            follows["epsilons"] = [[None if math.isinf(e) else e for e in row] for row in matrix]
         print(json.dumps({"survey": json.loads(survey.to_json()), "follows": follows}, indent=2))
         return
     symbols = survey.symbols
     if symbols is None:
         answers = f"any text, number or bytes (open; candidates are named when decoding). {text_sentence(survey)}"
+    elif survey.alphabet.bins is not None:
+        answers = scale_sentence(survey)
     else:
         listed = ", ".join(shown(s) for s in symbols[:20])
         answers = f"{len(symbols)}: {fit(listed, 300)}" + (", ..." if len(symbols) > 20 else "")
@@ -160,23 +254,53 @@ def _show(args: argparse.Namespace) -> None:
         ),
         ("answers", answers),
     ]
+    stated = survey.mechanism.thresholds()
     if survey.participation != "once":
         lines.append(("answered", participation_words(survey.participation)))
+        if survey.permanent_responses:
+            each = f"{survey.epsilon:g} for each of {survey.permanent_responses} permanent responses"
+            lines.append(("in all", f"{survey.epsilon_worst:g}, however often an answer changes ({each})"))
     if survey.alphabet.other is not None:
         lines.append(("anything else", f"counts as {shown(survey.alphabet.other)}"))
     lines += [
         (
             "cells",
             f"{survey.cells} in each of {several(survey.cohorts, 'cohort')}, {several(survey.hashes, 'hash function')}"
-            if survey.encoding.shared is None or survey.hashes == 1
+            if not survey.encoding.is_design or survey.hashes == 1
             else f"{survey.cells}, of which each answer has {survey.hashes}",
         ),
-        ("thresholds", ", ".join(f"{name} {value} / 2^64" for name, value in survey.mechanism.thresholds().items())),
+        *([("thresholds", ", ".join(f"{name} {value} / 2^64" for name, value in stated.items()))] if stated else []),
         ("report", f"{report_bytes(survey)} bytes"),
         ("tally", f"{survey.cohorts * survey.columns:,} counters"),
         ("privacy", f"{odds_sentence(survey)} {truth_sentence(survey)}"),
+        *([] if found is None else [("the crowd", found.words)]),
+        *_observed(survey, args),
     ]
     print(table([], lines, "ll", wrap=100))
+    if _differs(survey):
+        print(f"\n{survey.privacy()}")
+
+
+def _differs(survey: Survey) -> bool:
+    """Whether the epsilon between two answers depends on which they are, and there are few enough to draw."""
+    return not survey.mechanism.two_valued and survey.cells <= _DRAWN
+
+
+def _observed(survey: Survey, args: argparse.Namespace) -> list[tuple[str, str]]:
+    """What whoever sees all reports of a device can do, if it was asked for."""
+    if args.reports is None and args.n is None:
+        return []
+    require("to use --reports and --n", "analysis")
+    from deniable.theory import linking_probability, naming_probability
+
+    told = []
+    if args.reports is not None:
+        chance = naming_probability(survey, args.reports, candidates=args.candidates)
+        told.append(f"names the answer with probability {100 * chance:.2g} % after {args.reports:,} reports of it")
+    if args.n is not None:
+        chance = linking_probability(survey, args.n)
+        told.append(f"finds a device's report among {args.n:,} devices' with probability {100 * chance:.2g} %")
+    return [("observer", "; ".join(told) + " (if answers stay the same and are memoised)")]
 
 
 def _sql(args: argparse.Namespace) -> None:
@@ -186,5 +310,6 @@ def _sql(args: argparse.Namespace) -> None:
 
 def _notice(args: argparse.Namespace) -> None:
     survey = load_survey(args.survey)
-    for heading, paragraph in notice(survey):
+    found = None if args.n is None else crowd(survey, args.n, args.delta)
+    for heading, paragraph in notice(survey, found):
         print(f"{heading}\n{textwrap.fill(paragraph, 88, initial_indent='  ', subsequent_indent='  ')}\n")

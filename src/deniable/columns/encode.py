@@ -18,6 +18,7 @@ from deniable.survey import (
     Encoding,
     Hadamard,
     Hashed,
+    Neighbours,
     Permuted,
     Projective,
     Survey,
@@ -136,6 +137,11 @@ streams: Registry[Callable[[Any, Words], Iterator[npt.NDArray[np.intp]]]] = Regi
 @encoders.add(Direct)
 def _direct_cells(encoding: Direct, cohorts: npt.NDArray[Any], keys: Words) -> Cells:
     return keys.astype(np.int32)[:, None]
+
+
+@encoders.add(Neighbours)
+def _neighbour_cells(encoding: Neighbours, cohorts: npt.NDArray[Any], keys: Words) -> Cells:
+    return np.asarray(keys.astype(np.int32)[:, None] + np.arange(encoding.hashes, dtype=np.int32))
 
 
 @encoders.add(Hashed)

@@ -1,8 +1,9 @@
 """The alternatives of a plan, what the paper's mechanisms need, the curves of the chart, and error messages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf, isfinite
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,31 +21,39 @@ _POINTS = 25  # epsilons from 0.1 to 10 of each curve of the chart
 _DIRECT = (("O-RR", "k-RR"), ("O-RAPPOR", "k-RAPPOR"))  # with a cell for every symbol the first mechanism is the second
 
 
-def alternatives(search: Search, option: Option, epsilon: float, n: int) -> list[Alternative]:
-    """Every other mechanism with its best parameters, the runner-up first."""
+def alternatives(
+    search: Search, option: Option, epsilon: float, n: int, placed: Mapping[str, float] = MappingProxyType({})
+) -> list[Alternative]:
+    """Every other mechanism with its best parameters, the runner-up first.
+
+    `placed` has the epsilon or n of the mechanisms for which it was found by simulation, too.
+    """
     request = search.request
     ours = search.loss(option, epsilon, n)
     level = search.noise(option.family, epsilon, n) / n**0.5
     found: list[tuple[float, Option]] = []
     out: list[Alternative] = []
-    for family in families(request.size, is_open=request.is_open, limits=request.limits):
+    for family in families(request.size, is_open=request.is_open, limits=request.limits, hidden=request.hidden):
         if family.name == option.family.name:
             continue
         if not len(family):
             out.append(Alternative(family.name, "", None, 0, f"{family.left_out}"))
             continue
         best = search.best(family, epsilon, n)
-        if request.found == "error":
+        if family.name in placed:
+            value = placed[family.name]
+        elif request.found == "error":
             value = search.loss(best[0], epsilon, n) if isfinite(best[1]) else inf
         else:
             value = search.same_noise(family, level, epsilon=epsilon, n=float(n)) or inf
         found.append((value, best[0]))
     found.sort(key=lambda pair: pair[0])
     if request.found != "error":
-        found = [
-            (_needed(search, other.family, ours, value) if place < _CLOSE and isfinite(value) else value, other)
-            for place, (value, other) in enumerate(found)
-        ]
+        close = [place for place, (value, _) in enumerate(found) if isfinite(value)][:_CLOSE]
+        for place in close:
+            value, other = found[place]
+            if other.family.name not in placed:
+                found[place] = (_needed(search, other.family, ours, value), other)
         found.sort(key=lambda pair: pair[0])
     ours = {"epsilon": epsilon, "n": float(n), "error": ours}[request.found]
     told = []
@@ -212,7 +221,9 @@ def nothing_fits(request: PlanRequest, every: Sequence[Family]) -> PlanError:
     """The error for limits that no survey keeps."""
     limits, size = request.limits, request.size
     if limits.max_bytes is not None and not any(len(family) for family in every):
-        free = families(size, is_open=request.is_open, limits=PlanLimits(None, limits.max_cohorts))
+        free = families(
+            size, is_open=request.is_open, limits=PlanLimits(None, limits.max_cohorts), hidden=request.hidden
+        )
         least = min(int(family.report_bytes.min()) for family in free if len(family))
         return PlanError(
             f"max_bytes must be at least {least}, the shortest report there is for {size} symbols, got "

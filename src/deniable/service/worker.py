@@ -19,13 +19,13 @@ import pyarrow as pa
 
 from deniable.decoders import DifferenceRows, EstimateRows, ResultRows, constraint_of, decode, decoder_of, difference
 from deniable.errors import DeniableError
+from deniable.service.backends import read_store
 from deniable.service.children import DONE, FAILED, REFUSED, answer_messages
 from deniable.service.clock import label
 from deniable.service.decoding import CHANGED, SPENT, UNAVAILABLE
 from deniable.service.entries import Entry
 from deniable.service.following import tracked_lines
 from deniable.service.problems import Unavailable
-from deniable.service.server import read_store
 from deniable.service.store import Store
 from deniable.survey import krr, orr, symbol_from_json
 from deniable.tally import Tally

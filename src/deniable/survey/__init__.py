@@ -10,9 +10,13 @@ from deniable.survey.alphabet import (
     symbol_to_json,
 )
 from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
+from deniable.survey.budgets import Optimum, budgets_table
+from deniable.survey.channels import blocks, channel, sensitive, sensitive_designs, sensitive_positions, ubd, urr
 from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, Permuted
 from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides
+from deniable.survey.neighbours import Neighbours, best_reach
 from deniable.survey.notebook import Bar, data_frame, facts, html_table
+from deniable.survey.numbers import Numbers
 from deniable.survey.outputs import descriptor_of, output_file, write_atomically
 from deniable.survey.participation import (
     PARTICIPATIONS,
@@ -24,8 +28,11 @@ from deniable.survey.participation import (
 )
 from deniable.survey.picture import Picture
 from deniable.survey.presets import PRESETS, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
+from deniable.survey.privacy import Privacy
+from deniable.survey.quantities import number, ordered
 from deniable.survey.reading import strict_json
 from deniable.survey.report_format import Field, ReportFormat, Rule
+from deniable.survey.scale import OUTSIDE, Scale, scale_of
 from deniable.survey.sql import DIALECTS, sql_refusals
 from deniable.survey.strength import SCALE, bound_of, is_at_least, strength
 from deniable.survey.survey import Survey, checked_name
@@ -35,6 +42,7 @@ __all__ = [
     "FEISTEL_ROUNDS",
     "GAMMA",
     "MAX_CELLS",
+    "OUTSIDE",
     "PARTICIPATIONS",
     "PRESETS",
     "SCALE",
@@ -48,15 +56,24 @@ __all__ = [
     "Field",
     "Hadamard",
     "Hashed",
+    "Neighbours",
+    "Numbers",
+    "Optimum",
     "Permuted",
     "Picture",
+    "Privacy",
     "Projective",
     "ReportFormat",
     "Rule",
+    "Scale",
     "Survey",
     "Symbol",
+    "best_reach",
+    "blocks",
     "bound_of",
+    "budgets_table",
     "canonical_symbol",
+    "channel",
     "checked_name",
     "data_frame",
     "descriptor_of",
@@ -70,20 +87,28 @@ __all__ = [
     "is_prime",
     "krappor",
     "krr",
+    "number",
     "olh",
     "orappor",
+    "ordered",
     "orr",
     "oue",
     "output_file",
     "participation_words",
     "projective",
     "read_candidates",
+    "scale_of",
+    "sensitive",
+    "sensitive_designs",
+    "sensitive_positions",
     "sql_refusals",
     "strength",
     "strict_json",
     "subset",
     "symbol_from_json",
     "symbol_to_json",
+    "ubd",
+    "urr",
     "warner",
     "window_number",
     "write_atomically",

@@ -28,6 +28,7 @@ class Encoding(ABC):
     title: ClassVar[str] = ""  # the name of such surveys in the literature; empty if the mechanism gives it
     own_cells: ClassVar[bool] = False  # whether symbols and cells correspond one to one
     is_design: ClassVar[bool] = False  # whether answers have several cells each, of which a report names one
+    is_ordered: ClassVar[bool] = False  # whether the order of the answers has a meaning: neighbours share cells
     cells: int
     cohorts: int
     hashes: int

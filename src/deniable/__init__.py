@@ -39,6 +39,8 @@ from deniable.errors import (
 from deniable.reports import Report
 from deniable.survey import (
     Survey,
+    blocks,
+    channel,
     hadamard,
     krappor,
     krr,
@@ -49,6 +51,7 @@ from deniable.survey import (
     orr,
     oue,
     projective,
+    sensitive,
     subset,
     warner,
 )
@@ -149,6 +152,8 @@ __all__ = [
     "WeightedLeastSquares",
     "WireError",
     "__version__",
+    "blocks",
+    "channel",
     "count",
     "crowd",
     "decode",
@@ -167,6 +172,7 @@ __all__ = [
     "plan",
     "privatize",
     "projective",
+    "sensitive",
     "simulate",
     "subset",
     "theory",

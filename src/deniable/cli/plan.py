@@ -6,7 +6,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deniable.cli.files import symbols_from
+from deniable.cli.files import some_of, symbols_from
 from deniable.cli.output import add_chart, put, put_chart, told
 from deniable.cli.parser import Commands, command, share, whole
 from deniable.cli.progress import Reporter
@@ -42,6 +42,7 @@ def add(commands: Commands) -> None:
         ),
     )
     parser.symbols("symbols", "the possible answers, or a count S for 0 to S-1")
+    parser.option("--sensitive", "A,B", "those that need hiding, where the other answers may be seen")
     parser.option("--other", "X", "a catch-all among the answers for anything not listed")
     parser.symbols("candidates", "what will be looked for among open answers, or a count")
     parser.text(default="folded")
@@ -89,6 +90,7 @@ def add(commands: Commands) -> None:
 
 def _run(args: argparse.Namespace) -> None:
     read = {name: symbols_from(args, name) for name in ("symbols", "candidates")} | {"shape": _shape(args)}
+    read["sensitive"] = some_of(args.sensitive, read["symbols"])
     from deniable.planner import plan
 
     # Options are called as the parameters are.

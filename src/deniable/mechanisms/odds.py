@@ -200,7 +200,20 @@ def at_most_exp(ratio: Fraction, epsilon: Fraction) -> bool:
 
 
 def log_floor(ratio: Fraction, ceiling: Fraction) -> float:
-    """ln(ratio) as the nearest float that is not above `ceiling`, for a ratio already proved to be <= e**ceiling."""
+    """ln(ratio) as the nearest float that is not above `ceiling`, for a ratio already proved to be <= e**ceiling.
+
+    Parameters
+    ----------
+    ratio : Fraction
+        A ratio of probabilities.
+    ceiling : Fraction
+        The bound.
+
+    Examples
+    --------
+    >>> log_floor(Fraction(3), Fraction(2))
+    1.0986122886681098
+    """
     with decimal.localcontext() as context:
         context.prec = 60
         value = float((decimal.Decimal(ratio.numerator) / decimal.Decimal(ratio.denominator)).ln())

@@ -64,6 +64,7 @@ def plan(
     metric: str | None = None,
     symbols: Iterable[object] | int | None = None,
     candidates: Iterable[object] | int | None = None,
+    sensitive: Iterable[object] | None = None,
     other: object = None,
     text: str = "folded",
     reports: int | None = None,
@@ -120,6 +121,9 @@ def plan(
         A closed alphabet: its symbols, or how many.
     candidates : iterable or int, optional
         An open alphabet: the answers that will be looked for, or how many.
+    sensitive : iterable, optional
+        Those of `symbols` that need hiding, where the others may be seen: uRR and its block-design form are then
+        compared with the mechanisms that hide every answer.
     other : symbol, optional
         The symbol of a closed alphabet that stands for all other answers.
     text : str
@@ -175,6 +179,8 @@ def plan(
     (2.0, True, True)
     >>> plan(n=10_000, symbols=4, epsilon=4, epsilon_report=1).survey
     <Survey: k-RR, 4 symbols, epsilon 4 and 1 a report, digest 6604e6b3>
+    >>> plan(n=10_000, symbols=20, sensitive=[3, 4], epsilon=1).survey.title
+    'uRR'
     >>> again = plan(n=10_000, symbols=16, epsilon=8, epsilon_report=1, reports=90, shape="zipf")
     >>> again.survey.epsilon_worst, [(one.name, round(one.error, 2)) for one in again.strategies][:2]
     (8.0, [('memoise by cell', 0.25), ('memoise by answer', 0.39)])
@@ -228,7 +234,7 @@ def plan(
 class _Planner:
     def __init__(self, request: PlanRequest, progress: PlanProgress, of: Sequence[Family] | None = None) -> None:
         self.request, self._progress = request, progress
-        self.all = of or families(request.size, is_open=request.is_open, limits=request.limits)
+        self.all = of or families(request.size, is_open=request.is_open, limits=request.limits, hidden=request.hidden)
         self.search = Search(request, self.all)
         self.placed: dict[str, float] = {}  # epsilon or n by mechanism, where it was found by simulation
 

@@ -7,10 +7,10 @@ from functools import cached_property
 from math import isfinite
 
 from deniable.errors import DeniableError
-from deniable.mechanisms import parse_epsilon
+from deniable.mechanisms import checked_sensitive, parse_epsilon
 from deniable.planner.options import Option, PlanLimits
 from deniable.planner.shapes import Shape, shapes_of
-from deniable.survey import Alphabet, Survey, Symbol, read_candidates
+from deniable.survey import Alphabet, Survey, Symbol, read_candidates, sensitive_positions
 from deniable.theory import Losses, count_of
 
 EPSILONS = (1e-3, 12.0)  # nats: the range of a plan; below it no realistic n is enough, above it privacy is weak
@@ -55,6 +55,7 @@ class PlanRequest:
     seed: int
     lifetime: object = None
     participation: str = "once"
+    hidden: tuple[int, ...] = ()  # places of the sensitive answers, where only some are
 
     @property
     def found(self) -> str:
@@ -108,6 +109,7 @@ def ask(
     metric: object,
     symbols: Iterable[object] | int | None,
     candidates: Iterable[object] | int | None,
+    sensitive: Iterable[object] | None,
     other: object,
     text: str,
     shape: object,
@@ -158,6 +160,11 @@ def ask(
         found, most = _ERRORS[key]
         target = _number(key, value, most)
     alphabet, names = _alphabet(symbols, candidates, other, text)
+    hidden: tuple[int, ...] = ()
+    if sensitive is not None:
+        if alphabet.is_open:
+            raise DeniableError("sensitive must be given with symbols: which answers are sensitive is part of a list")
+        hidden = checked_sensitive(len(alphabet), sensitive_positions(alphabet, sensitive))
     size = len(alphabet) if names is None else len(names)
     if size > _MOST_SYMBOLS:
         raise DeniableError(
@@ -185,6 +192,7 @@ def ask(
         name,
         count_of("seed", seed, 0),
         lifetime,
+        hidden,
     )
 
 

@@ -39,6 +39,8 @@ from deniable.errors import (
 from deniable.reports import Report
 from deniable.survey import (
     Survey,
+    blocks,
+    channel,
     hadamard,
     krappor,
     krr,
@@ -49,6 +51,7 @@ from deniable.survey import (
     orr,
     oue,
     projective,
+    sensitive,
     subset,
     warner,
 )
@@ -56,6 +59,7 @@ from deniable.survey import (
 if TYPE_CHECKING:
     from deniable import lab, theory
     from deniable.columns import ReportTable
+    from deniable.crowds import Crowd, crowd
     from deniable.decoders import (
         EmpiricalBayes,
         Estimate,
@@ -81,6 +85,7 @@ __version__ = "0.2.0"
 
 # Loaded on first use: name -> the room it lives in.
 _LAZY = {
+    "Crowd": "crowds",
     "EmpiricalBayes": "decoders",
     "Estimate": "decoders",
     "Inversion": "decoders",
@@ -95,6 +100,7 @@ _LAZY = {
     "Unconstrained": "decoders",
     "WeightedLeastSquares": "decoders",
     "count": "engines",
+    "crowd": "crowds",
     "decode": "decoders",
     "decode_all": "decoders",
     "difference": "decoders",
@@ -112,6 +118,7 @@ __all__ = [
     "AuditError",
     "BudgetError",
     "Client",
+    "Crowd",
     "DataError",
     "DecodeError",
     "DeliveryError",
@@ -145,7 +152,10 @@ __all__ = [
     "WeightedLeastSquares",
     "WireError",
     "__version__",
+    "blocks",
+    "channel",
     "count",
+    "crowd",
     "decode",
     "decode_all",
     "difference",
@@ -162,6 +172,7 @@ __all__ = [
     "plan",
     "privatize",
     "projective",
+    "sensitive",
     "simulate",
     "subset",
     "theory",

@@ -126,7 +126,9 @@ test("what is kept from one window to the next is said", () => {
 test("answers that share a box share their noise, and it is said how many can show", () => {
   const boxes = n(1, { cells: 4, hashes: 1, cohorts: 64 });
   const said = (numbers) => explanation(numbers, { window: "day" }, "day").flat().join("\n");
-  assert.ok(said(boxes).includes("Answers in one box share it, so however often yours changes, no more than 4 different"));
+  assert.ok(
+    said(boxes).includes("Answers in one box share it, so however often yours changes, no more than 4 different"),
+  );
   for (const none of [{ named: true }, { block: 1 }, { hashes: 2 }])
     assert.ok(!said({ ...boxes, ...none }).includes("in one box"));
 });

@@ -10,6 +10,8 @@ from deniable.survey.alphabet import (
     symbol_to_json,
 )
 from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
+from deniable.survey.budgets import Optimum, budgets_table
+from deniable.survey.channels import blocks, channel, sensitive, sensitive_designs, sensitive_positions, ubd, urr
 from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, Permuted
 from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides
 from deniable.survey.neighbours import Neighbours, best_reach
@@ -26,6 +28,7 @@ from deniable.survey.participation import (
 )
 from deniable.survey.picture import Picture
 from deniable.survey.presets import PRESETS, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
+from deniable.survey.privacy import Privacy
 from deniable.survey.quantities import number, ordered
 from deniable.survey.reading import strict_json
 from deniable.survey.report_format import Field, ReportFormat, Rule
@@ -55,8 +58,10 @@ __all__ = [
     "Hashed",
     "Neighbours",
     "Numbers",
+    "Optimum",
     "Permuted",
     "Picture",
+    "Privacy",
     "Projective",
     "ReportFormat",
     "Rule",
@@ -64,8 +69,11 @@ __all__ = [
     "Survey",
     "Symbol",
     "best_reach",
+    "blocks",
     "bound_of",
+    "budgets_table",
     "canonical_symbol",
+    "channel",
     "checked_name",
     "data_frame",
     "descriptor_of",
@@ -90,12 +98,17 @@ __all__ = [
     "projective",
     "read_candidates",
     "scale_of",
+    "sensitive",
+    "sensitive_designs",
+    "sensitive_positions",
     "sql_refusals",
     "strength",
     "strict_json",
     "subset",
     "symbol_from_json",
     "symbol_to_json",
+    "ubd",
+    "urr",
     "warner",
     "window_number",
     "write_atomically",

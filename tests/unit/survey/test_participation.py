@@ -15,6 +15,11 @@ NEEDED: dict[str, dict[str, Any]] = {
     "number": {"low": 0, "high": 1},
     **{name: {"cohorts": 2, "seed": bytes(16)} for name in ("orr", "olh", "orappor")},
 }
+NEEDED |= {
+    "sensitive": {"symbols": 3, "sensitive": [1]},
+    "blocks": {"groups": [[0, 1], [2]]},
+    "channel": {"matrix": [[0.7, 0.3], [0.4, 0.6]]},
+}
 for name in ("orr", "orappor"):
     NEEDED[name]["cells"] = 4
 

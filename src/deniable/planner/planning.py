@@ -24,12 +24,12 @@ from deniable.planner.measure import BUDGET, Effort, effort_for, measured
 from deniable.planner.numbers import plan_mean
 from deniable.planner.options import Family, Option
 from deniable.planner.others import alternatives, curves, infeasible, nothing_fits, paper_needs
-from deniable.planner.repeated import compare
 from deniable.planner.request import APART, EPSILONS, PEOPLE, PlanRequest, ask
 from deniable.planner.result import Plan
 from deniable.planner.rivals import best_rival, close_rivals, needs_less, worth
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
+from deniable.planner.strategies import compare
 from deniable.planner.visible import smallest_visible
 from deniable.theory import Losses
 

@@ -15,8 +15,10 @@ from deniable.theory import Losses, count_of
 
 EPSILONS = (1e-3, 12.0)  # nats: the range of a plan; below it no realistic n is enough, above it privacy is weak
 # Arguments of `plan` that are not part of the request of one window; those of numbers have plans of their own.
-APART = ("progress", "reports", "change", "number", "ordered", "bins", "step", "max_mean_error")
-APART += ("crowd_epsilon", "delta")
+APART = (
+    *("progress", "reports", "change", "number", "ordered", "bins", "step", "max_mean_error"),
+    *("crowd_epsilon", "delta"),
+)
 PEOPLE = (2.0, 1e15)  # people: the range of a plan; the upper end is below 2**53, where floats are still exact
 _MOST_SYMBOLS = 1 << 16  # symbols or candidates: as many as a report has cells at most (survey.blocks.MAX_CELLS)
 _AIM = 0.95  # share of the allowed failures that is aimed at: 9.5 % for a confidence of 90 %

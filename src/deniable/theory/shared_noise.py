@@ -79,12 +79,13 @@ def cell_variance(survey: Survey, mechanism: Mechanism, shares: Floats) -> Float
     >>> cell_variance(survey, survey.mechanism, np.array([0.0, 0.25])).round(3)
     array([0.23 , 0.496])
     """
-    size = np.clip(shares, 0.0, 1.0)
-    # Where there are fewer cells than symbols, other symbols share a symbol's cell.
-    others = 0.0 if survey.encoding.own_cells else 1 / survey.cells
+    size, encoding = np.clip(shares, 0.0, 1.0), survey.encoding
+    own, common = encoding.occupied or 1, encoding.shared
+    # How many of a symbol's cells another one has: of its block some, of others none; where cells are drawn, by chance.
+    met = 1 / survey.cells if common is None else common / int(getattr(encoding, "blocks", 1))
     miss, gap = mechanism.affine
-    chance = np.clip(miss + gap * (size + (1 - size) * others), 1e-12, 1 - 1e-12)
-    return np.asarray(chance * (1 - chance) / gap**2)
+    chance = np.clip(own * miss + gap * (own * size + (1 - size) * met), 1e-12, 1 - 1e-12)
+    return np.asarray(chance * (1 - chance) / (gap * (own - (common or 0))) ** 2)
 
 
 def repeated_reports(sizes: Sequence[int] | None, n: int, turnover: float | None = None) -> float:
@@ -113,7 +114,7 @@ def repeated_reports(sizes: Sequence[int] | None, n: int, turnover: float | None
     >>> repeated_reports([1000] * 20, 20_000), repeated_reports([1000], 1000), repeated_reports(None, 50)
     (19.0, 0.0, 49.0)
     >>> round(repeated_reports([1000] * 20, 20_000, turnover=0.5), 3), repeated_reports([10, 30], 40)
-    (1.9, 0.5)
+    (1.8, 0.5)
     """
     if sizes is None:
         return max(n - 1.0, 0.0)

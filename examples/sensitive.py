@@ -45,3 +45,6 @@ assert (saved < 0.9).all()
 # %% [markdown]
 # What it gives away: a report that names a harmless answer is the truth, so whoever sent it is known not to have given
 # a sensitive one. Tell people before you ask; `deniable survey notice` has the words.
+
+# %%
+estimates["marked"].chart()

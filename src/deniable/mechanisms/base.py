@@ -121,8 +121,8 @@ class Mechanism(ABC):
     (True, True)
     >>> m.weights((0,))[1] == m.thresholds()["other"], m.probability(1, (0,)) == m.miss
     (True, True)
-    >>> m.ratio((0,), (1,)) == m.odds, m.ratio((0,), (0,)), m.bound((0,), (1,)), m.telling
-    (True, Fraction(1, 1), Fraction(1, 1), ())
+    >>> m.ratio((0,), (1,)) == m.odds, m.ratio((0,), (0,)), m.bound((0,), (1,)), m.telling, m.named_by(2)
+    (True, Fraction(1, 1), Fraction(1, 1), (), 2)
     >>> m.check(dn.krr(symbols=3, epsilon=1).encoding)
     """
 
@@ -207,6 +207,16 @@ class Mechanism(ABC):
             The cells of the answer that is given, and of the one that is claimed instead.
         """
         return self.epsilon
+
+    def named_by(self, column: int) -> int | None:
+        """The cell that a column of the tally stands for; None if it stands for several, or for none.
+
+        Parameters
+        ----------
+        column : int
+            A column.
+        """
+        return column
 
     @property
     def telling(self) -> Sequence[int]:

@@ -130,6 +130,9 @@ class Channel(Mechanism):
     def bound(self, cells: Sequence[int], others: Sequence[int]) -> Fraction | None:
         return self.promised(*(self.classes[cell] for cell in (*cells, *others)))
 
+    def named_by(self, column: int) -> int | None:
+        return None
+
     @property
     def telling(self) -> Sequence[int]:
         found: dict[int, list[int]] = {}

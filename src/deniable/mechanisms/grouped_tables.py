@@ -136,6 +136,11 @@ class Grouped(Channel):
         before = self._before(group, place) + inside * columns.others[group]
         return before + (columns.own - columns.others[group] if raised else 0)
 
+    def named_by(self, column: int) -> int | None:
+        place = bisect_right(self.starts, column) - 1
+        members = [cell for cell, group in enumerate(self.groups) if group == self.kinds[place].group]
+        return members[column - self.starts[place]] if members else None
+
     def _worst(self) -> dict[tuple[int, int], Fraction | None]:
         # The columns of a kind show the ratios of two answers where they raise the first, the second, or neither.
         found: dict[tuple[int, int], Fraction | None] = {}

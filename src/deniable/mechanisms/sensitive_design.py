@@ -137,6 +137,10 @@ class SensitiveDesign(Channel):
         hidden = below < len(self.sensitive) and self.sensitive[below] == cell
         return (below if hidden else cell - below), hidden
 
+    def named_by(self, column: int) -> int | None:
+        seen = [cell for cell, hidden in enumerate(self.classes) if hidden == 1]
+        return seen[column - self.design.cells] if column >= self.design.cells else None
+
     def row(self, cell: int) -> Sequence[int]:
         (place, hidden), b, other = self._place(cell), self.design.cells, self.channel.other
         row = [other] * b + [0] * (self.columns - b)

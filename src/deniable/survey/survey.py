@@ -554,8 +554,13 @@ class Survey:
         cells = self.encode(0, answer)
         weights, span, own = self.mechanism.weights(cells), self.mechanism.span, self.encoding.own_cells
         order = sorted(range(len(weights)), key=lambda column: -weights[column])[:top]
-        names = [str(self.symbols[column]) if own and self.symbols else f"cell {column}" for column in order]
-        rows = [(name, weights[column] / span, column in cells) for name, column in zip(names, order, strict=True)]
+        stands = [self.mechanism.permanent.named_by(column) for column in order]
+        names = [
+            str(self.symbols[cell]) if own and self.symbols and cell is not None else f"cell {column}"
+            for column, cell in zip(order, stands, strict=True)
+        ]
+        shown = zip(names, order, stands, strict=True)
+        rows = [(name, weights[column] / span, cell in cells) for name, column, cell in shown]
         odds = self.mechanism.odds  # rounded up, because it is a bound
         most = f"{ceil(10 * odds) / 10:.1f}" if odds < 1000 else f"{ceil(odds):,}"
         more = f"; {len(weights) - len(order):,} more not shown" if len(weights) > len(order) else ""

@@ -277,6 +277,18 @@ def test_a_file_with_weights_of_its_own_is_checked_pair_by_pair() -> None:
         dn.Survey.from_fields(fields)
 
 
+def test_columns_that_stand_for_an_answer_have_its_name() -> None:
+    survey = dn.sensitive(["none", "flu", "hiv"], sensitive=["hiv"], epsilon=1)
+    assert [survey.mechanism.named_by(column) for column in range(3)] == [2, 0, 1]
+    picture = survey.chart()  # of "none", which is named as it is or as the sensitive one
+    assert picture.index("63.2 %") > picture.index("none")
+    assert "36.8 %" in picture
+    design = SMALL["sensitive-design"].mechanism
+    assert [design.named_by(column) for column in range(10)] == [None] * 7 + [2, 5, 7]
+    assert SMALL["channel"].mechanism.named_by(0) is None
+    assert "cell 0" in SMALL["channel"].chart()
+
+
 def test_memoised_answers_repeat_their_report() -> None:
     for name in ("sensitive", "sensitive-design", "blocks", "budgets", "channel"):
         client = dn.Client(SMALL[name])

@@ -28,6 +28,7 @@ SMALL: dict[str, Survey] = {
     "projective-cut": dn.projective(symbols=5, epsilon="1/2", order=2, dimension=3),
     "projective-line": dn.projective(symbols=5, epsilon=1, order=5, dimension=2),
     "orr-open": dn.orr(epsilon=1, cells=3, cohorts=3, seed=SEED),
+    "discovery": dn.discovery(epsilon=1, length=4, levels=[(2, 1), (4, 2)], seed=SEED),
     "orr-closed": dn.orr(symbols=5, epsilon=1, cells=3, cohorts=2, seed=SEED),
     "orappor-open": dn.orappor(epsilon=2, cells=4, cohorts=2, hashes=2, seed=SEED),
     "orappor-closed": dn.orappor(symbols=5, epsilon=2, cells=4, cohorts=3, hashes=1, seed=SEED),
@@ -41,6 +42,7 @@ SMALL: dict[str, Survey] = {
     "subset-again": dn.subset(symbols=["a", "b", "c", "d"], epsilon=1, epsilon_report="1/2", size=2),
     "hadamard-again": dn.hadamard(symbols=3, epsilon=2, epsilon_report=1, blocks=1),
     "projective-again": dn.projective(symbols=7, epsilon=2, epsilon_report=1, order=2, dimension=3),
+    "discovery-again": dn.discovery(epsilon=2, epsilon_report=1, length=4, levels=[(2, 1), (4, 2)], seed=SEED),
     "orr-open-again": dn.orr(epsilon=2, epsilon_report=1, cells=3, cohorts=3, seed=SEED),
     "orappor-closed-again": dn.orappor(symbols=5, epsilon=4, epsilon_report=2, cells=4, cohorts=2, hashes=2, seed=SEED),
 }
@@ -58,6 +60,7 @@ LARGE: dict[str, Survey] = {
     "projective": dn.projective(symbols=SIZE, epsilon=2),
     "projective-space": dn.projective(symbols=SIZE, epsilon=1, order=3, dimension=4),
     "orr-open": dn.orr(epsilon=2, cells=8, cohorts=32, seed=SEED),
+    "discovery": dn.discovery(epsilon=2, length=9, levels=[(3, 8), (6, 12), (9, 44)], seed=SEED),
     "orr-closed": dn.orr(symbols=SIZE, epsilon=2, cells=8, cohorts=16, seed=SEED),
     "orappor-open": dn.orappor(epsilon=3, cells=32, cohorts=8, hashes=2, seed=SEED),
     "orappor-closed": dn.orappor(symbols=SIZE, epsilon=3, cells=16, cohorts=8, hashes=1, seed=SEED),

@@ -37,7 +37,20 @@ from deniable.errors import (
     WireError,
 )
 from deniable.reports import Report
-from deniable.survey import Survey, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
+from deniable.survey import (
+    Survey,
+    discovery,
+    hadamard,
+    krappor,
+    krr,
+    olh,
+    orappor,
+    orr,
+    oue,
+    projective,
+    subset,
+    warner,
+)
 
 if TYPE_CHECKING:
     from deniable import lab, theory
@@ -135,6 +148,7 @@ __all__ = [
     "decode",
     "decode_all",
     "difference",
+    "discovery",
     "hadamard",
     "krappor",
     "krr",

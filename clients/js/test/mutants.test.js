@@ -8,7 +8,16 @@ import { bitflip, krr, subset } from "../src/mechanisms.js";
 import { uniformBelow } from "../src/noise.js";
 import { reportOf } from "../src/report.js";
 import { lineOf, realClient, violations } from "./law.js";
-import { smallBits, smallHadamard, smallHashed, smallKrr, smallPlane, smallSets, stages } from "./small.js";
+import {
+  smallBits,
+  smallHadamard,
+  smallHashed,
+  smallKrr,
+  smallPlane,
+  smallPrefixes,
+  smallSets,
+  stages,
+} from "./small.js";
 
 /** The real client on the same survey with another randomiser behind it; for sets, its line that makes the report. */
 const with_ = (change) => (survey, entropy) =>
@@ -34,10 +43,35 @@ const PLANE = smallPlane(7, 2, 3, "1", 10);
 const ROWS = smallHadamard(5, 2, "2", 10);
 const OPEN = smallHashed(4, 3, 1, "1", 8);
 
+const LEVELS = smallPrefixes(
+  16,
+  [
+    [2, 1],
+    [4, 1],
+  ],
+  "1",
+  10,
+);
+
 const wrongCohort = (survey, entropy) => {
   const { of, cohorts } = survey.encoding;
   return realClient({ ...survey, encoding: { ...survey.encoding, of: (c, v) => of((c + 1) % cohorts, v) } }, entropy);
 };
+
+/** The real client with another rule for what a cohort hashes: all cells of `of` are those of another value. */
+const hashing = (other) => (survey, entropy) => {
+  const { of } = survey.encoding;
+  return realClient({ ...survey, encoding: { ...survey.encoding, of: (c, v) => of(...other(c, v)) } }, entropy);
+};
+
+/** Its cohort, in the clear, is one of the level that holds all of the answer. */
+const levelOfTheAnswer = (survey, entropy) => ({
+  report: (value) => {
+    const cohort = value.length > 2 ? 1 : 0;
+    const [named] = survey.mechanism.randomize(survey.encoding.of(cohort, value), entropy);
+    return reportOf(survey, cohort, [named]);
+  },
+});
 
 const shortPayload = (survey, entropy) => {
   const client = realClient(survey, entropy);
@@ -51,6 +85,9 @@ const shortPayload = (survey, entropy) => {
 
 // [survey, answers, words of one report, client, what it breaks]
 const MUTANTS = {
+  "a level drawn from the answer": [LEVELS, ["ab", "abc"], 1, levelOfTheAnswer, ["law", "support"]],
+  "a prefix longer than its level": [LEVELS, ["abc", "abd"], 1, hashing((_, value) => [1, value]), ["law"]],
+  "the end mark dropped": [LEVELS, ["ab", "abc"], 1, hashing((cohort, value) => [cohort, `${value}zzzz`]), ["law"]],
   "last bit in clear": [
     BITS,
     [0, 1],

@@ -17,7 +17,7 @@ from deniable.cli.parser import Commands, Parser, command, one_of, whole
 from deniable.cli.text import fit, several, shown, table
 from deniable.cli.words import notice, odds_sentence, report_bytes, text_sentence, truth_sentence
 from deniable.errors import DeniableError
-from deniable.survey import DIALECTS, PRESETS, Survey, participation_words
+from deniable.survey import DIALECTS, OVERLONG, PRESETS, Survey, participation_words
 
 _FILE = "a survey file (JSON; - is standard input)"
 
@@ -89,9 +89,13 @@ def _add_new(actions: Commands) -> None:
     new.symbols("symbols", "the possible answers, or a count S for the numbers 0 to S-1; none: open")
     new.text()
     new.option("--other", "SYMBOL", "the answer that stands for anything else")
-    new.option("--cells", "K", "cells of one report (orr, orappor)", whole(2))
-    new.option("--cohorts", "C", "groups with their own hash functions (orr, olh, orappor)", whole(1))
+    new.option("--cells", "K", "cells of one report (orr, orappor, discovery)", whole(2))
+    new.option("--cohorts", "C", "groups with their own hash functions (orr, olh, orappor, discovery)", whole(1))
     new.option("--hashes", "H", "hash functions of a Bloom filter (orappor; default 1)", whole(1))
+    new.option("--length", "B", "bytes of an answer that are told apart (discovery; default 32)", whole(1))
+    new.option(
+        "--overlong", "HOW", "what becomes of longer answers: cut (default), refuse (discovery)", one_of(*OVERLONG)
+    )
     new.option("--participation", "HOW", "once (default), window (once a day), window:hour, window:week, event")
     new.option("--name", "TEXT", "what the survey asks", default="")
     where = "where to write (default survey.json; - is standard output)"
@@ -118,7 +122,19 @@ def _make(args: argparse.Namespace) -> Survey:
             raise DeniableError(f"--{option} must be given for {args.mechanism}; for instance --cells 8 --cohorts 64")
     if "symbols" in needed and symbols is None:
         raise DeniableError(f"--symbols or --symbols-file must be given for {args.mechanism}; use orr for open answers")
-    for option in ("epsilon_report", "cells", "cohorts", "hashes", "other", "text", "participation"):
+    if symbols is not None and "symbols" not in taken:
+        raise DeniableError(f"--symbols must not be given for {args.mechanism}, which finds out what people wrote")
+    for option in (
+        "epsilon_report",
+        "cells",
+        "cohorts",
+        "hashes",
+        "other",
+        "text",
+        "length",
+        "overlong",
+        "participation",
+    ):
         value = getattr(args, option)
         if value is not None and option not in taken:
             named = option.replace("_", "-")
@@ -144,7 +160,7 @@ def _show(args: argparse.Namespace) -> None:
         return
     symbols = survey.symbols
     if symbols is None:
-        answers = f"any text, number or bytes (open; candidates are named when decoding). {text_sentence(survey)}"
+        answers = f"{survey.encoding.answers} (open; candidates are named when decoding). {text_sentence(survey)}"
     else:
         listed = ", ".join(shown(s) for s in symbols[:20])
         answers = f"{len(symbols)}: {fit(listed, 300)}" + (", ..." if len(symbols) > 20 else "")

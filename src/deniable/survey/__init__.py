@@ -11,7 +11,7 @@ from deniable.survey.alphabet import (
 )
 from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
 from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, Permuted
-from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides
+from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides, fingerprint
 from deniable.survey.notebook import Bar, data_frame, facts, html_table
 from deniable.survey.outputs import descriptor_of, output_file, write_atomically
 from deniable.survey.participation import (
@@ -23,7 +23,21 @@ from deniable.survey.participation import (
     window_number,
 )
 from deniable.survey.picture import Picture
-from deniable.survey.presets import PRESETS, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
+from deniable.survey.prefixes import END, OVERLONG, Prefixes
+from deniable.survey.presets import (
+    PRESETS,
+    discovery,
+    hadamard,
+    krappor,
+    krr,
+    olh,
+    orappor,
+    orr,
+    oue,
+    projective,
+    subset,
+    warner,
+)
 from deniable.survey.reading import strict_json
 from deniable.survey.report_format import Field, ReportFormat, Rule
 from deniable.survey.sql import DIALECTS, sql_refusals
@@ -32,9 +46,11 @@ from deniable.survey.survey import Survey, checked_name
 
 __all__ = [
     "DIALECTS",
+    "END",
     "FEISTEL_ROUNDS",
     "GAMMA",
     "MAX_CELLS",
+    "OVERLONG",
     "PARTICIPATIONS",
     "PRESETS",
     "SCALE",
@@ -50,6 +66,7 @@ __all__ = [
     "Hashed",
     "Permuted",
     "Picture",
+    "Prefixes",
     "Projective",
     "ReportFormat",
     "Rule",
@@ -60,8 +77,10 @@ __all__ = [
     "checked_name",
     "data_frame",
     "descriptor_of",
+    "discovery",
     "facts",
     "feistel_sides",
+    "fingerprint",
     "first_hour",
     "first_minute",
     "hadamard",

@@ -10,6 +10,7 @@ from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Registry, Subset
 from deniable.survey.alphabet import Alphabet, symbol_from_json
 from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
+from deniable.survey.prefixes import Prefixes
 
 __all__ = [
     "Stored",
@@ -66,7 +67,8 @@ def record(what: str, value: object, required: str, optional: str = "", integers
     if unknown := sorted(set(value) - needed - set(optional.split())):
         raise SurveyError(f"{what} must not have the field {unknown[0][:40]!r}; this version does not know it")
     whole = {"cells", "cohorts", "hashes", "width", *integers.split()}
-    for name in set(value) - {"alphabet", "encoding", "mechanism", "symbols", "other" if what == "alphabet" else ""}:
+    parts = {"alphabet", "encoding", "mechanism", "symbols", "levels", "other" if what == "alphabet" else ""}
+    for name in set(value) - parts:
         wanted = int if name in whole else str
         if type(value[name]) is not wanted:
             shown = {int: "an integer", str: "text"}[wanted]
@@ -121,6 +123,9 @@ encodings.add(Projective)(
         integers="order dimension",
     )
 )
+encodings.add(Prefixes)(
+    Stored("cells cohorts levels overlong seed", lambda fields, alphabet: _prefixes(fields)),
+)
 
 mechanisms: Registry[Stored] = Registry("deniable.survey.reading.mechanisms", Mechanism, "JSON reader")
 mechanisms.add(KRR)(
@@ -142,13 +147,24 @@ mechanisms.add(Subset)(
 
 def _seeded(fields: dict[str, Any]) -> tuple[int, int, int, bytes]:
     """The arguments that hashed and permuted cells share."""
+    return fields["cells"], fields["cohorts"], fields["hashes"], _seed(fields)
+
+
+def _seed(fields: dict[str, Any]) -> bytes:
     try:
         seed = bytes.fromhex(fields["seed"])
     except ValueError:
         seed = b""
     if seed.hex() != fields["seed"]:
         raise SurveyError("encoding field 'seed' must be lower-case hexadecimal")
-    return fields["cells"], fields["cohorts"], fields["hashes"], seed
+    return seed
+
+
+def _prefixes(fields: dict[str, Any]) -> Prefixes:
+    found = Prefixes(fields["cells"], fields["levels"], fields["overlong"], _seed(fields))
+    if fields["cohorts"] != found.cohorts:
+        raise SurveyError(f"encoding field 'cohorts' must be {found.cohorts} for its levels, got {fields['cohorts']}")
+    return found
 
 
 def _known(what: str, value: object, known: Registry[Stored]) -> tuple[Any, Stored]:

@@ -172,8 +172,8 @@ class Survey:
         shared = self.encoding.shared is None and not self.alphabet.is_open
         return named + (" (closed)" if shared else "")
 
-    def key(self, value: object) -> int:
-        """The number that stands for a symbol in every cohort: its position, or in an open alphabet its fingerprint.
+    def key(self, value: object) -> Any:
+        """What stands for a symbol in every cohort: its position, or in an open alphabet its fingerprint or its bytes.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class Survey:
 
         Returns
         -------
-        int
+        int or bytes
             The key that the encoding turns into cells.
 
         Raises

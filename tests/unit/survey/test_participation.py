@@ -13,6 +13,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "warner": {},
     **{name: {"symbols": 3} for name in ("krr", "krappor", "oue", "subset", "hadamard", "projective")},
     **{name: {"cohorts": 2, "seed": bytes(16)} for name in ("orr", "olh", "orappor")},
+    "discovery": {"length": 3, "cohorts": 4, "seed": bytes(16)},
 }
 for name in ("orr", "orappor"):
     NEEDED[name]["cells"] = 4

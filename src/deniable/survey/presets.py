@@ -622,6 +622,9 @@ def discovery(
     report says something of the first bytes of an answer alone, as many as the level of its cohort has; beginnings that
     are common can then be found and extended, up to whole answers.
 
+    Such a survey is collected as any other. To decode it with a list, the list must have every frequent answer: what
+    begins like a listed one, and is not listed itself, is counted with it in the cohorts that see the beginning alone.
+
     Parameters
     ----------
     epsilon : float, str or Fraction

@@ -1,5 +1,6 @@
 """Surveys that discover text: their levels, and what they refuse."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ SEED = bytes(16)
 
 
 def made(**settings: Any) -> dn.Survey:
-    return dn.discovery(**({"epsilon": 2, "length": 4, "levels": [(2, 2), (4, 3)], "seed": SEED} | settings))
+    plain: dict[str, Any] = {"epsilon": 2, "length": 4, "levels": [(2, 2), (4, 3)], "seed": SEED}
+    return dn.discovery(**(plain | settings))
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 6, 7, 8, 9, 32, 255])
@@ -26,7 +28,7 @@ def test_default_levels_rise_to_the_length_and_share_all_cohorts(length: int, co
     encoding = Prefixes(4, levels, "cut", SEED)  # which checks that they rise
     # An extension of two bytes is the most that a search can try out.
     lengths = [0, *(length for length, _ in encoding.levels)]
-    assert max(after - before for before, after in zip(lengths, lengths[1:], strict=False)) <= 2
+    assert max(after - before for before, after in pairwise(lengths)) <= 2
 
 
 def test_it_is_read_back() -> None:

@@ -1,8 +1,8 @@
 /**
  * An app with 300 users: node javascript_app.mjs survey.json http://127.0.0.1:8765 300
  *
- * Each user is a client with a storage of its own. In a browser the storage would be `localStorage`, and `browserClient`
- * of "deniable-client/browser" keeps the secret in a key that scripts cannot read.
+ * Each user is a client with a storage of its own. In a browser the storage would be `localStorage`, and
+ * `browserClient` of "deniable-client/browser" keeps the secret in a key that scripts cannot read.
  */
 
 import { readFile } from "node:fs/promises";

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Coroutine, Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ import numpy as np
 import deniable as dn
 from deniable.service.app import App
 from deniable.service.clock import Clock
+from deniable.service.configuration import Options
 from deniable.service.store import Store
 from deniable.survey import Survey
 from tests.waiting import PATIENCE
@@ -102,7 +104,10 @@ class Caller:
 
     def __init__(self, store: Store, **options: Any) -> None:
         # A minute for a plan or a decoding is plenty, except where other work has the processor.
-        self.app = App(store, admin_token=ADMIN, **{"decode_seconds": 900.0, **UNLIMITED, **options})
+        names = {field.name for field in fields(Options)}
+        settings = {"decode_seconds": 900.0, **UNLIMITED, **{name: options[name] for name in options if name in names}}
+        others = {name: options[name] for name in options if name not in names}
+        self.app = App(store, Options(store.where, **settings), admin_token=ADMIN, **others)
 
     async def __aenter__(self) -> "Caller":
         await self.app.start()

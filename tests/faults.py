@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import deniable as dn
-from deniable.service.server import read_store
+from deniable.service.backends import read_store
 from deniable.service.sqlite import FILE, SQLiteStore
 from tests.cluster import Cluster
 from tests.collector import Caller, Server, Ticking, ask, counted, one_cell_each, records, serving

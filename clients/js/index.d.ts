@@ -4,7 +4,7 @@ import type { DeviceKey } from "./key.js";
 
 /**
  * Text (read as the survey says: folded, so that case and blanks around words make no difference, or exact), an exact
- * integer, or bytes.
+ * integer, or bytes. To a survey of numbers: any finite number, or the name of a bin.
  */
 export type Answer = string | number | bigint | Uint8Array;
 

@@ -11,8 +11,8 @@ export const posterior = (epsilon, prior) => {
 };
 
 /**
- * The standard error of a share under k-RR with k answers: the unbiased estimate is (count / n - miss) / (hit - miss), and
- * the count is binomial with m = miss + (hit - miss) p.
+ * The standard error of a share under k-RR with k answers: the unbiased estimate is
+ * (count / n - miss) / (hit - miss), and the count is binomial with m = miss + (hit - miss) p.
  */
 export const standardError = (epsilon, n, answers, share) => {
   const miss = 1 / (Math.exp(epsilon) + answers - 1);
@@ -59,9 +59,11 @@ const widgets = {
       const [e, prior] = [epsilon.read(), belief.read()];
       const most = posterior(e, prior);
       const ratio = Math.exp(e);
+      const afterwards = upTo(100 * most, most < 0.99 ? 0 : 2);
       said.textContent =
         `A report is at most ${upTo(ratio, 1)} times likelier under one answer than under another. ` +
-        `Whoever held something about you for ${percent(prior)} likely can hold it for at most ${upTo(100 * most, most < 0.99 ? 0 : 2)} % likely afterwards.`;
+        `Whoever held something about you for ${percent(prior)} likely ` +
+        `can hold it for at most ${afterwards} % likely afterwards.`;
       before.setAttribute("width", 100 * prior);
       after.setAttribute("width", 100 * most);
     };

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.columns import bins_of
 from deniable.design import Design, design_of
 from deniable.errors import DecodeError
 from deniable.mechanisms import KRR, BitFlip, Channel, HitOrMiss, Mechanism, Registry, Subset
@@ -31,11 +32,12 @@ Floats = npt.NDArray[np.float64]
 
 def simulate(
     survey: Survey,
-    p: npt.ArrayLike,
-    n: int,
-    rng: np.random.Generator,
+    p: npt.ArrayLike | None = None,
+    n: int | None = None,
+    rng: np.random.Generator | None = None,
     *,
     symbols: Sequence[object] | None = None,
+    numbers: Any = None,
 ) -> Tally:
     """The tally of n respondents whose answers are drawn from p, from its exact joint distribution.
 
@@ -54,6 +56,8 @@ def simulate(
         Source of all randomness. Not for privacy.
     symbols : sequence of symbols, optional
         The symbols of p; only for an open alphabet, where it is required.
+    numbers : array_like, optional
+        Instead of p and n, for surveys of numbers: the answers themselves, one of each respondent.
 
     Returns
     -------
@@ -72,11 +76,18 @@ def simulate(
     >>> tally.n
     1000000000000
     """
+    if numbers is not None:
+        if p is not None or n is not None or symbols is not None:
+            raise DecodeError("numbers must be given alone: they say how many people there are, and what they answer")
+        bins = np.bincount(bins_of(Survey.check(survey), numbers), minlength=len(survey.alphabet))
+        return simulate_counts(survey, bins, rng)  # type: ignore[arg-type]
+    if p is None:
+        raise DecodeError("p must be given, or numbers for a survey of numbers")
     design = _design(survey, symbols)
     population = distribution(p, design.symbols)
     population = population / population.sum()
     n = count_of("n", n, 0, 2**63 - 1)
-    _check_generator(rng)
+    rng = _check_generator(rng)
     reports = rng.multinomial(n, np.full(survey.cohorts, 1.0 / survey.cohorts))
     counts = laws.of(survey.mechanism.permanent).drawn(survey.mechanism, design, population, reports, rng)
     return Tally(survey, counts, reports)
@@ -261,9 +272,10 @@ def _named(survey: Survey, symbols: tuple[Any, ...], types: tuple[type, ...]) ->
     return design_of(survey, symbols)
 
 
-def _check_generator(rng: object) -> None:
+def _check_generator(rng: object) -> np.random.Generator:
     if not isinstance(rng, np.random.Generator):
         raise DecodeError(f"rng must be a NumPy generator, got {type(rng).__name__}; use np.random.default_rng(seed)")
+    return rng
 
 
 def _shares(values: Floats) -> Floats:

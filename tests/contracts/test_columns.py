@@ -19,7 +19,7 @@ from deniable.columns.randomizing import (
 )
 from deniable.columns.stream import WordStream
 from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Subset
-from deniable.survey import Direct, Encoding, Hadamard, Hashed, Permuted, Prefixes, Projective, Survey
+from deniable.survey import Direct, Encoding, Hadamard, Hashed, Neighbours, Permuted, Prefixes, Projective, Survey
 from tests.exact.scripted import ScriptedEntropy
 from tests.surveys import LARGE, SEED, SMALL, kinds, named, symbols_of
 
@@ -37,10 +37,12 @@ MORE = {
 }
 
 
+ENCODINGS = {Direct, Hadamard, Hashed, Neighbours, Permuted, Prefixes, Projective}
+
+
 def test_every_kind_is_covered() -> None:
     surveys = (ALL | MORE).values()
-    known = {Direct, Hadamard, Hashed, Permuted, Prefixes, Projective}
-    assert {type(s.encoding) for s in surveys} == kinds(Encoding) == known
+    assert {type(s.encoding) for s in surveys} == kinds(Encoding) == ENCODINGS
     assert {type(s.mechanism) for s in surveys} == kinds(Mechanism) == {KRR, BitFlip, Chain, Subset}
 
 

@@ -235,6 +235,7 @@ def test_a_token_pays_for_new_reports_only(reopen: Open) -> None:
     assert not store.drop_token(entry, "b" * 16)
     assert store.write([upload(entry, [30], token="b" * 64)], hours=NOW) == [Outcome(0, 0, ((0, quota),))]
     assert counted(store.tally(entry)).max() == 1
+    assert list(store.check()) == [], "a token is sealed with what it has used"
 
 
 def test_shards_merge_and_a_later_state_replaces_the_earlier(reopen: Open, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv
 
-from deniable.service.server import Options, open_store
+from deniable.service import Options, open_store
 from tests.collector import serving
 from tests.docs.blocks import ROOT, blocks, walk
 

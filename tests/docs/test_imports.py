@@ -42,8 +42,8 @@ PACKAGES |= {"pyspark", "py4j"}
 
 # What a report passes on its way to the disk, and the rooms that it may see there.
 UPLOAD_PATH = (
-    "uploads envelope entries records gathering writer requests problems health clock metrics store intake "
-    "stored_surveys tokens tallies retention window_blocks shards store_check migrations seals seen database "
+    "uploads envelope entries records gathering writer requests problems health clock metrics configuration store "
+    "intake stored_surveys tokens tallies retention window_blocks shards store_check migrations seals seen database "
     "sqlite postgres"
 )
 UPLOAD_ROOMS = {"errors", "survey", "reports", "tally", "service"}
@@ -283,11 +283,12 @@ import deniable as dn
 from deniable.service.entries import Rules, Upload
 from deniable.service.sqlite import SQLiteStore
 from deniable.service.app import App
+from deniable.service.configuration import Options
 store = SQLiteStore(sys.argv[1])
 entry, _ = store.create(dn.krr(symbols=4, epsilon=1), Rules())
 report = dn.Report(entry.survey, 0, bytes([2])).pack()
 assert store.write([Upload(entry, bytes(16) + report)], hours=480000)[0].accepted == 1
-App(store, admin_token="a secret that is long enough")
+App(store, Options(sys.argv[1]), admin_token="a secret that is long enough")
 print(*sorted(name.split(".")[1] for name in sys.modules if name.startswith("deniable.")))
 """
     done = subprocess.run(

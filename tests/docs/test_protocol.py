@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import re
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,19 @@ def test_symbols_fingerprints_and_permutations(page: dict[str, Any]) -> None:
 def test_folding(page: dict[str, Any]) -> None:
     for row in vectors("folding"):
         assert page["fold"](row["given"]) == row["folded"]
+
+
+def test_numbers(page: dict[str, Any]) -> None:
+    for row in vectors("numbers"):
+        names, _ = page["bins"](row["alphabet"])
+        assert [names[0], names[-1]] == row["names"]
+        for text, place in zip(row["numbers"], row["bins"], strict=True):
+            (number,) = struct.unpack(">d", bytes.fromhex(text))
+            if place is None:
+                with pytest.raises(ValueError, match="refused"):
+                    page["bin_of"](row["alphabet"], number)
+            else:
+                assert page["bin_of"](row["alphabet"], number) == place
 
 
 def test_cells(page: dict[str, Any]) -> None:

@@ -70,6 +70,16 @@ def test_every_panel_of_the_demo_has_something_to_show(demo: list[str], page: Pa
     assert any("anxious" in mark for mark in marks), "the shift is marked"
     assert f"One point a day, {DAYS} of them" in page.locator("#trend-words").inner_text()
     assert page.locator("#trend svg .mark-line path").count() == 4
+    assert page.locator("#latest-title").inner_text() == "The last day against a normal day"
+    page.locator("#latest-table summary").click()
+    assert page.locator("#latest-table tbody tr").count() == 6
+    smooth = page.locator("#trend svg .mark-line path").first.get_attribute("d")
+    assert smooth is not None
+    page.locator("#trend-alone").check()
+    page.get_by_text("each from its own answers alone").wait_for()
+    until(page, "(smooth) => document.querySelector('#trend svg .mark-line path').getAttribute('d') != smooth", smooth)
+    page.locator("#trend-alone").uncheck()
+    page.get_by_text("each estimated with the help of all the others").wait_for()
     days = page.locator("#b-from option").all_inner_texts()
     assert len(days) == DAYS
     page.locator("#a-to").select_option(index=SHIFT - 1)

@@ -5,6 +5,7 @@ They are subclasses of the real mechanisms and the real client, changed in one p
 
 from collections.abc import Sequence
 
+import deniable.client.client as room
 from deniable.client import Client
 from deniable.mechanisms import KRR, BitFlip, Mechanism, Subset
 from deniable.noise import DerivedEntropy, Entropy
@@ -243,3 +244,60 @@ class Redraws(Client):
 
 def of(client: type[Client]) -> MakeClient:
     return lambda survey, entropy: client(survey, memoize=False, entropy=entropy)
+
+
+def _with_label(client: Client, label: bytes) -> Entropy:
+    """Permanent words under another label, from whatever stands for `DerivedEntropy` now."""
+    assert client._secret is not None
+    made: Entropy = vars(room)["DerivedEntropy"](client._secret, label)
+    return made
+
+
+class WordsByAnswer(Client):
+    """Memoises by answer: answers that share a cell get permanent responses of their own, as many as there are."""
+
+    def _randomized(self, value: object) -> Report | str:
+        self._asked = value
+        return super()._randomized(value)
+
+    def _permanent_words(self, cells: tuple[int, ...]) -> Entropy:
+        return _with_label(self, repr((self._cohort, self._asked)).encode())
+
+
+class WordsSharedByCells(Client):
+    """One word for all cells: one permanent response tells the others."""
+
+    def _permanent_words(self, cells: tuple[int, ...]) -> Entropy:
+        return _with_label(self, repr(self._cohort).encode())
+
+
+class Replayed(Entropy):
+    """The first word, again and again."""
+
+    def __init__(self, entropy: Entropy) -> None:
+        self._from, self._first = entropy, list[int]()
+
+    def word(self) -> int:
+        if not self._first:
+            self._first.append(self._from.word())
+        return self._first[0]
+
+
+class SecondStageReused(Client):
+    """Draws the words of the second stage once: every report of a cell is the same, and says all of epsilon."""
+
+    def _randomized(self, value: object) -> Report | str:
+        if not isinstance(self._entropy, Replayed):
+            self._entropy = Replayed(self._entropy)
+        return super()._randomized(value)
+
+
+class CohortRedrawn(Client):
+    """Draws a cohort for every report: each of them has cells, and permanent responses, of its own."""
+
+    def _randomized(self, value: object) -> Report | str:
+        self._cohort = self._entropy.uniform_below(self._survey.cohorts)
+        return super()._randomized(value)
+
+
+BY_CELL_MUTANTS = (WordsByAnswer, WordsSharedByCells, SecondStageReused, CohortRedrawn)

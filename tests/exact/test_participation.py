@@ -23,6 +23,8 @@ SHAPES: dict[str, dict[str, Any]] = {
     "projective": {"symbols": 7, "order": 2, "dimension": 3},
     "orr": {"cells": 4, "cohorts": 3, "seed": SEED},
     "olh": {"cohorts": 3, "seed": SEED},
+    "number": {"low": 0, "high": 1, "bins": 5},
+    "ordered": {"symbols": 4},
     "orappor": {"cells": 4, "cohorts": 2, "hashes": 2, "seed": SEED},
 }
 AGAIN = PARTICIPATIONS[1:]

@@ -134,7 +134,7 @@ import sys
 for name in ("uvicorn", "httptools", "uvloop", "msgspec"):
     sys.modules[name] = None
 from deniable.cli import main
-from deniable.service.server import open_store
+from deniable.service.backends import open_store
 open_store(sys.argv[1]).close()
 sys.exit(main(["store", "check", sys.argv[1]]))
 """

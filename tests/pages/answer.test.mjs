@@ -60,17 +60,22 @@ test("how it ended says no more than epsilon allows", () => {
 });
 
 test("where there will be a next answer, it says when", () => {
-  const again = { window: "week", next: new Date("2026-11-23T00:00Z") };
+  const again = { window: "week", next: new Date("2096-11-23T00:00Z") };
   const [said, kind] = ending("sent", n(1), again);
   assert.equal(kind, "good");
   assert.match(
     said,
     /^Thank you\. Your answer is counted, and nobody knows it\. You have answered this week; the next /,
   );
-  assert.match(said, /answer is taken from 2[23] November 2026 at \d\d:\d\d, on this device's clock\.$/);
+  assert.match(said, /answer is taken from 2[23] November 2096 at \d\d:\d\d, on this device's clock\.$/);
   assert.match(ending("sent", n(1), { ...again, window: "day" })[0], /You have answered today; /);
   assert.match(ending("sent", n(1), { ...again, window: "hour" })[0], /You have answered this hour; /);
   assert.deepEqual(ending("refused", n(1), again), ending("refused", n(1)));
+  const now = { ...again, next: new Date("2026-11-16T00:00Z") };
+  assert.match(
+    ending("sent", n(1), now)[0],
+    /nobody knows it\. That was rolled in an earlier week; load this page again to answer for this week\.$/,
+  );
 });
 
 test("why there was no roll is told by the kind of the error alone", () => {
@@ -116,6 +121,16 @@ test("what is kept from one window to the next is said", () => {
   assert.ok(!said("day").includes("learns no more than the collector"));
   assert.ok(said().includes("This page sends one report. "));
   assert.ok(!/secret|changed/.test(said()));
+});
+
+test("answers that share a box share their noise, and it is said how many can show", () => {
+  const boxes = n(1, { cells: 4, hashes: 1, cohorts: 64 });
+  const said = (numbers) => explanation(numbers, { window: "day" }, "day").flat().join("\n");
+  assert.ok(
+    said(boxes).includes("Answers in one box share it, so however often yours changes, no more than 4 different"),
+  );
+  for (const none of [{ named: true }, { block: 1 }, { hashes: 2 }])
+    assert.ok(!said({ ...boxes, ...none }).includes("in one box"));
 });
 
 test("windows are those of the client", () => {
@@ -175,19 +190,48 @@ test("a page keeps a window's number and no report, and asks again in the next",
     assert.deepEqual([left.window, left.outbox], [20775, {}]);
     assert.equal(secret.length, 64);
     assert.throws(() => first.client.queue("yes"), { name: "ParticipationError" });
-    assert.deepEqual(opened(items, "day", "2026-11-18T23:59Z", survey).kept.read().done, "sent", "a reload");
-    assert.ok(opened(items, "day", "2026-11-17T12:00Z", survey).kept.read().done, "a clock that went back");
+    const reloaded = opened(items, "day", "2026-11-18T23:59Z", survey).kept;
+    assert.deepEqual([reloaded.read().done, reloaded.isOpen()], ["sent", false], "a reload");
+    const back = opened(items, "day", "2026-11-17T12:00Z", survey).kept;
+    assert.deepEqual([back.read().done, back.isOpen()], ["sent", false], "a clock that went back");
     const second = opened(items, "day", "2026-11-19T00:00Z", survey);
-    assert.equal(second.kept.read(), null);
+    assert.ok(second.kept.isOpen());
     await answerIn(second, { accepted: 0, duplicate: 0, refused: [{ index: 0, id: "x", reason: "late" }] });
     second.kept.finish(second.kept.read().done);
     assert.equal(second.kept.read().done, "refused");
     const third = opened(items, "day", "2026-11-20T00:00Z", survey);
-    assert.equal(third.kept.read(), null, "a refusal of one day is not that of the next");
+    assert.ok(third.kept.isOpen(), "a refusal of one day is not that of the next");
     await answerIn(third, TAKEN);
     assert.equal(third.kept.read().done, "sent");
     third.kept.finish("closed");
     assert.deepEqual(JSON.parse([...items.values()][0]), { done: "closed" }, "where it is over, nothing is left");
+  } finally {
+    [Date.now, globalThis.fetch] = [real, fetched];
+    delete globalThis.localStorage;
+  }
+});
+
+test("what was rolled in one window and is sent in the next has not been lost", async () => {
+  const [real, fetched] = [Date.now, globalThis.fetch];
+  const [survey, items] = [surveyOf("warner, once a day"), new Map()];
+  try {
+    const first = opened(items, "day", "2026-11-18T23:59Z", survey);
+    globalThis.fetch = async () => Promise.reject(new TypeError("offline"));
+    await first.kept.roll(() => first.client.queue("yes"));
+    const { record } = first.kept.read();
+    first.kept.send();
+    await first.client.send("http://collector.example");
+    assert.equal(first.kept.read().record, record);
+    const second = opened(items, "day", "2026-11-19T00:01Z", survey);
+    assert.ok(!second.kept.isOpen(), "there is no second roll while one waits");
+    assert.equal(second.kept.read().record, record);
+    globalThis.fetch = async () => Response.json(TAKEN);
+    await second.client.send("http://collector.example");
+    const ended = second.kept.read();
+    assert.deepEqual(ended, { done: "sent", next: new Date("2026-11-19T00:00Z") });
+    second.kept.finish(ended.done);
+    assert.ok(![...items.values()].join().includes(record.slice(32)));
+    assert.ok(second.kept.isOpen(), "and this window has no answer yet");
   } finally {
     [Date.now, globalThis.fetch] = [real, fetched];
     delete globalThis.localStorage;
@@ -201,6 +245,7 @@ test("a survey that is answered once keeps no secret, and after it nothing but h
     const page = opened(items, undefined, "2026-11-18T14:30Z", survey);
     await answerIn(page, TAKEN);
     assert.deepEqual(page.kept.read(), { done: "sent" });
+    assert.ok(!page.kept.isOpen());
     assert.equal(page.kept.secret(), undefined);
     page.kept.finish("sent");
     assert.deepEqual([...items.values()], ['{"done":"sent"}']);

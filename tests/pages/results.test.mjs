@@ -14,7 +14,7 @@ import {
   labelled,
   trendRows,
 } from "../../src/deniable/service/pages/rows.js";
-import { merged, readers, soFar, trendWords } from "../../src/deniable/service/pages/sofar.js";
+import { latestWords, merged, readers, soFar, trendWords } from "../../src/deniable/service/pages/sofar.js";
 import { filled, fitted, inTwo } from "../../src/deniable/service/pages/specification.js";
 
 const estimate = (symbol, probability, raw_low = probability - 0.1, raw_high = probability + 0.1) => ({
@@ -94,6 +94,29 @@ test("a trend has one row a window and answer, and rings where the window says s
   assert.equal(rows[2].high, 0.9);
 });
 
+test("a trend is smooth where windows were tracked, unless each is wanted alone", () => {
+  const smooth = [{ symbol: "a", probability: 0.45, raw_low: 0.4, raw_high: 0.5 }];
+  const windows = [{ start: "2026-01-01T00", estimates: [estimate("a", 0.5)], smooth, changed: [] }];
+  const chosen = [{ symbol: "a", name: "A" }];
+  assert.deepEqual(trendRows(windows, chosen)[0].estimate, 0.45);
+  assert.deepEqual(trendRows(windows, chosen, true)[0].estimate, 0.5);
+  assert.deepEqual(trendRows([{ ...windows[0], smooth: null }], chosen)[0].estimate, 0.5);
+});
+
+test("the last window against a normal one: what is unusual, and by how much", () => {
+  const row = { name: "anxious", raw: 0.191, normal: 0.09, raw_low: 0.08, raw_high: 0.12, unusual: true };
+  const words = (rows) => latestWords(rows, { window: "day", level: 0.95 });
+  assert.match(
+    words([row]),
+    /^Other than on a normal day: anxious 19\.1 %, normally 9\.0 % \(8\.0 to 12\.0 points more\)\. Chance/,
+  );
+  assert.match(
+    words([{ ...row, raw_low: -0.12, raw_high: -0.08 }]),
+    /12\.0 points less\)\. .* once in 20 times; normal/,
+  );
+  assert.match(words([{ ...row, unusual: false }]), /^Nothing unusual: normal is the mean/);
+});
+
 test("a trend shows what changed first, then the largest: four lines, or as many as changed, up to six", () => {
   const order = [..."abcdefghij"];
   const keys = (changed) =>
@@ -149,11 +172,13 @@ test("what is missing until there are results", () => {
 
 test("a trend in words: how often it errs follows its level", () => {
   const told = (window, level) => trendWords({ window, level, windows: Array(12) });
-  assert.match(told("day", 0.95), /^One point a day, 12 of them\. A ring marks a day that .* once in 20 times\.$/);
+  assert.match(told("day", 0.95), /^One point a day, 12 of them, each estimated .* A ring .* once in 20 times\.$/);
   assert.match(
     told("hour", 0.99),
-    /^One point an hour, 12 of them\. A ring marks an hour that .* once in 100 times\.$/,
+    /^One point an hour, 12 of them, .* A ring marks an hour in which .* once in 100 times\.$/,
   );
+  const problem = "tallies must determine every symbol";
+  assert.match(trendWords({ window: "day", level: 0.95, windows: [], problem }), /alone\. They could not .* symbol$/);
 });
 
 test("who sees what, and candidates that are one answer", () => {

@@ -23,6 +23,7 @@ from deniable.service.models import DecodeRequest
 from deniable.service.records import pack_counts
 from deniable.service.sqlite import SQLiteStore
 from deniable.service.tallies import COUNTED
+from deniable.service.window_blocks import Window
 from tests.collector import Caller, Ticking, counted, name_of, one_cell_each, wire
 
 SURVEY = one_cell_each(1024)
@@ -223,14 +224,27 @@ def test_histories_of_stores_that_are_lost() -> None:
     run_state_machine_as_test(Lost, settings=HOW)
 
 
-def test_the_property_finds_what_a_restored_store_shows_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutant: what was restored counts towards the minimum. One history is enough."""
-    monkeypatch.setattr(retention.Retention, "mark_restored", lambda _: 0)
+def lost_at_the_end_of_a_day() -> None:
+    """A day with the minimum of reports is backed up, shown with one more, and restored without that one."""
     history = Lost()
     history.begin(retention=4)
     history.a_day_of_which_the_end_is_lost(MINIMUM, 1, 0)
+    history.teardown()
+
+
+def test_what_was_restored_does_not_count_towards_the_minimum() -> None:
+    lost_at_the_end_of_a_day()
+
+
+@pytest.mark.parametrize("mutant", ["nothing is marked", "what is marked counts"])
+def test_the_property_finds_what_a_restored_store_shows_too_early(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One history is enough."""
+    if mutant == "nothing is marked":
+        monkeypatch.setattr(retention.Retention, "mark_restored", lambda _: 0)
+    else:
+        monkeypatch.setattr(retention, "Window", lambda start, end, reports, _: Window(start, end, reports))
     with pytest.raises(AssertionError):
-        history.teardown()
+        lost_at_the_end_of_a_day()
 
 
 def _single_windows(self: Any, session: Any, entry: Entry, last: int) -> None:

@@ -9,7 +9,9 @@ from deniable.survey import Survey
 from deniable.tally import Tally
 from tests.surveys import SMALL
 
-surveys = st.sampled_from(list(SMALL.values()))
+DAILY = dn.krr(symbols=3, epsilon=2, participation="window")
+surveys = st.sampled_from([*SMALL.values(), DAILY, dn.oue(symbols=3, epsilon=1, participation="event")])
+once = st.sampled_from(list(SMALL.values()))
 
 
 @st.composite
@@ -35,9 +37,22 @@ def test_commutative_monoid(data: st.DataObject, survey: Survey) -> None:
     assert a + b == b + a
     assert (a + b) + c == a + (b + c)
     assert a + Tally(survey) == a
+    assert sum([a, b, c]) == a + b + c
+    total = a + b + c
+    assert total.windows is not None
+    assert sum(total.windows) == total.n
+    assert Tally.from_bytes(total.to_bytes()) == total
 
 
-@given(st.data(), surveys)
+@given(st.lists(st.integers(0, 5), max_size=6), st.permutations(range(6)))
+def test_windows_are_remembered_in_any_order(sizes: list[int], order: list[int]) -> None:
+    days = [Tally(DAILY, [[size, 0, 0]]) for size in sizes]
+    shuffled = [days[place] for place in order if place < len(days)]
+    assert sum(days, Tally(DAILY)) == sum(shuffled, Tally(DAILY))
+    assert sum(days, Tally(DAILY)).windows == tuple(sorted((size for size in sizes if size), reverse=True))
+
+
+@given(st.data(), once)
 def test_order_and_grouping_do_not_matter(data: st.DataObject, survey: Survey) -> None:
     reports = data.draw(batches(survey))
     shuffled = data.draw(st.permutations(reports))

@@ -20,11 +20,12 @@ from uvicorn.server import ServerState
 import deniable as dn
 from deniable.errors import StoreError
 from deniable.service import copies, tokens
+from deniable.service.configuration import Options
 from deniable.service.connections import LARGEST_HEAD, MOST_FIELDS, guarded
 from deniable.service.entries import Rules
 from deniable.service.problems import RequestError, Unavailable
 from deniable.service.requests import Room, bearer, read_body
-from deniable.service.server import Options, _allow_files, admin_token
+from deniable.service.server import _allow_files, admin_token
 from deniable.service.sqlite import SQLiteStore
 from tests.collector import ADMIN, Caller, one_cell_each, records, run, serving
 from tests.waiting import PATIENCE, wait_for

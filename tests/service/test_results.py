@@ -169,6 +169,23 @@ def test_readers_cannot_take_results_apart(store: SQLiteStore) -> None:
     run(scene())
 
 
+def test_the_minimum_is_a_minimum_for_the_administrator_too(store: SQLiteStore) -> None:
+    async def scene() -> None:
+        clock = Ticking(hour_of("2026-11-01"))
+        async with Caller(store, clock=clock) as call:
+            path = await call.create(OPEN, minimum=50)
+            await answers(call, OPEN, 0, ["ash"] * 49)
+            paths = [f"{path}/tally", f"{path}/tally?from=2026-11-01", f"{path}/estimate?candidates=ash"]
+            for asked in (*paths, f"{path}/trend?candidates=ash"):
+                refused = await call.admin("GET", asked)
+                assert (refused.status, refused.json()["type"]) == (409, "urn:deniable:problem:too-few"), asked
+            await answers(call, OPEN, 49, ["ash"])
+            for asked in paths[:2]:
+                assert dn.Tally.from_bytes((await call.admin("GET", asked)).body).n == 50
+
+    run(scene())
+
+
 @pytest.mark.slow
 def test_an_open_survey_is_decoded_with_candidates(store: SQLiteStore) -> None:
     async def scene() -> None:
@@ -484,8 +501,10 @@ def test_readers_without_a_token_have_less(store: SQLiteStore) -> None:
             clock.pass_hours(25)
             secret = (await call.admin("POST", f"{path}/tokens", {"kind": "read"})).json()["token"]
             many = {"candidates": [f"tree {number}" for number in range(4097)]}
-            for token in (None, "unknown"):
-                refused = await call("POST", f"{path}/estimate", many, token=token)
+            ranges = {"against_to": "2026-11-02", "from": "2026-11-02"}
+            for kind, token in itertools.product(("estimate", "trend", "difference"), (None, "unknown")):
+                body = many | (ranges if kind == "difference" else {})
+                refused = await call("POST", f"{path}/{kind}", body, token=token)
                 assert (refused.status, refused.json()["detail"]) == (
                     401,
                     "candidates must be at most 4096 without a token, got 4097; ask with a read token",

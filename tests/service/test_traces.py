@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import deniable as dn
 from deniable.service.entries import Rules, Upload
 from deniable.service.records import pack_counts
 from deniable.service.sqlite import FILE, SQLiteStore
-from tests.collector import Caller, one_cell_each, run, wire
+from tests.collector import ADMIN, Caller, one_cell_each, run, wire
 from tests.faults import limit_pages
 
 SURVEY = one_cell_each(1024)
@@ -83,6 +84,61 @@ def test_ids_are_kept_in_no_order_of_arrival(tmp_path: Path) -> None:
         again.close()
     assert rows[0] == rows[1]
     assert len(rows[0][0]) == 1
+
+
+def test_ids_of_one_commit_are_kept_in_no_order_of_arrival(tmp_path: Path) -> None:
+    """Nor in that of the reports they came with: before any row is joined with others."""
+    rows = []
+    for place, order in enumerate((range(50), range(49, -1, -1))):
+        store = SQLiteStore(tmp_path / str(place))
+        entry, _ = store.create(SURVEY, Rules())
+        uploads = [Upload(entry, NAMES[number] + wire(SURVEY, number)) for number in order]
+        joined = Upload(entry, b"".join(NAMES[50 + number] + wire(SURVEY, 50 + number) for number in order), day=TODAY)
+        store.write([*uploads, joined], hours=NOW)
+        with store.reading() as session:
+            rows.append(session.run("SELECT * FROM ids ORDER BY rowid").fetchall())
+        store.close()
+    assert rows[0] == rows[1]
+    assert sorted(len(row[2]) for row in rows[0]) == [800, 800]
+
+
+def test_no_level_of_the_log_has_anything_of_a_request(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Neither who asked nor what: reports, ids, tokens, candidates and ranges are in no line, also while debugging."""
+
+    async def scene() -> None:
+        store = SQLiteStore(tmp_path)
+        async with Caller(store) as call:
+            survey = dn.orr(epsilon=3, cells=8, cohorts=16, seed=bytes(16))
+            path = await call.create(survey, minimum=1, results="public", uploads="open")
+            asked = []
+
+            async def noted(message: bytes, seconds: float) -> bytes:
+                asked.append(seconds)
+                return b"{}"
+
+            call.app.decoding._in_turn = noted  # type: ignore[method-assign]
+            report = dn.Client(survey, memoize=False).report("rosebud").pack()
+            caplog.set_level(logging.DEBUG)
+            caplog.clear()
+            for body in (NAMES[0] + report, NAMES[0] + report, NAMES[1] + bytes(len(report)), b"short", b""):
+                for token in (None, "a wrong one", ADMIN):
+                    await call.upload(survey, body, token=token)
+            await call.upload(survey, NAMES[2] + report, "?day=1", token="wrong")
+            await call("POST", f"{path}/reports", {"reports": [{"id": "x", "report": "rosebud"}]})
+            for token in (None, "a wrong one", ADMIN):
+                for kind in ("windows", "tally", "counters", "estimate?candidates=rosebud", "trend?candidates=rosebud"):
+                    await call("GET", f"{path}/{kind}", token=token)
+                await call("POST", f"{path}/estimate", {"candidates": ["rosebud", "lilac"]}, token=token)
+                await call("POST", f"{path}/estimate", b'{"candidates": "rosebud', token=token)
+                await call("GET", f"{path}/tokens", token=token)
+                await call("GET", "/rosebud", token=token)
+                await call("PUT", path, b"rosebud", token=token)
+            assert asked, "somebody got as far as to the decoder"
+            told = [(record.name, record.getMessage()) for record in caplog.records if record.name != "asyncio"]
+            assert told == []
+        store.close()
+
+    run(scene())
 
 
 def test_a_survey_of_many_symbols_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

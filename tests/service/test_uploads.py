@@ -12,7 +12,7 @@ import pytest
 
 import deniable as dn
 from deniable.service import uploads
-from deniable.service.app import App
+from deniable.service.configuration import Options
 from deniable.service.problems import RequestError
 from deniable.service.requests import Room, read_body
 from deniable.service.sqlite import SQLiteStore
@@ -395,7 +395,9 @@ def test_without_a_token_few_reports_come_at_once_and_not_many_a_second(
             secret = (await call.admin("POST", f"{path}/tokens", {"kind": "upload"})).json()["token"]
             read = (await call.admin("POST", f"{path}/tokens", {"kind": "read"})).json()["token"]
             fits, large = records(LARGE, range(500)), records(LARGE, range(501))
-            for body, kind in ((large, None), (envelope(LARGE, range(501)), "application/json")):
+            mixed = json.dumps({"reports": [*json.loads(envelope(LARGE, range(300)))["reports"], *[1] * 201]}).encode()
+            bodies = (large, None), *((body, "application/json") for body in (envelope(LARGE, range(501)), mixed))
+            for body, kind in bodies:
                 for token in (None, "no token of this survey", read):
                     answer = await call.upload(LARGE, body, token=token, **({"kind": kind} if kind else {}))
                     assert (answer.status, answer.json()["type"]) == (413, "urn:deniable:problem:too-many")
@@ -420,7 +422,7 @@ def test_without_a_token_few_reports_come_at_once_and_not_many_a_second(
 
 
 def test_a_client_sends_no_more_at_once_than_a_collector_takes_without_a_token() -> None:
-    default = inspect.signature(App.__init__).parameters["open_batch"].default
+    default = Options("store").open_batch
     assert inspect.signature(dn.Client.send).parameters["batch"].default <= default
     found = re.search(r"batch = (\d+)", (JS / "src" / "delivery.js").read_text())
     assert found is not None

@@ -33,6 +33,15 @@ def test_reports_are_written_and_counted_here_as_there(session: SparkSession, tm
     assert tally == dn.count(survey, rows.select(["cohort", "response"]))
 
 
+def test_a_column_of_numbers(session: SparkSession) -> None:
+    """At epsilon 30 and a reach of 0 a report is the answer's bin, but for one in 10**12."""
+    survey = dn.number(0, 4, 30, bins=4, reach=0)
+    people = session.range(0, 800, 1, 2).selectExpr("cast(id % 5 as double) + 0.5 as hours")
+    tally, refused = spark.count(survey, spark.privatize(survey, people, "hours"))
+    assert refused == {}
+    assert tally.counts.tolist() == [[160, 160, 160, 320]]
+
+
 def test_every_partition_and_every_evaluation_has_noise_of_its_own(session: SparkSession) -> None:
     """128 bits, each wrong with probability 1/(1+e**(1/2)): two equal reports are one in 2**120 even for one answer.
 

@@ -39,8 +39,10 @@ CHECKS = (
     "file-batches",
     "screening-family",
     "screening-coverage",
-    "trend-false-alarms",
-    "trend-marks",
+    "numbers-coverage",
+    "merged-windows",
+    "window-differences",
+    "tracked-changes",
 )
 ALPHA = BUDGET / len(CHECKS)
 

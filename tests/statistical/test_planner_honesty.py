@@ -1,7 +1,8 @@
 """Plans keep their word: what they promise for nine surveys of ten holds in 87 % or more, and costs what it must.
 
 A modest random set of targets; `planner_study` is the larger one. The mutants are a planner that aims at the middle of
-the loss instead of its 90th percentile, and one that spends a third more epsilon than it has to.
+the loss instead of its 90th percentile, one that spends a third more epsilon than it has to, and one that simulates no
+mechanism but the one that was predicted to be the best.
 """
 
 from dataclasses import replace
@@ -60,18 +61,29 @@ def undercut(target: Target, epsilon: float, rng: np.random.Generator) -> bool:
 
 # Errors of the first three targets as they were when the test was written. A random target is the error of some plan,
 # so it moves with the planner, and the comparison of two planners would be one of two questions.
-ERRORS = (0.011, 0.02, 0.138)
+ERRORS = (0.0108, 0.0202, 0.131)
+# Over nine equal shares the loss hardly falls with epsilon. This was planned at 2.61 and is met at 2.
+LEVEL = Target(9, 61_004, "max", 0.00514, dn.lab.uniform(9), "uniform", is_open=False)
 
 
-def test_brute_force_saves_less_than_fifteen_percent(asked: list[Target]) -> None:
-    rng = generator("planner-honesty/brute")
-    # 11, 2 and 9 symbols: from five on the default learns from the others.
-    for drawn, error in zip(asked[:3], ERRORS, strict=True):
-        target = replace(drawn, value=error)
-        # The epsilon of one plan scatters by 3 % with its seed: the middle of three is what the planner asks for.
-        epsilon = float(np.median([dn.plan(n=target.n, **target.question, seed=seed).epsilon for seed in range(3)]))
-        assert not undercut(target, epsilon / 1.15, rng)
-        assert undercut(target, 1.33 * epsilon / 1.15, rng), "a plan that spends a third more is told"
+def questions(asked: list[Target]) -> list[Target]:
+    """Of 11, 2, 9 and 9 symbols: from five on the default learns from the others."""
+    return [*(replace(drawn, value=error) for drawn, error in zip(asked[:3], ERRORS, strict=True)), LEVEL]
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_brute_force_saves_less_than_fifteen_percent(asked: list[Target], place: int) -> None:
+    target, rng = questions(asked)[place], generator(f"planner-honesty/brute/{place}")
+    epsilon = dn.plan(n=target.n, **target.question).epsilon
+    assert not undercut(target, epsilon / 1.15, rng)
+    assert undercut(target, 1.33 * epsilon / 1.15, rng), "a plan that spends a third more is told"
+
+
+def test_a_planner_that_simulates_one_mechanism_alone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutant: the mechanism that is predicted to be the best is the plan, without rivals."""
+    monkeypatch.setattr("deniable.planner.rivals._MOST", 0)
+    epsilon = dn.plan(n=LEVEL.n, **LEVEL.question).epsilon
+    assert undercut(LEVEL, epsilon / 1.15, generator("planner-honesty/alone"))
 
 
 def misses(pairs: int, check: str) -> int:

@@ -59,15 +59,11 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     top("name", "vegetables", "the survey was altered after it was made")
     top("digest", good["krr"].digest.upper(), "the survey was altered after it was made")
     top("digest", "", "the survey was altered after it was made")
-    top("alphabet", [], "alphabet kind must be 'open' or 'closed', got 'None'")
-    top(
-        "encoding",
-        "direct",
-        "encoding kind must be 'direct', 'hashed', 'permuted', 'hadamard', 'projective' or 'prefixes', got",
-    )
+    top("alphabet", [], "alphabet kind must be 'open', 'closed' or 'number', got 'None'")
+    top("encoding", "direct", "encoding kind must be 'direct', 'hashed', 'permuted', 'hadamard', 'projective', 'neighb")
     top("mechanism", None, "mechanism kind must be 'krr', 'bitflip' or 'subset', got 'None'")
 
-    put("krr", "alphabet", "kind", "ajar", "alphabet kind must be 'open' or 'closed', got 'ajar'")
+    put("krr", "alphabet", "kind", "ajar", "alphabet kind must be 'open', 'closed' or 'number', got 'ajar'")
     put("krr", "alphabet", "symbols", "apple", "alphabet symbols must be a list, got str")
     put("krr", "alphabet", "symbols", ["a"], "symbols must number from 2 to 16777216, got 1")
     put("krr", "alphabet", "symbols", ["a", "a"], "symbols must be distinct after NFC normalisation, got 'a' more than")
@@ -80,7 +76,7 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
         put("krr", "alphabet", "symbols", ["a", odd], "symbols must be in canonical form: NFC text, plain integers")
     put("krr", "alphabet", "other", "kiwi", "other must be one of the symbols")
 
-    put("krr", "encoding", "kind", "plain", "'permuted', 'hadamard', 'projective' or 'prefixes', got 'plain'")
+    put("krr", "encoding", "kind", "plain", "'projective', 'neighbours' or 'prefixes', got 'plain'")
     put("krr", "encoding", "cells", "5", "encoding field 'cells' must be an integer, got str")
     put("krr", "encoding", "cells", True, "encoding field 'cells' must be an integer, got bool")
     put("krr", "alphabet", "symbols", [1, 2], "a direct encoding of 5 cells must have a closed alphabet of that many")
@@ -164,6 +160,29 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     put("projective", "encoding", "dimension", 4, "encoding field 'cells' must be 15 for this design, got 7")
     put("projective, counted", "encoding", "order", 7, "symbols must be at most 57, the points of dimension 3 over 7")
     put("projective", "alphabet", "kind", "open", "alphabet must not have the field 'symbols'")
+    put("number", "alphabet", "low", "18.0", "low must be spelled '18' in a survey")
+    put("number", "alphabet", "low", "1e1", "low must be spelled '10' in a survey")
+    put("number", "alphabet", "low", 18, "alphabet field 'low' must be text, got int")
+    put("number", "alphabet", "low", "nan", "low must be a finite number, got 'nan'")
+    put("number", "alphabet", "low", "90", "low must be below high, got 90 and 90")
+    put(
+        "number",
+        "alphabet",
+        "high",
+        "1000000000000000",
+        "high must be below 10**15 in size and have at most 10 decimal",
+    )
+    put("number", "alphabet", "high", "90.00000000001", "high must be below 10**15 in size and have at most 10 decimal")
+    put("number", "alphabet", "bins", 1, "bins must be at least 2, got 1")
+    put("number", "alphabet", "bins", 65, "encoding field 'cells' must be 95 for this design, got 94")
+    put("number", "alphabet", "outside", "ignore", "outside must be 'clamp' or 'refuse', got 'ignore'")
+    put("number", "alphabet", "step", "1", "alphabet must not have the field 'bins'")
+    put("number, step", "alphabet", "step", "0.4", "step must be above zero and divide the range from low to high")
+    put("number, step", "alphabet", "step", "0", "step must be above zero and divide the range from low to high")
+    put("number, step", "alphabet", "step", "-0.25", "step must be above zero and divide the range from low to high")
+    put("number", "encoding", "reach", 14, "encoding field 'cells' must be 92 for this design, got 94")
+    put("number", "encoding", "reach", -1, "reach must be at least 0, got -1")
+    put("ordered", "alphabet", "symbols", ["a", "b"], "encoding field 'cells' must be 4 for this design, got 7")
     put("subset", "mechanism", "size", 0, "size must be at least 1, got 0")
     put("subset", "mechanism", "size", 5, "size must be at most 4, got 5")
     put("subset", "mechanism", "size", "2", "mechanism field 'size' must be an integer, got str")

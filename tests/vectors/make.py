@@ -6,6 +6,8 @@ meant to change the format is a bug. Integers that need more than 53 bits are de
 
 import hashlib
 import json
+import math
+import struct
 from pathlib import Path
 
 import deniable as dn
@@ -16,6 +18,7 @@ from deniable.survey.encodings import Hashed, Permuted
 from deniable.survey.folding import fold
 from deniable.survey.hashing import fingerprint, permute
 from deniable.survey.prefixes import Prefixes
+from deniable.survey.scale import scale_of
 from tests.exact.scripted import ScriptedEntropy
 from tests.vectors.bad import bad_reports, bad_surveys
 
@@ -61,6 +64,14 @@ SIZES = (2, 3, 5, 17, 256, 300, 4097)
 KEYS = (0, 1, 0x9E3779B97F4A7C15, 2**64 - 1)
 
 
+SCALES = [
+    *(scale_of(0, 1, bins=100), scale_of(18, 90, bins=64), scale_of("-0.1", "0.2", bins=7), scale_of(0, 100, bins=3)),
+    *(scale_of(1, 99, step=1), scale_of("-7.75", 12, step="0.25", outside="refuse"), scale_of(0, 1, bins=1024)),
+    *(scale_of("-999999999999999", "999999999999999", bins=9), scale_of(0, "0.0000000001", bins=2)),
+    scale_of(-40, 50, bins=360, outside="refuse"),
+]
+
+
 def presets() -> dict[str, dn.Survey]:
     seed, fruit = SEEDS[1], ["apple", "caf\u00e9", 7, b"\xff", 2**60]
     exact: dict[str, str] = {"text": "exact"}
@@ -86,6 +97,11 @@ def presets() -> dict[str, dn.Survey]:
         "subset, counted": dn.subset(symbols=20, epsilon=1),
         "projective": dn.projective(symbols=["a", "b", "c"], epsilon="0.5", order=2, dimension=3),
         "projective, counted": dn.projective(symbols=100, epsilon=2, order=11, dimension=3),
+        "number": dn.number(18, 90, 1, bins=64, name="age"),
+        "number, step": dn.number("-2.5", 40, "0.5", step="0.25", outside="refuse"),
+        "ordered": dn.ordered(["never", "seldom", "often", "daily", "always"], 2),
+        "ordered, counted": dn.ordered(300, 3),
+        "number, again": dn.number(0, 1, 3, bins=9, epsilon_report=1, participation="window:week"),
         "warner, again": dn.warner(epsilon=2, epsilon_report=1),
         "krr, again": dn.krr(symbols=fruit, epsilon=2, epsilon_report="0.5", name="fruit"),
         "krr, counted again": dn.krr(symbols=300, epsilon=6, epsilon_report=3),
@@ -198,6 +214,30 @@ def thresholds() -> list[object]:
     return found
 
 
+def numbers() -> list[object]:
+    """Doubles (as their eight bytes, most significant first) and the bin of each; none where it is refused."""
+    found: list[object] = []
+    for scale in SCALES:
+        edges = [
+            near for edge in scale.edges for near in (edge, math.nextafter(edge, -9e99), math.nextafter(edge, 9e99))
+        ]
+        words = DerivedEntropy(bytes(32), repr(scale).encode()).words(64)
+        drawn = [struct.unpack(">d", word.to_bytes(8, "big"))[0] for word in words]
+        span = scale.edges[-1] - scale.edges[0]
+        inside = [scale.edges[0] + span * (word / 2**64 * 1.2 - 0.1) for word in words]
+        given = edges[:90] + drawn + inside + [0.0, -0.0, 5e-324, 1.7e308, math.inf, -math.inf, math.nan]
+        bins: list[int | None] = []
+        for number in given:
+            try:
+                bins.append(scale.bin(number))
+            except dn.AlphabetError:
+                bins.append(None)
+        names = [scale.names[0], scale.names[-1]]
+        shape = {"alphabet": scale.to_json(), "names": names}
+        found.append(shape | {"numbers": [struct.pack(">d", number).hex() for number in given], "bins": bins})
+    return found
+
+
 def surveys() -> list[object]:
     return [{"title": title, "text": s.to_json(), "digest": s.digest} for title, s in presets().items()]
 
@@ -255,6 +295,33 @@ def permanent() -> list[object]:
     return found
 
 
+def sequences() -> list[object]:
+    """Devices whose answers change: a permanent response for each cell, and fresh words for each second stage."""
+    found: list[object] = []
+    for title, survey in presets().items():
+        if survey.encoding.own_cells or survey.encoding.occupied != 1 or survey.window:
+            continue
+        answers = [*(survey.symbols or [f"answer {i}" for i in range(40)])]
+        for cohort in sorted({0, survey.cohorts - 1}):
+            # Of every cell the first two answers, if it has two: they share their permanent response.
+            by_cell: dict[tuple[int, ...], list[str | int | bytes]] = {}
+            for answer in answers:
+                by_cell.setdefault(survey.encode(cohort, answer), []).append(answer)
+            shared = sorted(by_cell.items(), key=lambda item: (-min(len(item[1]), 2), item[0]))[:2]
+            asked = [answer for _, group in shared for answer in group[:2]]
+            asked += asked[:1]
+            client = dn.Client(survey)
+            secret = hashlib.sha256(f"{title} {cohort} sequence".encode()).digest()
+            client._cohort, client._secret = cohort, secret
+            words = [second_words(survey, f"{title} {step}", 1) for step in range(len(asked))]
+            with ScriptedEntropy(64, [word for each in words for word in each]) as client._entropy:
+                sent = [client.report(answer).pack().hex() for answer in asked]
+            shape = {"survey": title, "secret": secret.hex(), "cohort": cohort}
+            shape |= {"words": [str(word) for each in words for word in each]}
+            found.append(shape | {"symbols": [symbol_to_json(answer) for answer in asked], "reports": sent})
+    return found
+
+
 def build() -> dict[str, str]:
     """Every file's name and text."""
     good = [
@@ -266,9 +333,11 @@ def build() -> dict[str, str]:
         permutations,
         prefix_cells,
         thresholds,
+        numbers,
         surveys,
         reports,
         permanent,
+        sequences,
     ]
     tables: dict[str, list[object]] = {part.__name__: part() for part in good}
     tables |= {"bad_surveys": bad_surveys(presets()), "bad_reports": bad_reports(presets())}

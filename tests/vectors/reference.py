@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 M64 = 2**64
@@ -111,6 +111,37 @@ def points(order: int, dimension: int) -> list[tuple[int, ...]]:
     return [vector for vector in vectors if next((digit for digit in vector if digit), 0) == 1]
 
 
+def bin_names(alphabet: dict[str, Any]) -> list[str]:
+    """The names of the bins of a scale, in order."""
+
+    def plain(number: Fraction) -> str:
+        text = f"{abs(number.numerator * 10**12 // number.denominator):013d}"
+        return "-" * (number < 0) + f"{text[:-12]}.{text[-12:]}".rstrip("0").rstrip(".")
+
+    low, high = Fraction(alphabet["low"]), Fraction(alphabet["high"])
+    if "step" in alphabet:
+        step = Fraction(alphabet["step"])
+        return [plain(low + i * step) for i in range(int((high - low) / step) + 1)]
+    ends = [
+        low + Fraction(int((high - low) * 10**12) * i // alphabet["bins"], 10**12) for i in range(alphabet["bins"] + 1)
+    ]
+    return [f"{plain(a)} to {plain(b)}" for a, b in pairwise(ends)]
+
+
+def bin_of(alphabet: dict[str, Any], number: float) -> int | None:
+    """The bin of a double; None if it is refused. Floats of Python are compared with fractions rounded to doubles."""
+    low, high = float(Fraction(alphabet["low"])), float(Fraction(alphabet["high"]))
+    if not math.isfinite(number) or (alphabet["outside"] == "refuse" and not low <= number <= high):
+        return None
+    names = bin_names(alphabet)
+    if "step" in alphabet:
+        half = Fraction(alphabet["step"]) / 2
+        firsts = [float(Fraction(name) - half) for name in names]
+    else:
+        firsts = [float(name.split(" to ")[0]) for name in names]
+    return max(sum(first <= number for first in firsts) - 1, 0)
+
+
 def occupied(fields: dict[str, Any], cohort: int, symbol: str | int | bytes) -> list[int]:
     """The cells of a symbol, from the fields of a survey's JSON."""
     encoding, alphabet = fields["encoding"], fields["alphabet"]
@@ -118,8 +149,13 @@ def occupied(fields: dict[str, Any], cohort: int, symbol: str | int | bytes) -> 
     if alphabet["kind"] == "closed":
         known = [message(value_of(s)) for s in alphabet["symbols"]]
         position = known.index(message(symbol))
+    if alphabet["kind"] == "number":
+        assert isinstance(symbol, str)
+        position = bin_names(alphabet).index(symbol)
     if encoding["kind"] == "direct":
         return [position]
+    if encoding["kind"] == "neighbours":
+        return list(range(position, position + 2 * encoding["reach"] + 1))
     if encoding["kind"] == "hadamard":
         size = encoding["cells"] // encoding["blocks"]
         row, start = position // encoding["blocks"] + 1, position % encoding["blocks"] * size

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import struct
 import unicodedata
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +17,7 @@ from deniable.survey.encodings import Hashed, Permuted
 from deniable.survey.folding import fold
 from deniable.survey.hashing import fingerprint, permute
 from deniable.survey.prefixes import Prefixes
+from deniable.survey.scale import scale_of
 from tests.exact.scripted import ScriptedEntropy
 from tests.vectors import make, reference
 
@@ -131,6 +133,26 @@ def test_thresholds() -> None:
             assert reference.other_weight(epsilon / row["distance"], 2) == int(row["flip"])
 
 
+def test_numbers() -> None:
+    """The scale, the second implementation and the vectors put every double into the same bin."""
+    for row in rows("numbers"):
+        alphabet = row["alphabet"]
+        scale = scale_of(
+            alphabet["low"], alphabet["high"], alphabet.get("bins"), alphabet.get("step"), alphabet["outside"]
+        )
+        assert scale.to_json() == alphabet
+        assert row["names"] == [scale.names[0], scale.names[-1]]
+        assert list(scale.names) == reference.bin_names(alphabet)
+        for text, place in zip(row["numbers"], row["bins"], strict=True):
+            (number,) = struct.unpack(">d", bytes.fromhex(text))
+            assert reference.bin_of(alphabet, number) == place
+            if place is None:
+                with pytest.raises(dn.AlphabetError):
+                    scale.bin(number)
+            else:
+                assert scale.bin(number) == place
+
+
 def test_surveys() -> None:
     for row in rows("surveys"):
         survey = dn.Survey.from_json(row["text"])
@@ -157,6 +179,7 @@ def test_every_preset_has_vectors() -> None:
         "HR",
         "PGR",
         "SS",
+        "SW",
     }
     assert {row["survey"] for row in rows("reports")} == {row["survey"] for row in rows("permanent")} == set(TEXTS)
 
@@ -182,6 +205,28 @@ def test_permanent_reports() -> None:
         with ScriptedEntropy(64, words) as client._entropy:
             assert client.report(symbol).pack().hex() == row["report"]
         assert reference.permanent_report(text, symbol, row["cohort"], secret, words).hex() == row["report"]
+
+
+def test_sequences_of_changing_answers() -> None:
+    """One client answers all of a row; answers that share their cell share their permanent response."""
+    repeats = 0
+    for row in rows("sequences"):
+        text, secret = TEXTS[row["survey"]], bytes.fromhex(row["secret"])
+        survey, answers = dn.Survey.from_json(text), [reference.value_of(symbol) for symbol in row["symbols"]]
+        client, words = dn.Client(survey), [int(word) for word in row["words"]]
+        client._cohort, client._secret = row["cohort"], secret
+        with ScriptedEntropy(64, words) as client._entropy:
+            assert [client.report(answer).pack().hex() for answer in answers] == row["reports"]
+        assert len(words) == len(answers) * survey.mechanism.twice
+        for number, answer in enumerate(answers):
+            fresh = [words[number]] if words else []
+            sent = reference.permanent_report(text, answer, row["cohort"], secret, fresh)
+            assert sent.hex() == row["reports"][number]
+        cells = [survey.encode(row["cohort"], answer) for answer in answers]
+        repeats += len(set(cells)) < len({*answers})
+        if not words:
+            assert len(set(zip(cells, row["reports"], strict=True))) == len(set(cells))
+    assert repeats >= 4
 
 
 @pytest.mark.parametrize("row", rows("bad_surveys"), ids=lambda row: row["reason"][:60])

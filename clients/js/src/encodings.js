@@ -90,6 +90,16 @@ const design = (cells, hashes, find, stated, fills) => ({
   of: (_cohort, value, place = find(value)) => upTo(cells).filter((cell) => fills(place, cell)),
 });
 
+/** Answers in an order: each fills its own cell and `reach` more on each side; there are as many more at both ends. */
+export const neighbours = ({ reach }, size, find) =>
+  design(
+    size && reach >= 0 ? size + 2 * reach : 0,
+    2 * reach + 1,
+    find,
+    { reach: reach | 0 },
+    (place, cell) => cell >= place && cell <= place + 2 * reach,
+  );
+
 /** Rows of a Hadamard matrix: symbol x has block x mod B, row x div B + 1, and the columns where that row is +1. */
 // As many rows as the least power of two above the symbols of a block.
 export const hadamard = ({ blocks }, size, find, rows = 2 << (31 - Math.clz32(min(size, ceil(size / blocks))))) =>

@@ -7,14 +7,24 @@
 import { closed, open } from "./alphabet.js";
 import { shown } from "./arguments.js";
 import { canonical, hex, Obj, parse, spell, utf8 } from "./bytes.js";
-import { direct, hadamard, prefixes, projective, seeded } from "./encodings.js";
+import { direct, hadamard, neighbours, prefixes, projective, seeded } from "./encodings.js";
 import { DeniableError, need } from "./errors.js";
 import { bitflip, krr, subset } from "./mechanisms.js";
+import { number } from "./numbers.js";
 import { readEpsilon } from "./odds.js";
 import { sha256 } from "./sha256.js";
 
-const ALPHABETS = { __proto__: null, open, closed };
-const ENCODINGS = { __proto__: null, direct, hashed: seeded, permuted: seeded, hadamard, projective, prefixes };
+const ALPHABETS = { __proto__: null, open, closed, number };
+const ENCODINGS = {
+  __proto__: null,
+  direct,
+  hashed: seeded,
+  permuted: seeded,
+  hadamard,
+  projective,
+  neighbours,
+  prefixes,
+};
 const MECHANISMS = { __proto__: null, krr, bitflip, subset };
 // How people take part; a survey that they answer once says nothing about it.
 const AGAIN = /^(event|window:(hour|day|week))$/;

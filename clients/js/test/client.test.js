@@ -43,6 +43,44 @@ test("secret and cohort are drawn as in Python: the cohort first, then four word
   assert.equal(secret, "0100000000000000" + "0200000000000000" + "0300000000000000" + "ffffffffffffffff");
 });
 
+test("an id is 128 fresh bits and nothing else", () => {
+  const real = crypto.getRandomValues;
+  const drawn = [];
+  crypto.getRandomValues = (bytes) => {
+    real.call(crypto, bytes);
+    drawn.push(hex(bytes));
+    return bytes;
+  };
+  try {
+    for (const memoize of [true, false]) {
+      const kept = storage();
+      const client = new Client(texts["orr, closed"], { storage: kept, memoize });
+      for (let number = 1; number < 9; number++) {
+        drawn.length = 0;
+        client.queue(5);
+        const { outbox } = JSON.parse(kept.getItem("deniable-client/1").slice(64))[client.survey.digest];
+        const ids = Object.keys(outbox).map((record) => record.slice(0, 32));
+        assert.equal(ids.length, number);
+        assert.equal(drawn.filter((bytes) => ids.includes(bytes)).length, 1, "one draw of 16 bytes, as it is");
+      }
+    }
+  } finally {
+    crypto.getRandomValues = real;
+  }
+});
+
+test("a device that does not memoise keeps its cohort and its ledger, too", () => {
+  const kept = storage();
+  const first = new Client(BLOOM, { storage: kept, memoize: false }).status().cohort;
+  for (let made = 0; made < 20; made++) {
+    // One of many cohorts: drawn anew twenty times it would hardly ever be the same.
+    const client = new Client(BLOOM, { storage: kept, memoize: false });
+    assert.equal(client.status().cohort, first);
+    assert.equal(client.status().worst, made * Number(client.survey.epsilon));
+    client.report("a");
+  }
+});
+
 test("a client in memory says so, and one with a storage too", () => {
   assert.equal(String(new Client(texts.warner)), "<Client of survey 18ca4d86, memoised, in memory only>");
   const kept = new Client(texts.warner, { storage: storage(), memoize: false });

@@ -139,7 +139,7 @@ test("an answer that says later returns at once, with how long to wait", async (
 });
 
 test("a request that was refused keeps the outbox and rejects", async () => {
-  for (const status of [201, 307, 400, 401, 403, 404, 405, 410, 413, 422]) {
+  for (const status of [201, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 413, 422]) {
     collector.requests = [];
     collector.answers = [fail(status, { Location: "/elsewhere" })];
     const one = client();

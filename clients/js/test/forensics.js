@@ -48,6 +48,19 @@ for (const stream of [process.stdout, process.stderr]) {
   };
 }
 
+// What is written or listed later, when the client is no longer among those that called.
+for (const [owner, name] of [
+  [process, "emitWarning"],
+  [performance, "mark"],
+  [performance, "measure"],
+]) {
+  const real = owner[name];
+  owner[name] = (...given) => {
+    if (ours()) findings.push(name);
+    return real.apply(owner, given);
+  };
+}
+
 const FIXED = {
   method: "POST",
   cache: "no-store",

@@ -254,6 +254,9 @@ const FAULTS = {
     }).report("yes");
   },
   console: async () => inSources("((value) => console.debug(value))")("yes"),
+  emitWarning: async () => inSources("((value) => process.emitWarning(value, { type: 'DeprecationWarning' }))")("yes"),
+  mark: async () => inSources("((value) => performance.mark(value))")("yes"),
+  measure: async () => inSources("((value) => performance.measure(value))")("yes"),
   WebSocket: async () => inSources("(() => globalThis.WebSocket?.name)")(),
   sessionStorage: async () => inSources("((value) => globalThis.sessionStorage?.setItem('x', value))")("yes"),
   navigator: async () => inSources("((value) => globalThis.navigator?.sendBeacon?.('/', value))")("yes"),

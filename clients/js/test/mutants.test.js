@@ -13,6 +13,7 @@ import {
   smallHadamard,
   smallHashed,
   smallKrr,
+  smallNumbers,
   smallPlane,
   smallPrefixes,
   smallSets,
@@ -42,6 +43,14 @@ const SETS = smallSets(5, 2, "1", 5);
 const PLANE = smallPlane(7, 2, 3, "1", 10);
 const ROWS = smallHadamard(5, 2, "2", 10);
 const OPEN = smallHashed(4, 3, 1, "1", 8);
+const NUMBERS = smallNumbers(5, 2, "1", 10);
+
+/** The real client with other cells for an answer. */
+const occupying = (change) => (survey, entropy) =>
+  realClient(
+    { ...survey, encoding: { ...survey.encoding, of: (c, v) => change(v, survey.encoding.of(c, v), survey) } },
+    entropy,
+  );
 
 const LEVELS = smallPrefixes(
   16,
@@ -215,6 +224,36 @@ const MUTANTS = {
     ["law", "support"],
   ],
   "a set at more budget": [SETS, [0, 4], 3, with_(() => stages(subset, "1.5", 5, 5, 1, 2)), ["law", "ratio"]],
+  "a window shifted by one": [
+    NUMBERS,
+    [0.5, 1.5, 4.5],
+    1,
+    occupying((_value, cells, { encoding }) => cells.map((cell) => (cell + 1) % encoding.cells).sort((a, b) => a - b)),
+    ["law"],
+  ],
+  "a clamp after the noise": [
+    NUMBERS,
+    [0.5, 4.5, 7.5],
+    1,
+    // A number beyond the last bin keeps a window of its own, which only the cells cut off.
+    occupying((value, cells, { encoding }) =>
+      value < 5 ? cells : upTo(5).map((i) => Math.min(Math.floor(value) + i, encoding.cells - 1)),
+    ),
+    ["law", "ratio", "support"],
+  ],
+  "a threshold off by one": [
+    NUMBERS,
+    [0.5, 1.5, 4.5],
+    1,
+    randomizing((truth, entropy, { keep, other, cells }) => {
+      const word = entropy.word();
+      const inside = 5n * keep;
+      if (word <= inside) return [truth[Math.min(Number(word / keep), 4)]];
+      const block = Number((word - inside) / other);
+      return [upTo(cells).filter((cell) => !truth.includes(cell))[block]];
+    }),
+    ["law"],
+  ],
   "wrong cohort": [OPEN, [..."abcdefgh"], 1, wrongCohort, ["law"]],
   "length depends on the response": [KRR, upTo(4), 1, shortPayload, ["law", "length"]],
 };

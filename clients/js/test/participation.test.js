@@ -75,7 +75,8 @@ test("what is kept is the number of the window, whatever was answered", () => {
     return JSON.stringify(entryOf(kept, client));
   });
   assert.equal(fields[0], fields[1]);
-  assert.equal(JSON.parse(fields[0]).window, 20775);
+  const whole = { cohort: 0, made: [1, 0], outbox: {}, spent: [1e9, 1e9], window: 20775 };
+  assert.deepEqual(JSON.parse(fields[0]), whole, "and no other time");
 });
 
 test("an answer that the survey does not take leaves the window open", () => {
@@ -109,6 +110,44 @@ test("the same answer gives the same bytes in every window, with a key too", asy
         await assert.rejects(async () => client.report(value), { name: "ParticipationError" });
     }
     assert.equal(sent.size, 1);
+    const { spent, worst } = client.status();
+    assert.deepEqual(
+      [spent, worst],
+      [1, 3].map((times) => times * Number(client.survey.epsilon)),
+      "each is charged",
+    );
+  }
+});
+
+test("fresh noise is no reason to answer twice in a window", () => {
+  for (const Made of [Client, minified.Client]) {
+    at("2026-11-18T14:30Z");
+    const client = new Made(DAILY, { memoize: false });
+    client.report("yes");
+    for (const value of ["yes", {}])
+      for (const ask of [client.report, client.queue]) assert.throws(() => ask(value), { name: "ParticipationError" });
+    at("2026-11-19T00:00Z");
+    client.queue("yes");
+  }
+});
+
+test("windows are those of UTC wherever a device is", () => {
+  const zone = process.env.TZ;
+  try {
+    for (const there of ["Asia/Tokyo", "America/Los_Angeles"]) {
+      process.env.TZ = there;
+      at("2026-11-18T00:00Z");
+      assert.notEqual(new Date(Date.now()).getTimezoneOffset(), 0, "the zone is known here");
+      const client = new Client(DAILY);
+      client.report("yes");
+      at("2026-11-18T23:59:59Z");
+      assert.throws(() => client.report("yes"), answered("a day", "2026-11-19T00:00Z"));
+      at("2026-11-19T00:00Z");
+      client.report("yes");
+    }
+  } finally {
+    if (zone === undefined) delete process.env.TZ;
+    else process.env.TZ = zone;
   }
 });
 

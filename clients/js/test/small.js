@@ -2,7 +2,8 @@
 
 import { closed, open } from "../src/alphabet.js";
 import { upTo } from "../src/bytes.js";
-import { direct, hadamard, prefixes, projective, seeded } from "../src/encodings.js";
+import { direct, hadamard, neighbours, prefixes, projective, seeded } from "../src/encodings.js";
+import { number } from "../src/numbers.js";
 import { bitflip, krr, subset } from "../src/mechanisms.js";
 import { readEpsilon } from "../src/odds.js";
 
@@ -44,6 +45,15 @@ export const smallHadamard = (size, blocks, epsilon, width) =>
 
 export const smallPlane = (size, order, dimension, epsilon, width) =>
   smallDesign(listed(projective, size, { order, dimension }), epsilon, width, size);
+
+/** Numbers from 0 to `size`, one bin each; numbers outside go to the ends. */
+export const smallNumbers = (size, reach, epsilon, width) =>
+  smallDesign(
+    neighbours({ reach }, size, number({ low: "0", high: `${size}`, bins: size }).find),
+    epsilon,
+    width,
+    size,
+  );
 
 /** With exact text, or with `text` "folded". */
 export const smallHashed = (cells, cohorts, hashes, epsilon, width, text) => {

@@ -10,6 +10,7 @@ import { prefixes, seeded } from "../src/encodings.js";
 import { fingerprint, permute } from "../src/hashing.js";
 import { Client, readSurvey } from "../src/node.js";
 import { bitflip, krr } from "../src/mechanisms.js";
+import { number } from "../src/numbers.js";
 import { remake } from "../src/survey.js";
 import { unpack } from "../src/unpack.js";
 import { stages } from "./small.js";
@@ -114,6 +115,22 @@ test("thresholds", () => {
   }
 });
 
+test("numbers: every double in its bin, and the same ones refused", () => {
+  for (const { alphabet, names, numbers, bins } of rows("numbers")) {
+    const { find, size, stated } = number(alphabet);
+    assert.deepEqual(JSON.parse(JSON.stringify(stated)), alphabet);
+    assert.deepEqual(names.map(find), [0, size - 1]);
+    numbers.forEach((text, i) => {
+      const double = Buffer.from(text, "hex").readDoubleBE();
+      if (bins[i] === null) assert.throws(() => find(double), { name: "SurveyError" });
+      else assert.equal(find(double), bins[i], `${double} of ${names}`);
+      if (Number.isInteger(double) && bins[i] !== null) assert.equal(find(BigInt(double)), bins[i]);
+    });
+    for (const other of ["41.0", "", null, undefined, true, {}, [1], NaN, 10n ** 400n])
+      assert.throws(() => find(other));
+  }
+});
+
 test("surveys, as text and as the object in it", () => {
   for (const { text, digest } of rows("surveys")) {
     assert.equal(readSurvey(text).digest, digest);
@@ -199,6 +216,10 @@ const SENTENCES = [
   [/^name must be text of at most/, /^name must be text of at most 500 characters$/],
   [/kind must be|got 'plain'/, /^kind must be of (open|direct|krr),|^survey must be the JSON of one/],
   [/seed must be/, /^seed must be 8 to 64 bytes in hexadecimal$|^survey must say /],
+  [
+    /^(low|high|step|bins|outside) must|^alphabet field 'low'|field 'bins'|^reach/,
+    /^(low|bins|cells|hashes|survey|seed) must |^low, high and step must be decimal, got /,
+  ],
   [
     /at least|at most \d|prime|encoding of|encoding must|block design|subset sel/,
     /^(cells|cohorts|hashes|levels|size) must (be|rise) .*, got |^survey must say /,

@@ -7,10 +7,11 @@ shape and direction carry the same distinctions.
 """
 
 from deniable.charts.bars import estimate_chart
-from deniable.charts.base import DARK, FORMATS, chart_bytes, chart_format, save_chart
+from deniable.charts.base import DARK, FORMATS, chart_bytes, chart_format, javascript, save_chart
 from deniable.charts.changes import difference_chart, trend_chart
 from deniable.charts.counts import counts_chart
 from deniable.charts.curves import curves_chart
+from deniable.charts.density import density_chart
 from deniable.charts.plan import plan_chart
 from deniable.charts.templates import templates
 
@@ -21,8 +22,10 @@ __all__ = [
     "chart_format",
     "counts_chart",
     "curves_chart",
+    "density_chart",
     "difference_chart",
     "estimate_chart",
+    "javascript",
     "plan_chart",
     "save_chart",
     "templates",

@@ -232,21 +232,37 @@ def chart_bytes(chart: "alt.LayerChart", kind: str) -> bytes:
     return str(vl_convert.vegalite_to_svg(spec)).encode()
 
 
+@cache
+def javascript() -> str:
+    """The script that draws charts in a browser. It is made once a process, which takes most of a second.
+
+    Returns
+    -------
+    str
+        Vega, Vega-Lite and vegaEmbed, which carries the interpreter that evaluates Vega's expressions without `eval`.
+
+    Examples
+    --------
+    >>> "vegaEmbed" in javascript()
+    True
+    """
+    import vl_convert
+
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+
+
 def _page(chart: "alt.LayerChart") -> str:
     """One HTML file with the chart, its data and all of its JavaScript.
 
     Its policy forbids every request and every script but these two, and `eval`: Vega's expressions are interpreted.
     """
-    import vl_convert
-
     spec = chart.to_dict()
     actions = {"export": True, "source": False, "compiled": False, "editor": False}
     # Vega warns of data that are left out on purpose; only its errors are of interest.
     options = {"ast": True, "logLevel": 1, "renderer": "svg", "actions": actions}
     # A symbol may hold "</script>": inside a script, "<" is written as an escape.
     told, how = (json.dumps(value).replace("<", "\\u003c") for value in (spec, options))
-    library = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    draw = f"vegaEmbed('#chart', {told}, {how});"
+    library, draw = javascript(), f"vegaEmbed('#chart', {told}, {how});"
     return _PAGE.format(
         title=html.escape(_words(spec)),
         scripts=" ".join(f"'sha256-{_digest(script)}'" for script in (library, draw)),

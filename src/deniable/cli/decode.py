@@ -3,13 +3,13 @@
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import load_tallies, symbols_from
 from deniable.cli.output import add_chart, put_chart, told
-from deniable.cli.parser import Commands, command, one_of, share, whole
+from deniable.cli.parser import Commands, command, one_of, part, share, whole
 from deniable.cli.progress import Reporter
-from deniable.cli.text import several
+from deniable.cli.text import several, shown, table
 
 if TYPE_CHECKING:
     from deniable.cli.printed import PrintedDifference, Result
@@ -55,6 +55,7 @@ def add(commands: Commands) -> None:
     parser.option("--decoder", "NAME", f"{', '.join(DECODERS)} (default: the best known)", one_of(*DECODERS))
     limits = f"{', '.join(CONSTRAINTS)}, of the unbiased estimate unless --decoder says otherwise"
     parser.option("--constraint", "NAME", limits, one_of(*CONSTRAINTS))
+    parser.option("--turnover", "T", "the part of the devices that are replaced each window, 0 to 1", part)
     parser.option("--level", "L", "of the intervals", share, default=0.95)
     parser.flag("--simultaneous", "all intervals hold at once with that level")
     parser.option("--top", "N", f"only the N largest (default {_ROWS}; 0: all)", whole(0))
@@ -83,6 +84,7 @@ def _decoded(args: argparse.Namespace, paths: list[str]) -> "Estimate":
             decoder=decoder_of(args.decoder),
             constraint=constraint_of(args.constraint),
             complete=args.complete,
+            turnover=args.turnover,
             progress=report.part("decoding"),
         )
     merged = 0 if candidates is None or isinstance(candidates, int) else len(candidates) - len(found.symbols)
@@ -99,7 +101,25 @@ def _show(args: argparse.Namespace, estimate: "Estimate") -> None:
         result = Result(estimate, level=args.level, simultaneous=args.simultaneous, top=_rows(args))
     if result.problem is not None:  # too many candidates for error bars: the estimate itself is still good
         print(f"deniable: no error bars: {result.problem}", file=sys.stderr)
-    _write(args, result)
+    _write(args, result, estimate)
+
+
+def figures_of(estimate: "Estimate", level: float) -> dict[str, tuple[Any, Any, Any]]:
+    """Mean, quartiles and median with their intervals, where the answers have an order; else nothing.
+
+    >>> import deniable as dn
+    >>> tally = dn.Tally(dn.ordered(3, 3, reach=0), [[50, 30, 20]])
+    >>> {name: found[0] for name, found in figures_of(dn.decode(tally), 0.95).items() if name == "median"}
+    {'median': 0}
+    """
+    survey = estimate.tally.survey
+    if not survey.encoding.is_ordered:
+        return {}
+    found = {"lower quartile": estimate.quantile(0.25), "median": estimate.quantile(0.5)}
+    found |= {"upper quartile": estimate.quantile(0.75)}
+    if survey.alphabet.bins is not None or all(isinstance(symbol, int) for symbol in estimate.symbols):
+        found = {"mean": estimate.mean()} | found
+    return {name: (figure.value, *figure.interval(level)) for name, figure in found.items()}
 
 
 def _compare(args: argparse.Namespace, first: "Estimate") -> None:
@@ -114,18 +134,29 @@ def _compare(args: argparse.Namespace, first: "Estimate") -> None:
     _write(args, change)
 
 
-def _write(args: argparse.Namespace, rows: "Result | PrintedDifference") -> None:
-    """The chart, if one was asked for, and then JSON, CSV or the table."""
+def _write(args: argparse.Namespace, rows: "Result | PrintedDifference", estimate: "Estimate | None" = None) -> None:
+    """The chart, if one was asked for, and then JSON, CSV or the table; figures of answers in an order with both."""
+    figures = {} if estimate is None or args.csv else figures_of(estimate, args.level)
     if args.chart:
-        put_chart(rows.chart(most=_ROWS), args)
+        numbers = estimate is not None and estimate.tally.survey.alphabet.bins is not None
+        put_chart(estimate.chart(level=args.level) if numbers and estimate else rows.chart(most=_ROWS), args)
     if args.json:
-        print(json.dumps(rows.to_json(), indent=2, allow_nan=False))
+        told_of = {name: dict(zip(("value", "low", "high"), found, strict=True)) for name, found in figures.items()}
+        print(json.dumps(rows.to_json() | ({"figures": told_of} if told_of else {}), indent=2, allow_nan=False))
     elif args.csv:
         rows.write_csv(sys.stdout)
     else:
         rows.print_table()
+        if figures:
+            print()
+            lines = [[name, _number(v), f"{_number(a)} to {_number(b)}"] for name, (v, a, b) in figures.items()]
+            print(table(["", "estimate", f"{100 * args.level:g} % interval"], lines, "lrl"))
         if args.chart:
             print(f"\nwrote {told(args.chart)}")
+
+
+def _number(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else shown(value)
 
 
 def _rows(args: argparse.Namespace) -> int | None:

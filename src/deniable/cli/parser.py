@@ -154,6 +154,21 @@ def share(text: str) -> float:
     return value
 
 
+def part(text: str) -> float:
+    """A number from 0 to 1, both included.
+
+    >>> part("1")
+    1.0
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1, got {text[:40]!r}")
+    return value
+
+
 def one_of(*names: str) -> Callable[[str], str]:
     """One of some names.
 

@@ -14,7 +14,7 @@ from deniable.cli.text import percent, several, table
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
-    from deniable.planner import Alternative, Plan
+    from deniable.planner import Alternative, NumberPlan, Plan
 
 _ERRORS = {"l1": "l1 loss", "l2": "l2 loss", "max": "largest error of a symbol"}
 _ASKED = {"epsilon": "epsilon", "n": "people", "error": "error"}
@@ -34,7 +34,9 @@ def add(commands: Commands) -> None:
             "  deniable plan --symbols 256 --n 1e6 --max-l1 0.1\n"
             "  deniable plan --symbols-file browsers.txt --epsilon 1 --visible 0.01 -o survey.json\n"
             "  deniable plan --symbols 16 --n 1e5 --epsilon 4 --epsilon-report 1    asked again and again\n"
-            "  deniable plan --candidates 1000 --n 1e6 --epsilon 2 --shape zipf --chart plan.html"
+            "  deniable plan --symbols 16 --n 1e5 --epsilon 8 --reports 90          90 times, 8 in all\n"
+            "  deniable plan --candidates 1000 --n 1e6 --epsilon 2 --shape zipf --chart plan.html\n"
+            "  deniable plan --number 18,90 --step 1 --n 1e5 --max-mean-error 1"
         ),
     )
     parser.symbols("symbols", "the possible answers, or a count S for 0 to S-1")
@@ -45,10 +47,23 @@ def add(commands: Commands) -> None:
     parser.option("--epsilon", "E", "privacy budget of an answer, in nats: 1, 0.5, 1/4")
     again = "budget of one report, below --epsilon: each is randomised again, and errors are those of one report each"
     parser.option("--epsilon-report", "E", again)
+    again = (
+        "windows in which devices are asked: --epsilon is then the budget of all reports of a device, however often "
+        "its answer changes, and ways to spend it are compared"
+    )
+    parser.option("--reports", "T", again, whole(2))
+    rate = (
+        "with --reports: share of devices whose answer changes from window to window (default 0, the worst for means)"
+    )
+    parser.option("--change", "X", rate, default=0.0)
     parser.option("--max-l1", "X", "the sum of all errors")
     parser.option("--max-l2", "X", "their Euclidean norm")
     parser.option("--max-error", "X", "the largest error of any symbol")
     parser.option("--visible", "X", "the smallest share that must show as more than nothing")
+    parser.option("--number", "LOW,HIGH", "a quantity between these numbers, instead of answers", _ends)
+    parser.option("--bins", "N", "of that quantity (default 256)", whole(2))
+    parser.option("--step", "X", "instead of --bins: what its numbers are rounded to")
+    parser.option("--max-mean-error", "X", "the error of its mean", _positive)
     parser.option("--metric", "NAME", "with --n and --epsilon: the error to find, l1 (default), l2 or max")
     shapes = (
         "what answers look like: worst (of a family), uniform, geometric, zipf, binomial, even, spike; a number may "
@@ -75,6 +90,9 @@ def _run(args: argparse.Namespace) -> None:
     given = {name: value for name, value in vars(args).items() if name in signature(plan).parameters}
     with Reporter("planning") as report:
         found = plan(**given | read, progress=report)
+    if args.number is not None:
+        _tell_mean(found, args)
+        return
     if args.output is not None:
         put(args.output, found.survey.to_json(indent=2).encode(), args)
     if args.chart is not None:
@@ -83,6 +101,43 @@ def _run(args: argparse.Namespace) -> None:
         print(json.dumps(found.to_json(), indent=2))
     else:
         _print(found, args)
+
+
+def _ends(text: str) -> tuple[str, ...]:
+    ends = tuple(part.strip() for part in text.split(","))
+    if len(ends) != 2:
+        raise argparse.ArgumentTypeError(f"must be two numbers with a comma between them, got {text!r}")
+    return ends
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number above 0, got {text!r}")
+    return value
+
+
+def _tell_mean(plan: "NumberPlan", args: argparse.Namespace) -> None:
+    if args.chart is not None:
+        raise DeniableError("--chart must not be given with --number: there is one line to it, the square root of n")
+    if args.output is not None:
+        put(args.output, plan.survey.to_json(indent=2).encode(), args)
+    if args.json:
+        print(json.dumps(plan.to_json(), indent=2))
+        return
+    rows = [
+        ["people", f"{plan.n:,}" + (" (found)" if plan.found == "n" else "")],
+        ["epsilon", f"{plan.epsilon:g}" + (" (found)" if plan.found == "epsilon" else "")],
+        ["error of the mean", f"below {plan.mean_error:.4g} in {percent(plan.confidence, 0)} of surveys"],
+    ]
+    print(f"{plan.survey}\n")
+    print(table([], rows, "ll"))
+    print("\nThat holds whatever the answers are.")
+    if args.output is not None:
+        print(f"\nwrote {told(args.output)}")
 
 
 def _shape(args: argparse.Namespace) -> Any:
@@ -126,10 +181,48 @@ def _print(plan: "Plan", args: argparse.Namespace) -> None:
         f"{several(plan.repeats, 'survey')} simulated" if plan.repeats else "predicted, as simulating would take long"
     )
     print(f"\nAnswers are taken to be {plan.shape}{of}; {source}.\n")
+    if plan.strategies:
+        _print_strategies(plan)
+        _print_end(plan, args)
+        return
     print(table(["instead", "parameters", _ASKED[plan.found], "why not"], [_row(a) for a in plan.alternatives], "llrl"))
     print()
     paper = [[*_row(a)[:3], "" if a.needs is not None else a.why] for a in plan.paper.values()]
     print(table(["in the paper", "parameters", _ASKED[plan.found], ""], paper, "llrl"))
+    _print_end(plan, args)
+
+
+def _print_strategies(plan: "Plan") -> None:
+    """The ways to spend one budget over many reports, and what whoever sees all of them can do."""
+    metric = {"l1": "l1", "l2": "l2", "max": "largest error"}[plan.metric]
+    head = ["strategy", "mechanism", "people", "epsilon", "a report", f"{metric}, a window", "their mean"]
+    rows, most = [], max(one.reports for one in plan.strategies)
+    for one in plan.strategies:
+        settings = f"{one.mechanism}, {one.parameters}" if one.parameters else one.mechanism
+        people = f"{one.people:,}" + ("" if one.reports == most else f", {several(one.reports, 'time')}")
+        linked = "-" if one.linking is None else percent(one.linking, 2)
+        rows.append(
+            [
+                one.name,
+                settings,
+                people,
+                f"{one.epsilon:.3g}",
+                f"{one.epsilon_report:.3g}",
+                f"{one.error:.3g}",
+                f"{one.average:.3g}",
+                percent(one.naming, 2),
+                linked,
+            ]
+        )
+    print(table([*head, "named", "linked"], rows, "llrrrrrrr"))
+    print(
+        f"\nAll spend at most epsilon {max(one.epsilon_worst for one in plan.strategies):.4g} in all, however often an "
+        "answer changes. Memoised reports can still\nshow when it changed. Named: whoever sees all reports of a device "
+        "guesses an unchanged answer. Linked: they find its report in\nanother window. Both are at most that."
+    )
+
+
+def _print_end(plan: "Plan", args: argparse.Namespace) -> None:
     if plan.cohorts > 1:
         print(f"\nA device keeps one of {plan.cohorts} cohorts, which tells it apart from others; see --max-cohorts.")
     for path in (args.output, args.chart):

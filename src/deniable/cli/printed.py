@@ -47,6 +47,8 @@ class Result(EstimateRows):
         if any(self.marks):
             print(f"* significantly above zero (family-wise, {level}): all marks together are right with {level}.")
         print(f"Intervals are {_KINDS[self.estimate.interval_kind]} {level}.")
+        if self.estimate.shared_noise:
+            print(self.estimate.shared_noise)
         if outside := sum(self._is_outside(i) for i in self.order):
             lie = "share lies outside its" if outside == 1 else "shares lie outside their"
             print(f"{outside} {lie} interval: shares are shrunk; error bars belong to the unbiased estimates (--json).")
@@ -91,7 +93,8 @@ class PrintedDifference(DifferenceRows):
         if any(self.marks):
             level = f"{100 * self.level:g} %"
             print(f"* changed significantly (family-wise, {level}): all marks together are right with {level}.")
-        print("This holds for two groups of people, or for reports drawn afresh; memoised ones vary less.")
+        apart = "This holds for two groups of people, or for reports drawn afresh; memoised ones vary less."
+        print(self.difference.shared_noise or apart)
 
     def chart(self, *, most: int) -> "alt.LayerChart":
         """The `most` largest changes as a chart, and that of what is unlisted below them."""

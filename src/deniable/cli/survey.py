@@ -15,9 +15,16 @@ from deniable.cli.files import load_survey, symbols_from
 from deniable.cli.output import add_force, put, told, writes
 from deniable.cli.parser import Commands, Parser, command, one_of, whole
 from deniable.cli.text import fit, several, shown, table
-from deniable.cli.words import notice, odds_sentence, report_bytes, text_sentence, truth_sentence
-from deniable.errors import DeniableError
-from deniable.survey import DIALECTS, OVERLONG, PRESETS, Survey, participation_words
+from deniable.cli.words import (
+    notice,
+    odds_sentence,
+    report_bytes,
+    scale_sentence,
+    text_sentence,
+    truth_sentence,
+)
+from deniable.errors import DeniableError, require
+from deniable.survey import DIALECTS, OUTSIDE, OVERLONG, PRESETS, Survey, participation_words
 
 _FILE = "a survey file (JSON; - is standard input)"
 
@@ -43,6 +50,9 @@ def add(commands: Commands) -> None:
         description="Print what a survey file says, and what follows from it.",
     )
     show.survey(_FILE)
+    show.option("--reports", "T", "say how well whoever sees so many reports of a device can name its answer", whole(1))
+    show.option("--n", "N", "and how well they find its report among those of so many devices", whole(2))
+    show.option("--candidates", "S", "of so many answers, where answers are open", whole(2))
     show.json()
     tell = command(
         actions,
@@ -80,7 +90,8 @@ def _add_new(actions: Commands) -> None:
             "Make a survey.\n\n"
             "  deniable survey new --mechanism warner --epsilon 1 --name 'Have you ever cheated in an exam?'\n"
             "  deniable survey new --mechanism krr --symbols chrome,firefox,safari --other another --epsilon 2\n"
-            "  deniable survey new --mechanism orr --cells 8 --cohorts 64 --epsilon 2 --name homepage"
+            "  deniable survey new --mechanism orr --cells 8 --cohorts 64 --epsilon 2 --name homepage\n"
+            "  deniable survey new --mechanism number --low 18 --high 90 --bins 64 --epsilon 1 --name age"
         ),
     )
     new.option("--mechanism", "NAME", ", ".join(PRESETS), one_of(*PRESETS), required=True)
@@ -96,6 +107,12 @@ def _add_new(actions: Commands) -> None:
     new.option(
         "--overlong", "HOW", "what becomes of longer answers: cut (default), refuse (discovery)", one_of(*OVERLONG)
     )
+    new.option("--low", "X", "the least number (number)")
+    new.option("--high", "X", "the largest number (number)")
+    new.option("--bins", "N", "bins of equal width from --low to --high (number; default 256)", whole(2))
+    new.option("--step", "X", "instead of --bins: what numbers are rounded to, such as 1 (number)")
+    new.option("--outside", "HOW", "clamp (default) or refuse: numbers outside of the scale (number)", one_of(*OUTSIDE))
+    new.option("--reach", "N", "cells on each side that an answer occupies, too (number, ordered)", whole(0))
     new.option("--participation", "HOW", "once (default), window (once a day), window:hour, window:week, event")
     new.option("--name", "TEXT", "what the survey asks", default="")
     where = "where to write (default survey.json; - is standard output)"
@@ -116,25 +133,21 @@ def _make(args: argparse.Namespace) -> Survey:
     settings: dict[str, Any] = {"epsilon": args.epsilon, "name": args.name}
     settings |= {} if symbols is None else {"symbols": symbols}
     taken = signature(PRESETS[args.mechanism]).parameters
+    if symbols is not None and "symbols" not in taken:
+        raise DeniableError(f"--symbols must not be given for {args.mechanism}, which has no use for it")
     needed = {name for name, parameter in taken.items() if parameter.default is Parameter.empty}
     for option in ("cells", "cohorts"):
         if option in needed and getattr(args, option) is None:
             raise DeniableError(f"--{option} must be given for {args.mechanism}; for instance --cells 8 --cohorts 64")
+    for option in ("low", "high"):
+        if option in needed and getattr(args, option) is None:
+            raise DeniableError(f"--{option} must be given for {args.mechanism}; for instance --low 18 --high 90")
     if "symbols" in needed and symbols is None:
         raise DeniableError(f"--symbols or --symbols-file must be given for {args.mechanism}; use orr for open answers")
-    if symbols is not None and "symbols" not in taken:
-        raise DeniableError(f"--symbols must not be given for {args.mechanism}, which finds out what people wrote")
-    for option in (
-        "epsilon_report",
-        "cells",
-        "cohorts",
-        "hashes",
-        "other",
-        "text",
-        "length",
-        "overlong",
-        "participation",
-    ):
+    every = (
+        "epsilon_report cells cohorts hashes other text participation low high bins step outside reach length overlong"
+    )
+    for option in every.split():
         value = getattr(args, option)
         if value is not None and option not in taken:
             named = option.replace("_", "-")
@@ -150,6 +163,8 @@ def _show(args: argparse.Namespace) -> None:
             "mechanism": survey.title,
             "epsilon_spent": survey.epsilon_spent,
             "epsilon_report": survey.epsilon_report,
+            "epsilon_worst": survey.epsilon_worst if survey.permanent_responses else None,
+            "permanent_responses": survey.permanent_responses,
             "likelihood_ratio": float(survey.mechanism.odds),
             "hit": float(survey.mechanism.hit) if survey.mechanism.two_valued else None,
             "miss": float(survey.mechanism.miss) if survey.mechanism.two_valued else None,
@@ -161,6 +176,8 @@ def _show(args: argparse.Namespace) -> None:
     symbols = survey.symbols
     if symbols is None:
         answers = f"{survey.encoding.answers} (open; candidates are named when decoding). {text_sentence(survey)}"
+    elif survey.alphabet.bins is not None:
+        answers = scale_sentence(survey)
     else:
         listed = ", ".join(shown(s) for s in symbols[:20])
         answers = f"{len(symbols)}: {fit(listed, 300)}" + (", ..." if len(symbols) > 20 else "")
@@ -178,21 +195,42 @@ def _show(args: argparse.Namespace) -> None:
     ]
     if survey.participation != "once":
         lines.append(("answered", participation_words(survey.participation)))
+        if survey.permanent_responses:
+            each = f"{survey.epsilon:g} for each of {survey.permanent_responses} permanent responses"
+            lines.append(("in all", f"{survey.epsilon_worst:g}, however often an answer changes ({each})"))
     if survey.alphabet.other is not None:
         lines.append(("anything else", f"counts as {shown(survey.alphabet.other)}"))
     lines += [
         (
             "cells",
             f"{survey.cells} in each of {several(survey.cohorts, 'cohort')}, {several(survey.hashes, 'hash function')}"
-            if survey.encoding.shared is None or survey.hashes == 1
+            if not survey.encoding.is_design or survey.hashes == 1
             else f"{survey.cells}, of which each answer has {survey.hashes}",
         ),
         ("thresholds", ", ".join(f"{name} {value} / 2^64" for name, value in survey.mechanism.thresholds().items())),
         ("report", f"{report_bytes(survey)} bytes"),
         ("tally", f"{survey.cohorts * survey.columns:,} counters"),
         ("privacy", f"{odds_sentence(survey)} {truth_sentence(survey)}"),
+        *_observed(survey, args),
     ]
     print(table([], lines, "ll", wrap=100))
+
+
+def _observed(survey: Survey, args: argparse.Namespace) -> list[tuple[str, str]]:
+    """What whoever sees all reports of a device can do, if it was asked for."""
+    if args.reports is None and args.n is None:
+        return []
+    require("to use --reports and --n", "analysis")
+    from deniable.theory import linking_probability, naming_probability
+
+    told = []
+    if args.reports is not None:
+        chance = naming_probability(survey, args.reports, candidates=args.candidates)
+        told.append(f"names the answer with probability {100 * chance:.2g} % after {args.reports:,} reports of it")
+    if args.n is not None:
+        chance = linking_probability(survey, args.n)
+        told.append(f"finds a device's report among {args.n:,} devices' with probability {100 * chance:.2g} %")
+    return [("observer", "; ".join(told) + " (if answers stay the same and are memoised)")]
 
 
 def _sql(args: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import load_tallies, symbols_from
 from deniable.cli.output import add_chart, put_chart, told
-from deniable.cli.parser import Commands, command, one_of, share
+from deniable.cli.parser import Commands, command, one_of, part, share
 from deniable.cli.progress import Reporter
 from deniable.cli.text import percent, shown, table
 from deniable.errors import DeniableError
@@ -41,7 +41,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("tallies", metavar="TALLY", nargs="+", help="tally files, or folders of them")
     parser.symbols("candidates", "symbols to look for in an open survey, or a count S for 0 to S-1")
     parser.option("--participation", "HOW", "once, window or event, in place of what the survey says", one_of(*_HOW))
-    parser.option("--turnover", "T", "the part of the devices that are replaced each window (default: learnt)", _part)
+    parser.option("--turnover", "T", "the part of the devices that are replaced each window (default: learnt)", part)
     parser.option("--level", "L", "of the intervals and the changes", share, default=0.95)
     parser.option("--top", "N", f"only the N largest symbols (default {_ROWS}; the chart has six at most)", int)
     output = parser.add_mutually_exclusive_group()
@@ -78,16 +78,6 @@ def _run(args: argparse.Namespace) -> None:
         _write_csv(tracked, args.level)
     else:
         _print(tracked, changes, args)
-
-
-def _part(text: str) -> float:
-    try:
-        found = float(text)
-    except ValueError:
-        found = -1.0
-    if not 0 <= found <= 1:
-        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1, got {text!r}")
-    return found
 
 
 def _files(name: str) -> list[Path]:
@@ -150,6 +140,7 @@ def _print(tracked: "Tracked", changes: "list[Change]", args: argparse.Namespace
         print(f"{missing} of them without reports: they are estimated from the others")
     if tracked.is_shared:
         print(f"About {percent(tracked.turnover, 0)} of the devices, or of their answers, are other ones each window.")
+        print(tracked.shared_noise)
     print()
     order = sorted(range(len(tracked.symbols)), key=lambda place: -last.probabilities[place])[: args.top or _ROWS]
     limits = last.intervals(args.level)

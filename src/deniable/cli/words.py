@@ -88,13 +88,37 @@ def text_sentence(survey: Survey) -> str:
     return 'Capitals and blanks around words make no difference: " Yes" and "yes" are one answer.'
 
 
+def scale_sentence(survey: Survey) -> str:
+    """What becomes of a number, in words.
+
+    >>> import deniable as dn
+    >>> scale_sentence(dn.number(18, 90, 1, bins=64))
+    'Numbers from 18 to 90 are sorted into 64 bins. Smaller and larger ones count in the first and the last bin.'
+    >>> scale_sentence(dn.number(0, 80, 1, step="0.5", outside="refuse"))
+    'Numbers from 0 to 80 are rounded to steps of 0.5. Others are refused: nothing is sent for them.'
+    """
+    scale = survey.alphabet.bins
+    assert scale is not None
+    sorted_into = f"rounded to steps of {scale.step}" if scale.step else f"sorted into {scale.bins} bins"
+    place = "as the first and the last number" if scale.step else "in the first and the last bin"
+    rest = (
+        "Others are refused: nothing is sent for them."
+        if scale.outside == "refuse"
+        else f"Smaller and larger ones count {place}."
+    )
+    return f"Numbers from {scale.low} to {scale.high} are {sorted_into}. {rest}"
+
+
 def _answering_again(survey: Survey) -> str:
     """How often a device answers, and what all its reports together reveal."""
     asked = participation_words(survey.participation)
+    boxes = survey.encoding.occupied == 1 and not survey.encoding.own_cells  # answers of a box share their noise
+    other = "in another box" if boxes else "that you have not given before"
+    in_all = f", up to epsilon {survey.epsilon_worst:g} in all" if survey.permanent_responses else ""
     return (
         f"Your device answers {asked}. While your answer stays the same and your device keeps its state, all your "
         f"reports together, however many, are at most {at_most(_lifetime(survey))} times likelier than under another "
-        f"answer (epsilon {survey.epsilon:g}). Each answer that you have not given before can spend as much again. "
+        f"answer (epsilon {survey.epsilon:g}). Each answer {other} can spend as much again{in_all}. "
         "Whoever sees all reports of your device may see when your answer changed."
     )
 
@@ -159,15 +183,19 @@ def _krr_truth(survey: Survey) -> str:
     return f"The true {what} is sent with probability {hit}, each of the {others} others with probability {miss}."
 
 
+def _near(survey: Survey) -> str:
+    return ", the same ones as its neighbours but for few" if survey.encoding.is_ordered else ""
+
+
 @doings.add(KRR)
 def _krr_doing(survey: Survey) -> str:
     (hit, miss), k, own = _rates(survey), survey.cells, survey.hashes * survey.mechanism.hit
     lost = chance(1 - survey.mechanism.hit)
     if survey.encoding.is_design and survey.hashes > 1:
         return (
-            f"A public rule gives every possible answer {survey.hashes} of the numbers from 1 to {k}, so a number "
-            f"stands for many answers. {_DICE}. With probability {chance(own)} it sends one of the numbers of your "
-            f"true answer; with probability {chance(1 - own)} it sends one of the others, each equally likely "
+            f"A public rule gives every possible answer {survey.hashes} of the numbers from 1 to {k}{_near(survey)}, "
+            f"so a number stands for many answers. {_DICE}. With probability {chance(own)} it sends one of the numbers "
+            f"of your true answer; with probability {chance(1 - own)} it sends one of the others, each equally likely "
             f"({miss} each)."
         )
     if survey.encoding.is_design:
@@ -265,7 +293,8 @@ def notice(survey: Survey) -> list[tuple[str, str]]:
             "What is asked",
             f"The survey{name} learns how often each answer occurs among everyone. Your own answer is randomised on "
             "your device, so that nobody, the collector included, can be sure of it."
-            + (f" {text_sentence(survey)}" if survey.alphabet.is_open else ""),
+            + (f" {text_sentence(survey)}" if survey.alphabet.is_open else "")
+            + (f" {scale_sentence(survey)} That is done on your device." if survey.alphabet.bins is not None else ""),
         ),
         (
             "What is sent",

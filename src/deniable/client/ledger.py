@@ -4,9 +4,10 @@ A ledger that knew how many different answers were given would need a table of t
 whether, and how often, an answer changed. So a ledger counts reports, and states two bounds that need nothing else:
 
     spent   if the answer to each survey stayed the same: however many memoised reports, at most epsilon
-    worst   however often it changed: as if every report had been of another answer
+    worst   however often it changed: as if every report had been of another answer, up to epsilon for each permanent
+            response that the device can have; in O-RR that is one a cell, however many answers there are
 
-The truth lies between them: m different answers to one survey spend at most m epsilon. Both are about what was
+The truth lies between them: answers with m different sets of cells spend at most m epsilon. Both are about what was
 answered, not about when that changed: memoised bytes that change show that the answer did, whatever epsilon is
 (blurred, but not covered, where reports are randomised again). Only fresh noise covers that too, at a price for each
 report.
@@ -34,7 +35,8 @@ class Account:
     epsilon_report : Fraction
         The same for one report.
     answers : int or None
-        How many answers the device could tell apart, if that is bounded.
+        How many permanent responses the device can have (`Survey.permanent_responses`), if that is bounded. Answers
+        that share their cells share their response.
     memoised : int
         Reports whose noise repeats for the same answer.
     fresh : int
@@ -69,17 +71,14 @@ class Account:
         >>> Account.of(dn.warner(epsilon=1.0)).answers
         2
         """
-        count = None if survey.alphabet.is_open else len(survey.alphabet)
-        if survey.encoding.occupied == 1:  # answers that share their cell share their words, and so their bytes
-            count = survey.cells if count is None else min(count, survey.cells)
-        return cls(survey.digest, survey.mechanism.epsilon, survey.mechanism.report_bound, count)
+        return cls(survey.digest, survey.mechanism.epsilon, survey.mechanism.report_bound, survey.permanent_responses)
 
     def exact(self) -> tuple[Fraction, Fraction]:
         """`spent` and `worst` as rationals.
 
-        Claim: between two histories that change at the same times, n_1, n_2, ... memoised reports of different answers
-            spend at most the sum of min(epsilon, n_i epsilon_report): `spent` if there is one answer, never more than
-            `worst`. Between any two histories, fresh reports spend epsilon_report each.
+        Claim: between two histories whose cells change at the same times, n_1, n_2, ... memoised reports of different
+            cells spend at most the sum of min(epsilon, n_i epsilon_report): `spent` if there is one answer, never more
+            than `worst`. Between any two histories, fresh reports spend epsilon_report each.
         Proof: tests/exact/test_ledger.py::test_the_bounds_hold_for_every_history
         """
         one_by_one = self.memoised * self.epsilon_report

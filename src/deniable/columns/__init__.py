@@ -1,8 +1,9 @@
 """Encode, randomise and count whole columns (NumPy, Arrow). Contract tests compare it with the code for one report."""
 
 from deniable.columns.batches import BatchCounter, check_digest, refuse_rows, report_columns, tell
-from deniable.columns.codes import Unencodable, arrow_or_none, encodable_rows, readable, without_views
+from deniable.columns.codes import arrow_or_none, encodable_rows, readable, without_views
 from deniable.columns.encode import Cells, Words, cell_rows, cell_table, keys_of, projective_digits
+from deniable.columns.numbers import SpelledNumbers, Unencodable, bins_of
 from deniable.columns.randomizing import Answers, privatize, refreshed, samplers
 from deniable.columns.table import ReportTable
 from deniable.columns.tallying import count
@@ -12,9 +13,11 @@ __all__ = [
     "BatchCounter",
     "Cells",
     "ReportTable",
+    "SpelledNumbers",
     "Unencodable",
     "Words",
     "arrow_or_none",
+    "bins_of",
     "cell_rows",
     "cell_table",
     "check_digest",

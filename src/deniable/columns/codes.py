@@ -12,22 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.columns.encode import Words, keys_of
+from deniable.columns.numbers import Unencodable, numeric, put_into_bins, taken
 from deniable.errors import AlphabetError
 from deniable.survey import Survey
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-class Unencodable(AlphabetError):
-    """Some rows hold symbols that the survey cannot encode; `rows` says how many."""
-
-    def __init__(self, rows: int) -> None:
-        super().__init__(
-            f"column must hold only symbols that the survey can encode, got {rows} row{'s' * (rows != 1)} that it "
-            "cannot; name a catch-all symbol with other= or filter them"
-        )
-        self.rows = rows
 
 
 def readable(column: Any) -> Any:
@@ -82,11 +72,18 @@ def codes_of(survey: Survey, column: Any) -> tuple[npt.NDArray[Any], Words]:
 
     `column` is what `readable` returned, or a slice of it.
     """
-    if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
+    scale = survey.alphabet.bins
+    if scale is not None:
+        numbers = numeric(column)
+        if numbers is not None:
+            return put_into_bins(scale, numbers), np.arange(scale.bins, dtype=np.uint64)
+    elif isinstance(column, np.ndarray) and column.dtype.kind in "iu":
         return _integer_codes(survey, column)
     import pyarrow as pa
 
     array = arrow_or_none(column)
+    if scale is not None and array is not None and (numbers := numeric(array)) is not None:  # a list
+        return put_into_bins(scale, numbers), np.arange(scale.bins, dtype=np.uint64)
     if array is None:
         return _mixed_codes(survey, list(column))
     if array.null_count:
@@ -95,12 +92,12 @@ def codes_of(survey: Survey, column: Any) -> tuple[npt.NDArray[Any], Words]:
         )
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
-    if pa.types.is_integer(array.type):
+    if pa.types.is_integer(array.type) and scale is None:
         return _integer_codes(survey, array.to_numpy(zero_copy_only=False))
     if not pa.types.is_dictionary(array.type):
         text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
         if len(array) and not (text or pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type)):
-            if survey.alphabet.other is not None:  # one answer at a time, a catch-all takes these too
+            if survey.alphabet.other is not None or scale is not None:  # one at a time: some may be taken
                 return _mixed_codes(survey, array.to_pylist())
             raise AlphabetError(f"column must hold text, integers or bytes, got {array.type}")
         if text and not survey.alphabet.is_open:
@@ -122,6 +119,9 @@ def encodable_rows(survey: Survey, column: "pa.Array", meaning: Mapping[Any, Any
     """
     import pyarrow as pa
 
+    scale, numbers = survey.alphabet.bins, numeric(column)
+    if scale is not None and numbers is not None:
+        return taken(scale, numbers)
     codes = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     known = np.zeros(len(codes.dictionary), bool)
     for place, value in enumerate(codes.dictionary.to_pylist()):
@@ -197,4 +197,4 @@ def _looked_up(survey: Survey, codes: npt.NDArray[Any], values: list[object]) ->
         keys = np.zeros((len(values), *known.shape[1:]), np.uint64)
         keys[used] = known
         return codes, keys
-    raise Unencodable(rows)
+    raise Unencodable(rows, survey.alphabet.bins)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from deniable.columns.encode import Words, projective_digits
 from deniable.mechanisms import KRR, Registry
-from deniable.survey import BlockEncoding, Direct, Encoding, Hadamard, Projective
+from deniable.survey import BlockEncoding, Direct, Encoding, Hadamard, Neighbours, Projective
 
 # Entries of the lookup table of a design (2 bytes each), at most, and of one that is made even for few reports. Looking
 # up takes 15 ns a report, working the cell out 100 (projective response over 256 symbols, `make bench`).
@@ -34,6 +34,11 @@ places: Registry[Callable[[Any, Ints, Ints, Truths], Ints]] = Registry(
 @places.add(Direct)
 def _direct(encoding: Direct, answers: Ints, place: Ints, true: Truths) -> Ints:
     return np.where(true, answers, place + (place >= answers))
+
+
+@places.add(Neighbours)
+def _neighbours(encoding: Neighbours, answers: Ints, place: Ints, true: Truths) -> Ints:
+    return np.where(true, answers + place, place + np.where(place >= answers, encoding.hashes, 0))
 
 
 def design_block(mechanism: KRR, encoding: Encoding, keys: Words, words: Words) -> npt.NDArray[Any]:

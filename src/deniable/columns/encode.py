@@ -18,6 +18,7 @@ from deniable.survey import (
     Encoding,
     Hadamard,
     Hashed,
+    Neighbours,
     Permuted,
     Prefixes,
     Projective,
@@ -159,6 +160,11 @@ def words_of_levels(encoding: Prefixes, keys: Sequence[bytes]) -> Words:
 @encoders.add(Direct)
 def _direct_cells(encoding: Direct, cohorts: npt.NDArray[Any], keys: Words) -> Cells:
     return keys.astype(np.int32)[:, None]
+
+
+@encoders.add(Neighbours)
+def _neighbour_cells(encoding: Neighbours, cohorts: npt.NDArray[Any], keys: Words) -> Cells:
+    return np.asarray(keys.astype(np.int32)[:, None] + np.arange(encoding.hashes, dtype=np.int32))
 
 
 @encoders.add(Hashed)

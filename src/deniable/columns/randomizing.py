@@ -16,9 +16,10 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.codes import Unencodable, codes_of, readable
+from deniable.columns.codes import codes_of, readable
 from deniable.columns.designs import design_block
 from deniable.columns.encode import Cells, Words, cell_table, cells_at
+from deniable.columns.numbers import Unencodable
 from deniable.columns.stream import WordStream
 from deniable.columns.table import ReportTable
 from deniable.errors import SurveyError
@@ -59,7 +60,7 @@ def privatize(survey: Survey, column: Any, *, cohorts: npt.ArrayLike | None = No
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [pool.submit(_privatize, survey, column[p], None if given is None else given[p]) for p in parts]
     if refused := sum(e.rows for job in jobs if isinstance(e := job.exception(), Unencodable)):
-        raise Unencodable(refused)
+        raise Unencodable(refused, survey.alphabet.bins)
     tables = [job.result() for job in jobs]
     return ReportTable(
         survey, np.concatenate([t.cohorts for t in tables]), np.concatenate([t.responses for t in tables])

@@ -103,7 +103,8 @@ class ReportTable:
         counter = BatchCounter(self.survey)
         counter.add_arrays(self.cohorts, self.responses)
         refuse_rows(counter.refused)
-        tally.merge(counter.tally())
+        found = counter.tally()
+        tally.add(found.counts, found.reports)
 
     def to_arrow(self) -> "pa.Table":
         """An Arrow table with the columns `cohort` and `response`; its metadata holds the survey and its digest."""

@@ -71,4 +71,5 @@ def _add_arrow(tally: Tally, reports: Any, refused: dict[str, int] | None) -> No
         counter.add(batch)
         if refused is None:
             refuse_rows(counter.refused)
-    tally.merge(counter.tally())
+    found = counter.tally()
+    tally.add(found.counts, found.reports)

@@ -12,7 +12,9 @@ from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.prior import Observations
+from deniable.decoders.quantities import Cumulative, Quantity, weights_of_sums, worst_deviation
 from deniable.decoders.raw_reports import likelihood_of_reports
+from deniable.decoders.repeated import Repeated, check_turnover
 from deniable.decoders.rows import DifferenceRows, EstimateRows, ResultRows, plain_cell
 from deniable.decoders.screened import ScreenedEstimate
 from deniable.decoders.screening import Screening
@@ -28,6 +30,7 @@ __all__ = [
     "ROWS",
     "ChiSquare",
     "Constraint",
+    "Cumulative",
     "Decoder",
     "Diagnostics",
     "Difference",
@@ -43,12 +46,15 @@ __all__ = [
     "Normalized",
     "Observations",
     "Projected",
+    "Quantity",
+    "Repeated",
     "ResultRows",
     "ScreenedEstimate",
     "Screening",
     "Unconstrained",
     "WeightedLeastSquares",
     "cell_weights",
+    "check_turnover",
     "constraint_of",
     "decode",
     "decode_all",
@@ -61,4 +67,6 @@ __all__ = [
     "project_rows",
     "shrink",
     "unbias",
+    "weights_of_sums",
+    "worst_deviation",
 ]

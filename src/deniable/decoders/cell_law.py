@@ -25,9 +25,10 @@ class CellLaw:
     columns: Floats  # the probability of column j in cohort c, shape (C, k)
     inverse: Floats  # 1 / reports of each cohort, corrected so that plug-in variances are unbiased
     kept: npt.NDArray[np.bool_]  # the cohorts that count
+    effect: float = 1.0  # the factor of variances where devices repeat their noise; `inverse` has it
 
     @classmethod
-    def of(cls, tally: Tally, design: Design, unknowns: Floats, *, per_cohort: bool) -> "CellLaw":
+    def of(cls, tally: Tally, design: Design, unknowns: Floats, *, per_cohort: bool, effect: float = 1.0) -> "CellLaw":
         """The law of a tally under an estimate; `design` is that of the cohorts that count."""
         mechanism, cohorts = tally.survey.mechanism, len(tally.reports)
         miss, r = mechanism.affine
@@ -41,11 +42,11 @@ class CellLaw:
             columns = (tally.counts[kept] + _FITTED_REPORTS * columns) / more[:, None]
         # The plug-in variance m (1 - m) / n is too small by the factor (n - 1) / n on average.
         inverse = more / (more - 1) / reports if per_cohort else np.full(cohorts, cohorts / tally.n)
-        return cls(population, columns, inverse, kept)
+        return cls(population, columns, effect * inverse, kept, effect)
 
     def scores(self, tally: Tally, design: Design, *, per_cohort: bool) -> ScoreLaw:
         """The covariance of u under this law."""
         mechanism = tally.survey.mechanism
         observed = self.columns if mechanism.one_column or design.hashes == 1 else None
         inverse = self.inverse if per_cohort else None
-        return ScoreLaw.of(design, mechanism, self.population, inverse, n=tally.n, observed=observed)
+        return ScoreLaw.of(design, mechanism, self.population, inverse, n=tally.n / self.effect, observed=observed)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.intervals import Mass, own_limits, sum_limits, symbol_collisions
 from deniable.decoders.limits import Collisions, Limits, check_level
+from deniable.decoders.shared import SharedNoise
 from deniable.decoders.shown import QUICK_SYMBOLS, ROWS, note_on_rest, reports_in_words
 from deniable.decoders.spread import Misfit
 from deniable.design import OpenDesign
@@ -30,7 +31,7 @@ class _Apart(Limits):
 
     A difference of binomials has no exact limits of this kind. With few reports each distance is Clopper-Pearson's,
     with many the result is the normal interval of the difference. `collisions` are those of changes among unlisted
-    answers, where the limits of a and b do not include them.
+    answers, where the limits of a and b do not include them. `shared` is the noise that both have in common.
     """
 
     first: Limits
@@ -38,11 +39,13 @@ class _Apart(Limits):
     centres: tuple[Floats, Floats]
     errors: Floats
     collisions: Collisions | None = None
+    shared: SharedNoise | None = None
 
     def between(self, alpha: float) -> Floats:
         (a, b), apart = self.centres, self.centres[0] - self.centres[1]
         (low_a, high_a), (low_b, high_b) = self.first.between(alpha).T, self.second.between(alpha).T
-        plain = below, above = np.hypot(a - low_a, high_b - b), np.hypot(high_a - a, b - low_b)
+        part = 1.0 if self.shared is None else self.shared.reach(alpha)
+        plain = below, above = part * np.hypot(a - low_a, high_b - b), part * np.hypot(high_a - a, b - low_b)
         if self.collisions is not None:
             met = np.maximum(*self.collisions.squares(np.full(len(apart), alpha)))
             below, above = (self.collisions.widened(reach, met) for reach in plain)
@@ -55,7 +58,8 @@ class _Apart(Limits):
         from scipy.special import ndtr
 
         apart = self.centres[0] - self.centres[1]
-        return np.asarray(np.where(np.isfinite(self.errors), ndtr(-apart / self.errors), 1.0))
+        usable = np.isfinite(self.errors) & (self.errors > 0)
+        return np.asarray(np.where(usable, ndtr(-apart / np.where(usable, self.errors, 1.0)), 1.0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,7 +69,7 @@ class Difference:
     Parameters
     ----------
     first, second
-        Estimates of the same candidates from independent reports.
+        Estimates of the same candidates, of which no report is in both.
 
     Examples
     --------
@@ -133,8 +137,8 @@ class Difference:
         return both[0].minus(both[1]) if same and both[0] is not None and both[1] is not None else None
 
     @cached_property
-    def standard_errors(self) -> Floats:
-        """One standard error per symbol, of `raw`."""
+    def _apart(self) -> Floats:
+        """Standard errors of reports of different people."""
         if self._misfit is None:
             return np.hypot(self.first.standard_errors, self.second.standard_errors)
         one, two, size = self.first.fit.spread, self.second.fit.spread, len(self.symbols)
@@ -142,13 +146,48 @@ class Difference:
         return np.where(one.estimable, np.sqrt(np.maximum(variances, 0.0)), np.inf)[:size]
 
     @cached_property
+    def _shared(self) -> SharedNoise | None:
+        """The noise that both estimates have in common, where the same devices may have sent both."""
+        first, second = self.first, self.second
+        if type(first) is not Estimate or type(second) is not Estimate:
+            return None
+        return SharedNoise.of(first.fit, second.fit, self.raw / self._apart)
+
+    @property
+    def shared_noise(self) -> str:
+        """One sentence where the same devices may be in both: which error bars are shown; else empty.
+
+        >>> import deniable as dn
+        >>> survey = dn.krr(symbols=6, epsilon=2, participation="window")
+        >>> monday, friday = (dn.decode(dn.Tally(survey, [[50, 30, 9, 5, 3, last]])) for last in (2, 3))
+        >>> dn.difference(friday, monday).shared_noise[:52]
+        'The same devices may be in both: what the counts sho'
+        """
+        if self.first.digest != self.second.digest or self.first.tally.survey.participation == "once":
+            return ""
+        if self._shared is None:
+            return (
+                "The same devices may be in both, which makes them more alike, but the counts do not show how much: "
+                "the wider error bars of different people are shown."
+            )
+        return (
+            "The same devices may be in both: what the counts show of the noise that both share is left out of the "
+            "error bars, and true change counts as noise."
+        )
+
+    @cached_property
+    def standard_errors(self) -> Floats:
+        """One standard error per symbol, of `raw`."""
+        return self._apart if self._shared is None else self._apart * self._shared.errors
+
+    @cached_property
     def _limits(self) -> Limits:
         one, two = self.first, self.second
         centres = (one.raw, two.raw)
         if self._misfit is None:
-            return _Apart(one._limits, two._limits, centres, self.standard_errors)
+            return _Apart(one._limits, two._limits, centres, self.standard_errors, None, self._shared)
         met = symbol_collisions(one.fit, self._misfit)
-        return _Apart(own_limits(one.fit), own_limits(two.fit), centres, self.standard_errors, met)
+        return _Apart(own_limits(one.fit), own_limits(two.fit), centres, self.standard_errors, met, self._shared)
 
     def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
         """Confidence intervals of the differences; approximate, docs/results/intervals.md has the measured coverage.
@@ -270,11 +309,11 @@ class Difference:
 
 
 def difference(first: Estimate, second: Estimate) -> Difference:
-    """first - second, for two estimates of the same candidates from independent reports.
+    """first - second, for two estimates of the same candidates from other reports.
 
-    Reports of two groups of people are independent. Reports of the same people on two days are only if each is drawn
-    afresh: memoised clients repeat their permanent noise, so their differences vary *less* than the errors here, and
-    the shared noise does not average out over days. Tallies that overlap (a day and its week) are not independent.
+    Reports of two groups of people are independent. Where people take part again (`Survey.participation`) the same
+    devices repeat their noise, and differences vary less: the error bars follow what the counts show of it
+    (`Difference.shared_noise`). Tallies that overlap (a day and its week) are not independent in this sense.
 
     In two estimates of one open survey the same unlisted answers share cells with the same candidates. What they add
     cancels in the difference, so heavy unlisted answers do not hide a change.

@@ -9,6 +9,7 @@ from deniable.decoders.empirical_bayes import EmpiricalBayes
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
+from deniable.decoders.repeated import check_turnover
 from deniable.decoders.screened import ScreenedEstimate
 from deniable.decoders.screening import Progress, Screening
 from deniable.design import BlockDesign, Design, StreamedDesign, design_of
@@ -32,6 +33,7 @@ def decode(
     decoder: Decoder | None = None,
     constraint: Constraint | None = None,
     complete: bool = False,
+    turnover: float | None = None,
     progress: Progress | None = None,
 ) -> Estimate:
     """Turn counts into a distribution with error bars.
@@ -57,6 +59,10 @@ def decode(
     complete
         Whether the candidates are all that can have been answered, so that nothing is unallocated. Screening ignores
         it.
+    turnover
+        The part of the devices that are replaced from one window to the next, where people take part in every window
+        and the tally has several. If it is not known, error bars allow for the same devices in all of them; screening
+        always does. `Estimate.shared_noise` says which bars are shown.
     progress
         Called with (candidates done, candidates) while a long list is screened.
 
@@ -82,8 +88,9 @@ def decode(
     if not isinstance(tally, Tally):
         raise DecodeError(_no_tally(tally))
     found = decode_all(
-        [tally], candidates=candidates, decoder=decoder, constraint=constraint, complete=complete, progress=progress
-    )
+        [tally], candidates=candidates, decoder=decoder, constraint=constraint, complete=complete, turnover=turnover,
+        progress=progress,
+    )  # fmt: skip
     return found[0]
 
 
@@ -94,6 +101,7 @@ def decode_all(
     decoder: Decoder | None = None,
     constraint: Constraint | None = None,
     complete: bool = False,
+    turnover: float | None = None,
     progress: Progress | None = None,
 ) -> list[Estimate]:
     """Decode many tallies that share an encoding (days, groups, repeats, epsilons): set up once, solved together.
@@ -102,7 +110,7 @@ def decode_all(
     ----------
     tallies
         Tallies of surveys with one encoding and alphabet; and one mechanism, if it is not hit or miss.
-    candidates, decoder, constraint, complete, progress
+    candidates, decoder, constraint, complete, turnover, progress
         As for `decode`.
 
     Returns
@@ -124,7 +132,7 @@ def decode_all(
     >>> [e.n for e in dn.decode_all([dn.Tally(survey, [[6, 4]]), dn.Tally(survey, [[60, 40]])])]
     [10, 100]
     """
-    tallies = _tallies(tallies)
+    tallies, turnover = _tallies(tallies), check_turnover(turnover)
     if not tallies:
         return []
     survey = tallies[0].survey
@@ -157,7 +165,7 @@ def decode_all(
     else:
         solutions = decoder.solve(tallies, design)
     return [
-        estimate_of(solution, symbols, decoder, limit, tally, design)
+        estimate_of(solution, symbols, decoder, limit, tally, design, turnover)
         for solution, tally in zip(solutions, tallies, strict=True)
     ]
 

@@ -124,7 +124,7 @@ def diagnose(fit: LinearFit, symbols: tuple[Symbol, ...]) -> Diagnostics:
         condition=fit.condition,
         twins=twins,
         fit=_goodness(fit),
-        cohorts=_sizes(fit.tally),
+        cohorts=_sizes(fit.tally, 1 + fit.repeated.others),
         influence=_influence(fit),
         hidden=hidden_of(fit.system, fit.size),
     )
@@ -152,14 +152,14 @@ def _tail(statistic: float, degrees: int, excess: float = 0.0) -> ChiSquare:
     return ChiSquare(statistic, degrees, float(gammaincc(degrees / scale / 2, max(statistic, 0.0) / scale / 2)))
 
 
-def _sizes(tally: Tally) -> ChiSquare | None:
-    """The test of cohort sizes against equal shares."""
+def _sizes(tally: Tally, effect: float) -> ChiSquare | None:
+    """The test of cohort sizes against equal shares; a device keeps its cohort, which has an `effect` if it repeats."""
     cohorts = len(tally.reports)
     if cohorts == 1:
         return None
     expected = tally.n / cohorts
-    statistic = float(((tally.reports - expected) ** 2).sum() / expected)
-    return _tail(statistic, cohorts - 1, -2 * (cohorts - 1) / tally.n)
+    statistic = float(((tally.reports - expected) ** 2).sum() / expected) / effect
+    return _tail(statistic, cohorts - 1, -2 * (cohorts - 1) * effect / tally.n)
 
 
 def _goodness(fit: LinearFit) -> ChiSquare | None:
@@ -214,7 +214,8 @@ def _goodness(fit: LinearFit) -> ChiSquare | None:
     statistic = square - 2 * float(more @ right) + float(more @ gram @ more)
     k = design.cells
     spare = (1 / m).sum(axis=1) - k**2 - 2 * k + 2 if mechanism.one_column else (1 / m / (1 - m) - 6).sum(axis=1)
-    return _tail(statistic, degrees, float((spare / reports).sum()) * (degrees / full) ** 2)
+    excess = fit.effect * float((spare / reports).sum()) * (degrees / full) ** 2
+    return _tail(statistic / fit.effect, degrees, excess)
 
 
 def _whitened(

@@ -4,7 +4,8 @@ The unbiased estimates of many symbols show together how shares are distributed;
 symbol's own estimate, with its known variance, gives its posterior, and the answer is the point of the simplex with the
 smallest expected loss (`shrinkage`). Where noise is small this is nearly the projected estimate; where it is large the
 error is far smaller. Symbols with cells of their own (block designs) are observed one by one; where symbols share cells
-over cohorts, expectation propagation separates them (`propagation`).
+over cohorts, expectation propagation separates them (`propagation`). Where neighbours share cells, answers have an
+order, and the prior is about how smooth their density is (`smooth`).
 """
 
 from collections.abc import Sequence
@@ -21,11 +22,12 @@ from deniable.decoders.prior import Observations
 from deniable.decoders.propagation import ExpectationPropagation, projected_weighted_least_squares
 from deniable.decoders.shrinkage import observations, shrink
 from deniable.decoders.simplex import project, project_rows
+from deniable.decoders.smooth import smooth_shares
 from deniable.decoders.spread import Spread
 from deniable.decoders.surrogate import Table
 from deniable.decoders.tuned_constants import PRIOR, EmpiricalBayesSettings
 from deniable.decoders.weighted import cell_weights
-from deniable.design import BlockDesign, ChannelDesign, Design
+from deniable.design import BlockDesign, ChannelDesign, Design, NeighbourDesign
 from deniable.errors import DecodeError
 from deniable.tally import Tally
 from deniable.theory import inversion_variances
@@ -54,7 +56,7 @@ class EmpiricalBayes(Decoder):
         right; the means suffer less where it is wrong. "l2": the projected means.
     ordered
         Whether the order of the symbols has a meaning (ages, hours, sizes). Then neighbours are taken to be similar,
-        as far as the reports agree.
+        as far as the reports agree. Surveys of numbers and of ordered answers need not say so.
     settings
         Constants that were chosen by a study; docs/results/ablation.md has what each is worth.
 
@@ -87,6 +89,9 @@ class EmpiricalBayes(Decoder):
             return [self._blocks(tally, design) for tally in tallies]
         if isinstance(design, ChannelDesign):
             return [self._channel(tally, design) for tally in tallies]
+        if isinstance(design, NeighbourDesign):
+            raws = [solution.raw for solution in LeastSquares().solve(tallies, design)]
+            return [Solution(self._neighbours(t, design), raw) for t, raw in zip(tallies, raws, strict=True)]
         # With fewer equations than unknowns no symbol is determined, and the last digits would take most of the time.
         short = design.symbols > tallies[0].survey.cohorts * design.cells
         tolerance = self.settings.underdetermined_tolerance if short else self.settings.least_squares_tolerance
@@ -171,6 +176,11 @@ class EmpiricalBayes(Decoder):
         if not spread.estimable.all():
             return Solution(projected_weighted_least_squares(tally, design), raw)
         return Solution(self._shrunk(Observations(raw, np.maximum(spread.variances, 1e-300), 0.0)), raw)
+
+    def _neighbours(self, tally: Tally, design: NeighbourDesign) -> Floats:
+        if not self.learns(design.symbols):
+            return projected_weighted_least_squares(tally, design)
+        return smooth_shares(tally, design)
 
     def _cohorts(self, tally: Tally, design: Design, raw: Floats) -> Floats:
         problem = ExpectationPropagation(tally, design, self.loss, ordered=self.ordered, settings=self.settings)

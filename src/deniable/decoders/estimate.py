@@ -14,7 +14,18 @@ from deniable.decoders.diagnostics import Diagnostics, diagnose
 from deniable.decoders.fit import LinearFit
 from deniable.decoders.intervals import Group, Mass, mass_of, sum_limits, symbol_limits
 from deniable.decoders.labels import column_of, labels_of
-from deniable.decoders.limits import Limits, check_level, holm
+from deniable.decoders.limits import Limits, SkewedLimits, check_level, holm
+from deniable.decoders.quantities import (
+    Cumulative,
+    Quantity,
+    bands,
+    cumulative,
+    cumulative_limits,
+    mean,
+    quantile,
+    share,
+    smoothed_limits,
+)
 from deniable.decoders.shown import estimate_html, largest_shares
 from deniable.design import Design, OpenDesign
 from deniable.errors import AlphabetError, DecodeError, UnknownSymbol
@@ -51,6 +62,8 @@ class Estimate:
         Whether counts were divided by the reports of their own cohort.
     rest
         The unallocated mass, under the constraint and raw; None where there is none.
+    turnover
+        The part of the devices that are replaced each window, where they take part again and it was given.
 
     Examples
     --------
@@ -75,6 +88,7 @@ class Estimate:
     design: Design
     per_cohort: bool = True
     rest: tuple[float, float] | None = None
+    turnover: float | None = None
 
     @classmethod
     def of(
@@ -85,6 +99,7 @@ class Estimate:
         constraint: Constraint,
         tally: Tally,
         design: Design,
+        turnover: float | None = None,
     ) -> "Estimate":
         """The estimate of a solution.
 
@@ -102,6 +117,8 @@ class Estimate:
             The counts. They are copied, so later reports do not change the estimate.
         design
             The matrix H of the survey and the candidates.
+        turnover
+            The part of the devices that are replaced each window; None if it is not known.
 
         Returns
         -------
@@ -124,13 +141,28 @@ class Estimate:
         values, raw, rest = constraint.apply(solution.values), solution.raw, None
         if isinstance(design, OpenDesign):
             values, raw, rest = values[:-1], raw[:-1], (float(values[-1]), float(raw[-1]))
-        return cls(tuple(symbols), values, raw, decoder, constraint, tally.copy(), design, per_cohort, rest)
+        return cls(tuple(symbols), values, raw, decoder, constraint, tally.copy(), design, per_cohort, rest, turnover)
 
     @cached_property
     def fit(self) -> LinearFit:
         """The linear algebra behind `raw`: what intervals and diagnostics are computed from."""
         unknowns = self.raw if self.rest is None else np.append(self.raw, self.rest[1])
-        return LinearFit(unknowns, self.tally, self.design, self.per_cohort, self.decoder.inverts)
+        return LinearFit(unknowns, self.tally, self.design, self.per_cohort, self.decoder.inverts, self.turnover)
+
+    @property
+    def shared_noise(self) -> str:
+        """One sentence where windows of the same devices were added up: which error bars are shown; else empty.
+
+        Devices that take part in every window repeat their noise, which does not average out. How many devices two
+        windows share is bounded by the smaller one, and by the turnover where `decode` was given it.
+
+        >>> import deniable as dn
+        >>> survey = dn.warner(epsilon=1, participation="window")
+        >>> week = sum(dn.Tally(survey, [[60, 40]]) for _ in range(7))
+        >>> dn.decode(week, turnover=0.1).shared_noise[:55], dn.decode(dn.Tally(survey, [[60, 40]])).shared_noise
+        ('7 windows share devices, which repeat their noise, but ', '')
+        """
+        return str(self.fit.repeated)
 
     @property
     def n(self) -> int:
@@ -414,6 +446,126 @@ class Estimate:
             raise DecodeError("symbols must hold at least one symbol, got none")
         return mass_of(self.fit, self._indicator(indices), float(self.probabilities[indices].sum()))
 
+    def mean(self) -> Quantity:
+        """The mean of answers that are numbers, with its standard error and interval.
+
+        Where numbers are in bins the interval holds wherever in their bins they are: half a bin is added on each side.
+
+        Returns
+        -------
+        Quantity
+
+        Raises
+        ------
+        DecodeError
+            If the answers are no numbers, or in no order.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> survey = dn.number(18, 90, 1.0, step=1)
+        >>> ages = np.random.default_rng(0).integers(30, 60, 50_000)
+        >>> estimate = dn.decode(dn.simulate(survey, numbers=ages, rng=np.random.default_rng(0)))
+        >>> low, high = estimate.mean().interval()
+        >>> low < ages.mean() < high
+        True
+        """
+        return mean(self)
+
+    def quantile(self, q: float) -> Quantity:
+        """The least answer that a share `q` of all answers does not exceed, with its interval: 0.5 is the median.
+
+        The interval has every number that a test at this level does not exclude, for every population: it covers more
+        often than its level says.
+
+        Parameters
+        ----------
+        q
+            A share strictly between 0 and 1.
+
+        Returns
+        -------
+        Quantity
+            A number, or a symbol of `dn.ordered`.
+
+        Raises
+        ------
+        DecodeError
+            If the answers have no order, or `q` is not between 0 and 1.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> survey = dn.ordered(["never", "seldom", "often"], 3)
+        >>> dn.decode(dn.simulate(survey, [0.6, 0.3, 0.1], n=10_000, rng=np.random.default_rng(0))).quantile(0.5)
+        <Quantity never (never to never)>
+        """
+        return quantile(self, q)
+
+    def share(self, start: object, stop: object) -> Quantity:
+        """The share of answers from `start` to `stop`, with its standard error and interval.
+
+        Parameters
+        ----------
+        start, stop
+            Numbers; or symbols of `dn.ordered` or numbers of a step, both of which are included. Numbers outside of
+            the scale are counted in its outer bins.
+
+        Returns
+        -------
+        Quantity
+            Where an end lies within a bin, the interval holds wherever in that bin the numbers are.
+
+        Raises
+        ------
+        DecodeError
+            If the answers have no order, or `start` comes after `stop`.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> survey = dn.number(0, 100, 2.0, bins=20)
+        >>> estimate = dn.decode(dn.simulate(survey, np.full(20, 0.05), n=10**6, rng=np.random.default_rng(0)))
+        >>> estimate.share(25, 50)
+        <Quantity 0.2499 (0.2405 to 0.2556)>
+        """
+        return share(self, start, stop)
+
+    def cdf(self, level: float = 0.95) -> Cumulative:
+        """P(answer <= x) at the edge of every bin, or at every answer of an order, with pointwise intervals.
+
+        Parameters
+        ----------
+        level
+            The confidence level of each interval.
+
+        Returns
+        -------
+        Cumulative
+            With `points`, `values`, `raw`, `low` and `high`.
+
+        Raises
+        ------
+        DecodeError
+            If the answers have no order.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> tally = dn.simulate(dn.ordered(4, 2), [0.1, 0.2, 0.3, 0.4], n=10**7, rng=np.random.default_rng(0))
+        >>> dn.decode(tally).cdf().values.round(2)
+        array([0.1, 0.3, 0.6, 1. ])
+        """
+        return cumulative(self, level)
+
+    @cached_property
+    def _cumulative(self) -> SkewedLimits:
+        return cumulative_limits(self)
+
+    @cached_property
+    def _smoothed(self) -> tuple[int, SkewedLimits]:
+        return smoothed_limits(self)
+
     @cached_property
     def diagnostics(self) -> Diagnostics:
         """Rank, condition, twins, goodness of fit, cohort sizes, and the influence of planted reports.
@@ -488,7 +640,7 @@ class Estimate:
         return data_frame(self.to_arrow(level))
 
     def chart(self, *, level: float = 0.95, top: int = 40, raw: bool = False) -> "alt.LayerChart":
-        """Bars with intervals, largest first; needs the extra `charts`.
+        """Bars with intervals, largest first; for numbers a density with a band. Needs the extra `charts`.
 
         Parameters
         ----------
@@ -513,8 +665,10 @@ class Estimate:
         >>> estimate.plot(level=0.9).to_dict()["description"]        # the name in earlier versions
         'Estimated shares of 2 symbols with 90 % intervals'
         """
-        from deniable.charts import estimate_chart
+        from deniable.charts import density_chart, estimate_chart
 
+        if (scale := self.tally.survey.alphabet.bins) is not None:
+            return density_chart(scale.edges, self.probabilities.tolist(), bands(self, level), level=level)
         order = np.argsort(-self.probabilities, kind="stable")[:top]
         intervals = self.intervals(level)[order]
         names = [self.labels[i] for i in order]

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.cell_law import CellLaw
+from deniable.decoders.repeated import Repeated
 from deniable.decoders.spread import Spread, check_kept, is_kept
 from deniable.design import BlockDesign, Design, OpenDesign
 from deniable.tally import Tally
@@ -34,6 +35,8 @@ class LinearFit:
         Whether counts were divided by the reports of their own cohort (`unbias`).
     inverted
         Whether `unknowns` is the closed form of a block design where there is one.
+    turnover
+        The part of the devices that are replaced each window, where they take part again and it is known.
     """
 
     unknowns: Floats
@@ -41,6 +44,7 @@ class LinearFit:
     design: Design
     per_cohort: bool = True
     inverted: bool = False
+    turnover: float | None = None
 
     @property
     def size(self) -> int:
@@ -65,9 +69,24 @@ class LinearFit:
         return self.design.only(self.tally.reports > 0) if self.per_cohort else self.design
 
     @cached_property
+    def repeated(self) -> Repeated:
+        """How often reports of one device may have been counted."""
+        return Repeated.of(self.tally, self.turnover)
+
+    @cached_property
+    def effects(self) -> Floats:
+        """The factor of each candidate's variance where devices repeat their noise."""
+        return self.repeated.effects(self.tally.survey, self.raw)
+
+    @cached_property
+    def effect(self) -> float:
+        """The same of all counts together, where a system was solved: cells are about equally full."""
+        return float(self.repeated.effects(self.tally.survey, np.array([1 / max(self.size, 1)]))[0])
+
+    @cached_property
     def law(self) -> CellLaw:
         """The estimated probabilities of the tally's columns, where a system was solved."""
-        return CellLaw.of(self.tally, self.system, self.unknowns, per_cohort=self.per_cohort)
+        return CellLaw.of(self.tally, self.system, self.unknowns, per_cohort=self.per_cohort, effect=self.effect)
 
     @cached_property
     def spread(self) -> Spread:
@@ -99,7 +118,8 @@ class LinearFit:
         check_kept(self.size)
         tally, system = self.tally, self.system
         if self.blocks:
-            return inversion_covariance(self.blocks, tally.survey.mechanism, tally.counts / tally.n, tally.n)
+            plain = inversion_covariance(self.blocks, tally.survey.mechanism, tally.counts / tally.n, tally.n)
+            return plain * np.sqrt(np.outer(self.effects, self.effects))
         middle = self.law.scores(tally, system, per_cohort=self.per_cohort).matrix() + self.spread.noise(system)
         half = system.factor.solve(middle)
         full = system.factor.solve(np.ascontiguousarray(half.T))
@@ -112,6 +132,7 @@ class LinearFit:
             # A frequency of 0 or 1 would have variance 0; half a report keeps it away from both.
             n = self.tally.n
             edge, columns = 0.5 / (n + 1), self.tally.counts / n
-            return np.sqrt(inversion_variances(self.blocks, self.tally.survey.mechanism, columns, n, edge=edge))
+            plain = inversion_variances(self.blocks, self.tally.survey.mechanism, columns, n, edge=edge)
+            return np.sqrt(plain * self.effects)
         errors = np.sqrt(np.maximum(self.spread.variances[: self.size], 0.0))
         return np.where(self.spread.estimable[: self.size], errors, np.inf)

@@ -115,10 +115,10 @@ def symbol_limits(fit: LinearFit) -> Limits:
     if blocks is not None and blocks.blocks == 1:
         hits = np.rint(blocks.adjoint(tally.counts.astype(np.float64)))
         base = blocks.occupied * miss + blocks.shared * r
-        return BinomialLimits(hits, tally.n, base, r * blocks.distance)
+        return BinomialLimits(hits, tally.n, base, r * blocks.distance, fit.effects)
     if blocks is not None:
         third, step = inversion_cumulants(blocks, mechanism, tally.counts / tally.n, tally.n)
-        return SkewedLimits(fit.raw, fit.standard_errors**2, third, np.full(len(third), step))
+        return SkewedLimits(fit.raw, fit.standard_errors**2, third * fit.effects**2, step * fit.effects)
     return replace(own_limits(fit), collisions=symbol_collisions(fit, fit.spread.misfit))
 
 
@@ -165,9 +165,10 @@ def mass_of(fit: LinearFit, inside: Floats, value: float) -> Mass:
         # Each symbol has one cell and each report names one: the number of reports in a set of cells is binomial.
         raw, places = float(inside @ fit.unknowns), np.flatnonzero(inside)
         hits = float(blocks.adjoint(tally.counts.astype(np.float64))[places].sum())
-        limits: Limits = BinomialLimits(np.array([hits]), tally.n, len(places) * miss, r)
+        effect = fit.effects[places].max(keepdims=True)
+        limits: Limits = BinomialLimits(np.array([hits]), tally.n, len(places) * miss, r, effect)
         rate = min(max(hits / tally.n, 0.5 / (tally.n + 1)), 1 - 0.5 / (tally.n + 1))
-        return Mass(value, raw, float(np.sqrt(rate * (1 - rate) / tally.n)) / r, limits)
+        return Mass(value, raw, float(np.sqrt(effect[0] * rate * (1 - rate) / tally.n)) / r, limits)
     found = sum_limits(fit, inside, lambda: None if blocks else fit.spread.misfit)
     return Mass(value, float(found.centre[0]), float(found.errors[0]), found)
 
@@ -210,7 +211,8 @@ def _sum_along(fit: LinearFit, inside: Floats) -> tuple[float, float, Floats]:
     blocks, tally, system = fit.blocks, fit.tally, fit.system
     if blocks is not None:
         weights, columns = _inverting(blocks, inside), tally.counts / tally.n
-        law = ScoreLaw.of(blocks, tally.survey.mechanism, inside, np.array([1 / tally.n]), observed=columns)
+        effect = float(fit.effects[np.flatnonzero(inside)].max(initial=1.0))
+        law = ScoreLaw.of(blocks, tally.survey.mechanism, inside, np.array([effect / tally.n]), observed=columns)
         return max(law.variance(weights), 0.0), 0.0, weights
     if not (system.is_factored and system.factor.rank == system.symbols):
         # A combination is determined if it lies in the range of H', so that projecting on that changes nothing.

@@ -45,6 +45,9 @@ class BinomialLimits(Limits):
     Limits and p-values are rounded outward by their numerical error (`beta_law`), so the claim holds at every n that a
     tally can have, up to 2**63 - 1. At 10**17 reports that is a millionth of an interval's width.
 
+    Where devices repeat their noise (`effects` above one) counts vary as much as those of so many fewer reports do, and
+    the limits are those of as many (Korn and Graubard, 1998): approximate.
+
     Claim: intervals cover with probability at least 1 - alpha, and p-values are at most u with probability at most u.
     Proof: tests/unit/decoders/test_limits.py::test_clopper_pearson_covers_by_enumeration
     Proof: tests/unit/decoders/test_limits.py::test_clopper_pearson_covers_at_any_n
@@ -53,15 +56,24 @@ class BinomialLimits(Limits):
     array([[0.1871, 0.8129]])
     """
 
-    exact: ClassVar[bool] = True
     hits: Floats
     n: int
     base: float
     slope: float
+    effects: Floats | None = None  # factors of the variances; None: ones
+
+    @property
+    def exact(self) -> bool:  # type: ignore[override]
+        return self.effects is None or bool((self.effects == 1).all())
+
+    def _effective(self) -> tuple[Floats, Floats]:
+        """Hits and reports as independent reports have them; sums of counts beyond 2**53 are rounded, as n may be."""
+        each = np.ones(len(self.hits)) if self.effects is None else self.effects
+        return np.clip(self.hits, 0.0, float(self.n)) / each, float(self.n) / each
 
     def between(self, alpha: float) -> Floats:
-        n, margin = float(self.n), accuracy(self.n)
-        hits = np.clip(self.hits, 0.0, n)  # sums of counts beyond 2**53 are rounded, and so may n be
+        margin = accuracy(self.n)
+        hits, n = self._effective()
         lower, spread = quantile(np.maximum(hits, 1), n - hits + 1, alpha / 2)
         low = np.where(hits > 0, lower - margin * spread, 0.0)
         upper, spread = quantile(hits + 1, np.maximum(n - hits, 1), alpha / 2, upper=True)
@@ -72,8 +84,8 @@ class BinomialLimits(Limits):
 
     def above_zero(self) -> Floats:
         # P(X >= hits) for X ~ Binomial(n, base). A normal score z that is off by d changes its tail by about z d of it.
-        hits = np.clip(self.hits, 0.0, float(self.n))
-        found = tail(np.maximum(hits, 1), self.n - hits + 1, self.base) * (1 + _FARTHEST * accuracy(self.n))
+        hits, n = self._effective()
+        found = tail(np.maximum(hits, 1), n - hits + 1, self.base) * (1 + _FARTHEST * accuracy(self.n))
         return np.asarray(np.where(hits > 0, np.minimum(found, 1.0), 1.0))
 
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from deniable.decoders.base import unbias
 from deniable.decoders.drawn import drawn_z, judged
 from deniable.decoders.limits import SkewedLimits
+from deniable.decoders.repeated import Repeated
 from deniable.decoders.selection import JudgedLimits
 from deniable.decoders.simplex import project
 from deniable.decoders.spikes import CellLevels, SpikeLaw, width_of
@@ -68,7 +69,8 @@ class RobustFit:
         """Whether there are enough cells for a distribution, and enough reports to tell spikes from noise."""
         cohorts = int((tally.reports > 0).sum())
         cells = cohorts * tally.survey.cells
-        return cells >= _FEWEST_CELLS and cohorts >= _FEWEST_COHORTS and tally.n >= _FEWEST_REPORTS * cells
+        people = tally.n / (1 + Repeated.of(tally).others)
+        return cells >= _FEWEST_CELLS and cohorts >= _FEWEST_COHORTS and people >= _FEWEST_REPORTS * cells
 
     @classmethod
     def of(cls, tally: Tally, design: OpenDesign, shares: Floats, *, fresh: bool = False) -> "RobustFit":
@@ -80,7 +82,8 @@ class RobustFit:
         u = unbias(tally)[seen]
         found = _with_rest(system, u, shares)
         m = miss + r * system.forward(project(found))
-        cells = CellLevels.of(m * (1 - m) / tally.reports[seen][:, None] / r**2)
+        effect = float(Repeated.of(tally).effects(tally.survey, np.array([0.0]))[0])
+        cells = CellLevels.of(effect * m * (1 - m) / tally.reports[seen][:, None] / r**2)
         residual = u - system.forward(found)
         # A start far from the solution would take everything for spikes: the distribution is blurred, less each step.
         blur = float(residual.std()) if fresh else 2 * width_of(residual)

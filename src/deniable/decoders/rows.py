@@ -220,6 +220,7 @@ class EstimateRows(ResultRows):
             "level": self.level,
             "simultaneous": self.simultaneous,
             "intervals": None if self.problem else estimate.interval_kind,
+            "shared_noise": estimate.shared_noise or None,
         }
 
     def context(self) -> dict[str, Any]:
@@ -295,6 +296,7 @@ class DifferenceRows(ResultRows):
             "level": self.level,
             "simultaneous": self.simultaneous,
             "intervals": "approximate",
+            "shared_noise": self.difference.shared_noise or None,
         }
 
     def context(self) -> dict[str, Any]:

@@ -64,9 +64,11 @@ class ScreenedEstimate(Estimate):
         constraint: Constraint,
         tally: Tally,
         design: Design,
+        turnover: float | None = None,
     ) -> "ScreenedEstimate":
         assert isinstance(solution, Screened)
         names = tuple(symbols[i] for i in solution.model)
+        # What was kept was found with the bound on repeated reports, whatever the turnover is: so are the errors.
         joint = Estimate.of(solution.joint, names, decoder, Unconstrained(), tally, solution.design)
         # The mass of candidates in the model that were not kept is part of the rest.
         rest = [
@@ -95,6 +97,10 @@ class ScreenedEstimate(Estimate):
     def kept(self) -> npt.NDArray[np.intp]:
         """The indices of the kept candidates in `symbols`, in increasing order."""
         return self.found.model[self.found.kept]
+
+    @property
+    def shared_noise(self) -> str:
+        return self.joint.shared_noise
 
     @property
     def takes_minutes(self) -> bool:

@@ -3,7 +3,7 @@
 Not to be confused with `rows`, which has every symbol and every number for programs.
 """
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,8 @@ class _Shares(Protocol):
     @property
     def rest_name(self) -> str: ...
     def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats: ...
+    def mean(self) -> Any: ...
+    def quantile(self, q: float) -> Any: ...
 
 
 def largest_shares(estimate: _Shares, count: int = 3) -> str:
@@ -56,9 +58,21 @@ def estimate_html(estimate: _Shares) -> str:
         left = estimate.rest[0]
         rows.append((estimate.rest_name, Bar(left / most), f"{100 * left:.2f} %", ""))
     survey = estimate.tally.survey
+    figures = "".join(
+        f"{name} {figure.value if isinstance(figure.value, str) else format(figure.value, '.4g')} "
+        f"({' to '.join(v if isinstance(v, str) else format(v, '.4g') for v in figure.interval())}). "
+        for name, figure in _figures(estimate)
+    )
     title = f"{survey.name or 'Estimate'}: {reports_in_words(estimate.tally.n)}, epsilon {survey.epsilon:g}"
-    note = note_on_rest(len(estimate.symbols), "share")
+    note = figures + note_on_rest(len(estimate.symbols), "share")
     return html_table(title, ["answer", "", "share", "95 % interval"], rows, note=note)
+
+
+def _figures(estimate: _Shares) -> list[tuple[str, Any]]:
+    """Mean and median of numbers."""
+    if estimate.tally.survey.alphabet.bins is None or len(estimate.symbols) > QUICK_SYMBOLS:
+        return []
+    return [("Mean", estimate.mean()), ("Median", estimate.quantile(0.5))]
 
 
 def reports_in_words(n: int) -> str:

@@ -4,7 +4,8 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-_PASSES = 24  # passes before the values are sorted instead; each takes a tenth of the time of a sort
+_PASSES = 24  # passes before the values are sorted instead; each takes a tenth to a fifth of the time of a sort
+_BLOCK = 1 << 15  # values looked at together: 256 KiB, which a core's own cache holds
 
 
 def project(values: npt.ArrayLike) -> Floats:
@@ -27,28 +28,38 @@ def project(values: npt.ArrayLike) -> Floats:
     if not np.isfinite(top):
         raise ValueError("values must be finite")
     shifted = given - top
-    # The largest value is now 0, so theta is at least -1 and nothing at or below -1 can stay positive.
-    shifted -= _threshold(shifted[shifted > -1.0])
-    # A running sum of many values is off by 1e-9 in 65,536; pairwise sums of the result say by how much, twice.
-    for _ in range(2):
-        positive = shifted > 0
-        shifted -= (float(shifted[positive].sum()) - 1.0) / max(int(positive.sum()), 1)
+    shifted -= _threshold(shifted)
     return np.asarray(np.maximum(shifted, 0.0, out=shifted))
 
 
-def _threshold(contenders: Floats) -> float:
-    """The shift for values of which the largest is 0.
+def _threshold(values: Floats) -> float:
+    """The shift of values of which the largest is 0: where what stays positive sums to 1.
 
-    What lies below the shift of all contenders lies below the final one, too: it only rises as they leave (Michelot,
-    1986). A few passes end it for every population that was tried; a sort ends it for any.
+    That sum is convex in the shift, so Newton's steps from below rise to it, and end once nothing more is cut off
+    (Michelot, 1986). A few passes end it for every population that was tried; a sort ends it for any.
     """
+    # Nothing at or below -1 can stay positive: the shift is at least -1.
+    theta, held = max(-1.0, (float(values.sum()) - 1.0) / values.size), 0
     for _ in range(_PASSES):
-        theta = float((contenders.sum() - 1.0) / contenders.size)
-        staying = contenders[contenders > theta]
-        if staying.size == contenders.size:
+        total, count = _above(values, theta)
+        few = 8 * count < values.size
+        values = np.compress(values > theta, values) if few else values
+        theta += (total - 1.0) / count
+        if count == held:  # the last step has only mended what rounding left
             return theta
-        contenders = staying
-    return float(_sorted_thresholds(contenders[None])[0])
+        held = count
+    return float(_sorted_thresholds(values[None])[0])
+
+
+def _above(values: Floats, theta: float) -> tuple[float, int]:
+    """What lies above the shift: the sum of how far, and how many. In blocks, which stay in the cache."""
+    block, total, count = np.empty(min(_BLOCK, values.size)), 0.0, 0
+    for start in range(0, values.size, _BLOCK):
+        part = values[start : start + _BLOCK]
+        out = np.subtract(part, theta, out=block[: part.size])
+        total += float(np.maximum(out, 0.0, out=out).sum())
+        count += int(np.count_nonzero(part > theta))
+    return total, count
 
 
 def _sorted_thresholds(rows: Floats) -> Floats:

@@ -189,7 +189,7 @@ def _misfit(
     u = unbias(tally, per_cohort=per_cohort)[law.kept]
     residual = u - design.forward(normal_solve(design, design.adjoint(u)[None])[0])
     m = law.columns
-    spread = m * (1 - m) * law.inverse[:, None] if per_cohort else (design.cohorts * m - m**2) / tally.n
+    spread = m * (1 - m) * law.inverse[:, None] if per_cohort else law.effect * (design.cohorts * m - m**2) / tally.n
     a, b = _meetings(design)
     free = m.size * design.level * (1 - design.level) - a * rank - b * taken
     return Misfit(residual, float(spread.sum()) / r**2 - trace, free)

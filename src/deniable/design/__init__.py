@@ -6,6 +6,7 @@ from deniable.design.channel import ChannelDesign
 from deniable.design.factor import GramFactor, invert_in_place
 from deniable.design.lookup import design_from_keys, design_of
 from deniable.design.matrix import Design
+from deniable.design.neighbours import NeighbourDesign
 from deniable.design.sandwich import Sandwich
 from deniable.design.streamed import StreamedDesign
 from deniable.design.triangles import add_squares
@@ -15,6 +16,7 @@ __all__ = [
     "ChannelDesign",
     "Design",
     "GramFactor",
+    "NeighbourDesign",
     "OpenDesign",
     "Sandwich",
     "StreamedDesign",

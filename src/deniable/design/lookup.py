@@ -1,8 +1,9 @@
 """The design of a survey and its candidates, cached."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +12,19 @@ from deniable.design.background import OpenDesign
 from deniable.design.blocks import BlockDesign
 from deniable.design.channel import ChannelDesign
 from deniable.design.matrix import Design
-from deniable.mechanisms import Mechanism
-from deniable.survey import Encoding, Survey
+from deniable.design.neighbours import NeighbourDesign
+from deniable.mechanisms import Mechanism, Registry
+from deniable.survey import BlockEncoding, Encoding, Neighbours, Survey
 
 _CACHE: "OrderedDict[tuple[Encoding, bytes, bool], Design]" = OrderedDict()
 _CACHE_SIZE = 8  # designs: their tables and factors may be large
+
+
+# H of an encoding and some keys, where one is faster than lists of cells.
+matrices: Registry[Callable[[Any, Words], Design]] = Registry("deniable.design.lookup.matrices", Encoding, "matrix H")
+matrices.add(Encoding)(lambda encoding, keys: Design(cell_table(encoding, keys), encoding.cells))
+matrices.add(BlockEncoding)(BlockDesign)
+matrices.add(Neighbours)(NeighbourDesign)
 
 
 def design_of(survey: Survey, candidates: Sequence[object] | None = None, *, background: bool = False) -> Design:
@@ -89,10 +98,8 @@ def design_from_keys(encoding: Encoding, keys: Words, *, background: bool = Fals
     if found is None:
         if background:
             found = OpenDesign(design_from_keys(encoding, keys), encoding.hashes)
-        elif encoding.shared is None:
-            found = Design(cell_table(encoding, keys), encoding.cells)
         else:
-            found = BlockDesign(encoding, keys)
+            found = matrices.of(encoding)(encoding, keys)
         _CACHE[label] = found
         while len(_CACHE) > _CACHE_SIZE:
             _CACHE.popitem(last=False)

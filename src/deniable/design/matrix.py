@@ -118,24 +118,24 @@ class Design:
         while t < len(rows) and m ** (t + 1) <= min(self.symbols, _FUSED_CELLS * (t + 1) // len(rows)):
             t += 1
         groups = -(-len(rows) // t)
-        index = np.zeros((groups, self.symbols), np.int64 if groups * m**t >= 1 << 31 else np.int32)
+        kind = np.int64 if groups * m**t >= 1 << 31 else np.int32
+        cells = np.zeros((groups, self.symbols), kind)
         for place in range(t):
             members = rows[place::t]
-            index[: len(members)] *= m
-            index[: len(members)] += members
+            cells[: len(members)] *= m
+            cells[: len(members)] += members
         if short := len(rows) % t:  # the last group is short: its members are the leading digits
-            index[-1] *= m ** (t - short)
-        index += (np.arange(groups) * m**t).astype(index.dtype)[:, None]
+            cells[-1] *= m ** (t - short)
+        index = np.add(cells.T, np.arange(groups, dtype=kind) * m**t, order="C")
         # SciPy's kernels release the interpreter's lock, so symbols are divided among the cores.
         workers = (os.cpu_count() or 1) if index.size >= _WORTH_THREADS else 1
         bounds = np.linspace(0, self.symbols, workers + 1).astype(int)
+        ones = np.ones(groups * int(np.diff(bounds).max()))  # of all parts: it is read at every product
         parts = []
         for start, stop in pairwise(bounds.tolist()):
-            places = np.ascontiguousarray(index[:, start:stop].T).ravel()
-            pointers = np.arange(0, len(places) + 1, groups, dtype=index.dtype)
-            parts.append(
-                sparse.csr_array((np.ones(len(places)), places, pointers), shape=(stop - start, groups * m**t))
-            )
+            places = index[start:stop].ravel()
+            pointers = np.arange(0, len(places) + 1, groups, dtype=kind)
+            parts.append(sparse.csr_array((ones[: len(places)], places, pointers), shape=(stop - start, groups * m**t)))
         return t, m, bounds, parts
 
     @cached_property
@@ -158,8 +158,10 @@ class Design:
         """
         t, m, bounds, _ = self._fused
         pieces = [(part, p[a:b]) for part, (a, b) in zip(self._turned, pairwise(bounds), strict=True)]
-        tables = sum(on_every_core(lambda piece: piece[0] @ piece[1], pieces)).reshape(-1, m**t)
-        flat = _fold(tables, t, m).reshape(-1, m)[: self.cohorts * self.hashes, : self.cells]
+        tables, *others = on_every_core(lambda piece: piece[0] @ piece[1], pieces)
+        for other in others:
+            tables += other
+        flat = _fold(tables.reshape(-1, m**t), t, m).reshape(-1, m)[: self.cohorts * self.hashes, : self.cells]
         return np.asarray(flat.reshape(self.cohorts, self.hashes, self.cells).sum(axis=1))
 
     def adjoint(self, values: Floats) -> Floats:
@@ -411,7 +413,8 @@ def _fold(tables: Floats, t: int, m: int) -> Floats:
     if t == 1:
         return tables[:, None]
     halves = tables.reshape(len(tables), m ** (t // 2), -1)
-    left, right = _fold(halves.sum(axis=2), t // 2, m), _fold(halves.sum(axis=1), t - t // 2, m)
+    # On short axes einsum takes a quarter of the time of a sum.
+    left, right = _fold(np.einsum("gab->ga", halves), t // 2, m), _fold(np.einsum("gab->gb", halves), t - t // 2, m)
     return np.concatenate([left, right], axis=1)
 
 

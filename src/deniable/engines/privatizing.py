@@ -12,6 +12,7 @@ import pyarrow as pa
 from deniable import columns
 from deniable.columns import (
     ReportTable,
+    SpelledNumbers,
     Unencodable,
     arrow_or_none,
     encodable_rows,
@@ -85,7 +86,7 @@ def privatized(
         if reader.names is not None and reader.names.count(column) != 1:
             listed = ", ".join(repr(name) for name in reader.names[:20]) or "none"
             raise AlphabetError(f"{source.name} must have one column {column!r}, got {listed}")
-        return {column: "answer"}
+        return {column: "answer" if survey.alphabet.bins is None else "quantity"}
 
     numbers = digits_of(survey)
     batches = column_batches(found, open_reader(found[0]), wanted, _ROWS, refused, progress)
@@ -123,20 +124,22 @@ def privatized_tables(survey: Survey, data: Any, column: str | None, refused: di
             yield reports_of(survey, chunk[start : start + _ROWS], refused)
 
 
-def digits_of(survey: Survey) -> dict[str, int]:
+def digits_of(survey: Survey) -> Mapping[str, Any]:
     """The integer symbol that a text of digits stands for, in files that hold only text.
 
     >>> import deniable as dn
     >>> digits_of(dn.krr(symbols=[7, 8, "8", "nine"], epsilon=1))
     {'7': 7}
     """
+    if survey.alphabet.bins is not None:
+        return SpelledNumbers()
     symbols = survey.symbols or ()
     spelled = {str(symbol): symbol for symbol in symbols if isinstance(symbol, int)}
     return {text: number for text, number in spelled.items() if text not in symbols} if spelled else {}
 
 
 def reports_of(
-    survey: Survey, answers: "pa.Array", refused: dict[str, int], numbers: Mapping[str, int] | None = None
+    survey: Survey, answers: "pa.Array", refused: dict[str, int], numbers: Mapping[str, Any] | None = None
 ) -> ReportTable:
     """The reports of one array of answers; `numbers` says which text stands for an integer."""
 
@@ -173,7 +176,7 @@ def _as_text(answers: "pa.Array") -> "pa.Array":
     return answers.cast(pa.large_string())
 
 
-def _meant(answers: "pa.Array", numbers: Mapping[str, int]) -> Any:
+def _meant(answers: "pa.Array", numbers: Mapping[str, Any]) -> Any:
     """The answers, with each text that stands for an integer replaced by it."""
     if not numbers:
         return answers

@@ -30,7 +30,8 @@ class Reader(Protocol):
     def batches(self, wanted: dict[str, str], rows: int, refused: dict[str, int]) -> "Iterator[pa.RecordBatch]":
         """The columns that are `wanted` and nothing else, in batches of at most `rows` rows or a few MiB of text.
 
-        `wanted` says what each column holds: a "number", "bytes" or an "answer". Readers of text convert their fields,
+        `wanted` says what each column holds: a "number", "bytes", an "answer" or a "quantity", which is the answer to a
+        survey of numbers. Readers of text convert their fields,
         and count in `refused` the rows that cannot be converted; other readers return the columns as they are.
         """
         ...

@@ -32,12 +32,16 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # UTF-32 in little-endian o
 # Reasons for which a row is refused; `WRONG` has those of a field by what its column holds.
 FIELDS, NO_OBJECT = "wrong number of fields", "no JSON object"
 WRONG = {"number": "{} not a whole number", "bytes": "{} not hexadecimal", "answer": "answer not text or an integer"}
+WRONG |= {"quantity": "answer not a number"}  # an answer to a survey of numbers
+
+_ANSWERS = {"answer", "quantity"}
 
 # Text from a file as one column, by what the column holds. Each raises ArrowInvalid if a single value is wrong.
 CONVERT: dict[str, Callable[[pa.Array], pa.Array]] = {
     "number": lambda array: array.cast(pa.string()).cast(pa.int64()),
     "bytes": lambda array: _unhexed(array.cast(pa.string())),
     "answer": lambda array: array.cast(pa.string()),
+    "quantity": lambda array: array.cast(pa.string()),
 }
 
 
@@ -77,7 +81,7 @@ def converted(
         try:
             column = CONVERT[kind](batch.column(name))
         except pa.ArrowInvalid:
-            if kind == "answer":  # any UTF-8 text is an answer
+            if kind in _ANSWERS:  # any UTF-8 text is an answer
                 raise not_utf8(source) from None
             good = pa.array(readable_rows(batch.column(name), CONVERT[kind]))
             if not good.true_count and not _all_utf8(batch.column(name)):  # not single bad rows
@@ -245,8 +249,8 @@ class JsonReader:
 
 def _parsed(block: bytes, lines: int, wanted: dict[str, str]) -> pa.RecordBatch | None:
     """A block of lines by Arrow's parser, or None if it refuses a row."""
-    for answers in (pa.string(), pa.int64()):
-        kinds = {"number": pa.int64(), "bytes": pa.string(), "answer": answers}
+    for answers, quantity in ((pa.string(), pa.float64()), (pa.int64(), pa.string())):
+        kinds = {"number": pa.int64(), "bytes": pa.string(), "answer": answers, "quantity": quantity}
         schema = pa.schema({name: kinds[kind] for name, kind in wanted.items()})
         options = pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
         reading = pa.json.ReadOptions(use_threads=False, block_size=len(block) + 1)
@@ -291,6 +295,8 @@ def _value(kind: str, value: object) -> object:
     if isinstance(value, str) and kind != "number":
         value.encode()  # refuses bytes that are no UTF-8
         return bytes.fromhex(value) if kind == "bytes" else value
+    if kind == "quantity" and type(value) in (int, float):
+        return float(value)  # type: ignore[arg-type]
     if type(value) is int and kind != "bytes" and -(2**63) <= value < 2**63:
         return value
     raise ValueError
@@ -308,16 +314,18 @@ def _one_by_one(
         for name, kind in wanted.items() if fields is not None else ():
             try:
                 row[name] = _value(kind, fields.get(name) if fields else None)
-            except ValueError:
-                if kind == "answer" and not _is_utf8(line):
+            except (ValueError, OverflowError):
+                if kind in _ANSWERS and not _is_utf8(line):
                     raise not_utf8(source) from None
                 reason = WRONG[kind].format(name)
                 break
         if reason:
             refused[reason] = refused.get(reason, 0) + 1
         else:
-            found["answer" in wanted.values() and type(next(iter(row.values()))) is int].append(row)
+            answers = not _ANSWERS.isdisjoint(wanted.values())
+            found[answers and type(next(iter(row.values()))) in (int, float)].append(row)
     for numbers, rows in found.items():
         if rows:
             kinds = {"number": pa.int64(), "bytes": pa.binary(), "answer": pa.int64() if numbers else pa.string()}
+            kinds |= {"quantity": pa.float64() if numbers else pa.string()}
             yield pa.RecordBatch.from_pylist(rows, pa.schema({name: kinds[kind] for name, kind in wanted.items()}))

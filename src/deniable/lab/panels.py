@@ -1,8 +1,8 @@
 """A panel: the same devices over several windows. Some change their answer and some are replaced.
 
 `simulate` draws counts of people who answer once. Here people answer in every window and memoise their noise, as
-`Client` does: the permanent response to an answer is drawn once a device, so windows share noise as far as they share
-devices and answers.
+`Client` does: the permanent response to an answer is drawn once a device, and answers that share their cells share
+it, so windows share noise as far as they share devices and cells.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns import Answers, ReportTable, keys_of, refreshed, samplers
+from deniable.columns import Answers, ReportTable, cell_table, keys_of, refreshed, samplers
 from deniable.errors import SurveyError
 from deniable.survey import Survey
 from deniable.tally import Tally
@@ -136,4 +136,17 @@ def _responses(
         for start in range(0, len(codes), step)
     ]
     found = np.concatenate(parts)
-    return found.reshape(len(cohorts), size, *found.shape[1:])
+    drawn = found.reshape(len(cohorts), size, *found.shape[1:])
+    if survey.encoding.own_cells or survey.encoding.is_design:
+        return drawn
+    # Answers that share their cells have one permanent response, that of the first of them.
+    table = np.sort(cell_table(survey.encoding, keys), axis=1)
+    used, row = np.unique(cohorts, return_inverse=True)
+    shared = np.stack([_first_alike(table[cohort]) for cohort in used])
+    return np.asarray(drawn[np.arange(len(cohorts))[:, None], shared[row]])
+
+
+def _first_alike(columns: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """For every column the place of the first one that is equal to it."""
+    _, first, which = np.unique(columns, axis=1, return_index=True, return_inverse=True)
+    return np.asarray(first[which.ravel()])

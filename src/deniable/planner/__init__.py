@@ -1,7 +1,8 @@
 """Plans: the smallest epsilon, number of people or error that two of the three allow, and the survey to run."""
 
 from deniable.planner.nearby import nearby
+from deniable.planner.numbers import NumberPlan
 from deniable.planner.planning import plan
-from deniable.planner.result import Alternative, Expected, Plan
+from deniable.planner.result import Alternative, Expected, Plan, Strategy
 
-__all__ = ["Alternative", "Expected", "Plan", "nearby", "plan"]
+__all__ = ["Alternative", "Expected", "NumberPlan", "Plan", "Strategy", "nearby", "plan"]

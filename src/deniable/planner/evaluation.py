@@ -58,9 +58,7 @@ class Evaluation:
     def expected(self, metric: str, level: float) -> Expected:
         """Mean and quantile of a loss, from prediction and simulation, weighted by their uncertainties."""
         mean, guess = self.predicted.mean(metric), self.predicted.quantile(metric, level)
-        learns = DEFAULT.learns(len(self.shape.p))
-        alone, shared = (_TRUST, _TRUST_COHORTS) if learns else (_TRUST_FEW, _TRUST_FEW_COHORTS)
-        trust = shared if self.option.cohorts > 1 else alone
+        trust = trust_of(self.option.cohorts, len(self.shape.p))
         if not self.samples:
             return Expected(mean, trust * mean, guess, trust * guess)
         # Each sample gives the ratio of real to predicted loss at its point; its logarithm is extrapolated on a line.
@@ -74,6 +72,16 @@ class Evaluation:
             off, uncertain = _line_at_zero(points)
             told += weighed(value, value * exp(off), value * exp(off) * uncertain, trust)
         return Expected(*told)
+
+
+def trust_of(cohorts: int, size: int) -> float:
+    """The relative standard deviation of a predicted loss.
+
+    >>> trust_of(1, 9), trust_of(64, 9), trust_of(1, 2)
+    (0.04, 0.06, 0.01)
+    """
+    alone, shared = (_TRUST, _TRUST_COHORTS) if DEFAULT.learns(size) else (_TRUST_FEW, _TRUST_FEW_COHORTS)
+    return shared if cohorts > 1 else alone
 
 
 def _line_at_zero(points: list[tuple[float, float, float]]) -> tuple[float, float]:

@@ -54,13 +54,23 @@ class Option:
     def model(self, epsilon: float, n: float, classes: Classes | None = None) -> ErrorModel:
         return self.family.model(self.family.parameters, epsilon, n, classes).pick(self.place, len(self.family))
 
-    def survey(self, alphabet: Alphabet, epsilon: object, *, lifetime: object = None, name: str, seed: bytes) -> Survey:
+    def survey(
+        self,
+        alphabet: Alphabet,
+        epsilon: object,
+        *,
+        lifetime: object = None,
+        name: str,
+        seed: bytes,
+        participation: str = "once",
+    ) -> Survey:
         """The survey itself, for the epsilon of one report.
 
         With a `lifetime` every report is randomised again. Its channel is then, but for the last bits of its
         thresholds, that of the same mechanism at the epsilon of a report; so is every error.
         """
         settings: dict[str, Any] = {"symbols": alphabet.symbols, "epsilon": epsilon, "name": name}
+        settings |= {} if participation == "once" else {"participation": participation}
         settings |= {} if lifetime is None else {"epsilon": lifetime, "epsilon_report": epsilon}
         settings |= {key: value for key, value in self.parameters.items() if key != "hashes" or value > 1}
         settings |= {"other": alphabet.other} | ({"seed": seed} if self.family.seeded else {})

@@ -1,8 +1,9 @@
 """The alternatives of a plan, what the paper's mechanisms need, the curves of the chart, and error messages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf, isfinite
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,13 @@ _POINTS = 25  # epsilons from 0.1 to 10 of each curve of the chart
 _DIRECT = (("O-RR", "k-RR"), ("O-RAPPOR", "k-RAPPOR"))  # with a cell for every symbol the first mechanism is the second
 
 
-def alternatives(search: Search, option: Option, epsilon: float, n: int) -> list[Alternative]:
-    """Every other mechanism with its best parameters, the runner-up first."""
+def alternatives(
+    search: Search, option: Option, epsilon: float, n: int, placed: Mapping[str, float] = MappingProxyType({})
+) -> list[Alternative]:
+    """Every other mechanism with its best parameters, the runner-up first.
+
+    `placed` has the epsilon or n of the mechanisms for which it was found by simulation, too.
+    """
     request = search.request
     ours = search.loss(option, epsilon, n)
     level = search.noise(option.family, epsilon, n) / n**0.5
@@ -34,17 +40,20 @@ def alternatives(search: Search, option: Option, epsilon: float, n: int) -> list
             out.append(Alternative(family.name, "", None, 0, f"{family.left_out}"))
             continue
         best = search.best(family, epsilon, n)
-        if request.found == "error":
+        if family.name in placed:
+            value = placed[family.name]
+        elif request.found == "error":
             value = search.loss(best[0], epsilon, n) if isfinite(best[1]) else inf
         else:
             value = search.same_noise(family, level, epsilon=epsilon, n=float(n)) or inf
         found.append((value, best[0]))
     found.sort(key=lambda pair: pair[0])
     if request.found != "error":
-        found = [
-            (_needed(search, other.family, ours, value) if place < _CLOSE and isfinite(value) else value, other)
-            for place, (value, other) in enumerate(found)
-        ]
+        close = [place for place, (value, _) in enumerate(found) if isfinite(value)][:_CLOSE]
+        for place in close:
+            value, other = found[place]
+            if other.family.name not in placed:
+                found[place] = (_needed(search, other.family, ours, value), other)
         found.sort(key=lambda pair: pair[0])
     ours = {"epsilon": epsilon, "n": float(n), "error": ours}[request.found]
     told = []

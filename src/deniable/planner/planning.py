@@ -2,10 +2,11 @@
 
 Three steps: closed forms rank every mechanism and setting (`catalogue`). Normal draws through the decoder predict where
 the error is reached and by which option first (`search`). The survey itself is then simulated and decoded (`measure`):
-epsilon or n is corrected until the simulated error plus its uncertainty meets the target.
+epsilon or n is corrected until the simulated error plus its uncertainty meets the target. The nearest other mechanisms
+are simulated there, too, and one of them is the plan where it needs less (`rivals`).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import ceil, exp, inf, log, sqrt
 from typing import Any
@@ -13,15 +14,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.errors import DeniableError, PlanError
 from deniable.lab import normal_draws
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.catalogue import families
 from deniable.planner.evaluation import Evaluation
 from deniable.planner.measure import BUDGET, Effort, effort_for, measured
+from deniable.planner.numbers import plan_mean
 from deniable.planner.options import Family, Option
 from deniable.planner.others import alternatives, curves, infeasible, nothing_fits, paper_needs
-from deniable.planner.request import EPSILONS, PEOPLE, PlanRequest, ask
+from deniable.planner.repeated import compare
+from deniable.planner.request import APART, EPSILONS, PEOPLE, PlanRequest, ask
 from deniable.planner.result import Plan
+from deniable.planner.rivals import best_rival, close_rivals, needs_less, worth
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
 from deniable.planner.visible import smallest_visible
@@ -58,6 +63,8 @@ def plan(
     candidates: Iterable[object] | int | None = None,
     other: object = None,
     text: str = "folded",
+    reports: int | None = None,
+    change: float = 0.0,
     shape: str | npt.ArrayLike = "worst",
     confidence: float = 0.9,
     max_bytes: int | None = None,
@@ -65,12 +72,22 @@ def plan(
     name: str = "",
     seed: int = 0,
     progress: PlanProgress | None = None,
-) -> Plan:
+    number: tuple[object, object] | None = None,
+    ordered: Iterable[object] | int | None = None,
+    bins: int | None = None,
+    step: object = None,
+    max_mean_error: float | None = None,
+) -> Any:
     """Find the third of n, epsilon and error from the other two, with the survey to run.
 
     The error is a quantile: a share `confidence` of surveys run with this plan have a smaller loss (`Plan.expected_l1`
     is the mean). Losses are those of the default decoder against the population, sampling error included, from one
     report of each of n people.
+
+    With `reports`, devices are asked again and again. Then `epsilon` is the budget of all reports of a device together,
+    however often its answer changes, and `epsilon_report` the most that one report may spend. Four strategies are
+    compared (`Plan.strategies`): asking a sample of the devices in each window, memoising by answer, memoising by cell
+    (O-RR), and fresh noise with a split budget. The plan is for a window of the one that errs least.
 
     Parameters
     ----------
@@ -99,6 +116,12 @@ def plan(
         The symbol of a closed alphabet that stands for all other answers.
     text : str
         How an open alphabet reads text: "folded" or "exact".
+    reports : int, optional
+        Windows in which devices are asked, at least 2: with it n and epsilon must be given, and the error of a window
+        is found.
+    change : float
+        The share of devices whose answer changes from one window to the next, for the error of the mean over all
+        windows. 0, the default, is the worst case: memoised noise does not average out while answers stay the same.
     shape : str or array_like
         The population: one share a symbol, or a name: "uniform", "geometric" (mean S / 5), "zipf" (exponent 1),
         "binomial", "even" (over half of the symbols) or "spike" (half of everyone on one). A number may follow, as in
@@ -115,11 +138,20 @@ def plan(
         the same answer.
     progress : callable, optional
         Called with the name of the stage, the share that is done, 1.0 and 1.
+    number : tuple of two numbers, optional
+        A survey of a quantity (`dn.number`), by the ends of its scale, instead of symbols or candidates. The error is
+        `max_mean_error`, and the plan is a `NumberPlan`.
+    ordered : iterable or int, optional
+        The same for whole numbers in an order (`dn.ordered`).
+    bins, step : optional
+        Of the scale, as `dn.number` takes them.
+    max_mean_error : float, optional
+        The error as that of the mean, for `number` and `ordered`, whatever the population.
 
     Returns
     -------
     Plan
-        The survey, what to expect of it, and the alternatives.
+        The survey, what to expect of it, and the alternatives; or a `NumberPlan`.
 
     Raises
     ------
@@ -135,6 +167,9 @@ def plan(
     (2.0, True, True)
     >>> plan(n=10_000, symbols=4, epsilon=4, epsilon_report=1).survey
     <Survey: k-RR, 4 symbols, epsilon 4 and 1 a report, digest 6604e6b3>
+    >>> again = plan(n=10_000, symbols=16, epsilon=8, epsilon_report=1, reports=90, shape="zipf")
+    >>> again.survey.epsilon_worst, [(one.name, round(one.error, 2)) for one in again.strategies][:2]
+    (8.0, [('memoise by cell', 0.25), ('memoise by answer', 0.39)])
     >>> plan(n=1000, symbols=4, epsilon=2, metric="max").errors["max"].bound < 0.1
     True
     >>> from deniable.errors import PlanError
@@ -144,15 +179,42 @@ def plan(
     ...     print(str(problem).partition(";")[2].partition("about")[0])
      it takes
     """
-    given: dict[str, Any] = {name: value for name, value in locals().items() if name != "progress"}
-    return _Planner(ask(**given), progress or (lambda stage, done, total, left: None)).run()
+    if number is not None or ordered is not None or max_mean_error is not None:
+        others: dict[str, object] = {"symbols": symbols, "candidates": candidates, "metric": metric, "other": other}
+        others |= {"max_l1": max_l1, "max_l2": max_l2}
+        others |= {"max_error": max_error, "visible": visible, "epsilon_report": epsilon_report, "reports": reports}
+        refused = [label for label, value in others.items() if value is not None]
+        if refused or (number is None) == (ordered is None):
+            raise DeniableError(
+                "max_mean_error must be planned for number or ordered, one of the two, and nothing else, got "
+                + (refused[0] if refused else "neither" if number is None else "both")
+            )
+        return plan_mean(
+            number_=number,
+            ordered_=ordered,
+            n=n,
+            epsilon=epsilon,
+            max_mean_error=max_mean_error,
+            bins=bins,
+            step=step,
+            confidence=confidence,
+            name=name,
+        )
+    given: dict[str, Any] = {name: value for name, value in locals().items() if name not in APART}
+    told = progress or (lambda stage, done, total, left: None)
+    if reports is None:
+        return _Planner(ask(**given), told).run()
+    found = compare(given, reports=reports, change=change, tell=lambda share: told("comparing", 0.3 * share, 1.0, 1))
+    best = _Planner(found.chosen.request, told, found.chosen.families).run()
+    return replace(best, strategies=found.strategies, alternatives=(), paper={})
 
 
 class _Planner:
-    def __init__(self, request: PlanRequest, progress: PlanProgress) -> None:
+    def __init__(self, request: PlanRequest, progress: PlanProgress, of: Sequence[Family] | None = None) -> None:
         self.request, self._progress = request, progress
-        self.all = families(request.size, is_open=request.is_open, limits=request.limits)
+        self.all = of or families(request.size, is_open=request.is_open, limits=request.limits)
         self.search = Search(request, self.all)
+        self.placed: dict[str, float] = {}  # epsilon or n by mechanism, where it was found by simulation
 
     def run(self) -> Plan:
         request, search = self.request, self.search
@@ -161,10 +223,10 @@ class _Planner:
         self._tell("comparing mechanisms", 0.05)
         option, epsilon, n = self._predict()
         self._tell("simulating the best of them", 0.35)
-        point = self._finish(option, epsilon, n)
+        point = self._contested(self._finish(option, epsilon, n))
         self._tell("asking what the others need", 0.75)
         search.look_around(point.option, point.spends, point.n)  # alternatives are predictions, too
-        lost = alternatives(search, point.option, point.spends, point.n)
+        lost = alternatives(search, point.option, point.spends, point.n, self.placed)
         paper = paper_needs(request, search, point.spends, point.n)
         self._tell("done", 1.0)
         collision = 0.0 if request.metric == "visible" else point.shape.classes.collision
@@ -275,6 +337,34 @@ class _Planner:
                 return self._confirmed(family, point)
         return point
 
+    def _contested(self, point: Evaluation) -> Evaluation:
+        """The point, or that of a rival that was simulated, too, and needs less."""
+        request, search, kept = self.request, self.search, self.search.active
+        if request.target is None or request.metric == "visible" or not point.repeats:
+            return point
+        x = self._x(point.spends, float(point.n))
+
+        def bound(one: Evaluation) -> tuple[float, float]:
+            expected = one.expected(request.metric, request.level)
+            return expected.bound, expected.bound_error
+
+        def measure(family: Family, budget: float, turn: int) -> Evaluation:
+            search.active = kept
+            return self._measure(family, x, _MOVES + 1 + turn, budget=budget)
+
+        least = bound(point)[0] * worth(self._slope(point.option.family, x), self._power)
+        rival = best_rival(close_rivals(search, point), least, measure, bound)
+        if rival is not None:
+            try:
+                other = self._finish(search.best(rival, point.spends, point.n)[0], point.spends, float(point.n))
+            except PlanError:  # it looked better than it is
+                other = point
+            self.placed |= {one.option.family.name: exp(one.place) for one in (point, other)}
+            if needs_less(point, other, self._power):
+                return other
+        search.active = kept
+        return point
+
     @property
     def _power(self) -> int:
         """The loss falls about as 1 / epsilon and as 1 / sqrt(n): steps in log n are twice those in log epsilon."""
@@ -351,9 +441,7 @@ class _Planner:
         spends = float(parse_epsilon(spent))
         people = request.n if request.n is not None else int(rounded_up(ceil(x), 3))
         option = search.of(family)(spends, people)
-        survey = option.survey(
-            request.alphabet, spent, lifetime=request.lifetime, name=request.name, seed=request.public_seed
-        )
+        survey = request.survey_of(option, spent)
         if again:
             search.look_around(option, spends, people)  # another population may be the worst one here
         shape = search.worst(option, spends, people)

@@ -8,12 +8,14 @@ from math import isfinite
 
 from deniable.errors import DeniableError
 from deniable.mechanisms import parse_epsilon
-from deniable.planner.options import PlanLimits
+from deniable.planner.options import Option, PlanLimits
 from deniable.planner.shapes import Shape, shapes_of
-from deniable.survey import Alphabet, Symbol, read_candidates
+from deniable.survey import Alphabet, Survey, Symbol, read_candidates
 from deniable.theory import Losses, count_of
 
 EPSILONS = (1e-3, 12.0)  # nats: the range of a plan; below it no realistic n is enough, above it privacy is weak
+# Arguments of `plan` that are not part of the request of one window; those of numbers have plans of their own.
+APART = ("progress", "reports", "change", "number", "ordered", "bins", "step", "max_mean_error")
 PEOPLE = (2.0, 1e15)  # people: the range of a plan; the upper end is below 2**53, where floats are still exact
 _MOST_SYMBOLS = 1 << 16  # symbols or candidates: as many as a report has cells at most (survey.blocks.MAX_CELLS)
 _AIM = 0.95  # share of the allowed failures that is aimed at: 9.5 % for a confidence of 90 %
@@ -41,6 +43,7 @@ class PlanRequest:
     name: str
     seed: int
     lifetime: object = None
+    participation: str = "once"
 
     @property
     def found(self) -> str:
@@ -63,6 +66,17 @@ class PlanRequest:
     @cached_property
     def spends(self) -> float:
         return float(parse_epsilon(self.epsilon))
+
+    def survey_of(self, option: Option, epsilon: object = None) -> Survey:
+        """The survey of an option, at the epsilon of one report that is asked for or given here."""
+        return option.survey(
+            self.alphabet,
+            self.epsilon if epsilon is None else epsilon,
+            lifetime=self.lifetime,
+            name=self.name,
+            seed=self.public_seed,
+            participation=self.participation,
+        )
 
     @property
     def argument(self) -> str:

@@ -74,6 +74,59 @@ class Alternative:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """One way of collecting many reports of a device within a budget, and what to expect of it.
+
+    Parameters
+    ----------
+    name : str
+        "sample people", "memoise by answer", "memoise by cell" or "fresh noise".
+    mechanism, parameters : str
+        The best mechanism for it and its settings, in words.
+    people : int
+        Devices that report in each window.
+    reports : int
+        Reports that each device makes in all.
+    epsilon, epsilon_report, epsilon_worst : float
+        In nats: of all reports of one answer, of one report, and of all reports however often the answer changes.
+    error : float
+        The error of a window that a share `confidence` of surveys stays below, in the metric of the plan.
+    average : float
+        The same of the mean over all windows, at the plan's rate of change.
+    naming : float
+        The probability that whoever sees all reports of a device names its answer, if it stays the same.
+    linking : float or None
+        The probability that they find the device's report in another window; None where it makes but one.
+    hides_changes : bool
+        Whether the budget in all also covers when an answer changed.
+    report_bytes : int
+        Length of a packed report, in bytes.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> plan = dn.plan(n=10_000, symbols=4, epsilon=4, reports=30, shape="uniform")
+    >>> [strategy.name for strategy in plan.strategies]
+    ['memoise by cell', 'memoise by answer', 'sample people', 'fresh noise']
+    """
+
+    name: str
+    mechanism: str
+    parameters: str
+    people: int
+    reports: int
+    epsilon: float
+    epsilon_report: float
+    epsilon_worst: float
+    error: float
+    average: float
+    naming: float
+    linking: float | None
+    hides_changes: bool
+    report_bytes: int
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """A survey that is ready to run, and its expected errors.
@@ -119,6 +172,9 @@ class Plan:
         S: symbols or candidates.
     _lines : callable
         Computes `lines` when they are first asked for.
+    strategies : tuple of Strategy
+        Where devices are asked again and again: the ways to do it, the plan's first. Errors and n of the plan are those
+        of one window.
 
     Examples
     --------
@@ -150,6 +206,7 @@ class Plan:
     paper: dict[str, Alternative]
     size: int  # S: symbols or candidates
     _lines: Callable[[], list[dict[str, Any]]] = field(repr=False)
+    strategies: tuple[Strategy, ...] = ()
 
     @property
     def epsilon(self) -> float:
@@ -258,10 +315,11 @@ class Plan:
             "alternatives": [asdict(alternative) for alternative in self.alternatives],
             "paper": [asdict(alternative) for alternative in self.paper.values()],
             "survey": self.survey.digest,
+            **({"strategies": [asdict(strategy) for strategy in self.strategies]} if self.strategies else {}),
         }
 
     def to_pandas(self) -> Any:
-        """The plan and its alternatives as a pandas DataFrame: a row each, the plan first.
+        """The plan and its alternatives, or its strategies, as a pandas DataFrame: a row each, the plan first.
 
         >>> import deniable as dn
         >>> dn.plan(n=10_000, symbols=["no", "yes"], epsilon=1).to_pandas()["mechanism"][0]
@@ -269,6 +327,8 @@ class Plan:
         """
         import pyarrow as pa
 
+        if self.strategies:
+            return data_frame(pa.Table.from_pylist([asdict(one) for one in self.strategies]))
         needs = {"epsilon": self.epsilon, "n": float(self.n), "error": self.bound}[self.found]
         first = Alternative(self.mechanism, self.parameters, needs, self.report_bytes, "the plan")
         return data_frame(pa.Table.from_pylist([asdict(one) for one in (first, *self.alternatives)]))
@@ -281,6 +341,9 @@ class Plan:
         report = self.survey.epsilon_report
         again = f" and {report:.4g} a report" if report < 0.999 * self.epsilon else ""
         title = f"Epsilon {self.epsilon:g}{again}, {self.n:,} people, {error}"
+        if self.strategies:
+            named = [(one.name, one.mechanism, one.parameters, f"{one.error:.3g}") for one in self.strategies]
+            return html_table(f"{title}, a window", ["strategy", "mechanism", "parameters", "error"], named)
         return html_table(title, ["mechanism", "parameters", "a report", "why"], rows)
 
     def __repr__(self) -> str:

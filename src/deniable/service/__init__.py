@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from deniable.service.backends import open_store, read_store
     from deniable.service.clock import hour_of
+    from deniable.service.configuration import Options
     from deniable.service.copies import backup, merge, restore
     from deniable.service.entries import Rules, Token, Upload
     from deniable.service.problems import Unavailable
-    from deniable.service.server import Options, serve
+    from deniable.service.server import serve
     from deniable.service.store import Store
     from deniable.service.tokens import hash_of, new_secret
 
@@ -38,7 +39,7 @@ __all__ = [
 
 # Loaded on first use, so that the upload path loads nothing else: name -> the module of this room.
 _LATE = {
-    "Options": "server",
+    "Options": "configuration",
     "Rules": "entries",
     "Store": "store",
     "Token": "entries",

@@ -97,7 +97,8 @@ class App(Collector):
         entry, role = await self._roles.allow(route, parts, bearer(scope))
         given: Input | None = read_query(route.query, scope["query_string"])
         if route.takes_body:
-            body = await read_body(scope, receive, limit=self._limit, seconds=self._seconds, room=self._bodies)
+            limit, seconds = self.options.body_limit, self.options.patience
+            body = await read_body(scope, receive, limit=limit, seconds=seconds, room=self._bodies)
             given = None if route.body is None else read_json(route.body, body)
         work = route.answered(self, given=given, entry=entry, role=role, token=parts.get("token"))
         return await (while_connected(receive, work) if route.ends_with_caller else work)

@@ -8,6 +8,7 @@ from typing import ClassVar, TypeVar
 from deniable.errors import DeniableError
 from deniable.service.answers import Headers
 from deniable.service.clock import Clock
+from deniable.service.configuration import Options
 from deniable.service.decoding import Decoding
 from deniable.service.entries import Entry
 from deniable.service.health import Health
@@ -31,10 +32,7 @@ _R = TypeVar("_R")
 class Collector:
     """What the handlers of all routes share. `admin_token` is the administrator's secret; only its hash is kept.
 
-    `warm_after` is how many seconds after its start it loads what the first reader of results would wait for. Whoever
-    sends reports without a token may send `open_batch` in a request and, where the survey has no rate of its own, all
-    of them together `open_rate` a second (None: as many as they like). `origins` are those whose pages may use it
-    (None: its own alone).
+    `warm_after` is how many seconds after its start it loads what the first reader of results would wait for.
     """
 
     table: ClassVar[tuple[Route, ...]] = ()
@@ -42,36 +40,25 @@ class Collector:
     def __init__(
         self,
         store: Store,
+        options: Options,
         *,
         admin_token: str,
         routes: tuple[Route, ...] | None = None,
         clock: Clock | None = None,
-        origins: str | None = "*",
-        body_limit: int = 1 << 20,
-        body_seconds: float = 10.0,
-        decode_seconds: float = 60.0,
-        decode_memory: int = 1 << 32,
-        open_batch: int = 500,
-        open_rate: int | None = 1000,
         backlog: int = 1 << 19,
-        public_url: str | None = None,
         warm_after: float | None = None,
     ) -> None:
         self.router = Router(self.table if routes is None else routes)
         self.store, self.clock, self.metrics, self.pages = store, clock or Clock(), Metrics(), Pages()
+        self.options, self.stopping, self._warm_after = options, False, warm_after
         self.writer = Writer(store, self.clock, backlog=backlog)
-        self.decoding = Decoding(store.where, seconds=decode_seconds, memory=decode_memory)
-        self.planning = Planning(seconds=decode_seconds)
-        self.stopping, self.public_url = False, public_url
+        self.decoding = Decoding(store.where, seconds=options.decode_seconds, memory=options.decode_memory)
+        self.planning = Planning(seconds=options.decode_seconds)
         self.answers = Room(_MOST_ANSWER_BYTES, "too many large answers are on their way; ask again later")
-        self._limit, self._seconds, self._bodies = body_limit, body_seconds, Room(max(1 << 26, body_limit))
+        self._bodies, origins = Room(max(1 << 26, options.body_limit)), options.origins
         self._common: Headers = [] if origins is None else [(b"access-control-allow-origin", origins.encode())]
-        self._warm_after = warm_after
         self._roles = Roles(admin_token, store, self.read, self.entry)
-        self._uploads = Uploads(
-            self.writer, self.metrics, limit=body_limit, seconds=body_seconds, room=self._bodies,
-            batch=open_batch, rate=open_rate,
-        )  # fmt: skip
+        self._uploads = Uploads(self.writer, self.metrics, options, self._bodies)
         self._entries: dict[str, Entry] = {}
         self._reading = Health("read")
         self._probed = -_PROBE_EVERY

@@ -24,7 +24,7 @@ from deniable.service.problems import Unavailable
 
 UNAVAILABLE, CHANGED = 3, 4  # statuses of an answer, after those of every child
 SPENT = 0x80  # added to a status: the process has grown large, and is to be ended
-_SENT = ("decoder", "constraint", "candidates", "complete", "level", "simultaneous", "top", "order")
+_SENT = ("decoder", "constraint", "candidates", "complete", "level", "simultaneous", "top", "order", "turnover")
 _MOST_WAITING, _MOST_PUBLIC = 32, 24  # questions that wait, and how many of them may come without a token
 _MOST_KEPT = 1 << 25  # bytes of answers that are kept
 
@@ -112,11 +112,12 @@ class Decoding(Child):
         form: str = "json",
         about: Mapping[str, str] | None = None,
         public: bool = False,
+        even: bool = False,
     ) -> bytes:
         """One part of a survey decoded, or the difference of two, in a form that `worker` can write; `about` is said
-        along with it."""
+        along with it. With `even` nothing tells how many reports single windows have."""
         asked = {name: getattr(given, name) for name in _SENT}
-        asked |= {"form": form, "about": about or {}, "survey": entry.survey.digest, "key": entry.key}
+        asked |= {"form": form, "about": about or {}, "survey": entry.survey.digest, "key": entry.key, "even": even}
         told = json.dumps([asked, [[part.spans, part.state] for part in parts]]).encode()
         key = hashlib.sha256(told).digest()
         if (known := self._known(key)) is not None:

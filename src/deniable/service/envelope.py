@@ -21,7 +21,6 @@ from deniable.service.requests import once
 
 MOST_REPORTS = 1 << 16  # reports of a request: as many as one transaction takes (`writer`)
 _LAST_DAY = 1 << 20  # days since 1970: the year 4840, which fits a 32-bit column
-_CODE = {reason: code for code, reason in enumerate(REASONS)}
 
 
 @dataclass(slots=True)

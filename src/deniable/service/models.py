@@ -160,6 +160,13 @@ class DecodeRequest(Range, frozen=True, kw_only=True):
     order: Annotated[
         Literal["size", "own"], _told("of the rows: the largest first, or as in the survey or the list of candidates")
     ] = "size"
+    turnover: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None,
+        _told(
+            "the part of the devices that are replaced each window, where people take part again",
+            must="be a number from 0 to 1, for instance 0.05",
+        ),
+    ] = None
 
 
 class EstimateRequest(DecodeRequest, frozen=True, kw_only=True):
@@ -308,6 +315,9 @@ class _Decoded(_Exactly, frozen=True, kw_only=True):
         Literal["exact", "approximate", "conditional"] | None,
         _told("conditional: given that a candidate was kept, or not; null: too many for error bars"),
     ]
+    shared_noise: Annotated[
+        str | None, _told("which error bars are shown where the same devices took part again; null elsewhere")
+    ]
     from_: _Bound = field(name="from")
     to: _Bound
 
@@ -391,18 +401,40 @@ class Difference(_Decoded, frozen=True, kw_only=True):
     unallocated: Annotated[ShareChange | None, _told("what no candidate explains")]
 
 
+class SmoothShare(_Exactly, frozen=True, kw_only=True):
+    symbol: Any
+    probability: float
+    raw_low: float
+    raw_high: float
+
+
 class TrendWindow(_Exactly, frozen=True, kw_only=True):
     start: str
     end: str
     n: int
-    estimates: list[SymbolShare]
-    changed: Annotated[list[Any], _told("symbols whose share differs from that before")]
+    estimates: Annotated[list[SymbolShare], _told("from this window alone")]
+    smooth: Annotated[list[SmoothShare] | None, _told("from all windows together; null: they are not tracked")]
+    changed: Annotated[list[Any], _told("symbols whose share changed in this window")]
+
+
+class LatestShare(_Exactly, frozen=True, kw_only=True):
+    symbol: Any
+    raw: Annotated[float, _told("the unbiased estimate from the last window alone")]
+    normal: Annotated[float, _told("the mean of the windows before it, since the share last changed")]
+    raw_low: Annotated[float, _told("of the interval of the difference")]
+    raw_high: float
+    unusual: Annotated[bool, _told("significantly other than normal, family-wise: all marks are right at the level")]
 
 
 class Trend(_Exactly, frozen=True, kw_only=True):
     survey: str
     window: str
     level: float
+    latest: Annotated[list[LatestShare] | None, _told("the last window against a normal one")]
+    turnover: Annotated[
+        float | None, _told("about how many devices are replaced, or change their answer, each window; null elsewhere")
+    ]
+    problem: Annotated[str | None, _told("why windows could not be tracked")]
     windows: Annotated[list[TrendWindow], _told("oldest first")]
 
 

@@ -46,10 +46,10 @@ class Planning(Child):
 
 def _plan(arguments: dict[str, Any]) -> dict[str, Any]:
     """A plan as JSON values, with its survey and the line of epsilon against n."""
-    from deniable.planner import plan
+    from deniable.planner import Plan, plan
     from deniable.survey import strict_json
 
-    found = plan(**arguments)
+    found: Plan = plan(**arguments)
     return found.to_json() | {"survey": strict_json(found.survey.to_json()), "lines": found.lines}
 
 

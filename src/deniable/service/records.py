@@ -5,6 +5,7 @@ every (cohort, column), after the reports of every cohort where a report does no
 """
 
 import zlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -95,11 +96,12 @@ class RecordShape:
             often = total[more]
         return np.concatenate([places, more]), np.concatenate([counts, often])
 
-    def tally(self, vector: Vector) -> Tally:
-        """The vector of counts as a tally, which checks that some set of reports could have produced it."""
+    def tally(self, vector: Vector, windows: Iterable[int] | None = None) -> Tally:
+        """The vector of counts as a tally, which checks that some set of reports could have produced it; `windows` are
+        the reports of each window, where people take part again."""
         counts = vector[self.offset :].reshape(self.cohorts, self.columns)
         reports = vector[: self.cohorts] if self.offset else counts.sum(axis=1)
-        return Tally(self.survey, counts, reports)
+        return Tally(self.survey, counts, reports, windows=None if self.survey.participation == "once" else windows)
 
     def vector(self, tally: Tally) -> Vector:
         """The counts of a tally as one vector."""

@@ -124,7 +124,7 @@ class _View:
         public = self._role == "public"
         try:
             return await self._collector.decoding.ask(
-                given, self._entry, parts, form=form, about=about or {}, public=public
+                given, self._entry, parts, form=form, about=about or {}, public=public, even=not self.is_admin
             )
         except DeniableError as problem:
             raise RequestError(422, "undecodable", str(problem)) from None

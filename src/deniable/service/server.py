@@ -12,75 +12,16 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from deniable.errors import StoreError, require
-from deniable.service.backends import BACKENDS, open_store, read_store
+from deniable.service.backends import BACKENDS, open_store
+from deniable.service.configuration import Options
 from deniable.service.tokens import check_admin, new_secret
 from deniable.survey import write_atomically
 
-__all__ = ["Options", "open_store", "read_store", "serve"]
-
 _WARM_AFTER = 1.0  # seconds after the start before the decoder is loaded, so that waiting uploads come first
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The settings of `deniable serve`.
-
-    Parameters
-    ----------
-    store : str
-        A directory, or the address of a database.
-    host : str
-        The network address to listen on.
-    port : int
-        The TCP port.
-    admin_token_file : str, optional
-        A file with the administrator's secret; by default one in the store's directory.
-    origins : str, optional
-        Origins of pages that may call the collector (CORS): "*" for all, None for its own alone.
-    body_limit : int
-        Bytes of a request body.
-    connections : int
-        Connections at a time.
-    patience : float
-        Seconds in which a request must arrive.
-    decode_seconds : float
-        Seconds of one decode.
-    decode_memory : int
-        Bytes of memory of the decoding process.
-    open_batch : int
-        Reports of one upload without a token.
-    open_rate : int, optional
-        Reports a second without a token, where a survey has no rate of its own; None for no limit.
-    public_url : str, optional
-        The address at which people reach the collector.
-    migrate : bool
-        Whether a store of an older layout is upgraded.
-
-    Examples
-    --------
-    >>> Options("store", port=0).host
-    '127.0.0.1'
-    """
-
-    store: str
-    host: str = "127.0.0.1"
-    port: int = 8765
-    admin_token_file: str | None = None
-    origins: str | None = "*"
-    body_limit: int = 1 << 20
-    connections: int = 4096
-    patience: float = 10.0
-    decode_seconds: float = 60.0
-    decode_memory: int = 1 << 32
-    open_batch: int = 500
-    open_rate: int | None = 1000
-    public_url: str | None = None
-    migrate: bool = True
 
 
 class _Lines(logging.Formatter):
@@ -170,19 +111,7 @@ def serve(options: Options, announce: Callable[[str, str], None] | None = None) 
     _logging()
     store = open_store(options.store, migrate=options.migrate)
     token = admin_token(options)
-    app = App(
-        store,
-        admin_token=token,
-        origins=options.origins,
-        body_limit=options.body_limit,
-        body_seconds=options.patience,
-        decode_seconds=options.decode_seconds,
-        decode_memory=options.decode_memory,
-        open_batch=options.open_batch,
-        open_rate=options.open_rate,
-        public_url=options.public_url,
-        warm_after=_WARM_AFTER,
-    )
+    app = App(store, options, admin_token=token, warm_after=_WARM_AFTER)
     protocol = guarded(patience=options.patience, body_limit=options.body_limit)
     config = uvicorn.Config(
         app, host=options.host, port=options.port, loop="uvloop", http=protocol, ws="none", lifespan="on",

@@ -48,4 +48,4 @@ async def metrics(collector: Collector) -> Answer[Annotated[str, "text/plain"]]:
 
 async def collector_address(collector: Collector) -> Address:
     """Where people reach this collector, if it was told."""
-    return Address(collector.public_url)
+    return Address(collector.options.public_url)

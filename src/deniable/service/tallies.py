@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import StoreError
+from deniable.errors import StoreError, TallyError
 from deniable.service.database import Database, Session
 from deniable.service.entries import Counters, Entry, counters_of
 from deniable.service.problems import Unavailable
@@ -136,7 +136,14 @@ class Tallies:
         with self._database.reading() as session:
             for table in COUNTED:
                 add_rows(total, self._range(session, table, entry, *bounds))
-        return entry.shape.tally(total[0])
+            windows = windows_in(session, entry).items()
+        sizes = [counts.get("accepted", 0) for start, counts in windows if bounds[0] <= start < bounds[1]]
+        try:
+            return entry.shape.tally(total[0], sizes)
+        except TallyError as problem:
+            raise StoreError(
+                f"stored counts must be those of their windows ({problem}); run deniable store check"
+            ) from None
 
     @staticmethod
     def _range(session: Session, table: str, entry: Entry, first: int, last: int) -> Iterator[Any]:

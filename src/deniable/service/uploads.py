@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Callable
 
+from deniable.service.configuration import Options
 from deniable.service.entries import Ended, Entry, Outcome
 from deniable.service.envelope import Envelope, open_envelope
 from deniable.service.metrics import Metrics
@@ -49,11 +50,8 @@ class Bucket:
 class Uploads:
     """Takes requests with reports to the writer and says what became of them."""
 
-    def __init__(
-        self, writer: Writer, metrics: Metrics, *, limit: int, seconds: float, room: Room, batch: int, rate: int | None
-    ) -> None:
-        self._writer, self._metrics, self._limit, self._seconds, self._room = writer, metrics, limit, seconds, room
-        self._batch, self._rate = batch, rate
+    def __init__(self, writer: Writer, metrics: Metrics, options: Options, room: Room) -> None:
+        self._writer, self._metrics, self._options, self._room = writer, metrics, options, room
         self._buckets: dict[int, Bucket] = {}
         self._good: set[tuple[int, str]] = set()
 
@@ -69,13 +67,14 @@ class Uploads:
             raise closed(entry)
         if header(scope, b"content-encoding").lower() not in (b"", b"identity"):
             raise RequestError(415, "content-encoding", "body must not be compressed; send the reports as they are")
-        body = await read_body(scope, receive, limit=self._limit, seconds=self._seconds, room=self._room)
+        limit, seconds = self._options.body_limit, self._options.patience
+        body = await read_body(scope, receive, limit=limit, seconds=seconds, room=self._room)
         envelope = open_envelope(entry, header(scope, b"content-type"), scope["query_string"], body, token)
         count = sum(upload.count for upload in envelope.uploads)
-        if token is None and count + len(envelope.refused) > self._batch:
-            sentence = f"a request without an upload token must hold at most {self._batch} reports"
+        if token is None and count + len(envelope.refused) > self._options.open_batch:
+            sentence = f"a request without an upload token must hold at most {self._options.open_batch} reports"
             raise RequestError(413, "too-many", f"{sentence}, got {count + len(envelope.refused)}; split it")
-        rate = entry.rules.rate or (self._rate if token is None else None)
+        rate = entry.rules.rate or (self._options.open_rate if token is None else None)
         if rate is not None:
             self._throttle(entry, rate, count)
         try:

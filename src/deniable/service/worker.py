@@ -19,11 +19,13 @@ import pyarrow as pa
 
 from deniable.decoders import DifferenceRows, EstimateRows, ResultRows, constraint_of, decode, decoder_of, difference
 from deniable.errors import DeniableError
+from deniable.service.backends import read_store
 from deniable.service.children import DONE, FAILED, REFUSED, answer_messages
+from deniable.service.clock import label
 from deniable.service.decoding import CHANGED, SPENT, UNAVAILABLE
 from deniable.service.entries import Entry
+from deniable.service.following import tracked_lines
 from deniable.service.problems import Unavailable
-from deniable.service.server import read_store
 from deniable.service.store import Store
 from deniable.survey import krr, orr, symbol_from_json
 from deniable.tally import Tally
@@ -57,16 +59,33 @@ class _Source:
             found += self._store.tally(self._entry, *span)
         if found.n < reports:
             raise _Changed
-        return found
+        return _evened(found) if fields["even"] else found
+
+
+def _evened(tally: Tally) -> Tally:
+    """The tally with windows of equal size: readers see no window below the minimum, and so not how large it was.
+
+    Error bars allow for no less: of all windows that add up to so many reports, equal ones share most.
+    """
+    sizes = tally.windows or ()
+    if len(sizes) < 2:
+        return tally
+    each, more = divmod(tally.n, len(sizes))
+    windows = [each + (place < more) for place in range(len(sizes))]
+    return Tally(tally.survey, tally.counts, tally.reports, windows=windows)
 
 
 def answer(fields: dict[str, Any], source: _Source) -> bytes:
-    """Decode what was asked: one part, or how the second differs from the first."""
+    """Decode what was asked: one part, how the second differs from the first, or all of them tracked."""
     parts = [(spans, reports) for spans, reports in fields["parts"]]
     if fields["form"] == "tally":
         return source.tally(fields, *parts[0]).to_bytes()
     candidates = fields["candidates"]
     names = None if candidates is None else [symbol_from_json(symbol) for symbol in candidates]
+    if fields["form"] == "track":
+        labels = [label(spans[0][0]) for spans, _ in parts]
+        options = {name: fields[name] for name in ("turnover", "level", "top")}
+        return tracked_lines(labels, [source.tally(fields, *part) for part in parts], candidates=names, **options)
     estimates = [
         decode(
             source.tally(fields, *part),
@@ -74,6 +93,7 @@ def answer(fields: dict[str, Any], source: _Source) -> bytes:
             decoder=decoder_of(fields["decoder"]),
             constraint=constraint_of(fields["constraint"]),
             complete=fields["complete"],
+            turnover=fields["turnover"],
         )
         for part in parts
     ]
@@ -115,17 +135,7 @@ def _window(rows: ResultRows, about: dict[str, Any]) -> bytes:
     return json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
 
 
-def _changed(rows: ResultRows, about: dict[str, Any]) -> bytes:
-    """The symbols whose share changed: the interval of the change leaves out 0."""
-    found = [row["symbol"] for row in rows.to_json()["changes"] if _leaves_out_zero(row)]
-    return json.dumps(found, ensure_ascii=False).encode()
-
-
-def _leaves_out_zero(row: dict[str, Any]) -> bool:
-    return row["raw_low"] is not None and bool(row["raw_low"] > 0 or row["raw_high"] < 0)
-
-
-_WRITERS = {"json": _json, "csv": _csv, "arrow": _arrow, "window": _window, "changed": _changed}
+_WRITERS = {"json": _json, "csv": _csv, "arrow": _arrow, "window": _window}
 
 
 def load() -> None:

@@ -12,7 +12,9 @@ from deniable.survey.alphabet import (
 from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
 from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, Permuted
 from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides, fingerprint
+from deniable.survey.neighbours import Neighbours, best_reach
 from deniable.survey.notebook import Bar, data_frame, facts, html_table
+from deniable.survey.numbers import Numbers
 from deniable.survey.outputs import descriptor_of, output_file, write_atomically
 from deniable.survey.participation import (
     PARTICIPATIONS,
@@ -38,8 +40,10 @@ from deniable.survey.presets import (
     subset,
     warner,
 )
+from deniable.survey.quantities import number, ordered
 from deniable.survey.reading import strict_json
 from deniable.survey.report_format import Field, ReportFormat, Rule
+from deniable.survey.scale import OUTSIDE, Scale, scale_of
 from deniable.survey.sql import DIALECTS, sql_refusals
 from deniable.survey.strength import SCALE, bound_of, is_at_least, strength
 from deniable.survey.survey import Survey, checked_name
@@ -50,6 +54,7 @@ __all__ = [
     "FEISTEL_ROUNDS",
     "GAMMA",
     "MAX_CELLS",
+    "OUTSIDE",
     "OVERLONG",
     "PARTICIPATIONS",
     "PRESETS",
@@ -64,14 +69,18 @@ __all__ = [
     "Field",
     "Hadamard",
     "Hashed",
+    "Neighbours",
+    "Numbers",
     "Permuted",
     "Picture",
     "Prefixes",
     "Projective",
     "ReportFormat",
     "Rule",
+    "Scale",
     "Survey",
     "Symbol",
+    "best_reach",
     "bound_of",
     "canonical_symbol",
     "checked_name",
@@ -89,14 +98,17 @@ __all__ = [
     "is_prime",
     "krappor",
     "krr",
+    "number",
     "olh",
     "orappor",
+    "ordered",
     "orr",
     "oue",
     "output_file",
     "participation_words",
     "projective",
     "read_candidates",
+    "scale_of",
     "sql_refusals",
     "strength",
     "strict_json",

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from deniable.errors import AlphabetError, SurveyError
 from deniable.mechanisms import whole_number
 from deniable.survey.folding import fold
+from deniable.survey.scale import Scale
 
 __all__ = [
     "TEXTS",
@@ -179,6 +180,11 @@ class Alphabet:
     @property
     def is_open(self) -> bool:
         return self.symbols is None
+
+    @property
+    def bins(self) -> Scale | None:
+        """The scale whose bins the symbols are, where answers are numbers."""
+        return getattr(self, "scale", None)
 
     def __len__(self) -> int:
         return len(self._index)

@@ -20,6 +20,7 @@ from deniable.survey.alphabet import Alphabet
 from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
 from deniable.survey.encodings import MAX_HASHES, Direct, Encoding, Hashed, Permuted
 from deniable.survey.prefixes import MAX_LENGTH, Prefixes, default_levels
+from deniable.survey.quantities import number, ordered
 from deniable.survey.survey import Survey, checked_name
 
 __all__ = [
@@ -706,5 +707,19 @@ def _encoded(
 # Every preset by its name, as the command line spells it.
 PRESETS: dict[str, Callable[..., Survey]] = {
     preset.__name__: preset
-    for preset in (warner, krr, krappor, oue, subset, hadamard, projective, orr, olh, orappor, discovery)
+    for preset in (
+        warner,
+        krr,
+        krappor,
+        oue,
+        subset,
+        hadamard,
+        projective,
+        orr,
+        olh,
+        orappor,
+        number,
+        ordered,
+        discovery,
+    )
 }

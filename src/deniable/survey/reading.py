@@ -10,7 +10,10 @@ from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Registry, Subset
 from deniable.survey.alphabet import Alphabet, symbol_from_json
 from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
+from deniable.survey.neighbours import Neighbours
+from deniable.survey.numbers import Numbers
 from deniable.survey.prefixes import Prefixes
+from deniable.survey.scale import Scale, scale_of
 
 __all__ = [
     "Stored",
@@ -85,13 +88,23 @@ def read_alphabet(value: object) -> Alphabet:
                 f"alphabet field 'text' must be 'folded', got {text[:40]!r}; exact text has no such field"
             )
         return Alphabet.open(text="exact" if text is None else "folded")
+    if kind == "number":
+        return Numbers.of(_read_scale(value))
     if kind != "closed":
-        raise SurveyError(f"alphabet kind must be 'open' or 'closed', got {str(kind)[:40]!r}")
+        raise SurveyError(f"alphabet kind must be 'open', 'closed' or 'number', got {str(kind)[:40]!r}")
     fields = record("alphabet", value, "kind symbols", "other")
     if not isinstance(fields["symbols"], list):
         raise SurveyError(f"alphabet symbols must be a list, got {type(fields['symbols']).__name__}")
     other = symbol_from_json(fields["other"]) if "other" in fields else None
     return Alphabet(tuple(symbol_from_json(s) for s in fields["symbols"]), other)
+
+
+def _read_scale(value: object) -> Scale:
+    """A scale names its bins, or its step and nothing of bins."""
+    size = "step" if isinstance(value, dict) and "step" in value else "bins"
+    given = record("alphabet", value, f"kind low high outside {size}", integers="bins")
+    bins = given.get("bins") or scale_of(given["low"], given["high"], step=given["step"]).bins
+    return Scale(given["low"], given["high"], bins, given.get("step"), given["outside"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +135,9 @@ encodings.add(Projective)(
         lambda fields, alphabet: Projective(len(alphabet), fields["order"], fields["dimension"]),
         integers="order dimension",
     )
+)
+encodings.add(Neighbours)(
+    Stored("cells reach", lambda fields, alphabet: Neighbours(len(alphabet), fields["reach"]), integers="reach")
 )
 encodings.add(Prefixes)(
     Stored("cells cohorts levels overlong seed", lambda fields, alphabet: _prefixes(fields)),

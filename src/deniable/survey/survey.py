@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import operator
 import os
 import unicodedata
@@ -156,6 +157,43 @@ class Survey:
         return self.mechanism.epsilon_spent
 
     @property
+    def permanent_responses(self) -> int | None:
+        """How many permanent responses a memoising device can have: one for each set of cells that answers can occupy.
+
+        The words of a permanent response are derived from the cells, so answers that share their cell share their
+        response. Where an answer occupies one cell there are as many as cells. None where nothing bounds them.
+
+        >>> import deniable as dn
+        >>> dn.orr(epsilon=2, cells=4, cohorts=64).permanent_responses, dn.oue(symbols=9, epsilon=1).permanent_responses
+        (4, 9)
+        """
+        counts = [] if self.alphabet.is_open else [len(self.alphabet)]
+        counts += [self.cells] if self.encoding.occupied == 1 else []
+        return min(counts, default=None)
+
+    @property
+    def epsilon_worst(self) -> float:
+        """The epsilon of all memoised reports of a device, however many and however often its answer changes.
+
+        That is `permanent_responses` times epsilon; infinite where nothing bounds their number. O-RR has one permanent
+        response a cell, whatever the number of answers (LOLOHA: Arcolezi, Pinzon, Palamidessi and Gambs, EDBT 2023).
+        It is about what was answered, not about when that changed: the times at which the cell changes are
+        not covered, in any memoised survey.
+
+        Claim: between two histories of answers whose cells, in the device's cohort, are equal at the same times,
+            the laws of all reports together differ by at most e**epsilon_worst.
+        Proof: tests/exact/test_cells.py::test_no_history_spends_more_than_epsilon_a_cell
+
+        >>> import deniable as dn
+        >>> dn.orr(epsilon=2, epsilon_report=1, cells=4, cohorts=64).epsilon_worst
+        8.0
+        >>> dn.krr(symbols=360, epsilon=2).epsilon_worst
+        720.0
+        """
+        count = self.permanent_responses
+        return math.inf if count is None else float(count * self.mechanism.epsilon)
+
+    @property
     def window(self) -> str | None:
         """The window in which a device reports once: "hour", "day" or "week"; None where there is none.
 
@@ -169,8 +207,8 @@ class Survey:
     def title(self) -> str:
         """The paper's name for this combination of encoding and randomiser."""
         named = self.encoding.title or self.mechanism.permanent.title(own_cells=self.encoding.own_cells)
-        shared = self.encoding.shared is None and not self.alphabet.is_open
-        return named + (" (closed)" if shared else "")
+        hashed = not self.encoding.title and self.encoding.shared is None
+        return named + (" (closed)" if hashed and not self.alphabet.is_open else "")
 
     def key(self, value: object) -> Any:
         """What stands for a symbol in every cohort: its position, or in an open alphabet its fingerprint or its bytes.

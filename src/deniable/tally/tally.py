@@ -4,6 +4,9 @@ Merging is commutative and associative, so tallies of days, shards and machines 
 tally depends on the survey, not on the number of reports. For bit reports the column sums are not a sufficient
 statistic: they do not tell which bits were set together in one report.
 
+Where people take part in every window a tally also keeps the sizes of its windows (`windows`): they repeat their noise,
+and the error bars of a sum depend on it.
+
 A tally file is one line that names the format, one line of JSON with the survey and the totals, the counts (int64,
 little-endian, zlib), and the SHA-256 of everything before it.
 """
@@ -22,6 +25,7 @@ import numpy.typing as npt
 from deniable.errors import SurveyError, TallyError, TallyMismatch
 from deniable.reports import Report
 from deniable.survey import Survey, data_frame, facts, strict_json, write_atomically
+from deniable.tally.window_sizes import Sizes, sizes_from_json, sizes_of
 
 if TYPE_CHECKING:
     import altair as alt
@@ -45,6 +49,9 @@ class Tally:
     and `n` the number of reports of all cohorts. Both arrays are read-only views; only `accumulate`, `add` and `merge`
     change them.
 
+    A tally is of one window: what `accumulate` and `add` count is of this one. Where people take part again
+    (`Survey.participation`) `merge` and `+` add windows, and `windows` has the size of each.
+
     Parameters
     ----------
     survey : Survey
@@ -54,11 +61,13 @@ class Tally:
     reports : array_like of int, optional
         Initial reports per cohort. Where a report hits exactly one column they are the row sums of `counts`, and may be
         left out.
+    windows : iterable of int, optional
+        How many of the reports each window has, where the counts are of several and people take part again.
 
     Raises
     ------
     TallyError
-        If no set of reports has these counts.
+        If no set of reports has these counts, or windows do not add up to the reports.
 
     Examples
     --------
@@ -80,12 +89,19 @@ class Tally:
     True
     """
 
-    __slots__ = ("_counts", "_n", "_reports", "survey")
+    __slots__ = ("_counts", "_merged", "_n", "_reports", "survey")
 
     def __init__(
-        self, survey: Survey, counts: npt.ArrayLike | None = None, reports: npt.ArrayLike | None = None
+        self,
+        survey: Survey,
+        counts: npt.ArrayLike | None = None,
+        reports: npt.ArrayLike | None = None,
+        *,
+        windows: Iterable[int] | None = None,
     ) -> None:
         self.survey = Survey.check(survey)
+        # Sizes of the windows that were merged into this one's, which has all other reports; None if not known.
+        self._merged: Sizes | None = {}
         self._counts: Counts = np.zeros((survey.cohorts, survey.columns), np.int64)
         self._reports: Counts = np.zeros(survey.cohorts, np.int64)
         self._n = 0
@@ -96,6 +112,8 @@ class Tally:
             if sums is None:
                 raise TallyError("reports must be given beside counts: bit reports do not determine them")
             self.add(given, np.asarray(sums))
+        if windows is not None:
+            self._set_windows(windows)
 
     @property
     def counts(self) -> Counts:
@@ -115,6 +133,47 @@ class Tally:
     def n(self) -> int:
         """Reports in all."""
         return self._n
+
+    @property
+    def windows(self) -> tuple[int, ...] | None:
+        """The sizes of the windows that were added up, largest first; None if a file does not say.
+
+        Of a survey that people answer once all reports are of one window: nobody is in two.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> survey = dn.warner(epsilon=1, participation="window")
+        >>> monday, tuesday = dn.Tally(survey, [[6, 4]]), dn.Tally(survey, [[7, 5]])
+        >>> (monday + tuesday).windows, dn.Tally(survey, [[13, 9]], windows=[10, 12]).windows
+        ((12, 10), (12, 10))
+        """
+        sizes = self._sizes()
+        return (
+            None if sizes is None else tuple(size for size in sorted(sizes, reverse=True) for _ in range(sizes[size]))
+        )
+
+    def _sizes(self) -> Sizes | None:
+        if self._merged is None:
+            return None
+        found = dict(self._merged)
+        own = self._n - sum(size * count for size, count in found.items())
+        if own:
+            found[own] = found.get(own, 0) + 1
+        return found
+
+    @property
+    def _repeats(self) -> bool:
+        """Whether people take part again, so that windows matter."""
+        return self.survey.participation != "once"
+
+    def _set_windows(self, windows: Iterable[int]) -> None:
+        if not self._repeats:
+            raise TallyError("windows must be left out for a survey that people answer once: nobody is in two of them")
+        sizes = sizes_of(windows)
+        if (total := sum(size * count for size, count in sizes.items())) != self._n:
+            raise TallyError(f"windows must add up to the reports, {self._n}, got {total}")
+        self._merged = sizes
 
     def accumulate(self, item: "Report | Packed | _Countable | Iterable[Report | Packed]") -> None:
         """Count one report or many.
@@ -264,6 +323,9 @@ class Tally:
     def merge(self, other: "Tally") -> None:
         """Add another tally of the same survey to this one.
 
+        Where people take part in every window, its windows are added to those of this tally. More reports of the same
+        window (another file, another machine) are added with `add(other.counts, other.reports)`.
+
         Parameters
         ----------
         other : Tally
@@ -281,6 +343,15 @@ class Tally:
         if other.survey.digest != self.survey.digest:
             raise self.mismatch("tally", other.survey)
         self._refuse_overflow(other._n)
+        if self._repeats:
+            sizes = other._sizes()
+            if self._merged is None or sizes is None:
+                self._merged = None
+            else:
+                merged = dict(self._merged)  # a new one: `other` may be this tally
+                for size, count in sizes.items():
+                    merged[size] = merged.get(size, 0) + count
+                self._merged = merged
         self._counts += other._counts
         self._reports += other._reports
         self._n += other._n
@@ -319,6 +390,7 @@ class Tally:
         """
         twin = Tally(self.survey)
         twin.merge(self)
+        twin._merged = self._merged  # what is accumulated next belongs to the same window in both
         return twin
 
     def __eq__(self, other: object) -> bool:
@@ -328,6 +400,7 @@ class Tally:
             self.survey == other.survey
             and np.array_equal(self._counts, other._counts)
             and np.array_equal(self._reports, other._reports)
+            and self._sizes() == other._sizes()
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -404,6 +477,8 @@ class Tally:
             What `from_bytes` reads.
         """
         header = {"survey": json.loads(self.survey.to_json()), "n": str(self._n)}
+        if self._repeats and (sizes := self._sizes()) is not None:
+            header["windows"] = {str(size): count for size, count in sizes.items()}
         line = json.dumps(header, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode() + b"\n"
         numbers = np.concatenate([self._reports, self._counts.ravel()]).astype("<i8").tobytes()
         body = _MAGIC + line + zlib.compress(numbers, 6)
@@ -445,8 +520,10 @@ class Tally:
         line, _, packed = body[len(_MAGIC) :].partition(b"\n")
         try:
             header = strict_json(line)
-            if not isinstance(header, dict) or set(header) != {"survey", "n"}:
-                raise SurveyError("the header must have exactly the fields 'n' and 'survey'")
+            if not isinstance(header, dict) or set(header) - {"windows"} != {"survey", "n"}:
+                raise SurveyError(
+                    "the header must have the fields 'n' and 'survey', and none but 'windows' beside them"
+                )
             survey, n = Survey.from_fields(header["survey"]), header["n"]
         except SurveyError as problem:
             raise TallyError(f"tally must carry its survey and its total: {problem}") from None
@@ -463,6 +540,13 @@ class Tally:
         tally.add(values[survey.cohorts :].reshape(survey.cohorts, survey.columns), values[: survey.cohorts])
         if n != str(tally.n):
             raise TallyError(f"tally must hold the reports its header names, {str(n)[:40]!r}, got {tally.n}")
+        if "windows" in header:
+            if not tally._repeats:
+                raise TallyError("tally must not name windows: people answer its survey once")
+            sizes = sizes_from_json(header["windows"], tally.n)
+            tally._merged = {} if sum(sizes.values()) == 1 else sizes
+        elif tally._repeats and tally.n:
+            tally._merged = None
         return tally
 
     def save(self, path: str | os.PathLike[str]) -> None:

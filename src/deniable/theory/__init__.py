@@ -50,9 +50,10 @@ from deniable.theory.krr_or_krappor import crossover, krr_advantage, krr_wins_fr
 from deniable.theory.loss import ExpectedLoss, Losses, drawn_estimates, expected_loss, losses_of
 from deniable.theory.minimax import private_minimax_l1, private_minimax_l2
 from deniable.theory.nonprivate import minimax_l1, minimax_l2, ml_l1, ml_l1_worst, ml_l2, ml_l2_worst
+from deniable.theory.observer import linking_probability, naming_probability
 from deniable.theory.risk import l1_risk, l2_risk
 from deniable.theory.score_law import ScoreLaw
-from deniable.theory.shared_noise import cell_variance, permanent_share
+from deniable.theory.shared_noise import cell_variance, permanent_share, repeated_reports
 from deniable.theory.support import support_l2, support_variances
 
 __all__ = [
@@ -99,6 +100,7 @@ __all__ = [
     "l1_risk",
     "l2_risk",
     "least_squares_moments",
+    "linking_probability",
     "losses_of",
     "mean_absolute_deviation",
     "mechanism_model",
@@ -108,12 +110,14 @@ __all__ = [
     "ml_l1_worst",
     "ml_l2",
     "ml_l2_worst",
+    "naming_probability",
     "oue_rates",
     "permanent_share",
     "private_minimax_l1",
     "private_minimax_l2",
     "rank_bound",
     "recoverable_mass",
+    "repeated_reports",
     "subset_rates",
     "support_l2",
     "support_model",

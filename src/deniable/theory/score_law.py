@@ -44,7 +44,7 @@ class ScoreLaw:
         w_c / r**2, shape (C,).
     mechanism : Mechanism
         Of the survey.
-    n : int, optional
+    n : float, optional
         All reports, in the joint normalisation; else None.
 
     Examples
@@ -67,7 +67,7 @@ class ScoreLaw:
     columns: Floats  # m, shape (C, k)
     weights: Floats  # w_c / r**2
     mechanism: Mechanism
-    n: int | None  # all reports, in the joint normalisation
+    n: float | None  # all reports, in the joint normalisation
 
     @classmethod
     def of(
@@ -77,7 +77,7 @@ class ScoreLaw:
         p: Floats,
         inverse: Floats | None,
         *,
-        n: int | None = None,
+        n: float | None = None,
         observed: Floats | None = None,
     ) -> "ScoreLaw":
         """The covariance for a population, given the cohort sizes or jointly for n reports.
@@ -92,7 +92,7 @@ class ScoreLaw:
             The population, shape (S,).
         inverse : ndarray, optional
             1 / n_c of each cohort; None for the joint normalisation, which needs n.
-        n : int, optional
+        n : float, optional
             All reports, in the joint normalisation; else None.
         observed : ndarray, optional
             Column frequencies, shape (C, k), in place of m = miss + r H p.

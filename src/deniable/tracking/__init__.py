@@ -1,5 +1,8 @@
 """Repeated surveys: estimates of a distribution that changes, from windows that share devices and noise."""
 
-from deniable.tracking.tracking import Change, Contrast, Tracked, TrackedWindow, track
+from deniable.tracking.contrast import Change, Contrast
+from deniable.tracking.tracked import Tracked
+from deniable.tracking.tracking import track
+from deniable.tracking.window import TrackedWindow
 
 __all__ = ["Change", "Contrast", "Tracked", "TrackedWindow", "track"]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from deniable.tracking.state_space import UNKNOWN, Models, Noise, Pass, run
 
-__all__ = ["STILL", "Moving", "Series", "average", "averaged"]
+__all__ = ["STILL", "Moving", "Series", "average", "averaged", "fitted"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,9 +30,12 @@ _CYCLES = ((1.0, 0.0), (10.0, 0.0), (1.0, 0.003), (10.0, 0.03))  # variances of 
 _CYCLE_WALKS = (0.0, 1e-3, 0.02)  # variances of a step of the level in models with a cycle
 _CYCLE_WINDOWS = 20  # windows; with fewer no cycle is looked for
 _EM_STEPS = 20  # iterations of expectation maximisation; the weights hardly change after ten
-_PSEUDO_SYMBOLS = 0.5  # prior count of symbols of each model (Jeffreys)
+_PSEUDO_SYMBOLS = 0.2  # prior count of symbols of each model
 _LEAST_FRESH = 1e-4  # least share of a window's variance that is independent of other windows; keeps it positive
 _NEGLIGIBLE = 1e-3  # posterior weight below which a model of a symbol is dropped
+# Factor of the variance under a random walk: its own variance is estimated, too, and shared by symbols that move more
+# and less. Measured: without it bands of random walks cover 92 to 94 % at 95 %.
+_WALKS_WIDER = 1.3
 _JUMP_PRICE = 3.0  # penalty of a jump on the log-likelihood, in nats, beyond log(windows)
 _MOST_JUMPS = 8  # jumps of a symbol, at most
 _PIECE = 256  # symbols that are filtered at once: their states take less than 200 MB for 400 windows
@@ -141,6 +144,44 @@ def averaged(series: Series, correlation: Floats) -> Moving:
     >>> averaged(series, np.zeros(10)).smoothed.round(2).tolist()
     [[0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2]]
     """
+    return fitted(series, correlation).moving()
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The models of every symbol with their posterior weights: what levels are averaged from, if they are wanted.
+
+    `evidence` is the log-likelihood of all windows; the noise of different symbols is taken as independent.
+    """
+
+    series: Series
+    correlation: Floats
+    models: Models
+    belief: Floats
+    jumps: npt.NDArray[np.bool_]
+    evidence: float
+
+    def moving(self) -> Moving:
+        """Levels with their variances."""
+        series, models = self.series, self.models
+        sums = [np.zeros(series.values.shape) for _ in range(4)]
+        for rows, marks in _pieces(self.jumps):
+            used = np.flatnonzero(self.belief[rows].any(axis=0))
+            one = series[rows].run(models[used], self.correlation, marks)
+            trust = self.belief[rows][:, used, None]
+            scale, wider = series.unit[rows], np.where(models.level[used] > 0, _WALKS_WIDER, 1.0)[:, None]
+            for place, mean, variance in (
+                (0, one.filtered, one.filtered_variance),
+                (2, one.smoothed, one.smoothed_variance),
+            ):
+                middle = (trust * mean).sum(axis=1)
+                spread = (trust * (wider * variance + (mean - middle[:, None]) ** 2)).sum(axis=1)
+                sums[place][rows], sums[place + 1][rows] = scale * middle, scale**2 * spread
+        return Moving(sums[0], sums[1], sums[2], sums[3], self.evidence)
+
+
+def fitted(series: Series, correlation: Floats) -> Fitted:
+    """Weigh every model of every symbol, and look for jumps; the parameters are those of `averaged`."""
     symbols, windows = series.values.shape
     models = _hypotheses(series)
     jumps = np.zeros((symbols, windows), np.bool_)
@@ -165,20 +206,7 @@ def averaged(series: Series, correlation: Floats) -> Moving:
         rows = rows[better]
         jumps[rows], evidence[rows], steps[rows] = tried[better], again[better], new_steps[better]
         common, belief = _weights(evidence)
-    sums = [np.zeros((symbols, windows)) for _ in range(4)]
-    for rows, marks in _pieces(jumps):
-        used = np.flatnonzero(belief[rows].any(axis=0))
-        one = series[rows].run(models[used], correlation, marks)
-        trust = belief[rows][:, used, None]
-        scale = series.unit[rows]
-        for place, mean, variance in (
-            (0, one.filtered, one.filtered_variance),
-            (2, one.smoothed, one.smoothed_variance),
-        ):
-            middle = (trust * mean).sum(axis=1)
-            sums[place][rows] = scale * middle
-            sums[place + 1][rows] = scale**2 * (trust * (variance + (mean - middle[:, None]) ** 2)).sum(axis=1)
-    return Moving(sums[0], sums[1], sums[2], sums[3], float(_total(evidence, common).sum()))
+    return Fitted(series, correlation, models, belief, jumps, float(_total(evidence, common).sum()))
 
 
 def _hypotheses(series: Series) -> Models:

@@ -7,7 +7,7 @@ from math import gcd
 
 from deniable.errors import DecodeError
 
-__all__ = ["label_gaps", "places_of"]
+__all__ = ["in_order", "label_gaps", "places_of"]
 
 _DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:T(\d{2})(?::00)?Z?)?")
 _WEEK = re.compile(r"(\d{4})-W(\d{2})")
@@ -32,7 +32,7 @@ def places_of(labels: Sequence[object]) -> list[int]:
     Raises
     ------
     DecodeError
-        If a window comes twice or before the one that precedes it.
+        If a window comes twice or before the one that precedes it, or if some are days and others weeks.
 
     Examples
     --------
@@ -46,7 +46,11 @@ def places_of(labels: Sequence[object]) -> list[int]:
         raise DecodeError(f"windows must not overlap, got {twice!r} twice; add up the tallies of one window first")
     times = [_time(label) for label in labels]
     known = [time for time in times if time is not None]
-    if len(known) != len(labels) or len({unit for unit, _ in known}) != 1:
+    units = {unit: label for (unit, _), label in zip(known, labels, strict=False)}
+    if len(known) == len(labels) and len(units) > 1:
+        some = " and ".join(repr(label) for label in list(units.values())[:2])
+        raise DecodeError(f"windows must all be as long, or they overlap, got {some}; add up the shorter ones first")
+    if len(known) != len(labels):
         return list(range(len(labels)))
     numbers = [number for _, number in known]
     for place in range(1, len(numbers)):
@@ -57,6 +61,18 @@ def places_of(labels: Sequence[object]) -> list[int]:
     step = gcd(*(number - numbers[0] for number in numbers)) or 1
     found = [(number - numbers[0]) // step for number in numbers]
     return found if found[-1] < _MOST_MISSING * len(found) else list(range(len(labels)))
+
+
+def in_order(labels: Sequence[object]) -> list[int]:
+    """The places of labels in the order of time; as they are where they are no times.
+
+    >>> in_order(["2026-11-18", "2026-11-20", "2026-11-19"]), in_order(["spring", "autumn"])
+    ([0, 2, 1], [0, 1])
+    """
+    times = [_time(label) for label in labels]
+    if None in times:
+        return list(range(len(labels)))
+    return sorted(range(len(labels)), key=lambda place: times[place] or ("", 0))
 
 
 def label_gaps(labels: Sequence[object], places: Sequence[int]) -> list[object]:

@@ -3,7 +3,9 @@
 The null hypothesis of both is that nothing changes. Over a history, the t-statistic of a step of the level at each
 window (`state_space`) is tested for all symbols and windows at once (Bonferroni), so the family-wise error is at most
 the given one. As windows come in, the innovations under the null hypothesis are independent and standard normal, also
-where windows share noise. A two-sided CUSUM of each symbol has the given mean time between false alarms.
+where windows share noise. A two-sided CUSUM of each symbol, which finds small shifts that last, and a bound on each
+innovation (Shewhart's chart), which finds large ones at once, have the given mean time between false alarms together.
+Where windows share noise a step is one large innovation: the filter then takes it for noise that stays.
 """
 
 from collections.abc import Sequence
@@ -14,11 +16,12 @@ import numpy.typing as npt
 
 from deniable.tracking.averaging import STILL, Series
 
-__all__ = ["Step", "cusum_alarms", "cusum_threshold", "steps_of"]
+__all__ = ["Step", "alarms_of", "cusum_threshold", "steps_of"]
 
 Floats = npt.NDArray[np.float64]
 
 _MOST_STEPS = 32  # steps of one symbol, at most
+_FAR = 1.5  # score times skewness up to which the Cornish-Fisher expansion is used: its slope is one half there
 _CUSUM_SLACK = 0.5  # reference value of the CUSUM, in standard deviations: optimal for shifts of one
 _CUSUM_OVERSHOOT = 1.166  # overshoot in Siegmund's approximation of the mean time between false alarms (1985)
 
@@ -64,7 +67,7 @@ def steps_of(series: Series, correlations: Sequence[Floats], skewness: Floats, l
     from scipy import stats
 
     symbols, windows = series.values.shape
-    tested = symbols * max(windows - 1, 1)
+    tested = family_size(symbols, windows)
     t = np.arange(windows)
     # A step is the difference of two means; the mean of fewer windows has most of the noise and of the skewness.
     after = windows - t <= t
@@ -94,13 +97,23 @@ def steps_of(series: Series, correlations: Sequence[Floats], skewness: Floats, l
     return sorted(found, key=lambda step: (step.window, step.symbol))
 
 
+def family_size(symbols: int, windows: int) -> int:
+    """How many steps are tested at once."""
+    return symbols * max(windows - 1, 1)
+
+
 def _any(jumps: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_] | None:
     return jumps if jumps.any() else None
 
 
 def _normal_score(z: Floats, skew: Floats) -> Floats:
-    """A skewed statistic transformed to normal, by the first term of the Cornish-Fisher expansion."""
-    moved = z - skew / 6 * (z**2 - 1)
+    """A skewed statistic transformed to normal, by the first term of the Cornish-Fisher expansion.
+
+    The expansion holds for moderate scores; beyond `_FAR` it goes on in a straight line, so that larger stays larger.
+    """
+    far = _FAR / np.maximum(np.abs(skew), 1e-9)
+    near = np.clip(z, -far, far)
+    moved = near - skew / 6 * (near**2 - 1) + (z - near)
     return np.asarray(np.where(np.abs(z) > 1, np.where(np.sign(moved) == np.sign(z), moved, 0.0), z))
 
 
@@ -136,7 +149,9 @@ def cusum_threshold(mean_windows: float) -> float:
     return float(brentq(lambda bound: mean_time(bound) - mean_windows, 0.0, 700.0))
 
 
-def cusum_alarms(series: Series, correlation: Floats, mean_windows: float) -> list[tuple[int, int]]:
+def alarms_of(
+    series: Series, correlation: Floats, mean_windows: float, skewness: Floats | None = None
+) -> list[tuple[int, int]]:
     """Windows at which each symbol raises an alarm, looking at no later window.
 
     Parameters
@@ -147,6 +162,8 @@ def cusum_alarms(series: Series, correlation: Floats, mean_windows: float) -> li
         Of the shared noise of each window with that of the window before, shape (T,).
     mean_windows
         The mean time between two false alarms of all symbols together, in windows.
+    skewness
+        Of each symbol's estimate in one window, shape (S,); None where it is symmetric.
 
     Returns
     -------
@@ -157,15 +174,20 @@ def cusum_alarms(series: Series, correlation: Floats, mean_windows: float) -> li
     --------
     >>> import numpy as np
     >>> seen = np.repeat([[0.2, 0.3]], 10, axis=1) + 0.01 * np.array([1, -1] * 10)
-    >>> cusum_alarms(Series(seen, np.full((1, 20), 1e-4), np.zeros(1), np.full(20, True)), np.zeros(20), 1000)
+    >>> alarms_of(Series(seen, np.full((1, 20), 1e-4), np.zeros(1), np.full(20, True)), np.zeros(20), 1000)
     [(0, 10)]
     """
+    from scipy import stats
+
     symbols, windows = series.values.shape
-    bound = cusum_threshold(mean_windows * symbols)
+    each = 2 * mean_windows * symbols  # windows between false alarms of one symbol, of each of the two tests
+    bound, single = cusum_threshold(each), float(stats.norm.isf(0.5 / each))
+    skew = np.zeros(symbols) if skewness is None else skewness
     jumps, found = np.zeros((symbols, windows), np.bool_), []
     rows, begins = np.arange(symbols), np.zeros(symbols, np.intp)
     while len(rows):
         innovations = series[rows].run(STILL, correlation, _any(jumps[rows])).innovations[:, 0]
+        scores = np.abs(_normal_score(innovations, skew[rows, None]))
         up = down = np.zeros(len(rows))
         first = np.full(len(rows), windows)
         for t in range(windows):
@@ -173,7 +195,8 @@ def cusum_alarms(series: Series, correlation: Floats, mean_windows: float) -> li
             counts = t > begins[rows]
             up = np.where(counts, np.maximum(up + innovations[:, t] - _CUSUM_SLACK, 0.0), 0.0)
             down = np.where(counts, np.maximum(down - innovations[:, t] - _CUSUM_SLACK, 0.0), 0.0)
-            first = np.where((first == windows) & (np.maximum(up, down) > bound), t, first)
+            raised = (np.maximum(up, down) > bound) | (counts & (scores[:, t] > single))
+            first = np.where((first == windows) & raised, t, first)
         alarmed = first < windows
         found += list(zip(rows[alarmed].tolist(), first[alarmed].tolist(), strict=True))
         rows, first = rows[alarmed], first[alarmed]

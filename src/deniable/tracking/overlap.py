@@ -6,18 +6,25 @@ V_perm is the variance a person of the permanent stage alone. Here o_st = kept *
 the share of devices that are the same, with the same answer, as in the window before.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
-from deniable.tracking.averaging import Moving, Series, average, averaged
+from deniable.tracking.averaging import Moving, Series, average, averaged, fitted
 
-__all__ = ["correlations", "learn_kept"]
+__all__ = ["Overlap", "correlation_matrix", "correlations", "learn_kept"]
 
 Floats = npt.NDArray[np.float64]
 
 # Shares of the devices that stay but change their answer from one window to the next: the grid of a discrete prior.
 _CHANGED = np.array([0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0])
 _GONE = np.array([0.0, 0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0])  # or that leave, where turnover is not given
+# The same, finely, for the bound of differences: a value off by a few per cent adds up over many windows.
+_FINELY = np.array(
+    [0.0, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.045, 0.06, 0.08, 0.1, 0.13, 0.17, 0.22, 0.3, 0.4, 0.55, 0.75, 1.0]
+)
+_LEAST_FRESH = 1e-4  # least share of a window's variance that is independent of other windows; keeps it positive
 _JUDGES = 64  # symbols from which the share of devices that stay is estimated; more would only cost time
 _NEGLIGIBLE = 0.02  # posterior probability below which a value is dropped
 
@@ -53,9 +60,41 @@ def correlations(kept: float, sizes: Floats, continues: npt.NDArray[np.bool_]) -
     return found
 
 
+@dataclass(frozen=True)
+class Overlap:
+    """Possible shares of devices that are the same, with the same answer, as in the window before.
+
+    Attributes
+    ----------
+    values, trust
+        Shares, and the posterior probability of each.
+    """
+
+    values: Floats
+    trust: Floats
+
+    @classmethod
+    def of(cls, values: Floats, evidence: Floats) -> "Overlap":
+        """Those that are likely, by their log-likelihood."""
+        trust = np.exp(evidence - evidence.max())
+        likely = trust >= _NEGLIGIBLE * trust.sum()
+        return cls(values[likely], trust[likely] / trust[likely].sum())
+
+    @property
+    def mean(self) -> float:
+        return float(self.values @ self.trust)
+
+    def correlations(self, sizes: Floats, continues: npt.NDArray[np.bool_]) -> list[Floats]:
+        """The correlations of neighbouring windows under each."""
+        return [correlations(float(kept), sizes, continues) for kept in self.values]
+
+
+NONE = Overlap(np.zeros(1), np.ones(1))  # where nobody takes part again
+
+
 def learn_kept(
     series: Series, sizes: Floats, continues: npt.NDArray[np.bool_], turnover: float | None
-) -> tuple[Moving, Floats, Floats]:
+) -> tuple[Moving, Overlap, Overlap]:
     """Track under each possible share of devices that stay, and average by posterior probability.
 
     Parameters
@@ -72,23 +111,56 @@ def learn_kept(
     Returns
     -------
     tuple
-        The levels, values of `kept` and the posterior probability of each.
+        The levels, the overlap of windows if shares move as the models say, and the overlap if they stand still: a
+        lower bound, because then all that differs from window to window is noise.
     """
     if not series.permanent.any():
-        return averaged(series, np.zeros(len(sizes))), np.zeros(1), np.ones(1)
+        return averaged(series, np.zeros(len(sizes))), NONE, NONE
     values = 1 - _GONE if turnover is None else (1 - turnover) * (1 - _CHANGED)
     judges = series
     if len(series.values) > _JUDGES:
         order = np.argsort(series.values[:, series.there].mean(axis=1))
         judges = series[order[np.linspace(0, len(order) - 1, _JUDGES).astype(np.intp)]]
-    found = [averaged(judges, correlations(kept, sizes, continues)) for kept in values]
-    evidence = np.array([one.evidence for one in found])
-    trust = np.exp(evidence - evidence.max())
-    trust /= trust.sum()
-    likely = trust >= _NEGLIGIBLE
-    values, trust = values[likely], trust[likely] / trust[likely].sum()
+    fits = [fitted(judges, correlations(kept, sizes, continues)) for kept in values]
+    evidence = np.array([one.evidence for one in fits])
+    found = Overlap.of(values, evidence)
     if judges is series:
-        found = [one for one, is_likely in zip(found, likely, strict=True) if is_likely]
+        moving = [one.moving() for one, kept in zip(fits, values, strict=True) if kept in found.values]
     else:
-        found = [averaged(series, correlations(kept, sizes, continues)) for kept in values]
-    return average(found, trust), values, trust
+        moving = [averaged(series, steps) for steps in found.correlations(sizes, continues)]
+    calm = ~fits[int(evidence.argmax())].jumps.any(axis=1)
+    least = (1 - (turnover or 0.0)) * (1 - _FINELY)
+    quiet = judges[np.flatnonzero(calm)] if calm.any() else judges
+    return average(moving, found.trust), found, Overlap.of(least, _still_evidence(quiet, least, sizes, continues))
+
+
+def _still_evidence(
+    series: Series, values: Floats, sizes: Floats, continues: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.float64]:
+    """The log-likelihood of each share of devices that stay, if no symbol moves; a level has a diffuse prior."""
+    there, unit = series.there, series.unit
+    y = (series.values / unit)[:, there]
+    deviations = np.sqrt((series.variances / unit**2).mean(axis=0)[there])
+    part = float(series.permanent.mean())
+    symbols, found = len(y), []
+    for kept in values:
+        alike = correlation_matrix(correlations(float(kept), sizes, continues))[np.ix_(there, there)]
+        cover = part * alike + max(1 - part, _LEAST_FRESH) * np.eye(len(alike))
+        cover *= np.outer(deviations, deviations)
+        inverse = np.linalg.inv(cover)
+        level = inverse.sum(axis=0)
+        squares = float(np.einsum("st,tu,su->", y, inverse, y)) - float(((y @ level) ** 2).sum()) / float(level.sum())
+        logs = float(np.linalg.slogdet(cover)[1]) + float(np.log(level.sum()))
+        found.append(-0.5 * (squares + symbols * logs))
+    # The noise of shares that add up to one has one dimension less.
+    return np.array(found) * max(symbols - 1, 1) / symbols
+
+
+def correlation_matrix(steps: Floats) -> Floats:
+    """Correlations of any two windows: the product of the correlations of the neighbours between them."""
+    size = len(steps)
+    found = np.eye(size)
+    for t in range(1, size):
+        found[t, :t] = found[t - 1, :t] * steps[t]
+        found[:t, t] = found[t, :t]
+    return found

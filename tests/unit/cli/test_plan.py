@@ -77,6 +77,21 @@ def test_a_survey_that_asks_again_and_again_is_planned(capsys: pytest.CaptureFix
     assert said.startswith("epsilon must be given with epsilon_report, got n, max_l1: it is the budget of all reports")
 
 
+def test_ways_to_ask_many_times_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["plan", "--symbols", "4", "--n", "1e4", "--epsilon", "4", "--reports", "30", "--shape", "zipf"]
+    assert main([*argv, "--change", "0.1", "-o", "often.json"]) == 0
+    out = capsys.readouterr().out
+    found = dn.plan(symbols=4, n=10_000, epsilon=4, reports=30, shape="zipf", change=0.1)
+    assert dn.Survey.load("often.json") == found.survey
+    lines = [line for line in out.splitlines() if line.startswith(tuple(one.name for one in found.strategies))]
+    assert [line.split("  ")[0] for line in lines] == [one.name for one in found.strategies]
+    assert all(f"{one.error:.3g}" in line for one, line in zip(found.strategies, lines, strict=True))
+    assert "  333, 1 time " in next(line for line in lines if line.startswith("sample people"))
+    assert "All spend at most epsilon 4 in all, however often an answer changes." in out
+    said = ended(capsys, 2, *argv, "--change", "often")
+    assert "change must be a number, got str" in said
+
+
 def test_shares_come_from_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     Path("shares.txt").write_text("0.7\n0.2\n0.1\n")
     assert main(["plan", "--symbols", "a,b,c", "--n", "1e4", "--epsilon", "1", "--shape-file", "shares.txt"]) == 0

@@ -11,7 +11,7 @@ import deniable as dn
 from deniable.cli import main
 from deniable.cli.demo_store import ANSWERS, CANDIDATES, DAYS, SHIFT, fill
 from deniable.cli.serve import _announce
-from deniable.service.server import Options, open_store
+from deniable.service import Options, open_store
 from tests.docs.blocks import ROOT
 
 

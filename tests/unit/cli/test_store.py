@@ -14,9 +14,10 @@ import pytest
 import deniable as dn
 from deniable.cli import main
 from deniable.errors import MissingExtra, StoreError
+from deniable.service import Options, open_store
 from deniable.service.copies import backup, restore
 from deniable.service.entries import Entry, Outcome, Rules, Upload
-from deniable.service.server import Options, admin_token, open_store, serve
+from deniable.service.server import admin_token, serve
 from deniable.service.sqlite import FILE, SQLiteStore
 from tests.cluster import Cluster
 from tests.collector import ADMIN, counted, one_cell_each, records, serving

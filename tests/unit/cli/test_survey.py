@@ -63,11 +63,42 @@ def test_how_people_take_part_is_written_shown_and_told(capsys: pytest.CaptureFi
     rest = (
         "While your answer stays the same and your device keeps its state, all your reports together, however many, "
         "are at most 2.8 times likelier than under another answer (epsilon 1). Each answer that you have not given "
-        "before can spend as much again. Whoever sees all reports of your device may see when your answer changed."
+        "before can spend as much again, up to epsilon 2 in all. Whoever sees all reports of your device may see when "
+        "your answer changed."
     )
     assert f"If you answer again Your device answers once a day. {rest}" in told["window", "notice"]
     assert f"If you answer again Your device answers at every event. {rest}" in told["event", "notice"]
     assert "If you answer again" not in told["once", "notice"]
+
+
+def test_what_many_reports_spend_and_show_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Boxes bound what answers that change can spend; an observer's chances are shown for so many reports."""
+    survey = dn.orr(epsilon=2, epsilon_report=1, cells=4, cohorts=64, seed=bytes(16), participation="window")
+    survey.save("orr.json")
+    dn.orappor(epsilon=2, cells=16, cohorts=8, hashes=2, seed=bytes(16), participation="event").save("bloom.json")
+    told = {}
+    for name in ("orr", "bloom"):
+        for action in ("show", "notice"):
+            assert main(["survey", action, f"{name}.json"]) == 0
+            told[name, action] = " ".join(capsys.readouterr().out.split())
+    assert "Each answer in another box can spend as much again, up to epsilon 8 in all." in told["orr", "notice"]
+    assert "Each answer that you have not given before can spend as much again. Whoever" in told["bloom", "notice"]
+    assert "in all 8, however often an answer changes (2 for each of 4 permanent responses)" in told["orr", "show"]
+    assert "in all" not in told["bloom", "show"]
+    assert main(["survey", "show", "orr.json", "--json"]) == 0
+    follows = json.loads(capsys.readouterr().out)["follows"]
+    assert (follows["epsilon_worst"], follows["permanent_responses"]) == (8.0, 4)
+    assert main(["survey", "show", "bloom.json", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["follows"]["epsilon_worst"] is None
+    seen = ["survey", "show", "orr.json", "--reports", "90", "--n", "10000"]
+    assert main([*seen, "--candidates", "100"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    named = dn.theory.naming_probability(survey, 90, candidates=100)
+    linked = dn.theory.linking_probability(survey, 10_000)
+    assert f"observer names the answer with probability {100 * named:.2g} % after 90 reports of it" in shown
+    assert f"finds a device's report among 10,000 devices' with probability {100 * linked:.2g} %" in shown
+    assert main(seen) == 2
+    assert "candidates must be given for an open alphabet" in capsys.readouterr().err
 
 
 def test_new_keeps_epsilon_exact() -> None:
@@ -98,8 +129,7 @@ def test_new_does_not_replace_a_survey_unless_told_to(capsys: pytest.CaptureFixt
         (
             "--mechanism rappor --epsilon 1",
             "--mechanism must be one of warner, krr, krappor, oue, subset, hadamard, projective, orr, olh, orappor, "
-            "discovery, "
-            "got 'rappor'; see `deniable survey new --help`",
+            "number, ordered, discovery, got 'rappor'; see `deniable survey new --help`",
         ),
         ("--mechanism krr --epsilon 1", "--symbols or --symbols-file must be given for krr; use orr for open answers"),
         (
@@ -138,6 +168,20 @@ def test_new_does_not_replace_a_survey_unless_told_to(capsys: pytest.CaptureFixt
             "--mechanism krr --symbols a,b --epsilon 0",
             "epsilon must be a positive finite number, decimal text or a fraction, got '0'; "
             "a survey with epsilon 0 carries no information",
+        ),
+        (
+            "--mechanism number --low 18 --epsilon 1",
+            "--high must be given for number; for instance --low 18 --high 90",
+        ),
+        ("--mechanism number --low 9 --high 9 --epsilon 1", "low must be below high, got 9 and 9"),
+        (
+            "--mechanism number --low 0 --high 9 --symbols a,b --epsilon 1",
+            "--symbols must not be given for number, which has no use for it",
+        ),
+        ("--mechanism krr --symbols 3 --low 0 --epsilon 1", "--low must not be given for krr, which has no use for it"),
+        (
+            "--mechanism number --low 0 --high 9 --outside drop --epsilon 1",
+            "--outside must be one of clamp, refuse, got 'drop'; see `deniable survey new --help`",
         ),
         ("--mechanism krr --symbols 1 --epsilon 1", "symbols must number from 2 to 16777216, got 1"),
         (

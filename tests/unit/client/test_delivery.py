@@ -156,7 +156,9 @@ def test_dates_of_retry_after() -> None:
     assert [_seconds(text) for text in (None, "", "soon", "-3", "1e3", "²")] == [None] * 6
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 400, 401, 403, 404, 409, 410, 413, 415, 422, 201, 204])
+@pytest.mark.parametrize(
+    "status", [300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 409, 410, 413, 415, 422, 201, 204]
+)
 def test_other_answers_raise_and_keep_the_outbox(client: dn.Client, status: int) -> None:
     before = filled(client, 3)
     answer: Fault = (status, {"Location": "http://127.0.0.1:9/elsewhere"}, b"" if status == 204 else PROBLEM)

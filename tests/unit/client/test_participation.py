@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,8 +22,8 @@ SetClock = Callable[[str], None]
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
     def set_to(text: str) -> None:
-        time = datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
-        monkeypatch.setattr("time.time", lambda: time)
+        now = datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+        monkeypatch.setattr("time.time", lambda: now)
 
     set_to("2026-11-18T14:30")
     return set_to
@@ -30,6 +31,30 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
 
 def answered(often: str, then: str) -> str:
     return f"this survey must be answered {often} on this device; the next answer is taken from {then}"
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the platform has no tzset")
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/Los_Angeles"])
+def test_windows_are_those_of_utc_wherever_a_device_is(
+    zone: str, clock: SetClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A window of the local time would tell the zone, and be another one than the collector's."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", zone)
+        time.tzset()
+        try:
+            assert time.timezone, "the zone is known here"
+            client = dn.Client(DAILY)
+            clock("2026-11-18T00:00")
+            client.report("lilac")
+            clock("2026-11-18T23:59:59")
+            with pytest.raises(dn.ParticipationError, match="taken from 2026-11-19T00:00Z"):
+                client.report("lilac")
+            clock("2026-11-19T00:00")
+            client.report("lilac")
+        finally:
+            patch.undo()
+            time.tzset()
 
 
 @pytest.mark.parametrize(
@@ -166,3 +191,19 @@ def test_without_windows_a_client_is_as_it_was(how: str, tmp_path: Path) -> None
     client = dn.Client(survey, state=tmp_path / "me.json")
     assert client.report("rosebud") == client.report("rosebud")
     assert "window" not in json.loads((tmp_path / "me.json").read_text())["surveys"][survey.digest]
+
+
+@pytest.mark.parametrize("ask", ["report", "queue"])
+def test_the_only_time_that_is_kept_is_the_number_of_the_window(ask: str, clock: SetClock, tmp_path: Path) -> None:
+    """And the day of a report that waits: every field of the file is named here."""
+    path = tmp_path / "me.json"
+    client = dn.Client(DAILY, state=path)
+    clock("2026-11-18T14:37:21")
+    report = getattr(client, ask)("rosebud")
+    fields = json.loads(path.read_bytes())
+    assert set(fields) == {"check", "format", "outbox", "secret", "surveys"}
+    account = {"epsilon": "2", "epsilon_report": "2", "answers": 3, "memoised": 1, "fresh": 0}
+    assert fields["surveys"] == {DAILY.digest: account | {"cohort": 0, "window": 20775}}
+    waiting = [[DAILY.digest, client.outbox[0].id, report.pack().hex(), 20775]] if ask == "queue" else []
+    assert fields["outbox"] == waiting
+    assert sorted(os.listdir(tmp_path)) == ["me.json", "me.json.lock"]

@@ -4,8 +4,10 @@ import errno
 import json
 import multiprocessing
 import os
+import struct
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +18,7 @@ import deniable as dn
 from deniable.client import Account
 from deniable.client import state as room
 from deniable.client.state import StateFile, _checksum
+from deniable.noise import OsEntropy
 from tests.exact.scripted import ScriptedEntropy
 from tests.forensics import watched as watched
 from tests.unit.reproduce.test_cache import nobody
@@ -325,6 +328,28 @@ def test_a_device_that_can_make_no_report_does_not_look_at_the_answer(
     for attempt in (client.report, client.queue):
         with pytest.raises(dn.StateError, match="is gone, but"):
             attempt(answer)
+
+
+@pytest.mark.parametrize("memoize", [True, False])
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_id_is_128_fresh_bits_and_nothing_else(tmp_path: Path, kept: bool, memoize: bool) -> None:
+    """Two words that nothing else was made of: an id that follows from a report, or from the secret, would name it."""
+    drawn: list[tuple[int, ...]] = []
+
+    class Noting(OsEntropy):
+        __slots__ = ()
+
+        def words(self, count: int) -> Sequence[int]:
+            drawn.append(tuple(super().words(count)))
+            return drawn[-1]
+
+    client = dn.Client(KRR, state=tmp_path / "me.json" if kept else None, memoize=memoize, entropy=Noting())
+    for number in range(1, 9):
+        drawn.clear()
+        client.queue("rosebud")
+        assert len(client.outbox) == number
+        pairs = {struct.pack("<2Q", *words).hex() for words in drawn if len(words) == 2}
+        assert len(pairs & {waiting.id for waiting in client.outbox}) == 1
 
 
 def test_the_outbox_is_bounded_and_shows_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,8 @@ from deniable.survey import PARTICIPATIONS, PRESETS, WINDOWS, first_hour, first_
 
 NEEDED: dict[str, dict[str, Any]] = {
     "warner": {},
-    **{name: {"symbols": 3} for name in ("krr", "krappor", "oue", "subset", "hadamard", "projective")},
+    **{name: {"symbols": 3} for name in ("krr", "krappor", "oue", "subset", "hadamard", "projective", "ordered")},
+    "number": {"low": 0, "high": 1},
     **{name: {"cohorts": 2, "seed": bytes(16)} for name in ("orr", "olh", "orappor")},
     "discovery": {"length": 3, "cohorts": 4, "seed": bytes(16)},
 }

@@ -126,8 +126,64 @@ def test_what_is_refused() -> None:
         tracked.alarms(1)
     with pytest.raises(DecodeError, match=r"weights must be 3 numbers, one a window, got shape \(2,\)"):
         tracked.contrast([1, -1])
+    each = np.tile([1.0, -1.0, 0.0], (4, 1))
+    assert np.allclose(tracked.contrast(each).standard_errors, tracked.difference(0, 1).standard_errors)
     with pytest.raises(DecodeError, match="an average must be over at least one window with reports, got none"):
         tracked.average(2, 2)
+
+
+def test_days_and_weeks_overlap() -> None:
+    told = (
+        "windows must all be as long, or they overlap, got '2026-11-16' and '2026-W47'; add up the shorter ones first"
+    )
+    with pytest.raises(DecodeError, match=told):
+        dn.track(days(2), windows=["2026-11-16", "2026-W47"])
+
+
+def test_a_window_that_comes_late_is_one_more_entry() -> None:
+    three = days(3)
+    late = {"2026-11-01": three[0], "2026-11-03": three[2], "2026-11-02": three[1]}
+    tracked = dn.track(late)
+    assert tracked.windows == ("2026-11-01", "2026-11-02", "2026-11-03")
+    assert np.allclose(tracked[1].raw, dn.track(three)[1].raw)
+
+
+DAILY = dn.krr(symbols=["a", "b", "c", "d"], epsilon=2, participation="window")
+
+
+def test_a_tally_must_know_its_windows() -> None:
+    one, unknown = days(2, survey=DAILY)
+    unknown._merged = None
+    with pytest.raises(DecodeError, match="tallies must know their windows, got one of a file that does not say them"):
+        dn.track([one, unknown])
+    again = dn.Tally(unknown.survey, unknown.counts, unknown.reports)
+    assert len(dn.track([one, again])) == 2
+
+
+def test_weeks_that_were_added_up_from_days_have_the_noise_of_the_same_devices() -> None:
+    """Seven copies of a day tell no more than the day does."""
+    some = days(4, survey=DAILY)
+    weeks, plain = dn.track([sum([day] * 6, day) for day in some]), dn.track(some)
+    assert np.allclose(weeks.series.variances, plain.series.variances, rtol=1e-3)
+    assert np.allclose(weeks.average().standard_errors, plain.average().standard_errors, rtol=1e-2)
+    fresh = dn.track([dn.Tally(SURVEY, 7 * day.counts) for day in days(4)])
+    assert (weeks.average().standard_errors > 2.5 * fresh.average().standard_errors).all()
+
+
+def test_a_window_is_held_against_those_before_it_since_the_last_change() -> None:
+    rng = np.random.default_rng(8)
+    after = np.array([0.3, 0.5, 0.15, 0.05])
+    paths = [P] * 6 + [after] * 6 + [P]
+    tracked = dn.track([dn.simulate(SURVEY, p, n=2000, rng=rng) for p in paths])
+    usual = tracked.against_normal(-2)
+    assert (np.abs(usual.values) < 4 * usual.standard_errors).all(), "the shares after the step are normal by now"
+    low, high = tracked.against_normal().intervals(simultaneous=True).T
+    assert 0 < low[0] < 0.2 < high[0]
+    assert high[1] < 0
+    with pytest.raises(DecodeError, match="window must have reports, and so must one before it, since the last change"):
+        tracked.against_normal(0)
+    with pytest.raises(IndexError):
+        tracked.against_normal(13)
 
 
 def test_contrasts_are_those_of_single_windows() -> None:
@@ -172,6 +228,26 @@ def test_a_step_is_named_once_with_its_size() -> None:
         assert change.p_value < 0.05
         assert change.interval[0] < (-0.2 if change.symbol == "a" else 0.2) < change.interval[1]
     assert ("b", "2026-11-08") in tracked.alarms(200)
+
+
+def test_a_step_that_is_beyond_doubt_is_where_it_is() -> None:
+    """The same reports every day, and then others: hundreds of standard errors, which no correction may turn around."""
+    one, other = dn.Tally(DAILY, [[500, 300, 150, 50]]), dn.Tally(DAILY, [[400, 400, 150, 50]])
+    changes = dn.track([one] * 6 + [other]).changes()
+    assert [(change.symbol, change.window) for change in changes] == [("a", 6), ("b", 6)]
+
+
+def test_whoever_changes_an_answer_draws_noise_anew() -> None:
+    """Devices that all stay and repeat their noise: only those that move make the size of a change uncertain."""
+    rng, after = np.random.default_rng(9), np.array([0.4, 0.4, 0.15, 0.05])
+    inside = []
+    for _ in range(25):
+        tracked = dn.track(dn.lab.panel(DAILY, [P] * 5 + [after] * 5, 1000, rng), turnover=0)
+        (change,) = [one for one in tracked.changes() if one.symbol == "b"]
+        inside.append(change.interval[0] <= 0.1 <= change.interval[1])
+        low, high = tracked.difference(-1, 0).intervals().T
+        inside.append(bool(low[1] <= 0.1 <= high[1]))
+    assert sum(inside) >= 40  # of 50, in pairs: fewer once in a thousand if 95 % cover
 
 
 def test_a_table_of_all_windows() -> None:

@@ -51,7 +51,7 @@ def count_files(
                     found = count_text(survey, *_lines(session, survey, files))
                 else:
                     found = count_text(survey, *_fields(session, survey, files, "\t" if kind == "tsv" else ","))
-                tally += found[0]
+                tally.add(found[0].counts, found[0].reports)  # of one window, as the local engine counts them
                 for reason, rows in found[1].items():
                     refused[reason] = refused.get(reason, 0) + rows
         except (PySparkException, Py4JError) as problem:

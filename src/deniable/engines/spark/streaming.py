@@ -104,7 +104,8 @@ def _add(folder: Path, number: int, found: Found) -> None:
     tally, refused = found
     if before:
         base, reasons = _read(folder, before[-1])
-        tally = base + tally
+        base.add(tally.counts, tally.reports)  # not `+`: they are of one window
+        tally = base
         refused = {name: reasons.get(name, 0) + refused.get(name, 0) for name in reasons | refused}
     # The reasons first: a reader goes by the tallies that are there.
     write_atomically(folder / f"{number:012d}.json", json.dumps(refused, sort_keys=True).encode() + b"\n")

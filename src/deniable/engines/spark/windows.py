@@ -2,18 +2,17 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deniable.errors import EngineError
+from deniable.survey import WINDOWS, first_hour, window_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 NO_TIME = "no time from 1970 to 9999"  # the reason for which a row is refused
-# Hours of a window, and the hour after 1970 at which one starts: weeks start on Monday.
-WINDOWS = {"hour": (1, 0), "day": (24, 0), "week": (168, 96)}
 _HOUR = 3_600_000_000  # microseconds
 _HOURS = 70_389_528  # hours from 1970 to the end of the year 9999, the last that Python's dates have
 
@@ -48,9 +47,9 @@ def by_window(table: "pa.Table", window: str) -> "Iterator[tuple[int | None, pa.
     # Microseconds since 1970 in UTC, whatever zone the session shows them in.
     times = table["time"].combine_chunks().cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     hours = times // _HOUR
-    size, first = WINDOWS[window]
-    starts = (hours - first) // size * size + first
-    starts[(hours < 0) | (hours >= _HOURS)] = -size  # no window starts there: the first week does later
+    starts: Any = first_hour(window, window_number(window, hours))  # of whole columns as of one hour
+    none = -WINDOWS[window]
+    starts[(hours < 0) | (hours >= _HOURS)] = none  # no window starts there: the first week does later
     for start in np.unique(starts).tolist():
         piece = table if (starts == start).all() else table.filter(pa.array(starts == start))
-        yield (None if start == -size else start), piece
+        yield (None if start == none else start), piece

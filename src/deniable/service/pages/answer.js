@@ -66,7 +66,9 @@ async function start() {
   $("headline").textContent = headline(asked.n);
   explain(asked);
   $("send").addEventListener("click", () => send(asked));
-  if (kept.read()) return resume(asked, kept.read(), found.state);
+  // Closed for good it is never asked again, so that nothing needs what the noise was made with.
+  if (found.final && asked.window && kept.read()?.done) kept.finish("before");
+  if (!kept.isOpen()) return resume(asked, kept.read(), found.state);
   if (found.state === "closed") return stop(title, `${ended(rules)} It takes no more answers, and nothing was sent.`);
   if (rules.uploads === "token")
     return stop(title, "This survey takes answers from named devices only, not from this page.");
@@ -165,7 +167,7 @@ async function roll(asked, value) {
 
 /** The only roll of this browser, in whichever tab; false where there was one. */
 async function rollOnce(client, value) {
-  if (kept.read()) return false;
+  if (!kept.isOpen()) return false;
   await kept.roll(() => client.queue(value));
   return true;
 }
@@ -196,7 +198,7 @@ function alone(work) {
 
 /** Show what another tab has rolled, once this one can see it. */
 async function elsewhere() {
-  for (let looks = 0; !kept.read() && looks < 100; looks += 1) await new Promise((next) => setTimeout(next, 50));
+  for (let looks = 0; kept.isOpen() && looks < 100; looks += 1) await new Promise((next) => setTimeout(next, 50));
   location.reload();
 }
 
@@ -228,6 +230,7 @@ function resume(asked, found, state) {
  */
 function show(asked, { record, day }, truth) {
   const { n } = asked;
+  asked.record = record;
   const parts = partsOf(record, n);
   const cells = cellsOf(parts.payload, n);
   const fell = truth && rolled(n, truth, cells);
@@ -254,6 +257,9 @@ function explain({ n, rules, window }) {
 
 /** Deliver what was rolled, as often as it takes. The same bytes under the same id: it counts once. */
 async function send(asked, pause = 1000) {
+  const { record } = kept.read() ?? {};
+  // Another tab has sent it, and rolled again in the next window: nobody has said here that this is to be sent.
+  if (record && record !== asked.record) return location.reload();
   $("send").disabled = true;
   say("Sending…");
   try {

@@ -8,17 +8,14 @@ from pathlib import Path
 
 
 def make() -> dict[str, str]:
-    """The files, by name. vegaEmbed carries the interpreter that evaluates Vega's expressions without `eval`.
+    """The files, by name.
 
     >>> sorted(make())
     ['charts.json', 'vega.js']
     """
-    import vl_convert
+    from deniable.charts import javascript, templates
 
-    from deniable.charts import templates
-
-    library = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return {"vega.js": library, "charts.json": json.dumps(templates(), ensure_ascii=False)}
+    return {"vega.js": javascript(), "charts.json": json.dumps(templates(), ensure_ascii=False)}
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ export async function showChanges(told, picture) {
   $("changes-words").textContent =
     `From ${whole(told.before.n)} answers before to ${whole(told.after.n)} after. The lines show how exactly a ` +
     `change is known (${percent(told.level, 0)} intervals). Clear changes are more than chance explains: where ` +
-    `nothing changed, at most ${wrong} of 100 such charts show any.`;
+    `nothing changed, at most ${wrong} of 100 such charts show any.${told.shared_noise ? ` ${told.shared_noise}` : ""}`;
   const cell = (value) => (value === null ? "not determined" : points(value, 2));
   fill(
     $("changes-table").lastElementChild,

@@ -22,6 +22,7 @@ export function health(shares, survey, digest) {
           "No alarm: what arrived looks like what honest devices send, as far as counts can show it.",
         )
       : null,
+    shares.shared_noise && el("p", { class: "note" }, shares.shared_noise),
     found
       ? el(
           "p",

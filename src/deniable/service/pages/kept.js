@@ -62,7 +62,7 @@ export function keeping(digest) {
     },
     /**
      * What was rolled and waits, or how it ended (`done`), also where a crash came before `finish`; null if nothing was
-     * rolled, or not in this window. Where there are windows, also when the `next` one begins.
+     * rolled. Where there are windows, also when the `next` one begins: what was rolled in one may be sent in another.
      */
     read() {
       const kept = entry();
@@ -72,7 +72,12 @@ export function keeping(digest) {
       if (record) return { record, day, sending: kept.sending };
       const done = ENDS[refusedSince(kept.before, refused)] ?? "sent";
       if (!kind) return { done };
-      return window < this.window() ? null : { done, next: beginning(kind, window + 1) };
+      return { done, next: beginning(kind, window + 1) };
+    },
+    /** Whether the die may be rolled: nothing waits, and this survey, or its window, has no answer of this browser. */
+    isOpen() {
+      const found = this.read();
+      return !found || found.next <= Date.now();
     },
     /** To be sent: a reload goes on with it. */
     send() {

@@ -121,7 +121,7 @@ class Results {
     const on = (ids, work) => {
       for (const id of ids) $(id).addEventListener("change", guarded(work));
     };
-    on(["from", "to", "level", "decoder"], () => this.#refresh());
+    on(["from", "to", "level", "decoder", "turnover"], () => this.#refresh());
     on(["top", "raw", "order"], () => this.#draw());
     on(["a-from", "a-to", "b-from", "b-to"], () => this.#compare(this.#turn));
     addEventListener("hashchange", () => location.reload());
@@ -132,6 +132,7 @@ class Results {
     this.#survey = found.survey;
     this.#rules = found.rules;
     this.#closed = found.state === "closed";
+    $("turnover-part").hidden = !this.#survey.participation;
     $("closed").hidden = !this.#closed;
   }
 
@@ -218,7 +219,8 @@ class Results {
   #question(more = {}) {
     const asked = { level: Number($("level").value), ...more, decoder: $("decoder").value };
     if (this.#isOpen) asked.candidates = this.#candidates;
-    return Object.fromEntries(Object.entries(asked).filter(([, value]) => value));
+    const found = Object.fromEntries(Object.entries(asked).filter(([, value]) => value));
+    return $("turnover").value ? { ...found, turnover: Number($("turnover").value) } : found;
   }
 
   #range() {

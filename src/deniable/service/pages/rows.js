@@ -68,11 +68,15 @@ export const changeRows = (changes) =>
     })
     .sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
 
-/** One row a window and answer; an answer that a window does not know has none there. `chosen` are rows with names. */
-export const trendRows = (windows, chosen) =>
-  windows.flatMap(({ start, estimates, changed }) =>
+/**
+ * One row a window and answer; an answer that a window does not know has none there. `chosen` are rows with names. Shares
+ * are from all windows together, where they were tracked, or from each window `alone`.
+ */
+export const trendRows = (windows, chosen, alone = false) =>
+  windows.flatMap(({ start, estimates, smooth, changed }) =>
     chosen.flatMap(({ symbol, name }) => {
-      const row = estimates.find((other) => key(other.symbol) === key(symbol));
+      const rows = alone ? estimates : (smooth ?? estimates);
+      const row = rows.find((other) => key(other.symbol) === key(symbol));
       if (!row) return [];
       const [low, high] = cut(row.raw_low, row.raw_high);
       const ring = changed.some((other) => key(other) === key(symbol));

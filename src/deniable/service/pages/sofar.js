@@ -1,6 +1,6 @@
 /** What Results says while it has no shares, or beside them. No element is touched here. */
 
-import { whole } from "./common.js";
+import { percent, points, whole } from "./common.js";
 
 const FEW = "fewer would say too much about single people.";
 
@@ -42,8 +42,26 @@ export function merged(candidates, estimates) {
   return `${fewer} of your ${whole(candidates)} candidates ${same}`;
 }
 
-/** What a chart over time shows, and how seldom it rings by chance. */
-export const trendWords = ({ window, windows, level }) =>
-  `One point ${one(window)}, ${windows.length} of them. A ring marks ${one(window)} that differs from those before ` +
-  "it by more than chance explains; where nothing changes, such a chart has a ring at most once in " +
-  `${Math.round(1 / (1 - level))} times.`;
+/** What a chart over time shows, and how seldom it rings by chance. `alone`: no window is helped by the others. */
+export const trendWords = ({ window, windows, level, problem }, alone = false) =>
+  `One point ${one(window)}, ${windows.length} of them, ` +
+  `${alone || problem ? "each from its own answers alone" : "each estimated with the help of all the others"}. ` +
+  (problem
+    ? `They could not be followed together: ${problem}`
+    : `A ring marks ${one(window)} in which a share changed by more than chance explains; where nothing changes, such ` +
+      `a chart has a ring at most once in ${Math.round(1 / (1 - level))} times.`);
+
+const share = (value) => percent(Math.min(Math.max(value, 0), 1));
+
+/** The last window against a normal one: what is unusual, and by how much. `rows` have names. */
+export function latestWords(rows, { window, level }) {
+  const unusual = rows.filter((row) => row.unusual).slice(0, 6);
+  const normal = `normal is the mean of those before it since a share last changed`;
+  if (!unusual.length) return `Nothing unusual: ${normal}.`;
+  const told = unusual.map(({ name, raw, normal: usual, raw_low: low, raw_high: high }) => {
+    const [least, most, way] = low > 0 ? [low, high, "more"] : [-high, -low, "less"];
+    return `${name} ${share(raw)}, normally ${share(usual)} (${points(least)} to ${points(most)} points ${way})`;
+  });
+  const often = `once in ${Math.round(1 / (1 - level))} times`;
+  return `Other than on a normal ${window}: ${told.join("; ")}. Chance alone names something ${often}; ${normal}.`;
+}

@@ -94,10 +94,14 @@ const NOW = { hour: "this hour", day: "today", week: "this week" };
  * answered once in each.
  */
 export function explanation(n, { window }, again) {
+  const boxes =
+    n.named || n.block || n.hashes > 1
+      ? ""
+      : ` Answers in one box share it, so however often yours changes, no more than ${n.cells} different answers show.`;
   const keeps = again
     ? "What this browser keeps: until the collector has it, the bytes that are sent; after that, a secret of its " +
       `own and the ${again} in which it last answered. The secret gives the same answer the same noise each time, so ` +
-      "that many reports of one answer reveal no more than one. Your answer is not kept; but whoever uses this " +
+      `that many reports of one answer reveal no more than one.${boxes} Your answer is not kept; but whoever uses this ` +
       "browser and has what it sent could work it out. Whoever sees all that it sent may see when your answer changed."
     : "What this browser keeps: until the collector has it, the bytes that are sent; after that, only that it has " +
       "answered. Neither your answer nor what the bytes were made with is kept, so whoever opens this browser " +
@@ -124,6 +128,12 @@ export function explanation(n, { window }, again) {
   ];
 }
 
+/** When the next answer is taken: at once where what was rolled in an earlier window was sent in this one. */
+const nextTime = ({ window, next }) =>
+  next <= Date.now()
+    ? `That was rolled in an earlier ${window}; load this page again to answer for ${NOW[window]}.`
+    : `You have answered ${NOW[window]}; the next answer is taken from ${when(next)}, on this device's clock.`;
+
 /**
  * How an answer ended: a sentence, and the kind of note that says it. Where there will be a next one, `again` has the
  * `window` and when the `next` begins.
@@ -131,10 +141,7 @@ export function explanation(n, { window }, again) {
 export function ending(how, n, again) {
   const sure = isAtLeast(n, "strong") ? ", and nobody knows it" : ", and nobody can be sure of it";
   const counted = isAtLeast(n, "weak") ? sure : "";
-  const rest = again
-    ? `You have answered ${NOW[again.window]}; the next answer is taken from ${when(again.next)}, on this device's ` +
-      "clock."
-    : "This browser has answered; there is nothing more to do.";
+  const rest = again ? nextTime(again) : "This browser has answered; there is nothing more to do.";
   const said = {
     sent: [`Thank you. Your answer is counted${counted}. ${rest}`, "good"],
     closed: ["The survey was closed before your answer arrived. It is not counted."],

@@ -1,10 +1,11 @@
-/** Results over time: one point a window, and rings where one differs from those before it. */
+/** Results over time: one point a window, rings where a share changed, and the last window against a normal one. */
 
-import { $, el, fill, short, symbolText } from "./common.js";
+import { $, el, fill, percent, points, short, symbolText, table } from "./common.js";
 import { bySize, firstDrawn, key, labelled, trendRows } from "./rows.js";
-import { trendWords } from "./sofar.js";
+import { latestWords, trendWords } from "./sofar.js";
 
 const MOST = 6; // lines that can be told apart
+const LISTED = 2000; // answers in a table
 
 /** The part of a page that shows the trend, with the reader's choice of lines. `day` says when a window began. */
 export class Trend {
@@ -29,12 +30,35 @@ export class Trend {
     const order = bySize(shares.estimates).map((row) => row.symbol);
     this.#drawn ??= new Set(firstDrawn(order, told.windows, MOST));
     this.#offerNames(told, order);
+    $("trend-switch").hidden = !told.windows.some((one) => one.smooth);
+    $("trend-alone").onchange = () => this.#draw(told, order);
+    this.#showLatest(told);
     await this.#draw(told, order);
+  }
+
+  /** How the last window differs from a normal one: a sentence, and the numbers. */
+  #showLatest(told) {
+    $("latest").hidden = !told.latest;
+    if (!told.latest) return;
+    const title = `The last ${told.window} against a normal ${told.window}`;
+    const cells = ({ raw, normal }) => [percent(raw, 2), percent(normal, 2)];
+    const limits = ({ raw_low, raw_high }) => [points(raw_low, 2), points(raw_high, 2)];
+    $("latest-title").textContent = title;
+    $("latest-words").textContent = latestWords(labelled(told.latest), told);
+    fill(
+      $("latest-table").lastElementChild,
+      table(
+        title,
+        ["answer", `last ${told.window}`, "normally", "difference in points, from", "to"],
+        told.latest.slice(0, LISTED).map((row) => [short(symbolText(row.symbol), 300), ...cells(row), ...limits(row)]),
+      ),
+    );
   }
 
   async #draw(told, order) {
     const chosen = labelled(order.filter((symbol) => this.#drawn.has(key(symbol))).map((symbol) => ({ symbol })));
-    $("trend-words").textContent = trendWords(told);
+    const alone = $("trend-alone").checked;
+    $("trend-words").textContent = trendWords(told, alone);
     const named = (symbols) => symbols.slice(0, 8).map((symbol) => short(symbolText(symbol), 60));
     const listed = told.windows
       .filter((one) => one.changed.length)
@@ -46,7 +70,7 @@ export class Trend {
       description: `Shares of ${chosen.length} answers over ${told.windows.length} windows`,
       level: told.level,
       names: chosen.map(({ name }) => name),
-      data: { rows: trendRows(told.windows, chosen) },
+      data: { rows: trendRows(told.windows, chosen, alone) },
     });
   }
 

@@ -1,0 +1,187 @@
+"""Plans for devices that are asked again and again: which way of spending one budget over many reports errs least.
+
+Four strategies are compared at an equal budget in all (however often answers change) and an equal budget of a report:
+
+* sample people: each device makes r of the T reports, with fresh noise; 1 / w = r / T of them in each window;
+* memoise by answer: one permanent response an answer, at epsilon / min(T, answers) each;
+* memoise by cell: O-RR with few cells, one permanent response a cell, at epsilon / min(T, cells) each;
+* fresh noise: all T reports, at epsilon / T each.
+
+Settings of a strategy (r, the number of cells, the mechanism) are ranked by closed forms, its error is the one of
+`theory.expected_loss`. What memoised strategies do not cover, and the other two do, is when an answer changed.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+
+from deniable.errors import DeniableError, PlanError
+from deniable.mechanisms import parse_epsilon
+from deniable.planner.catalogue import families
+from deniable.planner.options import Family, Option, PlanLimits
+from deniable.planner.request import EPSILONS, PlanRequest, ask
+from deniable.planner.result import Strategy
+from deniable.planner.search import Search
+from deniable.theory import count_of, linking_probability, naming_probability, permanent_share
+
+MOST_REPORTS = 100_000  # reports of a device in a plan: eleven years of hours
+_NAMES = ("sample people", "memoise by answer", "memoise by cell", "fresh noise")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A strategy with its numbers: the request of one window that it makes, and the mechanisms that may answer it."""
+
+    name: str
+    reports: int  # of each device, in all
+    request: PlanRequest
+    families: Sequence[Family]
+    memoized: bool
+
+    def noise(self) -> float:
+        """The noise of the best mechanism, in closed form."""
+        ranked = Search(self.request, self.families).ranked(self.request.spends, float(self.request.n or 1))
+        return ranked[0][1] / float(self.request.n or 1) ** 0.5 if ranked else inf
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """The strategies of one request, the one of least error first, and the setting of that one."""
+
+    strategies: tuple[Strategy, ...]
+    chosen: Setting
+
+
+def compare(given: dict[str, Any], *, reports: object, change: object, tell: Callable[[float], None]) -> Repeated:
+    """All strategies for the arguments of a plan; those that are not possible are left out."""
+    times = count_of("reports", reports, 2, MOST_REPORTS)
+    rate = _rate(change)
+    if given["n"] is None or given["epsilon"] is None:
+        raise DeniableError("n and epsilon must be given with reports; the error is what the plan finds")
+    whole = parse_epsilon(given["epsilon"])
+    limit = None if given["epsilon_report"] is None else parse_epsilon(given["epsilon_report"], "epsilon_report")
+    probe = ask(**given | {"epsilon": "1", "epsilon_report": None})  # the budget is that of no single report
+    found: list[tuple[Strategy, Setting]] = []
+    for place, name in enumerate(_NAMES):
+        noises = [(setting.noise(), setting) for setting in _settings(name, probe, whole, limit, times)]
+        least, best = min(noises, key=lambda pair: pair[0], default=(inf, None))
+        if best is not None and isfinite(least):
+            found.append((_expected(best, times, rate), best))
+        tell((place + 1) / len(_NAMES))
+    if not found:
+        raise PlanError(
+            f"no strategy fits: {times} reports of each device within epsilon {float(whole):g} in all, from "
+            f"{given['n']} people; raise epsilon or n, or ask less often"
+        )
+    found.sort(key=lambda pair: pair[0].error)
+    return Repeated(tuple(strategy for strategy, _ in found), found[0][1])
+
+
+def _rate(change: object) -> float:
+    try:
+        rate = float(change)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise DeniableError(f"change must be a number, got {type(change).__name__}") from None
+    if not 0 <= rate <= 1:
+        raise DeniableError(
+            f"change must be from 0 to 1, got {rate:g}; it is the share of devices that change a window"
+        )
+    return rate
+
+
+def _settings(name: str, probe: PlanRequest, whole: Fraction, limit: Fraction | None, times: int) -> list[Setting]:
+    """The settings of a strategy that are within the budget."""
+    every = families(probe.size, is_open=probe.is_open, limits=probe.limits)
+    hashed = [family for family in every if family.name == "O-RR"]
+    others = [family for family in every if family.name != "O-RR"]
+    answers = times if probe.is_open else min(times, probe.size)
+    least, most = (Fraction(bound) for bound in EPSILONS)
+    made: list[Setting | None] = []
+
+    def setting(each: int, permanent: Fraction, of: Sequence[Family], memoized: bool) -> Setting | None:
+        one = min(permanent if limit is None else min(permanent, limit), most)
+        again = memoized and one < permanent
+        people = (probe.n or 0) * each // times
+        kept = [family.within(PlanLimits(again=again)) for family in of]
+        if one < least or people < 2 or not any(map(len, kept)):
+            return None
+        request = replace(
+            probe,
+            n=people,
+            epsilon=one,
+            lifetime=permanent if again else None,
+            limits=replace(probe.limits, again=again),
+            participation="window" if memoized or each == times else "once" if each == 1 else "event",
+        )
+        return Setting(name, each, request, [family for family in kept if len(family)], memoized)
+
+    if name == "sample people":
+        counts = {1 << i for i in range(times.bit_length())} | ({int(whole / limit)} if limit else set())
+        made = [setting(r, whole / r, every, False) for r in sorted(counts) if 1 <= r < times]
+    elif name == "fresh noise":
+        made = [setting(times, whole / times, every, False)]
+    elif name == "memoise by answer":
+        made = [setting(times, whole / answers, others, True)]
+    else:
+        for family in hashed:
+            cells = family.parameters["cells"]
+            for g in (int(g) for g in np.unique(cells) if g < answers):
+                made.append(setting(times, whole / g, [_only(family, cells == g)], True))
+    return [one for one in made if one is not None]
+
+
+def _only(family: Family, keep: Any) -> Family:
+    """The family with these settings alone."""
+    kept = {name: values[keep] for name, values in family.parameters.items()}
+    return replace(family, parameters=kept, report_bytes=family.report_bytes[keep])
+
+
+def _expected(setting: Setting, times: int, change: float) -> Strategy:
+    request = setting.request
+    search = Search(request, setting.families)
+    n, spends = request.n or 0, request.spends
+    option = search.chosen(spends, float(n))
+    assert option is not None, "its noise is finite"
+    search.look_around(option, spends, float(n))
+    survey = request.survey_of(option)
+    shares = np.full(1, 1 / request.size)
+    shared = float(permanent_share(survey, shares)[0]) if setting.memoized else 0.0
+    candidates = request.size if request.is_open else None
+    each = setting.reports
+    return Strategy(
+        name=setting.name,
+        mechanism=survey.title,
+        parameters=option.words,
+        people=n,
+        reports=each,
+        epsilon=survey.epsilon if setting.memoized else each * survey.epsilon,
+        epsilon_report=float(survey.mechanism.report_bound),
+        epsilon_worst=_worst(survey.epsilon_worst, each * float(survey.mechanism.report_bound), setting.memoized),
+        error=search.loss(option, spends, float(n)),
+        average=_average(search, option, n, times, shared, change),
+        naming=naming_probability(survey, each, candidates=candidates, memoized=setting.memoized),
+        linking=None if each == 1 else linking_probability(survey, n, memoized=setting.memoized),
+        hides_changes=not setting.memoized,
+        report_bytes=option.report_bytes,
+    )
+
+
+def _worst(by_response: float, one_by_one: float, memoized: bool) -> float:
+    return min(by_response, one_by_one) if memoized else one_by_one
+
+
+def _average(search: Search, option: Option, n: int, times: int, shared: float, change: float) -> float:
+    """The error of the mean of all windows: that of so many people as have its variance.
+
+    Windows s and t share the permanent part of the noise of devices whose answer did not change in between, a share
+    (1 - change)**|s - t| of them. So the variance of the mean is that of a window, times 1 / T for the fresh
+    part and the mean of these shares for the permanent one.
+    """
+    steps = np.arange(1, times)
+    alike = (times + 2 * float(((times - steps) * (1 - change) ** steps).sum())) / times**2
+    factor = (1 - shared) / times + shared * alike
+    return search.loss(option, search.request.spends, n / factor)

@@ -1,0 +1,108 @@
+"""`Observed`: the unbiased estimates of all windows with their noise, before any model of movement."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.decoders import Estimate, Inversion, LeastSquares, Repeated, Unconstrained, decode_all
+from deniable.errors import DecodeError
+from deniable.survey import Survey, Symbol
+from deniable.tally import Tally
+from deniable.theory import cell_variance, permanent_share
+
+__all__ = ["Observed", "skewness"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Unbiased estimates of the windows that have reports, (S, T); the unallocated share, if any, is the last row.
+
+    Variances are those of all windows of a survey together, scaled by the sizes of the windows. Variances from each
+    window's own estimate would give windows with low estimates too much weight.
+    """
+
+    symbols: tuple[Symbol, ...]
+    surveys: tuple[Survey, ...]
+    values: Floats
+    variances: Floats
+    permanent: Floats
+    typical: Floats  # about how large each share is
+
+    @classmethod
+    def of(
+        cls,
+        tallies: list[Tally],
+        candidates: list[object] | None,
+        participation: str | None,
+        turnover: float | None = None,
+    ) -> "Observed":
+        """Those of some windows. A window may itself have been added up from shorter ones of the same devices."""
+        by_survey: dict[str, list[int]] = {}
+        for place, tally in enumerate(tallies):
+            if tally.n:
+                by_survey.setdefault(tally.survey.digest, []).append(place)
+        if not by_survey:
+            raise DecodeError("tallies must hold reports, got none in any window")
+        symbols: tuple[Symbol, ...] | None = None
+        values = variances = np.empty((0, 0))
+        permanent = typical = np.empty(0)
+        for places in by_survey.values():
+            some = [tallies[place] for place in places]
+            survey = some[0].survey
+            decoder = LeastSquares() if survey.alphabet.is_open or survey.cohorts > 1 else Inversion()
+            together = Tally(survey)
+            for tally in some:  # as if of one window: what windows share is not part of a window's own noise
+                together.add(tally.counts, tally.reports)
+            *found, whole = decode_all(
+                [*some, together], candidates=candidates, decoder=decoder, constraint=Unconstrained()
+            )
+            if symbols is None:
+                symbols, size = whole.symbols, len(whole.symbols) + (whole.rest is not None)
+                values, variances = np.zeros((size, len(tallies))), np.ones((size, len(tallies)))
+                typical, permanent = _with_rest(whole), np.zeros(size)
+            if whole.symbols != symbols:
+                raise DecodeError(
+                    "tallies must be of surveys with the same symbols; track other questions as series of their own"
+                )
+            errors = whole.standard_errors
+            if whole.unallocated is not None:
+                errors = np.append(errors, whole.unallocated.standard_error)
+            if not np.isfinite(errors).all():
+                raise DecodeError("tallies must determine every symbol that is tracked; give fewer candidates")
+            values[:, places] = np.stack([_with_rest(one) for one in found], axis=1)
+            variances[:, places] = (errors**2 * whole.n)[:, None] / np.array([tally.n for tally in some])
+            if (participation or survey.participation) != "once":
+                part = permanent_share(survey, _with_rest(whole))
+                others = np.array([Repeated.of(tally, turnover).others for tally in some])
+                variances[:, places] *= 1 + part[:, None] * others
+                permanent = np.maximum(permanent, part * (1 + others.max()) / (1 + part * others.max()))
+        assert symbols is not None
+        return cls(symbols, tuple(tally.survey for tally in tallies), values, variances, permanent, typical)
+
+    def relative(self, shares: Floats) -> Floats:
+        """The ratio of the variance at these shares to the one that is assumed."""
+        columns = [
+            cell_variance(survey, survey.mechanism, shares[:, place])
+            / cell_variance(survey, survey.mechanism, self.typical)
+            for place, survey in enumerate(self.surveys)
+        ]
+        return np.stack(columns, axis=1)
+
+
+def _with_rest(estimate: Estimate) -> Floats:
+    return estimate.raw if estimate.rest is None else np.append(estimate.raw, estimate.rest[1])
+
+
+def skewness(tallies: list[Tally], values: Floats) -> Floats:
+    """Of each symbol's estimate in one window, as if it were one count of reports: the largest over the windows."""
+    found, shares = np.zeros(len(values)), np.clip(values.mean(axis=1), 0.0, 1.0)
+    for tally in tallies:
+        if tally.n:
+            miss, gap = tally.survey.mechanism.affine
+            chance = np.clip(miss + gap * shares, 0.5 / tally.n, 1 - 0.5 / tally.n)
+            skew = (1 - 2 * chance) / np.sqrt(tally.n * chance * (1 - chance))
+            found = np.where(np.abs(skew) > np.abs(found), skew, found)
+    return found

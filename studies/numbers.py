@@ -1,0 +1,245 @@
+"""Numbers: errors against EM with smoothing, and the coverage of intervals; `python -m studies.numbers` makes both.
+
+`--errors R` and `--coverage R` say how many surveys are simulated in each cell; `numbers_page.py` writes the page.
+"""
+
+import argparse
+import csv
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import deniable as dn
+from deniable.decoders.limits import SkewedLimits
+from deniable.decoders.quantities import blur_of, crossing, ramps
+from deniable.design import NeighbourDesign, design_of
+from studies.square_wave import em_smoothed
+
+Floats = npt.NDArray[np.float64]
+
+EPSILONS = (0.5, 1.0, 2.0, 4.0)
+PEOPLE = (10**4, 10**5, 10**6)
+BINS = (256, 1024)
+POPULATIONS = ("beta", "bimodal", "spiky", "uniform", "point")
+FIGURES = ("mean", "quartile 1", "median", "quartile 3", "share 0 to 25 %", "share 25 to 50 %", "share 62.5 to 87.5 %")
+RANGES = ((0.0, 0.25), (0.25, 0.5), (0.625, 0.875))  # of the scale: multiples of an eighth, which are edges
+ERRORS = Path("docs/results/numbers.csv")
+COVERAGE = Path("docs/results/numbers-coverage.csv")
+_AT_ONCE = 100  # surveys whose intervals are worked out together
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One setting: a population in some bins, an epsilon, a number of people."""
+
+    population: str
+    bins: int
+    epsilon: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    """Distances to the population, averaged over repeats, with standard errors: ours and those of the baseline."""
+
+    population: str
+    bins: int
+    epsilon: float
+    n: int
+    distance: str
+    repeats: int
+    ours: float
+    ours_error: float
+    baseline: float
+    baseline_error: float
+
+    @property
+    def ratio(self) -> float:
+        return self.ours / self.baseline
+
+    @property
+    def worse_by(self) -> float:
+        """How many standard errors ours is above the baseline."""
+        return (self.ours - self.baseline) / math.hypot(self.ours_error, self.baseline_error)
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageRow:
+    """How often the 95 % interval of a figure holds the truth, and how wide it is in parts of the scale."""
+
+    population: str
+    bins: int
+    epsilon: float
+    n: int
+    figure: str
+    repeats: int
+    covered: float
+    width: float
+
+
+def population(name: str, bins: int) -> Floats:
+    """The shares of the bins of one of the populations.
+
+    >>> [float(population(name, 256).sum().round(12)) for name in POPULATIONS]
+    [1.0, 1.0, 1.0, 1.0, 1.0]
+    """
+    x = (np.arange(bins) + 0.5) / bins
+    incomes = np.exp(-0.5 * (np.log(x / 0.25) / 0.6) ** 2) / x
+    if name == "beta":
+        p = x**4 * (1 - x)
+    elif name == "bimodal":
+        p = 0.6 / 0.07 * np.exp(-0.5 * ((x - 0.3) / 0.07) ** 2) + 0.4 / 0.05 * np.exp(-0.5 * ((x - 0.75) / 0.05) ** 2)
+    elif name == "spiky":  # incomes: four fifths round them, most to a multiple of an eighth of that
+        place, round_to = np.arange(bins), bins // 32
+        rounded = np.where(place % round_to == 0, incomes, 0) * np.where(place % (4 * round_to) == 0, 4, 1)
+        p = 0.2 * incomes / incomes.sum() + 0.8 * rounded / rounded.sum()
+    elif name == "uniform":
+        p = np.ones(bins)
+    else:
+        p = (np.arange(bins) == int(0.37 * bins)).astype(np.float64)
+    return np.asarray(p / p.sum())
+
+
+def cells() -> Iterator[Cell]:
+    for bins in BINS:
+        for epsilon in EPSILONS:
+            for n in PEOPLE:
+                for name in POPULATIONS:
+                    yield Cell(name, bins, epsilon, n)
+
+
+def _survey(cell: Cell) -> dn.Survey:
+    return dn.number(0, 1, cell.epsilon, bins=cell.bins)
+
+
+def errors(cell: Cell, repeats: int, seed: int = 2020) -> list[ErrorRow]:
+    """Both decoders on the same simulated tallies, by Wasserstein and Kolmogorov distance."""
+    survey, p = _survey(cell), population(cell.population, cell.bins)
+    rng = np.random.default_rng([seed, *map(ord, repr(cell))])
+    tallies = [dn.simulate(survey, p, n=cell.n, rng=rng) for _ in range(repeats)]
+    ours = np.stack([estimate.probabilities for estimate in dn.decode_all(tallies)])
+    base = em_smoothed(survey, np.stack([tally.counts[0] for tally in tallies]).astype(np.float64))
+    gaps = [np.abs(np.cumsum(found - p, axis=1)) for found in (ours, base)]
+    rows = []
+    for name, measure in (("Wasserstein", lambda g: g.mean(axis=1)), ("Kolmogorov", lambda g: g.max(axis=1))):
+        (a, a_error), (b, b_error) = (
+            (float(v.mean()), float(v.std(ddof=1)) / math.sqrt(repeats)) for v in map(measure, gaps)
+        )
+        rows.append(ErrorRow(cell.population, cell.bins, cell.epsilon, cell.n, name, repeats, a, a_error, b, b_error))
+    return rows
+
+
+def coverage(cell: Cell, repeats: int, seed: int = 2021) -> list[CoverageRow]:
+    """Intervals of many simulated tallies at once; the first tally is also asked through `Estimate`, and compared.
+
+    Numbers are spread evenly over each bin (`binning=False`).
+    """
+    survey, p = _survey(cell), population(cell.population, cell.bins)
+    design = design_of(survey)
+    assert isinstance(design, NeighbourDesign)
+    rng = np.random.default_rng([seed, *map(ord, repr(cell))])
+    size, edges = cell.bins, np.linspace(0, 1, cell.bins + 1)
+    asked = np.stack([(edges[:-1] >= a - 1e-9) & (edges[1:] <= b + 1e-9) for a, b in RANGES]).astype(np.float64)
+    blur = blur_of(dn.decode(dn.simulate(survey, p, n=cell.n, rng=rng), decoder=dn.LeastSquares()))
+    weights = np.vstack([(edges[:-1] + edges[1:]) / 2, asked, ramps(size, blur)[:-1]])
+    solved = design.factor.solve(np.vstack([np.ones(size), weights]).T)
+    on_cells = design.columns(solved) / survey.mechanism.affine[1]
+    before = np.append(0.0, np.cumsum(p))
+    truths = [float(weights[0] @ p)]
+    for q in (0.25, 0.5, 0.75):
+        place = int(np.searchsorted(before, q)) - 1
+        truths.append(float(edges[place] + (q - before[place]) / p[place] / size))
+    truths += [float(row @ p) for row in asked]
+    held, widths, done = np.zeros(len(FIGURES)), np.zeros(len(FIGURES)), 0
+    while done < repeats:
+        tallies = [dn.simulate(survey, p, n=cell.n, rng=rng) for _ in range(min(_AT_ONCE, repeats - done))]
+        found = _intervals(survey, on_cells, np.stack([t.counts[0] for t in tallies]) / cell.n, cell.n, blur)
+        if done == 0:
+            _compare(dn.decode(tallies[0], decoder=dn.LeastSquares()), found[:, 0])
+        for i, truth in enumerate(truths):
+            held[i] += ((found[i, :, 0] <= truth) & (found[i, :, 1] >= truth)).sum()
+            widths[i] += (found[i, :, 1] - found[i, :, 0]).sum()
+        done += len(tallies)
+    where = (cell.population, cell.bins, cell.epsilon, cell.n)
+    return [
+        CoverageRow(*where, figure, repeats, float(h) / repeats, float(w) / repeats)
+        for figure, h, w in zip(FIGURES, held, widths, strict=True)
+    ]
+
+
+def _intervals(survey: dn.Survey, on_cells: Floats, m: Floats, n: int, blur: int) -> Floats:
+    """The intervals of all figures, shape (figures, tallies, 2), from column frequencies m of many tallies."""
+    miss, _ = survey.mechanism.affine
+    whole, rest = on_cells[:, 0], on_cells[:, 1:]
+    spread = m @ whole**2 - (m @ whole) ** 2
+    both = (m * whole) @ rest - (m @ whole)[:, None] * (m @ rest)
+    multiple = both / spread[:, None]  # (tallies, figures)
+    # Sums over cells of (w - b v)**k m, opened up so that one product serves all tallies.
+    one = [m @ rest**k for k in (1, 2, 3)]
+    mixed = {(i, j): (m * whole**i) @ rest**j for i, j in ((1, 1), (1, 2), (2, 1))}
+    alone = [(m @ whole**k)[:, None] for k in (1, 2, 3)]
+    b = multiple
+    first = one[0] - b * alone[0]
+    second = one[1] - 2 * b * mixed[1, 1] + b**2 * alone[1]
+    cubes = one[2] - 3 * b * mixed[1, 2] + 3 * b**2 * mixed[2, 1] - b**3 * alone[2]
+    variance, third = (second - first**2) / n, (cubes - 3 * first * second + 2 * first**3) / n**2
+    raw = (m - miss) @ rest + b * (1 - ((m - miss) @ whole)[:, None])
+    step = np.abs(rest).max(axis=0) / n
+    flat = SkewedLimits(raw.ravel(), np.maximum(variance, 0).ravel(), third.ravel(), np.tile(step, len(m)))
+    limits = flat.between(0.05).reshape(*raw.shape, 2)
+    figures, size = [limits[:, 0]], limits.shape[1] - 4
+    for q in (0.25, 0.5, 0.75):
+        places = [
+            (crossing(np.append(high, 1.0), q, last=False) - blur, crossing(np.append(low, 1.0), q, last=True) + blur)
+            for low, high in np.moveaxis(limits[:, 4:], 2, 1)
+        ]
+        figures.append(np.clip(np.array(places) / size, 0, 1))
+    return np.stack([*figures, *(np.clip(limits[:, 1 + i], 0, 1) for i in range(len(RANGES)))])
+
+
+def _compare(estimate: dn.Estimate, found: Floats) -> None:
+    """What is simulated in bulk is what the library says, but for four pseudo-reports and one report's move."""
+    figures = [estimate.mean(), *(estimate.quantile(q) for q in (0.25, 0.5, 0.75))]
+    figures += [estimate.share(a, b) for a, b in RANGES]
+    asked = np.array([figure.interval(binning=False) for figure in figures])
+    # Where a limit first reaches q it jumps from one crossing to the next, so quantiles are compared less strictly.
+    allowed = (asked[:, 1] - asked[:, 0]) * np.where(["quartile" in f or f == "median" for f in FIGURES], 0.5, 0.05)
+    assert (np.abs(asked - found) <= allowed[:, None] + 2e-3).all(), (asked, found)
+
+
+def write(path: Path, rows: list[Any]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([field.name for field in fields(rows[0])])
+        writer.writerows([f"{v:.6g}" if isinstance(v, float) else v for v in asdict(row).values()] for row in rows)
+
+
+def read(path: Path, kind: type[Any]) -> list[Any]:
+    made = {field.name: field.type for field in fields(kind)}
+    with path.open(newline="") as file:
+        return [kind(**{name: made[name](value) for name, value in row.items()}) for row in csv.DictReader(file)]  # type: ignore[operator]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--errors", type=int, default=0)
+    parser.add_argument("--coverage", type=int, default=0)
+    parser.add_argument("--bins", type=int, nargs="*", default=BINS)
+    args = parser.parse_args()
+    for repeats, path, measure in ((args.errors, ERRORS, errors), (args.coverage, COVERAGE, coverage)):
+        kind = ErrorRow if measure is errors else CoverageRow
+        rows: list[Any] = read(path, kind) if repeats and path.exists() else []
+        done = {(row.population, row.bins, row.epsilon, row.n) for row in rows if row.repeats == repeats}
+        for cell in cells() if repeats else ():
+            if cell.bins in args.bins and tuple(asdict(cell).values()) not in done:
+                rows += measure(cell, repeats)
+                write(path, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""Whether 95 % intervals of windows hold the truth, for devices that live, change their answers and are replaced."""
+
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+
+import deniable as dn
+from studies.time_rows import SHARES, Floats, Row, row, surveys
+
+WINDOWS, DEVICES = 20, 2000
+JOBS = 4  # processes
+LIVES = ((0.0, 0.0), (0.0, 0.1), (0.05, 0.05), (0.5, 0.1))  # turnover, answers that change
+PLAIN = dn.Projected()  # error bars belong to the unbiased estimate, whatever stands beside it
+REACH = 1.959964  # standard errors of a 95 % interval
+
+
+def inside(intervals: Floats, truth: Floats) -> float:
+    return float(((intervals[..., 0] <= truth) & (truth <= intervals[..., 1])).mean())
+
+
+def within(values: Floats, variances: Floats) -> npt.NDArray[np.float64]:
+    """The part of the symbols that are covered, for each window: what `TrackedWindow.intervals` gives, all at once."""
+    return np.asarray((np.abs(values - SHARES[:, None]) <= REACH * np.sqrt(variances)).mean(axis=0))
+
+
+def one_history(survey: dn.Survey, turnover: float, change: float, rng: np.random.Generator) -> dict[str, object]:
+    """What is covered in one history in which shares stay as they are."""
+    truth = np.tile(SHARES, (WINDOWS, 1))
+    tallies = dn.lab.panel(survey, truth, DEVICES, rng, turnover=turnover, change=change)
+    known = None if survey.participation == "once" else turnover
+    tracked = dn.track(tallies, turnover=known)
+    moving, zero = tracked.moving, np.zeros(len(SHARES))
+    total = dn.decode(sum(tallies[1:], tallies[0]), constraint=PLAIN, turnover=known)
+    first, last = (dn.decode(tallies[place], constraint=PLAIN) for place in (0, -1))
+    return {
+        "bands": within(moving.smoothed, moving.smoothed_variance),
+        "as of": within(moving.filtered, moving.filtered_variance),
+        "difference": inside(tracked.difference(-1, 4).intervals(), zero),
+        "average": inside(tracked.average().intervals(), SHARES),
+        "sum": inside(total.intervals(), SHARES),
+        "two windows": inside(dn.difference(last, first).intervals(), zero),
+        "no change": float(not tracked.changes()),
+    }
+
+
+def coverage(repeats: int, rng: np.random.Generator, kind: str) -> Iterator[Row]:
+    """A row of each mechanism and life, in several processes; what is drawn does not depend on their number."""
+    lives = LIVES if kind != "fresh" else ((1.0, 0.0),)
+    cells = [(name, *life) for name in surveys(kind) for life in lives]
+    seeds = rng.integers(0, 1 << 32, len(cells)).tolist()
+    with ProcessPoolExecutor(JOBS) as pool:
+        for rows in pool.map(_cell, [kind] * len(cells), cells, seeds, [repeats] * len(cells)):
+            yield from rows
+
+
+def _cell(kind: str, cell: tuple[str, float, float], seed: int, repeats: int) -> list[Row]:
+    """The rows of one mechanism and life. A repeat is one number: symbols and windows of a history share noise."""
+    name, turnover, change = cell
+    survey, rng, found = surveys(kind)[name], np.random.default_rng(seed), dict[str, list[object]]()
+    for _ in range(repeats):
+        for measure, value in one_history(survey, turnover, change, rng).items():
+            found.setdefault(measure, []).append(value)
+    rows, about = [], {"turnover": turnover, "change": change, "windows": WINDOWS}
+    for measure, values in found.items():
+        each = np.array(values, np.float64).reshape(repeats, -1)
+        rows.append(row(kind, name, measure, each.mean(axis=1), **about))
+        if each.shape[1] > 1:
+            by_window = each.mean(axis=0)
+            for what, place in (("worst", by_window.argmin()), ("best", by_window.argmax())):
+                rows.append(row(kind, name, f"{measure}, {what}", each[:, place], **about))
+    return rows
+
+
+def merged(repeats: int, rng: np.random.Generator) -> Iterator[Row]:
+    """The measured example: k-RR, epsilon 2, six answers, 1,000 devices that memoise, added up over days."""
+    survey = dn.krr(6, epsilon=2.0, participation="window")
+    once = dn.krr(6, epsilon=2.0)
+    for days in (1, 5, 20, 90):
+        found: dict[str, list[float]] = {"windows remembered": [], "as if all people were others": []}
+        for _ in range(repeats):
+            day = dn.simulate(survey, SHARES, 1000, rng)
+            total = sum([day] * (days - 1), day)
+            found["windows remembered"].append(inside(dn.decode(total, constraint=PLAIN).intervals(), SHARES))
+            naive = dn.decode(dn.Tally(once, total.counts), constraint=PLAIN)
+            found["as if all people were others"].append(inside(naive.intervals(), SHARES))
+        for measure, values in found.items():
+            yield row("merged", "k-RR", measure, values, windows=days)

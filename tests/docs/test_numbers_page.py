@@ -1,0 +1,35 @@
+"""The page on numbers is made from its tables, whose rows can be measured again."""
+
+import pytest
+
+from studies.numbers import COVERAGE, ERRORS, FIGURES, Cell, CoverageRow, ErrorRow, cells, coverage, errors, read
+from studies.numbers_page import PAGE, page
+
+
+def test_the_page_is_made_from_the_tables() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(read(ERRORS, ErrorRow), read(COVERAGE, CoverageRow))
+
+
+def test_the_tables_have_every_cell() -> None:
+    every = {(c.population, c.bins, c.epsilon, c.n) for c in cells()}
+    found = read(ERRORS, ErrorRow)
+    assert {(r.population, r.bins, r.epsilon, r.n) for r in found} == every
+    assert len(found) == 2 * len(every)
+    assert max(r.worse_by for r in found) < 3
+    held = read(COVERAGE, CoverageRow)
+    assert {(r.population, r.bins, r.epsilon, r.n) for r in held} == every
+    assert len(held) == len(FIGURES) * len(every)
+    assert min(r.covered for r in held) > 0.92  # four standard errors of 1,000 repeats below 95 %
+
+
+@pytest.mark.slow
+def test_a_row_can_be_measured_again() -> None:
+    cell = Cell("uniform", 256, 2.0, 10**4)
+    first, _ = errors(cell, 12)
+    (told,) = [
+        r
+        for r in read(ERRORS, ErrorRow)
+        if (r.population, r.bins, r.epsilon, r.n, r.distance) == ("uniform", 256, 2.0, 10**4, "Wasserstein")
+    ]
+    assert first.ours == pytest.approx(told.ours, rel=1e-3)
+    assert len(coverage(cell, 100)) == len(FIGURES)

@@ -1,0 +1,62 @@
+"""Intervals of means, shares and quantiles of numbers cover at their level; narrower ones do not."""
+
+import numpy as np
+import pytest
+from scipy.special import bdtr
+
+import deniable as dn
+from deniable.decoders.quantities import limits_of
+from tests.statistical.harness import accept, generator, reject
+
+pytestmark = pytest.mark.slow
+
+REPEATS, LEVEL = 600, 0.95
+SURVEYS = {"bins": dn.number(0, 1, 2, bins=48), "step": dn.number(0, 47, 1, step=1)}
+
+
+def intervals(name: str) -> tuple[dict[str, list[bool]], dict[str, list[bool]]]:
+    """Whether each interval holds the truth: those of the library, and those of half the standard error."""
+    survey, rng = SURVEYS[name], generator(f"numbers {name}")
+    scale = survey.alphabet.bins
+    assert scale is not None
+    x = np.arange(48)
+    p = 0.7 * np.exp(-0.5 * ((x - 20) / 6) ** 2)
+    p /= p.sum() / 0.7
+    p[30] += 0.3
+    mean = float(np.asarray(scale.points) @ p)
+    held: dict[str, list[bool]] = {"mean": [], "share": [], "median": []}
+    narrow: dict[str, list[bool]] = {"mean": [], "share": []}
+    inside = ((x >= 12) & (x < 24)).astype(np.float64)
+    ends = (scale.edges[12], scale.edges[24]) if not scale.step else (12, 23)
+    median = int(np.searchsorted(np.cumsum(p), 0.5))
+    for _ in range(REPEATS):
+        estimate = dn.decode(dn.simulate(survey, p, n=5000, rng=rng), decoder=dn.LeastSquares())
+        for figure, asked, truth in (
+            ("mean", estimate.mean(), mean),
+            ("share", estimate.share(*ends), float(inside @ p)),
+        ):
+            low, high = asked.interval(LEVEL, binning=False)
+            held[figure].append(low <= truth <= high)
+            weights = np.asarray(scale.points) if figure == "mean" else inside
+            found = limits_of(estimate, weights[None])
+            narrow[figure].append(abs(float(found.centre[0]) - truth) <= 0.98 * float(found.errors[0]))
+        low, high = estimate.quantile(0.5).interval(LEVEL)
+        held["median"].append(low <= scale.points[median] <= high)
+    return held, narrow
+
+
+def short(covered: list[bool]) -> float:
+    """The probability of so few intervals that hold the truth, or fewer, if each does with probability 93 %.
+
+    Two points below the level, because intervals from cumulants are approximate.
+    """
+    return float(bdtr(sum(covered), len(covered), LEVEL - 0.02))
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_intervals_cover_and_narrower_ones_do_not(name: str) -> None:
+    held, narrow = intervals(name)
+    for covered in held.values():
+        accept("numbers-coverage", short(covered))
+    for covered in narrow.values():
+        reject("numbers-coverage", short(covered))

@@ -1,0 +1,101 @@
+"""Windows of the same devices: sums and differences cover, changes are named as rarely as said; and what would not.
+
+One symbol a history, so that histories are independent trials and tails are exact binomial ones.
+"""
+
+import numpy as np
+import pytest
+from scipy.special import bdtr
+
+import deniable as dn
+from deniable.decoders import repeated, shared
+from deniable.tracking import changes
+from tests.statistical.harness import accept, binomial_p_value, generator, reject
+from tests.surveys import SEED
+
+pytestmark = pytest.mark.slow
+
+SHARES = np.array([0.4, 0.25, 0.15, 0.1, 0.06, 0.04])
+SURVEY = dn.krr(symbols=6, epsilon=2, participation="window")
+DEVICES, DAYS = 1000, (1, 5, 20, 90)
+LEVEL, LEAST, MOST = 0.95, 0.94, 0.97  # what coverage must be at every number of days
+PLAIN = dn.Projected()  # error bars belong to the unbiased estimate, whatever stands beside it
+
+
+def outside(inside: list[bool]) -> float:
+    """How likely so many, or so few, intervals cover if coverage is between `LEAST` and `MOST`."""
+    hits, n = sum(inside), len(inside)
+    return 2 * min(1 - float(bdtr(hits - 1, n, MOST)) if hits else 1.0, float(bdtr(hits, n, LEAST)), 0.5)
+
+
+def merged(days: int, repeats: int) -> list[bool]:
+    """Whether the interval of one symbol covers, for devices that all stay, memoise and keep their answers."""
+    rng, found = generator(f"merged windows {days}"), []
+    for place in rng.integers(6, size=repeats).tolist():
+        # Each day is the same tally: who repeats an answer repeats its report.
+        day = dn.simulate(SURVEY, SHARES, DEVICES, rng)
+        low, high = dn.decode(sum([day] * (days - 1), day), constraint=PLAIN).intervals(LEVEL)[place]
+        found.append(bool(low <= SHARES[place] <= high))
+    return found
+
+
+@pytest.mark.parametrize("days", DAYS)
+def test_merged_windows_cover_at_any_number_of_days(days: int) -> None:
+    """The measured example: k-RR, epsilon 2, six answers, 1,000 devices. As if people were others each day 95, 63, 36
+    and 16 % would cover."""
+    accept("merged-windows", outside(merged(days, 1500)))
+    if days > 1:
+        with pytest.MonkeyPatch.context() as patch:  # every report another person
+            patch.setattr(repeated, "repeated_reports", lambda sizes, n, turnover=None: 0.0)
+            reject("merged-windows", outside(merged(days, 1500)))
+
+
+LIVES = ((0.0, 0.05), (0.05, 0.05), (0.5, 0.1))  # turnover, and answers that change
+KINDS: dict[str, dn.Survey] = {
+    "krr": dn.krr(symbols=8, epsilon=2, participation="window"),
+    "orr": dn.orr(symbols=8, epsilon=2, cells=4, cohorts=16, seed=SEED, participation="window"),
+}
+
+
+def compared(name: str, life: tuple[float, float], repeats: int) -> list[bool]:
+    """Whether the interval of the difference of two days covers zero, for one symbol: nothing changes."""
+    rng, found = generator(f"window differences {name} {life}"), []
+    law = np.tile(dn.lab.zipf(8, 1), (2, 1))
+    for place in rng.integers(8, size=repeats).tolist():
+        days = dn.lab.panel(KINDS[name], law, DEVICES, rng, turnover=life[0], change=life[1])
+        first, second = (dn.decode(day, constraint=PLAIN) for day in days)
+        low, high = dn.difference(second, first).intervals(LEVEL)[place]
+        found.append(bool(low <= 0 <= high))
+    return found
+
+
+@pytest.mark.parametrize("life", LIVES)
+@pytest.mark.parametrize("name", KINDS)
+def test_differences_of_windows_cover_whoever_stays(name: str, life: tuple[float, float]) -> None:
+    accept("window-differences", outside(compared(name, life, 1000)))
+    with pytest.MonkeyPatch.context() as patch:  # the noise of both days counted in full: far too wide, always right
+        patch.setattr(shared, "_FEWEST", np.inf)
+        wide = outside(compared(name, life, 1000))
+        if life[0] < 0.5:
+            reject("window-differences", wide)
+
+
+def named(repeats: int, turnover: float) -> int:
+    """Histories without a change in which one is named."""
+    rng = generator(f"tracked changes {turnover}")
+    law = np.tile(SHARES, (12, 1))
+    found = 0
+    for _ in range(repeats):
+        days = dn.lab.panel(SURVEY, law, DEVICES, rng, turnover=turnover)
+        found += bool(dn.track(days, turnover=turnover).changes(0.9))
+    return found
+
+
+def test_changes_are_named_as_rarely_as_the_level_says() -> None:
+    repeats = 150
+    for turnover in (1.0, 0.1):
+        few = named(repeats, turnover)
+        accept("tracked-changes", binomial_p_value(max(few, repeats // 10), repeats, 0.1))
+    with pytest.MonkeyPatch.context() as patch:  # each window and symbol has the level that all of them should have
+        patch.setattr(changes, "family_size", lambda symbols, windows: 1)
+        reject("tracked-changes", binomial_p_value(max(named(repeats, 1.0), repeats // 10), repeats, 0.1))

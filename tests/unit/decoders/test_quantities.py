@@ -1,0 +1,129 @@
+"""Means, quantiles and shares: exact variances, what bins hide, and a sentence for each thing that has none."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import deniable as dn
+from deniable.decoders.quantities import limits_of, ramps
+from deniable.design import design_of
+
+
+def estimate_of(survey: dn.Survey, p: object, n: int, seed: int = 0) -> dn.Estimate:
+    return dn.decode(dn.simulate(survey, p, n=n, rng=np.random.default_rng(seed)))  # type: ignore[arg-type]
+
+
+def bell(size: int) -> npt.NDArray[np.float64]:
+    p = np.exp(-0.5 * ((np.arange(size) - 0.4 * size) / (0.15 * size)) ** 2)
+    return np.asarray(p / p.sum())
+
+
+@pytest.mark.parametrize(
+    "survey", [dn.number(0, 1, 2, bins=30), dn.ordered(12, 1), dn.ordered(9, 3, reach=0)], ids=repr
+)
+def test_variances_are_those_of_constrained_least_squares(survey: dn.Survey) -> None:
+    """The weights on the frequencies, found densely: G^-1 H' / r, and the multiple that cuts the variance."""
+    size = len(survey.alphabet)
+    estimate = estimate_of(survey, bell(size), 10_000)
+    design = design_of(survey)
+    miss, r = survey.mechanism.affine
+    h = np.stack([design.forward(row)[0] for row in np.eye(size)], axis=1)
+    m = estimate.fit.law.columns[0]
+    cov = (np.diag(m) - np.outer(m, m)) * float(estimate.fit.law.inverse[0])
+    solve = np.linalg.solve(h.T @ h, h.T) / r
+    of_p = solve @ cov @ solve.T
+    ones = np.ones(size)
+    for c in (np.arange(size) / size, ramps(size, 0)[size // 3], ramps(size, 2)[size // 2]):
+        best = c
+        if ones @ of_p @ ones > 1e-12:
+            best = c - (c @ of_p @ ones) / (ones @ of_p @ ones) * ones
+        found = limits_of(estimate, c[None])
+        assert found.variance[0] == pytest.approx(best @ of_p @ best, rel=1e-6)
+        raw = solve @ ((estimate.tally.counts[0] / estimate.n) - miss)
+        assert found.centre[0] == pytest.approx(best @ raw + (c - best)[0], rel=1e-6)
+    assert limits_of(estimate, ones[None]).variance[0] == pytest.approx(0, abs=1e-12)  # all answers together are one
+
+
+def test_many_people_know_everything() -> None:
+    survey, p = dn.number(10, 30, 3, bins=40), bell(40)
+    estimate = estimate_of(survey, p, 10**13)
+    points = np.asarray(survey.alphabet.bins.points)  # type: ignore[union-attr]
+    assert estimate.mean().value == pytest.approx(points @ p, abs=1e-3)
+    low, high = estimate.mean().interval(binning=False)
+    assert low < points @ p < high
+    assert high - low < 1e-3
+    low, high = estimate.mean().interval()
+    assert high - low == pytest.approx(0.5, abs=2e-3)  # half a bin on each side
+    assert estimate.share(10, 20).value == pytest.approx(p[:20].sum(), abs=1e-3)
+    assert estimate.cdf().values == pytest.approx(np.cumsum(p), abs=1e-3)
+    assert estimate.cdf().points[-1] == 30
+    for q in (0.1, 0.5, 0.9):
+        low, high = estimate.quantile(q).interval()
+        place = int(np.searchsorted(np.cumsum(p), q))
+        assert low <= 10 + place / 2 < 10 + (place + 1) / 2 <= high
+        assert high - low <= 2.0
+
+
+def test_an_end_inside_a_bin_makes_the_interval_hold_wherever_in_it_the_numbers_are() -> None:
+    estimate = estimate_of(dn.number(0, 4, 3, bins=4), [0.25] * 4, 10**12)
+    figure = estimate.share(0.5, 2)
+    assert figure.value == pytest.approx(0.375, abs=1e-3)
+    low, high = figure.interval()
+    assert low == pytest.approx(0.25, abs=1e-3)
+    assert high == pytest.approx(0.5, abs=1e-3)
+    low, high = figure.interval(binning=False)
+    assert high - low < 1e-3
+
+
+def test_numbers_of_a_step_and_symbols_have_no_bins_to_hide_in() -> None:
+    estimate = estimate_of(dn.number(1, 5, 3, step=1), [0.1, 0.2, 0.4, 0.2, 0.1], 10**12)
+    assert estimate.mean().interval() == estimate.mean().interval(binning=False)
+    assert estimate.share(2, 3).value == pytest.approx(0.6, abs=1e-3)
+    assert estimate.quantile(0.5).value == 3
+    assert estimate.quantile(0.5).interval() == (3, 3)
+    named = estimate_of(dn.ordered(["no", "rarely", "often"], 3), [0.5, 0.3, 0.2], 10**10)
+    assert named.quantile(0.7).interval() == ("rarely", "rarely")
+    assert named.share("no", "rarely").value == pytest.approx(0.8, abs=1e-3)
+    assert named.cdf().points == ("no", "rarely", "often")
+    whole = estimate_of(dn.ordered([1, 2, 5], 3), [0.5, 0.25, 0.25], 10**10)
+    assert whole.mean().value == pytest.approx(2.25, abs=1e-3)
+
+
+def test_what_has_no_order_has_a_sentence() -> None:
+    plain = dn.decode(dn.Tally(dn.krr(symbols=["a", "b", "c"], epsilon=1), [[5, 3, 2]]))
+    for ask in (plain.mean, plain.cdf, lambda: plain.quantile(0.5), lambda: plain.share("a", "b")):
+        with pytest.raises(dn.DecodeError) as caught:
+            ask()
+        assert str(caught.value) == (
+            "answers must have an order for this, got those of k-RR; make the survey with dn.number or dn.ordered"
+        )
+    named = estimate_of(dn.ordered(["no", "rarely", "often"], 3), [0.5, 0.3, 0.2], 1000)
+    with pytest.raises(dn.DecodeError) as caught:
+        named.mean()
+    assert str(caught.value) == (
+        "answers must be numbers to have a mean, got other symbols; quantile(0.5) is their median"
+    )
+    with pytest.raises(dn.DecodeError, match="start must not come after stop in the order of the answers"):
+        named.share("often", "no")
+    with pytest.raises(dn.UnknownSymbol):
+        named.share("no", "daily")
+    estimate = estimate_of(dn.number(0, 1, 1, bins=8), [0.125] * 8, 1000)
+    for q in (0, 1, -0.5, "half", True):
+        with pytest.raises(dn.DecodeError, match=r"q must be between 0 and 1, got .*; 0\.5 is the median"):
+            estimate.quantile(q)  # type: ignore[arg-type]
+    with pytest.raises(dn.DecodeError, match=r"start must be below stop, got 0\.5 and 0\.5"):
+        estimate.share(0.5, 0.5)
+    with pytest.raises(dn.DecodeError, match="start must be a number, got str"):
+        estimate.share("0", 1)
+    with pytest.raises(dn.DecodeError, match="stop must be a number, got nan"):
+        estimate.share(0, float("nan"))
+    with pytest.raises(dn.DecodeError, match="level must be between 0 and 1, got 95"):
+        estimate.mean().interval(95)
+
+
+def test_an_estimate_of_numbers_is_shown_with_its_mean_and_median() -> None:
+    estimate = estimate_of(dn.number(0, 1, 1, bins=32, name="load"), bell(32), 10_000)
+    html = estimate._repr_html_()
+    assert "Mean 0." in html
+    assert "Median 0." in html
+    assert estimate.chart().to_dict()["description"] == "Estimated density of 32 bins with 95 % intervals of 16 ranges"

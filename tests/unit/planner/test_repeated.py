@@ -1,0 +1,131 @@
+"""Plans for many reports of a device: equal budgets, the least error first, and what is said of observers."""
+
+from math import isclose
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.decoders import Inversion, Unconstrained
+from deniable.planner import Strategy
+from deniable.theory import linking_probability, naming_probability, permanent_share
+
+CASES: dict[str, dict[str, Any]] = {
+    "few answers": {"n": 10_000, "symbols": 4, "epsilon": 4, "reports": 30},
+    "a limit a report": {"n": 10_000, "symbols": 16, "epsilon": 8, "epsilon_report": 1, "reports": 90},
+    "open": {"n": 50_000, "candidates": 100, "epsilon": "7/2", "reports": 12, "max_cohorts": 256},
+    "two reports": {"n": 5_000, "symbols": ["no", "yes"], "epsilon": 1, "reports": 2},
+    "largest error": {"n": 5_000, "symbols": 10, "epsilon": 6, "reports": 20, "metric": "max", "change": 0.1},
+}
+
+
+def planned(case: str) -> dn.Plan:
+    found: dn.Plan = dn.plan(**CASES[case], shape="zipf")
+    return found
+
+
+LONG = ("open", "largest error", "a limit a report")
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, marks=pytest.mark.slow) if c in LONG else c for c in CASES])
+def test_every_strategy_keeps_both_budgets_and_the_best_is_first(case: str) -> None:
+    given, plan = CASES[case], planned(case)
+    whole = float(dn.warner(epsilon=given["epsilon"]).epsilon)
+    for one in plan.strategies:
+        assert one.epsilon_worst <= whole * (1 + 1e-12)
+        assert one.epsilon_report <= float(given.get("epsilon_report", whole))
+        assert one.people * given["reports"] <= given["n"] * one.reports
+        assert 1 / plan.size <= one.naming <= 1
+    assert [one.error for one in plan.strategies] == sorted(one.error for one in plan.strategies)
+    best, survey = plan.strategies[0], plan.survey
+    assert (plan.n, plan.mechanism, plan.parameters) == (best.people, best.mechanism, best.parameters)
+    assert survey.participation == ("window:day" if best.reports == given["reports"] else "once")
+    if best.name == "memoise by cell":
+        assert isclose(survey.epsilon_worst, whole)
+        assert best.linking == linking_probability(survey, plan.n)
+        candidates = plan.size if survey.alphabet.is_open else None
+        assert best.naming == naming_probability(survey, given["reports"], candidates=candidates)
+    # What the strategy promised is what the plan of a window simulates, within what plans differ by.
+    assert abs(plan.bound / best.error - 1) < 0.15
+    assert plan.alternatives == ()
+    assert [one["name"] for one in plan.to_json()["strategies"]] == [one.name for one in plan.strategies]
+
+
+def test_all_four_are_there() -> None:
+    names = {one.name for one in planned("few answers").strategies}
+    assert names == {"sample people", "memoise by answer", "memoise by cell", "fresh noise"}
+
+
+def test_strategies_are_shown_in_notebooks_and_frames() -> None:
+    plan = planned("two reports")
+    assert list(plan.to_pandas()["name"]) == [one.name for one in plan.strategies]
+    shown = plan._repr_html_()
+    assert all(one.name in shown for one in plan.strategies)
+    assert "a window" in shown
+
+
+def by_name(plan: dn.Plan) -> dict[str, Strategy]:
+    return {one.name: one for one in plan.strategies}
+
+
+def test_people_are_split_and_not_the_budget() -> None:
+    """Twenty windows at epsilon 1: 1 / 20 of the people at epsilon 1 have a variance 22 times below epsilon / 20."""
+    found = by_name(dn.plan(n=10_000_000, symbols=20, epsilon=1, reports=20, shape="zipf", metric="l2"))
+    sampled, split = found["sample people"], found["fresh noise"]
+    assert (sampled.reports, sampled.people, sampled.linking) == (1, 500_000, None)
+    assert 3 < split.error / sampled.error < 22**0.5 * 1.1
+
+
+def test_what_stays_the_same_does_not_average_out() -> None:
+    means = []
+    for change in (0.0, 0.05, 0.5, 1.0):
+        one = by_name(dn.plan(n=10_000, symbols=4, epsilon=4, reports=30, change=change, shape="zipf"))[
+            "memoise by answer"
+        ]
+        means.append(one.average / one.error)
+    assert means[0] == 1.0  # no second stage, no change: 30 windows are as good as one
+    assert means == sorted(means, reverse=True)
+    assert abs(means[-1] / 30**-0.5 - 1) < 0.1
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_the_variance_of_a_mean_is_that_of_devices_that_live(twice: bool) -> None:
+    """The factor of `_average` against panels: 40 answers, ten windows, a tenth of the answers redrawn a window.
+
+    Of 60 panels of 40 answers the variance has a relative standard error of sqrt(2 / 2400) = 3 %: six of them.
+    """
+    survey = dn.krr(symbols=40, epsilon=2, epsilon_report=1 if twice else None, participation="window")
+    n, windows, change = 800, 10, 0.1
+    p, rng = np.full(40, 1 / 40), np.random.default_rng(5)
+    found, one = [], []
+    for _ in range(60):
+        tallies = dn.lab.panel(survey, np.tile(p, (windows, 1)), n, rng, change=change)
+        each = dn.decode_all(tallies, decoder=Inversion(), constraint=Unconstrained())
+        raw = np.stack([estimate.probabilities for estimate in each])
+        found.append(raw.mean(axis=0))
+        one.append(raw[0])
+    shared = float(permanent_share(survey, p[:1])[0])
+    steps = np.arange(1, windows)
+    alike = (windows + 2 * ((windows - steps) * (1 - change * (1 - 1 / 40)) ** steps).sum()) / windows**2
+    factor = (1 - shared) / windows + shared * alike
+    assert abs(np.var(found) / np.var(one) / factor - 1) < 6 * 0.03 * 2**0.5
+
+
+def test_errors() -> None:
+    with pytest.raises(dn.DeniableError) as caught:
+        dn.plan(n=1000, symbols=4, max_l1=0.1, reports=30)
+    assert str(caught.value) == "n and epsilon must be given with reports; the error is what the plan finds"
+    with pytest.raises(dn.DeniableError, match="reports must be at least 2, got 1"):
+        dn.plan(n=1000, symbols=4, epsilon=1, reports=1)
+    with pytest.raises(dn.DeniableError) as caught:
+        dn.plan(n=1000, symbols=4, epsilon=1, reports=30, change=2)
+    assert str(caught.value) == "change must be from 0 to 1, got 2; it is the share of devices that change a window"
+    with pytest.raises(dn.DeniableError, match="change must be a number, got str"):
+        dn.plan(n=1000, symbols=4, epsilon=1, reports=30, change="often")  # type: ignore[arg-type]
+    with pytest.raises(dn.PlanError) as refused:
+        dn.plan(n=10, symbols=4, epsilon="0.0015", reports=90_000)
+    assert str(refused.value) == (
+        "no strategy fits: 90000 reports of each device within epsilon 0.0015 in all, from 10 people; "
+        "raise epsilon or n, or ask less often"
+    )

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import deniable as dn
+from benchmarks.columns import table_of
 from benchmarks.measure import Line, compare
 
 CALLS = 5_000
@@ -16,6 +17,8 @@ def lines() -> Iterator[Line]:
         "k-RR": (dn.krr(symbols=256, epsilon=2), 17, 15),
         "open O-RR": (dn.orr(epsilon=2, cells=16, cohorts=64), "https://example.org/", 15),
         "closed O-RR": (dn.orr(symbols=256, epsilon=2, cells=16, cohorts=64), 17, 25),
+        "a table of 256 x 320": (table_of(256, 320)[1], 17, 20),
+        "uRR": (dn.sensitive(256, sensitive=range(16), epsilon=4), 17, 20),
     }
 
     def words() -> None:

@@ -54,6 +54,8 @@ def _lines() -> Iterator[Line]:
         "privatize, O-RR, codes", what, lambda: dn.privatize(orr, codes), numpy_orr, 3, per=N, clock=process_time
     )
 
+    yield _table(rng, codes)
+
     # Strings may cost twice what codes may: six times NumPy, which still starts from codes.
     krr_text, orr_text = dn.krr(symbols=names, epsilon=2), dn.orr(symbols=names, epsilon=2, cells=K, cohorts=C)
     yield compare("privatize, k-RR, strings", what, lambda: dn.privatize(krr_text, text), numpy_krr, 6, per=N)
@@ -75,6 +77,25 @@ def _lines() -> Iterator[Line]:
 
     yield from _files(rng)
     yield from _bits(rng)
+
+
+def table_of(answers: int, columns: int) -> tuple[npt.NDArray[np.float64], dn.Survey]:
+    """A table with nothing regular about it, and its survey."""
+    rows = np.random.default_rng(1).dirichlet(np.full(columns, 50.0), answers)
+    return rows, dn.channel(rows, epsilon=4)
+
+
+def _table(rng: np.random.Generator, codes: npt.NDArray[np.int64]) -> Line:
+    """Table of 256 x 320, against one search in all of its rows laid end to end, with plain random numbers."""
+    rows, survey = table_of(S, 320)
+    edges = (np.cumsum(rows, axis=1) + np.arange(S)[:, None]).ravel()
+    ours = partial(dn.privatize, survey, codes)
+    what = "np.searchsorted in the same table, NumPy's Generator"
+
+    def plain() -> object:
+        return np.searchsorted(edges, rng.random(N) + codes) - codes * rows.shape[1]
+
+    return compare("privatize, a table of 256 x 320", what, ours, plain, 3, per=N, rounds=3, clock=process_time)
 
 
 def _files(rng: np.random.Generator) -> Iterator[Line]:

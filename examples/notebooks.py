@@ -13,8 +13,8 @@ from nbclient import NotebookClient
 
 HERE = Path(__file__).parent
 NAMES = (
-    *("yes_no", "homepages", "two_weeks", "every_day", "same_people", "groups", "numbers", "own_mechanism"),
-    *("spark_counting", "javascript_app"),
+    *("yes_no", "homepages", "two_weeks", "every_day", "same_people", "groups", "numbers", "sensitive"),
+    *("own_mechanism", "crowd", "spark_counting", "javascript_app"),
 )
 SECONDS = 600  # for one cell: more than any takes on a busy machine
 _CELL = re.compile(r"^# %%( \[markdown\])?\n", re.MULTILINE)

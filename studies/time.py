@@ -13,34 +13,10 @@ from functools import partial
 
 import numpy as np
 
-import deniable as dn
 from studies.time_alarms import alarms, delays
 from studies.time_coverage import coverage, merged
 from studies.time_gain import gains
-from studies.time_rows import COLUMNS, FILE, SEED, Row, row
-
-
-def loloha(repeats: int, rng: np.random.Generator) -> Iterator[Row]:
-    """The published setting of LOLOHA: 10,000 devices, 120 windows, 360 answers, a quarter drawn anew each time."""
-    windows, n, size = 120, 10_000, 360
-    truth = np.full((windows, size), 1 / size)
-    for epsilon in (0.5, 1.0, 2.0, 3.0, 4.0, 5.0):
-        for part in (0.4, 0.5, 0.6):
-            first = round(part * epsilon, 6)
-            cells = max(2, round(float(np.exp(first))) + 1)
-            survey = dn.orr(symbols=size, epsilon=epsilon, epsilon_report=first, cells=cells, cohorts=512, seed=SEED)
-            ours, alone = [], []
-            for _ in range(repeats):
-                tallies = dn.lab.panel(survey, truth, n, rng, change=0.25)
-                tracked = dn.track(tallies, turnover=0.0, participation="window")
-                ours.append(float(((np.stack([w.probabilities for w in tracked]) - truth) ** 2).mean()))
-                # A window alone, unbiased, as LOLOHA decodes it, but with the exact chain of the two stages: the
-                # published one spends less than it was asked to, and so errs more.
-                alone.append(float(((tracked.series.values.T - truth) ** 2).mean()))
-            case = f"epsilon {epsilon:g}, first report {part:g} of it"
-            yield row("loloha", case, "mean squared error, tracked", ours)
-            yield row("loloha", case, "mean squared error, each window alone, unbiased", alone)
-
+from studies.time_rows import COLUMNS, FILE, Row
 
 TABLES: dict[str, tuple[Callable[..., Iterator[Row]], int]] = {
     "merged": (merged, 1000),
@@ -50,7 +26,6 @@ TABLES: dict[str, tuple[Callable[..., Iterator[Row]], int]] = {
     "gain": (gains, 12),
     "alarms": (alarms, 1000),
     "delay": (delays, 60),
-    "loloha": (loloha, 1),
 }
 
 

@@ -21,7 +21,7 @@ def draw(rows: Rows) -> None:
         save_chart(chart.configure_view(stroke=None).configure(background="white", padding=12), FOLDER / f"{name}.svg")
 
 
-def merged(rows: Rows) -> alt.LayerChart:
+def merged(rows: Rows) -> Any:
     """What intervals of merged days cover, by the number of days."""
     values = [
         {"days": one["windows"], "kind": one["measure"], "covered": float(one["value"]), "error": float(one["error"])}
@@ -39,7 +39,7 @@ def merged(rows: Rows) -> alt.LayerChart:
     )
     wanted = alt.Chart(alt.InlineData(values=[{"level": 0.95}])).mark_rule(strokeDash=[4, 3]).encode(y="level:Q")
     described = "Coverage of merged days: as if all people were others it falls from 95 to 16 percent, else it stays"
-    found: alt.LayerChart = alt.layer(wanted, base.mark_line(), base.mark_point(filled=True, size=90)).properties(
+    found: Any = alt.layer(wanted, base.mark_line(), base.mark_point(filled=True, size=90)).properties(
         width=420, height=240, description=described
     )
     return found
@@ -82,7 +82,7 @@ def gain(rows: Rows) -> Any:
     )
 
 
-def history() -> alt.LayerChart:
+def history() -> Any:
     """One symbol of one history: what it did, what each window alone says, and what tracking makes of all of them."""
     rng, windows = np.random.default_rng(5), 60
     survey = dn.krr(6, epsilon=2.0, participation="window")
@@ -120,5 +120,5 @@ def history() -> alt.LayerChart:
     described = (
         "A share that swings and jumps once: single windows scatter, the tracked line follows with a narrow band"
     )
-    found: alt.LayerChart = alt.layer(band, dots, line, true).properties(width=560, height=240, description=described)
+    found: Any = alt.layer(band, dots, line, true).properties(width=560, height=240, description=described)
     return found

@@ -64,7 +64,6 @@ def page(rows: Rows) -> str:
         for (windows,), measured in _by(of["merged"], "windows").items()
     ]
     gains = _by(of["gain"], "case", "windows").items()
-    loloha = ["mean squared error, tracked", "mean squared error, each window alone, unbiased"]
     return f"""# Windows over time
 
 Every number here comes from `python -m studies.time`, which lets devices live, answer, change their minds and be
@@ -155,20 +154,7 @@ history ends. Sizes are in standard errors of one window.
 
 ## The published setting of LOLOHA
 
-10,000 devices, 120 windows, 360 answers, each answer drawn anew with probability .25 a window; O-RR in two stages at
-equal epsilons. The second column decodes each window alone without bias, as LOLOHA does, with the exact chain of the
-two stages; the published chain spends less than it was asked to, and errs more. Errors are against the distribution
-that answers are drawn from.
-
-{
-        _table(
-            ["setting", "tracked", "each window alone"],
-            [
-                [*key, *(_number(of_.get(name)) for name in loloha)]
-                for key, of_ in _by(of.get("loloha", []), "case").items()
-            ],
-        )
-    }
+10,000 people, 120 windows, 360 answers, a quarter of them drawn anew each window: [its own page](loloha.md).
 """
 
 

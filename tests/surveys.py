@@ -5,10 +5,19 @@ import sys
 from typing import Any
 
 import deniable as dn
-from deniable.survey import Survey
+from deniable.mechanisms import Budgets
+from deniable.survey import Alphabet, Direct, Survey, ubd
 
 SEED = bytes(range(16))
 WORDS = ("ash", "birch", "cedar", "élan", "🦊", "pine")
+
+# Weights of budgets in integers: those that are found numerically may differ in their last digits between machines.
+_EIGHTH = 1 << 61
+BUDGETS = Survey(
+    Alphabet.closed(["flu", "hiv", "none"]),
+    Direct(3),
+    Budgets([0, 1, 0], [2, 1], [0, 1], [[4 * _EIGHTH, _EIGHTH, 2 * _EIGHTH], [4 * _EIGHTH, 3 * _EIGHTH, 0]]),
+)
 
 # Small enough to enumerate: at most seven symbols, eight cells, three cohorts.
 SMALL: dict[str, Survey] = {
@@ -37,6 +46,13 @@ SMALL: dict[str, Survey] = {
     "orappor-closed": dn.orappor(symbols=5, epsilon=2, cells=4, cohorts=3, hashes=1, seed=SEED),
     "orappor-closed-bloom": dn.orappor(symbols=5, epsilon=3, cells=4, cohorts=2, hashes=3, seed=SEED),
     "orappor-loud": dn.orappor(symbols=5, epsilon=20, cells=4, cohorts=2, hashes=2, seed=SEED),  # noise hides little
+    # Tables of weights, whose promises differ from answer to answer.
+    "sensitive": dn.sensitive(["none", "flu", "hiv", "hpv"], sensitive=["hiv", "hpv"], epsilon=1),
+    "sensitive-one": dn.sensitive([0, 1, 2], sensitive=[1], epsilon="1/2", other="else"),
+    "sensitive-design": ubd(8, sensitive=[0, 1, 3, 4, 6], epsilon=1, order=2, dimension=3),
+    "blocks": dn.blocks([["a", "b"], ["c", "d", "e"], ["f"]], epsilon=1),
+    "budgets": BUDGETS,
+    "channel": dn.channel([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]], epsilon=1.8, symbols=["a", "b", "c"]),
     # Every report randomised again from a permanent response.
     "warner-again": dn.warner(epsilon=2, epsilon_report="1/2"),
     "krr-again": dn.krr(symbols=["a", "b", "c", "d"], epsilon=2, epsilon_report=1),
@@ -71,6 +87,13 @@ LARGE: dict[str, Survey] = {
     "orappor-open": dn.orappor(epsilon=3, cells=32, cohorts=8, hashes=2, seed=SEED),
     "orappor-closed": dn.orappor(symbols=SIZE, epsilon=3, cells=16, cohorts=8, hashes=1, seed=SEED),
     "orappor-closed-bloom": dn.orappor(symbols=SIZE, epsilon=4, cells=16, cohorts=8, hashes=3, seed=SEED),
+    "sensitive": dn.sensitive(SIZE, sensitive=range(0, SIZE, 5), epsilon=2),
+    "sensitive-design": ubd(SIZE, sensitive=range(SIZE // 2), epsilon=1, order=3, dimension=4),
+    "blocks": dn.blocks([range(10), range(10, 25), range(25, SIZE)], epsilon=2),
+    "budgets": dn.krr(symbols=SIZE, epsilon={x: 2 if x < 8 else 4 for x in range(SIZE)}),
+    "channel": dn.channel(
+        [[0.3 if x == y else 0.7 / (SIZE + 1) for y in range(SIZE + 2)] for x in range(SIZE)], epsilon="2.9"
+    ),
     "krr-again": dn.krr(symbols=SIZE, epsilon=5, epsilon_report=3),
     "oue-again": dn.oue(symbols=SIZE, epsilon=4, epsilon_report=2),
     "subset-again": dn.subset(symbols=SIZE, epsilon=2, epsilon_report=1),

@@ -41,7 +41,9 @@ export async function bundle(source) {
       unsafe_methods: true,
     },
     // Names that stand in no file and no answer of a collector.
-    mangle: { properties: { builtins: true, regex: /^(thresholds|randomize|refresh|block|bits|stated|find)$/ } },
+    mangle: {
+      properties: { builtins: true, regex: /^(thresholds|randomize|refresh|block|bits|stated|find|columns|row)$/ },
+    },
   });
   return `${code}\n`;
 }

@@ -39,6 +39,8 @@ from deniable.errors import (
 from deniable.reports import Report
 from deniable.survey import (
     Survey,
+    blocks,
+    channel,
     discovery,
     hadamard,
     krappor,
@@ -50,6 +52,7 @@ from deniable.survey import (
     orr,
     oue,
     projective,
+    sensitive,
     subset,
     warner,
 )
@@ -57,6 +60,7 @@ from deniable.survey import (
 if TYPE_CHECKING:
     from deniable import lab, theory
     from deniable.columns import ReportTable
+    from deniable.crowds import Crowd, crowd
     from deniable.decoders import (
         EmpiricalBayes,
         Estimate,
@@ -82,6 +86,7 @@ __version__ = "0.2.0"
 
 # Loaded on first use: name -> the room it lives in.
 _LAZY = {
+    "Crowd": "crowds",
     "EmpiricalBayes": "decoders",
     "Estimate": "decoders",
     "Inversion": "decoders",
@@ -96,6 +101,7 @@ _LAZY = {
     "Unconstrained": "decoders",
     "WeightedLeastSquares": "decoders",
     "count": "engines",
+    "crowd": "crowds",
     "decode": "decoders",
     "decode_all": "decoders",
     "difference": "decoders",
@@ -113,6 +119,7 @@ __all__ = [
     "AuditError",
     "BudgetError",
     "Client",
+    "Crowd",
     "DataError",
     "DecodeError",
     "DeliveryError",
@@ -146,7 +153,10 @@ __all__ = [
     "WeightedLeastSquares",
     "WireError",
     "__version__",
+    "blocks",
+    "channel",
     "count",
+    "crowd",
     "decode",
     "decode_all",
     "difference",
@@ -164,6 +174,7 @@ __all__ = [
     "plan",
     "privatize",
     "projective",
+    "sensitive",
     "simulate",
     "subset",
     "theory",

@@ -12,8 +12,12 @@ from deniable.theory.covariance import inversion_covariance, inversion_variances
 from tests.exact.laws import published
 from tests.surveys import LARGE, SMALL, symbols_of
 
-DESIGNS = {name: survey for name, survey in SMALL.items() if survey.encoding.shared is not None}
-LARGER = {name: survey for name, survey in LARGE.items() if survey.encoding.shared is not None}
+DESIGNS = {
+    name: survey for name, survey in SMALL.items() if survey.encoding.shared is not None and survey.mechanism.two_valued
+}
+LARGER = {
+    name: survey for name, survey in LARGE.items() if survey.encoding.shared is not None and survey.mechanism.two_valued
+}
 MORE = {
     "hadamard-300": dn.hadamard(symbols=300, epsilon=1),
     "hadamard-odd-blocks": dn.hadamard(symbols=100, epsilon=3, blocks=7),

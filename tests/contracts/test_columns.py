@@ -18,7 +18,20 @@ from deniable.columns.randomizing import (
     subset_limits,
 )
 from deniable.columns.stream import WordStream
-from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Subset
+from deniable.columns.table_lookup import table_block
+from deniable.mechanisms import (
+    KRR,
+    BitFlip,
+    Blocks,
+    Budgets,
+    Chain,
+    Channel,
+    Mechanism,
+    Sensitive,
+    SensitiveDesign,
+    Subset,
+    WeightTable,
+)
 from deniable.survey import Direct, Encoding, Hadamard, Hashed, Neighbours, Permuted, Prefixes, Projective, Survey
 from tests.exact.scripted import ScriptedEntropy
 from tests.surveys import LARGE, SEED, SMALL, kinds, named, symbols_of
@@ -43,7 +56,8 @@ ENCODINGS = {Direct, Hadamard, Hashed, Neighbours, Permuted, Prefixes, Projectiv
 def test_every_kind_is_covered() -> None:
     surveys = (ALL | MORE).values()
     assert {type(s.encoding) for s in surveys} == kinds(Encoding) == ENCODINGS
-    assert {type(s.mechanism) for s in surveys} == kinds(Mechanism) == {KRR, BitFlip, Chain, Subset}
+    tables = {Sensitive, SensitiveDesign, Blocks, Budgets, WeightTable}
+    assert {type(s.mechanism) for s in surveys} == kinds(Mechanism) == {KRR, BitFlip, Chain, Subset, *tables}
 
 
 @pytest.mark.parametrize("survey", (ALL | MORE).values(), ids=(ALL | MORE).keys())
@@ -66,7 +80,7 @@ def test_responses_are_the_clients_for_the_same_words(survey: Survey) -> None:
     rng = np.random.default_rng(5)
     edges = [0, 2**64 - 1]
     for threshold in mechanism.thresholds().values():
-        edges += [threshold - 1, threshold, threshold + 1]
+        edges += [edge for edge in (threshold - 1, threshold, threshold + 1) if edge < 2**64]
     symbols = symbols_of(survey)
     for place, symbol in enumerate(symbols):
         cells = survey.encode(place % survey.cohorts, symbol)
@@ -81,6 +95,13 @@ def test_responses_are_the_clients_for_the_same_words(survey: Survey) -> None:
                 got = design_block(mechanism, survey.encoding, keys, words).tolist()
             else:
                 got = krr_block(mechanism, np.full(len(words), cells[0], np.uint8), words).tolist()
+            assert got == [mechanism.randomize(cells, ScriptedEntropy(64, [int(w)])) for w in words]
+        elif isinstance(mechanism, Channel):
+            starts = [mechanism.edge(cells[0], column) for column in range(mechanism.columns)]
+            near = [start + d for start in starts for d in (-1, 0, 1) if 0 <= start + d < 2**64]
+            words = np.array(edges + near, np.uint64)
+            words = np.concatenate([words, rng.integers(0, 2**64, 200, np.uint64, endpoint=False)])
+            got = table_block(mechanism, np.full(len(words), cells[0], np.uint8), words).tolist()
             assert got == [mechanism.randomize(cells, ScriptedEntropy(64, [int(w)])) for w in words]
         elif isinstance(mechanism, BitFlip):
             rows = rng.choice(np.array(edges, np.uint64), (100, mechanism.cells))

@@ -73,9 +73,11 @@ def test_rows_that_are_no_numbers_are_counted_and_not_shown() -> None:
         dn.privatize(survey, pa.array([20.0, None]))
     with pytest.raises(dn.AlphabetError, match="numbers must be answers to a survey of numbers, got k-RR"):
         dn.simulate(dn.krr(symbols=3, epsilon=1), numbers=[1], rng=np.random.default_rng(0))
-    with pytest.raises(dn.AlphabetError, match="numbers must be a list or an array of numbers"):
+    with pytest.raises(dn.AlphabetError, match="numbers must be a list or an array of numbers, got something else"):
         dn.simulate(survey, numbers=["20"], rng=np.random.default_rng(0))
-    with pytest.raises(dn.DecodeError, match="numbers must be given alone"):
+    with pytest.raises(
+        dn.DecodeError, match="numbers must be given alone: they say how many people there are, and what they answer"
+    ):
         dn.simulate(survey, n=3, numbers=[20], rng=np.random.default_rng(0))
     with pytest.raises(dn.DecodeError, match="p must be given, or numbers for a survey of numbers"):
         dn.simulate(survey, rng=np.random.default_rng(0))

@@ -27,6 +27,7 @@ DONE = (
     "theory",
     "simulation",
     "charts",
+    "crowds",
     "decoders",
     "lab",
     "planner",

@@ -34,6 +34,7 @@ DONE = (
     "theory",
     "simulation",
     "charts",
+    "crowds",
     "decoders",
     "lab",
     "planner",
@@ -45,8 +46,8 @@ DONE = (
 
 # Doors beside that of the package itself: its modules `lab` and `theory`, and rooms that people use by their full name.
 DOORED = (
-    "lab", "theory", "errors", "noise", "mechanisms", "client", "design", "simulation", "planner", "tracking", "charts",
-    "audit", "reproduce", "service",
+    "lab", "theory", "crowds", "errors", "noise", "mechanisms", "client", "design", "simulation", "planner", "tracking",
+    "charts", "audit", "reproduce", "service",
 )  # fmt: skip
 
 _UNDERLINED = re.compile(r"^(?P<title>[A-Z][a-z ]+)\n-{3,}\n", re.M)

@@ -25,6 +25,7 @@ ROOMS = (
     "engines",
     "design",
     "theory",
+    "crowds",
     "simulation",
     "decoders",
     "tracking",

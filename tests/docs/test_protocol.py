@@ -19,6 +19,17 @@ PAGE = ROOT / "docs" / "reference" / "protocol.md"
 STANDARD = {"hashlib", "hmac", "json", "math", "unicodedata", "fractions", "base64"}
 
 
+KINDS: dict[str, set[str]] = {
+    "krr": {"keep", "other"},
+    "subset": {"inside"},
+    "sensitive": {"keep", "other", "own"},
+    "sensitive-design": {"keep", "other", "own"},
+    "blocks": {"others"},
+    "budgets": set(),
+    "table": set(),
+}
+
+
 def vectors(name: str) -> list[dict[str, Any]]:
     found = json.loads((ROOT / "tests" / "vectors" / f"{name}.json").read_text(encoding="ascii"))
     assert isinstance(found, list)
@@ -69,8 +80,11 @@ def test_digests_and_thresholds(page: dict[str, Any]) -> None:
     for fields in surveys().values():
         assert page["digest_of"](fields) == fields["digest"]
         found = page["thresholds"](fields)
-        assert found == {name: int(fields["mechanism"][name]) for name in found}
-        kind = {"krr": {"keep", "other"}, "subset": {"inside"}}.get(fields["mechanism"]["kind"], {"flip"})
+        others = found.get("others", [])
+        assert [str(other) for other in others] == fields["mechanism"].get("others", [])
+        numbers = {name: number for name, number in found.items() if name != "others"}
+        assert numbers == {name: int(fields["mechanism"][name]) for name in numbers}
+        kind = KINDS.get(fields["mechanism"]["kind"], {"flip"})
         assert set(found) == kind | (set(fields["mechanism"]) & {"clear"})
         again = page["report_thresholds"](fields)
         assert {name: str(value) for name, value in again.items()} == {

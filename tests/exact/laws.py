@@ -13,6 +13,7 @@ from deniable.client import Client
 from deniable.mechanisms.odds import at_most_exp
 from deniable.noise import Entropy
 from deniable.survey import Survey
+from tests.exact.tables import TABLES, promise_of, rows_of
 from tests.exact.walker import Law, walk
 
 MakeClient = Callable[[Survey, Entropy], Client]
@@ -38,6 +39,10 @@ def published(survey: Survey, value: object) -> dict[bytes, Fraction]:
     law: dict[bytes, Fraction] = {}
     if "epsilon_report" in channel:
         return published_again(survey, value)
+    if channel["kind"] in TABLES:
+        row = rows_of(survey)[survey.key(value)]
+        size = next(n for n in range(1, 4) if len(row) <= 256**n)
+        return {prefix + y.to_bytes(size, "little"): Fraction(weight, span) for y, weight in enumerate(row) if weight}
     for cohort in range(cohorts):
         occupied = survey.encode(cohort, value)
         for response in range(cells if channel["kind"] == "krr" else 2**cells):
@@ -116,11 +121,28 @@ def violations(survey: Survey, values: Sequence[object], make: MakeClient = real
         found.add("words")
     if any(law != published(survey, value) for law, value in zip(laws, values, strict=True)):
         found.add("law")
+    if json.loads(survey.to_json())["mechanism"]["kind"] in TABLES:
+        return found | broken_promises(survey, values, laws)
     worst = worst_ratio(laws)
     if worst is None:
         found.add("support")
     elif not at_most_exp(worst, survey.mechanism.report_bound):
         found.add("ratio")
+    return found
+
+
+def broken_promises(survey: Survey, values: Sequence[object], laws: Sequence[dict[bytes, Fraction]]) -> set[str]:
+    """The same for a survey that promises each pair of answers an epsilon of its own, or none."""
+    found, promised, places = set(), promise_of(survey), [survey.key(value) for value in values]
+    for given, law in zip(places, laws, strict=True):
+        for claimed, other in zip(places, laws, strict=True):
+            bound = None if given == claimed else promised(given, claimed)
+            if bound is None:
+                continue
+            if not set(law) <= set(other):
+                found.add("support")
+            elif not all(at_most_exp(chance / other[wire], bound) for wire, chance in law.items()):
+                found.add("ratio")
     return found
 
 

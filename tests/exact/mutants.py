@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import deniable.client.client as room
 from deniable.client import Client
-from deniable.mechanisms import KRR, BitFlip, Mechanism, Subset
+from deniable.mechanisms import KRR, BitFlip, Channel, Mechanism, Subset, WeightTable
 from deniable.noise import DerivedEntropy, Entropy
 from deniable.reports import Report
 from deniable.survey import Survey
@@ -301,3 +301,68 @@ class CohortRedrawn(Client):
 
 
 BY_CELL_MUTANTS = (WordsByAnswer, WordsSharedByCells, SecondStageReused, CohortRedrawn)
+
+
+class _Rows(Channel):
+    """A channel that draws from the rows of another, in its own way; nothing about it is checked."""
+
+    kind = "rows"
+
+    def __init__(self, real: Channel) -> None:
+        self.real, self.cells, self.epsilon, self.width = real, real.cells, real.epsilon, real.width
+
+    def row(self, cell: int) -> Sequence[int]:
+        return self.real.row(cell)
+
+    def thresholds(self) -> dict[str, int]:
+        return {}
+
+    def title(self, *, own_cells: bool) -> str:
+        return "rows"
+
+
+class NextRow(_Rows):
+    """A row shifted by one: the answer is looked up from 1 on."""
+
+    def row(self, cell: int) -> Sequence[int]:
+        return self.real.row((cell + 1) % self.cells)
+
+
+class ShiftedRow(_Rows):
+    """A row whose columns are shifted by one."""
+
+    def row(self, cell: int) -> Sequence[int]:
+        first, *rest = self.real.row(cell)
+        return [*rest, first]
+
+
+class OneUnitMore(_Rows):
+    """A threshold off by one unit: `word <= edge`, so the first column has one word more and the last one fewer."""
+
+    def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        (truth,), word = cells, entropy.word()
+        edges = [self.edge(truth, column) for column in range(1, self.columns)]
+        return sum(not word <= edge for edge in edges if 0 < edge < 2**64)
+
+
+class HarmlessRow(_Rows):
+    """A harmless answer's row used for a sensitive one."""
+
+    def row(self, cell: int) -> Sequence[int]:
+        harmless = next(x for x, kind in enumerate(self.real.classes) if kind == 1)
+        return self.real.row(cell if self.real.classes[cell] else harmless)
+
+
+class GroupByGroup(_Rows):
+    """Weights of the first group for everybody: the budget of a group is not its own."""
+
+    def row(self, cell: int) -> Sequence[int]:
+        return self.real.row(self.real.classes.index(0))
+
+
+def nudged(table: WeightTable) -> WeightTable:
+    """One unit moved from one column to the next in the row of one answer."""
+    rows = [list(row) for row in table.rows]
+    rows[0][0] -= 1
+    rows[0][1] += 1
+    return WeightTable(rows, 40)

@@ -87,7 +87,7 @@ def test_rows_that_are_no_channel_are_refused() -> None:
         SurveyError, match=r"ratio of at most e\*\*2, got more; move them closer together, or use a larger epsilon"
     ):
         Loud(4, 2)
-    with pytest.raises(SurveyError, match=r"must be 3 positive integers that add up to 2\*\*64"):
+    with pytest.raises(SurveyError, match=r"must be 3 integers from 0 on that add up to 2\*\*64"):
         Short(4, 2)
 
 

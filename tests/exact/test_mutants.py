@@ -7,7 +7,7 @@ import pytest
 
 import deniable as dn
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Subset
+from deniable.mechanisms import KRR, BitFlip, Channel, Subset, WeightTable
 from deniable.survey import Survey
 from tests.exact import mutants as mu
 from tests.exact.laws import MakeClient, check_memoised, check_survey, law_of, violations, worst_ratio
@@ -25,7 +25,18 @@ OPEN = dn.orr(epsilon=1, cells=4, cohorts=3, seed=SEED)
 FOUR: tuple[object, ...] = (0, 1, 2, 3)
 WORDS: tuple[object, ...] = tuple("abcdefgh")
 
+URR = dn.sensitive(4, sensitive=[0, 2], epsilon=1)
+UBD = dn.survey.ubd(8, sensitive=[0, 1, 3, 4, 6], epsilon=1, order=2, dimension=3)
+GROUPS = dn.blocks([[0, 1], [2, 3]], epsilon=1)
+BUDGETS = dn.krr(symbols=4, epsilon={0: 0.5, 1: 2, 2: 2, 3: 0.5})
+MATRIX = dn.channel([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6], [0.2, 0.4, 0.4]], epsilon=1.8)
+
 channel = cast(KRR, KRR4.mechanism)
+
+
+def table(survey: Survey) -> Channel:
+    return cast(Channel, survey.mechanism)
+
 
 MUTANTS: dict[str, tuple[Survey, tuple[object, ...], MakeClient, set[str]]] = {
     "last bit in clear": (BITS4, FOUR, mu.with_mechanism(mu.LastBitInClear(4, 1)), {"law", "support"}),
@@ -68,6 +79,30 @@ MUTANTS: dict[str, tuple[Survey, tuple[object, ...], MakeClient, set[str]]] = {
     "truth kept 5 % too rarely": (KRR4, FOUR, mu.with_mechanism(mu.keep_scaled(channel, 95)), {"law"}),
     "modulo bias": (KRR4, FOUR, mu.with_mechanism(mu.ModuloBias(4, 1)), {"law"}),
     "words depend on the answer": (KRR4, FOUR, mu.with_mechanism(mu.Impatient(4, 1)), {"words"}),
+    "a row shifted by one": (MATRIX, FOUR, mu.with_mechanism(mu.NextRow(table(MATRIX))), {"law"}),
+    "a sensitive row shifted by one": (URR, FOUR, mu.with_mechanism(mu.NextRow(table(URR))), {"law", "support"}),
+    "columns shifted by one": (UBD, (0, 1, 2, 3), mu.with_mechanism(mu.ShiftedRow(table(UBD))), {"law"}),
+    "a threshold off by one unit": (MATRIX, FOUR, mu.with_mechanism(mu.OneUnitMore(table(MATRIX))), {"law"}),
+    "a unit in the wrong column": (
+        MATRIX,
+        FOUR,
+        mu.with_mechanism(mu.nudged(cast(WeightTable, MATRIX.mechanism))),
+        {"law"},
+    ),
+    "a harmless row for a sensitive answer": (
+        URR,
+        FOUR,
+        mu.with_mechanism(mu.HarmlessRow(table(URR))),
+        {"law", "support"},
+    ),
+    "a harmless row for a sensitive answer of a design": (
+        UBD,
+        tuple(range(8)),
+        mu.with_mechanism(mu.HarmlessRow(table(UBD))),
+        {"law", "support"},
+    ),
+    "a group of another answer": (GROUPS, FOUR, mu.with_mechanism(mu.NextRow(table(GROUPS))), {"law", "support"}),
+    "one group's budget for all": (BUDGETS, FOUR, mu.with_mechanism(mu.GroupByGroup(table(BUDGETS))), {"law"}),
     "wrong cohort": (OPEN, WORDS, mu.of(mu.WrongCohort), {"law"}),
     "length depends on the response": (BITS9, (0, 8), mu.of(mu.ShortPayload), {"law", "length"}),
 }

@@ -26,6 +26,9 @@ SHAPES: dict[str, dict[str, Any]] = {
     "number": {"low": 0, "high": 1, "bins": 5},
     "ordered": {"symbols": 4},
     "orappor": {"cells": 4, "cohorts": 2, "hashes": 2, "seed": SEED},
+    "sensitive": {"symbols": 4, "sensitive": [0, 2]},
+    "blocks": {"groups": [[0, 1], [2, 3]]},
+    "channel": {"matrix": [[0.7, 0.3], [0.4, 0.6]]},
 }
 AGAIN = PARTICIPATIONS[1:]
 WINDOWED = [how for how in AGAIN if how != "event"]

@@ -24,7 +24,7 @@ from deniable.decoders.simplex import project
 from deniable.lab import kary, regression
 from deniable.lab.batched import losses
 from deniable.lab.kary import DECODERS, LOSSES, KaryTask, Moments, population
-from deniable.lab.regression import Cell, Crowd, Point, RegressionTask, mechanism_of, scatter
+from deniable.lab.regression import Cell, Point, RegressionTask, SampledCrowd, mechanism_of, scatter
 from deniable.mechanisms import KRR, BitFlip, Mechanism
 from deniable.simulation import cell_probabilities
 from tests.statistical.harness import accept, generator, law_p_value, reject, seed_of
@@ -376,7 +376,7 @@ def test_the_moments_test_itself() -> None:
     assert moments_p_value(draws, np.array([1.0, 2.0]), 1.3 * covariance) < 1e-9
 
 
-def right_sides(crowd: Crowd, mechanism: Mechanism, name: str) -> Floats:
+def right_sides(crowd: SampledCrowd, mechanism: Mechanism, name: str) -> Floats:
     rng, seed = generator(name), seed_of(name)
     if mechanism.one_column:
         return np.stack([crowd.index_sums(mechanism, PEOPLE, rng) for _ in range(DRAWS)])
@@ -394,7 +394,7 @@ def test_right_sides_have_the_exact_mean_and_covariance(case: tuple[str, str, in
     holders = matrix_of(survey, names).sum(axis=1)
     if cells == 9 and (alphabet == "open" or hashes == 2):
         assert {0, 1, 2} <= set(holders.tolist())  # cells that nobody can hit, that one can, that several can
-    crowd = Crowd(cell_table(survey.encoding, keys_of(survey, range(SYMBOLS))), cells, p)
+    crowd = SampledCrowd(cell_table(survey.encoding, keys_of(survey, range(SYMBOLS))), cells, p)
     mechanism = mechanism_of(name, cells, hashes, 2.0)
     draws = right_sides(crowd, mechanism, str(case))
     accept("right-sides", moments_p_value(draws, mean, covariance))

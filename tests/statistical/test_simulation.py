@@ -10,7 +10,7 @@ import pytest
 
 import deniable as dn
 import deniable.simulation as room
-from deniable.mechanisms import Chain, Mechanism
+from deniable.mechanisms import Blocks, Budgets, Chain, Mechanism, WeightTable, rounded_table
 from deniable.simulation import cell_probabilities, simulate_counts
 from deniable.survey import Alphabet, Direct, Survey
 from deniable.tally import Tally
@@ -105,10 +105,21 @@ def marginal_p_value(survey: Survey, name: str, scale: Fraction) -> float:
     return min(1.0, 2 * min(sizes, binomial_p_value(tally.counts, n, law)))
 
 
+def sharper(mechanism: Budgets | WeightTable, scale: Fraction) -> WeightTable:
+    """Rows whose logarithms are further apart by this factor."""
+    rows = np.array([mechanism.row(cell) for cell in range(mechanism.cells)], float) ** float(scale)
+    return rounded_table(rows / rows.sum(axis=1, keepdims=True), 30)
+
+
 def room_survey(survey: Survey, scale: Fraction) -> Survey:
     """The same survey at another epsilon."""
     mechanism = survey.mechanism.permanent
-    names = ("distance", "optimized", "occupied", "size")
+    if isinstance(mechanism, Blocks):
+        in_groups = Blocks(mechanism.groups, mechanism.epsilon * scale)
+        return Survey(survey.alphabet, survey.encoding, in_groups, survey.name)
+    if isinstance(mechanism, (Budgets, WeightTable)):
+        return Survey(survey.alphabet, survey.encoding, sharper(mechanism, scale), survey.name)
+    names = ("distance", "optimized", "occupied", "size", "sensitive", "design")
     extra = {name: getattr(mechanism, name) for name in names if hasattr(mechanism, name)}
     louder: Mechanism = type(mechanism)(mechanism.cells, mechanism.epsilon * scale, **extra)  # type: ignore[call-arg]
     if isinstance(survey.mechanism, Chain):

@@ -61,7 +61,7 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     top("digest", "", "the survey was altered after it was made")
     top("alphabet", [], "alphabet kind must be 'open', 'closed' or 'number', got 'None'")
     top("encoding", "direct", "encoding kind must be 'direct', 'hashed', 'permuted', 'hadamard', 'projective', 'neighb")
-    top("mechanism", None, "mechanism kind must be 'krr', 'bitflip' or 'subset', got 'None'")
+    top("mechanism", None, "mechanism kind must be 'krr', 'bitflip', 'subset', 'sensitive', 'sensitive-design', ")
 
     put("krr", "alphabet", "kind", "ajar", "alphabet kind must be 'open', 'closed' or 'number', got 'ajar'")
     put("krr", "alphabet", "symbols", "apple", "alphabet symbols must be a list, got str")
@@ -97,9 +97,11 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     put("orr, open", "encoding", "cohorts", 2**20, "the survey was altered after it was made")
 
     pairs = "levels must be a list of pairs, bytes and cohorts, such as [[2, 64], [4, 192]]"
-    wrong: list[object] = [[], 7, "ab", [[2, 1, 1], [6, 5]], [2, 6], [["2", 6]], [[2, True], [6, 5]], {}]
-    for levels in wrong:
+    shapes: list[object] = [[], [[2, 1, 1], [6, 5]], [2, 6], [["2", 6]], [[2, True], [6, 5]]]
+    for levels in shapes:
         put("discovery", "encoding", "levels", levels, pairs)
+    for name, levels in {"int": 7, "str": "ab", "dict": {}}.items():
+        put("discovery", "encoding", "levels", levels, f"encoding field 'levels' must be a list, got {name}")
     put(
         "discovery",
         "encoding",
@@ -129,7 +131,7 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
         lambda fields: fields.update(alphabet=closed),
     )
 
-    put("krr", "mechanism", "kind", "laplace", "mechanism kind must be 'krr', 'bitflip' or 'subset', got 'laplace'")
+    put("krr", "mechanism", "kind", "laplace", "mechanism kind must be 'krr', 'bitflip', 'subset', 'sensitive', ")
     put("krr", "mechanism", "width", 32, "width must be at least 64, got 32")
     put("krr", "mechanism", "width", 128, "width must be at most 64, got 128")
     put("krr", "mechanism", "epsilon", 1, "mechanism field 'epsilon' must be text, got int")
@@ -244,7 +246,73 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     text("the survey was altered after it was made", daily.replace("window:day", "window:hour"))
     text("the survey was altered after it was made", daily.replace(',"participation":"window:day"', ""))
     text("survey fields must not repeat", daily[:-1] + ',"participation":"window:day"}')
+    bad_tables(put)
     return found
+
+
+def bad_tables(put: Callable[[str, str, str, object, str], None]) -> None:
+    """Changes to tables of weights: other rows than the parameters give, and rows that break their promise."""
+    other = "whoever wrote this survey computes another mechanism"
+    put("sensitive", "mechanism", "sensitive", [2], "threshold 'keep' must be 18446744073709551616 for epsilon 1")
+    put("sensitive", "mechanism", "sensitive", [3, 2], "mechanism field 'sensitive' must be [2, 3] for epsilon 1")
+    put("sensitive", "mechanism", "sensitive", [2, 2, 3], "mechanism field 'sensitive' must be [2, 3] for epsilon 1")
+    put("sensitive", "mechanism", "sensitive", [], "sensitive must name at least one answer, got none")
+    put("sensitive", "mechanism", "sensitive", [0, 1, 2, 3], "sensitive must leave out at least one answer, got all 4")
+    put("sensitive", "mechanism", "sensitive", [2, 4], "sensitive must be at most 3, got 4")
+    put("sensitive", "mechanism", "sensitive", [True, 3], "mechanism field 'sensitive' must be a list of integers")
+    put("sensitive", "mechanism", "sensitive", "2", "mechanism field 'sensitive' must be a list, got str")
+    put("sensitive", "mechanism", "own", "1", "threshold 'own' must be")
+    put("sensitive", "mechanism", "other", "1", "threshold 'other' must be")
+    put(
+        "sensitive",
+        "mechanism",
+        "epsilon_report",
+        "0.5",
+        "a chain must start with one stage of its own, got 'sensitive'",
+    )
+    put("sensitive", "mechanism", "kind", "sensitive-design", "mechanism must have the field 'dimension'")
+    put("sensitive-design", "mechanism", "order", 3, "threshold 'keep' must be")
+    put("sensitive-design", "mechanism", "order", 4, "order must be a prime, got 4")
+    put("sensitive-design", "mechanism", "dimension", 2, "symbols must be at most 3, the points of dimension 2 over 2")
+    put("sensitive-design", "mechanism", "kind", "sensitive", "mechanism must not have the field 'dimension'")
+    put("blocks", "mechanism", "groups", [0, 0, 1, 1, 2, 2], "mechanism field 'others' must be")
+    put("blocks", "mechanism", "groups", [1, 1, 0, 0, 0, 2], "groups must be at most 0, got 1")
+    put("blocks", "mechanism", "groups", [0] * 6, "groups must be two or more with at least two answers in one of them")
+    put("blocks", "mechanism", "groups", [0, 1, 2, 3, 4, 5], "groups must be two or more with at least two answers")
+    put("blocks", "mechanism", "groups", [0, 0, 1, 1, 1], other)
+    put("blocks", "mechanism", "others", ["1", "1", "0"], other)
+    eighth = 2**61
+    good = [[str(4 * eighth), str(eighth), str(2 * eighth)], [str(4 * eighth), str(3 * eighth), "0"]]
+    loud = [[str(7 * eighth), str(eighth // 2), str(eighth // 4)], good[1]]
+    negative = [[str(4 * eighth), "-1", str(2 * eighth)], good[1]]
+    put("budgets", "mechanism", "weights", loud, "weights of an answer of group 0 must add up to 2**64, got")
+    put("budgets", "mechanism", "weights", negative, "mechanism field 'weights' must be rows of decimal text")
+    put("budgets", "mechanism", "weights", good[:1], "budgets must be one for each of 2 groups, and weights 3 for each")
+    put("budgets", "mechanism", "weights", [good[0], [*good[1], "0"]], "budgets must be one for each of 2 groups")
+    put("budgets", "mechanism", "weights", [good[0], [*good[1][:2], "1"]], "0 where there is no such answer")
+    put("budgets", "mechanism", "raised", [0, 2], "raised must be at most 1, got 2")
+    put("budgets", "mechanism", "raised", [0, 0], "weights of an answer of group 0 must add up to 2**64")
+    put("budgets", "mechanism", "budgets", ["2", "0.5"], "weights of groups 0 and 1 must have ratios of at most e**0.5")
+    put("budgets", "mechanism", "budgets", ["2.0", "1"], "mechanism field 'budgets' must be")
+    put("budgets", "mechanism", "budgets", ["2"], "budgets must be one for each of 2 groups")
+    put("budgets", "mechanism", "budgets", ["1.9", "1"], "epsilon must be spelled '1.9' in a survey, got '2'")
+    put("budgets", "mechanism", "epsilon", "3", "epsilon must be spelled '2' in a survey, got '3'")
+    half, most = str(2**63), str(2**63 - 1)
+    put("table", "mechanism", "rows", [[half, half], [half, most], [half, half]], "must be 2 integers from 0 on that")
+    put("table", "mechanism", "rows", [[half, half], [half, half], [most, "0", half]], "must be 2 integers from 0 on")
+    put("table", "mechanism", "rows", [[half, half]] * 2, "mechanism and encoding must share their cells, got 2 and 3")
+    put(
+        "table",
+        "mechanism",
+        "rows",
+        [[half, half], [str(2**64), "0"], [half, half]],
+        "ratio of at most e**1.8, got more",
+    )
+    put("table", "mechanism", "rows", [[half, "0" + half]] * 3, "mechanism field 'rows' must be")
+    put("table", "mechanism", "rows", [[str(2**64)]] * 3, "columns must be at least 2, got 1")
+    put("table", "mechanism", "rows", [[half, 2**63]] * 3, "mechanism field 'rows' must be rows of decimal text")
+    put("table", "mechanism", "rows", "1", "mechanism field 'rows' must be a list, got str")
+    put("table", "mechanism", "epsilon", "1", "ratio of at most e**1, got more")
 
 
 def bad_reports(good: dict[str, Survey]) -> list[object]:
@@ -278,5 +346,7 @@ def bad_reports(good: dict[str, Survey]) -> list[object]:
     for payload in ("00", "01", "07", "23", "c0"):
         add("subset", "HEAD" + payload, "report response must be one that the mechanism can produce")
     add("hadamard", "HEAD08", "report response must be one that the mechanism can produce")
+    for title, columns in (("sensitive", 4), ("sensitive-design", 13), ("blocks", 6), ("budgets", 3), ("table", 4)):
+        add(title, f"HEAD{columns:02x}", "report response must be one that the mechanism can produce")
     add("projective", "HEAD07", "report response must be one that the mechanism can produce")
     return found

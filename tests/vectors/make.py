@@ -11,8 +11,9 @@ import struct
 from pathlib import Path
 
 import deniable as dn
-from deniable.mechanisms import KRR, BitFlip, Chain, Subset, epsilon_text
+from deniable.mechanisms import KRR, BitFlip, Chain, Channel, Subset, epsilon_text
 from deniable.noise import DerivedEntropy
+from deniable.survey import ubd, urr
 from deniable.survey.alphabet import Alphabet, canonical_symbol, symbol_bytes, symbol_to_json
 from deniable.survey.encodings import Hashed, Permuted
 from deniable.survey.folding import fold
@@ -20,6 +21,7 @@ from deniable.survey.hashing import fingerprint, permute
 from deniable.survey.prefixes import Prefixes
 from deniable.survey.scale import scale_of
 from tests.exact.scripted import ScriptedEntropy
+from tests.surveys import BUDGETS
 from tests.vectors.bad import bad_reports, bad_surveys
 
 FOLDER = Path(__file__).parent
@@ -31,6 +33,7 @@ SYMBOLS: list[str | int | bytes] = [
     *(b"", b"1", b"\x00\xff", bytes(range(64))),
     *("\ufb01", "\u2460", "\u017f", "\u1e9b\u0323", "\u2126", "\u0958"),  # NFC is not NFKC
 ]
+MATRIX = [[0.5, 0.25, 0.125, 0.125], [0.25, 0.25, 0.25, 0.25], [0.125, 0.125, 0.25, 0.5]]
 # Answers to open surveys: what an exact one and a folded one are asked.
 OPEN: dict[str, list[str | int | bytes]] = {
     "exact": ["a", 7, b"\xff"],
@@ -122,6 +125,14 @@ def presets() -> dict[str, dn.Survey]:
             epsilon=1, length=64, levels=[(3, 150), (64, 150)], seed=seed, overlong="refuse", text="exact"
         ),
         "discovery, again": dn.discovery(epsilon=4, epsilon_report=2, length=9, cohorts=64, seed=SEEDS[2]),
+        "sensitive": dn.sensitive(["none", "flu", "hiv", "hpv"], sensitive=["hiv", "hpv"], epsilon=1),
+        "sensitive, one": dn.sensitive(5, sensitive=[3], epsilon="1/3", other="else"),
+        "sensitive, counted": urr(300, sensitive=range(20, 60), epsilon=2),
+        "sensitive-design": ubd(12, sensitive=[0, 1, 3, 4, 6, 9], epsilon=1, order=2, dimension=3),
+        "sensitive-design, counted": ubd(300, sensitive=range(0, 300, 3), epsilon="0.5", order=3, dimension=5),
+        "blocks": dn.blocks([["a", "b"], ["c", "d", "e"], ["f"]], epsilon=1),
+        "budgets": BUDGETS,
+        "table": dn.channel(MATRIX, epsilon="1.8", symbols=["low", "mid", "high"]),
         "krr, once an hour": dn.krr(symbols=fruit, epsilon=1, name="fruit", participation="window:hour"),
         "warner, once a day": dn.warner(epsilon=2, epsilon_report=1, participation="window"),
         "orr, once a week": dn.orr(epsilon=2, cells=8, cohorts=3, seed=seed, participation="window:week"),
@@ -260,6 +271,8 @@ def reports() -> list[object]:
         answers = [canonical_symbol(s) for s in answers_of(survey)]
         answers = answers[: 3 if survey.alphabet.text == "exact" and answers != WRITTEN else None]
         edges = [0, *survey.mechanism.thresholds().values(), 2**64 - 1]
+        if isinstance(survey.mechanism, Channel):  # where the columns of some answers begin
+            edges += [survey.mechanism.edge(x, y) for x in (0, 1, survey.cells - 1) for y in (1, 2, survey.columns - 1)]
         for number, edge in enumerate(sorted({min(max(e + d, 0), 2**64 - 1) for e in edges for d in (-1, 0)})):
             drawn = DerivedEntropy(bytes(32), f"{title} {number}".encode()).words(survey.cells)
             words = [drawn[-1] % survey.cohorts, edge]

@@ -197,8 +197,49 @@ def other_weight(epsilon: Fraction, cells: int) -> int:
     return math.ceil(M64 / (total + cells - 1))
 
 
+def table_row(fields: dict[str, Any], x: int) -> list[int] | None:
+    """The weights of one answer, column by column; None where the mechanism is no table."""
+    mechanism, size = fields["mechanism"], fields["encoding"]["cells"]
+    kind = mechanism["kind"]
+    if kind == "table":
+        return [int(weight) for weight in mechanism["rows"][x]]
+    if kind == "budgets":
+        groups, row = mechanism["groups"], []
+        for raised, weights in zip(mechanism["raised"], mechanism["weights"], strict=True):
+            columns = [y for y in range(size) if groups[y] == raised] if raised != -1 else [-1]
+            row += [int(weights[0 if y == x else 1 + groups[x]]) for y in columns]
+        return row
+    if kind == "blocks":
+        groups, row = mechanism["groups"], []
+        for group, other in enumerate(mechanism["others"]):
+            members = [y for y in range(size) if groups[y] == group]
+            rest = M64 - (len(members) - 1) * int(other)
+            row += [0 if groups[x] != group else rest if y == x else int(other) for y in members]
+        return row
+    if kind not in ("sensitive", "sensitive-design"):
+        return None
+    hidden = mechanism["sensitive"]
+    seen = [y for y in range(size) if y not in hidden]
+    spots: list[tuple[int, ...]] = [(y,) for y in range(len(hidden))]
+    own = {hidden.index(x)} if x in hidden else set()
+    if kind == "sensitive-design":
+        spots = points(mechanism["order"], mechanism["dimension"])
+        mine = spots[hidden.index(x)] if x in hidden else ()
+        products = [sum(a * b for a, b in zip(mine, spot, strict=False)) for spot in spots]
+        own = {i for i, dot in enumerate(products) if mine and dot % mechanism["order"] == 0}
+    keep, other = int(mechanism["keep"]), int(mechanism["other"])
+    row = [keep if i in own else other for i in range(len(spots))]
+    return row + [M64 - len(spots) * other if y == x else 0 for y in seen]
+
+
 def respond(fields: dict[str, Any], cells: list[int], words: Iterator[int]) -> int:
     mechanism = fields["mechanism"]
+    if (row := table_row(fields, cells[0])) is not None:
+        word, column = next(words), 0
+        while word >= row[column]:
+            word -= row[column]
+            column += 1
+        return column
     if mechanism["kind"] == "krr":
         keep, other = int(mechanism["keep"]), int(mechanism["other"])
         word = next(words)
@@ -243,7 +284,8 @@ def respond_again(fields: dict[str, Any], response: int, words: Iterator[int]) -
 def pack(fields: dict[str, Any], cohort: int, response: int) -> bytes:
     """Version, eight bytes of digest, cohort, payload."""
     cells, cohorts = fields["encoding"]["cells"], fields["encoding"].get("cohorts", 1)
-    outputs = cells if fields["mechanism"]["kind"] == "krr" else 2**cells
+    row = table_row(fields, 0)
+    outputs = len(row) if row is not None else cells if fields["mechanism"]["kind"] == "krr" else 2**cells
     sizes = [next(n for n in range(10_000) if count <= 256**n) for count in (cohorts, outputs)]
     head = b"\1" + bytes.fromhex(fields["digest"][:16])
     return head + cohort.to_bytes(sizes[0], "little") + response.to_bytes(sizes[1], "little")

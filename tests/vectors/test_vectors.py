@@ -168,6 +168,7 @@ def test_surveys() -> None:
 def test_every_preset_has_vectors() -> None:
     titles = {dn.Survey.from_json(text).title for text in TEXTS.values()}
     assert titles == {
+        *("uRR", "uBD", "k-RR in groups", "k-RR by budgets", "channel"),
         "W-RR",
         "k-RR",
         "k-RAPPOR",

@@ -28,6 +28,15 @@ export function readEpsilon(text) {
   return [top / common, bottom / common];
 }
 
+/**
+ * e**epsilon with 1024 bits after the point: Taylor's series, rounded down. Fewer than 2**12 terms are each less than 1
+ * too small, which grows by at most e**64 < 2**93 further on; once a term is 0 what is left of the series is less.
+ */
+export const expOf = ([n, d], i = 1n, term = 1n << 1024n, sum = term) => {
+  for (; term; i++) sum += term = (term * n) / (d * i);
+  return sum;
+};
+
 /** a / b, rounded up. */
 export const ceiling = (a, b) => (a + b - 1n) / b;
 
@@ -41,12 +50,9 @@ export const ceiling = (a, b) => (a + b - 1n) / b;
  * of two of them. A first stage replaces the truth itself: `high` is 1, `low` 0, and `unit` is the number of true
  * cells.
  */
-export function leastWeight([n, d], words, cells, unit, high = 1n, low = 0n) {
+export function leastWeight(epsilon, words, cells, unit, high = 1n, low = 0n) {
   const one = 1n << 1024n;
-  let exp = one;
-  // Taylor's series in fixed point, rounded down. Fewer than 2**12 terms are each less than 1 too small, which grows by
-  // at most e**64 < 2**93 further on; once a term is 0 what is left of the series is less than that.
-  for (let i = 1n, term = one; term; i++) exp += term = (term * n) / (d * i);
+  const exp = expOf(epsilon);
   const weight = (e) => ceiling(words * (high * one - low * e), (cells * high - unit) * one + (unit - cells * low) * e);
   const found = weight(exp);
   need(

@@ -13,6 +13,7 @@ import { bitflip, krr, subset } from "./mechanisms.js";
 import { number } from "./numbers.js";
 import { readEpsilon } from "./odds.js";
 import { sha256 } from "./sha256.js";
+import { blocks, budgets, full, sensitive } from "./tables.js";
 
 const ALPHABETS = { __proto__: null, open, closed, number };
 const ENCODINGS = {
@@ -25,7 +26,9 @@ const ENCODINGS = {
   neighbours,
   prefixes,
 };
-const MECHANISMS = { __proto__: null, krr, bitflip, subset };
+// Tables of weights have parameters of their own.
+const TABLES = { __proto__: null, sensitive, "sensitive-design": sensitive, blocks, budgets, table: full };
+const MECHANISMS = { __proto__: null, krr, bitflip, subset, ...TABLES };
 // How people take part; a survey that they answer once says nothing about it.
 const AGAIN = /^(event|window:(hour|day|week))$/;
 
@@ -62,17 +65,23 @@ export function remake(given) {
     kind !== "subset" || (cellsBy.kind === "direct" && size > 0 && size < cells),
     `size must be below the direct cells, got ${size}`,
   );
+  need(
+    !TABLES[kind] || (cellsBy.kind === "direct" && !epsilon_report && !stage.order === (kind !== "sensitive-design")),
+    "a table must have direct cells, and its reports are not randomised again",
+  );
   const mechanism = {
     width: 64,
-    ...MECHANISMS[kind](
-      readEpsilon(epsilon),
-      epsilon_report && readEpsilon(epsilon_report),
-      1n << 64n,
-      cells,
-      hashes,
-      size | 0,
-      clear,
-    ),
+    ...(TABLES[kind]
+      ? TABLES[kind](readEpsilon(epsilon), 1n << 64n, cells, stage)
+      : MECHANISMS[kind](
+          readEpsilon(epsilon),
+          epsilon_report && readEpsilon(epsilon_report),
+          1n << 64n,
+          cells,
+          hashes,
+          size | 0,
+          clear,
+        )),
   };
   const stated = {
     format: "deniable-survey/1",
@@ -89,6 +98,7 @@ export function remake(given) {
     },
     participation: participation && `${participation}`,
   };
+  need(!mechanism.columns || cells * mechanism.columns <= 2 ** 22, "a table must have at most 2**22 weights");
   return {
     name,
     digest,

@@ -31,7 +31,8 @@ export function unpack(survey, wire) {
   const payload = wire.slice(middle);
   const cells = cellsOf(mechanism, payload);
   need(
-    cells.every((cell) => cell < encoding.cells) && (!mechanism.size || cells.length === mechanism.size),
+    cells.every((cell) => cell < (mechanism.columns ?? encoding.cells)) &&
+      (!mechanism.size || cells.length === mechanism.size),
     "report response must be one that the mechanism can produce",
     "Wire",
   );

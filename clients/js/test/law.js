@@ -95,7 +95,7 @@ const choose = (n, k) => (k < 0 || k > n ? 0n : k === 0 ? 1n : (choose(n - 1, k 
 
 /** All responses of a survey, each as the cells that it names. */
 export function responsesOf({ encoding, mechanism }) {
-  const cells = [...Array(encoding.cells).keys()];
+  const cells = [...Array(mechanism.columns ?? encoding.cells).keys()];
   if (!mechanism.bits) return cells.map((cell) => [cell]);
   const sets = Array.from({ length: 2 ** cells.length }, (_, bits) => cells.filter((cell) => (bits >> cell) & 1));
   return sets.filter((set) => !mechanism.size || set.length === mechanism.size);
@@ -105,10 +105,49 @@ export function responsesOf({ encoding, mechanism }) {
 function first({ encoding, mechanism }, named, occupied) {
   const { keep, other, flip, clear, inside } = mechanism.thresholds;
   const span = 2n ** BigInt(mechanism.width);
+  if (mechanism.columns) return [rowOf(mechanism, encoding.cells, occupied[0])[named[0]], span];
   if (keep) return [occupied.includes(named[0]) ? keep : other, span];
   if (flip) return bits(encoding.cells, named, occupied, flip, clear ?? flip, span);
   const holds = named.includes(occupied[0]);
   return [holds ? inside : span - inside, span * choose(encoding.cells - 1, mechanism.size - (holds ? 1 : 0))];
+}
+
+/** The weights of an answer in a table, from what the survey states: written a second time. */
+export function rowOf({ thresholds, width }, size, x) {
+  const { rows, groups, others, raised, weights, sensitive, order, dimension, keep, other } = thresholds;
+  const span = 2n ** BigInt(width);
+  const all = [...Array(size).keys()];
+  if (rows) return rows[x];
+  if (raised)
+    return raised.flatMap((group, kind) =>
+      (group < 0 ? [-1] : all.filter((y) => groups[y] === group)).map(
+        (y) => weights[kind][y === x ? 0 : 1 + groups[x]],
+      ),
+    );
+  if (others)
+    return others.flatMap((weight, group) => {
+      const members = all.filter((y) => groups[y] === group);
+      const rest = span - BigInt(members.length - 1) * weight;
+      return members.map((y) => (groups[x] !== group ? 0n : y === x ? rest : weight));
+    });
+  let points = sensitive.map((_, i) => [i]);
+  let mine = [sensitive.indexOf(x)];
+  if (order) {
+    const digits = (value) =>
+      Array.from({ length: dimension }, (_, i) => Math.floor(value / order ** i) % order).reverse();
+    points = Array.from({ length: order ** dimension }, (_, value) => digits(value)).filter(
+      (point) => point.find((digit) => digit) === 1,
+    );
+    const own = points[mine[0]];
+    mine = points.flatMap((point, i) =>
+      own && point.reduce((sum, d, j) => sum + d * own[j], 0) % order === 0 ? [i] : [],
+    );
+  }
+  const rest = span - BigInt(points.length) * other;
+  return [
+    ...points.map((_, i) => (mine.includes(i) ? keep : other)),
+    ...all.filter((y) => !sensitive.includes(y)).map((y) => (y === x ? rest : 0n)),
+  ];
 }
 
 /** P(a report names these cells | the permanent response names those). */
@@ -138,7 +177,8 @@ function bits(cells, named, occupied, flip, clear, span) {
  */
 export function published(survey, value, cohort, reports = 1) {
   const { encoding, mechanism, digest } = survey;
-  const { cells, cohorts } = encoding;
+  const { cohorts } = encoding;
+  const cells = mechanism.columns ?? encoding.cells;
   const occupied = encoding.of(cohort, value);
   const bytes = (number, size) => Array.from({ length: size }, (_, i) => Math.floor(number / 256 ** i) % 256);
   const size = (count) => [0, 1, 2, 3].find((n) => count <= 256 ** n);
@@ -176,11 +216,14 @@ export function violations(survey, values, count, make = realClient, cohort = 0,
       found.add("law");
   });
   for (const wire of wires)
-    for (const one of laws)
-      for (const two of laws) {
+    for (const [i, one] of laws.entries())
+      for (const [j, two] of laws.entries()) {
+        // A table promises every two answers an epsilon of their own, or none.
+        const most = survey.promised ? survey.promised(values[i], values[j]) : bound;
         const [n, m] = [one.law.get(wire) ?? 0n, two.law.get(wire) ?? 0n];
-        if (n && !m) found.add("support");
-        else if (n && !atMostExp([n * two.total, m * one.total], bound)) found.add("ratio");
+        if (i === j || most === undefined || !n) continue;
+        if (!m) found.add("support");
+        else if (!atMostExp([n * two.total, m * one.total], most)) found.add("ratio");
       }
   return found;
 }

@@ -8,6 +8,9 @@ import { readEpsilon } from "../src/odds.js";
 import { atMostExp, lawOf, lineOf, published, realClient, responsesOf, second, violations } from "./law.js";
 import {
   smallBits,
+  smallBlocks,
+  smallBudgets,
+  smallFull,
   smallHadamard,
   smallHashed,
   smallKrr,
@@ -15,6 +18,7 @@ import {
   smallPermuted,
   smallPlane,
   smallPrefixes,
+  smallSensitive,
   smallSets,
 } from "./small.js";
 import { hex, scripted, surveys, unhex } from "./vectors.js";
@@ -54,6 +58,58 @@ const CASES = {
   "subset 1 of 3, 6 bits": [smallSets(3, 1, "1", 6), upTo(3), 2],
   "krappor of 2, 6 bits": [smallBits(2, "1", 6, false), upTo(2), 2],
   "oue of 2, 6 bits": [smallBits(2, "1", 6, true), upTo(2), 2],
+  "sensitive 2 of 5, 10 bits": [smallSensitive(5, [1, 3], "1", 10), upTo(5), 1],
+  "sensitive 1 of 4, 10 bits": [smallSensitive(4, [2], "2", 10), upTo(4), 1],
+  "sensitive 5 of 8 in a plane, 10 bits": [
+    smallSensitive(8, [0, 1, 3, 4, 6], "1", 10, { order: 2, dimension: 3 }),
+    upTo(8),
+    1,
+  ],
+  "blocks, 10 bits": [smallBlocks([0, 1, 0, 1, 1, 2], "1", 10), upTo(6), 1],
+  "budgets, 8 bits": [
+    smallBudgets(
+      [0, 1, 1],
+      ["1", "2"],
+      [0, 1],
+      [
+        ["136", "0", "60"],
+        ["156", "60", "40"],
+      ],
+      "2",
+      8,
+    ),
+    upTo(3),
+    1,
+  ],
+  "budgets with a column for nobody, 8 bits": [
+    smallBudgets(
+      [0, 1, 1],
+      ["1", "2"],
+      [0, 1, -1],
+      [
+        ["116", "0", "50"],
+        ["136", "52", "30"],
+        ["0", "36", "40"],
+      ],
+      "2",
+      8,
+    ),
+    upTo(3),
+    1,
+  ],
+  "a matrix, 8 bits": [
+    smallFull(
+      [
+        ["100", "56", "100"],
+        ["60", "96", "100"],
+        ["80", "80", "96"],
+      ],
+      "1",
+      8,
+    ),
+    upTo(3),
+    1,
+  ],
   "warner again, 6 bits": [smallKrr(2, ["2", "1"], 6), upTo(2), 2],
   "krr of 3 again, 5 bits": [smallKrr(3, ["2", "1"], 5), upTo(3), 2],
   "hadamard again, 5 bits": [smallHadamard(2, 1, ["2", "1"], 5), upTo(2), 2],

@@ -10,12 +10,14 @@ import { reportOf } from "../src/report.js";
 import { lineOf, realClient, violations } from "./law.js";
 import {
   smallBits,
+  smallFull,
   smallHadamard,
   smallHashed,
   smallKrr,
   smallNumbers,
   smallPlane,
   smallPrefixes,
+  smallSensitive,
   smallSets,
   stages,
 } from "./small.js";
@@ -62,6 +64,30 @@ const LEVELS = smallPrefixes(
   10,
 );
 
+const URR = smallSensitive(4, [0, 2], "1", 10);
+const UBD = smallSensitive(8, [0, 1, 3, 4, 6], "1", 10, { order: 2, dimension: 3 });
+const MATRIX = smallFull(
+  [
+    ["100", "56", "100"],
+    ["60", "96", "100"],
+    ["80", "80", "96"],
+  ],
+  "1",
+  8,
+);
+
+/** A table that looks a row up in its own way. */
+const looking = (row) =>
+  with_((mechanism, { encoding }) => ({
+    randomize: ([cell], entropy, word = entropy.word(), sum = 0n) => [
+      row(mechanism.row, cell, encoding.cells).findIndex((weight) => {
+        sum += weight;
+        return word < sum;
+      }),
+    ],
+  }));
+const harmlessRow = (hidden, seen) => looking((row, cell) => row(hidden.includes(cell) ? seen : cell));
+
 const wrongCohort = (survey, entropy) => {
   const { of, cohorts } = survey.encoding;
   return realClient({ ...survey, encoding: { ...survey.encoding, of: (c, v) => of((c + 1) % cohorts, v) } }, entropy);
@@ -97,6 +123,43 @@ const MUTANTS = {
   "a level drawn from the answer": [LEVELS, ["ab", "abc"], 1, levelOfTheAnswer, ["law", "support"]],
   "a prefix longer than its level": [LEVELS, ["abc", "abd"], 1, hashing((_, value) => [1, value]), ["law"]],
   "the end mark dropped": [LEVELS, ["ab", "abc"], 1, hashing((cohort, value) => [cohort, `${value}zzzz`]), ["law"]],
+  "a row shifted by one": [MATRIX, upTo(3), 1, looking((row, cell, cells) => row((cell + 1) % cells)), ["law"]],
+  "a sensitive row shifted by one": [
+    URR,
+    upTo(4),
+    1,
+    looking((row, cell, cells) => row((cell + 1) % cells)),
+    ["law", "support"],
+  ],
+  "columns shifted by one": [
+    MATRIX,
+    upTo(3),
+    1,
+    looking((row, cell) => [...row(cell).slice(1), row(cell)[0]]),
+    ["law"],
+  ],
+  "a threshold off by one unit": [
+    MATRIX,
+    upTo(3),
+    1,
+    with_(({ row }) => ({
+      randomize: ([cell], entropy, word = entropy.word(), sum = 0n) => [
+        row(cell).findIndex((weight) => {
+          sum += weight;
+          return word <= sum;
+        }),
+      ],
+    })),
+    ["law"],
+  ],
+  "a harmless row for a sensitive answer": [URR, upTo(4), 1, harmlessRow([0, 2], 1), ["law", "support"]],
+  "a harmless row for a sensitive answer of a design": [
+    UBD,
+    upTo(8),
+    1,
+    harmlessRow([0, 1, 3, 4, 6], 2),
+    ["law", "support"],
+  ],
   "last bit in clear": [
     BITS,
     [0, 1],

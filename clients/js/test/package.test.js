@@ -20,7 +20,7 @@ const text = (name) => readFileSync(join(root, name), "utf8");
 
 // Bytes. A budget with room for a mended fault: what it guards is the weight of the answer page, which has a test of
 // its own.
-const BUDGET = 16 * 1024;
+const BUDGET = 18 * 1024;
 
 test("the minified files are what the sources give, and the client is within its budget", async () => {
   for (const [source, files] of Object.entries(targets)) {

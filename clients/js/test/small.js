@@ -6,6 +6,7 @@ import { direct, hadamard, neighbours, prefixes, projective, seeded } from "../s
 import { number } from "../src/numbers.js";
 import { bitflip, krr, subset } from "../src/mechanisms.js";
 import { readEpsilon } from "../src/odds.js";
+import { blocks, budgets, full, sensitive } from "../src/tables.js";
 
 const SEED = "000102030405060708090a0b0c0d0e0f";
 
@@ -45,6 +46,35 @@ export const smallHadamard = (size, blocks, epsilon, width) =>
 
 export const smallPlane = (size, order, dimension, epsilon, width) =>
   smallDesign(listed(projective, size, { order, dimension }), epsilon, width, size);
+
+/** A table of weights; `promised(x, other)` is the epsilon of one answer against another, if there is one. */
+const smallTable = (make, size, epsilon, width, fields, promised) => ({
+  ...whole(
+    listed(direct, size),
+    { width, ...make(readEpsilon(epsilon), 2n ** BigInt(width), size, fields) },
+    epsilon,
+    size,
+  ),
+  promised,
+});
+
+export const smallSensitive = (size, hidden, epsilon, width, space = {}) =>
+  smallTable(sensitive, size, epsilon, width, { sensitive: hidden, ...space }, (x) =>
+    hidden.includes(x) ? epsilon : undefined,
+  );
+
+export const smallBlocks = (groups, epsilon, width) =>
+  smallTable(blocks, groups.length, epsilon, width, { groups }, (x, other) =>
+    groups[x] === groups[other] ? epsilon : undefined,
+  );
+
+export const smallBudgets = (groups, each, raised, weights, epsilon, width) =>
+  smallTable(budgets, groups.length, epsilon, width, { groups, budgets: each, raised, weights }, (x, other) =>
+    Number(each[groups[x]]) < Number(each[groups[other]]) ? each[groups[x]] : each[groups[other]],
+  );
+
+export const smallFull = (rows, epsilon, width) =>
+  smallTable(full, rows.length, epsilon, width, { rows }, () => epsilon);
 
 /** Numbers from 0 to `size`, one bin each; numbers outside go to the ends. */
 export const smallNumbers = (size, reach, epsilon, width) =>

@@ -193,7 +193,16 @@ test("bad reports", () => {
 
 // This reader is small: it makes the survey again from what it says, and shows where the two differ. So it has fewer
 // sentences than Python's; those that matter most are its own.
+// What is wrong with a table of weights.
+const TABLE = /^(survey|epsilon|sensitive|groups|budgets( and weights)?|weights|rows|cells|a table) must /;
+const TABLES = ["sensitive", "groups", "raised", "weights", "rows", "budgets", "columns", "'own'", "no such answer"];
 const SENTENCES = [
+  [/^epsilon must be spelled '(1.9|2)'/, /^epsilon must be the largest between two answers$/],
+  [new RegExp(`^(?!mechanism kind).*(${TABLES.join("|")})`), TABLE],
+  [
+    /stage of its own|the points of|integers from 0 on|share their cells|field 'dimension'|got more$|a prime, got 4/,
+    TABLE,
+  ],
   [/^survey must be JSON text: |got 'NaN'/, /^survey must be the JSON of one, got /],
   [/^symbols must number|^symbols must be distinct/, /^symbols must be 2 to 2\*\*24 distinct, got \d+$/],
   [

@@ -26,6 +26,7 @@ from deniable.survey import Survey
 _LAW = 400  # events of a family that are tested against their published probabilities, for each value
 _BEST = 2  # events of a family that are tested for telling two values apart; each more costs all of them power
 _BLOCK = 1 << 14  # devices between two words of progress
+_TELLING = 8  # values that are compared, at most, where what is promised differs from answer to answer
 _PATTERN = (1, 1, 1, 2)  # of four devices, one is asked twice
 
 
@@ -130,10 +131,14 @@ def audit(
 
 
 def values_of(survey: Survey) -> tuple[object, ...]:
-    """Four values of the survey, or all if there are fewer: the first two, one in the middle, and the last."""
+    """Four values of the survey, or all if there are fewer: the first two, one in the middle, and the last.
+
+    Where what is promised differs from answer to answer, two of each kind instead.
+    """
     if survey.symbols is None:
         return ("a", "b", "c", "d")
-    places = sorted({0, 1, len(survey.symbols) // 2, len(survey.symbols) - 1})
+    places = survey.mechanism.permanent.telling[:_TELLING]
+    places = places or sorted({0, 1, len(survey.symbols) // 2, len(survey.symbols) - 1})
     return tuple(survey.symbols[place] for place in places)
 
 
@@ -187,6 +192,11 @@ class _Study:
         self, survey: Survey, values: tuple[object, ...], samples: list[Sample], times: int, limit: Fraction
     ) -> None:
         self.limit, self.tested = limit, 0
+        channel = survey.mechanism.permanent
+        own = [survey.encode(0, value) for value in values]
+        bounds = {(x, y): channel.bound(own[x], own[y]) for x, y in permutations(range(len(values)), 2)}
+        # What is promised to each two values; those that nothing is promised to are not compared.
+        self.limits = {pair: min(bound, limit) for pair, bound in bounds.items() if bound is not None}
         self.measured = Measured(0.0, limit, "no event tells two values apart")
         self.families = families_of(survey, values, times)
         self.values = range(len(values))
@@ -231,7 +241,7 @@ class _Study:
         """For every two values: take the events with the largest ratio on the first half, bound it on the second."""
         tests: list[tuple[str, int, int, int, int]] = []
         for family, (first, second) in zip(self.families, self.counts, strict=True):
-            for x, other in permutations(self.values, 2):
+            for x, other in self.limits:
                 n, m = self.sizes[0][x], self.sizes[0][other]
                 for negate in (False, True):
                     a, b = (n - first[x], m - first[other]) if negate else (first[x], first[other])
@@ -245,20 +255,23 @@ class _Study:
                     among = family.name(int(union[0]))
                     name = f"one of {len(union):,} outcomes that told the two apart before, such as: {among}"
                     tests.append((name, x, other, int(second[x][union].sum()), int(second[other][union].sum())))
+        if not tests:
+            return []
         share = alpha / (2 * len(tests))
         low = lower_bound([t[3] for t in tests], [self.sizes[1][t[1]] for t in tests], share)
         high = upper_bound([t[4] for t in tests], [self.sizes[1][t[2]] for t in tests], share)
         with np.errstate(divide="ignore"):
             found = np.log(low) - np.log(high)
-        best = int(np.argmax(found))
+        best = int(np.argmax(found - np.array([float(self.limits[test[1], test[2]]) for test in tests])))
         name, x, other, hits, others = tests[best]
+        limit = self.limits[x, other]
         rates = hits / self.sizes[1][x], others / self.sizes[1][other]
         shown = f"{name} (value {x + 1}: {rates[0]:.4g}, value {other + 1}: {rates[1]:.4g})"
         self.tested += len(tests)
-        self.measured = Measured(max(float(found[best]), 0.0), self.limit, shown)
-        if found[best] <= self.limit:
+        self.measured = Measured(max(float(found[best]), 0.0), limit, shown)
+        if found[best] <= limit:
             return []
-        text = f"{self.one}: epsilon is at least {found[best]:.4g}, not {float(self.limit):g}: {shown}"
+        text = f"{self.one}: epsilon is at least {found[best]:.4g}, not {float(limit):g}: {shown}"
         return [Finding("privacy", text)]
 
 

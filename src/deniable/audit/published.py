@@ -50,7 +50,8 @@ published: Registry[Published] = Registry("deniable.audit.published.published", 
 def _row_speaks(roles: Values, value: int, a: int, b: int) -> tuple[Floats, Floats]:
     (mine,), (only,) = roles.table[:, :, a], roles._only(a, b)
     law = chances_of(roles.survey.mechanism, tuple(roles.table[0, :, value].tolist()))
-    one = np.array([law[mine[only]].sum()])
+    named = mine[only]  # a table may have fewer columns than answers
+    one = np.array([law[named[named < len(law)]].sum()])
     return one, one  # without a second stage a device sends the same report again
 
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from deniable.errors import DeniableError
 from deniable.survey import Survey
@@ -83,6 +83,14 @@ def read_symbols(path: str) -> list[str]:
     # Only line feeds separate: str.splitlines would also split at U+2028 and other characters inside a symbol.
     found = [line.removesuffix("\r") for line in text.split("\n")]
     return [line for line in found if line]
+
+
+def some_of(given: str | None, symbols: list[str] | int | None) -> list[Any] | None:
+    """The answers that an option names, separated by commas: numbers where the answers are a count; None for none."""
+    if given is None:
+        return None
+    parts = [part.strip() for part in given.split(",")]
+    return [int(part) if isinstance(symbols, int) and part.isdecimal() else part for part in parts if part]
 
 
 def symbols_from(args: argparse.Namespace, option: str) -> list[str] | int | None:

@@ -6,11 +6,12 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deniable.cli.files import symbols_from
+from deniable.cli.files import some_of, symbols_from
 from deniable.cli.output import add_chart, put, put_chart, told
 from deniable.cli.parser import Commands, command, share, whole
 from deniable.cli.progress import Reporter
 from deniable.cli.text import percent, several, table
+from deniable.crowds import crowd
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
@@ -34,12 +35,14 @@ def add(commands: Commands) -> None:
             "  deniable plan --symbols 256 --n 1e6 --max-l1 0.1\n"
             "  deniable plan --symbols-file browsers.txt --epsilon 1 --visible 0.01 -o survey.json\n"
             "  deniable plan --symbols 16 --n 1e5 --epsilon 4 --epsilon-report 1    asked again and again\n"
+            "  deniable plan --symbols 20 --n 1e5 --crowd-epsilon 0.2     what the counts may tell of anyone\n"
             "  deniable plan --symbols 16 --n 1e5 --epsilon 8 --reports 90          90 times, 8 in all\n"
             "  deniable plan --candidates 1000 --n 1e6 --epsilon 2 --shape zipf --chart plan.html\n"
             "  deniable plan --number 18,90 --step 1 --n 1e5 --max-mean-error 1"
         ),
     )
     parser.symbols("symbols", "the possible answers, or a count S for 0 to S-1")
+    parser.option("--sensitive", "A,B", "those that need hiding, where the other answers may be seen")
     parser.option("--other", "X", "a catch-all among the answers for anything not listed")
     parser.symbols("candidates", "what will be looked for among open answers, or a count")
     parser.text(default="folded")
@@ -60,6 +63,9 @@ def add(commands: Commands) -> None:
     parser.option("--max-l2", "X", "their Euclidean norm")
     parser.option("--max-error", "X", "the largest error of any symbol")
     parser.option("--visible", "X", "the smallest share that must show as more than nothing")
+    kept = "with --n alone: what the counts may tell of anyone, at most; the largest epsilon that keeps it is found"
+    parser.option("--crowd-epsilon", "E", kept, float)
+    parser.option("--delta", "D", "with which probability --crowd-epsilon may fail", share, default=1e-6)
     parser.option("--number", "LOW,HIGH", "a quantity between these numbers, instead of answers", _ends)
     parser.option("--bins", "N", "of that quantity (default 256)", whole(2))
     parser.option("--step", "X", "instead of --bins: what its numbers are rounded to")
@@ -84,6 +90,7 @@ def add(commands: Commands) -> None:
 
 def _run(args: argparse.Namespace) -> None:
     read = {name: symbols_from(args, name) for name in ("symbols", "candidates")} | {"shape": _shape(args)}
+    read["sensitive"] = some_of(args.sensitive, read["symbols"])
     from deniable.planner import plan
 
     # Options are called as the parameters are.
@@ -186,6 +193,9 @@ def _print(plan: "Plan", args: argparse.Namespace) -> None:
         _print_end(plan, args)
         return
     print(table(["instead", "parameters", _ASKED[plan.found], "why not"], [_row(a) for a in plan.alternatives], "llrl"))
+    if not plan.paper:
+        _print_end(plan, args)
+        return
     print()
     paper = [[*_row(a)[:3], "" if a.needs is not None else a.why] for a in plan.paper.values()]
     print(table(["in the paper", "parameters", _ASKED[plan.found], ""], paper, "llrl"))
@@ -223,6 +233,8 @@ def _print_strategies(plan: "Plan") -> None:
 
 
 def _print_end(plan: "Plan", args: argparse.Namespace) -> None:
+    if args.crowd_epsilon is not None:
+        print(f"\n{crowd(plan.survey, plan.n, args.delta).words}")
     if plan.cohorts > 1:
         print(f"\nA device keeps one of {plan.cohorts} cohorts, which tells it apart from others; see --max-cohorts.")
     for path in (args.output, args.chart):

@@ -5,15 +5,16 @@ The actions that talk to a collector are in `collector.py`.
 
 import argparse
 import json
+import math
 import sys
 import textwrap
 from inspect import Parameter, signature
 from typing import Any
 
 from deniable.cli.collector import add_actions
-from deniable.cli.files import load_survey, symbols_from
+from deniable.cli.files import load_survey, read_symbols, some_of, symbols_from
 from deniable.cli.output import add_force, put, told, writes
-from deniable.cli.parser import Commands, Parser, command, one_of, whole
+from deniable.cli.parser import Commands, Parser, command, one_of, share, whole
 from deniable.cli.text import fit, several, shown, table
 from deniable.cli.words import (
     notice,
@@ -23,9 +24,11 @@ from deniable.cli.words import (
     text_sentence,
     truth_sentence,
 )
+from deniable.crowds import MAX_PEOPLE, crowd
 from deniable.errors import DeniableError, require
 from deniable.survey import DIALECTS, OUTSIDE, OVERLONG, PRESETS, Survey, participation_words
 
+_DRAWN = 64  # answers of a matrix that is printed
 _FILE = "a survey file (JSON; - is standard input)"
 
 
@@ -51,7 +54,7 @@ def add(commands: Commands) -> None:
     )
     show.survey(_FILE)
     show.option("--reports", "T", "say how well whoever sees so many reports of a device can name its answer", whole(1))
-    show.option("--n", "N", "and how well they find its report among those of so many devices", whole(2))
+    _crowd_options(show)
     show.option("--candidates", "S", "of so many answers, where answers are open", whole(2))
     show.json()
     tell = command(
@@ -62,6 +65,7 @@ def add(commands: Commands) -> None:
         description="Print what a respondent should know, in plain words, with the survey's own numbers.",
     )
     tell.survey(_FILE)
+    _crowd_options(tell)
     sql = command(
         actions,
         "sql",
@@ -80,6 +84,13 @@ def add(commands: Commands) -> None:
     add_actions(actions)
 
 
+def _crowd_options(parser: Parser) -> None:
+    parser.option(
+        "--n", "N", "what a crowd of so many adds, and how well a report is found in it", whole(2, MAX_PEOPLE)
+    )
+    parser.option("--delta", "D", "with which probability what the crowd adds may fail", share, default=1e-6)
+
+
 def _add_new(actions: Commands) -> None:
     new = command(
         actions,
@@ -91,15 +102,27 @@ def _add_new(actions: Commands) -> None:
             "  deniable survey new --mechanism warner --epsilon 1 --name 'Have you ever cheated in an exam?'\n"
             "  deniable survey new --mechanism krr --symbols chrome,firefox,safari --other another --epsilon 2\n"
             "  deniable survey new --mechanism orr --cells 8 --cohorts 64 --epsilon 2 --name homepage\n"
-            "  deniable survey new --mechanism number --low 18 --high 90 --bins 64 --epsilon 1 --name age"
+            "  deniable survey new --mechanism number --low 18 --high 90 --bins 64 --epsilon 1 --name age\n"
+            "  deniable survey new --mechanism sensitive --symbols none,flu,hiv --sensitive hiv --epsilon 1\n"
+            "  deniable survey new --mechanism blocks --groups 'Berlin,Bonn;Paris,Lyon' --epsilon 1\n"
+            "  deniable survey new --mechanism krr --symbols none,flu,hiv --epsilon none=2,flu=2,hiv=0.5\n"
+            "  deniable survey new --mechanism channel --matrix rows.csv --epsilon 1.5"
         ),
     )
     new.option("--mechanism", "NAME", ", ".join(PRESETS), one_of(*PRESETS), required=True)
-    new.option("--epsilon", "E", "privacy budget in nats: a decimal number or a fraction a/b", required=True)
+    new.option(
+        "--epsilon",
+        "E",
+        "privacy budget in nats: a decimal or a fraction a/b; krr: A=E,B=E for each answer",
+        required=True,
+    )
     new.option("--epsilon-report", "E", "budget of one report, below --epsilon: each is randomised again")
     new.symbols("symbols", "the possible answers, or a count S for the numbers 0 to S-1; none: open")
     new.text()
     new.option("--other", "SYMBOL", "the answer that stands for anything else")
+    new.option("--sensitive", "A,B", "the answers that need hiding, where others may be seen (sensitive)")
+    new.option("--groups", "A,B;C,D", "answers in groups: which of a group is hidden, not which group (blocks)")
+    new.option("--matrix", "FILE", "probabilities, one line an answer, separated by commas or blanks (channel)")
     new.option("--cells", "K", "cells of one report (orr, orappor, discovery)", whole(2))
     new.option("--cohorts", "C", "groups with their own hash functions (orr, olh, orappor, discovery)", whole(1))
     new.option("--hashes", "H", "hash functions of a Bloom filter (orappor; default 1)", whole(1))
@@ -133,8 +156,17 @@ def _make(args: argparse.Namespace) -> Survey:
     settings: dict[str, Any] = {"epsilon": args.epsilon, "name": args.name}
     settings |= {} if symbols is None else {"symbols": symbols}
     taken = signature(PRESETS[args.mechanism]).parameters
+    if args.mechanism == "krr" and "=" in args.epsilon:
+        settings["epsilon"] = _budgets(args.epsilon, symbols)
     if symbols is not None and "symbols" not in taken:
         raise DeniableError(f"--symbols must not be given for {args.mechanism}, which has no use for it")
+    own = {"sensitive": some_of(args.sensitive, symbols), "groups": _groups(args), "matrix": _matrix(args)}
+    for option, value in own.items():
+        if value is not None and option not in taken:
+            raise DeniableError(f"--{option} must not be given for {args.mechanism}, which has no use for it")
+        if value is None and option in taken:
+            raise DeniableError(f"--{option} must be given for {args.mechanism}; see `deniable survey new --help`")
+        settings |= {} if value is None else {option: value}
     needed = {name for name, parameter in taken.items() if parameter.default is Parameter.empty}
     for option in ("cells", "cohorts"):
         if option in needed and getattr(args, option) is None:
@@ -156,10 +188,38 @@ def _make(args: argparse.Namespace) -> Survey:
     return PRESETS[args.mechanism](**settings)
 
 
+def _budgets(given: str, symbols: list[str] | int | None) -> dict[Any, str]:
+    """Budgets by answer, from A=E,B=E."""
+    found: dict[Any, str] = {}
+    for part in given.split(","):
+        name, _, budget = part.rpartition("=")
+        (symbol,) = some_of(name, symbols) or [""]
+        found[symbol] = budget.strip()
+    return found
+
+
+def _groups(args: argparse.Namespace) -> list[list[str]] | None:
+    if args.groups is None:
+        return None
+    return [[answer.strip() for answer in group.split(",")] for group in args.groups.split(";")]
+
+
+def _matrix(args: argparse.Namespace) -> list[list[float]] | None:
+    if args.matrix is None:
+        return None
+    try:
+        return [[float(part) for part in line.replace(",", " ").split()] for line in read_symbols(args.matrix)]
+    except ValueError as problem:
+        if isinstance(problem, DeniableError):
+            raise
+        raise DeniableError(f"{args.matrix} must hold probabilities, one line an answer, got something else") from None
+
+
 def _show(args: argparse.Namespace) -> None:
     survey = load_survey(args.survey)
+    found = None if args.n is None else crowd(survey, args.n, args.delta)
     if args.json:
-        follows = {
+        follows: dict[str, Any] = {
             "mechanism": survey.title,
             "epsilon_spent": survey.epsilon_spent,
             "epsilon_report": survey.epsilon_report,
@@ -171,6 +231,13 @@ def _show(args: argparse.Namespace) -> None:
             "report_bytes": report_bytes(survey),
             "counters": survey.cohorts * survey.columns,
         }
+        if found is not None:
+            told = {"n": found.n, "delta": found.delta, "epsilon": found.epsilon, "lower": found.lower}
+            follows["crowd"] = told
+        if _differs(survey):
+            # JSON has no infinity.
+            matrix = survey.privacy().epsilons
+            follows["epsilons"] = [[None if math.isinf(e) else e for e in row] for row in matrix]
         print(json.dumps({"survey": json.loads(survey.to_json()), "follows": follows}, indent=2))
         return
     symbols = survey.symbols
@@ -193,6 +260,7 @@ def _show(args: argparse.Namespace) -> None:
         ),
         ("answers", answers),
     ]
+    stated = survey.mechanism.thresholds()
     if survey.participation != "once":
         lines.append(("answered", participation_words(survey.participation)))
         if survey.permanent_responses:
@@ -207,13 +275,21 @@ def _show(args: argparse.Namespace) -> None:
             if not survey.encoding.is_design or survey.hashes == 1
             else f"{survey.cells}, of which each answer has {survey.hashes}",
         ),
-        ("thresholds", ", ".join(f"{name} {value} / 2^64" for name, value in survey.mechanism.thresholds().items())),
+        *([("thresholds", ", ".join(f"{name} {value} / 2^64" for name, value in stated.items()))] if stated else []),
         ("report", f"{report_bytes(survey)} bytes"),
         ("tally", f"{survey.cohorts * survey.columns:,} counters"),
         ("privacy", f"{odds_sentence(survey)} {truth_sentence(survey)}"),
+        *([] if found is None else [("the crowd", found.words)]),
         *_observed(survey, args),
     ]
     print(table([], lines, "ll", wrap=100))
+    if _differs(survey):
+        print(f"\n{survey.privacy()}")
+
+
+def _differs(survey: Survey) -> bool:
+    """Whether the epsilon between two answers depends on which they are, and there are few enough to draw."""
+    return not survey.mechanism.two_valued and survey.cells <= _DRAWN
 
 
 def _observed(survey: Survey, args: argparse.Namespace) -> list[tuple[str, str]]:
@@ -240,5 +316,6 @@ def _sql(args: argparse.Namespace) -> None:
 
 def _notice(args: argparse.Namespace) -> None:
     survey = load_survey(args.survey)
-    for heading, paragraph in notice(survey):
+    found = None if args.n is None else crowd(survey, args.n, args.delta)
+    for heading, paragraph in notice(survey, found):
         print(f"{heading}\n{textwrap.fill(paragraph, 88, initial_indent='  ', subsequent_indent='  ')}\n")

@@ -1,11 +1,24 @@
 """Privacy in words: sentences made from a survey's own integers, never from a nominal epsilon."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from deniable.cli.text import shown
-from deniable.mechanisms import KRR, BitFlip, Channel, Mechanism, Registry, Subset
+from deniable.crowds import Crowd
+from deniable.crowds import shown as shown_up
+from deniable.mechanisms import (
+    KRR,
+    BitFlip,
+    Blocks,
+    Budgets,
+    Channel,
+    Mechanism,
+    Registry,
+    Sensitive,
+    SensitiveDesign,
+    Subset,
+)
 from deniable.survey import Survey, is_at_least, participation_words, strength
 
 
@@ -21,7 +34,7 @@ def at_most(ratio: Fraction) -> str:
 
 
 def chance(probability: Fraction, *, up: bool = False) -> str:
-    """A probability strictly between 0 and 1 as a percentage, with two digits of what it differs from 0 or 1 by.
+    """A probability as a percentage, with two digits of what it differs from 0 or 1 by.
 
     It is rounded to the nearest, or `up`, so that "at most" stays true.
 
@@ -30,6 +43,8 @@ def chance(probability: Fraction, *, up: bool = False) -> str:
     >>> chance(Fraction(4018, 10000), up=True)
     '41 %'
     """
+    if probability in (0, 1):
+        return f"{100 * int(probability)} %"
     hundred = 100 * probability
     places = max(0, 1 - math.floor(math.log10(min(hundred, 100 - hundred))))
     digits = math.ceil(hundred * 10**places) if up else round(hundred * 10**places)
@@ -54,8 +69,16 @@ def odds_sentence(survey: Survey) -> str:
     >>> odds_sentence(dn.krr(symbols=12, epsilon=2, epsilon_report=1))[67:]
     'under another answer; all your reports of one answer together are at most 7.4 times.'
     """
+    return guarantees.of(survey.mechanism.permanent)(survey)[0]
+
+
+def _alike(survey: Survey) -> tuple[str, str, str]:
     odds = at_most(survey.mechanism.odds)
     one = f"Whatever you answer, any report is at most {odds} times likelier than under another answer"
+    return _both_stages(survey, one), "a certain answer", "any answer"
+
+
+def _both_stages(survey: Survey, one: str) -> str:
     if not survey.mechanism.twice:
         return one + "."
     return f"{one}; all your reports of one answer together are at most {at_most(_lifetime(survey))} times."
@@ -128,6 +151,61 @@ def report_bytes(survey: Survey) -> int:
     return survey.report_format.length
 
 
+# What is promised to whom, in words: the guarantee, the answer that a reader of reports may come to believe in, and
+# what can be denied. Most mechanisms promise every answer the same.
+guarantees: Registry[Callable[[Survey], tuple[str, str, str]]] = Registry(
+    "deniable.cli.words.guarantees", Mechanism, "sentence on what is promised"
+)
+guarantees.add(Mechanism)(_alike)
+
+
+@guarantees.add(Sensitive, SensitiveDesign)
+def _sensitive_guarantee(survey: Survey) -> tuple[str, str, str]:
+    places = survey.mechanism.permanent.sensitive  # type: ignore[attr-defined]
+    names, odds = _listed(survey, places), at_most(survey.mechanism.odds)
+    return (
+        f"Only some answers need hiding here: {names}. A sensitive answer is deniable against every other answer: any "
+        f"report of it is at most {odds} times likelier than under any other answer. An answer that is not sensitive "
+        "may be seen for what it is. Someone who reports a harmless answer is known not to have reported a sensitive "
+        "one.",
+        "a certain sensitive answer",
+        "any sensitive answer",
+    )
+
+
+@guarantees.add(Blocks)
+def _block_guarantee(survey: Survey) -> tuple[str, str, str]:
+    odds = at_most(survey.mechanism.odds)
+    return (
+        f"Your answer is hidden within its group, and the group is not: any report is at most {odds} times likelier "
+        "than under another answer of the same group, and it shows which group that is.",
+        "a certain answer of its group",
+        "which answer of its group is yours",
+    )
+
+
+@guarantees.add(Budgets)
+def _budget_guarantee(survey: Survey) -> tuple[str, str, str]:
+    mechanism = survey.mechanism.permanent
+    told = []
+    for place, budget in sorted(enumerate(mechanism.budgets), key=lambda pair: pair[1]):  # type: ignore[attr-defined]
+        members = [x for x, group in enumerate(mechanism.groups) if group == place]  # type: ignore[attr-defined]
+        told.append(f"{_listed(survey, members)} (epsilon {float(budget):g})")
+    return (
+        f"Answers have budgets of their own: {'; '.join(told)}. Between two answers the smaller one holds: a report is "
+        "at most e to that power times likelier under one than under the other, and over all answers at most "
+        f"{at_most(survey.mechanism.odds)} times.",
+        "a certain answer",
+        "any answer",
+    )
+
+
+def _listed(survey: Survey, places: Sequence[int], most: int = 12) -> str:
+    """Some answers by name."""
+    names = [shown(survey.symbols[place]) for place in places[:most]] if survey.symbols else []
+    return ", ".join(names) + (f" and {len(places) - most} more" if len(places) > most else "")
+
+
 # Sentences on the noise of a mechanism, or of a chain that begins with it: how often a report has the true answer
 # (`truth_sentence`), and for respondents what a device does with an answer.
 truths: Registry[Callable[[Survey], str]] = Registry("deniable.cli.words.truths", Mechanism, "sentence on the truth")
@@ -166,6 +244,53 @@ def _row_doing(survey: Survey) -> str:
         f"{_DICE} and sends one of the numbers from 1 to {survey.columns}. How likely each number is depends on "
         f"your answer, by a public table. {_row_truth(survey)}"
     )
+
+
+@truths.add(Sensitive)
+def _sensitive_truth(survey: Survey) -> str:
+    keep, other, own = _table_chances(survey)
+    hidden = survey.mechanism.permanent.sizes[0]  # type: ignore[attr-defined]
+    first = f"A sensitive answer is sent as it is with probability {keep}"
+    if hidden > 1:
+        others = "the other sensitive one" if hidden == 2 else f"each of the {hidden - 1} other sensitive ones"
+        first += f", and as {others} with {other}"
+    return (
+        f"{first}. Any other answer is sent as it is with probability {own}, and as "
+        f"{'each of the sensitive ones' if hidden > 1 else 'the sensitive one'} with {other}."
+    )
+
+
+@truths.add(SensitiveDesign)
+def _design_truth(survey: Survey) -> str:
+    keep, other, own = _table_chances(survey)
+    design = survey.mechanism.permanent.design  # type: ignore[attr-defined]
+    return (
+        f"A report is one of {survey.columns} numbers. Each sensitive answer has {design.occupied} of the first "
+        f"{design.cells}: each of those is sent with probability {keep}, each other of the first {design.cells} with "
+        f"{other}. Any other answer has a number of its own, which is sent with probability {own}, and each of the "
+        f"first {design.cells} with {other}."
+    )
+
+
+def _table_chances(survey: Survey) -> tuple[str, str, str]:
+    found = survey.mechanism.permanent.thresholds()
+    keep, other, own = (chance(Fraction(found[name], survey.mechanism.span)) for name in ("keep", "other", "own"))
+    return keep, other, own
+
+
+@truths.add(Blocks)
+def _block_truth(survey: Survey) -> str:
+    kinds = survey.mechanism.permanent.kinds  # type: ignore[attr-defined]
+    least, most = (chance(Fraction(choose(kind.own for kind in kinds), survey.mechanism.span)) for choose in (min, max))
+    return (
+        f"The true answer is sent with a probability from {least} to {most}, by the size of its group; otherwise "
+        "another answer of its group, each equally likely."
+    )
+
+
+@doings.add(Sensitive, SensitiveDesign, Blocks)
+def _table_doing(survey: Survey) -> str:
+    return f"{_DICE}. {truth_sentence(survey)}"
 
 
 @truths.add(KRR)
@@ -264,16 +389,29 @@ def _set_doing(survey: Survey) -> str:
     )
 
 
-def _deniability(survey: Survey) -> str:
+def _deniability(survey: Survey, what: str) -> str:
     if is_at_least(survey.epsilon_spent, "strong"):
-        return "You can honestly deny any answer."
+        return f"You can honestly deny {what}."
     if is_at_least(survey.epsilon_spent, "weak"):
-        return "You can deny any answer, but a report makes yours a good deal likelier."
+        return f"You can deny {what}, but a report makes yours a good deal likelier."
     return "That is hardly any protection: a report can make your answer nearly certain."
 
 
-def notice(survey: Survey) -> list[tuple[str, str]]:
+def _crowd_sentences(crowd: Crowd) -> str:
+    """What the counts tell, in words: the odds, rounded up, and what that rests on."""
+    tenth = chance(belief_after(Fraction(1, 10), Fraction(math.exp(crowd.epsilon)) * (1 + Fraction(1, 10**9))), up=True)
+    same = "" if crowd.cohorts == 1 else " in your group"
+    return (
+        f"For anyone who sees only the counts, and not your report: if {crowd.n:,} people answer honestly, a belief of "
+        f"10 % becomes at most {tenth}, because your report is hidden among those of the others{same} (epsilon "
+        f"{shown_up(crowd.epsilon)}, but for a chance of {crowd.delta:g}). This holds for one round, and only if "
+        "nobody keeps the order, the time or the sender of reports."
+    )
+
+
+def notice(survey: Survey, crowd: Crowd | None = None) -> list[tuple[str, str]]:
     """What a respondent should know before answering, as (heading, paragraph); every number is the survey's own."""
+    promise, certain, deniable = guarantees.of(survey.mechanism.permanent)(survey)
     tenth = chance(belief_after(Fraction(1, 10), survey.mechanism.odds), up=True)
     all_of_them, again, a_report = "", "sends the same bytes", ""
     if survey.mechanism.twice:
@@ -282,6 +420,7 @@ def notice(survey: Survey) -> list[tuple[str, str]]:
         again = "sends other bytes, made from the same first roll of the dice"
         a_report = f" and {float(survey.mechanism.report_bound):g} a report (spent: {survey.epsilon_report:.6g})"
     name = f" “{shown(survey.name)}”" if survey.name else ""
+    hidden = "it" if deniable == "any answer" else deniable
     cohort = (
         ""
         if survey.cohorts == 1
@@ -292,7 +431,7 @@ def notice(survey: Survey) -> list[tuple[str, str]]:
         (
             "What is asked",
             f"The survey{name} learns how often each answer occurs among everyone. Your own answer is randomised on "
-            "your device, so that nobody, the collector included, can be sure of it."
+            f"your device, so that nobody, the collector included, can be sure of {hidden}."
             + (f" {text_sentence(survey)}" if survey.alphabet.is_open else "")
             + (f" {scale_sentence(survey)} That is done on your device." if survey.alphabet.bins is not None else ""),
         ),
@@ -303,10 +442,11 @@ def notice(survey: Survey) -> list[tuple[str, str]]:
         ),
         (
             "What that protects",
-            f"{odds_sentence(survey)} So someone who thinks beforehand that a certain answer is yours with "
+            f"{promise} So someone who thinks beforehand that {certain} is yours with "
             f"probability 10 % can believe it with at most {tenth} after seeing your report{all_of_them}, however much "
-            f"they know and compute. {_deniability(survey)}",
+            f"they know and compute. {_deniability(survey, deniable)}",
         ),
+        *([] if crowd is None else [("What the crowd adds", _crowd_sentences(crowd))]),
         (
             "What can be seen",
             f"That you took part, and when;{cohort} the address you sent from, if the network shows it.",

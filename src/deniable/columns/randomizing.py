@@ -10,7 +10,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate
 from typing import Any, cast
 
 import numpy as np
@@ -22,13 +21,14 @@ from deniable.columns.encode import Cells, Words, cell_table, cells_at
 from deniable.columns.numbers import Unencodable
 from deniable.columns.stream import WordStream
 from deniable.columns.table import ReportTable
+from deniable.columns.table_lookup import table_block
 from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, BitFlip, Chain, Channel, Mechanism, Registry, Subset
 from deniable.survey import Encoding, Survey
 
 # How much is worked on at once, so that it stays in a cache. This does not change the distribution of reports.
-_BLOCK = 1 << 15  # rows of k-RR: 256 KiB of random words
-_BITS = 1 << 20  # bits of bit reports, cells of sets (twice as many) or weights of channels: 8 MiB of random words
+_BLOCK = 1 << 15  # rows of k-RR and of tables: 256 KiB of random words
+_BITS = 1 << 20  # bits of bit reports, cells of sets (twice as many): 8 MiB of random words
 _CHUNK = 1 << 18  # rows of text that one thread looks up and randomises
 _TABLE = 1 << 24  # cells in the table of all keys and cohorts, at most: 64 MiB
 _SMALL_TABLE = 1 << 18  # cells in a table (1 MiB) that is made even if there are few rows
@@ -227,7 +227,7 @@ def _sets_again(mechanism: Chain, responses: npt.NDArray[Any], words: Words) -> 
 
 def _draw_columns(mechanism: Channel, answers: Answers, rows: slice, stream: WordStream) -> npt.NDArray[Any]:
     cells = answers.cell_at(rows)
-    return np.asarray((stream.words(len(cells))[:, None] >= _edges(mechanism)[cells]).sum(axis=1))
+    return table_block(mechanism, cells, stream.words(len(cells)))
 
 
 samplers.add(KRR)(Sampler(lambda m: _BLOCK, _draw_cells, lambda m, rows, stream: stream.words(rows), _cells_again))
@@ -247,14 +247,7 @@ samplers.add(Subset)(
         _sets_again,
     )
 )
-samplers.add(Channel)(Sampler(lambda m: max(1, _BITS // m.columns), _draw_columns))
-
-
-@lru_cache(maxsize=4)
-def _edges(mechanism: Channel) -> Words:
-    """The first word past each column but the last, for each cell; shape (cells, columns - 1)."""
-    rows = [list(accumulate(mechanism.row(cell)))[:-1] for cell in range(mechanism.cells)]
-    return np.array(rows, np.uint64)
+samplers.add(Channel)(Sampler(lambda m: _BLOCK, _draw_columns))
 
 
 def _set_words(stream: WordStream, rows: int, limits: Words) -> Words:

@@ -69,7 +69,7 @@ class Quantity:
     >>> survey = dn.number(0, 10, 2.0, step=1)
     >>> tally = dn.simulate(survey, np.full(11, 1 / 11), n=100_000, rng=np.random.default_rng(1))
     >>> dn.decode(tally).mean()
-    <Quantity 4.976 (4.945 to 5.018)>
+    <Quantity 5.027 (4.992 to 5.064)>
     """
 
     value: Any
@@ -391,7 +391,7 @@ def worst_deviation(survey: Survey) -> float:
     Examples
     --------
     >>> import deniable as dn
-    >>> round(worst_deviation(dn.number(0, 1, 1, step=1)), 3)             # Warner's: 1 / (2 r)
+    >>> round(worst_deviation(dn.number(0, 1, 1, step=1)), 3)             # Warner's response: 1 / (2 r)
     1.082
     """
     scale = survey.alphabet.bins

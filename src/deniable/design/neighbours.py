@@ -30,11 +30,11 @@ class NeighbourDesign(Design):
     --------
     >>> import deniable as dn
     >>> from deniable.design import design_of
-    >>> design = design_of(dn.ordered(4, 1, reach=1))
-    >>> design.forward(np.array([0.5, 0.25, 0.25, 0.0]))
-    array([[0.5 , 0.75, 1.  , 0.5 , 0.25, 0.  ]])
-    >>> design.columns(np.eye(4)[:, :2]).shape, design.weighted_gram()[0]
-    ((6, 2), array([3., 2., 1., 0.]))
+    >>> design = design_of(dn.ordered(5, 1, reach=1))
+    >>> design.forward(np.array([0.5, 0.25, 0.25, 0.0, 0.0]))
+    array([[0.5 , 0.75, 1.  , 0.5 , 0.25, 0.  , 0.  ]])
+    >>> design.columns(np.eye(5)[:, :2]).shape, design.weighted_gram()[0]
+    ((7, 2), array([3., 2., 1., 0., 0.]))
     """
 
     def __init__(self, encoding: Neighbours, keys: Words) -> None:

@@ -147,14 +147,14 @@ class RegressionTask:
         losses: list[Floats] = []
         for start in range(self.start, self.stop, step):
             if fresh or start == self.start:
-                crowd = Crowd(cell_table(encoding, keys, first=self.cell.cohorts(start)), encoding.cells, p)
+                crowd = SampledCrowd(cell_table(encoding, keys, first=self.cell.cohorts(start)), encoding.cells, p)
             samples = range(start, min(start + step, self.stop))
             right = np.stack([self._right(crowd, point, sample, seed) for sample in samples for point in self.points])
             losses.append(crowd.losses(right).reshape(len(samples), -1))
         found = np.concatenate(losses)
         return {key: found[:, place].tolist() for place, key in enumerate(self.keys)}
 
-    def _right(self, crowd: "Crowd", point: Point, sample: int, seed: int) -> Floats:
+    def _right(self, crowd: "SampledCrowd", point: Point, sample: int, seed: int) -> Floats:
         """The right side of the normal equations, from one drawn tally."""
         rng = stream_of(seed, "regression", self.cell.name, point.name, sample)
         mechanism = mechanism_of(point.mechanism, self.cell.k, self.cell.h, point.epsilon)
@@ -175,7 +175,7 @@ class People:
     own_reports: Counts
 
 
-class Crowd:
+class SampledCrowd:
     """A table of cells, shape (C, h, S), over a known population, ready to draw b = H' T and to decode it."""
 
     def __init__(self, table: npt.NDArray[np.int32], cells: int, p: Floats) -> None:
@@ -226,7 +226,7 @@ class Crowd:
     def solve(self, right: Floats) -> Floats:
         """(H'H)^+ b for b in the range of H'H: iterated ridge regression, whose limit has the least norm.
 
-        >>> crowd = Crowd(np.array([[[0, 0, 1, 1]], [[0, 1, 0, 1]]], np.int32), 2, np.full(4, 0.25))
+        >>> crowd = SampledCrowd(np.array([[[0, 0, 1, 1]], [[0, 1, 0, 1]]], np.int32), 2, np.full(4, 0.25))
         >>> gram, x = crowd.design.gram, np.array([0.5, 0.1, 0.2, 0.2])
         >>> bool(np.allclose(crowd.solve(gram @ x), np.linalg.pinv(gram) @ gram @ x))
         True

@@ -121,6 +121,8 @@ class Mechanism(ABC):
     (True, True)
     >>> m.weights((0,))[1] == m.thresholds()["other"], m.probability(1, (0,)) == m.miss
     (True, True)
+    >>> m.ratio((0,), (1,)) == m.odds, m.ratio((0,), (0,)), m.bound((0,), (1,)), m.telling, m.named_by(2)
+    (True, Fraction(1, 1), Fraction(1, 1), (), 2)
     >>> m.check(dn.krr(symbols=3, epsilon=1).encoding)
     """
 
@@ -185,6 +187,41 @@ class Mechanism(ABC):
     @abstractmethod
     def odds(self) -> Fraction:
         """The largest ratio Q(y|x) / Q(y|x') over all inputs and outputs of one report, exactly."""
+
+    @abstractmethod
+    def ratio(self, cells: Sequence[int], others: Sequence[int]) -> Fraction | None:
+        """The largest ratio Q(y|cells) / Q(y|others) over the responses of one report, exactly; None if it is infinite.
+
+        Parameters
+        ----------
+        cells, others : sequence of int
+            The cells of two answers.
+        """
+
+    def bound(self, cells: Sequence[int], others: Sequence[int]) -> Fraction | None:
+        """The epsilon that is promised to an answer against another, for all its reports; None if nothing is.
+
+        Parameters
+        ----------
+        cells, others : sequence of int
+            The cells of the answer that is given, and of the one that is claimed instead.
+        """
+        return self.epsilon
+
+    def named_by(self, column: int) -> int | None:
+        """The cell that a column of the tally stands for; None if it stands for several, or for none.
+
+        Parameters
+        ----------
+        column : int
+            A column.
+        """
+        return column
+
+    @property
+    def telling(self) -> Sequence[int]:
+        """Cells of answers that show every promise, where these differ from answer to answer; else none."""
+        return ()
 
     @property
     def hits(self) -> int | None:
@@ -294,8 +331,8 @@ class Mechanism(ABC):
         """Its own parameters in words, for `repr` of a survey."""
         return ""
 
-    def settings(self) -> dict[str, int]:
-        """Parameters of its own, by the names surveys store them under."""
+    def settings(self) -> dict[str, object]:
+        """Parameters of its own, by the names surveys store them under: integers, text, or lists of them."""
         return {}
 
     def to_json(self) -> dict[str, object]:
@@ -361,6 +398,8 @@ class HitOrMiss(Mechanism):
     (Fraction(2, 1), Fraction(1, 2))
     >>> m.pairs_of(half, quarter) == m.pairs      # a report names one cell
     True
+    >>> m.ratio_of((0,), (2,), half, quarter), m.ratio_of((0,), (0,), half, quarter)
+    (Fraction(2, 1), Fraction(1, 1))
     >>> m.again_thresholds(2**60) == (2**64 - 2 * 2**60, 2**60), m.randomize_again(0, 2**60, OsEntropy()) in range(3)
     (True, True)
     """
@@ -403,6 +442,18 @@ class HitOrMiss(Mechanism):
         hit, miss : Fraction
             The two probabilities.
         """
+
+    def ratio_of(self, cells: Sequence[int], others: Sequence[int], hit: Fraction, miss: Fraction) -> Fraction:
+        """`ratio` if columns were hit with these probabilities.
+
+        Parameters
+        ----------
+        cells, others : sequence of int
+            The cells of two answers.
+        hit, miss : Fraction
+            The two probabilities.
+        """
+        return Fraction(1) if set(cells) == set(others) else self.odds_of(hit, miss)
 
     # A second stage (`Chain`) keeps a response or replaces it by chance, with the weight `again`. A family that has one
     # names its integers in `again_fields`, and says the rest here.
@@ -464,3 +515,6 @@ class HitOrMiss(Mechanism):
 
     def probability(self, response: int, cells: Sequence[int]) -> Fraction:
         return self.probability_of(response, cells, self.hit, self.miss)
+
+    def ratio(self, cells: Sequence[int], others: Sequence[int]) -> Fraction:
+        return self.ratio_of(cells, others, self.hit, self.miss)

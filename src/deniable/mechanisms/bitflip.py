@@ -107,6 +107,11 @@ class BitFlip(HitOrMiss):
             return hit / miss * ((1 - miss) / (1 - hit))
         return (hit / miss) ** self.distance
 
+    def ratio_of(self, cells: Sequence[int], others: Sequence[int], hit: Fraction, miss: Fraction) -> Fraction:
+        # Bits are independent, and each that only one of the two answers has contributes the larger of its two ratios.
+        mine, theirs = (len(set(a) - set(b)) for a, b in ((cells, others), (others, cells)))
+        return max(hit / miss, (1 - hit) / (1 - miss)) ** mine * max(miss / hit, (1 - miss) / (1 - hit)) ** theirs
+
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
         truth = 0
         for cell in cells:

@@ -62,7 +62,8 @@ class Chain(HitOrMiss):
     def __init__(self, permanent: Mechanism, epsilon_report: object) -> None:
         put = object.__setattr__
         if not isinstance(permanent, HitOrMiss) or not permanent.again_fields:
-            raise SurveyError(f"a chain must start with one stage of its own, got {permanent.kind!r}")
+            table = ": a table has none that would keep the promise of each pair" if not permanent.two_valued else ""
+            raise SurveyError(f"a chain must start with one stage of its own, got {permanent.kind!r}{table}")
         put(self, "permanent", permanent)
         put(self, "report_bound", parse_epsilon(epsilon_report, "epsilon_report"))
         if self.report_bound >= permanent.epsilon:
@@ -135,6 +136,9 @@ class Chain(HitOrMiss):
 
     def probability_of(self, response: int, cells: Sequence[int], hit: Fraction, miss: Fraction) -> Fraction:
         return self.permanent.probability_of(response, cells, hit, miss)
+
+    def ratio_of(self, cells: Sequence[int], others: Sequence[int], hit: Fraction, miss: Fraction) -> Fraction:
+        return self.permanent.ratio_of(cells, others, hit, miss)
 
     def allows(self, response: int) -> bool:
         return self.permanent.allows(response)

@@ -104,6 +104,15 @@ def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
     Terms are positive, so rounding each one down (up) keeps the sum below (above). Once i > 2x every term is at most
     half the one before, so what is left of the series is at most the last term.
 
+    Parameters
+    ----------
+    x : Fraction
+        The exponent.
+    bits : int
+        Fractional bits.
+
+    Examples
+    --------
     >>> lo, hi = exp_bounds(Fraction(1), 64)
     >>> lo / 2**64 <= 2.718281828459045 <= hi / 2**64 and hi - lo < 64
     True
@@ -166,6 +175,15 @@ def nearest_exp(epsilon: Fraction) -> int:
 def at_most_exp(ratio: Fraction, epsilon: Fraction) -> bool:
     """Whether ratio <= e**epsilon, decided exactly.
 
+    Parameters
+    ----------
+    ratio : Fraction
+        The ratio.
+    epsilon : Fraction
+        The exponent, in nats.
+
+    Examples
+    --------
     >>> at_most_exp(Fraction(2718281828, 10**9), Fraction(1)), at_most_exp(Fraction(2718281829, 10**9), Fraction(1))
     (True, False)
     """
@@ -182,7 +200,20 @@ def at_most_exp(ratio: Fraction, epsilon: Fraction) -> bool:
 
 
 def log_floor(ratio: Fraction, ceiling: Fraction) -> float:
-    """ln(ratio) as the nearest float that is not above `ceiling`, for a ratio already proved to be <= e**ceiling."""
+    """ln(ratio) as the nearest float that is not above `ceiling`, for a ratio already proved to be <= e**ceiling.
+
+    Parameters
+    ----------
+    ratio : Fraction
+        A ratio of probabilities.
+    ceiling : Fraction
+        The bound.
+
+    Examples
+    --------
+    >>> log_floor(Fraction(3), Fraction(2))
+    1.0986122886681098
+    """
     with decimal.localcontext() as context:
         context.prec = 60
         value = float((decimal.Decimal(ratio.numerator) / decimal.Decimal(ratio.denominator)).ln())

@@ -153,7 +153,7 @@ class Subset(HitOrMiss):
     def words(self) -> str:
         return f"sets of {self.size}"
 
-    def settings(self) -> dict[str, int]:
+    def settings(self) -> dict[str, object]:
         return {"size": self.size}
 
     def check(self, encoding: Carrier) -> None:

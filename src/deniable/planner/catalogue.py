@@ -9,7 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Mechanism, Registry, Subset
+from deniable.mechanisms import (
+    KRR,
+    BitFlip,
+    Blocks,
+    Budgets,
+    Mechanism,
+    Registry,
+    Sensitive,
+    SensitiveDesign,
+    Subset,
+    WeightTable,
+)
 from deniable.planner.options import FAMILIES, Family, PlanLimits
 from deniable.survey import (
     MAX_CELLS,
@@ -26,7 +37,10 @@ from deniable.survey import (
     orr,
     oue,
     projective,
+    sensitive_designs,
     subset,
+    ubd,
+    urr,
 )
 from deniable.theory import (
     Classes,
@@ -37,6 +51,7 @@ from deniable.theory import (
     krr_rates,
     mechanism_model,
     oue_rates,
+    sensitive_model,
     subset_rates,
     support_model,
 )
@@ -56,8 +71,10 @@ _MOST_TWINS = 0.01  # expected number of pairs of symbols that share all of thei
 _LEAST_REPORTS = 32  # mean reports of a cohort
 
 
-def families(size: int, *, is_open: bool, limits: PlanLimits) -> list[Family]:
+def families(size: int, *, is_open: bool, limits: PlanLimits, hidden: tuple[int, ...] = ()) -> list[Family]:
     """Every family of this alphabet, cut to the limits; one without options says why in `left_out`.
+
+    Where only some answers need hiding, `hidden` are their places.
 
     >>> [f.name for f in families(256, is_open=True, limits=PlanLimits())]
     ['O-RR', 'O-RAPPOR']
@@ -67,7 +84,7 @@ def families(size: int, *, is_open: bool, limits: PlanLimits) -> list[Family]:
     {'SS': 'sets of 69', 'PGR': 'order 3, dimension 6'}
     """
     most = _MOST_BITS if limits.max_bytes is None else max(_MOST_BITS, min(8 * limits.max_bytes, MAX_CELLS))
-    asked = Asked(size, is_open, _cohorts(size, limits), most)
+    asked = Asked(size, is_open, _cohorts(size, limits), most, hidden=hidden)
     return [family.within(limits) for family in _every(asked) if len(family)]
 
 
@@ -87,6 +104,7 @@ class Asked:
     cohorts: Ints  # numbers of cohorts to look at
     most_bits: int  # of a report
     cells: Ints | None = None  # numbers of cells to look at, where the request names them
+    hidden: tuple[int, ...] = ()  # places of the sensitive answers, where only some are
 
 
 # The families of each mechanism, and those of k-RR on each block encoding.
@@ -172,6 +190,37 @@ def _set_families(asked: Asked) -> list[Family]:
     w = np.arange(2, size // 2 + 1)
     w = w if len(w) <= _MOST_SIZES else np.unique(np.geomspace(2, size // 2, _MOST_SIZES).astype(np.int64))
     return [Family("SS", subset, {"size": w}, np.repeat(_HEAD + _bit_bytes(size), len(w)), model)]
+
+
+@planned.add(Sensitive, SensitiveDesign, Blocks, Budgets, WeightTable)
+def _sensitive_families(asked: Asked) -> list[Family]:
+    """uRR and its block-design form; other tables are not planned: their promises are the asker's."""
+    if not asked.hidden:
+        return []
+    size, hidden = asked.size, len(asked.hidden)
+
+    def chosen(preset: Callable[..., Survey]) -> Callable[..., Survey]:
+        def make(*, symbols: Any, **settings: Any) -> Survey:
+            return preset(symbols=symbols, sensitive=[symbols[place] for place in asked.hidden], **settings)
+
+        return make
+
+    def plain(kept: dict[str, Ints], epsilon: float, n: float, classes: Classes | None) -> ErrorModel:
+        return sensitive_model(epsilon, size, hidden, cells=hidden, occupied=1, shared=0)
+
+    found = [Family("uRR", chosen(urr), {}, _HEAD + _index_bytes(size), plain, chained=False)]
+    spaces = np.array([(d.order, d.dimension, d.cells) for d in sensitive_designs(hidden)], np.int64).reshape(-1, 3)
+    if len(spaces):
+
+        def model(kept: dict[str, Ints], epsilon: float, n: float, classes: Classes | None) -> ErrorModel:
+            r, t = kept["order"], kept["dimension"]
+            cells, occupied, shared = ((r ** (t - less) - 1) // (r - 1) for less in range(3))
+            return sensitive_model(epsilon, size, hidden, cells=cells, occupied=occupied, shared=shared)
+
+        parameters = {"order": spaces[:, 0], "dimension": spaces[:, 1]}
+        bytes_ = _HEAD + _index_bytes(spaces[:, 2] + size - hidden)
+        found.append(Family("uBD", chosen(ubd), parameters, bytes_, model, chained=False))
+    return found
 
 
 @designs.add(Direct)

@@ -84,7 +84,7 @@ def nearby(problem: PlanError, epsilons: Sequence[float], **arguments: Any) -> I
 
 def _search(request: PlanRequest) -> Search:
     """A search over all populations: choosing the worst one by a few draws is too rough for a single prediction."""
-    every = families(request.size, is_open=request.is_open, limits=request.limits)
+    every = families(request.size, is_open=request.is_open, limits=request.limits, hidden=request.hidden)
     return Search(request, every, active=list(request.shapes))
 
 

@@ -33,7 +33,7 @@ def alternatives(
     level = search.noise(option.family, epsilon, n) / n**0.5
     found: list[tuple[float, Option]] = []
     out: list[Alternative] = []
-    for family in families(request.size, is_open=request.is_open, limits=request.limits):
+    for family in families(request.size, is_open=request.is_open, limits=request.limits, hidden=request.hidden):
         if family.name == option.family.name:
             continue
         if not len(family):
@@ -221,7 +221,9 @@ def nothing_fits(request: PlanRequest, every: Sequence[Family]) -> PlanError:
     """The error for limits that no survey keeps."""
     limits, size = request.limits, request.size
     if limits.max_bytes is not None and not any(len(family) for family in every):
-        free = families(size, is_open=request.is_open, limits=PlanLimits(None, limits.max_cohorts))
+        free = families(
+            size, is_open=request.is_open, limits=PlanLimits(None, limits.max_cohorts), hidden=request.hidden
+        )
         least = min(int(family.report_bytes.min()) for family in free if len(family))
         return PlanError(
             f"max_bytes must be at least {least}, the shortest report there is for {size} symbols, got "

@@ -18,17 +18,18 @@ from deniable.errors import DeniableError, PlanError
 from deniable.lab import normal_draws
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.catalogue import families
+from deniable.planner.crowded import keep_promise
 from deniable.planner.evaluation import Evaluation
 from deniable.planner.measure import BUDGET, Effort, effort_for, measured
 from deniable.planner.numbers import plan_mean
 from deniable.planner.options import Family, Option
 from deniable.planner.others import alternatives, curves, infeasible, nothing_fits, paper_needs
-from deniable.planner.repeated import compare
 from deniable.planner.request import APART, EPSILONS, PEOPLE, PlanRequest, ask
 from deniable.planner.result import Plan
 from deniable.planner.rivals import best_rival, close_rivals, needs_less, worth
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
+from deniable.planner.spending import compare
 from deniable.planner.visible import smallest_visible
 from deniable.theory import Losses
 
@@ -58,9 +59,12 @@ def plan(
     max_l2: float | None = None,
     max_error: float | None = None,
     visible: float | None = None,
+    crowd_epsilon: float | None = None,
+    delta: float = 1e-6,
     metric: str | None = None,
     symbols: Iterable[object] | int | None = None,
     candidates: Iterable[object] | int | None = None,
+    sensitive: Iterable[object] | None = None,
     other: object = None,
     text: str = "folded",
     reports: int | None = None,
@@ -105,6 +109,11 @@ def plan(
     visible : float, optional
         The error as the smallest visible share: a symbol of that share has a simultaneous 95 % interval above zero with
         probability 90 %.
+    crowd_epsilon : float, optional
+        Given with n alone: each mechanism gets the largest epsilon whose crowd keeps this promise (`dn.crowd`) about
+        the counts of n honest people in one round, and the one of least error is planned.
+    delta : float
+        With which probability that promise may fail.
     metric : str, optional
         Which error is found where n and epsilon are given: "l1" (the default), "l2" or "max". Mechanism and worst
         population are chosen for it.
@@ -112,6 +121,9 @@ def plan(
         A closed alphabet: its symbols, or how many.
     candidates : iterable or int, optional
         An open alphabet: the answers that will be looked for, or how many.
+    sensitive : iterable, optional
+        Those of `symbols` that need hiding, where the others may be seen: uRR and its block-design form are then
+        compared with the mechanisms that hide every answer.
     other : symbol, optional
         The symbol of a closed alphabet that stands for all other answers.
     text : str
@@ -167,6 +179,8 @@ def plan(
     (2.0, True, True)
     >>> plan(n=10_000, symbols=4, epsilon=4, epsilon_report=1).survey
     <Survey: k-RR, 4 symbols, epsilon 4 and 1 a report, digest 6604e6b3>
+    >>> plan(n=10_000, symbols=20, sensitive=[3, 4], epsilon=1).survey.title
+    'uRR'
     >>> again = plan(n=10_000, symbols=16, epsilon=8, epsilon_report=1, reports=90, shape="zipf")
     >>> again.survey.epsilon_worst, [(one.name, round(one.error, 2)) for one in again.strategies][:2]
     (8.0, [('memoise by cell', 0.25), ('memoise by answer', 0.39)])
@@ -183,6 +197,7 @@ def plan(
         others: dict[str, object] = {"symbols": symbols, "candidates": candidates, "metric": metric, "other": other}
         others |= {"max_l1": max_l1, "max_l2": max_l2}
         others |= {"max_error": max_error, "visible": visible, "epsilon_report": epsilon_report, "reports": reports}
+        others |= {"crowd_epsilon": crowd_epsilon}
         refused = [label for label, value in others.items() if value is not None]
         if refused or (number is None) == (ordered is None):
             raise DeniableError(
@@ -202,6 +217,13 @@ def plan(
         )
     given: dict[str, Any] = {name: value for name, value in locals().items() if name not in APART}
     told = progress or (lambda stage, done, total, left: None)
+    if crowd_epsilon is not None:
+        if reports is not None:
+            raise DeniableError("crowd_epsilon must not be given with reports: what a crowd adds holds for one round")
+        told("asking what the crowd adds", 0.0, 1.0, 1)
+        kept = keep_promise(given, crowd_epsilon, delta)
+        planned = _Planner(ask(**{**given, "epsilon": kept.epsilon}), told, [kept.family]).run()
+        return replace(planned, alternatives=kept.alternatives, paper={})
     if reports is None:
         return _Planner(ask(**given), told).run()
     found = compare(given, reports=reports, change=change, tell=lambda share: told("comparing", 0.3 * share, 1.0, 1))
@@ -212,7 +234,7 @@ def plan(
 class _Planner:
     def __init__(self, request: PlanRequest, progress: PlanProgress, of: Sequence[Family] | None = None) -> None:
         self.request, self._progress = request, progress
-        self.all = of or families(request.size, is_open=request.is_open, limits=request.limits)
+        self.all = of or families(request.size, is_open=request.is_open, limits=request.limits, hidden=request.hidden)
         self.search = Search(request, self.all)
         self.placed: dict[str, float] = {}  # epsilon or n by mechanism, where it was found by simulation
 

@@ -7,15 +7,18 @@ from functools import cached_property
 from math import isfinite
 
 from deniable.errors import DeniableError
-from deniable.mechanisms import parse_epsilon
+from deniable.mechanisms import checked_sensitive, parse_epsilon
 from deniable.planner.options import Option, PlanLimits
 from deniable.planner.shapes import Shape, shapes_of
-from deniable.survey import Alphabet, Survey, Symbol, read_candidates
+from deniable.survey import Alphabet, Survey, Symbol, read_candidates, sensitive_positions
 from deniable.theory import Losses, count_of
 
 EPSILONS = (1e-3, 12.0)  # nats: the range of a plan; below it no realistic n is enough, above it privacy is weak
 # Arguments of `plan` that are not part of the request of one window; those of numbers have plans of their own.
-APART = ("progress", "reports", "change", "number", "ordered", "bins", "step", "max_mean_error")
+APART = (
+    *("progress", "reports", "change", "number", "ordered", "bins", "step", "max_mean_error"),
+    *("crowd_epsilon", "delta"),
+)
 PEOPLE = (2.0, 1e15)  # people: the range of a plan; the upper end is below 2**53, where floats are still exact
 _MOST_SYMBOLS = 1 << 16  # symbols or candidates: as many as a report has cells at most (survey.blocks.MAX_CELLS)
 _AIM = 0.95  # share of the allowed failures that is aimed at: 9.5 % for a confidence of 90 %
@@ -44,6 +47,7 @@ class PlanRequest:
     seed: int
     lifetime: object = None
     participation: str = "once"
+    hidden: tuple[int, ...] = ()  # places of the sensitive answers, where only some are
 
     @property
     def found(self) -> str:
@@ -97,6 +101,7 @@ def ask(
     metric: object,
     symbols: Iterable[object] | int | None,
     candidates: Iterable[object] | int | None,
+    sensitive: Iterable[object] | None,
     other: object,
     text: str,
     shape: object,
@@ -147,6 +152,11 @@ def ask(
         found, most = _ERRORS[key]
         target = _number(key, value, most)
     alphabet, names = _alphabet(symbols, candidates, other, text)
+    hidden: tuple[int, ...] = ()
+    if sensitive is not None:
+        if alphabet.is_open:
+            raise DeniableError("sensitive must be given with symbols: which answers are sensitive is part of a list")
+        hidden = checked_sensitive(len(alphabet), sensitive_positions(alphabet, sensitive))
     size = len(alphabet) if names is None else len(names)
     if size > _MOST_SYMBOLS:
         raise DeniableError(
@@ -174,6 +184,7 @@ def ask(
         name,
         count_of("seed", seed, 0),
         lifetime,
+        hidden=hidden,
     )
 
 

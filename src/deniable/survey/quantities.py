@@ -61,7 +61,7 @@ def number(
     Examples
     --------
     >>> number(18, 90, 1.0, bins=64, name="age")
-    <Survey 'age': SW, 64 symbols, 98 cells, epsilon 1, digest 3a5b8b5c>
+    <Survey 'age': SW, 64 symbols, 94 cells, epsilon 1, digest 32fe53b7>
     >>> survey = number(0, 80, epsilon=2, step=1, outside="refuse")
     >>> survey.key(37.2), survey.symbols[37]
     (37, '37')
@@ -104,7 +104,7 @@ def ordered(
     Examples
     --------
     >>> ordered(["never", "seldom", "often", "daily"], 1.0)
-    <Survey: SW, 4 symbols, 6 cells, epsilon 1, digest 0d1d2f8b>
+    <Survey: SW, 4 symbols, 8 cells, epsilon 1, digest f50886f0>
     """
     return _near(Alphabet.closed(symbols, other), epsilon, reach, epsilon_report, name, participation)
 

@@ -6,7 +6,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, Chain, Mechanism, Registry, Subset, check_size, epsilon_text
+from deniable.mechanisms import (
+    KRR,
+    BitFlip,
+    Blocks,
+    Budgets,
+    Chain,
+    Mechanism,
+    Registry,
+    Sensitive,
+    SensitiveDesign,
+    Subset,
+    WeightTable,
+    check_size,
+    epsilon_text,
+)
 from deniable.survey.alphabet import Alphabet, symbol_from_json
 from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
@@ -60,8 +74,10 @@ def _no_floats(text: str) -> object:
     raise SurveyError(f"survey numbers must be integers, got {text[:40]!r}; epsilon is text")
 
 
-def record(what: str, value: object, required: str, optional: str = "", integers: str = "") -> dict[str, Any]:
-    """`value` as a record with exactly these fields; text, but for symbols, sizes and `integers`."""
+def record(
+    what: str, value: object, required: str, optional: str = "", integers: str = "", lists: str = ""
+) -> dict[str, Any]:
+    """`value` as a record with exactly these fields; text, but for symbols, sizes, `integers` and `lists`."""
     if not isinstance(value, dict):
         raise SurveyError(f"{what} must be an object, got {type(value).__name__}")
     needed = set(required.split())
@@ -70,11 +86,10 @@ def record(what: str, value: object, required: str, optional: str = "", integers
     if unknown := sorted(set(value) - needed - set(optional.split())):
         raise SurveyError(f"{what} must not have the field {unknown[0][:40]!r}; this version does not know it")
     whole = {"cells", "cohorts", "hashes", "width", *integers.split()}
-    parts = {"alphabet", "encoding", "mechanism", "symbols", "levels", "other" if what == "alphabet" else ""}
-    for name in set(value) - parts:
-        wanted = int if name in whole else str
+    for name in set(value) - {"alphabet", "encoding", "mechanism", "symbols", "other" if what == "alphabet" else ""}:
+        wanted = int if name in whole else list if name in lists.split() else str
         if type(value[name]) is not wanted:
-            shown = {int: "an integer", str: "text"}[wanted]
+            shown = {int: "an integer", str: "text", list: "a list"}[wanted]
             raise SurveyError(f"{what} field {name!r} must be {shown}, got {type(value[name]).__name__}")
     return value
 
@@ -109,7 +124,7 @@ def _read_scale(value: object) -> Scale:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """How one kind is read: the names of its fields, those of them that may be missing or are integers, and the value.
+    """How one kind is read: the names of its fields, those that may be missing, are integers or lists, and the value.
 
     `read` is given the fields and what is known already: the alphabet for an encoding, the encoding for a mechanism.
     """
@@ -118,6 +133,7 @@ class Stored:
     read: Callable[[dict[str, Any], Any], Any]
     optional: str = ""
     integers: str = ""
+    lists: str = ""
 
 
 encodings: Registry[Stored] = Registry("deniable.survey.reading.encodings", Encoding, "JSON reader")
@@ -140,7 +156,7 @@ encodings.add(Neighbours)(
     Stored("cells reach", lambda fields, alphabet: Neighbours(len(alphabet), fields["reach"]), integers="reach")
 )
 encodings.add(Prefixes)(
-    Stored("cells cohorts levels overlong seed", lambda fields, alphabet: _prefixes(fields)),
+    Stored("cells cohorts levels overlong seed", lambda fields, alphabet: _prefixes(fields), lists="levels"),
 )
 
 mechanisms: Registry[Stored] = Registry("deniable.survey.reading.mechanisms", Mechanism, "JSON reader")
@@ -159,6 +175,67 @@ mechanisms.add(BitFlip)(
 mechanisms.add(Subset)(
     Stored("size inside", lambda fields, on: Subset(on.cells, fields["epsilon"], fields["size"]), integers="size")
 )
+
+
+mechanisms.add(Sensitive)(
+    Stored(
+        "sensitive keep other own",
+        lambda fields, on: Sensitive(on.cells, fields["epsilon"], _numbers("sensitive", fields["sensitive"])),
+        lists="sensitive",
+    )
+)
+mechanisms.add(SensitiveDesign)(
+    Stored(
+        "sensitive order dimension keep other own",
+        lambda fields, on: SensitiveDesign(
+            on.cells,
+            fields["epsilon"],
+            hidden := _numbers("sensitive", fields["sensitive"]),
+            Projective(len(hidden), fields["order"], fields["dimension"]),
+        ),
+        integers="order dimension",
+        lists="sensitive",
+    )
+)
+mechanisms.add(Blocks)(
+    Stored(
+        "groups others",
+        lambda fields, on: Blocks(_numbers("groups", fields["groups"]), fields["epsilon"]),
+        lists="groups others",
+    )
+)
+mechanisms.add(Budgets)(
+    Stored(
+        "groups budgets raised weights",
+        lambda fields, on: Budgets(
+            _numbers("groups", fields["groups"]),
+            fields["budgets"],
+            _numbers("raised", fields["raised"]),
+            _weights("weights", fields["weights"]),
+        ),
+        lists="groups budgets raised weights",
+    )
+)
+mechanisms.add(WeightTable)(
+    Stored("rows", lambda fields, on: WeightTable(_weights("rows", fields["rows"]), fields["epsilon"]), lists="rows")
+)
+
+
+def _numbers(name: str, given: list[Any]) -> list[int]:
+    """A list of small integers; truth values are none."""
+    if any(type(value) is not int for value in given):
+        raise SurveyError(f"mechanism field {name!r} must be a list of integers")
+    return given
+
+
+def _weights(name: str, given: list[Any]) -> list[list[int]]:
+    """Rows of weights, each spelled in decimal text without leading zeros."""
+    if any(type(row) is not list for row in given):
+        raise SurveyError(f"mechanism field {name!r} must be a list of rows")
+    for weight in (weight for row in given for weight in row):
+        if type(weight) is not str or not weight.isascii() or not weight.isdigit() or len(weight) > 20:
+            raise SurveyError(f"mechanism field {name!r} must be rows of decimal text of at most 20 digits")
+    return [[int(weight) for weight in row] for row in given]
 
 
 def _seeded(fields: dict[str, Any]) -> tuple[int, int, int, bytes]:
@@ -195,7 +272,7 @@ def _known(what: str, value: object, known: Registry[Stored]) -> tuple[Any, Stor
 
 def read_encoding(value: object, alphabet: Alphabet) -> Encoding:
     _, stored = _known("encoding", value, encodings)
-    fields = record("encoding", value, "kind " + stored.fields, integers=stored.integers)
+    fields = record("encoding", value, "kind " + stored.fields, integers=stored.integers, lists=stored.lists)
     found: Encoding = stored.read(fields, alphabet)
     if fields["cells"] != found.cells:
         raise SurveyError(f"encoding field 'cells' must be {found.cells} for this design, got {fields['cells']}")
@@ -208,7 +285,7 @@ def read_mechanism(value: object, encoding: Encoding) -> Mechanism:
     twice = isinstance(value, dict) and "epsilon_report" in value
     again = ["epsilon_report", *kind.again_fields] if twice else []
     named = " ".join(["kind epsilon width", stored.fields, *again])
-    fields = record("mechanism", value, named, stored.optional, stored.integers)
+    fields = record("mechanism", value, named, stored.optional, stored.integers, stored.lists)
     mechanism: Mechanism = stored.read(fields, encoding)
     check_size("width", fields["width"], 64, 64)
     if twice:
@@ -216,6 +293,13 @@ def read_mechanism(value: object, encoding: Encoding) -> Mechanism:
     for name, bound in (("epsilon", mechanism.epsilon), ("epsilon_report", mechanism.report_bound)):
         if name in fields and fields[name] != epsilon_text(bound):
             raise SurveyError(f"{name} must be spelled {epsilon_text(bound)!r} in a survey, got {fields[name][:40]!r}")
+    # Lists are compared as text, in which 1 and true differ.
+    for name, setting in mechanism.permanent.settings().items():
+        if json.dumps(fields[name]) != json.dumps(setting):
+            raise SurveyError(
+                f"mechanism field {name!r} must be {json.dumps(setting)[:60]} for epsilon {fields['epsilon']}, got "
+                f"{json.dumps(fields[name])[:60]}; whoever wrote this survey computes another mechanism"
+            )
     stated = fields["epsilon"] + (f" and {fields['epsilon_report']} a report" if twice else "")
     for name, threshold in mechanism.thresholds().items():
         if fields[name] != str(threshold):

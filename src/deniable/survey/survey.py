@@ -6,7 +6,7 @@ import math
 import operator
 import os
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
@@ -20,6 +20,7 @@ from deniable.survey.notebook import facts
 from deniable.survey.outputs import write_atomically
 from deniable.survey.participation import check_participation, participation_words
 from deniable.survey.picture import Picture, bars
+from deniable.survey.privacy import Privacy, privacy_of
 from deniable.survey.reading import read_alphabet, read_encoding, read_mechanism, record, strict_json
 from deniable.survey.report_format import ReportFormat
 from deniable.survey.sql import group_by
@@ -267,6 +268,43 @@ class Survey:
         if not 0 <= cohort < self.encoding.cohorts:
             raise SurveyError(f"cohort must be from 0 to {self.cohorts - 1}, got {cohort}")
         return self.encoding.encode(operator.index(cohort), self.encoding.key(self.alphabet, value))
+
+    def privacy(self, symbols: Iterable[object] | None = None, *, report: bool = False) -> Privacy:
+        """The exact matrix of epsilons between answers: how far whoever gave one can deny it by claiming another.
+
+        The entry of two answers is ln of the largest ratio P(report | first) / P(report | second), from the integers
+        of the mechanism. It is infinite where a report of the first never comes from the second.
+
+        Parameters
+        ----------
+        symbols : iterable, optional
+            The answers to compare, 2 to 256. Without them all of a closed alphabet; of an open one the worst case of
+            any two answers.
+        report : bool
+            Whether it is about one report; otherwise about all reports of an answer, which is more only where reports
+            are randomised again.
+
+        Returns
+        -------
+        Privacy
+            Prints as a small heat map; `epsilons` are the numbers, `ratios` the exact rationals.
+
+        Raises
+        ------
+        SurveyError
+            If there are more than 256 answers, or fewer than two.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> print(dn.krr(symbols=["a", "b", "c"], epsilon=1).privacy())
+        epsilon of a row's answer against a column's
+               a      b      c
+        a      0 █ 1.00 █ 1.00
+        b █ 1.00      0 █ 1.00
+        c █ 1.00 █ 1.00      0
+        """
+        return privacy_of(self, symbols, report=report)
 
     def sql(
         self,
@@ -516,8 +554,13 @@ class Survey:
         cells = self.encode(0, answer)
         weights, span, own = self.mechanism.weights(cells), self.mechanism.span, self.encoding.own_cells
         order = sorted(range(len(weights)), key=lambda column: -weights[column])[:top]
-        names = [str(self.symbols[column]) if own and self.symbols else f"cell {column}" for column in order]
-        rows = [(name, weights[column] / span, column in cells) for name, column in zip(names, order, strict=True)]
+        stands = [self.mechanism.permanent.named_by(column) for column in order]
+        names = [
+            str(self.symbols[cell]) if own and self.symbols and cell is not None else f"cell {column}"
+            for column, cell in zip(order, stands, strict=True)
+        ]
+        shown = zip(names, order, stands, strict=True)
+        rows = [(name, weights[column] / span, cell in cells) for name, column, cell in shown]
         odds = self.mechanism.odds  # rounded up, because it is a bound
         most = f"{ceil(10 * odds) / 10:.1f}" if odds < 1000 else f"{ceil(odds):,}"
         more = f"; {len(weights) - len(order):,} more not shown" if len(weights) > len(order) else ""

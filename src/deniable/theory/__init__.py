@@ -25,6 +25,7 @@ from deniable.theory.error_model import (
     krr_rates,
     mechanism_model,
     oue_rates,
+    sensitive_model,
     subset_rates,
     support_model,
 )
@@ -118,6 +119,7 @@ __all__ = [
     "rank_bound",
     "recoverable_mass",
     "repeated_reports",
+    "sensitive_model",
     "subset_rates",
     "support_l2",
     "support_model",

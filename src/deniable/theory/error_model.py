@@ -484,6 +484,41 @@ def block_model(
     )
 
 
+def sensitive_model(epsilon: float, size: int, hidden: int, *, cells: Any, occupied: Any, shared: Any) -> ErrorModel:
+    """The model of uRR and of its block-design form, for arrays of designs of the sensitive answers.
+
+    A sensitive answer is estimated from the reports in its cells, less what the share of all sensitive answers
+    explains, which those outside the design tell; any other answer from its own column. Standard deviations differ
+    between the two kinds: the model has their mean, which gives the sum of absolute errors. Sensitive answers together
+    are taken to have their part of a uniform population.
+
+    Parameters
+    ----------
+    epsilon : float
+        The budget of the sensitive answers, in nats.
+    size, hidden : int
+        How many answers there are, and how many of them are sensitive.
+    cells, occupied, shared : number or ndarray
+        The design: its cells, those of an answer, and those that two share; `hidden`, 1 and 0 for uRR.
+
+    Examples
+    --------
+    >>> model = sensitive_model(1.0, 20, 5, cells=5, occupied=1, shared=0)
+    >>> bool(model.base < support_model(*krr_rates(1.0, 20)).base)
+    True
+    """
+    odds, b, s = exp(epsilon), np.asarray(cells, float), np.asarray(occupied, float)
+    other = 1 / (s * odds + b - s)
+    r, own, share = (odds - 1) * other, 1 - b * other, hidden / size
+    a, c = 1 / ((s - shared) * r), shared / ((s - shared) * own)
+    inside, outside = s * other + r * shared * share, (1 - share) * own
+    mean = inside * a + outside * c
+    base = inside * a**2 + outside * c**2 - mean**2
+    slope = a - 2 * mean  # of a share p: inside grows by (s - shared) r p, and the mean by p
+    part = hidden / size
+    return ErrorModel(part**2 * base, part * slope + (1 - part) / own)
+
+
 def channel_model(rows: Floats) -> ErrorModel:
     """The model of a channel of any shape.
 

@@ -57,8 +57,8 @@ class Tracked(Sequence[TrackedWindow]):
         Skewness of each symbol's estimate in one window.
     totals : ndarray
         The sum of the shares of each window: one, less the unallocated share.
-    is_given : bool
-        Whether the turnover was given; if not, sums and averages allow for devices that all stay.
+    given : float or None
+        The turnover that was given. Sums and averages allow for all devices that are left after it, or for all.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Tracked(Sequence[TrackedWindow]):
     continues: npt.NDArray[np.bool_]
     skewness: Floats
     totals: Floats  # what the symbols of each window add up to: one, less what is unallocated
-    is_given: bool = False
+    given: float | None = None
 
     def __len__(self) -> int:
         return len(self.windows)
@@ -134,7 +134,7 @@ class Tracked(Sequence[TrackedWindow]):
         """One sentence where windows share devices and noise: which error bars are shown; else empty."""
         if not self.is_shared:
             return ""
-        if self.is_given:
+        if self.given is not None:
             return "Devices take part again and repeat their noise: error bars follow from the turnover."
         return (
             "Devices take part again and repeat their noise: bands and differences follow what the counts show of it; "
@@ -262,8 +262,8 @@ class Tracked(Sequence[TrackedWindow]):
         -------
         Contrast
             Its values and standard errors: the covariance of windows is averaged over how many devices may stay, with
-            shares that move and with shares that stand still, and the larger one is used. Where the turnover was not
-            given it is at least that of devices that all stay.
+            shares that move and with shares that stand still. The largest of these and of the bound is used: that all
+            devices that are left after the turnover keep their answers.
         """
         w = np.asarray(weights, np.float64)
         if w.shape not in ((len(self),), self.series.values.shape):
@@ -282,8 +282,8 @@ class Tracked(Sequence[TrackedWindow]):
             for one in (self.overlap, self.least)
             for found in [one.correlations(self.sizes, self.continues)]
         ]
-        if self.is_shared and not self.is_given:
-            possible.append(_along(side, correlations(1.0, self.sizes, self.continues), used))
+        if self.is_shared:
+            possible.append(_along(side, correlations(1 - (self.given or 0.0), self.sizes, self.continues), used))
         total += np.max(possible, axis=0)
         return Contrast(self.symbols, (values * w).sum(axis=1), np.sqrt(np.maximum(total, 0.0)))
 

@@ -118,5 +118,5 @@ def track(
     chosen = np.arange(size)
     return Tracked(
         seen.symbols, tuple(named), sizes, moving[chosen], series[chosen], overlap, least, continues,
-        skewness(given, seen.values[:size]), totals, turnover is not None,
+        skewness(given, seen.values[:size]), totals, turnover,
     )  # fmt: skip

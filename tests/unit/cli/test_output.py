@@ -50,7 +50,13 @@ CASES: dict[tuple[str, str], tuple[str, bytes]] = {
     ("store export", "output"): (f"store export store {STORED.digest[:8]} -o {{}}", b"deniable-tally"),
 }
 FOLDERS = {("demo", "output"), ("reproduce", "output")}
-READ = {("privatize", "files"), ("count", "files"), ("store restore", "file"), ("survey register", "file")}
+READ = {
+    ("privatize", "files"),
+    ("count", "files"),
+    ("store restore", "file"),
+    ("survey register", "file"),
+    ("survey new", "matrix"),
+}
 
 each = pytest.mark.parametrize(("command", "start"), CASES.values(), ids=[f"{a} {b}" for a, b in CASES])
 

@@ -129,7 +129,8 @@ def test_new_does_not_replace_a_survey_unless_told_to(capsys: pytest.CaptureFixt
         (
             "--mechanism rappor --epsilon 1",
             "--mechanism must be one of warner, krr, krappor, oue, subset, hadamard, projective, orr, olh, orappor, "
-            "number, ordered, discovery, got 'rappor'; see `deniable survey new --help`",
+            "number, ordered, sensitive, blocks, channel, discovery, "
+            "got 'rappor'; see `deniable survey new --help`",
         ),
         ("--mechanism krr --epsilon 1", "--symbols or --symbols-file must be given for krr; use orr for open answers"),
         (
@@ -241,6 +242,29 @@ def test_notice_is_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert "any report is at most 2.8 times likelier than under another answer" in out
     assert "with probability 10 % can believe it with at most 24 %" in out
+
+
+def test_what_the_crowd_adds_is_told_where_n_is_given(capsys: pytest.CaptureFixture[str]) -> None:
+    dn.krr(symbols=100, epsilon=4).save("s.json")
+    assert main(["survey", "notice", "s.json", "--n", "1e5"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert (
+        "What the crowd adds For anyone who sees only the counts, and not your report: if 100,000 people answer "
+        "honestly, a belief of 10 % becomes at most 11 %, because your report is hidden among those of the others "
+        "(epsilon 0.06846, but for a chance of 1e-06). This holds for one round, and only if nobody keeps the "
+        "order, the time or the sender of reports."
+    ) in out
+    assert main(["survey", "show", "s.json", "--n", "1e5"]) == 0
+    assert "the crowd For anyone who sees only the counts of 100,000 reports" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert main(["survey", "show", "s.json", "--n", "1e5", "--delta", "1e-9", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["follows"]["crowd"]
+    assert (found["n"], found["delta"]) == (100_000, 1e-9)
+    assert 0.0684 < found["lower"] < found["epsilon"] < 0.1
+    dn.orr(epsilon=2, cells=8, cohorts=4, seed=bytes(16)).save("cohorts.json")
+    assert main(["survey", "notice", "cohorts.json", "--n", "1e4"]) == 0
+    assert "among those of the others in your group" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("action", ["show", "notice"])

@@ -5,8 +5,11 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
+from deniable.charts import density_chart
 from deniable.decoders.quantities import limits_of, ramps
 from deniable.design import design_of
+from deniable.mechanisms import BitFlip
+from deniable.survey import Direct
 
 
 def estimate_of(survey: dn.Survey, p: object, n: int, seed: int = 0) -> dn.Estimate:
@@ -127,3 +130,15 @@ def test_an_estimate_of_numbers_is_shown_with_its_mean_and_median() -> None:
     assert "Mean 0." in html
     assert "Median 0." in html
     assert estimate.chart().to_dict()["description"] == "Estimated density of 32 bins with 95 % intervals of 16 ranges"
+
+
+def test_bits_have_no_mean_and_a_density_one_edge_more_than_shares() -> None:
+    scale = dn.number(0, 4, 1, bins=4).alphabet
+    bits = dn.Survey(scale, Direct(4), BitFlip(4, 1))
+    estimate = dn.decode(dn.Tally(bits, [[5, 3, 2, 1]], [8]))
+    with pytest.raises(dn.DecodeError) as caught:
+        estimate.mean()
+    assert str(caught.value) == "means and quantiles must have reports that name one cell, got k-RAPPOR"
+    with pytest.raises(dn.DeniableError) as refused:
+        density_chart([0, 1], [0.5, 0.5], [])
+    assert str(refused.value) == "a density must have one edge more than shares, got 2 and 2"

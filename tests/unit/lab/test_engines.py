@@ -10,7 +10,7 @@ import deniable as dn
 from deniable.columns.encode import cell_table, keys_of
 from deniable.lab import regression
 from deniable.lab.kary import DECODERS, DISTRIBUTIONS, LOSSES, KaryTask, Moments, groups, population, spans
-from deniable.lab.regression import Cell, Crowd, Point, RegressionTask, mechanism_of, truth
+from deniable.lab.regression import Cell, Point, RegressionTask, SampledCrowd, mechanism_of, truth
 from deniable.lab.screen import ScreenTask, predicted
 from deniable.lab.streams import stream_of
 from deniable.mechanisms import KRR, BitFlip
@@ -18,13 +18,13 @@ from deniable.mechanisms import KRR, BitFlip
 Floats = npt.NDArray[np.float64]
 
 
-def crowd_of(cell: Cell, sample: int = 0) -> Crowd:
+def crowd_of(cell: Cell, sample: int = 0) -> SampledCrowd:
     encoding = cell.encoding(0)
     keys = regression._keys(encoding, cell.symbols)
-    return Crowd(cell_table(encoding, keys, first=cell.cohorts(sample)), cell.k, truth(cell.symbols))
+    return SampledCrowd(cell_table(encoding, keys, first=cell.cohorts(sample)), cell.k, truth(cell.symbols))
 
 
-def matrix_of(crowd: Crowd) -> Floats:
+def matrix_of(crowd: SampledCrowd) -> Floats:
     """H itself, (C * k) x S, from the table of cells."""
     C, h, S = crowd.design.table.shape
     H = np.zeros((C, crowd.cells + 1, S))

@@ -51,11 +51,17 @@ def test_the_error_is_met() -> None:
 
 BAD: list[tuple[dict[str, object], str]] = [
     ({"number": (0, 1), "n": 100}, "two of n, epsilon and max_mean_error must be given, got n"),
-    ({"number": 5, "n": 100, "epsilon": 1}, "number must be the two ends of a scale, such as number="),
-    ({"number": (0, 1), "symbols": 3, "n": 9, "epsilon": 1}, "and nothing else, got symbols"),
+    ({"number": 5, "n": 100, "epsilon": 1}, r"number must be the two ends of a scale, such as number=\(18, 90\)"),
+    (
+        {"number": (0, 1), "symbols": 3, "n": 9, "epsilon": 1},
+        "max_mean_error must be planned for number or ordered, one of the two, and nothing else, got symbols",
+    ),
     ({"max_mean_error": 1, "n": 9}, "one of the two, and nothing else, got neither"),
     ({"number": (0, 1), "ordered": 5, "n": 9, "epsilon": 1}, "one of the two, and nothing else, got both"),
-    ({"ordered": ["a", "b"], "n": 9, "epsilon": 1}, "ordered must have whole numbers for a plan of their mean"),
+    (
+        {"ordered": ["a", "b"], "n": 9, "epsilon": 1},
+        "ordered must have whole numbers for a plan of their mean, got other answers",
+    ),
     (
         {"number": (0, 1), "bins": 4, "n": 9, "max_mean_error": 0.1},
         "max_mean_error must be above half a bin, 0.125, got 0.1",
@@ -63,6 +69,10 @@ BAD: list[tuple[dict[str, object], str]] = [
     (
         {"number": (0, 1), "n": 9, "max_mean_error": 0.01},
         "max_mean_error must be at least .* with 9 people, got 0.01; ask more",
+    ),
+    (
+        {"number": (0, 1000), "step": 1, "epsilon": 0.001, "max_mean_error": 1e-6},
+        "max_mean_error 1e-06 must be larger: at epsilon 0.001 no crowd is enough",
     ),
     ({"number": (0, 1), "n": 9, "epsilon": 1, "confidence": 0.2}, "confidence must be from 0.5 to 0.99, got 0.2"),
 ]

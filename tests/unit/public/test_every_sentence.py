@@ -10,7 +10,7 @@ SOURCE = Path(deniable.__file__).parent
 TESTS = Path(__file__).parents[2]
 ROOMS = ["noise.py", "reports.py", "client", "mechanisms", "survey"]
 ROOMS += ["tally", "columns", "engines", "engines/spark", "design", "theory", "simulation.py", "decoders", "lab"]
-ROOMS += ["charts", "planner", "audit", "reproduce", "service"]
+ROOMS += ["crowds", "charts", "planner", "audit", "reproduce", "service"]
 
 
 def sentences() -> Iterator[tuple[str, list[str]]]:

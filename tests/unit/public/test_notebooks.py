@@ -23,6 +23,7 @@ VALUES: list[Any] = [
     SURVEY,
     dn.warner(epsilon=2, epsilon_report=1),
     dn.krr(symbols=100, epsilon=1),
+    dn.sensitive(["a", "b", "c"], sensitive=["b"], epsilon=1),
     OPEN,
     TALLY,
     dn.Tally(OPEN),

@@ -16,6 +16,11 @@ NEEDED: dict[str, dict[str, Any]] = {
     **{name: {"cohorts": 2, "seed": bytes(16)} for name in ("orr", "olh", "orappor")},
     "discovery": {"length": 3, "cohorts": 4, "seed": bytes(16)},
 }
+NEEDED |= {
+    "sensitive": {"symbols": 3, "sensitive": [1]},
+    "blocks": {"groups": [[0, 1], [2]]},
+    "channel": {"matrix": [[0.7, 0.3], [0.4, 0.6]]},
+}
 for name in ("orr", "orappor"):
     NEEDED[name]["cells"] = 4
 

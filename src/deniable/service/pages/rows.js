@@ -69,8 +69,8 @@ export const changeRows = (changes) =>
     .sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
 
 /**
- * One row a window and answer; an answer that a window does not know has none there. `chosen` are rows with names. Shares
- * are from all windows together, where they were tracked, or from each window `alone`.
+ * One row a window and answer; an answer that a window does not know has none there. `chosen` are rows with names.
+ * Shares are from all windows together, where they were tracked, or from each window `alone`.
  */
 export const trendRows = (windows, chosen, alone = false) =>
   windows.flatMap(({ start, estimates, smooth, changed }) =>

@@ -48,8 +48,8 @@ export const trendWords = ({ window, windows, level, problem }, alone = false) =
   `${alone || problem ? "each from its own answers alone" : "each estimated with the help of all the others"}. ` +
   (problem
     ? `They could not be followed together: ${problem}`
-    : `A ring marks ${one(window)} in which a share changed by more than chance explains; where nothing changes, such ` +
-      `a chart has a ring at most once in ${Math.round(1 / (1 - level))} times.`);
+    : `A ring marks ${one(window)} in which a share changed by more than chance explains; where nothing changes, ` +
+      `such a chart has a ring at most once in ${Math.round(1 / (1 - level))} times.`);
 
 const share = (value) => percent(Math.min(Math.max(value, 0), 1));
 

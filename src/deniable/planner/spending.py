@@ -49,14 +49,14 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Repeated:
+class Strategies:
     """The strategies of one request, the one of least error first, and the setting of that one."""
 
     strategies: tuple[Strategy, ...]
     chosen: Setting
 
 
-def compare(given: dict[str, Any], *, reports: object, change: object, tell: Callable[[float], None]) -> Repeated:
+def compare(given: dict[str, Any], *, reports: object, change: object, tell: Callable[[float], None]) -> Strategies:
     """All strategies for the arguments of a plan; those that are not possible are left out."""
     times = count_of("reports", reports, 2, MOST_REPORTS)
     rate = _rate(change)
@@ -78,7 +78,7 @@ def compare(given: dict[str, Any], *, reports: object, change: object, tell: Cal
             f"{given['n']} people; raise epsilon or n, or ask less often"
         )
     found.sort(key=lambda pair: pair[0].error)
-    return Repeated(tuple(strategy for strategy, _ in found), found[0][1])
+    return Strategies(tuple(strategy for strategy, _ in found), found[0][1])
 
 
 def _rate(change: object) -> float:

@@ -29,7 +29,7 @@ from deniable.planner.result import Plan
 from deniable.planner.rivals import best_rival, close_rivals, needs_less, worth
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
-from deniable.planner.strategies import compare
+from deniable.planner.spending import compare
 from deniable.planner.visible import smallest_visible
 from deniable.theory import Losses
 

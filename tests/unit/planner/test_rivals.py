@@ -17,7 +17,7 @@ from deniable.planner.search import Search
 
 NOTHING: dict[str, Any] = {
     **dict.fromkeys(("n", "epsilon", "epsilon_report", "metric", "candidates", "other", "max_bytes", "max_cohorts")),
-    **{"text": "folded", "shape": "uniform", "confidence": 0.9, "name": "", "seed": 0},
+    **{"sensitive": None, "text": "folded", "shape": "uniform", "confidence": 0.9, "name": "", "seed": 0},
 }
 
 

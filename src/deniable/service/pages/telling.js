@@ -102,7 +102,8 @@ export function explanation(n, { window }, again) {
     ? "What this browser keeps: until the collector has it, the bytes that are sent; after that, a secret of its " +
       `own and the ${again} in which it last answered. The secret gives the same answer the same noise each time, so ` +
       `that many reports of one answer reveal no more than one.${boxes} Your answer is not kept; but whoever uses ` +
-      "this browser and has what it sent could work it out. Whoever sees all that it sent may see when your answer changed."
+      "this browser and has what it sent could work it out. Whoever sees all that it sent may see when your answer " +
+      "changed."
     : "What this browser keeps: until the collector has it, the bytes that are sent; after that, only that it has " +
       "answered. Neither your answer nor what the bytes were made with is kept, so whoever opens this browser " +
       "later learns no more than the collector.";

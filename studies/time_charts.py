@@ -11,7 +11,7 @@ from studies.time_rows import FILE
 
 Rows = list[dict[str, str]]
 
-FOLDER = FILE.parent / "figures"
+FOLDER = FILE.parent
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#8A8A8A"]
 
 

@@ -70,7 +70,7 @@ Every number here comes from `python -m studies.time`, which lets devices live, 
 replaced (`dn.lab.panel`), and tracks what they send. [time.csv](time.csv) has all of it, and
 `python -m studies.time_page` makes this page. How to use it: [](../how-to/track-over-time.md).
 
-![A share that swings and jumps: windows alone scatter, the tracked line follows](figures/time_history.svg)
+![A share that swings and jumps: windows alone scatter, the tracked line follows](time_history.svg)
 
 ## Days of the same devices, added up
 
@@ -80,7 +80,7 @@ were another person's.
 
 {_table(["days", "windows remembered", "as if all people were others"], merged)}
 
-![Coverage by the number of days: it stays at 95 %, or falls to 16 %](figures/time_merged.svg)
+![Coverage by the number of days: it stays at 95 %, or falls to 16 %](time_merged.svg)
 
 ## What 95 % intervals cover
 
@@ -139,7 +139,7 @@ The same without a look ahead: each window as it is known when it ends.
         )
     }
 
-![Mean squared errors by movement and number of windows](figures/time_gain.svg)
+![Mean squared errors by movement and number of windows](time_gain.svg)
 
 ## False alarms, and how soon a jump is noticed
 

@@ -32,7 +32,7 @@ from deniable.mechanisms import (
     Subset,
     WeightTable,
 )
-from deniable.survey import Direct, Encoding, Hadamard, Hashed, Neighbours, Permuted, Projective, Survey
+from deniable.survey import Direct, Encoding, Hadamard, Hashed, Neighbours, Permuted, Prefixes, Projective, Survey
 from tests.exact.scripted import ScriptedEntropy
 from tests.surveys import LARGE, SEED, SMALL, kinds, named, symbols_of
 
@@ -50,7 +50,7 @@ MORE = {
 }
 
 
-ENCODINGS = {Direct, Hadamard, Hashed, Neighbours, Permuted, Projective}
+ENCODINGS = {Direct, Hadamard, Hashed, Neighbours, Permuted, Prefixes, Projective}
 
 
 def test_every_kind_is_covered() -> None:

@@ -34,7 +34,7 @@ def test_the_types_are_all_there() -> None:
     assert {kind.__name__ for kind in OURS} == {
         *("KRR", "BitFlip", "Subset"),
         *("Sensitive", "SensitiveDesign", "Blocks", "Budgets", "WeightTable"),
-        *("Direct", "Hashed", "Permuted", "Hadamard", "Projective", "Neighbours"),
+        *("Direct", "Hashed", "Permuted", "Hadamard", "Projective", "Neighbours", "Prefixes"),
     }
 
 

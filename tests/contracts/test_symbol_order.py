@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 SIZES = (2, 3, 5, 6, 12, 14, 20, 24, 31, 64)
 N = 10**12
-# A false alarm of any of 10 sizes x 15 surveys x 7 decoders x at most 64 symbols: 6e4 two-sided normal tails of 6e-13.
+# A false alarm of any of 10 sizes x 16 surveys x 7 decoders x at most 64 symbols: 6e4 two-sided normal tails of 6e-13.
 FAR = 7.2
 
 PUBLIC = {*presets.__all__, *quantities.__all__}
@@ -43,6 +43,7 @@ PRESETS: dict[str, Callable[[int], Survey]] = {
     "orr": lambda size: dn.orr(symbols=size, epsilon=2, cells=8, cohorts=32, seed=SEED),
     "orappor": lambda size: dn.orappor(symbols=size, epsilon=3, cells=8, cohorts=32, hashes=2, seed=SEED),
     "orr-open": lambda size: dn.orr(epsilon=2, cells=8, cohorts=32, seed=SEED),
+    "discovery": lambda size: dn.discovery(epsilon=2, length=8, levels=[(4, 8), (8, 32)], seed=SEED),
     "orappor-open": lambda size: dn.orappor(epsilon=3, cells=16, cohorts=32, hashes=2, seed=SEED),
 }
 DECODERS: tuple[Decoder, ...] = (

@@ -133,6 +133,10 @@ def test_cells(page: dict[str, Any]) -> None:
         survey = {"alphabet": {"kind": "open"}, "encoding": row | {"kind": "hashed"}}
         for cohort, cells in enumerate(row["occupied"]):
             assert page["cells_of"](survey, cohort, page["symbol_of"](row["symbol"])) == cells
+    for row in vectors("prefix_cells"):
+        survey = {"alphabet": {"kind": "open", "text": "folded"}, "encoding": row | {"kind": "prefixes"}}
+        for cohort, cell in enumerate(row["occupied"]):
+            assert page["cells_of"](survey, cohort, row["symbol"]) == [cell]
     for row in vectors("permuted_cells"):
         listed = {"kind": "closed", "symbols": list(range(row["symbols"]))}
         survey = {"alphabet": listed, "encoding": row | {"kind": "permuted"}}

@@ -60,9 +60,7 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     top("digest", good["krr"].digest.upper(), "the survey was altered after it was made")
     top("digest", "", "the survey was altered after it was made")
     top("alphabet", [], "alphabet kind must be 'open', 'closed' or 'number', got 'None'")
-    top(
-        "encoding", "direct", "encoding kind must be 'direct', 'hashed', 'permuted', 'hadamard', 'projective' or 'neigh"
-    )
+    top("encoding", "direct", "encoding kind must be 'direct', 'hashed', 'permuted', 'hadamard', 'projective', 'neighb")
     top("mechanism", None, "mechanism kind must be 'krr', 'bitflip', 'subset', 'sensitive', 'sensitive-design', ")
 
     put("krr", "alphabet", "kind", "ajar", "alphabet kind must be 'open', 'closed' or 'number', got 'ajar'")
@@ -78,7 +76,7 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
         put("krr", "alphabet", "symbols", ["a", odd], "symbols must be in canonical form: NFC text, plain integers")
     put("krr", "alphabet", "other", "kiwi", "other must be one of the symbols")
 
-    put("krr", "encoding", "kind", "plain", "'hadamard', 'projective' or 'neighbours', got 'plain'")
+    put("krr", "encoding", "kind", "plain", "'projective', 'neighbours' or 'prefixes', got 'plain'")
     put("krr", "encoding", "cells", "5", "encoding field 'cells' must be an integer, got str")
     put("krr", "encoding", "cells", True, "encoding field 'cells' must be an integer, got bool")
     put("krr", "alphabet", "symbols", [1, 2], "a direct encoding of 5 cells must have a closed alphabet of that many")
@@ -97,6 +95,41 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     put("orr, closed", "encoding", "kind", "hashed", "a hashed encoding must have an open alphabet; a closed one is")
     put("orappor, open", "encoding", "cells", 2**16 + 1, "cells must be at most 65536, got 65537")
     put("orr, open", "encoding", "cohorts", 2**20, "the survey was altered after it was made")
+
+    pairs = "levels must be a list of pairs, bytes and cohorts, such as [[2, 64], [4, 192]]"
+    shapes: list[object] = [[], [[2, 1, 1], [6, 5]], [2, 6], [["2", 6]], [[2, True], [6, 5]]]
+    for levels in shapes:
+        put("discovery", "encoding", "levels", levels, pairs)
+    for name, levels in {"int": 7, "str": "ab", "dict": {}}.items():
+        put("discovery", "encoding", "levels", levels, f"encoding field 'levels' must be a list, got {name}")
+    put(
+        "discovery",
+        "encoding",
+        "levels",
+        [[4, 1], [2, 2], [6, 3]],
+        "levels must rise in length, got [4, 2, 6]; a level",
+    )
+    put(
+        "discovery",
+        "encoding",
+        "levels",
+        [[2, 1], [2, 2], [6, 3]],
+        "levels must rise in length, got [2, 2, 6]; a level",
+    )
+    put("discovery", "encoding", "levels", [[0, 3], [6, 3]], "length of a level must be at least 1, got 0")
+    put("discovery", "encoding", "levels", [[256, 6]], "length of a level must be at most 255, got 256")
+    put("discovery", "encoding", "levels", [[2, 0], [6, 6]], "cohorts of a level must be at least 1, got 0")
+    put("discovery", "encoding", "levels", [[2, 2], [6, 3]], "encoding field 'cohorts' must be 5 for its levels, got 6")
+    put("discovery", "encoding", "levels", [[2, 3], [6, 3]], "the survey was altered after it was made")
+    put("discovery", "encoding", "overlong", "keep", "overlong must be 'cut' or 'refuse', got 'keep'")
+    put("discovery", "encoding", "seed", "FF" * 8, "encoding field 'seed' must be lower-case hexadecimal")
+    put("discovery", "encoding", "hashes", 1, "encoding must not have the field 'hashes'")
+    closed: dict[str, object] = {"kind": "closed", "symbols": ["a", "b"]}
+    change(
+        "discovery",
+        "an encoding of prefixes must have an open alphabet; a closed one has nothing to discover",
+        lambda fields: fields.update(alphabet=closed),
+    )
 
     put("krr", "mechanism", "kind", "laplace", "mechanism kind must be 'krr', 'bitflip', 'subset', 'sensitive', ")
     put("krr", "mechanism", "width", 32, "width must be at least 64, got 32")

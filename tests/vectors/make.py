@@ -18,6 +18,7 @@ from deniable.survey.alphabet import Alphabet, canonical_symbol, symbol_bytes, s
 from deniable.survey.encodings import Hashed, Permuted
 from deniable.survey.folding import fold
 from deniable.survey.hashing import fingerprint, permute
+from deniable.survey.prefixes import Prefixes
 from deniable.survey.scale import scale_of
 from tests.exact.scripted import ScriptedEntropy
 from tests.surveys import BUDGETS
@@ -38,6 +39,17 @@ OPEN: dict[str, list[str | int | bytes]] = {
     "exact": ["a", 7, b"\xff"],
     "folded": ["\u00a0Ibuprofen 400\t", "STRA\u1e9eE", b"A ", "\u0130stanbul", 7, "\u039f\u0394\u039f\u03a3"],
 }
+# To surveys that discover text: ends within a level, at its edge, after it; a cut within a character; a long one.
+WRITTEN: list[str | int | bytes] = ["Ab", "", "abcd", "abcde ", "abcdefg", "\u00e9t\u00e9", "\U0001f98a\x00", "a" * 64]
+
+
+def answers_of(survey: dn.Survey) -> list[str | int | bytes]:
+    """What a survey is asked."""
+    if survey.symbols is not None:
+        return list(survey.symbols)
+    return WRITTEN if isinstance(survey.encoding, Prefixes) else OPEN[survey.alphabet.text]
+
+
 # Where case and white space are hard; `folding` adds every code point that does not stay as it is.
 TEXTS = [
     *("", " ", "a", " A ", "A  b", "\ta\u00a0\u3000B\r\n", "\ufeffA\u200bb", "A\u200db", "\u200eA", "A\u00adb"),
@@ -108,6 +120,11 @@ def presets() -> dict[str, dn.Survey]:
         "orr, folded": dn.orr(epsilon=2, cells=8, cohorts=3, seed=seed, name="homepage"),
         "orappor, folded": dn.orappor(epsilon=2, cells=12, cohorts=8, hashes=2, seed=seed),
         "orr, folded again": dn.orr(epsilon=4, epsilon_report=2, cells=300, cohorts=3, seed=seed),
+        "discovery": dn.discovery(epsilon=2, length=6, levels=[(2, 1), (4, 2), (6, 3)], seed=seed, name="what"),
+        "discovery, refused": dn.discovery(
+            epsilon=1, length=64, levels=[(3, 150), (64, 150)], seed=seed, overlong="refuse", text="exact"
+        ),
+        "discovery, again": dn.discovery(epsilon=4, epsilon_report=2, length=9, cohorts=64, seed=SEEDS[2]),
         "sensitive": dn.sensitive(["none", "flu", "hiv", "hpv"], sensitive=["hiv", "hpv"], epsilon=1),
         "sensitive, one": dn.sensitive(5, sensitive=[3], epsilon="1/3", other="else"),
         "sensitive, counted": urr(300, sensitive=range(20, 60), epsilon=2),
@@ -169,6 +186,19 @@ def permuted_cells() -> list[object]:
         occupied = [[encoding.encode(cohort, position) for position in range(size)] for cohort in range(cohorts)]
         shape = {"seed": SEEDS[2].hex(), "symbols": size, "cells": cells, "cohorts": cohorts, "hashes": hashes}
         found.append(shape | {"occupied": occupied})
+    return found
+
+
+def prefix_cells() -> list[object]:
+    """Each text in every cohort of a few encodings."""
+    found: list[object] = []
+    for cells, levels in ((8, ((1, 2), (2, 2), (4, 2))), (5, ((3, 3),)), (1 << 24, ((2, 1), (64, 2)))):
+        encoding = Prefixes(cells, levels, "cut", SEEDS[1])
+        for given in [*WRITTEN, "cafe\u0301", "\u0130"]:
+            key = encoding.key(Alphabet.open(), given)
+            occupied = [encoding.encode(cohort, key)[0] for cohort in range(encoding.cohorts)]
+            shape = {"seed": SEEDS[1].hex(), "cells": cells, "levels": levels, "overlong": "cut"}
+            found.append(shape | {"symbol": given, "occupied": occupied})
     return found
 
 
@@ -238,8 +268,8 @@ def reports() -> list[object]:
     """Fresh noise from given words: the first is for the cohort (again if it is refused), the rest for the answer."""
     found: list[object] = []
     for title, survey in presets().items():
-        answers = [canonical_symbol(s) for s in survey.symbols or OPEN[survey.alphabet.text]]
-        answers = answers[: 3 if survey.alphabet.text == "exact" else None]
+        answers = [canonical_symbol(s) for s in answers_of(survey)]
+        answers = answers[: 3 if survey.alphabet.text == "exact" and answers != WRITTEN else None]
         edges = [0, *survey.mechanism.thresholds().values(), 2**64 - 1]
         if isinstance(survey.mechanism, Channel):  # where the columns of some answers begin
             edges += [survey.mechanism.edge(x, y) for x in (0, 1, survey.cells - 1) for y in (1, 2, survey.columns - 1)]
@@ -265,7 +295,7 @@ def permanent() -> list[object]:
     """Memoised answers: a device secret and a cohort give these bytes for ever (on these words, in a chain)."""
     found: list[object] = []
     for title, survey in presets().items():
-        for number, answer in enumerate((survey.symbols or OPEN[survey.alphabet.text])[:2]):
+        for number, answer in enumerate(answers_of(survey)[:2]):
             client = dn.Client(survey)
             secret = hashlib.sha256(f"{title} {number}".encode()).digest()
             client._cohort, client._secret = number % survey.cohorts, secret
@@ -314,6 +344,7 @@ def build() -> dict[str, str]:
         hashed_cells,
         permuted_cells,
         permutations,
+        prefix_cells,
         thresholds,
         numbers,
         surveys,

@@ -169,6 +169,14 @@ def occupied(fields: dict[str, Any], cohort: int, symbol: str | int | bytes) -> 
             if sum(a * b for a, b in zip(mine, point, strict=True)) % encoding["order"] == 0
         ]
     seed, k = bytes.fromhex(encoding["seed"]), encoding["cells"]
+    if encoding["kind"] == "prefixes":
+        assert isinstance(symbol, str)
+        data = message(folded(symbol) if alphabet.get("text") == "folded" else symbol)[1:]
+        for length, cohorts in encoding["levels"]:
+            if cohort < cohorts:
+                ended = data[:length] + (b"" if len(data) > length else b"\xff")
+                return [below(splitmix(fingerprint(seed, bytes([length]) + ended), cohort), k)]
+            cohort -= cohorts
     indices = [cohort * encoding["hashes"] + j for j in range(encoding["hashes"])]
     if encoding["kind"] == "hashed":
         read = folded(symbol) if alphabet.get("text") == "folded" and isinstance(symbol, str) else symbol

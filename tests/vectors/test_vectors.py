@@ -16,6 +16,7 @@ from deniable.survey.alphabet import Alphabet, canonical_symbol, symbol_bytes, s
 from deniable.survey.encodings import Hashed, Permuted
 from deniable.survey.folding import fold
 from deniable.survey.hashing import fingerprint, permute
+from deniable.survey.prefixes import Prefixes
 from deniable.survey.scale import scale_of
 from tests.exact.scripted import ScriptedEntropy
 from tests.vectors import make, reference
@@ -98,6 +99,16 @@ def test_permuted_cells() -> None:
             for position, cells in enumerate(answers):
                 assert list(encoding.encode(cohort, position)) == cells
                 assert sorted({image[position] % row["cells"] for image in images}) == cells
+
+
+def test_prefix_cells() -> None:
+    for row in rows("prefix_cells"):
+        encoding = Prefixes(row["cells"], row["levels"], row["overlong"], bytes.fromhex(row["seed"]))
+        key = encoding.key(Alphabet.open(), row["symbol"])
+        fields = {"encoding": row | {"kind": "prefixes"}, "alphabet": {"kind": "open", "text": "folded"}}
+        for cohort, cell in enumerate(row["occupied"]):
+            assert encoding.encode(cohort, key) == (cell,)
+            assert reference.occupied(fields, cohort, row["symbol"]) == [cell]
 
 
 def test_permutations() -> None:

@@ -5,17 +5,21 @@
  * x for what is not an integer.
  */
 
-import { ceil, hex, isPrime, min, unhex, upTo, utf8 } from "./bytes.js";
+import { ceil, hex, isPrime, join, min, unhex, upTo, utf8 } from "./bytes.js";
 import { need } from "./errors.js";
 import { fingerprint, permute, scaled, stream } from "./hashing.js";
 
 /** Each symbol is its own cell. */
 export const direct = (_fields, size, find) => ({ cells: size, hashes: 1, of: (_cohort, value) => [find(value)] });
 
+const seedOf = (seed) => {
+  need(/^([\s\S]{2}){8,64}$/.test(seed), "seed must be 8 to 64 bytes in hexadecimal");
+  return unhex(seed);
+};
+
 /** Hash functions over an open alphabet, or permutations of a closed one: `hashes` of them for each cohort. */
 export function seeded({ kind, cells, cohorts, hashes, seed }, size, find) {
-  need(/^([\s\S]{2}){8,64}$/.test(seed), "seed must be 8 to 64 bytes in hexadecimal");
-  const key = unhex(seed);
+  const key = seedOf(seed);
   const stated = { cohorts: cohorts | 0, hashes: hashes | 0, seed: hex(key) };
   // "p" is not a type byte, so no symbol's fingerprint is the root of the permutations.
   const root = fingerprint(key, utf8("permutations"));
@@ -33,6 +37,43 @@ export function seeded({ kind, cells, cohorts, hashes, seed }, size, find) {
           }),
         ),
       ].sort((a, b) => a - b),
+  };
+}
+
+/**
+ * The beginning of a text in an open alphabet: a cohort hashes as many bytes as its level has, with an end mark (a byte
+ * that UTF-8 does not have) where the text ends within them.
+ */
+export function prefixes({ cells, levels, overlong, seed }, size, find) {
+  const key = seedOf(seed);
+  const cohorts = levels.reduce((sum, [, count]) => sum + count, 0);
+  const last = levels.reduce((before, [length, count]) => {
+    need(length > before && length < 256 && count > 0, `levels must rise up to 255 bytes, got ${length}`);
+    return length;
+  }, 0);
+  const cut = overlong === "cut";
+  return {
+    cells: size ? 0 : cells | 0,
+    cohorts,
+    hashes: 1,
+    stated: {
+      cohorts,
+      levels: levels.map(([length, count]) => [length | 0, count | 0]),
+      overlong: cut ? "cut" : "refuse",
+      seed: hex(key),
+    },
+    of(cohort, value) {
+      // Bytes and integers have other type bytes than text.
+      const [type, ...text] = find(value);
+      need(type === 115 && (cut || text.length <= last));
+      for (const [length, count] of levels) {
+        if (cohort < count) {
+          const start = [length, ...text.slice(0, length), ...(text.length > length ? [] : [255])];
+          return [scaled(fingerprint(key, join(start)), cohort, cells)];
+        }
+        cohort -= count;
+      }
+    },
   };
 }
 

@@ -7,7 +7,7 @@
 import { closed, open } from "./alphabet.js";
 import { shown } from "./arguments.js";
 import { canonical, hex, Obj, parse, spell, utf8 } from "./bytes.js";
-import { direct, hadamard, neighbours, projective, seeded } from "./encodings.js";
+import { direct, hadamard, neighbours, prefixes, projective, seeded } from "./encodings.js";
 import { DeniableError, need } from "./errors.js";
 import { bitflip, krr, subset } from "./mechanisms.js";
 import { number } from "./numbers.js";
@@ -16,7 +16,16 @@ import { sha256 } from "./sha256.js";
 import { blocks, budgets, full, sensitive } from "./tables.js";
 
 const ALPHABETS = { __proto__: null, open, closed, number };
-const ENCODINGS = { __proto__: null, direct, hashed: seeded, permuted: seeded, hadamard, projective, neighbours };
+const ENCODINGS = {
+  __proto__: null,
+  direct,
+  hashed: seeded,
+  permuted: seeded,
+  hadamard,
+  projective,
+  neighbours,
+  prefixes,
+};
 // Tables of weights have parameters of their own.
 const TABLES = { __proto__: null, sensitive, "sensitive-design": sensitive, blocks, budgets, table: full };
 const MECHANISMS = { __proto__: null, krr, bitflip, subset, ...TABLES };

@@ -17,12 +17,18 @@ import {
   smallNumbers,
   smallPermuted,
   smallPlane,
+  smallPrefixes,
   smallSensitive,
   smallSets,
 } from "./small.js";
 import { hex, scripted, surveys, unhex } from "./vectors.js";
 
 const upTo = (n) => [...Array(n).keys()];
+
+const LEVELS = [
+  [2, 1],
+  [4, 2],
+];
 
 // [survey, answers, words of one report, cohort]
 const CASES = {
@@ -42,6 +48,13 @@ const CASES = {
     2,
   ],
   "orr, closed, cohort 1 of 4, 10 bits": [smallPermuted(7, 3, 4, 1, "1/3", 10), upTo(7), 1, 1],
+  "prefixes, first level, 10 bits": [
+    smallPrefixes(16, LEVELS, "1", 10),
+    ["", "a", "ab", "AB ", "abc", "abcde", "é"],
+    1,
+    0,
+  ],
+  "prefixes, last level, 10 bits": [smallPrefixes(16, LEVELS, "1", 10), ["", "a", "abcd", "abcde", "🦊"], 1, 2],
   "subset 1 of 3, 6 bits": [smallSets(3, 1, "1", 6), upTo(3), 2],
   "krappor of 2, 6 bits": [smallBits(2, "1", 6, false), upTo(2), 2],
   "oue of 2, 6 bits": [smallBits(2, "1", 6, true), upTo(2), 2],
@@ -116,6 +129,20 @@ test("answers that fold to one text have one law, and in an exact survey they ha
     });
   assert.equal(new Set(laws("folded")).size, 1);
   assert.ok(new Set(laws()).size > 1);
+});
+
+test("a level sees as many bytes as it has, and whether the answer ended within them", () => {
+  const laws = (cohort, ...values) =>
+    new Set(
+      values.map((value) => {
+        const { law } = lawOf(smallPrefixes(16, LEVELS, "1", 10), value, cohort, 1, realClient);
+        return JSON.stringify([...law].map(([wire, n]) => [wire, String(n)]).sort());
+      }),
+    ).size;
+  assert.equal(laws(0, "abc", "abd", "abcdefgh"), 1);
+  assert.equal(laws(0, "ab", "abc"), 2);
+  assert.equal(laws(1, "abcd", "abcde", "abce"), 3);
+  assert.equal(laws(1, "abcde", "abcdf"), 1);
 });
 
 for (const [title, survey, values, cohort] of [

@@ -16,6 +16,7 @@ import {
   smallKrr,
   smallNumbers,
   smallPlane,
+  smallPrefixes,
   smallSensitive,
   smallSets,
   stages,
@@ -53,6 +54,16 @@ const occupying = (change) => (survey, entropy) =>
     entropy,
   );
 
+const LEVELS = smallPrefixes(
+  16,
+  [
+    [2, 1],
+    [4, 1],
+  ],
+  "1",
+  10,
+);
+
 const URR = smallSensitive(4, [0, 2], "1", 10);
 const UBD = smallSensitive(8, [0, 1, 3, 4, 6], "1", 10, { order: 2, dimension: 3 });
 const MATRIX = smallFull(
@@ -82,6 +93,21 @@ const wrongCohort = (survey, entropy) => {
   return realClient({ ...survey, encoding: { ...survey.encoding, of: (c, v) => of((c + 1) % cohorts, v) } }, entropy);
 };
 
+/** The real client with another rule for what a cohort hashes: all cells of `of` are those of another value. */
+const hashing = (other) => (survey, entropy) => {
+  const { of } = survey.encoding;
+  return realClient({ ...survey, encoding: { ...survey.encoding, of: (c, v) => of(...other(c, v)) } }, entropy);
+};
+
+/** Its cohort, in the clear, is one of the level that holds all of the answer. */
+const levelOfTheAnswer = (survey, entropy) => ({
+  report: (value) => {
+    const cohort = value.length > 2 ? 1 : 0;
+    const [named] = survey.mechanism.randomize(survey.encoding.of(cohort, value), entropy);
+    return reportOf(survey, cohort, [named]);
+  },
+});
+
 const shortPayload = (survey, entropy) => {
   const client = realClient(survey, entropy);
   return {
@@ -94,6 +120,9 @@ const shortPayload = (survey, entropy) => {
 
 // [survey, answers, words of one report, client, what it breaks]
 const MUTANTS = {
+  "a level drawn from the answer": [LEVELS, ["ab", "abc"], 1, levelOfTheAnswer, ["law", "support"]],
+  "a prefix longer than its level": [LEVELS, ["abc", "abd"], 1, hashing((_, value) => [1, value]), ["law"]],
+  "the end mark dropped": [LEVELS, ["ab", "abc"], 1, hashing((cohort, value) => [cohort, `${value}zzzz`]), ["law"]],
   "a row shifted by one": [MATRIX, upTo(3), 1, looking((row, cell, cells) => row((cell + 1) % cells)), ["law"]],
   "a sensitive row shifted by one": [
     URR,

@@ -2,7 +2,7 @@
 
 import { closed, open } from "../src/alphabet.js";
 import { upTo } from "../src/bytes.js";
-import { direct, hadamard, neighbours, projective, seeded } from "../src/encodings.js";
+import { direct, hadamard, neighbours, prefixes, projective, seeded } from "../src/encodings.js";
 import { number } from "../src/numbers.js";
 import { bitflip, krr, subset } from "../src/mechanisms.js";
 import { readEpsilon } from "../src/odds.js";
@@ -94,6 +94,11 @@ export const smallHashed = (cells, cohorts, hashes, epsilon, width, text) => {
 export const smallPermuted = (size, cells, cohorts, hashes, epsilon, width) => {
   const encoding = listed(seeded, size, { kind: "permuted", cells, cohorts, hashes, seed: SEED });
   return whole(encoding, channel(cells, hashes, epsilon, width), epsilon, size);
+};
+
+export const smallPrefixes = (cells, levels, epsilon, width) => {
+  const encoding = prefixes({ cells, levels, overlong: "cut", seed: SEED }, 0, open({ text: "folded" }).find);
+  return whole(encoding, channel(cells, 1, epsilon, width), epsilon, 0);
 };
 
 /** O-RR with one hash; with more, bits that share epsilon. */

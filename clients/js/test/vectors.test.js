@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 import * as minified from "../deniable.min.js";
 import { closed, fold, open, symbolBytes } from "../src/alphabet.js";
-import { seeded } from "../src/encodings.js";
+import { prefixes, seeded } from "../src/encodings.js";
 import { fingerprint, permute } from "../src/hashing.js";
 import { Client, readSurvey } from "../src/node.js";
 import { bitflip, krr } from "../src/mechanisms.js";
@@ -53,6 +53,30 @@ test("hashed cells", () => {
     const { of } = seeded({ kind: "hashed", ...fields }, 0, open({}).find);
     for (const [cohort, cells] of occupied.entries()) assert.deepEqual(of(cohort, symbolOf(symbol)), cells);
   }
+});
+
+test("prefix cells", () => {
+  for (const { occupied, symbol, ...fields } of rows("prefix_cells")) {
+    const { of } = prefixes(fields, 0, open({ text: "folded" }).find);
+    for (const [cohort, cell] of occupied.entries()) assert.deepEqual(of(cohort, symbol), [cell]);
+  }
+});
+
+test("text alone can be discovered, and what is too long is refused where the survey says so", () => {
+  const client = (title) => new Client(texts[title], { memoize: false });
+  const taken = (title, value) => client(title).report(value).pack().length > 0;
+  assert.ok(taken("discovery", "x".repeat(300)));
+  assert.ok(taken("discovery, refused", "\u00e9".repeat(32)));
+  for (const [title, value] of [
+    ["discovery", 7],
+    ["discovery", new Uint8Array([97])],
+    ["discovery", "\ud800"],
+    ["discovery, refused", "\u00e9".repeat(33)],
+  ])
+    assert.throws(() => taken(title, value), {
+      name: "AlphabetError",
+      message: "symbol must be well-formed text, an exact integer or bytes, and one the survey takes",
+    });
 });
 
 test("permuted cells", () => {
@@ -207,7 +231,7 @@ const SENTENCES = [
   ],
   [
     /at least|at most \d|prime|encoding of|encoding must|block design|subset sel/,
-    /^(cells|cohorts|hashes|size) must be .*, got |^survey must say /,
+    /^(cells|cohorts|hashes|levels|size) must (be|rise) .*, got |^survey must say /,
   ],
 ];
 
@@ -219,7 +243,7 @@ test("bad surveys", () => {
       ({ name, message }) => {
         const [, sentence] = SENTENCES.find(([pattern]) => pattern.test(reason)) ?? [
           "",
-          /^(survey|symbols?|epsilon|cells|cohorts|hashes|size|name|kind|seed) must /,
+          /^(survey|symbols?|epsilon|cells|cohorts|hashes|levels|size|name|kind|seed) must /,
         ];
         assert.equal(name, "SurveyError");
         assert.match(message, sentence, reason);

@@ -26,7 +26,7 @@ from deniable.cli.words import (
 )
 from deniable.crowds import MAX_PEOPLE, crowd
 from deniable.errors import DeniableError, require
-from deniable.survey import DIALECTS, OUTSIDE, PRESETS, Survey, participation_words
+from deniable.survey import DIALECTS, OUTSIDE, OVERLONG, PRESETS, Survey, participation_words
 
 _DRAWN = 64  # answers of a matrix that is printed
 _FILE = "a survey file (JSON; - is standard input)"
@@ -123,9 +123,13 @@ def _add_new(actions: Commands) -> None:
     new.option("--sensitive", "A,B", "the answers that need hiding, where others may be seen (sensitive)")
     new.option("--groups", "A,B;C,D", "answers in groups: which of a group is hidden, not which group (blocks)")
     new.option("--matrix", "FILE", "probabilities, one line an answer, separated by commas or blanks (channel)")
-    new.option("--cells", "K", "cells of one report (orr, orappor)", whole(2))
-    new.option("--cohorts", "C", "groups with their own hash functions (orr, olh, orappor)", whole(1))
+    new.option("--cells", "K", "cells of one report (orr, orappor, discovery)", whole(2))
+    new.option("--cohorts", "C", "groups with their own hash functions (orr, olh, orappor, discovery)", whole(1))
     new.option("--hashes", "H", "hash functions of a Bloom filter (orappor; default 1)", whole(1))
+    new.option("--length", "B", "bytes of an answer that are told apart (discovery; default 32)", whole(1))
+    new.option(
+        "--overlong", "HOW", "what becomes of longer answers: cut (default), refuse (discovery)", one_of(*OVERLONG)
+    )
     new.option("--low", "X", "the least number (number)")
     new.option("--high", "X", "the largest number (number)")
     new.option("--bins", "N", "bins of equal width from --low to --high (number; default 256)", whole(2))
@@ -172,8 +176,10 @@ def _make(args: argparse.Namespace) -> Survey:
             raise DeniableError(f"--{option} must be given for {args.mechanism}; for instance --low 18 --high 90")
     if "symbols" in needed and symbols is None:
         raise DeniableError(f"--symbols or --symbols-file must be given for {args.mechanism}; use orr for open answers")
-    scale = ("low", "high", "bins", "step", "outside", "reach")
-    for option in ("epsilon_report", "cells", "cohorts", "hashes", "other", "text", "participation", *scale):
+    every = (
+        "epsilon_report cells cohorts hashes other text participation low high bins step outside reach length overlong"
+    )
+    for option in every.split():
         value = getattr(args, option)
         if value is not None and option not in taken:
             named = option.replace("_", "-")
@@ -236,7 +242,7 @@ def _show(args: argparse.Namespace) -> None:
         return
     symbols = survey.symbols
     if symbols is None:
-        answers = f"any text, number or bytes (open; candidates are named when decoding). {text_sentence(survey)}"
+        answers = f"{survey.encoding.answers} (open; candidates are named when decoding). {text_sentence(survey)}"
     elif survey.alphabet.bins is not None:
         answers = scale_sentence(survey)
     else:

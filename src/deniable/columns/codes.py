@@ -193,7 +193,8 @@ def _looked_up(survey: Survey, codes: npt.NDArray[Any], values: list[object]) ->
         rows = int(unknown[codes].sum())
     if rows == 0:  # a dictionary may hold values that no row uses
         used = np.flatnonzero(~unknown)
-        keys = np.zeros(len(values), np.uint64)
-        keys[used] = keys_of(survey, [values[i] for i in used])
+        known = keys_of(survey, [values[i] for i in used])
+        keys = np.zeros((len(values), *known.shape[1:]), np.uint64)
+        keys[used] = known
         return codes, keys
     raise Unencodable(rows, survey.alphabet.bins)

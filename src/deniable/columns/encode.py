@@ -20,9 +20,11 @@ from deniable.survey import (
     Hashed,
     Neighbours,
     Permuted,
+    Prefixes,
     Projective,
     Survey,
     feistel_sides,
+    fingerprint,
 )
 
 Words = npt.NDArray[np.uint64]
@@ -33,12 +35,15 @@ _U = np.uint64
 
 
 def keys_of(survey: Survey, symbols: Sequence[object]) -> Words:
-    """The key of each symbol (`Survey.key`): its position, or in an open alphabet its fingerprint."""
+    """The key of each symbol (`Survey.key`) as words: its position, or in an open alphabet its fingerprint.
+
+    One word a symbol, shape (S,), or one for each level where cohorts hash different parts of it, shape (S, L).
+    """
     alphabet = survey.alphabet
     if not alphabet.is_open and (symbols is alphabet.symbols):
         return np.arange(len(alphabet), dtype=np.uint64)
     try:
-        return np.fromiter((survey.key(s) for s in symbols), np.uint64, len(symbols))
+        return keyings.of(survey.encoding)(survey.encoding, [survey.key(s) for s in symbols])
     except AlphabetError as problem:
         raise AlphabetError(f"every symbol must be one that the survey can encode: {problem}") from None
 
@@ -124,6 +129,10 @@ def cells_at(encoding: Encoding, cohorts: npt.NDArray[Any], keys: Words) -> Cell
     return encoders.of(encoding)(encoding, cohorts, keys)
 
 
+# How keys become words: most are one already.
+keyings: Registry[Callable[[Any, Sequence[Any]], Words]] = Registry(
+    "deniable.columns.encode.keyings", Encoding, "words of its keys"
+)
 # `cells_at`, `cell_table` and `cell_rows` of each encoding; the last two follow from the first, but not as fast.
 encoders: Registry[Callable[[Any, npt.NDArray[Any], Words], Cells]] = Registry(
     "deniable.columns.encode.encoders", Encoding, "column code"
@@ -132,6 +141,20 @@ tables: Registry[Callable[[Any, Words, int], Cells]] = Registry("deniable.column
 streams: Registry[Callable[[Any, Words], Iterator[npt.NDArray[np.intp]]]] = Registry(
     "deniable.columns.encode.streams", Encoding, "stream of cells"
 )
+
+
+@keyings.add(Encoding)
+def _one_word(encoding: Encoding, keys: Sequence[int]) -> Words:
+    return np.array(keys, np.uint64)
+
+
+@keyings.add(Prefixes)
+def words_of_levels(encoding: Prefixes, keys: Sequence[bytes]) -> Words:
+    """The fingerprints of each key's prefixes, one a level, shape (S, L)."""
+    found = np.empty((len(keys), len(encoding.levels)), np.uint64)
+    for level, column in enumerate(found.T):
+        column[:] = [fingerprint(encoding.seed, encoding.message(level, key)) for key in keys]
+    return found
 
 
 @encoders.add(Direct)
@@ -148,6 +171,15 @@ def _neighbour_cells(encoding: Neighbours, cohorts: npt.NDArray[Any], keys: Word
 def _hashed_cells(encoding: Hashed, cohorts: npt.NDArray[Any], keys: Words) -> Cells:
     cells = scale(stream(keys[:, None], _numbers(encoding, cohorts)), encoding.cells)
     return _mark_repeats(cells.astype(np.int32), encoding.cells)
+
+
+@encoders.add(Prefixes)
+def _prefix_cells(encoding: Prefixes, cohorts: npt.NDArray[Any], keys: Words) -> Cells:
+    starts = np.array(encoding.starts, np.int64)
+    numbers = cohorts.astype(np.int64)
+    levels = np.searchsorted(starts, numbers % encoding.cohorts, side="right") - 1
+    words = stream(keys[np.arange(len(keys)), levels], (numbers - starts[levels]).astype(np.uint64))
+    return scale(words, encoding.cells).astype(np.int32)[:, None]
 
 
 @encoders.add(Permuted)
@@ -271,6 +303,14 @@ def cell_rows(encoding: Encoding, keys: Words) -> Iterator[npt.NDArray[np.intp]]
 def _any_rows(encoding: Encoding, keys: Words) -> Iterator[npt.NDArray[np.intp]]:
     for cohort in range(encoding.cohorts):
         yield cells_at(encoding, np.full(len(keys), cohort), keys).T.astype(np.intp)
+
+
+@streams.add(Prefixes)
+def _prefix_rows(encoding: Prefixes, keys: Words) -> Iterator[npt.NDArray[np.intp]]:
+    for column, (_, cohorts) in zip(keys.T, encoding.levels, strict=True):
+        words = np.ascontiguousarray(column)
+        for number in range(cohorts):
+            yield scale(stream(words, np.full(1, number, np.uint64)), encoding.cells).view(np.int64)[None]
 
 
 @streams.add(Hashed)

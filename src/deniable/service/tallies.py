@@ -136,8 +136,7 @@ class Tallies:
         with self._database.reading() as session:
             for table in COUNTED:
                 add_rows(total, self._range(session, table, entry, *bounds))
-            windows = windows_in(session, entry).items()
-        sizes = [counts.get("accepted", 0) for start, counts in windows if bounds[0] <= start < bounds[1]]
+            sizes = [counts.get("accepted", 0) for counts in windows_in(session, entry, *bounds).values()]
         try:
             return entry.shape.tally(total[0], sizes)
         except TallyError as problem:
@@ -182,12 +181,12 @@ def packed(total: Total) -> Packed:
     return pack_counts(len(vector), places, vector[places]), counters.to_json()
 
 
-def windows_in(session: Session, entry: Entry) -> dict[int, dict[str, int]]:
-    """The counters of every window of a survey."""
+def windows_in(session: Session, entry: Entry, *bounds: int) -> dict[int, dict[str, int]]:
+    """The counters of every window of a survey, or of those from the first bound to before the second."""
     found: dict[int, Counters] = {}
     for table in COUNTED:
-        sql = f"SELECT win, counters FROM {table} WHERE survey = ?"
-        for window, counters in session.run(sql, [entry.key]).fetchall():
+        sql = f"SELECT win, counters FROM {table} WHERE survey = ?" + " AND win >= ? AND win < ?" * bool(bounds)
+        for window, counters in session.run(sql, [entry.key, *bounds]).fetchall():
             found.setdefault(window, Counters()).add(counters_of(counters))
     return {window: found[window].counts for window in sorted(found)}
 

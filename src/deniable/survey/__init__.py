@@ -13,7 +13,7 @@ from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
 from deniable.survey.budgets import Optimum, budgets_table
 from deniable.survey.channels import blocks, channel, sensitive, sensitive_designs, sensitive_positions, ubd, urr
 from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, Permuted
-from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides
+from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides, fingerprint
 from deniable.survey.neighbours import Neighbours, best_reach
 from deniable.survey.notebook import Bar, data_frame, facts, html_table
 from deniable.survey.numbers import Numbers
@@ -27,7 +27,21 @@ from deniable.survey.participation import (
     window_number,
 )
 from deniable.survey.picture import Picture
-from deniable.survey.presets import PRESETS, hadamard, krappor, krr, olh, orappor, orr, oue, projective, subset, warner
+from deniable.survey.prefixes import END, OVERLONG, Prefixes
+from deniable.survey.presets import (
+    PRESETS,
+    discovery,
+    hadamard,
+    krappor,
+    krr,
+    olh,
+    orappor,
+    orr,
+    oue,
+    projective,
+    subset,
+    warner,
+)
 from deniable.survey.privacy import Privacy
 from deniable.survey.quantities import number, ordered
 from deniable.survey.reading import strict_json
@@ -39,10 +53,12 @@ from deniable.survey.survey import Survey, checked_name
 
 __all__ = [
     "DIALECTS",
+    "END",
     "FEISTEL_ROUNDS",
     "GAMMA",
     "MAX_CELLS",
     "OUTSIDE",
+    "OVERLONG",
     "PARTICIPATIONS",
     "PRESETS",
     "SCALE",
@@ -61,6 +77,7 @@ __all__ = [
     "Optimum",
     "Permuted",
     "Picture",
+    "Prefixes",
     "Privacy",
     "Projective",
     "ReportFormat",
@@ -77,8 +94,10 @@ __all__ = [
     "checked_name",
     "data_frame",
     "descriptor_of",
+    "discovery",
     "facts",
     "feistel_sides",
+    "fingerprint",
     "first_hour",
     "first_minute",
     "hadamard",

@@ -1,12 +1,13 @@
 """Encodings: functions from (cohort, symbol) to cells, the columns of the paper's matrix H.
 
 Paper: sections 4 (direct), 5.1 and 5.2 (hashing, cohorts, Bloom filters), 5.4 (permutations for closed alphabets).
-Each encoding turns a symbol into a key once (its position, or its fingerprint), then a key into cells for a cohort.
+Each encoding turns a symbol into a key once (its position, its fingerprint, or the bytes that cohorts hash in their own
+ways), then a key into cells for a cohort.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from deniable.errors import SurveyError
 from deniable.mechanisms import check_size
@@ -26,6 +27,7 @@ class Encoding(ABC):
 
     kind: ClassVar[str]
     title: ClassVar[str] = ""  # the name of such surveys in the literature; empty if the mechanism gives it
+    answers: ClassVar[str] = "any text, number or bytes"  # what an open alphabet may be answered with
     own_cells: ClassVar[bool] = False  # whether symbols and cells correspond one to one
     is_design: ClassVar[bool] = False  # whether answers have several cells each, of which a report names one
     is_ordered: ClassVar[bool] = False  # whether the order of the answers has a meaning: neighbours share cells
@@ -43,12 +45,12 @@ class Encoding(ABC):
         """How many cells any two answers of one block share, or None where that varies: what makes a block design."""
         return None
 
-    def key(self, alphabet: Alphabet, value: object) -> int:
-        """The number that stands for a symbol in all cohorts: its position (closed) or its fingerprint (open)."""
+    def key(self, alphabet: Alphabet, value: object) -> Any:
+        """What stands for a symbol in all cohorts: its position (closed), its fingerprint, or its bytes (open)."""
         return alphabet.index(value)
 
     @abstractmethod
-    def encode(self, cohort: int, key: int) -> tuple[int, ...]:
+    def encode(self, cohort: int, key: Any) -> tuple[int, ...]:
         """The occupied cells, sorted and distinct."""
 
     @property
@@ -126,8 +128,12 @@ def _check_sizes(encoding: "Hashed | Permuted") -> None:
     check_size("cells", encoding.cells, 2, 1 << 24)
     check_size("cohorts", encoding.cohorts, 1, MAX_COHORTS)
     check_size("hashes", encoding.hashes, 1, MAX_HASHES)
-    if not isinstance(encoding.seed, bytes) or not 8 <= len(encoding.seed) <= 64:
-        seed = encoding.seed
+    check_seed(encoding.seed)
+
+
+def check_seed(seed: object) -> None:
+    """Raise `SurveyError` for what cannot be the seed of hash functions."""
+    if not isinstance(seed, bytes) or not 8 <= len(seed) <= 64:
         shown = f"{len(seed)} bytes" if isinstance(seed, bytes) else type(seed).__name__
         raise SurveyError(f"seed must be 8 to 64 bytes, got {shown}")
 

@@ -20,10 +20,24 @@ from deniable.survey.alphabet import Alphabet
 from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
 from deniable.survey.channels import blocks, budgeted, channel, sensitive
 from deniable.survey.encodings import MAX_HASHES, Direct, Encoding, Hashed, Permuted
+from deniable.survey.prefixes import MAX_LENGTH, Prefixes, default_levels
 from deniable.survey.quantities import number, ordered
 from deniable.survey.survey import Survey, checked_name
 
-__all__ = ["PRESETS", "hadamard", "krappor", "krr", "olh", "orappor", "orr", "oue", "projective", "subset", "warner"]
+__all__ = [
+    "PRESETS",
+    "discovery",
+    "hadamard",
+    "krappor",
+    "krr",
+    "olh",
+    "orappor",
+    "orr",
+    "oue",
+    "projective",
+    "subset",
+    "warner",
+]
 
 
 def _survey(
@@ -611,6 +625,87 @@ def orappor(
     return _survey(alphabet, encoding, flips, epsilon_report, name, participation)
 
 
+def discovery(
+    *,
+    epsilon: object,
+    epsilon_report: object = None,
+    length: int = 32,
+    levels: Iterable[tuple[int, int]] | None = None,
+    cohorts: int = 1024,
+    overlong: str = "cut",
+    cells: int | None = None,
+    name: str = "",
+    participation: str = "once",
+    seed: bytes | None = None,
+    text: str = "folded",
+) -> Survey:
+    """Text that nobody listed: O-RR on hashed prefixes, each cohort of one length.
+
+    Published as the prefix extending method (Wang, Li and Jha, 2019), with groups of people for groups of cohorts. A
+    report says something of the first bytes of an answer alone, as many as the level of its cohort has; beginnings that
+    are common can then be found and extended, up to whole answers.
+
+    Such a survey is collected as any other. To decode it with a list, the list must have every frequent answer: what
+    begins like a listed one, and is not listed itself, is counted with it in the cohorts that see the beginning alone.
+
+    Parameters
+    ----------
+    epsilon : float, str or Fraction
+        The privacy budget of an answer, in nats: what all reports of it spend together.
+    epsilon_report : float, str or Fraction, optional
+        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
+        permanent response to the answer. Without it one report spends `epsilon`.
+    length : int
+        How many bytes of an answer are told apart, from 1 to 255, in UTF-8. Choose it as short as you can: every level
+        has to find its own people.
+    levels : iterable of pairs, optional
+        Each level's length in bytes, rising up to `length`, and its number of cohorts: its share of the people. Without
+        it lengths 2, 3, 4, 5, 6, 8, 10, ... and `cohorts` shared among them, the last level with the most.
+    cohorts : int
+        How many cohorts the levels share, where `levels` is not given; at least one for each.
+    overlong : str
+        What becomes of an answer of more than `length` bytes: "cut" (it is known to be longer) or "refuse".
+    cells : int, optional
+        The number k of cells of a cohort. Without it round(e**epsilon) + 1, which has the least error.
+    name : str
+        What people call the survey: one line, at most 500 characters.
+    participation : str
+        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
+    seed : bytes, optional
+        8 to 64 bytes that determine the hash functions. They are public, and part of the survey. Without them 16 bytes
+        are drawn from the operating system.
+    text : str
+        How text is read: "folded" (the default), so that neither case nor white space around words makes a difference,
+        or "exact".
+
+    Returns
+    -------
+    Survey
+        An open survey whose encoding is `Prefixes`.
+
+    Raises
+    ------
+    SurveyError
+        If the levels do not rise, do not end at `length`, or have too few cohorts.
+
+    Examples
+    --------
+    >>> discovery(epsilon=2.0, length=6, seed=bytes(16))
+    <Survey: O-RR, open alphabet, 8 cells, 1024 cohorts in 5 levels of up to 6 bytes, epsilon 2, digest 411947ce>
+    >>> discovery(epsilon=2.0, length=6).encoding.levels
+    ((2, 69), (3, 137), (4, 137), (5, 137), (6, 544))
+    """
+    length = check_size("length", length, 1, MAX_LENGTH)
+    chosen = default_levels(length, cohorts) if levels is None else tuple(levels)
+    best = nearest_exp(_of_a_report(epsilon, epsilon_report)) + 1
+    public = os.urandom(16) if seed is None else seed
+    encoding = Prefixes(min(best, 1 << 24) if cells is None else cells, chosen, overlong, public)
+    if encoding.length != length:
+        raise SurveyError(f"levels must end at length, {length} bytes, got {encoding.length}; name both alike")
+    channel = KRR(encoding.cells, epsilon)
+    return _survey(Alphabet.open(text=text), encoding, channel, epsilon_report, name, participation)
+
+
 def _encoded(
     symbols: Iterable[object] | int | None,
     other: object,
@@ -650,5 +745,6 @@ PRESETS: dict[str, Callable[..., Survey]] = {
         sensitive,
         blocks,
         channel,
+        discovery,
     )
 }

@@ -26,6 +26,7 @@ from deniable.survey.blocks import Hadamard, Projective
 from deniable.survey.encodings import Direct, Encoding, Hashed, Permuted
 from deniable.survey.neighbours import Neighbours
 from deniable.survey.numbers import Numbers
+from deniable.survey.prefixes import Prefixes
 from deniable.survey.scale import Scale, scale_of
 
 __all__ = [
@@ -154,6 +155,9 @@ encodings.add(Projective)(
 encodings.add(Neighbours)(
     Stored("cells reach", lambda fields, alphabet: Neighbours(len(alphabet), fields["reach"]), integers="reach")
 )
+encodings.add(Prefixes)(
+    Stored("cells cohorts levels overlong seed", lambda fields, alphabet: _prefixes(fields), lists="levels"),
+)
 
 mechanisms: Registry[Stored] = Registry("deniable.survey.reading.mechanisms", Mechanism, "JSON reader")
 mechanisms.add(KRR)(
@@ -236,13 +240,24 @@ def _weights(name: str, given: list[Any]) -> list[list[int]]:
 
 def _seeded(fields: dict[str, Any]) -> tuple[int, int, int, bytes]:
     """The arguments that hashed and permuted cells share."""
+    return fields["cells"], fields["cohorts"], fields["hashes"], _seed(fields)
+
+
+def _seed(fields: dict[str, Any]) -> bytes:
     try:
         seed = bytes.fromhex(fields["seed"])
     except ValueError:
         seed = b""
     if seed.hex() != fields["seed"]:
         raise SurveyError("encoding field 'seed' must be lower-case hexadecimal")
-    return fields["cells"], fields["cohorts"], fields["hashes"], seed
+    return seed
+
+
+def _prefixes(fields: dict[str, Any]) -> Prefixes:
+    found = Prefixes(fields["cells"], fields["levels"], fields["overlong"], _seed(fields))
+    if fields["cohorts"] != found.cohorts:
+        raise SurveyError(f"encoding field 'cohorts' must be {found.cohorts} for its levels, got {fields['cohorts']}")
+    return found
 
 
 def _known(what: str, value: object, known: Registry[Stored]) -> tuple[Any, Stored]:
@@ -257,7 +272,7 @@ def _known(what: str, value: object, known: Registry[Stored]) -> tuple[Any, Stor
 
 def read_encoding(value: object, alphabet: Alphabet) -> Encoding:
     _, stored = _known("encoding", value, encodings)
-    fields = record("encoding", value, "kind " + stored.fields, integers=stored.integers)
+    fields = record("encoding", value, "kind " + stored.fields, integers=stored.integers, lists=stored.lists)
     found: Encoding = stored.read(fields, alphabet)
     if fields["cells"] != found.cells:
         raise SurveyError(f"encoding field 'cells' must be {found.cells} for this design, got {fields['cells']}")

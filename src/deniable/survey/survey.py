@@ -211,8 +211,8 @@ class Survey:
         hashed = not self.encoding.title and self.encoding.shared is None
         return named + (" (closed)" if hashed and not self.alphabet.is_open else "")
 
-    def key(self, value: object) -> int:
-        """The number that stands for a symbol in every cohort: its position, or in an open alphabet its fingerprint.
+    def key(self, value: object) -> Any:
+        """What stands for a symbol in every cohort: its position, or in an open alphabet its fingerprint or its bytes.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class Survey:
 
         Returns
         -------
-        int
+        int or bytes
             The key that the encoding turns into cells.
 
         Raises

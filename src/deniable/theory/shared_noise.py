@@ -113,7 +113,7 @@ def repeated_reports(sizes: Sequence[int] | None, n: int, turnover: float | None
     >>> repeated_reports([1000] * 20, 20_000), repeated_reports([1000], 1000), repeated_reports(None, 50)
     (19.0, 0.0, 49.0)
     >>> round(repeated_reports([1000] * 20, 20_000, turnover=0.5), 3), repeated_reports([10, 30], 40)
-    (1.9, 0.5)
+    (1.8, 0.5)
     """
     if sizes is None:
         return max(n - 1.0, 0.0)

@@ -129,7 +129,7 @@ def test_new_does_not_replace_a_survey_unless_told_to(capsys: pytest.CaptureFixt
         (
             "--mechanism rappor --epsilon 1",
             "--mechanism must be one of warner, krr, krappor, oue, subset, hadamard, projective, orr, olh, orappor, "
-            "number, ordered, sensitive, blocks, channel, "
+            "number, ordered, sensitive, blocks, channel, discovery, "
             "got 'rappor'; see `deniable survey new --help`",
         ),
         ("--mechanism krr --epsilon 1", "--symbols or --symbols-file must be given for krr; use orr for open answers"),

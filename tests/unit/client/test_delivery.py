@@ -317,7 +317,7 @@ def test_what_is_queued_meanwhile_waits_for_the_next_time(tmp_path: Path) -> Non
     with collecting(SURVEY, 503) as collector:
 
         def meanwhile(_: float) -> None:
-            twin.queue("another")
+            twin.queue("gargoyle 7")  # no word that documentation in memory may have
 
         found = client.send(collector.url, attempts=2, wait=meanwhile)
         assert (found.accepted, found.waiting) == (2, 1)

@@ -71,10 +71,16 @@ def test_the_realised_probabilities_are_used() -> None:
 
 
 def dense(survey: Survey, size: int) -> npt.NDArray[np.float64]:
-    h = np.zeros((survey.cohorts, survey.cells, size))
+    """What E[counts] / reports is a linear function of: H, or the law itself where that is not hit or miss."""
+    mechanism = survey.mechanism
+    h = np.zeros((survey.cohorts, survey.columns, size))
     for cohort in range(survey.cohorts):
         for place, symbol in enumerate(symbols_of(survey, size)):
-            h[cohort, list(survey.encode(cohort, symbol)), place] = 1
+            cells = survey.encode(cohort, symbol)
+            if mechanism.two_valued:
+                h[cohort, list(cells), place] = 1
+            else:
+                h[cohort, :, place] = [weight / mechanism.span for weight in mechanism.weights(cells)]
     return h
 
 
@@ -88,9 +94,9 @@ def drawn(survey: Survey, n: int = 30_000, size: int = 40) -> tuple[dn.Tally, di
 def test_least_squares_is_dense_least_squares(survey: Survey, per_cohort: bool) -> None:
     tally, candidates = drawn(survey)
     h = dense(survey, 40)
-    hit, miss = float(survey.mechanism.hit), float(survey.mechanism.miss)
+    miss, r = survey.mechanism.affine
     size = tally.reports[:, None] if per_cohort else tally.n / survey.cohorts
-    u = (tally.counts / size - miss) / (hit - miss)
+    u = (tally.counts / size - miss) / r
     expected = np.linalg.lstsq(h.reshape(-1, 40), u.ravel(), rcond=None)[0]
     decoder = dn.LeastSquares(per_cohort=per_cohort)
     found = dn.decode(tally, decoder=decoder, constraint=dn.Unconstrained(), **candidates)

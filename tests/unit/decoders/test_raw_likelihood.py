@@ -12,7 +12,11 @@ from deniable.decoders.raw_reports import response_odds
 from deniable.survey import Direct, Survey
 from tests.surveys import SMALL, symbols_of
 
-ONE_CELL = {name: survey for name, survey in SMALL.items() if isinstance(survey.encoding, Direct)}
+ONE_CELL = {
+    name: survey
+    for name, survey in SMALL.items()
+    if isinstance(survey.encoding, Direct) and survey.mechanism.two_valued
+}
 each = pytest.mark.parametrize("survey", ONE_CELL.values(), ids=ONE_CELL.keys())
 
 
@@ -74,6 +78,8 @@ def test_what_cannot_be_read_is_refused() -> None:
     assert str(caught.value) == "reports must be of a survey with one cell a symbol, got O-RR; decode their tally"
     with pytest.raises(dn.DecodeError, match="reports must be of a survey with one cell a symbol, got HR"):
         likelihood_of_reports(dn.privatize(SMALL["hadamard"], ["a"]))
+    with pytest.raises(dn.DecodeError, match="reports must be of a survey with one cell a symbol, got uRR"):
+        likelihood_of_reports(dn.privatize(SMALL["sensitive"], [symbols_of(SMALL["sensitive"])[0]]))
     empty = dn.ReportTable(SMALL["subset"], np.zeros(0, np.uint8), np.zeros((0, 1), np.uint8))
     with pytest.raises(dn.DecodeError, match="reports must be at least one, got none"):
         likelihood_of_reports(empty)

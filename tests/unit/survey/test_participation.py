@@ -14,6 +14,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     **{name: {"symbols": 3} for name in ("krr", "krappor", "oue", "subset", "hadamard", "projective", "ordered")},
     "number": {"low": 0, "high": 1},
     **{name: {"cohorts": 2, "seed": bytes(16)} for name in ("orr", "olh", "orappor")},
+    "discovery": {"length": 3, "cohorts": 4, "seed": bytes(16)},
 }
 NEEDED |= {
     "sensitive": {"symbols": 3, "sensitive": [1]},

@@ -1,5 +1,6 @@
 """Which other mechanisms a plan simulates, and when one of them takes its place."""
 
+from inspect import signature
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,8 +17,8 @@ from deniable.planner.rivals import best_rival, close_rivals, needs_less
 from deniable.planner.search import Search
 
 NOTHING: dict[str, Any] = {
-    **dict.fromkeys(("n", "epsilon", "epsilon_report", "metric", "candidates", "other", "max_bytes", "max_cohorts")),
-    **{"sensitive": None, "text": "folded", "shape": "uniform", "confidence": 0.9, "name": "", "seed": 0},
+    **{name: None for name, of in signature(ask).parameters.items() if of.kind is of.KEYWORD_ONLY},
+    **{"text": "folded", "shape": "uniform", "confidence": 0.9, "name": "", "seed": 0},
 }
 
 

@@ -23,6 +23,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "projective": {"symbols": 7, "order": 2, "dimension": 3},
     "orr": {"cells": 4, "cohorts": 3, "seed": SEED},
     "olh": {"cohorts": 3, "seed": SEED},
+    "discovery": {"length": 4, "levels": [(2, 1), (4, 2)], "seed": SEED},
     "number": {"low": 0, "high": 1, "bins": 5},
     "ordered": {"symbols": 4},
     "orappor": {"cells": 4, "cohorts": 2, "hashes": 2, "seed": SEED},
@@ -35,7 +36,7 @@ WINDOWED = [how for how in AGAIN if how != "event"]
 
 
 def answers(survey: Survey) -> tuple[object, ...]:
-    return survey.symbols or ("a", "b", 7)
+    return survey.symbols or ("a", "b", "c" if survey.encoding.kind == "prefixes" else 7)
 
 
 def unnamed(survey: Survey, value: object) -> dict[bytes, Any]:

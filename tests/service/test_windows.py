@@ -69,7 +69,7 @@ def test_counts_that_are_not_those_of_their_windows_are_refused(
         clock, store = Ticking(), SQLiteStore(tmp_path)
         async with Caller(store, clock=clock) as call:
             await fed(call, clock, [COUNTS] * 2)
-            monkeypatch.setattr(tallies, "windows_in", lambda session, entry, *bounds: {0: {"accepted": 7}})
+            monkeypatch.setattr(tallies, "windows_in", lambda *_: {0: {"accepted": 7}})
             told = "stored counts must be those of their windows (windows must add up to the reports, 2000, got 7)"
             with pytest.raises(StoreError, match=re.escape(f"{told}; run deniable store check")):
                 store.tally(store.entries()[0])

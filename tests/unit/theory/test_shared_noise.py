@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.design import design_of
+from deniable.design import BlockDesign, design_of
 from deniable.theory import inversion_variances, permanent_share
 
 P = np.array([0.4, 0.25, 0.15, 0.1, 0.06, 0.04])
@@ -20,6 +20,7 @@ SURVEYS = {
 def test_it_is_the_ratio_of_the_variances_of_both_stages(name: str) -> None:
     survey = SURVEYS[name]
     design = design_of(survey)
+    assert isinstance(design, BlockDesign)
     found = []
     for mechanism in (survey.mechanism.permanent, survey.mechanism):
         miss, gap = mechanism.affine

@@ -151,7 +151,9 @@ class Difference:
         first, second = self.first, self.second
         if type(first) is not Estimate or type(second) is not Estimate:
             return None
-        return SharedNoise.of(first.fit, second.fit, self.raw / self._apart)
+        # Where nothing can differ the error is zero, and so is the difference.
+        zeros = np.zeros_like(self.raw)
+        return SharedNoise.of(first.fit, second.fit, np.divide(self.raw, self._apart, out=zeros, where=self._apart > 0))
 
     @property
     def shared_noise(self) -> str:

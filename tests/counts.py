@@ -4,6 +4,7 @@
 After adding or removing tests, `python -m tests.counts` writes the file anew, and the diff says what changed.
 """
 
+import doctest
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -82,6 +83,12 @@ class Counted:
             terminalreporter.write_line(f"{sentence}; if that is meant, run python -m tests.counts", red=True)
 
 
+def _is_skipped_example(item: pytest.Item) -> bool:
+    """Whether a docstring has nothing that runs: each line of it is marked so."""
+    found = getattr(item, "dtest", None)
+    return found is not None and all(one.options.get(doctest.SKIP) for one in found.examples)
+
+
 class _Collected:
     """A plugin that only looks at what there is."""
 
@@ -90,6 +97,8 @@ class _Collected:
 
     def pytest_collection_modifyitems(self, items: Iterable[pytest.Item]) -> None:
         for item in items:
+            if _is_skipped_example(item):
+                continue
             self.found["slow" if item.get_closest_marker("slow") else "quick"][kind_of(item.nodeid)] += 1
 
 

@@ -151,7 +151,7 @@ class Difference:
         first, second = self.first, self.second
         if type(first) is not Estimate or type(second) is not Estimate:
             return None
-        # Where nothing can differ the error is zero, and so is the difference.
+        # A symbol without an error has no score; with zero for it the bars of the others only get wider.
         zeros = np.zeros_like(self.raw)
         return SharedNoise.of(first.fit, second.fit, np.divide(self.raw, self._apart, out=zeros, where=self._apart > 0))
 

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from deniable.tracking.sharing import Sharing
 from deniable.tracking.state_space import UNKNOWN, Models, Noise, Pass, run
 
 __all__ = ["STILL", "Moving", "Series", "average", "averaged", "fitted"]
@@ -72,7 +73,7 @@ class Series:
         """The standard deviation of a typical window's noise, shape (S, 1)."""
         return np.asarray(np.sqrt(self.variances[:, self.there].mean(axis=1, keepdims=True)))
 
-    def run(self, models: Models, correlation: Floats, jumps: npt.NDArray[np.bool_] | None = None) -> Pass:
+    def run(self, models: Models, sharing: Sharing, jumps: npt.NDArray[np.bool_] | None = None) -> Pass:
         """Filter and smooth every symbol under every model, in units of `unit`."""
         relative, permanent = self.variances / self.unit**2, self.permanent[:, None]
         middle, part = relative.mean(axis=0, keepdims=True), permanent.mean(axis=0, keepdims=True)
@@ -80,7 +81,7 @@ class Series:
         if near:
             relative, permanent = middle, part
         fresh = np.maximum(1 - permanent, _LEAST_FRESH) * relative
-        noise = Noise(fresh, np.sqrt(permanent * relative), correlation, self.there)
+        noise = Noise(fresh, np.sqrt(permanent * relative), sharing, self.there)
         return run(self.values / self.unit, noise, models, jumps)
 
 
@@ -121,15 +122,15 @@ def average(found: Sequence[Moving], trust: Floats) -> Moving:
     return Moving(means[0], variances[0], means[1], variances[1], float(max(one.evidence for one in found)))
 
 
-def averaged(series: Series, correlation: Floats) -> Moving:
+def averaged(series: Series, sharing: Sharing) -> Moving:
     """Filter and smooth every symbol under every model, and average by posterior weight.
 
     Parameters
     ----------
     series
         The estimates of single windows.
-    correlation
-        Of the shared noise of each window with that of the window before, shape (T,).
+    sharing
+        How much of their noise windows have in common.
 
     Returns
     -------
@@ -141,10 +142,10 @@ def averaged(series: Series, correlation: Floats) -> Moving:
     >>> import numpy as np
     >>> seen = 0.2 + 0.01 * np.array([[1, -1, 1, -1, 1, -1, 1, -1, 1, -1]])
     >>> series = Series(seen, np.full((1, 10), 1e-4), np.zeros(1), np.full(10, True))
-    >>> averaged(series, np.zeros(10)).smoothed.round(2).tolist()
+    >>> averaged(series, Sharing.none(10)).smoothed.round(2).tolist()
     [[0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2]]
     """
-    return fitted(series, correlation).moving()
+    return fitted(series, sharing).moving()
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ class Fitted:
     """
 
     series: Series
-    correlation: Floats
+    sharing: Sharing
     models: Models
     belief: Floats
     jumps: npt.NDArray[np.bool_]
@@ -167,7 +168,7 @@ class Fitted:
         sums = [np.zeros(series.values.shape) for _ in range(4)]
         for rows, marks in _pieces(self.jumps):
             used = np.flatnonzero(self.belief[rows].any(axis=0))
-            one = series[rows].run(models[used], self.correlation, marks)
+            one = series[rows].run(models[used], self.sharing, marks)
             trust = self.belief[rows][:, used, None]
             scale, wider = series.unit[rows], np.where(models.level[used] > 0, _WALKS_WIDER, 1.0)[:, None]
             for place, mean, variance in (
@@ -180,12 +181,12 @@ class Fitted:
         return Moving(sums[0], sums[1], sums[2], sums[3], self.evidence)
 
 
-def fitted(series: Series, correlation: Floats) -> Fitted:
+def fitted(series: Series, sharing: Sharing) -> Fitted:
     """Weigh every model of every symbol, and look for jumps; the parameters are those of `averaged`."""
     symbols, windows = series.values.shape
     models = _hypotheses(series)
     jumps = np.zeros((symbols, windows), np.bool_)
-    evidence, steps = _evidence(series, models, correlation, None)
+    evidence, steps = _evidence(series, models, sharing, None)
     common, belief = _weights(evidence)
     price = np.log(windows) + _JUMP_PRICE
     rows = np.arange(symbols)
@@ -199,14 +200,14 @@ def fitted(series: Series, correlation: Floats) -> Fitted:
             break
         tried = jumps[rows]
         tried[np.arange(len(place)), place] = True
-        again, new_steps = _evidence(series[rows], models, correlation, tried)
+        again, new_steps = _evidence(series[rows], models, sharing, tried)
         # The diffuse prior of a new level lowers the likelihood; that is undone, and the penalty takes its place.
         again += 0.5 * np.log(UNKNOWN) * tried.sum(axis=1, keepdims=True) - price * tried.sum(axis=1, keepdims=True)
         better = _total(again, common) > _total(evidence[rows], common)
         rows = rows[better]
         jumps[rows], evidence[rows], steps[rows] = tried[better], again[better], new_steps[better]
         common, belief = _weights(evidence)
-    return Fitted(series, correlation, models, belief, jumps, float(_total(evidence, common).sum()))
+    return Fitted(series, sharing, models, belief, jumps, float(_total(evidence, common).sum()))
 
 
 def _hypotheses(series: Series) -> Models:
@@ -268,14 +269,14 @@ def _total(evidence: Floats, common: Floats) -> Floats:
 
 
 def _evidence(
-    series: Series, models: Models, correlation: Floats, jumps: npt.NDArray[np.bool_] | None
+    series: Series, models: Models, sharing: Sharing, jumps: npt.NDArray[np.bool_] | None
 ) -> tuple[Floats, npt.NDArray[np.float32]]:
     """The log-likelihood of each model for each symbol, shape (S, H), and the t-statistics of steps, (S, H, T)."""
     symbols, windows = series.values.shape
     evidence = np.empty((symbols, len(models.level)))
     steps = np.empty((*evidence.shape, windows), np.float32)
     for rows, marks in _pieces(np.zeros((symbols, windows), np.bool_) if jumps is None else jumps):
-        found = series[rows].run(models, correlation, marks)
+        found = series[rows].run(models, sharing, marks)
         evidence[rows], steps[rows] = found.evidence, found.steps
     return evidence, steps
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.decoders import ROWS, Observations, note_on_rest, shrink
+from deniable.decoders import Observations, shrink
 from deniable.errors import DecodeError
-from deniable.survey import Bar, Symbol, html_table
+from deniable.survey import Symbol
 from deniable.tracking.averaging import Moving, Series
 from deniable.tracking.changes import alarms_of, steps_of
-from deniable.tracking.contrast import Change, Contrast
-from deniable.tracking.overlap import Overlap, correlation_matrix, correlations
+from deniable.tracking.contrast import Change, Contrast, variances_of_sums
+from deniable.tracking.overlap import Devices, Overlap
+from deniable.tracking.views import arrow_of, chart_of, html_of
 from deniable.tracking.window import TrackedWindow
 
 if TYPE_CHECKING:
@@ -40,25 +41,20 @@ class Tracked(Sequence[TrackedWindow]):
         The symbols, in the order of the arrays.
     windows : tuple
         The labels of the windows, with the missing ones between them.
-    sizes : ndarray
-        Reports of each window; 0 if it is missing.
+    devices : Devices
+        What is known of the devices of each window: how many, of which survey, and the turnover that was given.
     moving : Moving
         Filtered and smoothed estimates and their variances, shape (S, T) each.
     series : Series
         The unbiased estimates of single windows with their noise.
     overlap : Overlap
-        Possible shares of devices that are the same, with the same answer, as in the window before, if shares move as
-        the models say; sums and averages use it.
+        Possible shares of devices that stay, and that keep their answer, if shares move as the models say.
     least : Overlap
         The same if shares stand still, so that all that differs is noise: a lower bound, which differences use.
-    continues : ndarray of bool
-        Whether each window is of the same survey as the one before.
     skewness : ndarray
         Skewness of each symbol's estimate in one window.
     totals : ndarray
         The sum of the shares of each window: one, less the unallocated share.
-    given : float or None
-        The turnover that was given. Sums and averages allow for all devices that are left after it, or for all.
 
     Examples
     --------
@@ -78,15 +74,18 @@ class Tracked(Sequence[TrackedWindow]):
 
     symbols: tuple[Symbol, ...]
     windows: tuple[object, ...]
-    sizes: Floats
+    devices: Devices
     moving: Moving
     series: Series
     overlap: Overlap
     least: Overlap
-    continues: npt.NDArray[np.bool_]
     skewness: Floats
     totals: Floats  # what the symbols of each window add up to: one, less what is unallocated
-    given: float | None = None
+
+    @property
+    def sizes(self) -> Floats:
+        """Reports of each window; 0 if it is missing."""
+        return self.devices.sizes
 
     def __len__(self) -> int:
         return len(self.windows)
@@ -134,7 +133,7 @@ class Tracked(Sequence[TrackedWindow]):
         """One sentence where windows share devices and noise: which error bars are shown; else empty."""
         if not self.is_shared:
             return ""
-        if self.given is not None:
+        if self.devices.turnover is not None:
             return "Devices take part again and repeat their noise: error bars follow from the turnover."
         return (
             "Devices take part again and repeat their noise: bands and differences follow what the counts show of it; "
@@ -167,7 +166,7 @@ class Tracked(Sequence[TrackedWindow]):
         if not 0 < level < 1:
             raise DecodeError(f"level must be between 0 and 1, got {level!r}")
         reach = float(stats.norm.isf(0.025))
-        found = steps_of(self.series, self.least.correlations(self.sizes, self.continues), self.skewness, level)
+        found = steps_of(self.series, self.least.sharings(self.devices), self.skewness, level)
         most: dict[int, float] = {}  # the largest step of each window
         for step in found:
             most[step.window] = max(most.get(step.window, 0.0), abs(step.size))
@@ -208,8 +207,7 @@ class Tracked(Sequence[TrackedWindow]):
         """
         if not mean_windows > 1:
             raise DecodeError(f"mean_windows must be more than 1, got {mean_windows!r}")
-        correlation = correlations(self.least.mean, self.sizes, self.continues)
-        found = alarms_of(self.series, correlation, mean_windows, self.skewness)
+        found = alarms_of(self.series, self.least.typical(self.devices), mean_windows, self.skewness)
         return [(self.symbols[symbol], self.windows[window]) for symbol, window in found]
 
     def difference(self, later: int, earlier: int) -> Contrast:
@@ -269,23 +267,12 @@ class Tracked(Sequence[TrackedWindow]):
         if w.shape not in ((len(self),), self.series.values.shape):
             raise DecodeError(f"weights must be {len(self)} numbers, one a window, got shape {w.shape}")
         w = np.atleast_2d(w)
-        used = np.flatnonzero(w.any(axis=0))
-        if (self.sizes[used] == 0).any():
+        if (self.sizes[w.any(axis=0)] == 0).any():
             raise DecodeError("weights must be zero for windows without reports")
-        w, values, variances = w[:, used], self.series.values[:, used], self.series.variances[:, used]
-        permanent = self.series.permanent[:, None]
-        side = np.sqrt(permanent * variances) * w
-        total = ((1 - permanent) * variances * w**2).sum(axis=1)
-        # More devices in common make a sum wider, fewer a difference: whichever it is, the larger variance holds.
-        possible = [
-            sum(trust * _along(side, steps, used) for trust, steps in zip(one.trust, found, strict=True))
-            for one in (self.overlap, self.least)
-            for found in [one.correlations(self.sizes, self.continues)]
-        ]
-        if self.is_shared:
-            possible.append(_along(side, correlations(1 - (self.given or 0.0), self.sizes, self.continues), used))
-        total += np.max(possible, axis=0)
-        return Contrast(self.symbols, (values * w).sum(axis=1), np.sqrt(np.maximum(total, 0.0)))
+        used = w.any(axis=0)
+        values = (self.series.values[:, used] * w[:, used]).sum(axis=1)
+        variances = variances_of_sums(self.series, w, self.devices, (self.overlap, self.least))
+        return Contrast(self.symbols, values, np.sqrt(variances))
 
     def against_normal(self, window: int = -1, *, level: float = 0.95) -> Contrast:
         """How one window differs from a normal one: its own estimate less the mean of the windows before it.
@@ -340,22 +327,7 @@ class Tracked(Sequence[TrackedWindow]):
         pyarrow.Table
             Windows in their order.
         """
-        import pyarrow as pa
-
-        windows = list(self)
-        intervals = [window.intervals(level) for window in windows]
-        size = len(self.symbols)
-        return pa.table(
-            {
-                "window": [str(window.window) for window in windows for _ in range(size)],
-                "n": [window.n for window in windows for _ in range(size)],
-                "symbol": [str(symbol) for _ in windows for symbol in self.symbols],
-                "probability": np.concatenate([window.probabilities for window in windows]),
-                "raw": np.concatenate([window.raw for window in windows]),
-                "low": np.concatenate([limits[:, 0] for limits in intervals]),
-                "high": np.concatenate([limits[:, 1] for limits in intervals]),
-            }
-        )
+        return arrow_of(self.symbols, list(self), level)
 
     def chart(self, *, level: float = 0.95, top: int = 6) -> "alt.LayerChart":
         """The largest symbols over time: lines with bands, and a mark where one changed.
@@ -372,27 +344,7 @@ class Tracked(Sequence[TrackedWindow]):
         altair.LayerChart
             A chart for notebooks; `deniable.charts.save_chart` writes it.
         """
-        from deniable.charts import trend_chart
-
-        windows = list(self)
-        order = np.argsort(-windows[-1].probabilities, kind="stable")[:top].tolist()
-        changed = {(change.symbol, change.window) for change in self.changes(level)}
-        rows = []
-        for window in windows:
-            limits = window.intervals(level).tolist()
-            for place in order:
-                symbol = self.symbols[place]
-                rows.append(
-                    {
-                        "window": str(window.window),
-                        "name": str(symbol),
-                        "estimate": float(window.probabilities[place]),
-                        "low": limits[place][0],
-                        "high": limits[place][1],
-                        "changed": (symbol, window.window) in changed,
-                    }
-                )
-        return trend_chart(rows, level=level)
+        return chart_of(self.symbols, list(self), self.changes(level), level=level, top=top)
 
     plot = chart
 
@@ -401,18 +353,5 @@ class Tracked(Sequence[TrackedWindow]):
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the largest shares of the last window, and how each changed since the first."""
-        last, most, rows = self[-1], max(float(self[-1].probabilities.max()), 1e-12), []
-        limits, since = np.clip(last.intervals(), 0.0, 1.0), self.difference(-1, 0).values
-        for place in np.argsort(-last.probabilities, kind="stable")[:ROWS].tolist():
-            share, (low, high) = float(last.probabilities[place]), limits[place]
-            interval = f"{100 * low:.2f} to {100 * high:.2f} %"
-            change = f"{100 * since[place]:+.2f} points"
-            rows.append((self.symbols[place], Bar(share / most), f"{100 * share:.2f} %", interval, change))
-        title = f"Window {last.window}, the last of {len(self)}: {int(self.sizes.sum()):,} reports in all"
-        header = ["answer", "", "share", "95 % interval", f"since {self.windows[0]}"]
-        return html_table(title, header, rows, note=note_on_rest(len(self.symbols), "share"))
-
-
-def _along(side: Floats, steps: Floats, used: npt.NDArray[np.intp]) -> Floats:
-    """The variance of sums of shared noise: the quadratic form of its standard deviations, shape (S,)."""
-    return np.asarray(np.einsum("st,tu,su->s", side, correlation_matrix(steps)[np.ix_(used, used)], side))
+        about = f"the last of {len(self)}: {int(self.sizes.sum()):,} reports in all"
+        return html_of(self[-1], about, self.difference(-1, 0).values, self.windows[0])

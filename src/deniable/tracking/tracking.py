@@ -11,7 +11,7 @@ from deniable.tally import Tally
 from deniable.tracking.averaging import Series
 from deniable.tracking.calendar import in_order, label_gaps, places_of
 from deniable.tracking.observed import Observed, skewness
-from deniable.tracking.overlap import learn_kept
+from deniable.tracking.overlap import Devices, learn_kept
 from deniable.tracking.tracked import Tracked
 
 __all__ = ["track"]
@@ -107,16 +107,17 @@ def track(
     values, variances = (np.ones((len(seen.values), count)) for _ in range(2))
     values[:, places], variances[:, places] = seen.values, seen.variances
     series = Series(values, variances, seen.permanent, sizes > 0)
-    moving, overlap, least = learn_kept(series, sizes, continues, turnover)
+    devices = Devices(sizes, continues, turnover, seen.returns)
+    moving, overlap, least = learn_kept(series, devices)
     ratio = seen.relative(moving.smoothed[:, places])
     if np.abs(ratio[:, sizes[places] > 0] - 1).max() > _STEADY:  # the variance depends on the share: run again
         variances[:, places] *= ratio
         series = Series(values, variances, seen.permanent, sizes > 0)
-        moving, overlap, least = learn_kept(series, sizes, continues, turnover)
+        moving, overlap, least = learn_kept(series, devices)
     size = len(seen.symbols)
     totals = np.ones(count) if len(values) == size else np.clip(1 - moving.smoothed[size], 0.0, 1.0)
     chosen = np.arange(size)
     return Tracked(
-        seen.symbols, tuple(named), sizes, moving[chosen], series[chosen], overlap, least, continues,
-        skewness(given, seen.values[:size]), totals, turnover,
+        seen.symbols, tuple(named), devices, moving[chosen], series[chosen], overlap, least,
+        skewness(given, seen.values[:size]), totals,
     )  # fmt: skip

@@ -16,14 +16,16 @@ import numpy as np
 from studies.time_alarms import alarms, delays
 from studies.time_coverage import coverage, merged
 from studies.time_gain import gains
+from studies.time_many import many
 from studies.time_rows import COLUMNS, FILE, Row
 
 TABLES: dict[str, tuple[Callable[..., Iterator[Row]], int]] = {
     "merged": (merged, 1000),
     "fresh": (partial(coverage, kind="fresh"), 200),
-    "memoised": (partial(coverage, kind="memoised"), 150),
-    "two stages": (partial(coverage, kind="two stages"), 150),
-    "gain": (gains, 12),
+    "memoised": (partial(coverage, kind="memoised"), 100),
+    "two stages": (partial(coverage, kind="two stages"), 100),
+    "gain": (gains, 24),
+    "many": (many, 24),
     "alarms": (alarms, 1000),
     "delay": (delays, 60),
 }

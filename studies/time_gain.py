@@ -12,7 +12,7 @@ from deniable.tracking.sharing import Sharing
 from deniable.tracking.state_space import Models
 from studies.time_rows import Floats, Row, row
 
-JOBS = 4  # processes
+JOBS = 2  # processes
 SEEN = 20  # windows of each history that are compared: decoding them all takes most of the time
 KINDS = ("still", "random walk", "drift", "jump", "season")
 

@@ -6,7 +6,7 @@ symbol's share in window t:
     y_t     = share_t + a_t u_t + fresh_t        fresh_t ~ N(0, f_t)
     share_t = level_t + cycle_t
     level_t = level_{t-1} + slope_{t-1} + w_t    w_t ~ N(0, q), or a diffuse prior where the level jumps
-    slope_t = slope_{t-1} + v_t                  v_t ~ N(0, q')
+    slope_t = d slope_{t-1} + v_t                v_t ~ N(0, q'), 0 <= d <= 1
     cycle_t turns by 2 pi / period a window      with noise of variance q'' a window
     u_t     = c_t u_{t-1} + e_t                  u_t ~ N(0, 1)
 
@@ -67,6 +67,8 @@ class Models:
         Variances of a step of the level and of a step of the slope, shape (H,).
     start
         Variances of the first slope, shape (H,).
+    damping
+        The part of a slope that is left in the next window, shape (H,): 1 for a trend that goes on.
     swing, wander
         Variances of the first state of a cycle and of its steps, shape (H,); not used without a period.
     period
@@ -76,6 +78,7 @@ class Models:
     level: Floats
     slope: Floats
     start: Floats
+    damping: Floats
     swing: Floats
     wander: Floats
     period: float | None = None
@@ -85,6 +88,7 @@ class Models:
             self.level[chosen],
             self.slope[chosen],
             self.start[chosen],
+            self.damping[chosen],
             self.swing[chosen],
             self.wander[chosen],
             self.period,
@@ -94,7 +98,7 @@ class Models:
     def walks(cls, variances: Floats) -> "Models":
         """Random walks of the level with these variances, and nothing else that moves."""
         none = np.zeros_like(variances)
-        return cls(variances, none, none, none, none)
+        return cls(variances, none, none, none + 1, none, none)
 
 
 @dataclass(frozen=True)
@@ -179,7 +183,10 @@ def run(values: Floats, noise: Noise, models: Models, jumps: npt.NDArray[np.bool
             for place, (_, steps) in enumerate(parts, first):
                 move[place, place] = steps[t]
             state = state @ move.T
+            state[..., _SLOPE] *= models.damping
             cover = move @ cover @ move.T
+            cover[..., _SLOPE, :] *= models.damping[:, None]
+            cover[..., :, _SLOPE] *= models.damping[:, None]
             for place, (_, steps) in enumerate(parts, first):
                 cover[..., place, place] += 1 - steps[t] ** 2
             cover[..., _LEVEL, _LEVEL] += models.level
@@ -206,7 +213,10 @@ def run(values: Floats, noise: Noise, models: Models, jumps: npt.NDArray[np.bool
         if t + 1 < windows:
             for place, (_, steps) in enumerate(parts, first):
                 move[place, place] = steps[t + 1]
+            pull[..., _SLOPE] *= models.damping
             pull = pull @ move
+            weight[..., _SLOPE, :] *= models.damping[:, None]
+            weight[..., :, _SLOPE] *= models.damping[:, None]
             weight = move.T @ weight @ move
         if noise.there[t]:
             look = _look(shown, noise.shared[:, t], roots)

@@ -43,7 +43,7 @@ def track(
         The symbols to look for, where the alphabet is open.
     turnover
         The part of the devices that are replaced from one window to the next, where people take part in every window
-        (`participation`); learnt from the windows if it is not given.
+        (`participation`). If it is not given, that of the last survey that says one, or learnt from the windows.
     participation
         How people took part, in place of what the survey says: "once", "window" or "event". Devices that take part
         again repeat their noise.
@@ -90,7 +90,8 @@ def track(
     labels = list(range(len(given))) if windows is None else list(windows)
     if len(labels) != len(given):
         raise DecodeError(f"windows must be as many as tallies, {len(given)}, got {len(labels)}")
-    turnover = check_turnover(turnover)
+    stated = [tally.survey.turnover for tally in given if tally.survey.turnover is not None]
+    turnover = check_turnover(stated[-1] if turnover is None and stated else turnover)
     if participation not in (None, *PARTICIPATIONS):
         raise DecodeError(f"participation must be 'once', 'window' or 'event', got {participation!r}")
     seen = Observed.of(given, None if candidates is None else list(candidates), participation, turnover)

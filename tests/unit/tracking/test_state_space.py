@@ -18,6 +18,7 @@ MODELS = Models(
     level=np.array([0.0, 0.1, 1.0, 0.0]),
     slope=np.array([0.0, 0.01, 0.0, 0.0]),
     start=np.array([0.0, 0.1, 0.0, 0.0]),
+    damping=np.array([1.0, 0.7, 1.0, 1.0]),
     swing=np.array([0.0, 0.0, 0.0, 2.0]),
     wander=np.array([0.0, 0.0, 0.0, 0.1]),
 )
@@ -29,7 +30,9 @@ def dense_level(model: int, jumps: npt.NDArray[np.bool_]) -> Floats:
     walk = np.tril(np.ones((T, T)))
     walk[:, 0] = 0
     sums = np.tril(np.ones((T, T)), -1)
-    slopes = MODELS.start[model] + MODELS.slope[model] * np.minimum.outer(t, t)
+    d = MODELS.damping[model]
+    left = np.where(t[:, None] >= t, d ** np.maximum(t[:, None] - t, 0), 0.0)  # what is left of a push to the slope
+    slopes = left @ np.diag(np.append(MODELS.start[model], np.full(T - 1, MODELS.slope[model]))) @ left.T
     cover = UNKNOWN + MODELS.level[model] * walk @ walk.T + sums @ slopes @ sums.T
     turns = 2 * np.pi * np.subtract.outer(t, t) / PERIOD
     cover += (MODELS.swing[model] + MODELS.wander[model] * np.minimum.outer(t, t)) * np.cos(turns)

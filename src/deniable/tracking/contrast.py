@@ -8,7 +8,7 @@ import numpy.typing as npt
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
 from deniable.tracking.averaging import Series
-from deniable.tracking.overlap import Devices, Overlap
+from deniable.tracking.overlap import Attendance, Overlap
 from deniable.tracking.sharing import Sharing
 
 __all__ = ["Change", "Contrast", "around", "variances_of_sums"]
@@ -103,7 +103,7 @@ def around(values: Floats, errors: Floats, level: float, tests: int) -> Floats:
     return np.stack([values - reach, values + reach], axis=-1)
 
 
-def variances_of_sums(series: Series, weights: Floats, devices: Devices, learnt: tuple[Overlap, Overlap]) -> Floats:
+def variances_of_sums(series: Series, weights: Floats, devices: Attendance, learnt: tuple[Overlap, Overlap]) -> Floats:
     """The variances of weighted sums of windows, one for each symbol.
 
     Parameters

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from deniable.tracking.averaging import Moving, Series, average, averaged, fitted
 from deniable.tracking.sharing import Sharing, correlations
 
-__all__ = ["Devices", "Overlap", "learn_kept"]
+__all__ = ["Attendance", "Overlap", "learn_kept"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,7 +29,7 @@ _NEGLIGIBLE = 0.02  # posterior probability below which a value is dropped
 
 
 @dataclass(frozen=True)
-class Devices:
+class Attendance:
     """What is known of the devices of each window before anything is learnt.
 
     Attributes
@@ -95,11 +95,11 @@ class Overlap:
         """The part of the devices that are the same, with the same answer, as in the window before."""
         return float(self.values.prod(axis=1) @ self.trust)
 
-    def sharings(self, devices: Devices) -> list[Sharing]:
+    def sharings(self, devices: Attendance) -> list[Sharing]:
         """What windows share under each."""
         return [devices.sharing(*pair) for pair in self.values.tolist()]
 
-    def typical(self, devices: Devices) -> Sharing:
+    def typical(self, devices: Attendance) -> Sharing:
         """What windows share at the mean of them."""
         stay, keep = (self.trust @ self.values).tolist()
         return devices.sharing(stay, keep)
@@ -108,7 +108,7 @@ class Overlap:
 NONE = Overlap(np.zeros((1, 2)), np.ones(1))  # where nobody takes part again
 
 
-def learn_kept(series: Series, devices: Devices) -> tuple[Moving, Overlap, Overlap]:
+def learn_kept(series: Series, devices: Attendance) -> tuple[Moving, Overlap, Overlap]:
     """Track under each possible share of devices that stay, and average by posterior probability.
 
     Parameters

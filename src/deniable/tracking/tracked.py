@@ -13,7 +13,7 @@ from deniable.survey import Symbol
 from deniable.tracking.averaging import Moving, Series
 from deniable.tracking.changes import alarms_of, steps_of
 from deniable.tracking.contrast import Change, Contrast, variances_of_sums
-from deniable.tracking.overlap import Devices, Overlap
+from deniable.tracking.overlap import Attendance, Overlap
 from deniable.tracking.views import arrow_of, chart_of, html_of
 from deniable.tracking.window import TrackedWindow
 
@@ -41,7 +41,7 @@ class Tracked(Sequence[TrackedWindow]):
         The symbols, in the order of the arrays.
     windows : tuple
         The labels of the windows, with the missing ones between them.
-    devices : Devices
+    devices : Attendance
         What is known of the devices of each window: how many, of which survey, and the turnover that was given.
     moving : Moving
         Filtered and smoothed estimates and their variances, shape (S, T) each.
@@ -74,7 +74,7 @@ class Tracked(Sequence[TrackedWindow]):
 
     symbols: tuple[Symbol, ...]
     windows: tuple[object, ...]
-    devices: Devices
+    devices: Attendance
     moving: Moving
     series: Series
     overlap: Overlap

@@ -11,7 +11,7 @@ from deniable.tally import Tally
 from deniable.tracking.averaging import Series
 from deniable.tracking.calendar import in_order, label_gaps, places_of
 from deniable.tracking.observed import Observed, skewness
-from deniable.tracking.overlap import Devices, learn_kept
+from deniable.tracking.overlap import Attendance, learn_kept
 from deniable.tracking.tracked import Tracked
 
 __all__ = ["track"]
@@ -108,7 +108,7 @@ def track(
     values, variances = (np.ones((len(seen.values), count)) for _ in range(2))
     values[:, places], variances[:, places] = seen.values, seen.variances
     series = Series(values, variances, seen.permanent, sizes > 0)
-    devices = Devices(sizes, continues, turnover, seen.returns)
+    devices = Attendance(sizes, continues, turnover, seen.returns)
     moving, overlap, least = learn_kept(series, devices)
     ratio = seen.relative(moving.smoothed[:, places])
     if np.abs(ratio[:, sizes[places] > 0] - 1).max() > _STEADY:  # the variance depends on the share: run again

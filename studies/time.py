@@ -22,8 +22,8 @@ from studies.time_rows import COLUMNS, FILE, Row
 TABLES: dict[str, tuple[Callable[..., Iterator[Row]], int]] = {
     "merged": (merged, 1000),
     "fresh": (partial(coverage, kind="fresh"), 200),
-    "memoised": (partial(coverage, kind="memoised"), 100),
-    "two stages": (partial(coverage, kind="two stages"), 100),
+    "memoised": (partial(coverage, kind="memoised"), 40),
+    "two stages": (partial(coverage, kind="two stages"), 40),
     "gain": (gains, 24),
     "many": (many, 24),
     "alarms": (alarms, 1000),

@@ -108,7 +108,7 @@ def returning_share(survey: Survey, shares: Floats, *, symbols: Sequence[object]
     shares
         Approximate shares of the symbols. What they leave of one is of other answers, spread over all cells.
     symbols
-        The symbols of `shares`, where the alphabet is open.
+        The symbols of `shares`, where the alphabet is open; without them answers are spread over all cells.
 
     Returns
     -------
@@ -131,9 +131,12 @@ def returning_share(survey: Survey, shares: Floats, *, symbols: Sequence[object]
     hit, miss = own * (miss + gap), own * miss + gap * common / int(getattr(encoding, "blocks", 1))
     inside, outside = hit * (1 - hit), miss * (1 - miss)
     names = survey.symbols if symbols is None else symbols
-    if encoding.own_cells or encoding.is_design or names is None:
+    spread = 0.0
+    if encoding.own_cells or encoding.is_design:
         rows: Iterable[Any] = [np.arange(len(known))[None]]
-        spread = 0.0
+    elif names is None:
+        rows, known = [np.zeros((1, 1))], np.zeros(1)
+        spread = 1 / encoding.cells**encoding.hashes
     else:
         rows = islice(cell_rows(encoding, keys_of(survey, names)), _COHORTS)
         spread = max(1.0 - float(known.sum()), 0.0) / encoding.cells**encoding.hashes
@@ -141,7 +144,8 @@ def returning_share(survey: Survey, shares: Floats, *, symbols: Sequence[object]
     for cells in rows:
         _, which = np.unique(np.sort(cells, axis=0), axis=1, return_inverse=True)
         chances = np.bincount(np.ravel(which), weights=known) + spread
-        mine, alike = chances[np.ravel(which)], float((chances**2).sum())
+        empty = encoding.cells**encoding.hashes - len(chances)  # sets of cells that no known symbol has
+        mine, alike = chances[np.ravel(which)], float((chances**2).sum()) + empty * spread**2
         chance = miss + (hit - miss) * mine
         repeated = outside * (alike - mine**2) + inside * mine**2
         found.append(float((repeated / (chance * (1 - chance))).mean()))

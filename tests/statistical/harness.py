@@ -43,6 +43,7 @@ CHECKS = (
     "merged-windows",
     "window-differences",
     "tracked-changes",
+    "tracked-bands",
 )
 ALPHA = BUDGET / len(CHECKS)
 

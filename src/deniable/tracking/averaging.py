@@ -226,7 +226,8 @@ def _hypotheses(series: Series) -> Models:
     rows += [(0.0, bend, bend / (1 - _DAMPING**2), _DAMPING, 0.0, 0.0) for bend in _BENDS]
     if period is not None:
         rows += [(walk, 0.0, 0.0, 1.0, swing, wander) for walk in _CYCLE_WALKS for swing, wander in _CYCLES]
-    return Models(*np.array(rows).T, period=period)
+    level, slope, start, damping, swing, wander = np.array(rows).T
+    return Models(level, slope, start, damping, swing, wander, period)
 
 
 def _period(series: Series) -> float | None:

@@ -37,8 +37,6 @@ class Tracked(Compared, Sequence[TrackedWindow]):
         The labels of the windows, with the missing ones between them.
     devices : Attendance
         What is known of the devices of each window: how many, of which survey, and the turnover that was given.
-    moving : Moving
-        Filtered and smoothed estimates and their variances, shape (S, T) each.
     series : Series
         The unbiased estimates of single windows with their noise.
     overlap : Overlap
@@ -47,6 +45,8 @@ class Tracked(Compared, Sequence[TrackedWindow]):
         The same if shares stand still, so that all that differs is noise: a lower bound, which differences use.
     skewness : ndarray
         Skewness of each symbol's estimate in one window.
+    moving : Moving
+        Filtered and smoothed estimates and their variances, shape (S, T) each.
     totals : ndarray
         The sum of the shares of each window: one, less the unallocated share.
 

@@ -11,6 +11,7 @@ from deniable.decoders.intervals import Group, Mass
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
+from deniable.decoders.planted import Planted, chance_in_words
 from deniable.decoders.prior import Observations
 from deniable.decoders.quantities import Cumulative, Quantity, weights_of_sums, worst_deviation
 from deniable.decoders.raw_reports import likelihood_of_reports
@@ -45,6 +46,7 @@ __all__ = [
     "Mass",
     "Normalized",
     "Observations",
+    "Planted",
     "Projected",
     "Quantity",
     "Repeated",
@@ -54,6 +56,7 @@ __all__ = [
     "Unconstrained",
     "WeightedLeastSquares",
     "cell_weights",
+    "chance_in_words",
     "check_turnover",
     "constraint_of",
     "decode",

@@ -3,6 +3,7 @@
 from deniable.decoders.base import Decoder, unbias
 from deniable.decoders.comparison import Difference, difference
 from deniable.decoders.constraints import Constraint, Normalized, Projected, Unconstrained
+from deniable.decoders.contaminated import Contaminated
 from deniable.decoders.decoding import DEFAULT, decode, decode_all
 from deniable.decoders.diagnostics import ChiSquare, Diagnostics
 from deniable.decoders.empirical_bayes import EmpiricalBayes, shrink
@@ -31,6 +32,7 @@ __all__ = [
     "ROWS",
     "ChiSquare",
     "Constraint",
+    "Contaminated",
     "Cumulative",
     "Decoder",
     "Diagnostics",

@@ -110,29 +110,38 @@ def chance_in_words(noticed: float) -> str:
 
 def plant(fit: LinearFit, symbols: tuple[Symbol, ...], targets: npt.NDArray[np.intp], share: float) -> Planted:
     """The best attack on some symbols, by index, and its chances."""
-    inside = np.zeros(len(fit.unknowns))
-    inside[targets] = 1.0
-    weights = _weights(fit, inside)
-    mechanism, tally = fit.tally.survey.mechanism, fit.tally
-    system = fit.system
-    miss, r = mechanism.affine
-    columns = miss + r * system.forward(project(fit.unknowns))
-    seen, n, cohorts = _seen(fit), float(tally.n), len(columns)
-    best = best_reports(weights, mechanism.hits)
-    reports = tally.reports[tally.reports > 0] if fit.per_cohort else tally.reports
-    placed = _places(fit, weights, best, seen, reports, share)
-    usual = _ordinary(fit, inside, best, columns)
-    even = np.full(cohorts, share * n / cohorts)
+    weights = _weights(fit, _inside(fit, targets))
+    loud, quiet = (reports_to_plant(fit, targets, share, careful=careful) for careful in (False, True))
     return Planted(
         symbols,
         share,
-        tally.n,
-        gain=_gain(fit, weights, best, seen, reports, placed, share),
+        fit.tally.n,
+        gain=_gain(fit, weights, *loud, share),
         lie=share * (1 - float(fit.raw[targets].sum())),
-        noticed=_noticed(fit, columns, best, placed, share),
-        careful=_gain(fit, weights, usual, seen, reports, even, share),
-        careful_noticed=_noticed(fit, columns, usual, even, share),
+        noticed=_noticed(fit, *loud, share),
+        careful=_gain(fit, weights, *quiet, share),
+        careful_noticed=_noticed(fit, *quiet, share),
     )
+
+
+def reports_to_plant(
+    fit: LinearFit, targets: npt.NDArray[np.intp], share: float, *, careful: bool = False
+) -> tuple[Floats, Floats]:
+    """How often each column is hit by a planted report of each cohort, (C, k), and how many are planted there, (C,).
+
+    For the largest gain, or `careful`: so that the reports look ordinary.
+    """
+    inside, mechanism = _inside(fit, targets), fit.tally.survey.mechanism
+    weights = _weights(fit, inside)
+    best = best_reports(weights, mechanism.hits)
+    if careful:
+        return _ordinary(fit, inside, best), np.full(len(best), share * fit.tally.n / len(best))
+    reports = _reports(fit)
+    if fit.per_cohort and len(reports) > 1:
+        gains = (weights * (best - _seen(fit))).sum(axis=1)
+        return best, optimal_places(gains[None], reports, share)[0]
+    top = int((weights * best).sum(axis=1).argmax())
+    return best, np.where(np.arange(len(reports)) == top, share * float(fit.tally.n), 0.0)
 
 
 def check_share(share: float) -> float:
@@ -179,7 +188,29 @@ def best_reports(weights: Floats, hits: int | None) -> Floats:
     return np.asarray(sure + tied * (left / tied.sum(axis=1, keepdims=True)))
 
 
-def _ordinary(fit: LinearFit, inside: Floats, best: Floats, columns: Floats) -> Floats:
+def _inside(fit: LinearFit, targets: npt.NDArray[np.intp]) -> Floats:
+    inside = np.zeros(len(fit.unknowns))
+    inside[targets] = 1.0
+    return inside
+
+
+def _fitted(fit: LinearFit) -> Floats:
+    """The probability of each column under the fitted shares, shape (C, k)."""
+    miss, r = fit.tally.survey.mechanism.affine
+    return np.asarray(miss + r * fit.system.forward(project(fit.unknowns)))
+
+
+def _seen(fit: LinearFit) -> Floats:
+    """The frequencies that planted reports replace."""
+    return np.asarray(fit.tally.counts / fit.tally.n) if fit.blocks is not None else fit.law.columns
+
+
+def _reports(fit: LinearFit) -> npt.NDArray[np.int64]:
+    """The reports of each cohort of `fit.system`."""
+    return fit.tally.reports[fit.tally.reports > 0] if fit.per_cohort else fit.tally.reports
+
+
+def _ordinary(fit: LinearFit, inside: Floats, best: Floats) -> Floats:
     """How often each column is hit by reports of the symbols that look ordinary."""
     mechanism = fit.tally.survey.mechanism
     if not mechanism.two_valued or (mechanism.hits or 1) > 1:  # rows of weights have no cells; sets are full already
@@ -187,35 +218,16 @@ def _ordinary(fit: LinearFit, inside: Floats, best: Floats, columns: Floats) -> 
     own = fit.system.forward(inside)
     if mechanism.one_column:
         return np.asarray(own / own.sum(axis=1, keepdims=True))
-    own = np.minimum(own, 1.0)
+    own, columns = np.minimum(own, 1.0), _fitted(fit)
     others = np.where(own > 0, 0.0, columns)
     wanted = np.maximum(columns.sum(axis=1) - own.sum(axis=1), 0.0)
     scale = wanted / np.maximum(others.sum(axis=1), 1e-300)
     return np.asarray(own + np.minimum(others * scale[:, None], 1.0))
 
 
-def _seen(fit: LinearFit) -> Floats:
-    """The frequencies that planted reports replace."""
-    if fit.blocks is not None:
-        return np.asarray(fit.tally.counts / fit.tally.n)
-    return fit.law.columns
-
-
-def _places(
-    fit: LinearFit, weights: Floats, best: Floats, seen: Floats, reports: npt.NDArray[np.int64], share: float
-) -> Floats:
-    """How many reports are planted in each cohort for the largest gain."""
-    if fit.per_cohort and len(reports) > 1:
-        return optimal_places((weights * (best - seen)).sum(axis=1)[None], reports, share)[0]
-    tops = (weights * best).sum(axis=1)
-    return np.where(np.arange(len(reports)) == int(tops.argmax()), share * float(reports.sum()), 0.0)
-
-
-def _gain(
-    fit: LinearFit, weights: Floats, sent: Floats, seen: Floats, reports: npt.NDArray[np.int64], placed: Floats,
-    share: float,
-) -> float:  # fmt: skip
+def _gain(fit: LinearFit, weights: Floats, sent: Floats, placed: Floats, share: float) -> float:
     """What the sum of some unknowns gains if reports that hit columns so often are planted in so many places."""
+    reports, seen = _reports(fit), _seen(fit)
     if fit.per_cohort:
         honest = (1 - share) * reports
         return float(((weights * (sent - seen)).sum(axis=1) * placed / (honest + placed)).sum())
@@ -223,22 +235,22 @@ def _gain(
     return float(rises.sum() - share * (weights * seen).sum())
 
 
-def _noticed(fit: LinearFit, columns: Floats, best: Floats, placed: Floats, share: float) -> float:
+def _noticed(fit: LinearFit, sent: Floats, placed: Floats, share: float) -> float:
     """The probability that at least one check raises an alarm, taken as independent."""
-    tally, system, mechanism = fit.tally, fit.system, fit.tally.survey.mechanism
-    n = float(tally.n)
-    honest = np.full(len(columns), (1 - share) * n / len(columns))
+    system, mechanism, blocks = fit.system, fit.tally.survey.mechanism, fit.blocks
+    honest = np.full(len(sent), (1 - share) * fit.tally.n / len(sent))
     sizes = honest + placed
-    counts = honest[:, None] * columns + placed[:, None] * best
+    counts = honest[:, None] * _fitted(fit) + placed[:, None] * sent
     silent = 1.0
-    if (test := pearson(system, mechanism, counts, sizes, fit.unknowns, fit.effect)) is not None:
-        silent *= 1 - test[1].power(test[0])
-    if (test := cohort_sizes(sizes, 1 + fit.repeated.others)) is not None:
-        silent *= 1 - test[1].power(test[0])
+    for test in (
+        pearson(system, mechanism, counts, sizes, fit.unknowns, fit.effect),
+        cohort_sizes(sizes, 1 + fit.repeated.others),
+    ):
+        silent *= 1.0 if test is None else 1 - test[1].power(test[0])
     if (law := FloorLaw.of(fit)) is not None:
         miss, r = mechanism.affine
         u = (counts / sizes[:, None] - miss) / r
-        raw = fit.blocks.invert(u) if fit.blocks is not None else normal_solve(system, system.adjoint(u)[None])[0]
+        raw = blocks.invert(u) if blocks is not None else normal_solve(system, system.adjoint(u)[None])[0]
         silent *= 1 - law.power(raw)
     return 1 - silent
 

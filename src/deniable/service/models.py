@@ -17,7 +17,7 @@ from deniable.survey import SCALE
 # The names of `decoders.strategies`, which the collector's process must not load.
 Decoder = Literal[
     "empirical-bayes", "empirical-bayes-ordered", "inversion", "least-squares", "weighted-least-squares", "likelihood",
-    "screening",
+    "screening", "contaminated",
 ]  # fmt: skip
 Constraint = Literal["none", "normalized", "projected"]
 Format = Literal["json", "csv", "arrow"]

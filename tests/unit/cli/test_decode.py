@@ -346,7 +346,7 @@ def test_a_chart_of_a_difference_is_written(capsys: pytest.CaptureFixture[str]) 
         (
             "day0.tally --decoder x",
             "--decoder must be one of empirical-bayes, empirical-bayes-ordered, "
-            "inversion, least-squares, weighted-least-squares, likelihood, screening, got 'x'",
+            "inversion, least-squares, weighted-least-squares, likelihood, screening, contaminated, got 'x'",
         ),
         ("day0.tally --level 95", "--level must be between 0 and 1, for instance 0.95, got '95'"),
         ("day0.tally --level x", "--level must be between 0 and 1, for instance 0.95, got 'x'"),

@@ -11,7 +11,7 @@ const MOST_DRAWN = 24; // outcomes of one die
 const MOST_MARKS = 240; // marks of a list
 const LONGEST_ROLL = 15_000; // milliseconds after which the result is told whatever the browser says of its animations
 
-const count = (number, one, many) => (number === 1 ? one : many.replace("#", number.toLocaleString("en")));
+export const count = (number, one, many) => (number === 1 ? one : many.replace("#", number.toLocaleString("en")));
 
 /**
  * One die: its `parts`, each a share of the strip, and the `place` that came; or a list of marks: for those that are
@@ -20,30 +20,42 @@ const count = (number, one, many) => (number === 1 ? one : many.replace("#", num
 export function rolled(n, truth, cells) {
   if (n.shape === "marks") return marks(n, truth, cells);
   if (n.shape === "some") return list(n, truth, cells);
-  return strip(n, truth, cells);
-}
-
-/** All outcomes of one die side by side, each as wide as it is likely; many are drawn as fewer, together as wide. */
-function strip(n, truth, [cell]) {
   const what = n.named
     ? "your answer"
     : n.block
       ? count(n.mine, "the number of your answer", "a number of your answer")
       : "the box of your answer";
-  const mine = truth.length * n.hit;
-  const others = n.cells - truth.length;
-  const drawn = [truth.length, others].map((all) => Math.min(all, MOST_DRAWN));
-  const parts = [mine, 1 - mine].flatMap((whole, i) => Array(drawn[i]).fill({ share: whole / drawn[i], mine: !i }));
-  const hit = truth.includes(cell);
+  const outcomes = Array.from({ length: n.cells }, (_, cell) => {
+    const mine = truth.includes(cell);
+    return { share: mine ? n.hit : n.miss, mine };
+  });
+  return strip(outcomes, cells[0], what);
+}
+
+/**
+ * All outcomes of one die side by side, each as wide as it is likely, those of the answer first; many are drawn as
+ * fewer, together as wide. `fell` is the number of the one that came, and `what` it is if it is one of the answer's.
+ */
+export function strip(outcomes, fell, what) {
+  const hit = outcomes[fell].mine;
+  const kinds = [true, false].map((mine) => outcomes.filter((one) => one.mine === mine));
+  const sums = kinds.map((some) => some.reduce((sum, { share }) => sum + share, 0));
+  const parts = kinds.map((some, i) =>
+    some.length <= MOST_DRAWN ? some : Array(MOST_DRAWN).fill({ share: sums[i] / MOST_DRAWN, mine: !i }),
+  );
   // Which of its kind: its place among them.
-  const before = truth.filter((one) => one < cell).length;
-  const [rank, all] = hit ? [before, truth.length] : [cell - before, others];
-  const place = (hit ? 0 : drawn[0]) + Math.floor((rank * drawn[hit ? 0 : 1]) / all);
+  const rank = outcomes.slice(0, fell).filter(({ mine }) => mine === hit).length;
+  const [drawn, all] = [parts, kinds].map((both) => both[hit ? 0 : 1].length);
   const legend = [
-    `${what}: ${chance(mine)}`,
-    `${count(others, "the other one", "# others together")}: ${chance(1 - mine)}`,
+    `${what}: ${chance(sums[0])}`,
+    `${count(kinds[1].length, "the other one", "# others together")}: ${chance(sums[1])}`,
   ];
-  return { parts, place, legend, said: `The die fell on ${hit ? what : "another one"}.` };
+  return {
+    parts: parts.flat(),
+    place: (hit ? 0 : parts[0].length) + Math.floor((rank * drawn) / all),
+    legend,
+    said: `The die fell on ${hit ? what : "another one"}.`,
+  };
 }
 
 /** One die decides whether the answer is on the list; the others on it are drawn like lots. */
@@ -94,7 +106,7 @@ function marks(n, truth, cells) {
   };
 }
 
-function svg(name, attributes, ...children) {
+export function svg(name, attributes, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   made.append(...children);
@@ -124,12 +136,12 @@ export function picture({ parts, place, squares, hidden, legend }) {
 }
 
 /** A number and its unit stay on one line. */
-const told = (text) => {
+export const told = (text) => {
   const [what, share] = text.split(": ");
   return [`${what}: `, el("span", { class: "whole" }, share)];
 };
 
-const soon = (work) => requestAnimationFrame(() => requestAnimationFrame(work));
+export const soon = (work) => requestAnimationFrame(() => requestAnimationFrame(work));
 const moving = () => matchMedia("(prefers-reduced-motion: no-preference)").matches;
 
 /**

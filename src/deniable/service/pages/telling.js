@@ -113,7 +113,7 @@ export function explanation(n, { window }, again) {
     guarantee(n),
     beliefs(n).map(
       ([before, after, all]) =>
-        `Someone who is ${before} sure that a certain answer is yours can be at most ${after} sure of it after ` +
+        `Someone who is ${before} sure that ${n.certain ?? "a certain answer"} is yours can be at most ${after} sure of it after ` +
         `seeing what you sent${ever(all)}.`,
     ),
     `That holds however much they know and compute, and for the collector too. ${deniability(n)}`,
@@ -141,7 +141,7 @@ const nextTime = ({ window, next }) =>
  */
 export function ending(how, n, again) {
   const sure = isAtLeast(n, "strong") ? ", and nobody knows it" : ", and nobody can be sure of it";
-  const counted = isAtLeast(n, "weak") ? sure : "";
+  const counted = isAtLeast(n, "weak") && !n.certain ? sure : ""; // where some answers may be seen, that is not said
   const rest = again ? nextTime(again) : "This browser has answered; there is nothing more to do.";
   const said = {
     sent: [`Thank you. Your answer is counted${counted}. ${rest}`, "good"],

@@ -183,10 +183,12 @@ class DifferenceRequest(EstimateRequest, frozen=True, kw_only=True):
 
 
 _Number = int | float | None
+_ENDS = "the two ends of a scale, in place of symbols or candidates"
+_MOST_BINS = 1 << 12  # of one plan: seconds, not minutes
 
 
 class PlanRequest(Input, frozen=True, kw_only=True):
-    """The arguments of dn.plan: two of n, epsilon and one error, and symbols or candidates."""
+    """The arguments of dn.plan: two of n, epsilon and one error, and symbols, candidates, number or ordered."""
 
     whole_numbers = False
     described = "a JSON object of the planner's arguments"
@@ -201,6 +203,13 @@ class PlanRequest(Input, frozen=True, kw_only=True):
     metric: str | None = None
     symbols: list[Any] | int | None = None
     candidates: list[Any] | int | None = None
+    sensitive: list[Any] | None = None
+    number: Annotated[Annotated[list[_Number | str], Meta(min_length=2, max_length=2)] | None, _told(_ENDS)] = None
+    ordered: list[Any] | int | None = None
+    bins: Annotated[int, Meta(ge=2, le=_MOST_BINS)] | None = None
+    step: _Number | str = None
+    outside: Annotated[Literal["clamp", "refuse"] | None, _told("numbers outside of the scale")] = None
+    max_mean_error: _Number = None
     other: Any = None
     text: str | None = None
     shape: str | list[Any] | None = None
@@ -438,6 +447,15 @@ class Trend(_Exactly, frozen=True, kw_only=True):
     windows: Annotated[list[TrendWindow], _told("oldest first")]
 
 
+class PlannedCrowd(_Exactly, frozen=True, kw_only=True):
+    """What whoever sees only the counts may learn of anyone, where n honest people answer once."""
+
+    n: int
+    delta: Annotated[float, _told("with which probability it may fail")]
+    epsilon: Annotated[float | None, _told("at most; null: see `problem`")]
+    problem: Annotated[str | None, _told("why there is none")]
+
+
 class Plan(Struct, frozen=True):
     """Beside these, all that `Plan.to_json` of the planner says."""
 
@@ -445,6 +463,7 @@ class Plan(Struct, frozen=True):
     epsilon: float
     n: int
     errors: dict[str, Any]
+    crowd: PlannedCrowd
 
 
 class PossiblePlan(_Exactly, frozen=True, kw_only=True):

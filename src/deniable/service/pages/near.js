@@ -137,6 +137,19 @@ function curve({ cells, from, to, low, ends, reach, place }) {
   return el("div", {}, svg("svg", view, ...parts), line);
 }
 
+/** For whoever asks: the odds of an answer in the middle. */
+export const preview = (n) =>
+  el(
+    "figure",
+    {},
+    el("div", { class: "die" }, curve(oddsOf(n, Math.floor((n.answers - 1) / 2)))),
+    el(
+      "figcaption",
+      {},
+      `What an answer in the middle may lead to, and how likely: ${chance(n.mine * n.hit)} for places near it, together.`,
+    ),
+  );
+
 const legendOf = (legend) =>
   el("div", { class: "marks" }, el("b", {}, ...told(legend[0])), el("span", {}, ...told(legend[1])));
 

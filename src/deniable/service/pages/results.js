@@ -8,11 +8,11 @@ import { library, Picture } from "./charts.js";
 import { $, ask, digestHere, download, el, fill, sentence, short } from "./common.js";
 import { health } from "./health.js";
 import { candidatesHere, dropKey, dropOwnKey, findKey, isAdministrator, keepKey } from "./keys.js";
-import { fileName, heading } from "./naming.js";
+import { distinctLines, fileName, heading } from "./naming.js";
 import { dayOf, endOf, halves, incomparable } from "./periods.js";
 import { drawShares, head } from "./shares.js";
 import { merged, readers, soFar } from "./sofar.js";
-import { distinctLines, handOver, manage } from "./surveys.js";
+import { handOver, manage } from "./surveys.js";
 import { Trend } from "./trend.js";
 
 const EVERY = 4000; // milliseconds between looks at the counts

@@ -21,6 +21,7 @@ from deniable.decoders.screening import Screening
 from deniable.decoders.shown import ROWS, note_on_rest
 from deniable.decoders.simplex import project, project_rows
 from deniable.decoders.strategies import CONSTRAINTS, DECODERS, constraint_of, decoder_of
+from deniable.decoders.summary import Density, density_of, figures_of
 from deniable.decoders.weighted import WeightedLeastSquares, cell_weights
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Constraint",
     "Cumulative",
     "Decoder",
+    "Density",
     "Diagnostics",
     "Difference",
     "DifferenceRows",
@@ -59,7 +61,9 @@ __all__ = [
     "decode",
     "decode_all",
     "decoder_of",
+    "density_of",
     "difference",
+    "figures_of",
     "likelihood_of_reports",
     "note_on_rest",
     "plain_cell",

@@ -366,6 +366,31 @@ class Diagnostics(_Exactly, frozen=True, kw_only=True):
     alarms: list[str]
 
 
+class Figure(_Exactly, frozen=True, kw_only=True):
+    """A number, or one of the answers in an order, and its interval."""
+
+    value: Any
+    low: Any
+    high: Any
+
+
+_Figures = Annotated[
+    dict[str, Figure], _told("of answers in an order: the mean (or the mean place), the median and the quartiles")
+]
+
+
+class Band(_Exactly, frozen=True, kw_only=True):
+    from_: float = field(name="from")
+    to: float
+    low: Annotated[float, _told("limit of the share of the range")]
+    high: float
+
+
+class Density(_Exactly, frozen=True, kw_only=True):
+    edges: Annotated[list[float], _told("of the bins, one more than these")]
+    bands: list[Band]
+
+
 class Estimate(_Decoded, frozen=True, kw_only=True):
     name: str
     mechanism: str
@@ -380,6 +405,8 @@ class Estimate(_Decoded, frozen=True, kw_only=True):
     ]
     groups: Annotated[list[Group], _told("candidates that no report can tell apart, and their sum")]
     diagnostics: Diagnostics | None
+    figures: _Figures | UnsetType = UNSET
+    density: Annotated[Density, _told("of numbers in bins")] | UnsetType = UNSET
 
 
 class ShareChange(_Exactly, frozen=True, kw_only=True):
@@ -422,6 +449,7 @@ class TrendWindow(_Exactly, frozen=True, kw_only=True):
     end: str
     n: int
     estimates: Annotated[list[SymbolShare], _told("from this window alone")]
+    figures: _Figures | UnsetType = UNSET
     smooth: Annotated[list[SmoothShare] | None, _told("from all windows together; null: they are not tracked")]
     changed: Annotated[list[Any], _told("symbols whose share changed in this window")]
 

@@ -129,7 +129,7 @@ def test_an_estimate_of_numbers_is_shown_with_its_mean_and_median() -> None:
     html = estimate._repr_html_()
     assert "Mean 0." in html
     assert "Median 0." in html
-    assert estimate.chart().to_dict()["description"] == "Estimated density of 32 bins with 95 % intervals of 16 ranges"
+    assert estimate.chart().to_dict()["description"] == "Estimated density of 32 bins with 95 % intervals of 8 ranges"
 
 
 def test_bits_have_no_mean_and_a_density_one_edge_more_than_shares() -> None:

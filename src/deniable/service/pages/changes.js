@@ -48,6 +48,6 @@ export function showFigures(before, after) {
     `From ${whole(before.n)} answers before to ${whole(after.n)} after; in brackets the ${percent(after.level, 0)} ` +
       "interval of each. Intervals that do not meet are a clear change.",
   );
-  fill($("changes-table").lastElementChild, table("Before and after", heads, rows));
+  fill($("changes-table").lastElementChild, table("Figures before and after", heads, rows));
   $("changes-table").open = true;
 }

@@ -9,6 +9,12 @@ const test = (name, found) =>
   `${name}: chi-square ${found.statistic.toFixed(1)} on ${found.degrees} degrees of freedom; chance alone makes ` +
   `it larger ${odds(found.p_value)}.`;
 
+const listed = (groups) =>
+  groups
+    .slice(0, 5)
+    .map((names) => names.map((symbol) => short(symbolText(symbol), 40)).join(" = "))
+    .join("; ");
+
 /** `n` is the channel in numbers. */
 export function health(shares, n, digest) {
   const { diagnostics: found } = shares;
@@ -37,10 +43,7 @@ export function health(shares, n, digest) {
       ? el(
           "p",
           {},
-          `${twins.length} groups of answers cannot be told apart by anything that was sent: ${twins
-            .slice(0, 5)
-            .map((names) => names.map((symbol) => short(symbolText(symbol), 40)).join(" = "))
-            .join("; ")}.`,
+          `${twins.length} groups of answers cannot be told apart by anything that was sent: ${listed(twins)}.`,
         )
       : null,
   );

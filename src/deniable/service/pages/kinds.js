@@ -1,31 +1,31 @@
 /**
  * What pages must know of a survey's kind: its channel in numbers, where an answer is given, what happens to it, and how
- * what came of it is told and drawn. Most surveys have what is here; the others bring a module of their own, which is
- * loaded where there is such a survey and has the same names.
+ * what came of it is told and drawn. What most surveys have is here. The rest is in modules that have the same names,
+ * and of which only those are loaded that a survey needs.
  */
 
-import { marksSent, picture, rolled } from "./dice.js";
+import { picture, rolled } from "./dice.js";
 import { field } from "./fields.js";
-import { inWords } from "./telling.js";
 import { deniability, numbers, unknowable, whatHappens } from "./words.js";
 
 const TABLES = ["sensitive", "sensitive-design", "blocks", "budgets", "table"];
 
-const plain = {
+const usual = {
   numbers,
   field,
   whatHappens,
-  inWords,
   rolled,
   picture,
   /** What is drawn where nobody knows the truth any more. */
-  afterwards: (n, cells) => (n.shape === "marks" ? marksSent(n, cells) : null),
+  afterwards: () => null,
   denial: (n) => `${unknowable(n)} ${deniability(n)}`,
 };
 
-/** The kind of a survey, by what its file says. */
-export async function kindOf({ encoding, mechanism }) {
-  if (encoding.kind === "neighbours") return { ...plain, ...(await import("./near.js")) };
-  if (TABLES.includes(mechanism.kind)) return { ...plain, ...(await import("./tables.js")) };
-  return plain;
+function modules({ encoding, mechanism: { kind } }) {
+  if (encoding.kind === "neighbours") return [import("./near.js")];
+  if (TABLES.includes(kind)) return [import("./tables.js")];
+  return [import("./plain.js"), ...(kind === "bitflip" ? [import("./marks.js")] : [])];
 }
+
+/** The kind of a survey, by what its file says. */
+export const kindOf = async (survey) => Object.assign({}, usual, ...(await Promise.all(modules(survey))));

@@ -4,8 +4,8 @@
  * and alike, too. So the odds are a curve over the scale: low, high around the answer, low again.
  */
 
-import { el, symbolText } from "./common.js";
-import { count, soon, svg, told } from "./dice.js";
+import { el, fill, symbolText } from "./common.js";
+import { count, framed, soon, svg } from "./dice.js";
 import { list } from "./fields.js";
 import { atMost, chance, deniability, isAtLeast, numbers as plain, watch, YOU } from "./words.js";
 
@@ -42,10 +42,9 @@ export function scaleWords({ low, high, bins, step, outside }) {
 /** Where the answer is given, and under it the odds that it would have. Whatever is shown of it goes with the form. */
 export function field(asked) {
   const { client, n } = asked;
-  const odds = el("div", { class: "die" });
+  const odds = el("div", {});
   const placeOf = (value) => client.survey.encoding.of(0, value)[0];
-  const draw = (place) =>
-    odds.replaceChildren(...(place === undefined ? [] : [curve(oddsOf(n, place)), legendOf(oddsOf(n, place).legend)]));
+  const draw = (place) => fill(odds, place !== undefined && framed(oddsOf(n, place).legend, curve(oddsOf(n, place))));
   const { shown, chosen, tell } = n.scale ? number(asked, placeOf) : { ...list(asked), tell: () => {} };
   const at = () => (chosen() === undefined ? undefined : placeOf(chosen()));
   const show = (place = at()) => {
@@ -150,17 +149,7 @@ export const preview = (n) =>
     ),
   );
 
-const legendOf = (legend) =>
-  el("div", { class: "marks" }, el("b", {}, ...told(legend[0])), el("span", {}, ...told(legend[1])));
-
-export const picture = (fell) =>
-  el(
-    "div",
-    { class: "die" },
-    curve(fell),
-    legendOf(fell.legend),
-    el("p", { class: "quiet small", id: "fell", "aria-live": "polite" }),
-  );
+export const picture = (fell) => framed(fell.legend, curve(fell));
 
 /** Which answers a place is likeliest for: all of them alike. */
 export function likeliest(n, cell, names) {

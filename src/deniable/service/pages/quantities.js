@@ -49,6 +49,20 @@ export const figureTable = (figures, level) => ({
   rows: Object.entries(figures).map(([name, one]) => [name, ...[one.value, one.low, one.high].map(figureText)]),
 });
 
+/** Heads and rows of a table of ranges, each with its share and the limits of that. */
+export function rangeTable({ estimates, density, level }) {
+  const { edges, bands } = density;
+  const inside = ({ from, to }) => estimates.filter((_, i) => edges[i] >= from && edges[i + 1] <= to);
+  const share = (band) => inside(band).reduce((sum, { probability }) => sum + probability, 0);
+  return {
+    heads: ["range", "share", `${percent(level, 0)} from`, "to"],
+    rows: bands.map((band) => [
+      `${figureText(band.from)} to ${figureText(band.to)}`,
+      ...[share(band), band.low, band.high].map((one) => percent(one)),
+    ]),
+  };
+}
+
 /** The same for two times. */
 export const comparedTable = (before, after) => ({
   heads: ["", "before", "after"],

@@ -2,7 +2,7 @@
 
 import { $, el, fill, percent, points, short, symbolText, table, whole } from "./common.js";
 import { dates } from "./naming.js";
-import { densityChart, figureFacts, figureTable, figureWords } from "./quantities.js";
+import { densityChart, figureFacts, figureTable, figureWords, rangeTable } from "./quantities.js";
 import { bySize, cut, estimateRows, inOrder, key, label } from "./rows.js";
 import { atMost, deniability, strength } from "./words.js";
 
@@ -97,18 +97,24 @@ const marked = (drawn, rows, figures) =>
     figures && key(rows[i].symbol) === key(figures.median.value) ? { ...row, name: `${row.name} (median)` } : row,
   );
 
-function tables(rows, wide, { figures, level }) {
+function tables(rows, wide, shares) {
   const name = (row) => short(symbolText(row.symbol), 300);
   const cell = (value) => (value === null ? "not determined" : percent(value, 2));
-  const { heads, rows: lines } = figures ? figureTable(figures, level) : { rows: [] };
+  const wanted = ["answer", "share", `${wide} from`, "to"];
+  const listed = rows.map((row) => [name(row), cell(row.probability), ...cut(row.raw_low, row.raw_high).map(cell)]);
+  const both = (made) => [made.heads, made.rows];
   fill(
     $("shares-table").lastElementChild,
-    figures && table("Figures", heads, lines),
-    table(
-      "Estimated shares",
-      ["answer", "share", `${wide} from`, "to"],
-      rows.map((row) => [name(row), cell(row.probability), ...cut(row.raw_low, row.raw_high).map(cell)]),
-    ),
+    shares.figures && table("Figures", ...both(figureTable(shares.figures, shares.level))),
+    shares.density && table("Ranges", ...both(rangeTable(shares))),
+    // Of single bins no interval says anything.
+    shares.density
+      ? table(
+          "Estimated shares of bins",
+          wanted.slice(0, 2),
+          listed.map((row) => row.slice(0, 2)),
+        )
+      : table("Estimated shares", wanted, listed),
   );
   fill(
     $("raw-table").lastElementChild,

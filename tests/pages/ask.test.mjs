@@ -17,7 +17,7 @@ import {
   sharpness,
   visible,
 } from "../../src/deniable/service/pages/planning.js";
-import { compared, inWords, settingsOf, tableRows } from "../../src/deniable/service/pages/ranking.js";
+import { compared, crowdAt, inWords, settingsOf, tableRows } from "../../src/deniable/service/pages/ranking.js";
 
 const FORM = {
   kind: "closed",
@@ -246,6 +246,22 @@ const SLIDERS = { size: "8", people: "4", epsilon: "-0.3", population: "zipf", p
 test("sliders are logarithms of round numbers", () => {
   const told = settingsOf({ ...SLIDERS, people: "3.3" });
   assert.deepEqual(told, { S: 256, n: 2000, epsilon: 0.5, name: "zipf", power: 1, cells: 0 });
+});
+
+test("the table of crowds has every position of the sliders, and a crowd never takes anything away", () => {
+  const crowd = JSON.parse(
+    readFileSync(new URL("../../src/deniable/service/pages/crowd.json", import.meta.url), "utf8"),
+  );
+  const steps = (from, to, step) =>
+    Array.from({ length: Math.round((to - from) / step) + 1 }, (_, i) => from + i * step);
+  for (const people of steps(2, 8, 0.2))
+    for (const epsilon of steps(-1, 0.9, 0.05)) {
+      const settings = settingsOf({ ...SLIDERS, people: people.toFixed(1), epsilon: epsilon.toFixed(2) });
+      assert.ok(crowd.people.includes(settings.n) && crowd.epsilons.includes(settings.epsilon), `${people} ${epsilon}`);
+      const found = crowdAt(crowd, settings);
+      assert.ok(found.epsilon > 0 && found.epsilon <= settings.epsilon);
+    }
+  for (const row of crowd.central) for (let i = 1; i < row.length; i++) assert.ok(row[i] <= 1.02 * row[i - 1]);
 });
 
 test("mechanisms stand by their errors; the best one is one that randomises", () => {

@@ -86,7 +86,7 @@ function show(found, kind, n) {
     el("p", {}, `Epsilon ${found.epsilon.toPrecision(3)}. ${guarantee(n, THEY)} ${deniability(n, THEY)}`),
     el("p", {}, kind.whatHappens(n, THEY)),
     kind.preview?.(n),
-    facts(sharpness(found, n), {}),
+    facts(sharpness(found, n), { id: "sharpness" }),
     el("h3", {}, "Two numbers for privacy"),
     facts(numbers, { id: "both" }),
     el("p", { class: "quiet small", id: "rests" }, rests),

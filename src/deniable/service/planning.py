@@ -84,9 +84,9 @@ def _planned_mean(arguments: dict[str, Any]) -> dict[str, Any]:
     if isinstance(answers, list):
         survey = Survey(Alphabet.closed(answers), survey.encoding, survey.mechanism, survey.name)
     elif outside is not None:
-        scale = {name: given[name] for name in ("bins", "step") if name in given}
-        epsilon = survey.mechanism.permanent.to_json()["epsilon"]
-        survey = number(*given["number"], epsilon, **scale, outside=outside, name=survey.name)
+        (low, high), epsilon = given["number"], survey.mechanism.permanent.to_json()["epsilon"]
+        bins, step = given.get("bins"), given.get("step")
+        survey = number(low, high, epsilon, bins=bins, step=step, outside=outside, name=survey.name)
     told = found.to_json() | {"errors": {"mean": {"bound": found.mean_error}}, "lines": []}
     return told | {"mechanism": survey.title, "survey": survey}
 

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.intervals import Mass
-from deniable.decoders.quantities import Ordered, bands
+from deniable.decoders.quantities import bands
+from deniable.decoders.quantity import Ordered
 from deniable.decoders.shown import Shown, estimate_html, largest_shares
 from deniable.survey import Symbol, data_frame
 

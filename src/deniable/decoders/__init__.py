@@ -12,7 +12,8 @@ from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.prior import Observations
-from deniable.decoders.quantities import Cumulative, Quantity, weights_of_sums, worst_deviation
+from deniable.decoders.quantity import Cumulative, Quantity
+from deniable.decoders.quantity_limits import weights_of_sums, worst_deviation
 from deniable.decoders.raw_reports import likelihood_of_reports
 from deniable.decoders.repeated import Repeated, check_turnover
 from deniable.decoders.rows import DifferenceRows, EstimateRows, ResultRows, plain_cell

@@ -5,6 +5,8 @@ from deniable.decoders.comparison import Difference, difference
 from deniable.decoders.constraints import Constraint, Normalized, Projected, Unconstrained
 from deniable.decoders.decoding import DEFAULT, decode, decode_all
 from deniable.decoders.diagnostics import ChiSquare, Diagnostics
+from deniable.decoders.discovered import DiscoveredEstimate
+from deniable.decoders.discovering import Beginnings, discover
 from deniable.decoders.empirical_bayes import EmpiricalBayes, shrink
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.intervals import Group, Mass
@@ -28,6 +30,7 @@ __all__ = [
     "DECODERS",
     "DEFAULT",
     "ROWS",
+    "Beginnings",
     "ChiSquare",
     "Constraint",
     "Cumulative",
@@ -35,6 +38,7 @@ __all__ = [
     "Diagnostics",
     "Difference",
     "DifferenceRows",
+    "DiscoveredEstimate",
     "EmpiricalBayes",
     "Estimate",
     "EstimateRows",
@@ -60,6 +64,7 @@ __all__ = [
     "decode_all",
     "decoder_of",
     "difference",
+    "discover",
     "likelihood_of_reports",
     "note_on_rest",
     "plain_cell",

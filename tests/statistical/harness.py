@@ -43,6 +43,9 @@ CHECKS = (
     "merged-windows",
     "window-differences",
     "tracked-changes",
+    "discovery-family",
+    "discovery-shares",
+    "discovery-coverage",
 )
 ALPHA = BUDGET / len(CHECKS)
 

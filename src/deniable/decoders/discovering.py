@@ -27,6 +27,7 @@ from deniable.decoders.constraints import Projected
 from deniable.decoders.discovered import DiscoveredEstimate
 from deniable.decoders.extending import Extension, partial
 from deniable.decoders.levels import beginning_shares, level_design, level_tally
+from deniable.decoders.limits import check_level
 from deniable.decoders.screened import ScreenedEstimate
 from deniable.decoders.screening import Screened, Screening
 from deniable.errors import DecodeError, UnfinishedSearch
@@ -42,6 +43,7 @@ _AT_A_LEVEL = 1 << 20  # candidates of one level, at most: seconds
 MOST = 1 << 25  # candidates of a whole search, unless told otherwise: a minute or two
 _FINE = 1000  # parts of a level in what progress is told
 _MOST_AT_ONCE = 1 << 22  # candidates of one level that fit into memory
+_SPENT = 0.8  # of the family-wise error that is allowed: tails are approximated, and "at most" should be seen to hold
 _DECLARED_FROM = 4.5  # standard errors: about what a test of so many candidates needs
 
 
@@ -166,7 +168,7 @@ def discover(
     ('lynx', 'zebra')
     """
     search = _Search(tally, Extension(_checked(tally).alphabet, alphabet, prefixes), _Limits(most, seconds), progress)
-    listed, screening = _listed(tally.survey, candidates), Screening(level)
+    listed, screening = _listed(tally.survey, candidates), Screening(1 - _SPENT * (1 - check_level(level)))
     state = Beginnings() if resume is None else resume
     if not isinstance(state, Beginnings) or not search.fits(state):
         raise DecodeError("resume must be the beginnings of an unfinished search; start again without it")

@@ -105,7 +105,7 @@ class Extension:
         Raises
         ------
         DecodeError
-            If there are more.
+            If there are more, or none.
         """
         found: list[bytes] = []
         open_: list[bytes] = []
@@ -113,19 +113,18 @@ class Extension:
             (found if beginning.endswith(END) else open_).append(beginning)
         if open_ == [b""] and self._begins(END):
             found.append(END)  # the empty answer
+        if self._known is None and sum(self.width(partial(beginning), steps) for beginning in open_) > most:
+            raise DecodeError(_too_many(most))
         for _ in range(steps):
-            open_ = [
-                grown
-                for beginning in open_
-                for byte in self.after(partial(beginning))
-                if self._begins(grown := beginning + bytes([byte]))
-            ]
+            before, open_ = open_, []
+            for beginning in before:
+                longer = [beginning + bytes([byte]) for byte in self.after(partial(beginning))]
+                open_ += longer if self._known is None else filter(self._begins, longer)
+                if len(found) + len(open_) > most:
+                    raise DecodeError(_too_many(most))
             found += [text for beginning in open_ if not partial(beginning) and self._begins(text := beginning + END)]
-            if len(found) + len(open_) > most:
-                raise DecodeError(
-                    f"candidates must be at most {most} at a level, got more; name an alphabet or known prefixes, "
-                    "or let levels rise in smaller steps"
-                )
+        if not found and not open_:
+            raise DecodeError("alphabet and prefixes must leave at least one text to look for, got none")
         return found + open_
 
     def _begins(self, beginning: bytes) -> bool:
@@ -136,6 +135,13 @@ class Extension:
             beginning[:size] in known if size <= len(beginning) else any(p.startswith(beginning) for p in known)
             for size, known in self._known.items()
         )
+
+
+def _too_many(most: int) -> str:
+    return (
+        f"candidates must be at most {most} at a level, got more; name an alphabet or known prefixes, or let levels "
+        "rise in smaller steps"
+    )
 
 
 def _characters(answers: Alphabet, given: object) -> set[str]:

@@ -23,7 +23,8 @@ Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
 _JOINT = 512  # beginnings that are estimated jointly, at most: their collisions are noise to all others
-_FROM = 3.0  # standard errors above zero from which a beginning may be among them
+_BY_CHANCE = 1.0  # beginnings of share zero that may be among them, about
+_ROUNDS = 4  # times that all sums are formed, at most: what was taken out hides no others any more
 
 
 def level_tally(tally: Tally, level: int) -> Tally:
@@ -64,8 +65,9 @@ class BeginningShares:
 def beginning_shares(tally: Tally, beginnings: Sequence[bytes], progress: Progress | None = None) -> BeginningShares:
     """Estimate the shares of very many beginnings at one level.
 
-    Each has the sum of the unbiased counts in its cells, less what others have there on average. The largest are then
-    estimated jointly, and taken out before the sums are formed once more.
+    Each has the sum of the unbiased counts in its cells, less what others have there on average. Those that are surely
+    there are then estimated jointly, and taken out before the sums are formed once more. Only those: of 200,000
+    beginnings some hundred share many cells with a heavy one by chance, and would take half of its share.
 
     >>> import deniable as dn
     >>> survey = dn.discovery(epsilon=6, length=2, levels=[(2, 32)], seed=bytes(16))
@@ -73,26 +75,31 @@ def beginning_shares(tally: Tally, beginnings: Sequence[bytes], progress: Progre
     >>> beginning_shares(tally, [b"ab\\xff", b"cd\\xff", b"ab"]).values.round(1) + 0.0
     array([0.7, 0.3, 0. ])
     """
+    from scipy.special import ndtri
+
     design, u = level_design(tally, beginnings), unbias(tally)
     weights = tally.reports / tally.n  # a cohort without reports has none
     cells, scale = design.cells, 1 - 1 / design.cells
 
     def scored(rest: Floats, part: int) -> tuple[Floats, float]:
-        told = None if progress is None else lambda done, of: progress(done + part * of, 2 * of)
+        told = None if progress is None else lambda done, of: progress(done + part * of, _ROUNDS * of)
         table = rest * weights[:, None]
         centred = table - table.mean(axis=1, keepdims=True)
         error = float(np.sqrt((centred**2).mean(axis=1).sum()))
         return design.scores(table[None], told)[0] / scale, max(error / scale, 1e-300)
 
-    values, error = scored(u - 1 / cells, 0)
     equations = int((tally.reports > 0).sum()) * (cells - 1) + 1
-    most = min(_JOINT, equations // 4, len(values))
-    largest = np.argpartition(-values, most - 1)[:most] if most else np.zeros(0, np.intp)
-    largest = np.sort(largest[values[largest] > _FROM * error])
-    if not len(largest):
-        return BeginningShares(values, error)
-    system = design.part(largest)
-    joint = LeastSquares().solve([tally], system)[0].raw
-    values, error = scored(u - system.forward(joint), 1)
-    values[largest] = joint[:-1]
+    most, reach = min(_JOINT, equations // 4), -float(ndtri(min(_BY_CHANCE / len(beginnings), 0.01)))
+    values, error = scored(u - 1 / cells, 0)
+    joint = np.zeros(0, np.intp)
+    for part in range(1, _ROUNDS):
+        new = np.setdiff1d(np.flatnonzero(values > reach * error), joint)
+        new = new[np.argsort(-values[new], kind="stable")][: most - len(joint)]
+        if not len(new):
+            break
+        joint = np.sort(np.concatenate([joint, new]))
+        system = design.part(joint)
+        found = LeastSquares().solve([tally], system)[0].raw
+        values, error = scored(u - system.forward(found), part)
+        values[joint] = found[:-1]
     return BeginningShares(values, error)

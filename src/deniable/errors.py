@@ -26,6 +26,7 @@ Each is also a `ValueError`, so `except ValueError` catches them all. Messages r
 """
 
 import sys
+from typing import Any
 
 __all__ = [
     "AlphabetError",
@@ -116,7 +117,7 @@ class DecodeError(DeniableError):
 class UnfinishedSearch(DecodeError):
     """A search for text reached its limit of time or candidates; `beginnings` is where it can be resumed."""
 
-    def __init__(self, message: str, *, beginnings: object) -> None:
+    def __init__(self, message: str, *, beginnings: Any) -> None:
         super().__init__(message)
         self.beginnings = beginnings
 

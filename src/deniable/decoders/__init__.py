@@ -6,7 +6,7 @@ from deniable.decoders.constraints import Constraint, Normalized, Projected, Unc
 from deniable.decoders.decoding import DEFAULT, decode, decode_all
 from deniable.decoders.diagnostics import ChiSquare, Diagnostics
 from deniable.decoders.discovered import DiscoveredEstimate
-from deniable.decoders.discovering import Beginnings, discover
+from deniable.decoders.discovering import MOST, Beginnings, discover
 from deniable.decoders.empirical_bayes import EmpiricalBayes, shrink
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.intervals import Group, Mass
@@ -29,6 +29,7 @@ __all__ = [
     "CONSTRAINTS",
     "DECODERS",
     "DEFAULT",
+    "MOST",
     "ROWS",
     "Beginnings",
     "ChiSquare",

@@ -43,8 +43,8 @@ _AT_A_LEVEL = 1 << 20  # candidates of one level, at most: seconds
 MOST = 1 << 25  # candidates of a whole search, unless told otherwise: a minute or two
 _FINE = 1000  # parts of a level in what progress is told
 _MOST_AT_ONCE = 1 << 22  # candidates of one level that fit into memory
-# Of the family-wise error that is allowed: tails are approximated. Of 988 hard tallies 5.2 % had a false discovery where
-# four parts in five were spent, and "at most 5 %" should be seen to hold.
+# Of the family-wise error that is allowed: tails are approximated. Of 988 hard tallies 5.2 % had a false discovery
+# where four parts in five were spent, and "at most 5 %" should be seen to hold.
 _SPENT = 0.6
 _DECLARED_FROM = 4.5  # standard errors: about what a test of so many candidates needs
 

@@ -33,6 +33,7 @@ from deniable.errors import (
     SurveyError,
     TallyError,
     TallyMismatch,
+    UnfinishedSearch,
     UnknownSymbol,
     WireError,
 )
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
         decode,
         decode_all,
         difference,
+        discover,
     )
     from deniable.engines import count, privatize
     from deniable.planner import Plan, plan
@@ -105,6 +107,7 @@ _LAZY = {
     "decode": "decoders",
     "decode_all": "decoders",
     "difference": "decoders",
+    "discover": "decoders",
     "lab": "",
     "plan": "planner",
     "privatize": "engines",
@@ -149,6 +152,7 @@ __all__ = [
     "TallyMismatch",
     "Tracked",
     "Unconstrained",
+    "UnfinishedSearch",
     "UnknownSymbol",
     "WeightedLeastSquares",
     "WireError",
@@ -160,6 +164,7 @@ __all__ = [
     "decode",
     "decode_all",
     "difference",
+    "discover",
     "discovery",
     "hadamard",
     "krappor",

@@ -44,6 +44,9 @@ CHECKS = (
     "window-differences",
     "tracked-changes",
     "tracked-bands",
+    "discovery-family",
+    "discovery-shares",
+    "discovery-coverage",
 )
 ALPHA = BUDGET / len(CHECKS)
 

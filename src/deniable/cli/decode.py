@@ -26,8 +26,8 @@ DECODERS = (
     "screening",
 )
 CONSTRAINTS = ("none", "normalized", "projected")
-_ROWS = 40  # of the table and the chart, unless --top says otherwise
-_AFTER = 2.0  # seconds before progress is shown
+ROWS = 40  # of the table and the chart, unless --top says otherwise
+AFTER = 2.0  # seconds before progress is shown
 
 
 def add(commands: Commands) -> None:
@@ -58,7 +58,7 @@ def add(commands: Commands) -> None:
     parser.option("--turnover", "T", "the part of the devices that are replaced each window, 0 to 1", part)
     parser.option("--level", "L", "of the intervals", share, default=0.95)
     parser.flag("--simultaneous", "all intervals hold at once with that level")
-    parser.option("--top", "N", f"only the N largest (default {_ROWS}; 0: all)", whole(0))
+    parser.option("--top", "N", f"only the N largest (default {ROWS}; 0: all)", whole(0))
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--csv", action="store_true", help="print CSV instead of a table (all symbols, unless --top)")
     output.add_argument("--json", action="store_true", help="print JSON instead of a table (all symbols, unless --top)")
@@ -70,14 +70,14 @@ def _run(args: argparse.Namespace) -> None:
     if args.minus:
         _compare(args, estimate)
     else:
-        _show(args, estimate)
+        show(args, estimate)
 
 
 def _decoded(args: argparse.Namespace, paths: list[str]) -> "Estimate":
     from deniable.decoders import constraint_of, decode, decoder_of
 
     candidates = symbols_from(args, "candidates")
-    with Reporter("decoding", after=_AFTER) as report:
+    with Reporter("decoding", after=AFTER) as report:
         found = decode(
             load_tallies(paths),
             candidates=range(candidates) if isinstance(candidates, int) else candidates,
@@ -93,11 +93,12 @@ def _decoded(args: argparse.Namespace, paths: list[str]) -> "Estimate":
     return found
 
 
-def _show(args: argparse.Namespace, estimate: "Estimate") -> None:
+def show(args: argparse.Namespace, estimate: "Estimate") -> None:
+    """Print an estimate as the options of a command say."""
     from deniable.cli.printed import Result
 
     long = ", minutes" if estimate.takes_minutes else ""
-    with Reporter(f"error bars of {len(estimate.symbols)} symbols{long}", after=_AFTER):
+    with Reporter(f"error bars of {len(estimate.symbols)} symbols{long}", after=AFTER):
         result = Result(estimate, level=args.level, simultaneous=args.simultaneous, top=_rows(args))
     if result.problem is not None:  # too many candidates for error bars: the estimate itself is still good
         print(f"deniable: no error bars: {result.problem}", file=sys.stderr)
@@ -127,7 +128,7 @@ def _compare(args: argparse.Namespace, first: "Estimate") -> None:
     from deniable.decoders import difference
 
     second = _decoded(args, args.minus)
-    with Reporter(f"error bars of {len(first.symbols)} symbols", after=_AFTER):
+    with Reporter(f"error bars of {len(first.symbols)} symbols", after=AFTER):
         change = PrintedDifference(
             difference(first, second), level=args.level, simultaneous=args.simultaneous, top=_rows(args)
         )
@@ -139,7 +140,7 @@ def _write(args: argparse.Namespace, rows: "Result | PrintedDifference", estimat
     figures = {} if estimate is None or args.csv else figures_of(estimate, args.level)
     if args.chart:
         numbers = estimate is not None and estimate.tally.survey.alphabet.bins is not None
-        put_chart(estimate.chart(level=args.level) if numbers and estimate else rows.chart(most=_ROWS), args)
+        put_chart(estimate.chart(level=args.level) if numbers and estimate else rows.chart(most=ROWS), args)
     if args.json:
         told_of = {name: dict(zip(("value", "low", "high"), found, strict=True)) for name, found in figures.items()}
         print(json.dumps(rows.to_json() | ({"figures": told_of} if told_of else {}), indent=2, allow_nan=False))
@@ -163,4 +164,4 @@ def _rows(args: argparse.Namespace) -> int | None:
     """How many rows are shown; None for all."""
     if args.top == 0 or (args.top is None and (args.csv or args.json)):
         return None
-    return int(args.top or _ROWS)
+    return int(args.top or ROWS)

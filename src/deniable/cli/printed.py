@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from deniable.charts import difference_chart, estimate_chart
 from deniable.cli.text import bar, percent, shown, table
-from deniable.decoders import DifferenceRows, EstimateRows, ResultRows, ScreenedEstimate
+from deniable.decoders import DifferenceRows, DiscoveredEstimate, EstimateRows, ResultRows, ScreenedEstimate
 
 if TYPE_CHECKING:
     import altair as alt
@@ -28,7 +28,7 @@ class Result(EstimateRows):
         estimate = self.estimate
         strategy = f"{type(estimate.decoder).__name__}, {type(estimate.constraint).__name__}"
         print(f"{estimate.tally.survey}\n{estimate.n:,} reports, decoded by {strategy}\n")
-        largest = max(numbers[0] for numbers in self.numbers.values())
+        largest = max((numbers[0] for numbers in self.numbers.values()), default=0.0)
         _print_rows(self, ["estimate", "s. e.", _heading(self), "", ""], lambda row, mark: _cells(row, mark, largest))
         self._print_notes()
         for group in self.groups:
@@ -59,12 +59,20 @@ class Result(EstimateRows):
                 f"{self.rest_name} is all that the kept ones do not explain: answers that are not on the list, and\n"
                 "candidates that were not found; how much of it is whose is not known."
             )
+        if isinstance(self.estimate, DiscoveredEstimate):
+            tested, size = len(self.estimate.tested.symbols), len(self.symbols)
+            print(f"Of {tested:,} candidates {size:,} were declared: with {level} people wrote each of them.")
+            print(f"{self.rest_name} is all else that people wrote, whether or not the search has seen it.")
         if found.fit is not None and not found.alarms:
             print(f"The reports fit: {found.fit}.")
         print(f"1 % planted reports could raise one symbol by up to {100 * found.influence:.3g} points of mass.")
         for alarm in found.alarms:
             print(f"\n{alarm}")
-        if self.rest is not None and self.rest[3] > 0 and not isinstance(self.estimate, ScreenedEstimate):
+        if (
+            self.rest is not None
+            and self.rest[3] > 0
+            and not isinstance(self.estimate, (ScreenedEstimate, DiscoveredEstimate))
+        ):
             print("\nThese candidates do not account for all reports: name more of them to see what the rest is.")
 
     def _is_outside(self, i: int) -> bool:

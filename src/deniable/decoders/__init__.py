@@ -5,6 +5,8 @@ from deniable.decoders.comparison import Difference, difference
 from deniable.decoders.constraints import Constraint, Normalized, Projected, Unconstrained
 from deniable.decoders.decoding import DEFAULT, decode, decode_all
 from deniable.decoders.diagnostics import ChiSquare, Diagnostics
+from deniable.decoders.discovered import DiscoveredEstimate
+from deniable.decoders.discovering import MOST, Beginnings, discover
 from deniable.decoders.empirical_bayes import EmpiricalBayes, shrink
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.intervals import Group, Mass
@@ -28,7 +30,9 @@ __all__ = [
     "CONSTRAINTS",
     "DECODERS",
     "DEFAULT",
+    "MOST",
     "ROWS",
+    "Beginnings",
     "ChiSquare",
     "Constraint",
     "Cumulative",
@@ -36,6 +40,7 @@ __all__ = [
     "Diagnostics",
     "Difference",
     "DifferenceRows",
+    "DiscoveredEstimate",
     "EmpiricalBayes",
     "Estimate",
     "EstimateRows",
@@ -61,6 +66,7 @@ __all__ = [
     "decode_all",
     "decoder_of",
     "difference",
+    "discover",
     "likelihood_of_reports",
     "note_on_rest",
     "plain_cell",

@@ -13,7 +13,7 @@ from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
 from deniable.survey.budgets import Optimum, budgets_table
 from deniable.survey.channels import blocks, channel, sensitive, sensitive_designs, sensitive_positions, ubd, urr
 from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, Permuted
-from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides, fingerprint
+from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides, fingerprint, fingerprints
 from deniable.survey.neighbours import Neighbours, best_reach
 from deniable.survey.notebook import Bar, data_frame, facts, html_table
 from deniable.survey.numbers import Numbers
@@ -98,6 +98,7 @@ __all__ = [
     "facts",
     "feistel_sides",
     "fingerprint",
+    "fingerprints",
     "first_hour",
     "first_minute",
     "hadamard",

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from deniable.columns import ReportTable
     from deniable.crowds import Crowd, crowd
     from deniable.decoders import (
+        Contaminated,
         EmpiricalBayes,
         Estimate,
         Inversion,
@@ -88,6 +89,7 @@ __version__ = "0.2.0"
 
 # Loaded on first use: name -> the room it lives in.
 _LAZY = {
+    "Contaminated": "decoders",
     "Crowd": "crowds",
     "EmpiricalBayes": "decoders",
     "Estimate": "decoders",
@@ -122,6 +124,7 @@ __all__ = [
     "AuditError",
     "BudgetError",
     "Client",
+    "Contaminated",
     "Crowd",
     "DataError",
     "DecodeError",

@@ -24,6 +24,7 @@ DECODERS = (
     "weighted-least-squares",
     "likelihood",
     "screening",
+    "contaminated",
 )
 CONSTRAINTS = ("none", "normalized", "projected")
 ROWS = 40  # of the table and the chart, unless --top says otherwise

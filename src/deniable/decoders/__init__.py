@@ -3,6 +3,7 @@
 from deniable.decoders.base import Decoder, unbias
 from deniable.decoders.comparison import Difference, difference
 from deniable.decoders.constraints import Constraint, Normalized, Projected, Unconstrained
+from deniable.decoders.contaminated import Contaminated
 from deniable.decoders.decoding import DEFAULT, decode, decode_all
 from deniable.decoders.diagnostics import ChiSquare, Diagnostics
 from deniable.decoders.discovered import DiscoveredEstimate
@@ -13,6 +14,7 @@ from deniable.decoders.intervals import Group, Mass
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
+from deniable.decoders.planted import Planted, chance_in_words
 from deniable.decoders.prior import Observations
 from deniable.decoders.quantity import Cumulative, Quantity
 from deniable.decoders.quantity_limits import weights_of_sums, worst_deviation
@@ -35,6 +37,7 @@ __all__ = [
     "Beginnings",
     "ChiSquare",
     "Constraint",
+    "Contaminated",
     "Cumulative",
     "Decoder",
     "Diagnostics",
@@ -51,6 +54,7 @@ __all__ = [
     "Mass",
     "Normalized",
     "Observations",
+    "Planted",
     "Projected",
     "Quantity",
     "Repeated",
@@ -60,6 +64,7 @@ __all__ = [
     "Unconstrained",
     "WeightedLeastSquares",
     "cell_weights",
+    "chance_in_words",
     "check_turnover",
     "constraint_of",
     "decode",

@@ -38,10 +38,12 @@ from deniable.errors import (
 )
 from deniable.reports import Report
 from deniable.survey import (
+    Form,
     Survey,
     blocks,
     channel,
     discovery,
+    form,
     hadamard,
     krappor,
     krr,
@@ -127,6 +129,7 @@ __all__ = [
     "EmpiricalBayes",
     "EngineError",
     "Estimate",
+    "Form",
     "Inversion",
     "LeastSquares",
     "Ledger",
@@ -161,6 +164,7 @@ __all__ = [
     "decode_all",
     "difference",
     "discovery",
+    "form",
     "hadamard",
     "krappor",
     "krr",

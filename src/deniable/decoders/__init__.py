@@ -7,6 +7,7 @@ from deniable.decoders.decoding import DEFAULT, decode, decode_all
 from deniable.decoders.diagnostics import ChiSquare, Diagnostics
 from deniable.decoders.empirical_bayes import EmpiricalBayes, shrink
 from deniable.decoders.estimate import Estimate
+from deniable.decoders.form_estimate import FormEstimate, MarginalEstimate
 from deniable.decoders.intervals import Group, Mass
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
@@ -38,10 +39,12 @@ __all__ = [
     "EmpiricalBayes",
     "Estimate",
     "EstimateRows",
+    "FormEstimate",
     "Group",
     "Inversion",
     "LeastSquares",
     "Likelihood",
+    "MarginalEstimate",
     "Mass",
     "Normalized",
     "Observations",

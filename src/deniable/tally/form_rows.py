@@ -1,6 +1,6 @@
 """Validate and count many packed reports of a form at once: one part after the other, each as a survey's."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from deniable.survey import Form, FormFormat, Slot
 from deniable.tally.checking import integers_of, refused_rows
 
-__all__ = ["answered_parts", "count_part", "refused_forms", "slots_of"]
+__all__ = ["answered_parts", "count_part", "refused_forms", "refused_slots", "slots_of"]
 
 Rows = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
@@ -45,8 +45,28 @@ def refused_forms(shape: FormFormat, rows: Rows) -> list[tuple[str, str, Mask]]:
     Claim: a row is refused here if and only if `Report.unpack` refuses it, head and length apart.
     Proof: tests/contracts/test_forms.py::test_one_by_one_and_at_once_refuse_the_same_rows
     """
+    payload = rows[:, shape.payload_start :]
+    blank = [~payload[:, slot.start : slot.stop].any(axis=1) for slot in shape.slots]
+    slots = [(cohorts, responses) for _, cohorts, responses in slots_of(shape, rows)]
+    said = np.unpackbits(rows[:, len(shape.head) : shape.payload_start], axis=1, bitorder="little")
+    padded = said[:, len(shape.slots) :].any(axis=1)
+    return refused_slots(shape, answered_parts(shape, rows), slots, blank, padded)
+
+
+def refused_slots(
+    shape: FormFormat,
+    answered: Mask,
+    slots: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]],
+    blank: Sequence[Mask] | None = None,
+    padded: Mask | None = None,
+) -> list[tuple[str, str, Mask]]:
+    """The same of columns: which parts were answered, and for each part its cohorts and responses.
+
+    `blank` says where slots hold nothing, if they could hold something that was not answered; `padded` where parts are
+    named that the form does not have.
+    """
     found: list[tuple[str, str, Mask]] = []
-    refused = np.zeros(len(rows), bool)
+    refused = np.zeros(len(answered), bool)
 
     def refuse(reason: str, field: str, wrong: Mask) -> None:
         wrong = wrong & ~refused
@@ -54,19 +74,14 @@ def refused_forms(shape: FormFormat, rows: Rows) -> list[tuple[str, str, Mask]]:
             found.append((reason, field, wrong))
             refused[wrong] = True
 
-    answered = answered_parts(shape, rows)
-    if shape.cohort.size:
-        places = np.arange(len(shape.slots))
-        optional = np.array([shape.optional >> place & 1 for place in places.tolist()], bool)
-        left_out = shape.drawn - answered.sum(axis=1)
-        allowed = (left_out >= 0) & (left_out <= (optional & ~answered).sum(axis=1))
-        said = np.unpackbits(rows[:, len(shape.head) : shape.payload_start], axis=1, bitorder="little")
-        refuse("parts that no device answers together", "cohort", ~allowed | said[:, len(places) :].any(axis=1))
-    payload = rows[:, shape.payload_start :]
-    for place, (slot, cohorts, responses) in enumerate(slots_of(shape, rows)):
+    optional = np.array([shape.optional >> place & 1 for place in range(len(shape.slots))], bool)
+    left_out = shape.drawn - answered.sum(axis=1)
+    allowed = (left_out >= 0) & (left_out <= (optional & ~answered).sum(axis=1))
+    refuse("parts that no device answers together", "cohort", ~allowed if padded is None else ~allowed | padded)
+    for place, (slot, (cohorts, responses)) in enumerate(zip(shape.slots, slots, strict=True)):
         here = answered[:, place]
-        blank = ~payload[:, slot.start : slot.stop].any(axis=1)
-        refuse(f"{slot.name}: bytes of a part that was not answered", "response", ~here & ~blank)
+        if blank is not None:
+            refuse(f"{slot.name}: bytes of a part that was not answered", "response", ~here & ~blank[place])
         for rule, wrong in refused_rows(slot.form, cohorts, responses):
             refuse(f"{slot.name}: {rule.reason}", "response", wrong & here)
     return found

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from deniable.errors import SurveyError, TallyError, TallyMismatch, WireError
 from deniable.reports import Report
 from deniable.survey import Form, facts, strict_json, write_atomically
-from deniable.tally.form_rows import answered_parts, count_part, refused_forms, slots_of
+from deniable.tally.form_rows import answered_parts, count_part, refused_forms, refused_slots, slots_of
 from deniable.tally.tally import Tally
 from deniable.tally.window_sizes import sizes_from_json
 
@@ -121,19 +121,47 @@ class FormTally:
             If a row is refused and `refused` was not given.
         """
         shape = self.form.report_format
-        good = np.ones(len(rows), bool)
-        for reason, _, wrong in refused_forms(shape, rows):
+        slots = [(cohorts, responses) for _, cohorts, responses in slots_of(shape, rows)]
+        self.add_slots(answered_parts(shape, rows), slots, refused, found=refused_forms(shape, rows))
+
+    def add_slots(
+        self,
+        answered: npt.NDArray[np.bool_],
+        slots: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]],
+        refused: dict[str, int] | None = None,
+        *,
+        found: list[tuple[str, str, npt.NDArray[np.bool_]]] | None = None,
+    ) -> None:
+        """Count reports in columns.
+
+        Parameters
+        ----------
+        answered : ndarray of bool
+            Of shape (reports, parts): which parts were answered.
+        slots : sequence of pairs of arrays
+            For each part its cohorts and its responses, a row for each report.
+        refused : dict, optional
+            If given, rows that are no reports are left out, and counted in it by reason.
+        found : list, optional
+            What `refused_forms` found, if it was asked already.
+
+        Raises
+        ------
+        WireError
+            If a row is refused and `refused` was not given.
+        """
+        good = np.ones(len(answered), bool)
+        for reason, _, wrong in refused_slots(self.form.report_format, answered, slots) if found is None else found:
             if refused is None:
                 raise WireError(f"reports must be ones that devices of this form can send, got {reason}")
             refused[reason] = refused.get(reason, 0) + int(wrong.sum())
             good &= ~wrong
-        rows = rows if good.all() else rows[good]
-        answered = answered_parts(shape, rows)
         added = []
-        for place, (_, cohorts, responses) in enumerate(slots_of(shape, rows)):
-            here = answered[:, place]
-            added.append(count_part(self.form, place, cohorts[here], responses[here]))
-        self.add(added, len(rows))
+        for place, (cohorts, responses) in enumerate(slots):
+            here = answered[:, place] & good
+            rows = (cohorts, responses) if here.all() else (cohorts[here], responses[here])
+            added.append(count_part(self.form, place, *rows))
+        self.add(added, int(good.sum()))
 
     def add(self, parts: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]], n: int) -> None:
         """Add counts and reports of every part, after checking that some set of forms could have produced them.

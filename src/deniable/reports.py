@@ -13,6 +13,7 @@ the upload message carries it (`docs/reference/protocol.md`).
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from deniable.errors import WireError
 from deniable.survey import Agreement, ReportFormat, check_agreement
@@ -45,7 +46,7 @@ class Report:
     >>> report.check()
     """
 
-    survey: Agreement
+    survey: Any  # an Agreement; readers know which of the two they asked for
     cohort: int
     payload: bytes
 
@@ -69,7 +70,8 @@ class Report:
         """
         self.check()
         form = self.survey.report_format
-        return form.head + self.cohort.to_bytes(form.cohort.size, "little") + self.payload
+        head: bytes = form.head
+        return head + self.cohort.to_bytes(form.cohort.size, "little") + self.payload
 
     @classmethod
     def unpack(cls, survey: Agreement, wire: bytes) -> "Report":

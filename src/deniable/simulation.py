@@ -34,16 +34,6 @@ Floats = npt.NDArray[np.float64]
 
 @overload
 def simulate(
-    survey: Form,
-    p: Mapping[Any, npt.ArrayLike] | None = None,
-    n: int | None = None,
-    rng: np.random.Generator | None = None,
-    *,
-    symbols: Mapping[str, Sequence[object]] | None = None,
-    numbers: None = None,
-) -> FormTally: ...
-@overload
-def simulate(
     survey: Survey,
     p: npt.ArrayLike | None = None,
     n: int | None = None,
@@ -52,6 +42,15 @@ def simulate(
     symbols: Sequence[object] | None = None,
     numbers: Any = None,
 ) -> Tally: ...
+@overload
+def simulate(
+    survey: Form,
+    p: Mapping[Any, npt.ArrayLike],
+    n: int,
+    rng: np.random.Generator,
+    *,
+    symbols: Mapping[str, Sequence[object]] | None = None,
+) -> FormTally: ...
 def simulate(
     survey: Agreement,
     p: Any = None,
@@ -149,12 +148,12 @@ def _answering(parts: int, drawn: int, n: int, rng: np.random.Generator) -> list
     if math.comb(parts, drawn) <= 100_000:
         sets = np.array(list(combinations(range(parts), drawn)))
         often = rng.multinomial(n, np.full(len(sets), 1 / len(sets)))
-        return np.bincount(sets.ravel(), np.repeat(often, drawn), parts).astype(np.int64).tolist()
+        return [int(count) for count in np.bincount(sets.ravel(), np.repeat(often, drawn), parts)]
     found = np.zeros(parts, np.int64)
     for start in range(0, n, 1 << 16):
         keys = rng.random((min(1 << 16, n - start), parts))
         found += np.bincount(np.argpartition(keys, drawn, axis=1)[:, :drawn].ravel(), minlength=parts)
-    return found.tolist()
+    return [int(count) for count in found]
 
 
 def simulate_counts(

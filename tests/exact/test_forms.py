@@ -252,4 +252,4 @@ def test_what_was_not_drawn_is_not_answered() -> None:
         f"{other}: it must not be answered by this device, which did not draw it, or to which it is not asked; "
         "client.questions has those that are"
     )
-    assert client.ledger.exact() == (0, 0)
+    assert list(client.ledger.exact()) == [0, 0]

@@ -101,7 +101,7 @@ class Client:
         hard_cap: object = None,
         entropy: Entropy | None = None,
     ) -> None:
-        self._survey = check_agreement(survey)
+        self._survey: Any = check_agreement(survey)
         self._prepare(survey)
         self._entropy = OsEntropy() if entropy is None else entropy
         if self._entropy.width != survey.width:
@@ -138,7 +138,7 @@ class Client:
         self._payload_bytes = survey.mechanism.payload_bytes
 
     @property
-    def survey(self) -> Agreement:
+    def survey(self) -> Any:
         """The survey, or the form, that this client answers."""
         return self._survey
 
@@ -320,10 +320,9 @@ class Client:
 
     def _randomized(self, value: object) -> Report | str:
         """The report, or what is wrong with the value: an error raised here would carry frames that hold the value."""
-        survey: Any = self._survey
-        encoding = survey.encoding
+        encoding = self._survey.encoding
         try:
-            cells = encoding.encode(self._cohort, encoding.key(survey.alphabet, value))
+            cells = encoding.encode(self._cohort, encoding.key(self._survey.alphabet, value))
         except AlphabetError as error:
             return str(error)
         except Exception:  # a value's own methods may raise anything, with the value in it

@@ -5,7 +5,7 @@ cohort and the cells. Two parts that ask the same share no word.
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from deniable.client.client import Client
 from deniable.errors import AlphabetError
@@ -39,7 +39,7 @@ class FormClient(Client):
     (1, 12)
     """
 
-    __slots__: ClassVar[tuple[str, ...]] = ("_form",)
+    __slots__ = ("_form",)
 
     def _prepare(self, survey: Any) -> None:
         self._form: Form = survey

@@ -143,7 +143,8 @@ def privatize_forms(form: Form, data: Any) -> FormTable:
     answered = _drawn(len(form.parts), form.drawn, rows)
     for place, part in enumerate(form.parts):
         if part.when is not None:
-            said = columns[part.when[0]].tolist()  # public, and few
+            column = columns[part.when[0]]
+            said = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
             answered[:, place] &= np.array([value in part.when[1] for value in said], bool)
     # The cipher, NumPy and Arrow release the interpreter's lock, so parts are divided among the cores.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -155,7 +156,7 @@ def _slot(part: FormPart, columns: Mapping[str, Any], here: Mask) -> tuple[npt.N
     """The cohorts and the responses of one part, zero where it is not answered."""
     own = {question.name: columns[question.name] for question in part.questions}
     if here.all():
-        rows = slice(None)
+        rows: Any = slice(None)
     else:
         rows = np.flatnonzero(here)
         own = {
@@ -244,7 +245,7 @@ def _places(question: Question, column: Any) -> npt.NDArray[np.int64]:
     missing = np.zeros(0, bool) if plain else column.is_null().to_numpy(zero_copy_only=False)
     if plain or not question.skip:
         codes, keys = codes_of(asked, column)
-        return keys[codes].astype(np.int64)
+        return np.asarray(keys[codes], np.int64)
     found = np.full(len(column), size, np.int64)
     if not missing.all():
         codes, keys = codes_of(asked, column.drop_null())
@@ -269,7 +270,7 @@ def count_forms(form: Form, reports: Any, *, refused: dict[str, int] | None = No
         return tally
     if isinstance(reports, (str, bytes)) or not isinstance(reports, Iterable):
         raise WireError(f"reports of a form must be a table or an iterable of them, got {type(reports).__name__}")
-    wires = []
+    wires: list[Any] = []
     for one in reports:
         if isinstance(one, (Report, bytes, bytearray, memoryview)):
             wires.append(one)

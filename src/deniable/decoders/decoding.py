@@ -31,17 +31,6 @@ _MOST_CELLS = 1 << 26  # cells over all cohorts that a decoder without screening
 
 @overload
 def decode(
-    tally: FormTally,
-    *,
-    candidates: Mapping[str, Iterable[object]] | None = None,
-    decoder: Decoder | None = None,
-    constraint: Constraint | None = None,
-    complete: bool = False,
-    turnover: float | None = None,
-    progress: Progress | None = None,
-) -> Any: ...
-@overload
-def decode(
     tally: Tally,
     *,
     candidates: Iterable[object] | None = None,
@@ -51,6 +40,17 @@ def decode(
     turnover: float | None = None,
     progress: Progress | None = None,
 ) -> Estimate: ...
+@overload
+def decode(
+    tally: FormTally,
+    *,
+    candidates: Mapping[str, Iterable[object]] | None = None,
+    decoder: Decoder | None = None,
+    constraint: Constraint | None = None,
+    complete: bool = False,
+    turnover: float | None = None,
+    progress: Progress | None = None,
+) -> Any: ...
 def decode(
     tally: Any,
     *,
@@ -113,7 +113,7 @@ def decode(
     """
     if (other := readers_of.get(type(tally))) is not None:
         settings = {"decoder": decoder, "constraint": constraint, "complete": complete, "turnover": turnover}
-        return other(tally, candidates=candidates, progress=progress, **settings)  # type: ignore[no-any-return]
+        return other(tally, candidates=candidates, progress=progress, **settings)
     if not isinstance(tally, Tally):
         raise DecodeError(_no_tally(tally))
     found = decode_all(

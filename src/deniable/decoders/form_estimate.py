@@ -121,7 +121,7 @@ class MarginalEstimate:
         value = question.answer(symbol)
         if value not in self.symbols:
             raise UnknownSymbol(f"symbol must be one of the {len(self.symbols)} that were decoded")
-        return self.symbols.index(value)  # type: ignore[arg-type]
+        return self.symbols.index(value)
 
     def __getitem__(self, symbol: object) -> float:
         return self._masses[self.index(symbol)].value
@@ -286,7 +286,9 @@ class FormEstimate(Mapping[str, Any]):
             order = np.argsort(-estimate.probabilities, kind="stable")[:top]
             labels = [estimate.labels[i] for i in order]
             shares, limits = estimate.probabilities[order], estimate.intervals(level)[order]
-            charts.append(estimate_chart(labels, shares, limits, level=level).properties(title=name))
+            drawn = estimate_chart(labels, shares, limits, level=level).properties(title=name)
+            drawn.config = alt.Undefined  # it belongs to the whole, which has its own
+            charts.append(drawn)
         return alt.vconcat(*charts)
 
     plot = chart  # the name that other libraries use

@@ -36,9 +36,9 @@ __all__ = [
 
 
 @overload
-def count(survey: Form, reports: Any, *, refused: dict[str, int] | None = None) -> FormTally: ...
-@overload
 def count(survey: Survey, reports: Any, *, refused: dict[str, int] | None = None) -> Tally: ...
+@overload
+def count(survey: Form, reports: Any, *, refused: dict[str, int] | None = None) -> FormTally: ...
 def count(survey: Agreement, reports: Any, *, refused: dict[str, int] | None = None) -> Tally | FormTally:
     """Count reports into a tally.
 
@@ -96,8 +96,6 @@ def count(survey: Agreement, reports: Any, *, refused: dict[str, int] | None = N
 
 
 @overload
-def privatize(survey: Form, data: Any) -> FormTable: ...
-@overload
 def privatize(
     survey: Survey,
     data: Any,
@@ -106,6 +104,8 @@ def privatize(
     cohorts: npt.ArrayLike | None = None,
     refused: dict[str, int] | None = None,
 ) -> ReportTable: ...
+@overload
+def privatize(survey: Form, data: Any) -> FormTable: ...
 def privatize(
     survey: Agreement,
     data: Any,

@@ -45,7 +45,7 @@ def privatize_form_files(form: Form, data: Any) -> FormTable:
 
 def _paths(given: Any) -> list[str] | None:
     several = given if isinstance(given, list) else [given]
-    if not several or not all(isinstance(one, (str, os.PathLike)) for one in several):
+    if not several or not all(isinstance(one, (str, os.PathLike)) and os.path.splitext(one)[1] for one in several):
         return None
     paths = [os.fspath(one) for one in several]
     for path in paths:

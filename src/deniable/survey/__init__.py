@@ -60,6 +60,12 @@ from deniable.survey.survey import Survey, checked_name
 Agreement: TypeAlias = Survey | Form  # what a device answers: one question, or several
 
 
+def read_agreement(fields: object) -> Agreement:
+    """The survey or the form in a JSON object that is already parsed; its field `format` says which."""
+    is_form = isinstance(fields, dict) and str(fields.get("format")).startswith("deniable-form/")
+    return Form.from_fields(fields) if is_form else Survey.from_fields(fields)
+
+
 def check_agreement(value: object, hint: str = "") -> Agreement:
     """Return `value` if it is a survey or a form; otherwise raise the error of `Survey.check`."""
     return value if isinstance(value, Form) else Survey.check(value, hint)
@@ -139,6 +145,7 @@ __all__ = [
     "output_file",
     "participation_words",
     "projective",
+    "read_agreement",
     "read_candidates",
     "scale_of",
     "sensitive",

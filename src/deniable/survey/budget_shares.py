@@ -64,6 +64,7 @@ def _gain(curve: list[tuple[float, float]], own: int, step: float) -> float:
 
 def _curve(make: Callable[[Fraction], Survey], equal: Fraction, epsilon: Fraction) -> list[tuple[float, float]]:
     """Logarithms of budgets and variances, between which a power law is used."""
+    make(equal)  # what is wrong with the part itself is told as it is
     low, high = math.log(equal / 20), math.log(epsilon)
     found = []
     for place in range(_POINTS):

@@ -205,18 +205,13 @@ def _budgets(
         each = [sum((own or given[q.name].mechanism.epsilon for q in group), Fraction(0)) for group in groups]
         return sum(each, Fraction(0)), each
     if epsilon is None:
-        raise SurveyError(
-            f"epsilon must be given for a form that is spent by {spend!r}: what all answers spend together"
-        )
+        raise SurveyError(f"epsilon must be given with spend={spend!r}: what all answers of a person spend together")
     total = parse_epsilon(epsilon)
     if spend == "sample":
         if isinstance(draw, bool) or not isinstance(draw, int) or not 1 <= draw <= len(groups):
             raise SurveyError(f"draw must be from 1 to the {len(groups)} parts of this form, got {draw!r}")
         return total, [total / draw] * len(groups)
-    makers = [
-        (lambda budget, group=group: _part(group, given, budget, participation).survey)  # type: ignore[misc]
-        for group in groups
-    ]
+    makers = [(lambda budget, group=group: _part(group, given, budget, participation).survey) for group in groups]
     return total, share_out(total, makers)
 
 

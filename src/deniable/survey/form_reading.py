@@ -86,7 +86,7 @@ def _question(value: object, conditions: dict[str, tuple[str, tuple[Any, ...]]])
     fields = record("question", value, "name title alphabet", "skip", integers="skip")
     if fields.get("skip", 1) != 1:
         raise SurveyError(
-            f"question field 'skip' must be 1, got {fields['skip']}; leave it out where there is no skipping"
+            f"question field 'skip' must be 1, got {fields['skip']}; leave it out where it must be answered"
         )
     when = conditions.pop(fields["name"], None)
     alphabet = read_alphabet(fields["alphabet"])

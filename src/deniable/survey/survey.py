@@ -468,6 +468,8 @@ class Survey:
         >>> dn.Survey.from_fields(json.loads(survey.to_json())) == survey
         True
         """
+        if isinstance(fields, dict) and str(fields.get("format")).startswith("deniable-form/"):
+            raise SurveyError("survey must be of one question here, got a form of several; read it with dn.Form.load")
         top = record("survey", fields, "format name alphabet encoding mechanism digest", "participation")
         if top["format"] != FORMAT:
             raise SurveyError(
@@ -557,6 +559,11 @@ class Survey:
         """
         if isinstance(value, cls):
             return value
+        if hasattr(value, "part_of"):
+            raise SurveyError(
+                "survey must be a Survey, got a form of several questions, which this does not take yet; "
+                "use that of one question: form.part_of(name).survey"
+            )
         file = isinstance(value, (str, os.PathLike))
         step = "read a file with dn.Survey.load(path)" if file else hint or "make one with a preset such as dn.krr"
         raise SurveyError(f"survey must be a Survey, got {type(value).__name__}; {step}")

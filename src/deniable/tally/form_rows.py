@@ -46,10 +46,10 @@ def refused_forms(shape: FormFormat, rows: Rows) -> list[tuple[str, str, Mask]]:
     Proof: tests/contracts/test_forms.py::test_one_by_one_and_at_once_refuse_the_same_rows
     """
     payload = rows[:, shape.payload_start :]
-    blank = [~payload[:, slot.start : slot.stop].any(axis=1) for slot in shape.slots]
+    blank: list[Any] = [~payload[:, slot.start : slot.stop].any(axis=1) for slot in shape.slots]
     slots = [(cohorts, responses) for _, cohorts, responses in slots_of(shape, rows)]
     said = np.unpackbits(rows[:, len(shape.head) : shape.payload_start], axis=1, bitorder="little")
-    padded = said[:, len(shape.slots) :].any(axis=1)
+    padded: Any = said[:, len(shape.slots) :].any(axis=1)
     return refused_slots(shape, answered_parts(shape, rows), slots, blank, padded)
 
 

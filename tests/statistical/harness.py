@@ -43,6 +43,9 @@ CHECKS = (
     "merged-windows",
     "window-differences",
     "tracked-changes",
+    "form-law",
+    "form-variance",
+    "form-coverage",
 )
 ALPHA = BUDGET / len(CHECKS)
 

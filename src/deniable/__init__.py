@@ -39,10 +39,12 @@ from deniable.errors import (
 )
 from deniable.reports import Report
 from deniable.survey import (
+    Form,
     Survey,
     blocks,
     channel,
     discovery,
+    form,
     hadamard,
     krappor,
     krr,
@@ -133,6 +135,7 @@ __all__ = [
     "EmpiricalBayes",
     "EngineError",
     "Estimate",
+    "Form",
     "Inversion",
     "LeastSquares",
     "Ledger",
@@ -169,6 +172,7 @@ __all__ = [
     "difference",
     "discover",
     "discovery",
+    "form",
     "hadamard",
     "krappor",
     "krr",

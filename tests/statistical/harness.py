@@ -50,6 +50,9 @@ CHECKS = (
     "discovery-family",
     "discovery-shares",
     "discovery-coverage",
+    "form-law",
+    "form-variance",
+    "form-coverage",
 )
 ALPHA = BUDGET / len(CHECKS)
 

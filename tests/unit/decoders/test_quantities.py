@@ -14,7 +14,7 @@ from deniable.survey import Direct
 
 
 def estimate_of(survey: dn.Survey, p: object, n: int, seed: int = 0) -> dn.Estimate:
-    return dn.decode(dn.simulate(survey, p, n=n, rng=np.random.default_rng(seed)))  # type: ignore[arg-type]
+    return dn.decode(dn.simulate(survey, p, n=n, rng=np.random.default_rng(seed)))  # type: ignore[call-overload]
 
 
 def bell(size: int) -> npt.NDArray[np.float64]:

@@ -399,12 +399,11 @@ def test_a_text_that_is_too_long_for_a_qr_code_is_refused() -> None:
 
 
 def test_the_table_of_crowds_is_certified() -> None:
-    """Some cells again: two crowds are told apart with no more than delta there, and the bound is close to the least."""
+    """Some cells again, and no mechanism of that epsilon is told apart better than they say."""
     table = json.loads(explore.CROWD.read_text(encoding="utf-8"))
     assert (table["people"], table["epsilons"], table["delta"]) == (explore.PEOPLE, explore.BUDGETS, explore.DELTA)
     for epsilon, n in ((0.1, 100), (1.0, 10_000), (2.0, 1000), (4.0, 100_000), (7.9, 10_000)):
         bound = table["central"][explore.BUDGETS.index(epsilon)][explore.PEOPLE.index(n)]
         assert bound == explore.central(epsilon, n)
-        # No mechanism's own certificate is worse: this one is for all of them.
         for survey in (dn.ordered(9, epsilon), dn.krr(5, epsilon=epsilon), dn.subset(9, epsilon=epsilon)):
             assert dn.crowd(survey, n).epsilon <= bound * (1 + 1e-3)

@@ -1,4 +1,4 @@
-"""The figures of answers in an order, and the density of numbers: what tables, JSON and charts say beside the shares."""
+"""The figures of answers in an order, and the density of numbers: what is told and drawn beside the shares."""
 
 from typing import Any, NamedTuple
 
@@ -6,7 +6,9 @@ import numpy as np
 
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.limits import check_level
-from deniable.decoders.quantities import Quantity, bands, limits_of
+from deniable.decoders.quantities import bands
+from deniable.decoders.quantity import Quantity
+from deniable.decoders.quantity_limits import limits_of
 
 __all__ = ["Density", "density_of", "figures_of"]
 

@@ -17,13 +17,14 @@ from deniable.survey import SCALE
 # The names of `decoders.strategies`, which the collector's process must not load.
 Decoder = Literal[
     "empirical-bayes", "empirical-bayes-ordered", "inversion", "least-squares", "weighted-least-squares", "likelihood",
-    "screening",
+    "screening", "contaminated",
 ]  # fmt: skip
 Constraint = Literal["none", "normalized", "projected"]
 Format = Literal["json", "csv", "arrow"]
 DECODERS, CONSTRAINTS = get_args(Decoder), get_args(Constraint)
 FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8", "arrow": "application/vnd.apache.arrow.stream"}
 _MOST_CANDIDATES = 1 << 20  # symbols of one decode request: a million take about 30 s (docs/results/benchmarks.md)
+_MOST_SEARCHED = 1 << 24  # candidates of one search: about as long as a decode may take
 
 
 def _told(description: str | None = None, *, must: str | None = None, **schema: object) -> Meta:
@@ -175,6 +176,36 @@ class EstimateRequest(DecodeRequest, frozen=True, kw_only=True):
 
 class TrendRequest(DecodeRequest, frozen=True, kw_only=True):
     format: Annotated[Literal["json"], _told(must="be json for results over time")] = "json"
+
+
+class DiscoverRequest(Range, frozen=True, kw_only=True):
+    """Where to look for texts that nobody listed, and for how long."""
+
+    alphabet: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=1 << 12)] | None,
+        _told("digits, domains, or all characters that texts may have", must="be characters, or a name of some"),
+    ] = None
+    prefixes: Annotated[
+        Annotated[list[str], Meta(min_length=1, max_length=1 << 10)] | None,
+        _told("texts one of which every answer begins with", must="be a list of 1 to 1024 texts"),
+    ] = None
+    candidates: Annotated[
+        Annotated[list[str], Meta(min_length=1, max_length=1 << 16)] | None,
+        _told("texts that are tested in any case", must="be a list of 1 to 65536 texts"),
+    ] = None
+    level: Annotated[float, Meta(gt=0, lt=1), _told(must="be a number between 0 and 1, for instance 0.95")] = 0.95
+    simultaneous: Annotated[bool, _told("all intervals hold at once")] = False
+    top: Annotated[
+        Annotated[int, Meta(ge=1, le=2**31 - 1)] | None,
+        _told("only so many symbols, the largest", must="be a positive number of symbols"),
+    ] = None
+    most: Annotated[
+        int,
+        Meta(ge=1, le=_MOST_SEARCHED),
+        _told("candidates to look at before giving up", must=f"be a number from 1 to {_MOST_SEARCHED}"),
+    ] = _MOST_SEARCHED
+    resume: Annotated[dict[str, Any] | None, _told("`resume` of the problem that a search gave up with")] = None
+    format: Format = "json"
 
 
 class DifferenceRequest(EstimateRequest, frozen=True, kw_only=True):
@@ -362,7 +393,11 @@ class Diagnostics(_Exactly, frozen=True, kw_only=True):
     twins: list[list[Any]]
     fit: ChiSquareTest | None
     cohorts: ChiSquareTest | None
+    floor: Annotated[ChiSquareTest | None, _told("the test of shares below zero; null beyond 1,024 symbols")]
     influence: Annotated[float, _told("what 1 % planted reports can add to one symbol, at most")]
+    noticed: Annotated[float, _told("the probability that a check raises an alarm then")]
+    careful: Annotated[float, _told("what they add if they are made to look ordinary")]
+    careful_noticed: Annotated[float, _told("the probability that a check raises an alarm then")]
     alarms: list[str]
 
 
@@ -511,3 +546,4 @@ class Problem(Struct, frozen=True, kw_only=True):
     least: Annotated[float | None, _told("the smallest possible error, where a plan is not")] | UnsetType = UNSET
     alternatives: Annotated[list[PossiblePlan], _told("plans that are, where one is not")] | UnsetType = UNSET
     survey: Annotated[str, _told("the digest, where a device acts on `type`: closed, unknown")] | UnsetType = UNSET
+    resume: Annotated[dict[str, Any], _told("where a search can be resumed that gave up")] | UnsetType = UNSET

@@ -51,7 +51,7 @@ _DOCUMENTATION: Headers = [
 
 # Lines of a script that hold nothing else: what they explain is for who works on it, and a seventh of an answer page.
 _COMMENTS = re.compile(rb"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", re.DOTALL | re.MULTILINE)
-# A twelfth is indentation and empty lines. No text of a page goes over several lines; tests/pages/sources.test.mjs looks.
+# A twelfth is indentation and empty lines. No text goes over several lines; tests/pages/sources.test.mjs looks.
 _INDENTATION = re.compile(rb"^(?: +|\n)", re.MULTILINE)
 
 

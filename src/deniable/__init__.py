@@ -39,10 +39,12 @@ from deniable.errors import (
 )
 from deniable.reports import Report
 from deniable.survey import (
+    Form,
     Survey,
     blocks,
     channel,
     discovery,
+    form,
     hadamard,
     krappor,
     krr,
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from deniable.columns import ReportTable
     from deniable.crowds import Crowd, crowd
     from deniable.decoders import (
+        Contaminated,
         EmpiricalBayes,
         Estimate,
         Inversion,
@@ -88,6 +91,7 @@ __version__ = "0.2.0"
 
 # Loaded on first use: name -> the room it lives in.
 _LAZY = {
+    "Contaminated": "decoders",
     "Crowd": "crowds",
     "EmpiricalBayes": "decoders",
     "Estimate": "decoders",
@@ -122,6 +126,7 @@ __all__ = [
     "AuditError",
     "BudgetError",
     "Client",
+    "Contaminated",
     "Crowd",
     "DataError",
     "DecodeError",
@@ -130,6 +135,7 @@ __all__ = [
     "EmpiricalBayes",
     "EngineError",
     "Estimate",
+    "Form",
     "Inversion",
     "LeastSquares",
     "Ledger",
@@ -166,6 +172,7 @@ __all__ = [
     "difference",
     "discover",
     "discovery",
+    "form",
     "hadamard",
     "krappor",
     "krr",

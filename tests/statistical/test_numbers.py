@@ -5,7 +5,7 @@ import pytest
 from scipy.special import bdtr
 
 import deniable as dn
-from deniable.decoders.quantities import limits_of
+from deniable.decoders.quantity_limits import limits_of
 from tests.statistical.harness import accept, generator, reject
 
 pytestmark = pytest.mark.slow

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import load_tallies, symbols_from
+from deniable.cli.forms import candidates_of, write_estimate
 from deniable.cli.output import add_chart, put_chart, told
 from deniable.cli.parser import Commands, command, one_of, part, share, whole
 from deniable.cli.progress import Reporter
@@ -24,6 +25,7 @@ DECODERS = (
     "weighted-least-squares",
     "likelihood",
     "screening",
+    "contaminated",
 )
 CONSTRAINTS = ("none", "normalized", "projected")
 ROWS = 40  # of the table and the chart, unless --top says otherwise
@@ -67,26 +69,35 @@ def add(commands: Commands) -> None:
 
 def _run(args: argparse.Namespace) -> None:
     estimate = _decoded(args, args.tallies)
-    if args.minus:
+    if hasattr(estimate, "form"):
+        write_estimate(args, estimate)
+    elif args.minus:
         _compare(args, estimate)
     else:
         show(args, estimate)
 
 
-def _decoded(args: argparse.Namespace, paths: list[str]) -> "Estimate":
+def _decoded(args: argparse.Namespace, paths: list[str]) -> Any:
     from deniable.decoders import constraint_of, decode, decoder_of
+    from deniable.survey import Form
 
     candidates = symbols_from(args, "candidates")
+    tally: Any = load_tallies(paths)
+    listed: Any = range(candidates) if isinstance(candidates, int) else candidates
+    if is_form := isinstance(tally.survey, Form):
+        listed = candidates_of(tally.survey, listed)
     with Reporter("decoding", after=AFTER) as report:
         found = decode(
-            load_tallies(paths),
-            candidates=range(candidates) if isinstance(candidates, int) else candidates,
+            tally,
+            candidates=listed,
             decoder=decoder_of(args.decoder),
             constraint=constraint_of(args.constraint),
             complete=args.complete,
             turnover=args.turnover,
             progress=report.part("decoding"),
         )
+    if is_form:
+        return found
     merged = 0 if candidates is None or isinstance(candidates, int) else len(candidates) - len(found.symbols)
     if merged:
         print(f"deniable: {several(merged, 'candidate')} merged: another spelling of one before it", file=sys.stderr)

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 from deniable.charts import difference_chart, estimate_chart
 from deniable.cli.text import bar, percent, shown, table
-from deniable.decoders import DifferenceRows, DiscoveredEstimate, EstimateRows, ResultRows, ScreenedEstimate
+from deniable.decoders import (
+    DifferenceRows,
+    DiscoveredEstimate,
+    EstimateRows,
+    ResultRows,
+    ScreenedEstimate,
+    chance_in_words,
+)
 
 if TYPE_CHECKING:
     import altair as alt
@@ -65,7 +72,12 @@ class Result(EstimateRows):
             print(f"{self.rest_name} is all else that people wrote, whether or not the search has seen it.")
         if found.fit is not None and not found.alarms:
             print(f"The reports fit: {found.fit}.")
-        print(f"1 % planted reports could raise one symbol by up to {100 * found.influence:.3g} points of mass.")
+        planted = f"{round(0.01 * self.estimate.n):,} of {self.estimate.n:,} reports"
+        noticed = chance_in_words(found.noticed)
+        print(f"{planted} could be planted to raise one symbol by up to {100 * found.influence:.3g} points; {noticed}.")
+        if found.careful_noticed < found.noticed - 0.005:
+            noticed = chance_in_words(found.careful_noticed)
+            print(f"Made to look ordinary they could raise it by {100 * found.careful:.3g} points; {noticed}.")
         for alarm in found.alarms:
             print(f"\n{alarm}")
         if (

@@ -7,8 +7,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders.by_symbol import symbol_list
 from deniable.decoders.diagnostics import Diagnostics
-from deniable.decoders.estimate import Estimate, symbol_list
+from deniable.decoders.estimate import Estimate
 from deniable.decoders.fit import LinearFit
 from deniable.decoders.intervals import Group, Mass
 from deniable.decoders.screened import ScreenedEstimate

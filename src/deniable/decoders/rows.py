@@ -249,7 +249,11 @@ class EstimateRows(ResultRows):
             "twins": [[symbol_to_json(symbol) for symbol in twins] for twins in found.twins],
             "fit": None if found.fit is None else asdict(found.fit),
             "cohorts": None if found.cohorts is None else asdict(found.cohorts),
+            "floor": None if found.floor is None else asdict(found.floor),
             "influence": found.influence,
+            "noticed": found.noticed,
+            "careful": found.careful,
+            "careful_noticed": found.careful_noticed,
             "alarms": list(found.alarms),
         }
 

@@ -17,7 +17,7 @@ from deniable.survey import SCALE
 # The names of `decoders.strategies`, which the collector's process must not load.
 Decoder = Literal[
     "empirical-bayes", "empirical-bayes-ordered", "inversion", "least-squares", "weighted-least-squares", "likelihood",
-    "screening",
+    "screening", "contaminated",
 ]  # fmt: skip
 Constraint = Literal["none", "normalized", "projected"]
 Format = Literal["json", "csv", "arrow"]
@@ -384,7 +384,11 @@ class Diagnostics(_Exactly, frozen=True, kw_only=True):
     twins: list[list[Any]]
     fit: ChiSquareTest | None
     cohorts: ChiSquareTest | None
+    floor: Annotated[ChiSquareTest | None, _told("the test of shares below zero; null beyond 1,024 symbols")]
     influence: Annotated[float, _told("what 1 % planted reports can add to one symbol, at most")]
+    noticed: Annotated[float, _told("the probability that a check raises an alarm then")]
+    careful: Annotated[float, _told("what they add if they are made to look ordinary")]
+    careful_noticed: Annotated[float, _told("the probability that a check raises an alarm then")]
     alarms: list[str]
 
 

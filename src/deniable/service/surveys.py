@@ -14,7 +14,7 @@ from deniable.service.collector import Collector, unknown_survey
 from deniable.service.entries import FOR_GOOD, Entry, Rules, Token
 from deniable.service.problems import RequestError
 from deniable.service.tokens import hash_of, new_secret
-from deniable.survey import Survey, checked_name
+from deniable.survey import checked_name, read_agreement
 
 _log = logging.getLogger("deniable.service")
 _ID_DIGITS = 16  # of a token's hash, which name it
@@ -59,7 +59,7 @@ async def create(collector: Collector, given: models.NewSurvey) -> Answer[models
 
     def work() -> tuple[Entry, bool]:  # all of it in the writer's thread: a large survey takes a while to read
         try:
-            survey = Survey.from_fields(given.survey)
+            survey = read_agreement(given.survey)
             rules = Rules.of(survey, given.rules)
         except DeniableError as problem:
             raise RequestError(422, "survey", str(problem)) from None

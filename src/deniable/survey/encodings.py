@@ -7,6 +7,7 @@ ways), then a key into cells for a cohort.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, ClassVar
 
 from deniable.errors import SurveyError
@@ -53,6 +54,10 @@ class Encoding(ABC):
     @abstractmethod
     def encode(self, cohort: int, key: Any) -> tuple[int, ...]:
         """The occupied cells, sorted and distinct."""
+
+    def rebudgeted(self, before: Fraction, epsilon: Fraction) -> "Encoding":
+        """The encoding at another budget: itself, unless it was the best one at the budget `before`."""
+        return self
 
     @property
     def words(self) -> str:

@@ -6,14 +6,15 @@ import pytest
 
 import deniable as dn
 from deniable.charts import density_chart
-from deniable.decoders.quantities import limits_of, ramps
+from deniable.decoders.quantiles import ramps
+from deniable.decoders.quantity_limits import limits_of
 from deniable.design import design_of
 from deniable.mechanisms import BitFlip
 from deniable.survey import Direct
 
 
 def estimate_of(survey: dn.Survey, p: object, n: int, seed: int = 0) -> dn.Estimate:
-    return dn.decode(dn.simulate(survey, p, n=n, rng=np.random.default_rng(seed)))  # type: ignore[arg-type]
+    return dn.decode(dn.simulate(survey, p, n=n, rng=np.random.default_rng(seed)))  # type: ignore[call-overload]
 
 
 def bell(size: int) -> npt.NDArray[np.float64]:

@@ -115,7 +115,20 @@ class DecodeError(DeniableError):
 
 
 class UnfinishedSearch(DecodeError):
-    """A search for text reached its limit of time or candidates; `beginnings` is where it can be resumed."""
+    """A search for text reached its limit of time or candidates.
+
+    Parameters
+    ----------
+    message : str
+        The sentence.
+    beginnings : Beginnings
+        Where it can be resumed.
+
+    Examples
+    --------
+    >>> UnfinishedSearch("a search must end within its limits", beginnings=None).beginnings is None
+    True
+    """
 
     def __init__(self, message: str, *, beginnings: Any) -> None:
         super().__init__(message)

@@ -18,7 +18,7 @@ _UPPER = range(0x41, 0x5B)  # capital letters of ASCII, which folded text does n
 _LEADS = range(0xC2, 0xF5)  # bytes that begin a character of several (RFC 3629, section 4)
 # What may follow such a byte, where it is not all of 0x80 to 0xBF: neither overlong forms nor surrogates.
 _SECOND = {0xE0: range(0xA0, 0xC0), 0xED: range(0x80, 0xA0), 0xF0: range(0x90, 0xC0), 0xF4: range(0x80, 0x90)}
-_ANY = range(0x80, 0xC0)
+_ANY = range(0x80, 0xC0)  # bytes that go on with a character
 
 
 def _length(lead: int) -> int:

@@ -2,9 +2,9 @@
 
 Many new devices are asked with a few complete sets of answers: two that differ in every question, and one that has
 half of each. Events are chosen on one half of their reports and tested on the other, by the exact binomial bounds that
-audits of one question use. What is tested: that the bytes are reports of the form, that what was drawn does not depend on the
-answers, that a memoising device repeats its bytes, and that no event is more than e**epsilon times likelier under one
-set of answers than under another.
+audits of one question use. What is tested: that the bytes are reports of the form, that what was drawn does
+not depend on the answers, that a memoising device repeats its bytes, and that no event is more than e**epsilon times
+likelier under one set of answers than under another.
 """
 
 from collections.abc import Callable, Mapping, Sequence

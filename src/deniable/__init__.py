@@ -33,15 +33,18 @@ from deniable.errors import (
     SurveyError,
     TallyError,
     TallyMismatch,
+    UnfinishedSearch,
     UnknownSymbol,
     WireError,
 )
 from deniable.reports import Report
 from deniable.survey import (
+    Form,
     Survey,
     blocks,
     channel,
     discovery,
+    form,
     hadamard,
     krappor,
     krr,
@@ -76,6 +79,7 @@ if TYPE_CHECKING:
         decode,
         decode_all,
         difference,
+        discover,
     )
     from deniable.engines import count, privatize
     from deniable.planner import Plan, plan
@@ -107,6 +111,7 @@ _LAZY = {
     "decode": "decoders",
     "decode_all": "decoders",
     "difference": "decoders",
+    "discover": "decoders",
     "lab": "",
     "plan": "planner",
     "privatize": "engines",
@@ -130,6 +135,7 @@ __all__ = [
     "EmpiricalBayes",
     "EngineError",
     "Estimate",
+    "Form",
     "Inversion",
     "LeastSquares",
     "Ledger",
@@ -152,6 +158,7 @@ __all__ = [
     "TallyMismatch",
     "Tracked",
     "Unconstrained",
+    "UnfinishedSearch",
     "UnknownSymbol",
     "WeightedLeastSquares",
     "WireError",
@@ -163,7 +170,9 @@ __all__ = [
     "decode",
     "decode_all",
     "difference",
+    "discover",
     "discovery",
+    "form",
     "hadamard",
     "krappor",
     "krr",

@@ -46,6 +46,13 @@ CHECKS = (
     "merged-windows",
     "window-differences",
     "tracked-changes",
+    "tracked-bands",
+    "discovery-family",
+    "discovery-shares",
+    "discovery-coverage",
+    "form-law",
+    "form-variance",
+    "form-coverage",
 )
 ALPHA = BUDGET / len(CHECKS)
 

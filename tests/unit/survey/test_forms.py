@@ -440,7 +440,7 @@ LAST: dict[str, tuple[Callable[[], object], str]] = {
 }  # fmt: skip
 
 
-def sealed(line: bytes, numbers: bytes = b"x") -> bytes:
+def sealed(line: bytes, numbers: bytes = b"no stream") -> bytes:
     body = b"deniable-form-tally/1\n" + line + b"\n" + numbers
     return body + hashlib.sha256(body).digest()
 

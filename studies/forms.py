@@ -91,9 +91,8 @@ def page(rows: list[tuple[int, float, tuple[float, float], list[tuple[float, flo
     lines = [
         "# Forms: splitting, sampling, fake data",
         "",
-        "**Sampling beats splitting from three questions on, and more the more there are. Fake data needs a "
-        "small epsilon",
-        "and many questions to be sharper than sampling.**",
+        "**Sampling beats splitting from three questions on, and more the more there are. Fake data is sharper",
+        "where epsilon is small, sampling where it is not.**",
         "",
         f"Each question has {ANSWERS} answers, there are {PEOPLE:,} people. Errors are the root of the mean "
         f"squared error",

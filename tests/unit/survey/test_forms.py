@@ -453,6 +453,12 @@ def test_what_is_damaged_is_refused_in_a_sentence(name: str) -> None:
     assert str(caught.value).startswith(sentence)
 
 
+def test_a_file_of_a_form_is_no_survey() -> None:
+    with pytest.raises(DeniableError) as caught:
+        dn.Survey.from_json(TWO.to_json())
+    assert str(caught.value) == "survey must be of one question here, got a form of several; read it with dn.Form.load"
+
+
 def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path) -> None:
     (tmp_path / "reports.parquet").write_bytes(b"not at all")
     with pytest.raises(dn.DataError) as caught:

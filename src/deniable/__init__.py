@@ -33,6 +33,7 @@ from deniable.errors import (
     SurveyError,
     TallyError,
     TallyMismatch,
+    UnfinishedSearch,
     UnknownSymbol,
     WireError,
 )
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from deniable.columns import ReportTable
     from deniable.crowds import Crowd, crowd
     from deniable.decoders import (
+        Contaminated,
         EmpiricalBayes,
         Estimate,
         Inversion,
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
         decode,
         decode_all,
         difference,
+        discover,
     )
     from deniable.engines import count, privatize
     from deniable.planner import Plan, plan
@@ -88,6 +91,7 @@ __version__ = "0.2.0"
 
 # Loaded on first use: name -> the room it lives in.
 _LAZY = {
+    "Contaminated": "decoders",
     "Crowd": "crowds",
     "EmpiricalBayes": "decoders",
     "Estimate": "decoders",
@@ -107,6 +111,7 @@ _LAZY = {
     "decode": "decoders",
     "decode_all": "decoders",
     "difference": "decoders",
+    "discover": "decoders",
     "lab": "",
     "plan": "planner",
     "privatize": "engines",
@@ -121,6 +126,7 @@ __all__ = [
     "AuditError",
     "BudgetError",
     "Client",
+    "Contaminated",
     "Crowd",
     "DataError",
     "DecodeError",
@@ -152,6 +158,7 @@ __all__ = [
     "TallyMismatch",
     "Tracked",
     "Unconstrained",
+    "UnfinishedSearch",
     "UnknownSymbol",
     "WeightedLeastSquares",
     "WireError",
@@ -163,6 +170,7 @@ __all__ = [
     "decode",
     "decode_all",
     "difference",
+    "discover",
     "discovery",
     "form",
     "hadamard",

@@ -138,7 +138,11 @@ def _add_new(actions: Commands) -> None:
     new.option("--step", "X", "instead of --bins: what numbers are rounded to, such as 1 (number)")
     new.option("--outside", "HOW", "clamp (default) or refuse: numbers outside of the scale (number)", one_of(*OUTSIDE))
     new.option("--reach", "N", "cells on each side that an answer occupies, too (number, ordered)", whole(0))
-    new.option("--participation", "HOW", "once (default), window (once a day), window:hour, window:week, event")
+    new.option(
+        "--participation",
+        "HOW",
+        "once (default), window (once a day), window:hour, window:week, event",
+    )
     new.option("--name", "TEXT", "what the survey asks", default="")
     where = "where to write (default survey.json; - is standard output)"
     new.option("-o --output", "FILE", where, default="survey.json")
@@ -269,6 +273,8 @@ def _show(args: argparse.Namespace) -> None:
     stated = survey.mechanism.thresholds()
     if survey.participation != "once":
         lines.append(("answered", participation_words(survey.participation)))
+        if survey.turnover is not None:
+            lines.append(("turnover", f"{100 * survey.turnover:g} % of the devices are replaced each {survey.window}"))
         if survey.permanent_responses:
             each = f"{survey.epsilon:g} for each of {survey.permanent_responses} permanent responses"
             lines.append(("in all", f"{survey.epsilon_worst:g}, however often an answer changes ({each})"))

@@ -87,8 +87,8 @@ def decode(
         it.
     turnover
         The part of the devices that are replaced from one window to the next, where people take part in every window
-        and the tally has several. If it is not known, error bars allow for the same devices in all of them; screening
-        always does. `Estimate.shared_noise` says which bars are shown.
+        and the tally has several; by default what the survey says. If it is not known, error bars allow for the same
+        devices in all of them; screening always does. `Estimate.shared_noise` says which bars are shown.
     progress
         Called with (candidates done, candidates) while a long list is screened.
 

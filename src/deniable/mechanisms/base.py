@@ -183,7 +183,7 @@ class Mechanism(ABC):
     @property
     def pairs(self) -> tuple[Fraction, Fraction]:
         """P(two given columns are both hit | neither cell is occupied), and the same if one of the two cells is."""
-        return Fraction(0), Fraction(0)  # where a report hits one column
+        raise SurveyError(f"a {self.kind!r} mechanism must be asked for weights: it is not hit or miss")
 
     @property
     @abstractmethod

@@ -18,12 +18,22 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv
 
-from deniable.decoders import DifferenceRows, EstimateRows, ResultRows, constraint_of, decode, decoder_of, difference
-from deniable.errors import DeniableError
+from deniable.decoders import (
+    Beginnings,
+    DifferenceRows,
+    EstimateRows,
+    ResultRows,
+    constraint_of,
+    decode,
+    decoder_of,
+    difference,
+    discover,
+)
+from deniable.errors import DeniableError, UnfinishedSearch
 from deniable.service.backends import read_store
 from deniable.service.children import DONE, FAILED, REFUSED, answer_messages
 from deniable.service.clock import label
-from deniable.service.decoding import CHANGED, SPENT, UNAVAILABLE
+from deniable.service.decoding import CHANGED, SPENT, UNAVAILABLE, UNFINISHED
 from deniable.service.entries import Entry
 from deniable.service.following import tracked_lines
 from deniable.service.form_records import evened
@@ -84,6 +94,8 @@ def answer(fields: dict[str, Any], source: _Source) -> bytes:
     parts = [(spans, reports) for spans, reports in fields["parts"]]
     if fields["form"] == "tally":
         return source.tally(fields, *parts[0]).to_bytes()
+    if "most" in fields:
+        return _searched(fields, source.tally(fields, *parts[0]))
     candidates = fields["candidates"]
     names = None if candidates is None else [symbol_from_json(symbol) for symbol in candidates]
     if fields["form"] == "track":
@@ -112,6 +124,15 @@ def answer(fields: dict[str, Any], source: _Source) -> bytes:
         rows = DifferenceRows(difference(estimates[1], estimates[0]), **options)
     if fields["order"] == "own":
         rows = rows.in_own_order()
+    return _WRITERS[fields["form"]](rows, fields["about"])
+
+
+def _searched(fields: dict[str, Any], tally: Tally) -> bytes:
+    """What people wrote, in a tally of a survey that discovers text."""
+    resume = None if fields["resume"] is None else Beginnings.from_json(fields["resume"])
+    options = {name: fields[name] for name in ("alphabet", "prefixes", "candidates", "level", "most", "seconds")}
+    found = discover(tally, resume=resume, **options)
+    rows = EstimateRows(found, **{name: fields[name] for name in ("level", "simultaneous", "top")})
     return _WRITERS[fields["form"]](rows, fields["about"])
 
 
@@ -167,6 +188,7 @@ def _window(rows: ResultRows, about: dict[str, Any]) -> bytes:
     """A window of a trend."""
     told = rows.to_json()
     found = {"start": about["from"], "end": about["to"], "n": told["n"], "estimates": told["estimates"]}
+    found |= {"figures": told["figures"]} if "figures" in told else {}
     return json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
 
 
@@ -206,6 +228,8 @@ def _judged(question: bytes, source: _Source) -> tuple[int, bytes]:
         return UNAVAILABLE, json.dumps([str(problem), problem.detail]).encode()
     except _Changed:
         return CHANGED, b""
+    except UnfinishedSearch as problem:
+        return UNFINISHED, json.dumps([str(problem), problem.beginnings.to_json()]).encode()
     except DeniableError as problem:
         return REFUSED, str(problem).encode()
     except MemoryError:

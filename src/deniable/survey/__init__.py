@@ -18,7 +18,7 @@ from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, P
 from deniable.survey.form import SPENDINGS, Form
 from deniable.survey.form_format import FormFormat, Slot
 from deniable.survey.form_making import form
-from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides, fingerprint
+from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides, fingerprint, fingerprints
 from deniable.survey.neighbours import Neighbours, best_reach
 from deniable.survey.notebook import Bar, data_frame, facts, html_table
 from deniable.survey.numbers import Numbers
@@ -127,6 +127,7 @@ __all__ = [
     "facts",
     "feistel_sides",
     "fingerprint",
+    "fingerprints",
     "first_hour",
     "first_minute",
     "form",

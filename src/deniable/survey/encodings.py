@@ -31,6 +31,7 @@ class Encoding(ABC):
     answers: ClassVar[str] = "any text, number or bytes"  # what an open alphabet may be answered with
     own_cells: ClassVar[bool] = False  # whether symbols and cells correspond one to one
     is_design: ClassVar[bool] = False  # whether answers have several cells each, of which a report names one
+    finds_text: ClassVar[bool] = False  # whether texts can be found that nobody listed: cohorts hash beginnings
     is_ordered: ClassVar[bool] = False  # whether the order of the answers has a meaning: neighbours share cells
     cells: int
     cohorts: int

@@ -20,7 +20,7 @@ from deniable.survey.alphabet import Alphabet
 from deniable.survey.encodings import Encoding
 from deniable.survey.notebook import facts
 from deniable.survey.outputs import write_atomically
-from deniable.survey.participation import check_participation, participation_words
+from deniable.survey.participation import check_participation, participation_words, turnover_of
 from deniable.survey.picture import Picture, bars
 from deniable.survey.privacy import Privacy, privacy_of
 from deniable.survey.reading import read_alphabet, read_encoding, read_mechanism, record, strict_json
@@ -50,7 +50,8 @@ class Survey:
     name : str
         What people call the survey, at most 500 characters.
     participation : str
-        How often a person answers: "once", "window:hour", "window:day", "window:week" or "event".
+        How often a person answers: "once", "window:hour", "window:day", "window:week" or "event". A window may be
+        followed by the part of the devices that is replaced from one to the next: "window:day:turnover=0.05".
 
     Raises
     ------
@@ -236,7 +237,19 @@ class Survey:
         >>> dn.warner(epsilon=1.0, participation="window").window
         'day'
         """
-        return self.participation.partition(":")[2] or None
+        return self.participation.split(":")[1] if ":" in self.participation else None
+
+    @property
+    def turnover(self) -> float | None:
+        """The part of the devices that is replaced from one window to the next, where the survey says it.
+
+        `decode`, `difference` and `track` use it where they are not given another.
+
+        >>> import deniable as dn
+        >>> dn.warner(epsilon=1.0, participation="window:day:turnover=0.05").turnover
+        0.05
+        """
+        return turnover_of(self.participation)
 
     @property
     def title(self) -> str:

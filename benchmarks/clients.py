@@ -19,6 +19,9 @@ def lines() -> Iterator[Line]:
         "closed O-RR": (dn.orr(symbols=256, epsilon=2, cells=16, cohorts=64), 17, 25),
         "a table of 256 x 320": (table_of(256, 320)[1], 17, 20),
         "uRR": (dn.sensitive(256, sensitive=range(16), epsilon=4), 17, 20),
+        "uBD, 500 of 1,000 answers": (dn.sensitive(1000, sensitive=range(500), epsilon=0.5), 300, 20),
+        "uBD, 50 of 100 answers": (dn.sensitive(100, sensitive=range(50), epsilon=0.5), 30, 20),
+        "a number in 1,024 bins": (dn.number(0, 1, 1, bins=1024), 0.3, 20),
     }
 
     def words() -> None:

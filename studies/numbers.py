@@ -7,7 +7,9 @@ import argparse
 import csv
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, astuple, dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 import deniable as dn
+from deniable.decoders.bounded import unit_limits
 from deniable.decoders.limits import SkewedLimits
-from deniable.decoders.quantities import blur_of, crossing, ramps
+from deniable.decoders.quantiles import blurs_of, inverted, is_smooth, ramps
 from deniable.design import NeighbourDesign, design_of
 from studies.square_wave import em_smoothed
 
@@ -27,9 +30,11 @@ PEOPLE = (10**4, 10**5, 10**6)
 BINS = (256, 1024)
 POPULATIONS = ("beta", "bimodal", "spiky", "uniform", "point")
 FIGURES = ("mean", "quartile 1", "median", "quartile 3", "share 0 to 25 %", "share 25 to 50 %", "share 62.5 to 87.5 %")
+QUANTILES = (0.25, 0.5, 0.75)
 RANGES = ((0.0, 0.25), (0.25, 0.5), (0.625, 0.875))  # of the scale: multiples of an eighth, which are edges
 ERRORS = Path("docs/results/numbers.csv")
 COVERAGE = Path("docs/results/numbers-coverage.csv")
+LINEAR = 10_000  # surveys whose means and shares are asked: a standard error of 0.2 points
 _AT_ONCE = 100  # surveys whose intervals are worked out together
 
 
@@ -134,77 +139,96 @@ def errors(cell: Cell, repeats: int, seed: int = 2020) -> list[ErrorRow]:
     return rows
 
 
-def coverage(cell: Cell, repeats: int, seed: int = 2021) -> list[CoverageRow]:
+def coverage(cell: Cell, repeats: int, seed: int = 2022, linear_repeats: int = LINEAR) -> list[CoverageRow]:
     """Intervals of many simulated tallies at once; the first tally is also asked through `Estimate`, and compared.
 
-    Numbers are spread evenly over each bin (`binning=False`).
+    Numbers are spread evenly over each bin (`binning=False`). Means and shares are linear in the counts and cost
+    nothing, so they are repeated `LINEAR` times; intervals of quantiles depend on the decoder's answer.
     """
     survey, p = _survey(cell), population(cell.population, cell.bins)
     design = design_of(survey)
     assert isinstance(design, NeighbourDesign)
+    miss, r = survey.mechanism.affine
+    law = miss + r * design.forward(p)[0]
     rng = np.random.default_rng([seed, *map(ord, repr(cell))])
     size, edges = cell.bins, np.linspace(0, 1, cell.bins + 1)
     asked = np.stack([(edges[:-1] >= a - 1e-9) & (edges[1:] <= b + 1e-9) for a, b in RANGES]).astype(np.float64)
-    blur = blur_of(dn.decode(dn.simulate(survey, p, n=cell.n, rng=rng), decoder=dn.LeastSquares()))
-    weights = np.vstack([(edges[:-1] + edges[1:]) / 2, asked, ramps(size, blur)[:-1]])
-    solved = design.factor.solve(np.vstack([np.ones(size), weights]).T)
-    on_cells = design.columns(solved) / survey.mechanism.affine[1]
+    linear = np.vstack([(edges[:-1] + edges[1:]) / 2, asked])
+    blurs = blurs_of(dn.decode(dn.simulate(survey, p, n=cell.n, rng=rng), decoder=dn.LeastSquares()))
+    on_cells, *smoothed = (
+        design.columns(design.factor.solve(np.vstack([np.ones(size), rows]).T)) / r
+        for rows in (linear, *(ramps(size, blur)[:-1] for blur in blurs))
+    )
     before = np.append(0.0, np.cumsum(p))
-    truths = [float(weights[0] @ p)]
-    for q in (0.25, 0.5, 0.75):
-        place = int(np.searchsorted(before, q)) - 1
-        truths.append(float(edges[place] + (q - before[place]) / p[place] / size))
-    truths += [float(row @ p) for row in asked]
-    held, widths, done = np.zeros(len(FIGURES)), np.zeros(len(FIGURES)), 0
-    while done < repeats:
-        tallies = [dn.simulate(survey, p, n=cell.n, rng=rng) for _ in range(min(_AT_ONCE, repeats - done))]
-        found = _intervals(survey, on_cells, np.stack([t.counts[0] for t in tallies]) / cell.n, cell.n, blur)
-        if done == 0:
-            _compare(dn.decode(tallies[0], decoder=dn.LeastSquares()), found[:, 0])
-        for i, truth in enumerate(truths):
-            held[i] += ((found[i, :, 0] <= truth) & (found[i, :, 1] >= truth)).sum()
-            widths[i] += (found[i, :, 1] - found[i, :, 0]).sum()
-        done += len(tallies)
+    places = [int(np.searchsorted(before, q)) - 1 for q in QUANTILES]
+    quantiles = [float(edges[i] + (q - before[i]) / p[i] / size) for i, q in zip(places, QUANTILES, strict=True)]
+    truths = dict(zip(FIGURES, [float(linear[0] @ p), *quantiles, *(asked @ p).tolist()], strict=True))
+    held, widths, done = dict.fromkeys(FIGURES, 0.0), dict.fromkeys(FIGURES, 0.0), dict.fromkeys(FIGURES, 0)
+
+    def add(found: dict[str, Floats]) -> None:
+        for figure, limits in found.items():
+            held[figure] += ((limits[:, 0] <= truths[figure]) & (limits[:, 1] >= truths[figure])).sum()
+            widths[figure] += (limits[:, 1] - limits[:, 0]).sum()
+            done[figure] += len(limits)
+
+    for start in range(0, repeats, _AT_ONCE):
+        counts = rng.multinomial(cell.n, law / law.sum(), size=min(_AT_ONCE, repeats - start))
+        estimates = dn.decode_all([dn.Tally(survey, [row.tolist()]) for row in counts])
+        answers = np.stack([estimate.probabilities for estimate in estimates])
+        m = counts / cell.n
+        found = _linear(_limits(survey, on_cells, m, cell.n))
+        found |= _quantiles([_limits(survey, rows, m, cell.n) for rows in smoothed], answers, blurs)
+        if start == 0:
+            _compare(estimates[0], np.stack([found[figure][0] for figure in FIGURES]))
+        add(found)
+    while done["mean"] < linear_repeats:
+        counts = rng.multinomial(cell.n, law / law.sum(), size=_AT_ONCE)
+        add(_linear(_limits(survey, on_cells, counts / cell.n, cell.n)))
     where = (cell.population, cell.bins, cell.epsilon, cell.n)
-    return [
-        CoverageRow(*where, figure, repeats, float(h) / repeats, float(w) / repeats)
-        for figure, h, w in zip(FIGURES, held, widths, strict=True)
-    ]
+    return [CoverageRow(*where, f, done[f], held[f] / done[f], widths[f] / done[f]) for f in FIGURES if done[f]]
 
 
-def _intervals(survey: dn.Survey, on_cells: Floats, m: Floats, n: int, blur: int) -> Floats:
-    """The intervals of all figures, shape (figures, tallies, 2), from column frequencies m of many tallies."""
+def _limits(survey: dn.Survey, on_cells: Floats, m: Floats, n: int) -> tuple[Floats, Floats, Floats]:
+    """Centres, standard errors and 95 % limits of linear functions, by tallies, from their column frequencies m."""
     miss, _ = survey.mechanism.affine
     whole, rest = on_cells[:, 0], on_cells[:, 1:]
     spread = m @ whole**2 - (m @ whole) ** 2
     both = (m * whole) @ rest - (m @ whole)[:, None] * (m @ rest)
-    multiple = both / spread[:, None]  # (tallies, figures)
+    b = both / spread[:, None]  # (tallies, figures)
     # Sums over cells of (w - b v)**k m, opened up so that one product serves all tallies.
     one = [m @ rest**k for k in (1, 2, 3)]
     mixed = {(i, j): (m * whole**i) @ rest**j for i, j in ((1, 1), (1, 2), (2, 1))}
     alone = [(m @ whole**k)[:, None] for k in (1, 2, 3)]
-    b = multiple
     first = one[0] - b * alone[0]
     second = one[1] - 2 * b * mixed[1, 1] + b**2 * alone[1]
     cubes = one[2] - 3 * b * mixed[1, 2] + 3 * b**2 * mixed[2, 1] - b**3 * alone[2]
     variance, third = (second - first**2) / n, (cubes - 3 * first * second + 2 * first**3) / n**2
     raw = (m - miss) @ rest + b * (1 - ((m - miss) @ whole)[:, None])
-    step = np.abs(rest).max(axis=0) / n
-    flat = SkewedLimits(raw.ravel(), np.maximum(variance, 0).ravel(), third.ravel(), np.tile(step, len(m)))
-    limits = flat.between(0.05).reshape(*raw.shape, 2)
-    figures, size = [limits[:, 0]], limits.shape[1] - 4
-    for q in (0.25, 0.5, 0.75):
-        places = [
-            (crossing(np.append(high, 1.0), q, last=False) - blur, crossing(np.append(low, 1.0), q, last=True) + blur)
-            for low, high in np.moveaxis(limits[:, 4:], 2, 1)
-        ]
-        figures.append(np.clip(np.array(places) / size, 0, 1))
-    return np.stack([*figures, *(np.clip(limits[:, 1 + i], 0, 1) for i in range(len(RANGES)))])
+    step = np.where(third >= 0, rest.max(axis=0) - first, first - rest.min(axis=0)) / n
+    flat = SkewedLimits(*(part.ravel() for part in (raw, np.maximum(variance, 0), third, step)))
+    return raw, np.sqrt(np.maximum(variance, 0)), flat.between(0.05).reshape(*raw.shape, 2)
+
+
+def _linear(found: tuple[Floats, Floats, Floats]) -> dict[str, Floats]:
+    """Intervals of the mean and the shares, one row a tally."""
+    raw, _, limits = found
+    shares = {f: unit_limits(raw[:, i], limits[:, i], 0.05) for i, f in enumerate(FIGURES[4:], 1)}
+    return {FIGURES[0]: limits[:, 0]} | shares
+
+
+def _quantiles(found: list[tuple[Floats, Floats, Floats]], answers: Floats, blurs: list[int]) -> dict[str, Floats]:
+    """Intervals of the quartiles, as `deniable.decoders.quantiles` makes them."""
+    intervals = np.empty((len(QUANTILES), len(answers), 2))
+    for i, answer in enumerate(answers):
+        smooth = [k for k, blur in enumerate(blurs) if is_smooth(answer, blur, found[k][1][i])]
+        limits, more = (found[smooth[0]][2], 0) if smooth else (found[-1][2], blurs[-1])
+        intervals[:, i] = [inverted(*limits[i].T, q, more) for q in QUANTILES]
+    return dict(zip(FIGURES[1:4], np.clip(intervals / answers.shape[1], 0, 1), strict=True))
 
 
 def _compare(estimate: dn.Estimate, found: Floats) -> None:
     """What is simulated in bulk is what the library says, but for four pseudo-reports and one report's move."""
-    figures = [estimate.mean(), *(estimate.quantile(q) for q in (0.25, 0.5, 0.75))]
+    figures = [estimate.mean(), *(estimate.quantile(q) for q in QUANTILES)]
     figures += [estimate.share(a, b) for a, b in RANGES]
     asked = np.array([figure.interval(binning=False) for figure in figures])
     # Where a limit first reaches q it jumps from one crossing to the next, so quantiles are compared less strictly.
@@ -230,14 +254,18 @@ def main() -> None:
     parser.add_argument("--errors", type=int, default=0)
     parser.add_argument("--coverage", type=int, default=0)
     parser.add_argument("--bins", type=int, nargs="*", default=BINS)
+    parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
     for repeats, path, measure in ((args.errors, ERRORS, errors), (args.coverage, COVERAGE, coverage)):
+        if not repeats:
+            continue
         kind = ErrorRow if measure is errors else CoverageRow
-        rows: list[Any] = read(path, kind) if repeats and path.exists() else []
-        done = {(row.population, row.bins, row.epsilon, row.n) for row in rows if row.repeats == repeats}
-        for cell in cells() if repeats else ():
-            if cell.bins in args.bins and tuple(asdict(cell).values()) not in done:
-                rows += measure(cell, repeats)
+        rows = [row for row in (read(path, kind) if path.exists() else []) if row.repeats >= repeats]
+        done = {(row.population, row.bins, row.epsilon, row.n) for row in rows}
+        left = [cell for cell in cells() if cell.bins in args.bins and astuple(cell) not in done]
+        with ProcessPoolExecutor(args.jobs) as pool:
+            for found in pool.map(partial(measure, repeats=repeats), left):
+                rows += found
                 write(path, rows)
 
 

@@ -104,7 +104,7 @@ def test_both_doors_know_the_same_names() -> None:
     assert models.CONSTRAINTS == command.CONSTRAINTS == tuple(strategies.CONSTRAINTS)
     assert {type(decoder) for decoder in strategies.DECODERS.values()} == {
         dn.EmpiricalBayes, dn.Inversion, dn.LeastSquares, dn.WeightedLeastSquares, dn.Likelihood,
-        dn.Screening,
+        dn.Screening, dn.Contaminated,
     }  # fmt: skip
 
 
@@ -244,7 +244,7 @@ WRONG = [
     (
         "estimate?decoder=magic",
         "decoder must be one of empirical-bayes, empirical-bayes-ordered, "
-        "inversion, least-squares, weighted-least-squares, likelihood, screening",
+        "inversion, least-squares, weighted-least-squares, likelihood, screening, contaminated",
     ),
     ("estimate?complete=yes", "complete must be true or false"),
     ("estimate?simultaneous=1", "simultaneous must be true or false"),

@@ -24,7 +24,7 @@ from deniable.engines.spark.counting import _packed, _unpacked
 from tests.good_and_bad import SURVEYS, with_bad_rows
 from tests.surveys import SMALL
 
-KINDS = ["krr", "subset", "orappor-open", "hadamard-blocks"]
+KINDS = ["krr", "subset", "orappor-open", "hadamard-blocks", "sensitive-design", "blocks", "channel", "number"]
 
 
 def reports_of(survey: dn.Survey, rows: int, *, bad: bool = True) -> pa.Table:

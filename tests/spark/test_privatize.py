@@ -42,6 +42,24 @@ def test_a_column_of_numbers(session: SparkSession) -> None:
     assert tally.counts.tolist() == [[160, 160, 160, 320]]
 
 
+def test_answers_of_a_table_of_weights(session: SparkSession) -> None:
+    """Harmless answers are named by themselves alone; at epsilon 40 a sensitive one is kept but for one in 10**16."""
+    survey = dn.sensitive(["none", "flu", "hiv", "hpv"], sensitive=["hiv", "hpv"], epsilon=40)
+    words = "element_at(array('none', 'flu', 'hiv', 'hpv'), cast(id % 4 + 1 as int)) illness"
+    people = session.range(0, 800, 1, 2).selectExpr(words)
+    tally, refused = spark.count(survey, spark.privatize(survey, people, "illness"))
+    assert refused == {}
+    assert dn.decode(tally).probabilities.round(6).tolist() == [0.25] * 4
+    own = dn.channel([[0.999, 0.001], [0.001, 0.999]], epsilon=7, symbols=["no", "yes"])
+    reports = spark.privatize(
+        own, session.range(0, 4000, 1, 2).selectExpr("if(id < 1000, 'yes', 'no') answer"), "answer"
+    )
+    tally, refused = spark.count(own, reports)
+    assert refused == {}
+    # Chernoff: of 3,000 and 1,000 answers 40 or more are changed with probability below 1e-20.
+    assert abs(int(tally.counts[0, 1]) - 1000) < 40
+
+
 def test_every_partition_and_every_evaluation_has_noise_of_its_own(session: SparkSession) -> None:
     """128 bits, each wrong with probability 1/(1+e**(1/2)): two equal reports are one in 2**120 even for one answer.
 

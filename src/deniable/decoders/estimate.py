@@ -1,46 +1,32 @@
 """`Estimate`: a distribution with its standard errors, intervals and provenance."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.base import Decoder, Solution
+from deniable.decoders.by_symbol import BySymbol, symbol_list
 from deniable.decoders.constraints import Constraint
 from deniable.decoders.diagnostics import Diagnostics, diagnose
+from deniable.decoders.figures import Figures
 from deniable.decoders.fit import LinearFit
 from deniable.decoders.intervals import Group, Mass, mass_of, sum_limits, symbol_limits
-from deniable.decoders.labels import column_of, labels_of
-from deniable.decoders.limits import Limits, SkewedLimits, check_level, holm
-from deniable.decoders.quantities import (
-    Cumulative,
-    Quantity,
-    bands,
-    cumulative,
-    cumulative_limits,
-    mean,
-    quantile,
-    share,
-    smoothed_limits,
-)
-from deniable.decoders.shown import estimate_html, largest_shares
+from deniable.decoders.limits import Limits, check_level, holm
+from deniable.decoders.planted import Planted, check_share, influence, plant
+from deniable.decoders.presented import Presented
 from deniable.design import Design, OpenDesign
-from deniable.errors import AlphabetError, DecodeError, UnknownSymbol
-from deniable.survey import Symbol, data_frame
+from deniable.errors import DecodeError
+from deniable.survey import Symbol
 from deniable.tally import Tally
-
-if TYPE_CHECKING:
-    import altair as alt
-    import pyarrow as pa
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate:
+class Estimate(BySymbol, Figures, Presented):
     """The estimated distribution of answers, with error bars. Made by `decode`.
 
     `probabilities` is the decoder's answer under its constraint. `raw` is the unbiased estimate: standard errors,
@@ -173,72 +159,6 @@ class Estimate:
     def digest(self) -> str:
         """The digest of the survey that was answered."""
         return self.tally.survey.digest
-
-    def __getitem__(self, symbol: object) -> float:
-        """The probability of one symbol; `UnknownSymbol`, which is a KeyError, if it was not decoded."""
-        return float(self.probabilities[self.index(symbol)])
-
-    def __len__(self) -> int:
-        """How many symbols were decoded."""
-        return len(self.symbols)
-
-    def __iter__(self) -> Iterator[tuple[Symbol, float]]:
-        """Each symbol with its probability, in the order of `symbols`: `dict(estimate)` is a dictionary of shares."""
-        return iter(zip(self.symbols, self.probabilities.tolist(), strict=True))
-
-    def __contains__(self, symbol: object) -> bool:
-        try:
-            return self.index(symbol) >= 0
-        except (AlphabetError, UnknownSymbol):
-            return False
-
-    def index(self, symbol: object) -> int:
-        """The index of a symbol in `symbols`, `probabilities` and `raw`.
-
-        Parameters
-        ----------
-        symbol
-            A symbol, in any spelling that the survey reads as the same.
-
-        Returns
-        -------
-        int
-            From 0.
-
-        Raises
-        ------
-        UnknownSymbol
-            If it was not decoded.
-
-        Examples
-        --------
-        >>> import deniable as dn
-        >>> dn.decode(dn.Tally(dn.warner(epsilon=1), [[60, 40]])).index("yes")
-        1
-        """
-        index = self._indices.get(self.tally.survey.alphabet.canonical(symbol))
-        if index is None:
-            raise UnknownSymbol(f"symbol must be one of the {len(self.symbols)} that were decoded")
-        return index
-
-    @cached_property
-    def _indices(self) -> dict[Symbol, int]:
-        return {symbol: index for index, symbol in enumerate(self.symbols)}
-
-    @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """One distinct text per symbol: text and integers as they are, bytes and mixtures as JSON.
-
-        >>> import deniable as dn
-        >>> dn.decode(dn.Tally(dn.krr(symbols=["1", 1], epsilon=1), [[3, 1]])).labels
-        ('"1"', '1')
-        """
-        return labels_of(self.symbols)
-
-    @property
-    def names(self) -> list[Symbol]:
-        """The symbols as a column can hold them: as they are if they are of one type that fits, else `labels`."""
-        return column_of(self.symbols)
 
     @property
     def rank(self) -> int:
@@ -446,126 +366,6 @@ class Estimate:
             raise DecodeError("symbols must hold at least one symbol, got none")
         return mass_of(self.fit, self._indicator(indices), float(self.probabilities[indices].sum()))
 
-    def mean(self) -> Quantity:
-        """The mean of answers that are numbers, with its standard error and interval.
-
-        Where numbers are in bins the interval holds wherever in their bins they are: half a bin is added on each side.
-
-        Returns
-        -------
-        Quantity
-
-        Raises
-        ------
-        DecodeError
-            If the answers are no numbers, or in no order.
-
-        Examples
-        --------
-        >>> import deniable as dn
-        >>> survey = dn.number(18, 90, 1.0, step=1)
-        >>> ages = np.random.default_rng(0).integers(30, 60, 50_000)
-        >>> estimate = dn.decode(dn.simulate(survey, numbers=ages, rng=np.random.default_rng(0)))
-        >>> low, high = estimate.mean().interval()
-        >>> bool(low < ages.mean() < high)
-        True
-        """
-        return mean(self)
-
-    def quantile(self, q: float) -> Quantity:
-        """The least answer that a share `q` of all answers does not exceed, with its interval: 0.5 is the median.
-
-        The interval has every number that a test at this level does not exclude, for every population: it covers more
-        often than its level says.
-
-        Parameters
-        ----------
-        q
-            A share strictly between 0 and 1.
-
-        Returns
-        -------
-        Quantity
-            A number, or a symbol of `dn.ordered`.
-
-        Raises
-        ------
-        DecodeError
-            If the answers have no order, or `q` is not between 0 and 1.
-
-        Examples
-        --------
-        >>> import deniable as dn
-        >>> survey = dn.ordered(["never", "seldom", "often"], 3)
-        >>> dn.decode(dn.simulate(survey, [0.6, 0.3, 0.1], n=10_000, rng=np.random.default_rng(0))).quantile(0.5)
-        <Quantity never (never to never)>
-        """
-        return quantile(self, q)
-
-    def share(self, start: object, stop: object) -> Quantity:
-        """The share of answers from `start` to `stop`, with its standard error and interval.
-
-        Parameters
-        ----------
-        start, stop
-            Numbers; or symbols of `dn.ordered` or numbers of a step, both of which are included. Numbers outside of
-            the scale are counted in its outer bins.
-
-        Returns
-        -------
-        Quantity
-            Where an end lies within a bin, the interval holds wherever in that bin the numbers are.
-
-        Raises
-        ------
-        DecodeError
-            If the answers have no order, or `start` comes after `stop`.
-
-        Examples
-        --------
-        >>> import deniable as dn
-        >>> survey = dn.number(0, 100, 2.0, bins=20)
-        >>> estimate = dn.decode(dn.simulate(survey, np.full(20, 0.05), n=10**6, rng=np.random.default_rng(0)))
-        >>> estimate.share(25, 50)
-        <Quantity 0.2503 (0.2458 to 0.2568)>
-        """
-        return share(self, start, stop)
-
-    def cdf(self, level: float = 0.95) -> Cumulative:
-        """P(answer <= x) at the edge of every bin, or at every answer of an order, with pointwise intervals.
-
-        Parameters
-        ----------
-        level
-            The confidence level of each interval.
-
-        Returns
-        -------
-        Cumulative
-            With `points`, `values`, `raw`, `low` and `high`.
-
-        Raises
-        ------
-        DecodeError
-            If the answers have no order.
-
-        Examples
-        --------
-        >>> import deniable as dn
-        >>> tally = dn.simulate(dn.ordered(4, 2), [0.1, 0.2, 0.3, 0.4], n=10**7, rng=np.random.default_rng(0))
-        >>> dn.decode(tally).cdf().values.round(2)
-        array([0.1, 0.3, 0.6, 1. ])
-        """
-        return cumulative(self, level)
-
-    @cached_property
-    def _cumulative(self) -> SkewedLimits:
-        return cumulative_limits(self)
-
-    @cached_property
-    def _smoothed(self) -> tuple[int, SkewedLimits]:
-        return smoothed_limits(self)
-
     @cached_property
     def diagnostics(self) -> Diagnostics:
         """Rank, condition, twins, goodness of fit, cohort sizes, and the influence of planted reports.
@@ -574,120 +374,48 @@ class Estimate:
         >>> print(dn.decode(dn.Tally(dn.krr(symbols=4, epsilon=1), [[40, 20, 20, 20]])).diagnostics)
         rank 4, condition 1
         fit: nothing to test it by
-        influence: 1 % planted reports can raise one symbol by up to 2.66 points of mass
+        below zero: chi-square 0 on 3 degrees of freedom, p = 1
+        influence: 1 % planted reports can raise one symbol by up to 2.66 points of mass; no check would notice
         """
         return diagnose(self.fit, self.symbols)
 
-    def to_arrow(self, level: float = 0.95) -> "pa.Table":
-        """An Arrow table with one row per symbol, in the order of `symbols`.
+    def planted(self, symbols: object = None, *, share: float = 0.01) -> Planted:
+        """What planted reports could do to some shares, and whether the checks would notice.
+
+        The maximal gain attack: reports that no client made, each the one that raises the symbols most. For every
+        mechanism it follows from the weights of its own unbiased estimate.
 
         Parameters
         ----------
-        level
-            The confidence level of `low`, `high` and `significant`.
+        symbols
+            Which symbols an attacker would raise; without them the one that is raised most easily.
+        share
+            The planted part of all reports.
 
         Returns
         -------
-        pyarrow.Table
-            The columns symbol, probability, raw, standard_error, low, high, significant. Where there is an unallocated
-            mass it is the last row, with no symbol.
+        Planted
+            The largest gain, what as many lies would gain, and the probability of an alarm.
+
+        Raises
+        ------
+        UnknownSymbol
+            If a symbol was not decoded.
+        DecodeError
+            If `symbols` is no collection or empty, or `share` is not between 0 and 1.
 
         Examples
         --------
         >>> import deniable as dn
-        >>> table = dn.decode(dn.Tally(dn.warner(epsilon=1), [[60, 40]])).to_arrow()
-        >>> table.column_names
-        ['symbol', 'probability', 'raw', 'standard_error', 'low', 'high', 'significant']
+        >>> estimate = dn.decode(dn.Tally(dn.krr(symbols=4, epsilon=1), [[4000, 2000, 2000, 2000]]))
+        >>> estimate.planted([1, 2], share=0.05).words[:66]
+        '500 of 10,000 reports move 2 shares together by up to 9.98 points;'
         """
-        import pyarrow as pa
-
-        low, high = self.intervals(level).T.tolist()
-        columns: dict[str, list[Any]] = {
-            "symbol": list(self.names),
-            "probability": self.probabilities.tolist(),
-            "raw": self.raw.tolist(),
-            "standard_error": self.standard_errors.tolist(),
-            "low": low,
-            "high": high,
-            "significant": self.significant(level).tolist(),
-        }
-        if (rest := self.unallocated) is not None:
-            row = (None, rest.value, rest.raw, rest.standard_error, *rest.interval(level), None)
-            for column, value in zip(columns.values(), row, strict=True):
-                column.append(value)
-        return pa.table(columns)
-
-    def to_pandas(self, level: float = 0.95) -> Any:
-        """The table of `to_arrow` as a pandas DataFrame.
-
-        Parameters
-        ----------
-        level
-            The confidence level of `low`, `high` and `significant`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The same columns and rows.
-
-        Examples
-        --------
-        >>> import deniable as dn
-        >>> frame = dn.decode(dn.Tally(dn.warner(epsilon=1), [[60, 40]])).to_pandas()
-        >>> frame["symbol"].tolist()
-        ['no', 'yes']
-        """
-        return data_frame(self.to_arrow(level))
-
-    def chart(self, *, level: float = 0.95, top: int = 40, raw: bool = False) -> "alt.LayerChart":
-        """Bars with intervals, largest first; for numbers a density with a band. Needs the extra `charts`.
-
-        Parameters
-        ----------
-        level
-            The confidence level of the intervals.
-        top
-            How many symbols to show.
-        raw
-            Whether to add a dot for each unbiased estimate, which the intervals belong to.
-
-        Returns
-        -------
-        altair.LayerChart
-            Shown by notebooks; `deniable.charts.save_chart` writes it to a file.
-
-        Examples
-        --------
-        >>> import deniable as dn
-        >>> estimate = dn.decode(dn.Tally(dn.warner(epsilon=1), [[60, 40]]))
-        >>> estimate.chart().to_dict()["description"]
-        'Estimated shares of 2 symbols with 95 % intervals'
-        >>> estimate.plot(level=0.9).to_dict()["description"]        # the name in earlier versions
-        'Estimated shares of 2 symbols with 90 % intervals'
-        """
-        from deniable.charts import density_chart, estimate_chart
-
-        if (scale := self.tally.survey.alphabet.bins) is not None:
-            return density_chart(scale.edges, self.probabilities.tolist(), bands(self, level), level=level)
-        order = np.argsort(-self.probabilities, kind="stable")[:top]
-        intervals = self.intervals(level)[order]
-        names = [self.labels[i] for i in order]
-        dots = self.raw[order] if raw else None
-        return estimate_chart(names, self.probabilities[order], intervals, level=level, raw=dots)
-
-    plot = chart  # the name in earlier versions
-
-    def __repr__(self) -> str:
-        """The largest shares, each with its 95 % interval where that is quick to compute."""
-        return f"<Estimate of {len(self.symbols)} symbols from {self.n} reports: {largest_shares(self)}>"
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the largest shares as bars, with 95 % intervals."""
-        return estimate_html(self)
-
-
-def symbol_list(symbols: object) -> list[object]:
-    """A collection of symbols as a list; a `DecodeError` for anything else, such as one text."""
-    if isinstance(symbols, (str, bytes)) or not isinstance(symbols, Iterable):
-        raise DecodeError(f"symbols must be a collection of symbols, got one {type(symbols).__name__}")
-    return list(symbols)
+        share = check_share(share)
+        if symbols is None:
+            where = [influence(self.fit, share)[1]]
+        else:
+            where = sorted({self.index(symbol) for symbol in symbol_list(symbols)})
+        if not where:
+            raise DecodeError("symbols must hold at least one symbol, got none")
+        return plant(self.fit, tuple(self.symbols[i] for i in where), np.array(where), share)

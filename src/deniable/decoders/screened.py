@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.base import Decoder, Solution
+from deniable.decoders.by_symbol import symbol_list
 from deniable.decoders.constraints import Constraint, Unconstrained
 from deniable.decoders.diagnostics import Diagnostics, hidden_of
-from deniable.decoders.estimate import Estimate, symbol_list
+from deniable.decoders.estimate import Estimate
 from deniable.decoders.intervals import Group, Mass, mass_of
 from deniable.decoders.limits import Limits, check_level
 from deniable.decoders.screening import Screened, Screening

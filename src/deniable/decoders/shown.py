@@ -17,7 +17,7 @@ QUICK_SYMBOLS = 1024  # symbols up to which error bars are computed for a prompt
 Floats = npt.NDArray[np.float64]
 
 
-class _Shares(Protocol):
+class Shown(Protocol):
     """What is shown of an `Estimate`, which imports this module."""
 
     @property
@@ -39,7 +39,7 @@ class _Shares(Protocol):
     def quantile(self, q: float) -> Any: ...
 
 
-def largest_shares(estimate: _Shares, count: int = 3) -> str:
+def largest_shares(estimate: Shown, count: int = 3) -> str:
     """The largest shares in one line, each with its 95 % interval where that is quick to compute."""
     parts = [
         f"{estimate.symbols[i]!r} {estimate.probabilities[i]:.3f}{f' ({limits})' if limits else ''}"
@@ -48,7 +48,7 @@ def largest_shares(estimate: _Shares, count: int = 3) -> str:
     return ", ".join(parts) + (", ..." if len(estimate.symbols) > count else "")
 
 
-def estimate_html(estimate: _Shares) -> str:
+def estimate_html(estimate: Shown) -> str:
     """The largest shares as bars, with 95 % intervals, and what is left."""
     most, rows = max(float(estimate.probabilities.max()), 1e-12), []
     for i, limits in largest(estimate, ROWS, percent=True):
@@ -68,7 +68,7 @@ def estimate_html(estimate: _Shares) -> str:
     return html_table(title, ["answer", "", "share", "95 % interval"], rows, note=note)
 
 
-def _figures(estimate: _Shares) -> list[tuple[str, Any]]:
+def _figures(estimate: Shown) -> list[tuple[str, Any]]:
     """Mean and median of numbers."""
     if estimate.tally.survey.alphabet.bins is None or len(estimate.symbols) > QUICK_SYMBOLS:
         return []
@@ -96,7 +96,7 @@ def note_on_rest(symbols: int, what: str) -> str:
     return f"{left:,} smaller {what}s are not shown. " if left > 1 else f"1 smaller {what} is not shown. "
 
 
-def largest(estimate: _Shares, count: int, *, percent: bool = False) -> list[tuple[int, str]]:
+def largest(estimate: Shown, count: int, *, percent: bool = False) -> list[tuple[int, str]]:
     """Where the largest shares are, and their intervals in words: cut at 0 and 1, as shares are.
 
     An interval belongs to the unbiased estimate. Where shrinkage puts a share outside of it, both are named.

@@ -12,6 +12,7 @@ a margin. Counts are Poisson variables here, so that nothing has to add up to on
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +20,14 @@ import numpy.typing as npt
 from deniable.design import NeighbourDesign
 from deniable.tally import Tally
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
 _KNOTS = 64  # coefficients of the spline; as many as bins if there are fewer
-_STRENGTHS = 10.0 ** np.arange(7, -4, -1)  # of the prior that are tried, smoothest first
+_STRENGTHS = 10.0 ** np.arange(7, -2, -1)  # of the prior that are tried, smoothest first
 _ORDER = 2  # differences of coefficients that the prior is about: 0 where the density is exponential
 _FLAT = 1e-3  # precision of a prior on single coefficients, so that none is undetermined
 _WORSE = 12.0  # log evidence below the best at which weaker strengths are no longer tried
@@ -31,10 +35,12 @@ _MARGIN = 4.0  # log evidence by which atoms must beat the best density without
 _STRIKING = 2.5  # standard errors of a residual from which an atom is tried
 _MOST_ATOMS = 60  # atoms, at most
 _PLAIN = 1e4  # strength of a prior that leaves peaks to atoms: where the search for them starts, too
+_STIFF = 1e2  # strength below which a spline follows peaks by itself, and hides them from the search
 _STRIDE = 4.0  # factor between strengths in that search
 _POINTS = 128  # bins, and twice as many cells, at which the curvature of the likelihood is worked out
 _PATIENCE = 8  # atoms after which a search that is still behind the best density without atoms is given up
 _STEPS = 40  # Newton steps of a fit, at most
+_FAR = 3.0  # change of a logarithm in one step, at most
 _NEAR = 1e-2  # log-likelihood that is left to gain when a fit ends
 
 
@@ -53,12 +59,13 @@ def smooth_shares(tally: Tally, design: NeighbourDesign) -> Floats:
     model = _Model(tally, design)
     smooth = model.path()
     best = max(smooth, key=lambda fit: fit.evidence)
-    starts = {id(fit): fit for fit in (max(smooth, key=model.promise), min(smooth, key=_from_plain))}
-    searches = [model.with_atoms(fit, best.evidence) for fit in starts.values()]
-    peaked = max(searches, key=lambda fit: fit.evidence)
-    if len(peaked.atoms) and peaked.evidence > best.evidence + _MARGIN:
-        near = [model.fit(peaked, peaked.strength * factor) for factor in (1 / 16, 1 / 4, 4, 16)]
-        return model.average([peaked, *near])
+    stiff = [fit for fit in smooth if fit.strength >= _STIFF]
+    starts = {id(fit): fit for fit in (max(stiff, key=model.promise), min(stiff, key=_from_plain))}
+    for start in starts.values():
+        peaked = model.with_atoms(start, best.evidence)
+        if len(peaked.atoms) and peaked.evidence > best.evidence + _MARGIN:
+            near = [model.fit(peaked, peaked.strength * factor) for factor in (1 / 16, 1 / 4, 4, 16)]
+            return model.average([peaked, *near])
     return model.average(smooth)
 
 
@@ -95,6 +102,7 @@ class _Model:
         self.prior = bend.T @ bend
         self.level = -float(np.log(self.size))  # coefficients of the uniform density
         self.grid = _Grid.of(self.size, design)
+        self.grouping = _grouping(self.basis, self.grid.bins)
 
     def expected(self, shares: Floats) -> Floats:
         """The counts that shares of the bins give, column by column."""
@@ -192,12 +200,13 @@ class _Model:
             factor, _ = cho_factor(information, check_finite=False)
             step = cho_solve((factor, False), gradient, check_finite=False)
             gain = float(gradient @ step)
-            step *= min(1.0, 3.0 / max(float(np.abs(step).max()), 1e-300))  # logarithms: a factor of e**3 at most
-            found = None
-            for shorter in 0.5 ** np.arange(11):
-                moved = at(parameters + shorter * step)
+            # Logarithms: a factor of e**3 at most. Where single ones vanish, the others need not wait for them.
+            found, most = None, max(float(np.abs(step).max()), 1e-300)
+            tried = [step] if most <= _FAR else [np.clip(step, -_FAR, _FAR), _FAR / most * step]
+            for move in (*tried, *(tried[-1] * shorter for shorter in 0.5 ** np.arange(1, 11))):
+                moved = at(parameters + move)
                 if moved[2] >= reached:
-                    found = parameters + shorter * step
+                    found = parameters + move
                     break
             if found is None:
                 break
@@ -211,10 +220,11 @@ class _Model:
 
     def _slopes(self, curve: Floats, atoms: Places, logs: Floats) -> Floats:
         """The slopes of the expected counts in the coefficients and the logarithms of the atoms' shares."""
-        moved = np.zeros((self.size, self.width + len(atoms)))
-        moved[:, : self.width] = curve[:, None] * self.basis
-        moved[atoms, self.width + np.arange(len(atoms))] = np.exp(logs)
-        return np.asarray(self.n * (self.miss * moved.sum(axis=0) + self.r * self.grid.forward(moved)))
+        grouped = (self.grouping @ curve).reshape(-1, self.width)  # the sums of curve * basis over groups of bins
+        found = np.empty((len(self.grid.cells) - 1, self.width + len(atoms)))
+        found[:, : self.width] = self.miss * grouped.sum(axis=0) + self.r * self.grid.forward(grouped)
+        found[:, self.width :] = np.exp(logs) * (self.miss + self.r * self.grid.of_bins(atoms))
+        return self.n * found
 
     def _most_striking(self, fit: _Fit) -> tuple[int, float, float]:
         """(bin, standard errors, share): where one more atom would gain most, by a score test."""
@@ -259,15 +269,32 @@ class _Grid:
         """One over the variance of the counts, for the slope at the middle of a group to stand for all its cells."""
         return np.asarray(np.diff(self.cells) ** 2 / np.add.reduceat(expected, self.cells[:-1]))
 
-    def forward(self, values: Floats) -> Floats:
-        """H V at the middle of every group of cells."""
-        sums = _sums(np.add.reduceat(values, self.bins[:-1], axis=0))
+    def forward(self, grouped: Floats) -> Floats:
+        """H V at the middle of every group of cells, from the sums of V over every group of bins."""
+        sums = _sums(grouped)
         return _between(self.bins, sums, self.entering) - _between(self.bins, sums, self.leaving)
+
+    def of_bins(self, some: Places) -> Floats:
+        """The columns of H of some bins, averaged over every group of cells."""
+        start, stop = self.cells[:-1, None], self.cells[1:, None]
+        inside = np.minimum(stop, some + self.own) - np.maximum(start, some)
+        return np.asarray(np.maximum(inside, 0) / (stop - start))
 
     def adjoint(self, rows: Floats) -> Floats:
         """H' of rows that stand for groups of cells, at the first bin of every group."""
         sums, first = _sums(rows), self.bins[:-1].astype(np.float64)
         return _between(self.cells, sums, first + self.own) - _between(self.cells, sums, first)
+
+
+def _grouping(basis: Floats, bins: Places) -> "csr_array":
+    """The sparse map from a curve to the sums of curve * basis over groups of bins, one row a group and spline."""
+    from scipy.sparse import csr_array
+
+    place, spline = np.nonzero(basis)
+    group = np.searchsorted(bins, place, side="right") - 1
+    size, width = basis.shape
+    rows = (group * width + spline, place)
+    return csr_array((basis[place, spline], rows), shape=((len(bins) - 1) * width, size))
 
 
 def _sums(rows: Floats) -> Floats:

@@ -6,7 +6,7 @@ column of its own, which nobody else ever names; it names each column of the des
 rest. The design of one column an answer is uRR (`grouped.Sensitive`).
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,6 +19,47 @@ from deniable.mechanisms.grouped_tables import checked_sensitive
 from deniable.mechanisms.krr import KRR
 from deniable.mechanisms.odds import parse_epsilon
 from deniable.noise import Entropy
+
+
+class CellRuns(Protocol):
+    """Cells in periods of one length, with a run of occupied ones in each (`survey.Stripe`).
+
+    Examples
+    --------
+    >>> from deniable.survey import Projective
+    >>> runs = next(iter(Projective(5, order=2, dimension=3).stripes(0)))
+    >>> runs.first, runs.below, runs.periods, runs.length, runs.run, runs.start(1)
+    (3, 1, 2, 2, 1, 5)
+    """
+
+    @property
+    def first(self) -> int:
+        """The first cell."""
+
+    @property
+    def below(self) -> int:
+        """How many cells before it are occupied."""
+
+    @property
+    def periods(self) -> int:
+        """How many periods there are."""
+
+    @property
+    def length(self) -> int:
+        """The cells of a period."""
+
+    @property
+    def run(self) -> int:
+        """How many of them are occupied, side by side."""
+
+    def start(self, period: int) -> int:
+        """The first occupied cell of a period.
+
+        Parameters
+        ----------
+        period : int
+            Which one.
+        """
 
 
 class SetDesign(Protocol):
@@ -59,6 +100,15 @@ class SetDesign(Protocol):
         ----------
         cohort, key : int
             The number 0, and that of the symbol.
+        """
+
+    def stripes(self, key: int) -> "Iterable[CellRuns]":
+        """The same cells, as runs that repeat; the last ones first.
+
+        Parameters
+        ----------
+        key : int
+            The symbol.
         """
 
 
@@ -168,8 +218,26 @@ class SensitiveDesign(Channel):
         return lambda column: min(column, b) * other + bisect_left(mine, column) * more
 
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
+        """The last column whose edge is at or before a word, without listing the cells of an answer."""
         ((truth,), word) = cells, entropy.word()
-        return bisect_right(range(self.columns), word, key=self._edges(truth)) - 1
+        (place, hidden), keep, other = self._place(truth), self.channel.keep, self.channel.other
+        if not hidden:
+            return word // other if word < self.design.cells * other else self.design.cells + place
+        more = keep - other
+        for stripe in self.design.stripes(place):  # the last one, which has most of the cells, first
+            rest = word - stripe.first * other - stripe.below * more
+            if rest < 0:
+                continue
+            run, length = stripe.run, stripe.length
+            whole = length * other + run * more
+            period = rest // whole
+            start = stripe.start(period)
+            # Counted from the first cell of the run.
+            rest = rest - period * whole - (start - stripe.first - period * length) * other
+            if rest < 0:
+                return start + rest // other
+            return start + (rest // keep if rest < run * keep else run + (rest - run * keep) // other)
+        raise AssertionError("the first stripe begins with word 0")
 
     def thresholds(self) -> dict[str, int]:
         return self.channel.thresholds() | {"own": self.own}

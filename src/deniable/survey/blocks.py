@@ -6,8 +6,9 @@ and the number of reports in S_x estimates p_x. k-ary randomised response is s =
 optimal, and only they are (Park, Nam and Lee 2023; Gentle 2025), when s / b is near 1 / (e**epsilon + 1).
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from deniable.errors import SurveyError
 from deniable.mechanisms import check_size
@@ -76,6 +77,33 @@ class Hadamard(BlockEncoding):
         return {"kind": self.kind, "cells": self.cells, "blocks": self.blocks}
 
 
+class Stripe(NamedTuple):
+    """Cells from `first` on in periods of one length, each of which has one run of cells that a symbol occupies.
+
+    >>> stripe = Stripe(first=3, below=1, periods=2, length=2, run=1, order=2, lead=0, inverse=1, digits=[1])
+    >>> [stripe.start(period) for period in range(2)]
+    [3, 6]
+    """
+
+    first: int
+    below: int  # how many cells before `first` the symbol occupies
+    periods: int
+    length: int
+    run: int
+    order: int = 1
+    lead: int = 0
+    inverse: int = 0
+    digits: Sequence[int] = ()  # of the symbol's point, last first, that meet the digits of a period's number
+
+    def start(self, period: int) -> int:
+        """The first cell of the run of a period: the digit there makes the product with the symbol's point zero."""
+        dot, rest, order = self.lead, period, self.order
+        for digit in self.digits:
+            dot += rest % order * digit
+            rest //= order
+        return self.first + period * self.length + -dot * self.inverse % order * self.run
+
+
 @dataclass(frozen=True, slots=True)
 class Projective(BlockEncoding):
     """Hyperplanes of the projective space of dimension t - 1 over the integers mod a prime r.
@@ -128,27 +156,60 @@ class Projective(BlockEncoding):
         >>> [Projective(symbols=4, order=3, dimension=2).point(i) for i in range(4)]
         [(0, 1), (1, 0), (1, 1), (1, 2)]
         """
-        tail = next(m for m in range(self.dimension) if number < self._points(m + 1))
-        value = number - self._points(tail) + self.order**tail
-        return tuple(value // self.order**place % self.order for place in reversed(range(self.dimension)))
+        return tuple(reversed(self._digits(number)))
+
+    def _digits(self, number: int) -> list[int]:
+        """The digits of a point, last digit first."""
+        r = self.order
+        points = r ** (self.dimension - 1)
+        while number < (points - 1) // (r - 1):  # its leading 1 is followed by fewer digits
+            points //= r
+        value, found = number - (points - 1) // (r - 1) + points, []
+        for _ in range(self.dimension):
+            value, digit = divmod(value, r)
+            found.append(digit)
+        return found
 
     def encode(self, cohort: int, key: int) -> tuple[int, ...]:
-        r, x = self.order, self.point(key)
-        found: list[int] = []
-        for m in range(self.dimension):  # points whose leading 1 is followed by m digits
-            first, lead, tail = self._points(m), x[-m - 1], x[self.dimension - m :]
-            pivot = max((place for place in range(m) if tail[place]), default=None)
-            if pivot is None:
-                found += range(first, first + r**m) if lead == 0 else ()
-                continue
-            # Every choice of the digits before the last one that counts determines that one; those after it are free.
-            # So cells come in order: a later digit never decides an earlier one.
-            inverse, free = pow(tail[pivot], -1, r), r ** (m - 1 - pivot)
-            for high in range(r**pivot):
-                dot = lead + sum(tail[place] * (high // r ** (pivot - 1 - place) % r) for place in range(pivot))
-                start = first + (high * r + -dot * inverse % r) * free
-                found += range(start, start + free)
-        return tuple(found)
+        return tuple(
+            cell
+            for stripe in reversed(list(self.stripes(key)))
+            for start in map(stripe.start, range(stripe.periods if stripe.run else 0))
+            for cell in range(start, start + stripe.run)
+        )
+
+    def stripes(self, key: int) -> "Iterator[Stripe]":
+        """The cells of a symbol without listing them: as many stripes as there are digits, the last one first.
+
+        Parameters
+        ----------
+        key : int
+            The symbol.
+
+        Examples
+        --------
+        >>> for stripe in Projective(symbols=7, order=2, dimension=3).stripes(2):
+        ...     print(stripe.first, stripe.below, stripe.periods, stripe.length, stripe.run)
+        3 1 2 2 1
+        1 0 1 2 1
+        0 0 1 1 0
+        """
+        r, x = self.order, self._digits(key)
+        after = 0  # zeros after the last digit that counts
+        while not x[after]:
+            after += 1
+        run, inverse = r**after, pow(x[after], -1, r)
+        points = r ** (self.dimension - 1)  # whose leading 1 is followed by `m` digits
+        for m in range(self.dimension - 1, -1, -1):
+            first = (points - 1) // (r - 1)
+            if m > after:
+                # Every choice of the digits before the last one that counts determines that one; those after it are
+                # free. So cells come in order: a later digit never decides an earlier one.
+                periods, below = points // (r * run), (points // r - 1) // (r - 1)
+                yield Stripe(first, below, periods, r * run, run, r, x[m], inverse, x[after + 1 : m])
+            else:
+                yield Stripe(first, first, 1, points, 0 if x[m] else points)
+            points //= r
 
     def check(self, alphabet: Alphabet) -> None:
         _check_alphabet(self, alphabet)

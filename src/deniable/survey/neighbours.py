@@ -38,12 +38,14 @@ class Neighbours(Encoding):
     cells: int = field(init=False)
     cohorts: int = field(default=1, init=False)
     hashes: int = field(init=False)
+    _every: tuple[int, ...] = field(init=False, repr=False, compare=False)  # all cells: a part of it is copied faster
 
     def __post_init__(self) -> None:
         check_size("symbols", self.symbols, 2, MAX_CELLS)
         check_size("reach", self.reach, 0, MAX_CELLS // 2)
         object.__setattr__(self, "cells", check_size("cells", self.symbols + 2 * self.reach, 2, MAX_CELLS))
         object.__setattr__(self, "hashes", 2 * self.reach + 1)
+        object.__setattr__(self, "_every", tuple(range(self.cells)))
 
     @property
     def occupied(self) -> int:
@@ -53,8 +55,12 @@ class Neighbours(Encoding):
     def words(self) -> str:
         return f"{self.cells} cells"
 
+    def rebudgeted(self, before: Fraction, epsilon: Fraction) -> "Neighbours":
+        best = self.reach == best_reach(self.symbols, before)
+        return Neighbours(self.symbols, best_reach(self.symbols, epsilon)) if best else self
+
     def encode(self, cohort: int, key: int) -> tuple[int, ...]:
-        return tuple(range(key, key + self.hashes))
+        return self._every[key : key + self.hashes]
 
     def check(self, alphabet: Alphabet) -> None:
         if alphabet.is_open or len(alphabet) != self.symbols:

@@ -15,6 +15,7 @@ from typing import Any
 from deniable.errors import SurveyError
 from deniable.mechanisms import log_floor
 from deniable.survey.alphabet import read_candidates
+from deniable.survey.picture import Picture, heat_map
 
 __all__ = ["Privacy", "privacy_of"]
 
@@ -77,6 +78,38 @@ class Privacy:
             The answer that is given, and the one that is claimed instead.
         """
         return _log(self.ratios[self.answers.index(given)][self.answers.index(other)])
+
+    def chart(self) -> Picture:
+        """A heat map of the matrix: the darker, the likelier is a report to tell the two answers apart.
+
+        Needs no package: `Picture` is SVG. Of more than 48 answers the first ones are drawn.
+
+        Returns
+        -------
+        Picture
+            Shown by notebooks; `save` writes it to a file.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> picture = dn.sensitive(["flu", "hiv", "none"], sensitive=["hiv"], epsilon=1).privacy().chart()
+        >>> picture.count(">1.00<"), picture.count(">inf<"), "Orange: a report can give that answer away." in picture
+        (4, 8, True)
+        """
+        every = self.epsilons
+        top = max(e for row in every for e in row if math.isfinite(e)) or 1.0
+        names = [str(answer) for answer in self.answers[:_DRAWN]]
+        rows = [
+            [("0" if e == 0 else "inf" if math.isinf(e) else f"{e:.2f}", e / top) for e in row[: len(names)]]
+            for row in every[: len(names)]
+        ]
+        note = [f"Darkest: {top:.4g}."]
+        note += ["Orange: a report can give that answer away."] if math.isinf(self.largest) else []
+        note += [f"{len(self.answers) - len(names)} more answers."] if len(self.answers) > len(names) else []
+        title = "Epsilon of a row's answer against a column's"
+        return heat_map(title, names, rows, note=" ".join([*note, self.note]).strip())
+
+    plot = chart  # the name that other libraries use
 
     def __str__(self) -> str:
         names = [str(answer)[:_NAME] for answer in self.answers[:_DRAWN]]

@@ -24,6 +24,8 @@ VALUES: list[Any] = [
     dn.warner(epsilon=2, epsilon_report=1),
     dn.krr(symbols=100, epsilon=1),
     dn.sensitive(["a", "b", "c"], sensitive=["b"], epsilon=1),
+    dn.sensitive(["a", "b <b>", "c"], sensitive=["b <b>"], epsilon=1).privacy(),
+    dn.krr(symbols=100, epsilon=1).privacy(),
     OPEN,
     TALLY,
     dn.Tally(OPEN),
@@ -93,6 +95,21 @@ def test_everything_that_a_notebook_shows_has_a_chart(value: Any) -> None:
     ElementTree.fromstring(shown)
     assert "http" not in shown.replace("http://www.w3.org/", "")
     assert "<script" not in shown
+
+
+def test_the_heat_map_of_a_survey_has_the_epsilon_of_every_pair() -> None:
+    matrix = dn.channel([[0.5, 0.3, 0.2], [0.25, 0.35, 0.4], [0.3, 0.3, 0.4]], epsilon=1).privacy()
+    drawn = matrix.chart()
+    tiles = [
+        (float(d), float(e)) for d, e in re.findall(r'fill-opacity="([\d.]+)"[^>]*><title>([\d.]+)</title>', drawn)
+    ]
+    flat = [e for row in matrix.epsilons for e in row]
+    assert [e for _, e in tiles] == [round(e, 2) for e in flat]
+    assert [d for d, _ in tiles] == [round(e / max(flat), 3) for e in flat], "as dark as it is large"
+    hidden = dn.sensitive(60, sensitive=range(10), epsilon=1).privacy().chart()
+    assert hidden.count("<rect") == 1 + 48 * 48, "the paper, and a square a pair of the answers that fit"
+    assert hidden.count('fill="#D55E00"') == 38 * 47, "each harmless answer against all others"
+    assert "12 more answers." in hidden
 
 
 def test_the_picture_of_a_survey_has_the_weights_of_its_channel(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ _TURNS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3)
 # The same for a slope of which four fifths are left in the next window: a bend that a walk would take for noise, and a
 # trend would carry too far. A season of which a history has less than a period looks so.
 _BENDS = (0.003, 0.01, 0.03, 0.1)
-_DAMPING = 0.8
+_DAMPING = 0.8  # the part of a slope that is left: most evidence for half a season in twenty windows (decision 0063)
 _DRIFT = 30.0  # prior standard deviation of a constant slope, in standard errors of a slope fitted to T windows
 _CYCLES = ((1.0, 0.0), (10.0, 0.0), (1.0, 0.003), (10.0, 0.03))  # variances of a cycle: of its start, of a step
 _CYCLE_WALKS = (0.0, 1e-3, 0.02)  # variances of a step of the level in models with a cycle

@@ -19,7 +19,7 @@ def decoded(survey: Survey, p: np.ndarray, n: int = 100_000, **options: object) 
     size = len(p)
     tally = dn.simulate(survey, p, n, np.random.default_rng(1), **named(survey, size))
     given = symbols_of(survey, size) if survey.symbols is None else None
-    return dn.decode(tally, candidates=given, constraint=dn.Projected(), **options)  # type: ignore[arg-type]
+    return dn.decode(tally, candidates=given, constraint=dn.Projected(), **options)  # type: ignore[call-overload,no-any-return]
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])

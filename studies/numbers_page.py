@@ -87,29 +87,29 @@ def _coverage(coverage: Sequence[CoverageRow]) -> list[str]:
         inside = f"{sum(0.94 <= h <= 0.97 for h in held)} of {len(held)}"
         rows.append([figure, f"{min(r.repeats for r in mine):,}", *shown, inside, f"{width:.3g}"])
     quantiles = [row for row in coverage if row.figure in FIGURES[1:4]]
+    few = min(row.repeats for row in quantiles)
     return [
         "## Coverage",
         "",
         *_text(
             f"95 % intervals in {len({(r.population, r.bins, r.epsilon, r.n) for r in coverage})} cells, for numbers",
             "that are spread evenly over their bins (`binning=False`). Means and shares are linear in the counts, so",
-            "they can be repeated 10,000 times, with a standard error of 0.2 points; 1,000 repeats have one of 0.7, which puts",
-            "one of fourteen cells that cover 95 % below 94. Quantiles depend on the decoder's answer:",
-            f"{min(r.repeats for r in quantiles)} repeats have a standard error of",
-            f"{100 * (0.95 * 0.05 / min(r.repeats for r in quantiles)) ** 0.5:.1f} points in a cell, and are averaged below.",
-            "Widths are in parts of the scale, or are shares, at epsilon 1 and n = 100,000.",
+            "they can be repeated 10,000 times, with a standard error of 0.2 points; 1,000 repeats have one of 0.7,",
+            "which puts one of fourteen cells that cover 95 % below 94. Quantiles depend on the decoder's answer:",
+            f"{few} repeats have a standard error of {100 * (0.95 * 0.05 / few) ** 0.5:.1f} points in a cell, and are",
+            "averaged below. Widths are in parts of the scale, or are shares, at epsilon 1 and n = 100,000.",
         ),
         *_table(["figure", "repeats", "least", "average", "most", "cells from 94 to 97 %", "median width"], rows),
         *_text(
-            "Shares have unified intervals (Feldman and Cousins, 1998), which know that a share is between 0 and 1: at a share",
-            "of zero, as a point mass has in two of the three ranges, intervals that are cut there would cover 97.5 %.",
+            "Shares have unified intervals (Feldman and Cousins, 1998), which know that a share is between 0 and 1: at a",
+            "share of zero, as a point mass has in two of the three ranges, intervals that are cut there would cover 97.5 %.",
         ),
         *_text(
-            "**Quantiles** are found by test inversion of a distribution function that is averaged over a few bins. Where the",
-            "decoder's answer is smooth, that is all. Where it is rough anywhere, those bins are added on both sides,",
-            "and the interval holds for every population: it covers more than it says. At a point mass the distribution",
-            "function jumps from 0 to 1 in one bin, so that every interval that reaches the bin covers. Averages over all",
-            "cells of a population:",
+            "**Quantiles** are found by test inversion of a distribution function that is averaged over a few bins. Where",
+            "the decoder's answer is smooth, that is all. Where it is rough anywhere, those bins are added on both",
+            "sides, and the interval holds for every population: it covers more than it says. At a point mass the",
+            "distribution function jumps from 0 to 1 in one bin, so that every interval that reaches the bin covers.",
+            "Averages over all cells of a population:",
         ),
         *_table(
             ["population", *FIGURES[1:4], "least cell", "median width of the median, at epsilon 1 and n = 100,000"],

@@ -41,7 +41,7 @@ def repeated(found: dn.Plan, question: dict[str, Any]) -> float:
     shown = {"symbols": names} if found.survey.alphabet.is_open else {}
 
     def once() -> None:
-        dn.decode(dn.simulate(found.survey, p, found.n, rng, **shown), **listed)  # type: ignore[arg-type]
+        dn.decode(dn.simulate(found.survey, p, found.n, rng, **shown), **listed)  # type: ignore[call-overload]
 
     return min(timed(once, time.process_time) for _ in range(TIMED)) * REPEATS
 

@@ -16,7 +16,7 @@ one: cohorts, permanent responses a cell, second stages.
 import csv
 import sys
 import time
-from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from math import exp, log, sqrt
@@ -144,48 +144,73 @@ def errors_of(their: Loloha, survey: dn.Survey, answers: Answers, rng: np.random
     return {name: float(((values - truth) ** 2).mean()) for name, values in found.items()}
 
 
-def tracked_error(survey: dn.Survey, answers: Answers, rng: np.random.Generator) -> float:
-    """The same of `dn.track`."""
+def tracked_error(survey: dn.Survey, answers: Answers, rng: np.random.Generator) -> tuple[float, float]:
+    """The same of `dn.track`, and what its 95 % bands cover."""
     truth = np.stack([np.bincount(window, minlength=SYMBOLS) for window in answers]) / PEOPLE
-    tracked = dn.track(tallies_of(survey, answers, rng), participation="window", turnover=0.0)
-    return float(((np.stack([window.probabilities for window in tracked]) - truth) ** 2).mean())
+    found = dn.track(tallies_of(survey, answers, rng), participation="window", turnover=0.0)
+    error = float(((np.stack([window.probabilities for window in found]) - truth) ** 2).mean())
+    reach = 1.959964 * np.sqrt(found.moving.smoothed_variance)
+    return error, float((np.abs(found.moving.smoothed - truth.T) <= reach).mean())
 
 
-def measured(population: str, repeats: int) -> Iterator[dict[str, object]]:
-    """All rows of a population, and the CPU time of everything but `track`."""
-    settings = [Loloha.of(epsilon, share * epsilon) for epsilon in EPSILONS for share in FIRST]
-    surveys = [survey_of(their) for their in settings]
-    start, errors = time.process_time(), [dict[str, list[float]]() for _ in settings]
+SETTINGS = [Loloha.of(epsilon, share * epsilon) for epsilon in EPSILONS for share in FIRST]
+
+
+def shape_of(population: str, their: Loloha, survey: dn.Survey) -> dict[str, object]:
+    named = {"population": population, "epsilon": their.permanent, "first": f"{their.first:g}"}
+    return {**named, "cells": survey.cells, "cohorts": survey.cohorts}
+
+
+def measured(population: str, repeats: int) -> list[dict[str, object]]:
+    """All rows of a population but those of `track`, and the CPU time of them."""
+    surveys = [survey_of(their) for their in SETTINGS]
+    start, errors = time.process_time(), [dict[str, list[float]]() for _ in SETTINGS]
     histories = [answers_of(population, np.random.default_rng([19, repeat])) for repeat in range(repeats)]
-    for place, (their, survey) in enumerate(zip(settings, surveys, strict=True)):
+    for place, (their, survey) in enumerate(zip(SETTINGS, surveys, strict=True)):
         for repeat, answers in enumerate(histories):
             rng = np.random.default_rng([20, place, repeat])
             for name, value in errors_of(their, survey, answers, rng).items():
                 errors[place].setdefault(name, []).append(value)
     spent = time.process_time() - start
-    yield {"population": population, "measure": "CPU seconds", "value": f"{spent:.3g}"}
-    for place, (their, survey) in enumerate(zip(settings, surveys, strict=True)):
-        rng = np.random.default_rng([21, place])
-        shape: dict[str, object] = {"population": population, "epsilon": their.permanent, "first": f"{their.first:g}"}
-        shape |= {"cells": survey.cells, "cohorts": survey.cohorts}
+    rows: list[dict[str, object]] = [{"population": population, "measure": "CPU seconds", "value": f"{spent:.3g}"}]
+    for place, (their, survey) in enumerate(zip(SETTINGS, surveys, strict=True)):
+        shape = shape_of(population, their, survey)
         for name, values in errors[place].items():
             error = float(np.std(values, ddof=1) / np.sqrt(len(values)))
-            yield shape | {"measure": name, "value": f"{np.mean(values):.4g}", "error": f"{error:.2g}"}
-        found_once = tracked_error(survey, answers_of(population, rng), rng)
-        yield shape | {"measure": "tracked", "value": f"{found_once:.4g}"}
-        yield shape | {"measure": "LOLOHA's first report", "value": f"{their.spends:.4g}"}
+            rows.append(shape | {"measure": name, "value": f"{np.mean(values):.4g}", "error": f"{error:.2g}"})
+        rows.append(shape | {"measure": "LOLOHA's first report", "value": f"{their.spends:.4g}"})
+    return rows
+
+
+def tracked(population: str) -> list[dict[str, object]]:
+    """The rows of `track`, one repeat."""
+    rows = []
+    for place, their in enumerate(SETTINGS):
+        survey, rng = survey_of(their), np.random.default_rng([21, place])
+        error, covered = tracked_error(survey, answers_of(population, rng), rng)
+        for name, value in (("tracked", error), ("bands cover", covered)):
+            rows.append(shape_of(population, their, survey) | {"measure": name, "value": f"{value:.4g}"})
+    return rows
 
 
 def main(arguments: list[str]) -> None:
+    """All rows, or with --tracked those of `track` in place of the ones that are there; --quick shows two repeats."""
     repeats = 2 if "--quick" in arguments else REPEATS
-    rows = [row for population in POPULATIONS for row in measured(population, repeats)]
+    kept: list[dict[str, object]] = []
+    with ProcessPoolExecutor(len(POPULATIONS)) as pool:
+        rows = [row for some in pool.map(tracked, POPULATIONS) for row in some]
+        if "--tracked" in arguments:
+            with FILE.open(newline="") as file:
+                kept = [dict(row) for row in csv.DictReader(file) if row["measure"] not in ("tracked", "bands cover")]
+        else:
+            rows += [row for some in pool.map(measured, POPULATIONS, [repeats] * 2) for row in some]
     if "--quick" in arguments:
         print(*rows, sep="\n")
         return
     with FILE.open("w", newline="") as file:
         table = csv.DictWriter(file, COLUMNS, lineterminator="\n", restval="")
         table.writeheader()
-        table.writerows(rows)
+        table.writerows([*kept, *rows])
 
 
 if __name__ == "__main__":

@@ -14,16 +14,20 @@ from functools import partial
 import numpy as np
 
 from studies.time_alarms import alarms, delays
+from studies.time_cost import costs
 from studies.time_coverage import coverage, merged
 from studies.time_gain import gains
+from studies.time_many import many
 from studies.time_rows import COLUMNS, FILE, Row
 
 TABLES: dict[str, tuple[Callable[..., Iterator[Row]], int]] = {
     "merged": (merged, 1000),
-    "fresh": (partial(coverage, kind="fresh"), 200),
-    "memoised": (partial(coverage, kind="memoised"), 150),
-    "two stages": (partial(coverage, kind="two stages"), 150),
-    "gain": (gains, 12),
+    "fresh": (partial(coverage, kind="fresh"), 60),
+    "memoised": (partial(coverage, kind="memoised"), 24),
+    "two stages": (partial(coverage, kind="two stages"), 24),
+    "gain": (gains, 24),
+    "many": (many, 12),
+    "cost": (costs, 1),
     "alarms": (alarms, 1000),
     "delay": (delays, 60),
 }
@@ -38,7 +42,7 @@ def main() -> int:
         if options.only in (None, name):
             start = time.process_time()
             made = []
-            for one in study(max(repeats // 10, 2) if options.quick else repeats, np.random.default_rng(2026)):
+            for one in study(max(repeats // 10, 1) if options.quick else repeats, np.random.default_rng(2026)):
                 made.append(one)
                 print(*(one[column] for column in COLUMNS), sep="  ", flush=True)
             print(f"{name}: {time.process_time() - start:.0f} s of processor time", file=sys.stderr)

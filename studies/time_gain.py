@@ -8,10 +8,11 @@ import numpy.typing as npt
 
 import deniable as dn
 from deniable.tracking.averaging import Series
+from deniable.tracking.sharing import Sharing
 from deniable.tracking.state_space import Models
 from studies.time_rows import Floats, Row, row
 
-JOBS = 4  # processes
+JOBS = 2  # processes
 SEEN = 20  # windows of each history that are compared: decoding them all takes most of the time
 KINDS = ("still", "random walk", "drift", "jump", "season")
 
@@ -81,7 +82,7 @@ def _cell(cell: tuple[str, int], seed: int, repeats: int) -> list[Row]:
 def plain(series: Series, *, smooth: bool) -> Floats:
     """A random-walk Kalman filter for each symbol, its variance by maximum likelihood, shares projected."""
     walks = np.concatenate([[0.0], 10.0 ** np.arange(-5, 1.1, 0.25)])
-    found = series.run(Models.walks(walks), np.zeros(series.values.shape[1]))
+    found = series.run(Models.walks(walks), Sharing.none(series.values.shape[1]))
     best = found.evidence.argmax(axis=1)
     levels = (found.smoothed if smooth else found.filtered)[np.arange(len(best)), best] * series.unit
     return projected(levels.T).T

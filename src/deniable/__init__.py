@@ -33,15 +33,18 @@ from deniable.errors import (
     SurveyError,
     TallyError,
     TallyMismatch,
+    UnfinishedSearch,
     UnknownSymbol,
     WireError,
 )
 from deniable.reports import Report
 from deniable.survey import (
+    Form,
     Survey,
     blocks,
     channel,
     discovery,
+    form,
     hadamard,
     krappor,
     krr,
@@ -62,6 +65,7 @@ if TYPE_CHECKING:
     from deniable.columns import ReportTable
     from deniable.crowds import Crowd, crowd
     from deniable.decoders import (
+        Contaminated,
         EmpiricalBayes,
         Estimate,
         Inversion,
@@ -75,6 +79,7 @@ if TYPE_CHECKING:
         decode,
         decode_all,
         difference,
+        discover,
     )
     from deniable.engines import count, privatize
     from deniable.planner import Plan, plan
@@ -86,6 +91,7 @@ __version__ = "0.2.0"
 
 # Loaded on first use: name -> the room it lives in.
 _LAZY = {
+    "Contaminated": "decoders",
     "Crowd": "crowds",
     "EmpiricalBayes": "decoders",
     "Estimate": "decoders",
@@ -105,6 +111,7 @@ _LAZY = {
     "decode": "decoders",
     "decode_all": "decoders",
     "difference": "decoders",
+    "discover": "decoders",
     "lab": "",
     "plan": "planner",
     "privatize": "engines",
@@ -119,6 +126,7 @@ __all__ = [
     "AuditError",
     "BudgetError",
     "Client",
+    "Contaminated",
     "Crowd",
     "DataError",
     "DecodeError",
@@ -127,6 +135,7 @@ __all__ = [
     "EmpiricalBayes",
     "EngineError",
     "Estimate",
+    "Form",
     "Inversion",
     "LeastSquares",
     "Ledger",
@@ -149,6 +158,7 @@ __all__ = [
     "TallyMismatch",
     "Tracked",
     "Unconstrained",
+    "UnfinishedSearch",
     "UnknownSymbol",
     "WeightedLeastSquares",
     "WireError",
@@ -160,7 +170,9 @@ __all__ = [
     "decode",
     "decode_all",
     "difference",
+    "discover",
     "discovery",
+    "form",
     "hadamard",
     "krappor",
     "krr",

@@ -9,6 +9,7 @@
           TallyMismatch        two tallies, or a tally and a report, of different surveys
         DataError              a file of answers or reports that is damaged, of no known format, or not there
         DecodeError            a tally that cannot be decoded as asked
+          UnfinishedSearch     a search for text that reached its limit, and can be resumed
           UnknownSymbol        a symbol that was not decoded; also a KeyError
         StateError             a client's state on disk that is foreign, damaged, lost or open to others
         BudgetError            a report past the epsilon that a device may spend
@@ -25,6 +26,7 @@ Each is also a `ValueError`, so `except ValueError` catches them all. Messages r
 """
 
 import sys
+from typing import Any
 
 __all__ = [
     "AlphabetError",
@@ -43,6 +45,7 @@ __all__ = [
     "SurveyError",
     "TallyError",
     "TallyMismatch",
+    "UnfinishedSearch",
     "UnknownSymbol",
     "WireError",
     "is_installed",
@@ -109,6 +112,27 @@ class DataError(DeniableError):
 
 class DecodeError(DeniableError):
     """The tally cannot be decoded as asked: wrong decoder, no candidates, no reports."""
+
+
+class UnfinishedSearch(DecodeError):
+    """A search for text reached its limit of time or candidates.
+
+    Parameters
+    ----------
+    message : str
+        The sentence.
+    beginnings : Beginnings
+        Where it can be resumed.
+
+    Examples
+    --------
+    >>> UnfinishedSearch("a search must end within its limits", beginnings=None).beginnings is None
+    True
+    """
+
+    def __init__(self, message: str, *, beginnings: Any) -> None:
+        super().__init__(message)
+        self.beginnings = beginnings
 
 
 class UnknownSymbol(DecodeError, KeyError):

@@ -13,9 +13,10 @@ the upload message carries it (`docs/reference/protocol.md`).
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from deniable.errors import WireError
-from deniable.survey import ReportFormat, Survey
+from deniable.survey import Agreement, ReportFormat, check_agreement
 
 __all__ = ["Report", "ReportFormat"]
 
@@ -26,12 +27,12 @@ class Report:
 
     Parameters
     ----------
-    survey : Survey
-        The survey that it answers.
+    survey : Survey or Form
+        What it answers.
     cohort : int
-        The cohort of the device, from 0.
+        The cohort of the device, from 0. Of a form: the parts that were answered, as bits; 0 where that is always all.
     payload : bytes
-        The response, little-endian: the number of a cell, or one bit per column.
+        The response, little-endian: the number of a cell, or one bit per column. Of a form: the slots of all parts.
 
     Examples
     --------
@@ -45,7 +46,7 @@ class Report:
     >>> report.check()
     """
 
-    survey: Survey
+    survey: Any  # an Agreement; readers know which of the two they asked for
     cohort: int
     payload: bytes
 
@@ -69,16 +70,17 @@ class Report:
         """
         self.check()
         form = self.survey.report_format
-        return form.head + self.cohort.to_bytes(form.cohort.size, "little") + self.payload
+        head: bytes = form.head
+        return head + self.cohort.to_bytes(form.cohort.size, "little") + self.payload
 
     @classmethod
-    def unpack(cls, survey: Survey, wire: bytes) -> "Report":
+    def unpack(cls, survey: Agreement, wire: bytes) -> "Report":
         """Read a packed report.
 
         Parameters
         ----------
-        survey : Survey
-            The survey that the report must answer.
+        survey : Survey or Form
+            What the report must answer.
         wire : bytes
             What `pack` returned.
 
@@ -97,7 +99,7 @@ class Report:
         if not isinstance(wire, (bytes, bytearray, memoryview)):
             raise WireError(f"report must be bytes, got {type(wire).__name__}")
         hint = "it comes first: dn.Report.unpack(survey, wire)"
-        wire, form = bytes(wire), Survey.check(survey, hint=hint).report_format
+        wire, form = bytes(wire), check_agreement(survey, hint=hint).report_format
         if wire[:1] != form.head[:1]:
             shown = wire[0] if wire else "nothing"
             raise WireError(f"report must have wire version {form.head[0]}, got {shown}")

@@ -7,11 +7,13 @@ that flip; the sums of random sets are drawn column by column (`_set_sums`). Not
 nothing here is used where privacy matters.
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from itertools import combinations
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +22,8 @@ from deniable.columns import bins_of
 from deniable.design import Design, design_of
 from deniable.errors import DecodeError
 from deniable.mechanisms import KRR, BitFlip, Channel, HitOrMiss, Mechanism, Registry, Subset
-from deniable.survey import Survey
-from deniable.tally import Tally
+from deniable.survey import Agreement, Form, Survey
+from deniable.tally import FormTally, Tally
 from deniable.theory import count_of, distribution
 
 __all__ = ["CountLaw", "cell_probabilities", "laws", "simulate", "simulate_counts"]
@@ -30,6 +32,7 @@ Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
+@overload
 def simulate(
     survey: Survey,
     p: npt.ArrayLike | None = None,
@@ -38,7 +41,25 @@ def simulate(
     *,
     symbols: Sequence[object] | None = None,
     numbers: Any = None,
-) -> Tally:
+) -> Tally: ...
+@overload
+def simulate(
+    survey: Form,
+    p: Mapping[Any, npt.ArrayLike],
+    n: int,
+    rng: np.random.Generator,
+    *,
+    symbols: Mapping[str, Sequence[object]] | None = None,
+) -> FormTally: ...
+def simulate(
+    survey: Agreement,
+    p: Any = None,
+    n: int | None = None,
+    rng: np.random.Generator | None = None,
+    *,
+    symbols: Any = None,
+    numbers: Any = None,
+) -> Tally | FormTally:
     """The tally of n respondents whose answers are drawn from p, from its exact joint distribution.
 
     Claim: the tally has the law of `count(survey, n reports)`; its column probabilities are the client's, exactly.
@@ -46,23 +67,24 @@ def simulate(
 
     Parameters
     ----------
-    survey : Survey
-        The survey that is answered.
+    survey : Survey or Form
+        What is answered.
     p : array_like
-        The population: one probability a symbol, which add up to one.
+        The population: one probability a symbol, which add up to one. Of a form a mapping: a population for each
+        question by its name, or of a related pair a matrix by both names; answers to different parts are independent.
     n : int
         Respondents, from 0 to 2**63 - 1.
     rng : numpy.random.Generator
         Source of all randomness. Not for privacy.
     symbols : sequence of symbols, optional
-        The symbols of p; only for an open alphabet, where it is required.
+        The symbols of p; only for an open alphabet, where it is required. Of a form a mapping, too.
     numbers : array_like, optional
         Instead of p and n, for surveys of numbers: the answers themselves, one of each respondent.
 
     Returns
     -------
     Tally
-        With n reports.
+        With n reports; of a form a `FormTally`.
 
     Raises
     ------
@@ -76,6 +98,8 @@ def simulate(
     >>> tally.n
     1000000000000
     """
+    if isinstance(survey, Form):
+        return _simulated_form(survey, p, n, _check_generator(rng), symbols)
     if numbers is not None:
         if p is not None or n is not None or symbols is not None:
             raise DecodeError("numbers must be given alone: they say how many people there are, and what they answer")
@@ -91,6 +115,45 @@ def simulate(
     reports = rng.multinomial(n, np.full(survey.cohorts, 1.0 / survey.cohorts))
     counts = laws.of(survey.mechanism.permanent).drawn(survey.mechanism, design, population, reports, rng)
     return Tally(survey, counts, reports)
+
+
+def _simulated_form(form: Form, p: Any, n: Any, rng: np.random.Generator, symbols: Any) -> FormTally:
+    """The tally of n people who answer a form; their answers to different parts are independent."""
+    if not isinstance(p, Mapping):
+        raise DecodeError("p of a form must be populations by the names of its questions; write {'smokes': [0.7, 0.3]}")
+    for name in {one for key in p for one in ((key,) if isinstance(key, str) else key)}:
+        form.part_of(name)
+    if form.report_format.optional:
+        raise DecodeError("a form with conditions must be simulated a report at a time: who is asked is not drawn here")
+    n = count_of("n", n, 0, 2**63 - 1)
+    tally = FormTally(form)
+    people = _answering(len(form.parts), form.drawn, n, rng)
+    parts = []
+    for part, own in zip(form.parts, people, strict=True):
+        names = tuple(question.name for question in part.questions)
+        if missing := [name for name in names if name not in p and names not in p]:
+            raise DecodeError(f"p must have a population for {missing[0]!r}")
+        shares = p[names] if names in p else p[names[0]] if len(names) == 1 else np.outer(p[names[0]], p[names[1]])
+        listed = (symbols or {}).get(names[0]) if part.survey.alphabet.is_open else None
+        found = simulate(part.survey, np.asarray(shares, float).ravel(), n=own, rng=rng, symbols=listed)
+        parts.append((found.counts, found.reports))
+    tally.add(parts, n)
+    return tally
+
+
+def _answering(parts: int, drawn: int, n: int, rng: np.random.Generator) -> list[int]:
+    """How many of n people draw each part, if each draws `drawn` of them."""
+    if drawn == parts:
+        return [n] * parts
+    if math.comb(parts, drawn) <= 100_000:
+        sets = np.array(list(combinations(range(parts), drawn)))
+        often = rng.multinomial(n, np.full(len(sets), 1 / len(sets)))
+        return [int(count) for count in np.bincount(sets.ravel(), np.repeat(often, drawn), parts)]
+    found = np.zeros(parts, np.int64)
+    for start in range(0, n, 1 << 16):
+        keys = rng.random((min(1 << 16, n - start), parts))
+        found += np.bincount(np.argpartition(keys, drawn, axis=1)[:, :drawn].ravel(), minlength=parts)
+    return [int(count) for count in found]
 
 
 def simulate_counts(

@@ -17,6 +17,7 @@ DECODERS = (
     dn.EmpiricalBayes(),
     dn.EmpiricalBayes("l2"),
     dn.Screening(),
+    dn.Contaminated(),
 )
 CONSTRAINTS = (dn.Unconstrained(), dn.Normalized(), dn.Projected())
 

@@ -84,6 +84,6 @@ def test_bad_numbers_and_generators_are_refused() -> None:
     with pytest.raises(
         dn.DecodeError, match=r"rng must be a NumPy generator, got int; use np.random.default_rng\(seed\)"
     ):
-        dn.simulate(survey, p, 3, 0)  # type: ignore[arg-type]
+        dn.simulate(survey, p, 3, 0)  # type: ignore[call-overload]
     with pytest.raises(dn.DecodeError, match="rng must be a NumPy generator"):
         simulate_counts(survey, [1, 1, 1, 1], None)  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 SIZES = (2, 3, 5, 6, 12, 14, 20, 24, 31, 64)
 N = 10**12
-# A false alarm of any of 10 sizes x 16 surveys x 7 decoders x at most 64 symbols: 6e4 two-sided normal tails of 6e-13.
+# A false alarm of any of 10 sizes x 16 surveys x 8 decoders x at most 64 symbols: 6e4 two-sided normal tails of 6e-13.
 FAR = 7.2
 
 PUBLIC = {*presets.__all__, *quantities.__all__}
@@ -54,6 +54,7 @@ DECODERS: tuple[Decoder, ...] = (
     dn.EmpiricalBayes(),
     dn.EmpiricalBayes(ordered=True),
     dn.Screening(),
+    dn.Contaminated(),
 )
 
 

@@ -257,3 +257,15 @@ def test_bits_need_a_word_each() -> None:
 
     with pytest.raises(RuntimeError, match="entropy must give one word per bit, got 2 for 3 bits"):
         Chain(BitFlip(3, 2), 1).refresh(0, Short())
+
+
+@each_pair
+def test_both_stages_in_one_draw_have_the_composed_law(survey: Survey) -> None:
+    """A client keeps the permanent response; `randomize` draws it and the second stage one after the other."""
+    chain, value = survey.mechanism, symbols_of(survey)[0]
+    assert isinstance(chain, Chain)
+    chain.check(survey.encoding)
+    assert chain.title(own_cells=True) == chain.permanent.title(own_cells=True)
+    cells = survey.encode(0, value)
+    law = walk(lambda entropy: chain.randomize(cells, entropy)).probabilities
+    assert law == {y: chain.probability(y, cells) for y in range(chain.outputs) if chain.allows(y)}

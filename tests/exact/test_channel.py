@@ -92,7 +92,7 @@ def test_rows_that_are_no_channel_are_refused() -> None:
 
 
 def test_only_hit_or_miss_has_a_hit_and_a_miss() -> None:
-    for name in ("hit", "miss"):
+    for name in ("hit", "miss", "pairs"):
         with pytest.raises(SurveyError, match="a 'band' mechanism must be asked for weights: it is not hit or miss"):
             getattr(Band(4, 2), name)
     assert Band(4, 2).affine == (0.0, 1.0)

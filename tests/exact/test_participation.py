@@ -31,7 +31,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "blocks": {"groups": [[0, 1], [2, 3]]},
     "channel": {"matrix": [[0.7, 0.3], [0.4, 0.6]]},
 }
-AGAIN = PARTICIPATIONS[1:]
+AGAIN = (*PARTICIPATIONS[1:], "window:day:turnover=0.05")
 WINDOWED = [how for how in AGAIN if how != "event"]
 
 
@@ -130,8 +130,9 @@ def _stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_refusal_is_the_same_for_every_answer_and_all_randomness(how: str, first: int) -> None:
     survey, looked = dn.krr(symbols=4, epsilon=1, participation=how), Untouchable()
     outcomes = second_answers(survey, fresh, first, [0, 1, 2, 3, "kiwi", None, looked])
-    from_then = {"window:hour": "18T15:00Z", "window:day": "19T00:00Z", "window:week": "23T00:00Z"}[how]
-    often = {"window:hour": "once an hour", "window:day": "once a day", "window:week": "once a week"}[how]
+    window = how.split(":")[1]
+    from_then = {"hour": "18T15:00Z", "day": "19T00:00Z", "week": "23T00:00Z"}[window]
+    often = {"hour": "once an hour", "day": "once a day", "week": "once a week"}[window]
     sentence = f"this survey must be answered {often} on this device; the next answer is taken from 2026-11-{from_then}"
     assert outcomes == {(frozenset({(dn.ParticipationError, sentence)}), 1)}
     assert looked.looks == 0

@@ -1,7 +1,7 @@
 """The integers that define each channel keep their promise: checked with an exponential computed a second way."""
 
 import math
-from decimal import Decimal, localcontext
+from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from functools import cache
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, BitFlip, Mechanism, Subset, parse_epsilon, verify
-from deniable.mechanisms.odds import at_most_exp, exp_bounds, log_floor, other_weight
+from deniable.mechanisms.odds import at_most_exp, exp_bounds, log_floor, nearest_exp, other_weight
 
 
 @cache
@@ -254,3 +254,22 @@ def test_verify_accepts_what_is_private_and_nothing_else() -> None:
 def test_verify_refuses_what_is_not_a_channel(rows: list[list[int]], sentence: str) -> None:
     with pytest.raises(SurveyError, match=f"^{sentence}$"):
         verify(rows, 1)
+
+
+def near_log(number: Fraction, digits: int) -> Fraction:
+    """ln(number) cut after so many digits: e to its power is nearer to `number` than the first bounds can tell."""
+    with localcontext() as context:
+        context.prec = digits + 10
+        exact = (Decimal(number.numerator) / number.denominator).ln()
+        return Fraction(exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_FLOOR))
+
+
+@pytest.mark.parametrize("digits", [30, 60, 120])
+def test_what_is_nearer_than_the_first_bounds_is_decided_with_more_bits(digits: int) -> None:
+    epsilon = near_log(Fraction(5, 2), digits)  # e**epsilon is just below 5/2
+    step = Fraction(1, 10**digits)
+    assert (nearest_exp(epsilon), nearest_exp(epsilon + step)) == (2, 3)
+    assert (at_most_exp(Fraction(5, 2), epsilon), at_most_exp(Fraction(5, 2), epsilon + step)) == (False, True)
+    # Two cells and an 8-bit word: 64 of 256 is the least weight from e**epsilon = 3 on, 65 just below.
+    epsilon = near_log(Fraction(3), digits)
+    assert (other_weight(epsilon, 2, 8), other_weight(epsilon + step, 2, 8)) == (65, 64)

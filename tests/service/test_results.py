@@ -244,7 +244,7 @@ WRONG = [
     (
         "estimate?decoder=magic",
         "decoder must be one of empirical-bayes, empirical-bayes-ordered, "
-        "inversion, least-squares, weighted-least-squares, likelihood, screening",
+        "inversion, least-squares, weighted-least-squares, likelihood, screening, contaminated",
     ),
     ("estimate?complete=yes", "complete must be true or false"),
     ("estimate?simultaneous=1", "simultaneous must be true or false"),

@@ -30,6 +30,9 @@ CHECKS = (
     "regression-losses",
     "chi-square-fit",
     "chi-square-cohorts",
+    "below-zero",
+    "planted-power",
+    "planted-defence",
     "coverage",
     "decoder-gain",
     "decoder-guard",
@@ -43,6 +46,13 @@ CHECKS = (
     "merged-windows",
     "window-differences",
     "tracked-changes",
+    "tracked-bands",
+    "discovery-family",
+    "discovery-shares",
+    "discovery-coverage",
+    "form-law",
+    "form-variance",
+    "form-coverage",
 )
 ALPHA = BUDGET / len(CHECKS)
 

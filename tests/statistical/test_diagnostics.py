@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.decoders.diagnostics import _tail
+from deniable.decoders.goodness import NullLaw
 from deniable.survey import Survey
 from tests.statistical.harness import accept, binomial_p_value, generator, reject
 from tests.surveys import SEED
@@ -45,7 +45,7 @@ def test_p_values_of_the_fit_are_uniform(name: str) -> None:
     tests = [fit for fit in found if fit is not None]
     accept("chi-square-fit", uniform([fit.p_value for fit in tests]))
     # The mutant forgets that the masses were fitted: one degree of freedom a symbol too many.
-    reject("chi-square-fit", uniform([_tail(fit.statistic, fit.degrees + SIZE - 1).p_value for fit in tests]))
+    reject("chi-square-fit", uniform([NullLaw(fit.degrees + SIZE - 1).test(fit.statistic).p_value for fit in tests]))
 
 
 @pytest.mark.parametrize("n", [200, 20_000])
@@ -55,7 +55,7 @@ def test_p_values_of_the_cohort_sizes_are_uniform(n: int) -> None:
     sizes = [size for size in found if size is not None]
     assert len(sizes) == REPEATS
     accept("chi-square-cohorts", uniform([size.p_value for size in sizes]))
-    reject("chi-square-cohorts", uniform([_tail(size.statistic, size.degrees + 8).p_value for size in sizes]))
+    reject("chi-square-cohorts", uniform([NullLaw(size.degrees + 8).test(size.statistic).p_value for size in sizes]))
 
 
 def test_what_is_wrong_is_seen() -> None:

@@ -9,7 +9,7 @@ from scipy.special import bdtr
 
 import deniable as dn
 from deniable.decoders import repeated, shared
-from deniable.tracking import changes
+from deniable.tracking import changes, observed
 from tests.statistical.harness import accept, binomial_p_value, generator, reject
 from tests.surveys import SEED
 
@@ -99,3 +99,30 @@ def test_changes_are_named_as_rarely_as_the_level_says() -> None:
     with pytest.MonkeyPatch.context() as patch:  # each window and symbol has the level that all of them should have
         patch.setattr(changes, "family_size", lambda symbols, windows: 1)
         reject("tracked-changes", binomial_p_value(max(named(repeats, 1.0), repeats // 10), repeats, 0.1))
+
+
+FEW_CELLS = dn.orr(symbols=64, epsilon=1, cells=2, cohorts=128, seed=SEED, participation="window")
+
+
+def banded(repeats: int) -> list[bool]:
+    """Whether the band of one symbol covers in the middle of a history in which a quarter draw their answers anew."""
+    rng, found = generator("tracked bands"), []
+    law = np.full((60, 64), 1 / 64)
+    for place in rng.integers(64, size=repeats).tolist():
+        days = dn.lab.panel(FEW_CELLS, law, 400, rng, change=0.25)
+        low, high = dn.track(days, turnover=0.0)[30].intervals(LEVEL)[place]
+        found.append(bool(low <= 1 / 64 <= high))
+    return found
+
+
+def test_bands_cover_where_devices_return_to_their_cells() -> None:
+    """With two cells, 39 % of the noise stays for ever. Bands may cover more than 95 %, never less than 94 %."""
+    repeats = 50
+
+    def too_few(inside: list[bool]) -> float:
+        return float(bdtr(sum(inside), repeats, LEAST))
+
+    accept("tracked-bands", too_few(banded(repeats)))
+    with pytest.MonkeyPatch.context() as patch:  # only those who keep their answer repeat their noise
+        patch.setattr(observed, "returning_share", lambda survey, shares, symbols=None: 0.0)
+        reject("tracked-bands", too_few(banded(repeats)))

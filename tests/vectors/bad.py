@@ -237,6 +237,14 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     known = "participation must be 'once', 'window:hour', 'window:day', 'window:week' or 'event', got "
     for wrong in ("daily", "window:month", "window:", "window:day ", "Event", ""):
         top("participation", wrong, known + repr(wrong))
+    follows = (
+        "turnover must follow a window, from 0 to 1 with at most four digits after the point, as in "
+        "'window:day:turnover=0.05', got "
+    )
+    for tail in ("", "2", "0.0", "0.50", ".5", "0.00001", "0.5%", "0.5 ", "-0.1"):
+        top("participation", f"window:day:turnover={tail}", follows + repr(f"window:day:turnover={tail}"))
+    top("participation", "event:turnover=0.5", follows + repr("event:turnover=0.5"))
+    top("participation", "window:turnover=0.5", known + repr("window:turnover=0.5"))
     for spelling in ("once", "window"):
         top("participation", spelling, f"participation must be in its one spelling, got {spelling!r}; leave the field")
     for kind, wrong_type in (("NoneType", None), ("list", ["event"]), ("int", 1), ("bool", True)):
@@ -246,6 +254,7 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     text("the survey was altered after it was made", daily.replace("window:day", "window:hour"))
     text("the survey was altered after it was made", daily.replace(',"participation":"window:day"', ""))
     text("survey fields must not repeat", daily[:-1] + ',"participation":"window:day"}')
+    text("the survey was altered after it was made", daily.replace("window:day", "window:day:turnover=0.05"))
     bad_tables(put)
     return found
 

@@ -136,6 +136,9 @@ def presets() -> dict[str, dn.Survey]:
         "krr, once an hour": dn.krr(symbols=fruit, epsilon=1, name="fruit", participation="window:hour"),
         "warner, once a day": dn.warner(epsilon=2, epsilon_report=1, participation="window"),
         "orr, once a week": dn.orr(epsilon=2, cells=8, cohorts=3, seed=seed, participation="window:week"),
+        "oue, once a day with a turnover": dn.oue(
+            symbols=["a", "b", "c"], epsilon=2, participation="window:day:turnover=0.05"
+        ),
         "krappor, at every event": dn.krappor(symbols=["a", "b", "c"], epsilon=2.5, participation="event"),
     }
 

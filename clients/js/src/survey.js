@@ -30,7 +30,7 @@ const ENCODINGS = {
 const TABLES = { __proto__: null, sensitive, "sensitive-design": sensitive, blocks, budgets, table: full };
 const MECHANISMS = { __proto__: null, krr, bitflip, subset, ...TABLES };
 // How people take part; a survey that they answer once says nothing about it.
-const AGAIN = /^(event|window:(hour|day|week))$/;
+const AGAIN = /^(event|window:(hour|day|week)(:turnover=(0|1|0\.\d{0,3}[1-9]))?)$/;
 
 /** A survey from its fields; `stated` is what they must say, thresholds and digest included. */
 export function remake(given) {
@@ -107,6 +107,7 @@ export function remake(given) {
     encoding,
     mechanism,
     symbols: alphabet.size,
+    names: alphabet.names,
     window: participation?.split(":")[1],
     stated: canonical({ ...stated, digest: hex(sha256(utf8(canonical(stated)))) }),
   };

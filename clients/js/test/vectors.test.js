@@ -220,7 +220,7 @@ const SENTENCES = [
   ],
   [/^threshold|realisable|must not have the field '(colour|delta|seed)'|^format|^width/, /^survey must say .*, got /],
   [/altered after it was made|must have the field 'digest'|^other must be/, /^survey must say .*, got /],
-  [/^participation must be/, /^participation must be event or window:day, :hour, :week, got /],
+  [/^(participation must be|turnover must follow)/, /^participation must be event or window:day, :hour, :week, got /],
   [/^survey field 'participation'/, /^(participation|survey) must /],
   [/^name must be text of at most/, /^name must be text of at most 500 characters$/],
   [/kind must be|got 'plain'/, /^kind must be of (open|direct|krr),|^survey must be the JSON of one/],

@@ -10,7 +10,21 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from deniable.cli import audit, columns, decode, demo, doctor, plan, reproduce, serve, simulate, store, survey, track
+from deniable.cli import (
+    audit,
+    columns,
+    decode,
+    demo,
+    discover,
+    doctor,
+    plan,
+    reproduce,
+    serve,
+    simulate,
+    store,
+    survey,
+    track,
+)
 from deniable.cli.output import prepared
 from deniable.cli.parser import Parser
 from deniable.errors import DeniableError, PlanError, require
@@ -20,7 +34,7 @@ __all__ = ["build_parser", "main"]
 # Exit codes; the last two are 128 and the number of the signal (SIGINT, SIGPIPE), as shells say it.
 IMPOSSIBLE, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
 
-COMMANDS = (demo, plan, survey, columns, decode, track, simulate, reproduce, audit, serve, store, doctor)
+COMMANDS = (demo, plan, survey, columns, decode, discover, track, simulate, reproduce, audit, serve, store, doctor)
 
 # The extras that a command needs; charts are added where one is asked for.
 NEEDS: dict[str, tuple[str, ...]] = {
@@ -30,6 +44,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "privatize": ("analysis",),
     "count": ("analysis",),
     "decode": ("analysis",),
+    "discover": ("analysis",),
     "track": ("analysis",),
     "simulate": ("analysis",),
     "reproduce": ("analysis", "charts"),

@@ -5,15 +5,16 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from deniable.cli.files import load_survey
+from deniable.cli.files import load_agreement
+from deniable.cli.forms import count_form, privatize_form
 from deniable.cli.output import add_force, put, target, told, writes
 from deniable.cli.parser import Commands, Parser, command, one_of
 from deniable.cli.progress import Reporter
 from deniable.cli.text import several, table
 from deniable.errors import DataError, DeniableError, require
-from deniable.survey import Survey
+from deniable.survey import Agreement, Form, Survey
 
 if TYPE_CHECKING:
     from deniable.engines import FileProgress
@@ -45,8 +46,8 @@ def _add_privatize(commands: Commands) -> None:
         ),
     )
     _add_common(parser)
-    parser.option("--column", "NAME", "the column that holds the answers", required=True)
-    parser.option("--survey", "SURVEY", "a survey file (JSON)", required=True)
+    parser.option("--column", "NAME", "the column that holds the answers; not for a form, which has one a question")
+    parser.option("--survey", "SURVEY", "a survey or form file (JSON)", required=True)
     reports = "the reports: .parquet, .arrow, .csv or .jsonl (- is standard output)"
     parser.option("-o --output", "FILE", reports, required=True)
     names = f"of the reports: {', '.join(FORMATS)}, where the name does not say"
@@ -108,7 +109,13 @@ def _is_binary(args: argparse.Namespace) -> bool:
 def _privatize(args: argparse.Namespace) -> None:
     from deniable.engines import privatize_files, sources
 
-    survey = load_survey(args.survey)
+    survey = load_agreement(args.survey)
+    if isinstance(survey, Form):
+        made = privatize_form(survey, args)
+        _tell(args, survey, made, {}, f"{several(made, 'report')} of {survey!r}")
+        return
+    if args.column is None:
+        raise DeniableError("--column must be given: the column that holds the answers")
     for source in sources(args.files, format=args.format):
         _check_apart(source.path, args.output)
     with _watching("randomising") as watch:
@@ -132,10 +139,14 @@ def _check_apart(source: str, output: str) -> None:
 
 
 def _count(args: argparse.Namespace) -> None:
-    survey = None if args.survey is None else load_survey(args.survey)
+    survey = None if args.survey is None else load_agreement(args.survey)
     if args.master is not None and args.engine != "spark":
         raise DeniableError("--master must be given with --engine spark, got --engine local")
-    tally, refused = _count_spark(args, survey) if args.engine == "spark" else _count_local(args, survey)
+    tally: Any
+    if isinstance(survey, Form):
+        tally, refused = count_form(survey, args)
+    else:
+        tally, refused = _count_spark(args, survey) if args.engine == "spark" else _count_local(args, survey)
     if args.strict and refused:
         from deniable.columns import tell
 
@@ -174,7 +185,7 @@ def _count_spark(args: argparse.Namespace, survey: Survey | None) -> "tuple[Tall
     return found
 
 
-def _tell(args: argparse.Namespace, survey: Survey, reports: int, refused: dict[str, int], what: str) -> None:
+def _tell(args: argparse.Namespace, survey: Agreement, reports: int, refused: dict[str, int], what: str) -> None:
     left_out = sum(refused.values())
     if args.json:
         record = {

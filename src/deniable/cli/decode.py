@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import load_tallies, symbols_from
+from deniable.cli.forms import candidates_of, write_estimate
 from deniable.cli.output import add_chart, put_chart, told
 from deniable.cli.parser import Commands, command, one_of, part, share, whole
 from deniable.cli.progress import Reporter
@@ -24,10 +25,11 @@ DECODERS = (
     "weighted-least-squares",
     "likelihood",
     "screening",
+    "contaminated",
 )
 CONSTRAINTS = ("none", "normalized", "projected")
-_ROWS = 40  # of the table and the chart, unless --top says otherwise
-_AFTER = 2.0  # seconds before progress is shown
+ROWS = 40  # of the table and the chart, unless --top says otherwise
+AFTER = 2.0  # seconds before progress is shown
 
 
 def add(commands: Commands) -> None:
@@ -58,7 +60,7 @@ def add(commands: Commands) -> None:
     parser.option("--turnover", "T", "the part of the devices that are replaced each window, 0 to 1", part)
     parser.option("--level", "L", "of the intervals", share, default=0.95)
     parser.flag("--simultaneous", "all intervals hold at once with that level")
-    parser.option("--top", "N", f"only the N largest (default {_ROWS}; 0: all)", whole(0))
+    parser.option("--top", "N", f"only the N largest (default {ROWS}; 0: all)", whole(0))
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--csv", action="store_true", help="print CSV instead of a table (all symbols, unless --top)")
     output.add_argument("--json", action="store_true", help="print JSON instead of a table (all symbols, unless --top)")
@@ -67,59 +69,51 @@ def add(commands: Commands) -> None:
 
 def _run(args: argparse.Namespace) -> None:
     estimate = _decoded(args, args.tallies)
-    if args.minus:
+    if hasattr(estimate, "form"):
+        write_estimate(args, estimate)
+    elif args.minus:
         _compare(args, estimate)
     else:
-        _show(args, estimate)
+        show(args, estimate)
 
 
-def _decoded(args: argparse.Namespace, paths: list[str]) -> "Estimate":
+def _decoded(args: argparse.Namespace, paths: list[str]) -> Any:
     from deniable.decoders import constraint_of, decode, decoder_of
+    from deniable.survey import Form
 
     candidates = symbols_from(args, "candidates")
-    with Reporter("decoding", after=_AFTER) as report:
+    tally: Any = load_tallies(paths)
+    listed: Any = range(candidates) if isinstance(candidates, int) else candidates
+    if is_form := isinstance(tally.survey, Form):
+        listed = candidates_of(tally.survey, listed)
+    with Reporter("decoding", after=AFTER) as report:
         found = decode(
-            load_tallies(paths),
-            candidates=range(candidates) if isinstance(candidates, int) else candidates,
+            tally,
+            candidates=listed,
             decoder=decoder_of(args.decoder),
             constraint=constraint_of(args.constraint),
             complete=args.complete,
             turnover=args.turnover,
             progress=report.part("decoding"),
         )
+    if is_form:
+        return found
     merged = 0 if candidates is None or isinstance(candidates, int) else len(candidates) - len(found.symbols)
     if merged:
         print(f"deniable: {several(merged, 'candidate')} merged: another spelling of one before it", file=sys.stderr)
     return found
 
 
-def _show(args: argparse.Namespace, estimate: "Estimate") -> None:
+def show(args: argparse.Namespace, estimate: "Estimate") -> None:
+    """Print an estimate as the options of a command say."""
     from deniable.cli.printed import Result
 
     long = ", minutes" if estimate.takes_minutes else ""
-    with Reporter(f"error bars of {len(estimate.symbols)} symbols{long}", after=_AFTER):
+    with Reporter(f"error bars of {len(estimate.symbols)} symbols{long}", after=AFTER):
         result = Result(estimate, level=args.level, simultaneous=args.simultaneous, top=_rows(args))
     if result.problem is not None:  # too many candidates for error bars: the estimate itself is still good
         print(f"deniable: no error bars: {result.problem}", file=sys.stderr)
     _write(args, result, estimate)
-
-
-def figures_of(estimate: "Estimate", level: float) -> dict[str, tuple[Any, Any, Any]]:
-    """Mean, quartiles and median with their intervals, where the answers have an order; else nothing.
-
-    >>> import deniable as dn
-    >>> tally = dn.Tally(dn.ordered(3, 3, reach=0), [[50, 30, 20]])
-    >>> {name: found[0] for name, found in figures_of(dn.decode(tally), 0.95).items() if name == "median"}
-    {'median': 0}
-    """
-    survey = estimate.tally.survey
-    if not survey.encoding.is_ordered:
-        return {}
-    found = {"lower quartile": estimate.quantile(0.25), "median": estimate.quantile(0.5)}
-    found |= {"upper quartile": estimate.quantile(0.75)}
-    if survey.alphabet.bins is not None or all(isinstance(symbol, int) for symbol in estimate.symbols):
-        found = {"mean": estimate.mean()} | found
-    return {name: (figure.value, *figure.interval(level)) for name, figure in found.items()}
 
 
 def _compare(args: argparse.Namespace, first: "Estimate") -> None:
@@ -127,7 +121,7 @@ def _compare(args: argparse.Namespace, first: "Estimate") -> None:
     from deniable.decoders import difference
 
     second = _decoded(args, args.minus)
-    with Reporter(f"error bars of {len(first.symbols)} symbols", after=_AFTER):
+    with Reporter(f"error bars of {len(first.symbols)} symbols", after=AFTER):
         change = PrintedDifference(
             difference(first, second), level=args.level, simultaneous=args.simultaneous, top=_rows(args)
         )
@@ -136,23 +130,27 @@ def _compare(args: argparse.Namespace, first: "Estimate") -> None:
 
 def _write(args: argparse.Namespace, rows: "Result | PrintedDifference", estimate: "Estimate | None" = None) -> None:
     """The chart, if one was asked for, and then JSON, CSV or the table; figures of answers in an order with both."""
-    figures = {} if estimate is None or args.csv else figures_of(estimate, args.level)
     if args.chart:
         numbers = estimate is not None and estimate.tally.survey.alphabet.bins is not None
-        put_chart(estimate.chart(level=args.level) if numbers and estimate else rows.chart(most=_ROWS), args)
+        put_chart(estimate.chart(level=args.level) if numbers and estimate else rows.chart(most=ROWS), args)
     if args.json:
-        told_of = {name: dict(zip(("value", "low", "high"), found, strict=True)) for name, found in figures.items()}
-        print(json.dumps(rows.to_json() | ({"figures": told_of} if told_of else {}), indent=2, allow_nan=False))
+        print(json.dumps(rows.to_json(), indent=2, allow_nan=False))
     elif args.csv:
         rows.write_csv(sys.stdout)
     else:
         rows.print_table()
-        if figures:
+        if estimate is not None and (figures := _figures(estimate, args.level)):
             print()
             lines = [[name, _number(v), f"{_number(a)} to {_number(b)}"] for name, (v, a, b) in figures.items()]
             print(table(["", "estimate", f"{100 * args.level:g} % interval"], lines, "lrl"))
         if args.chart:
             print(f"\nwrote {told(args.chart)}")
+
+
+def _figures(estimate: "Estimate", level: float) -> dict[str, tuple[Any, Any, Any]]:
+    from deniable.decoders import figures_of
+
+    return figures_of(estimate, level)
 
 
 def _number(value: Any) -> str:
@@ -163,4 +161,4 @@ def _rows(args: argparse.Namespace) -> int | None:
     """How many rows are shown; None for all."""
     if args.top == 0 or (args.top is None and (args.csv or args.json)):
         return None
-    return int(args.top or _ROWS)
+    return int(args.top or ROWS)

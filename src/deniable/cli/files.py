@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from deniable.errors import DeniableError
-from deniable.survey import Survey
+from deniable.survey import Agreement, Survey, read_agreement, strict_json
 
 if TYPE_CHECKING:
     from deniable.tally import Tally
@@ -43,6 +43,21 @@ def load_survey(path: str) -> Survey:
     """The survey in a file, or in standard input for -."""
     with _touching(path, "read"):
         return Survey.load(path) if path != "-" else _from_input(Survey.from_json, "a survey")
+
+
+def load_agreement(path: str) -> Agreement:
+    """The survey or the form in a file, or in standard input for -."""
+
+    def read(data: bytes) -> Agreement:
+        return read_agreement(strict_json(data))
+
+    with _touching(path, "read"):
+        if path == "-":
+            return _from_input(read, "a survey")
+        try:
+            return read(Path(path).read_bytes())
+        except DeniableError as problem:
+            raise DeniableError(f"{path}: {problem}") from None
 
 
 def _from_input(read: Callable[[bytes], _T], what: str) -> _T:

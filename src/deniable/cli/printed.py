@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 from deniable.charts import difference_chart, estimate_chart
 from deniable.cli.text import bar, percent, shown, table
-from deniable.decoders import DifferenceRows, EstimateRows, ResultRows, ScreenedEstimate
+from deniable.decoders import (
+    DifferenceRows,
+    DiscoveredEstimate,
+    EstimateRows,
+    ResultRows,
+    ScreenedEstimate,
+    chance_in_words,
+)
 
 if TYPE_CHECKING:
     import altair as alt
@@ -28,7 +35,7 @@ class Result(EstimateRows):
         estimate = self.estimate
         strategy = f"{type(estimate.decoder).__name__}, {type(estimate.constraint).__name__}"
         print(f"{estimate.tally.survey}\n{estimate.n:,} reports, decoded by {strategy}\n")
-        largest = max(numbers[0] for numbers in self.numbers.values())
+        largest = max((numbers[0] for numbers in self.numbers.values()), default=0.0)
         _print_rows(self, ["estimate", "s. e.", _heading(self), "", ""], lambda row, mark: _cells(row, mark, largest))
         self._print_notes()
         for group in self.groups:
@@ -59,12 +66,25 @@ class Result(EstimateRows):
                 f"{self.rest_name} is all that the kept ones do not explain: answers that are not on the list, and\n"
                 "candidates that were not found; how much of it is whose is not known."
             )
+        if isinstance(self.estimate, DiscoveredEstimate):
+            tested, size = len(self.estimate.tested.symbols), len(self.symbols)
+            print(f"Of {tested:,} candidates {size:,} were declared: with {level} people wrote each of them.")
+            print(f"{self.rest_name} is all else that people wrote, whether or not the search has seen it.")
         if found.fit is not None and not found.alarms:
             print(f"The reports fit: {found.fit}.")
-        print(f"1 % planted reports could raise one symbol by up to {100 * found.influence:.3g} points of mass.")
+        planted = f"{round(0.01 * self.estimate.n):,} of {self.estimate.n:,} reports"
+        noticed = chance_in_words(found.noticed)
+        print(f"{planted} could be planted to raise one symbol by up to {100 * found.influence:.3g} points; {noticed}.")
+        if found.careful_noticed < found.noticed - 0.005:
+            noticed = chance_in_words(found.careful_noticed)
+            print(f"Made to look ordinary they could raise it by {100 * found.careful:.3g} points; {noticed}.")
         for alarm in found.alarms:
             print(f"\n{alarm}")
-        if self.rest is not None and self.rest[3] > 0 and not isinstance(self.estimate, ScreenedEstimate):
+        if (
+            self.rest is not None
+            and self.rest[3] > 0
+            and not isinstance(self.estimate, (ScreenedEstimate, DiscoveredEstimate))
+        ):
             print("\nThese candidates do not account for all reports: name more of them to see what the rest is.")
 
     def _is_outside(self, i: int) -> bool:

@@ -12,7 +12,8 @@ from inspect import Parameter, signature
 from typing import Any
 
 from deniable.cli.collector import add_actions
-from deniable.cli.files import load_survey, read_symbols, some_of, symbols_from
+from deniable.cli.files import load_agreement, load_survey, read_symbols, some_of, symbols_from
+from deniable.cli.forms import add_form, form_notice, show_form
 from deniable.cli.output import add_force, put, told, writes
 from deniable.cli.parser import Commands, Parser, command, one_of, share, whole
 from deniable.cli.text import fit, several, shown, table
@@ -26,7 +27,7 @@ from deniable.cli.words import (
 )
 from deniable.crowds import MAX_PEOPLE, crowd
 from deniable.errors import DeniableError, require
-from deniable.survey import DIALECTS, OUTSIDE, OVERLONG, PRESETS, Survey, participation_words
+from deniable.survey import DIALECTS, OUTSIDE, OVERLONG, PRESETS, Form, Survey, participation_words
 
 _DRAWN = 64  # answers of a matrix that is printed
 _FILE = "a survey file (JSON; - is standard input)"
@@ -35,7 +36,7 @@ _FILE = "a survey file (JSON; - is standard input)"
 def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "survey",
-        usage="deniable survey new|show|notice|sql|register|list|close|reopen|delete ...",
+        usage="deniable survey new|form|show|notice|sql|register|list|close|reopen|delete ...",
         help="make, show and explain the public agreement, and run it at a collector",
         description=(
             "The survey is what clients and analyst agree on in public: answers, mechanism, epsilon, seed.\n"
@@ -45,6 +46,7 @@ def add(commands: Commands) -> None:
     parser.set_defaults(run=None, parser=parser)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", prog="deniable survey", parser_class=Parser)
     _add_new(actions)
+    add_form(actions)
     show = command(
         actions,
         "show",
@@ -136,7 +138,11 @@ def _add_new(actions: Commands) -> None:
     new.option("--step", "X", "instead of --bins: what numbers are rounded to, such as 1 (number)")
     new.option("--outside", "HOW", "clamp (default) or refuse: numbers outside of the scale (number)", one_of(*OUTSIDE))
     new.option("--reach", "N", "cells on each side that an answer occupies, too (number, ordered)", whole(0))
-    new.option("--participation", "HOW", "once (default), window (once a day), window:hour, window:week, event")
+    new.option(
+        "--participation",
+        "HOW",
+        "once (default), window (once a day), window:hour, window:week, event",
+    )
     new.option("--name", "TEXT", "what the survey asks", default="")
     where = "where to write (default survey.json; - is standard output)"
     new.option("-o --output", "FILE", where, default="survey.json")
@@ -216,7 +222,11 @@ def _matrix(args: argparse.Namespace) -> list[list[float]] | None:
 
 
 def _show(args: argparse.Namespace) -> None:
-    survey = load_survey(args.survey)
+    survey = load_agreement(args.survey)
+    if isinstance(survey, Form):
+        _one_question(args)
+        show_form(survey, as_json=args.json)
+        return
     found = None if args.n is None else crowd(survey, args.n, args.delta)
     if args.json:
         follows: dict[str, Any] = {
@@ -263,6 +273,8 @@ def _show(args: argparse.Namespace) -> None:
     stated = survey.mechanism.thresholds()
     if survey.participation != "once":
         lines.append(("answered", participation_words(survey.participation)))
+        if survey.turnover is not None:
+            lines.append(("turnover", f"{100 * survey.turnover:g} % of the devices are replaced each {survey.window}"))
         if survey.permanent_responses:
             each = f"{survey.epsilon:g} for each of {survey.permanent_responses} permanent responses"
             lines.append(("in all", f"{survey.epsilon_worst:g}, however often an answer changes ({each})"))
@@ -314,8 +326,17 @@ def _sql(args: argparse.Namespace) -> None:
     sys.stdout.write(load_survey(args.survey).sql(dialect=args.dialect, **names))
 
 
+def _one_question(args: argparse.Namespace) -> None:
+    if args.n is not None or getattr(args, "reports", None) is not None:
+        raise DeniableError("--n and --reports must not be given for a form; ask for the survey of one question")
+
+
 def _notice(args: argparse.Namespace) -> None:
-    survey = load_survey(args.survey)
-    found = None if args.n is None else crowd(survey, args.n, args.delta)
-    for heading, paragraph in notice(survey, found):
+    survey = load_agreement(args.survey)
+    if isinstance(survey, Form):
+        _one_question(args)
+        told = form_notice(survey)
+    else:
+        told = notice(survey, None if args.n is None else crowd(survey, args.n, args.delta))
+    for heading, paragraph in told:
         print(f"{heading}\n{textwrap.fill(paragraph, 88, initial_indent='  ', subsequent_indent='  ')}\n")

@@ -12,8 +12,9 @@ client.status()                             what waits, what was refused, what w
 
 from deniable.client.client import Client
 from deniable.client.delivery import Delivery, Refusal
+from deniable.client.form_client import FormClient
 from deniable.client.ledger import Account, Ledger
 from deniable.client.state import Waiting
 from deniable.client.status import Status
 
-__all__ = ["Account", "Client", "Delivery", "Ledger", "Refusal", "Status", "Waiting"]
+__all__ = ["Account", "Client", "Delivery", "FormClient", "Ledger", "Refusal", "Status", "Waiting"]

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from deniable.client.delivery import Delivery, deliver
 from deniable.client.forgetting import forgetting
@@ -25,7 +25,7 @@ from deniable.errors import AlphabetError, BudgetError, StateError
 from deniable.mechanisms import epsilon_text, parse_epsilon
 from deniable.noise import DerivedEntropy, Entropy, OsEntropy
 from deniable.reports import Report
-from deniable.survey import Survey
+from deniable.survey import Agreement, check_agreement
 
 __all__ = ["Client"]
 
@@ -40,7 +40,7 @@ class Client:
 
     Parameters
     ----------
-    survey : Survey
+    survey : Survey or Form
         What the collector and this device agree on.
     state : str or path, optional
         A file in which the device's cohort, secret, ledger and outbox survive a restart. Several surveys of a device
@@ -85,9 +85,15 @@ class Client:
         "_uncounted",
     )
 
+    _kinds: ClassVar[dict[type, type["Client"]]] = {}  # the client of each kind of agreement that has its own
+
+    def __new__(cls, survey: object = None, *_: object, **__: object) -> "Client":
+        """A client of a form is a `FormClient`."""
+        return object.__new__(cls._kinds.get(type(survey), cls) if cls is Client else cls)
+
     def __init__(
         self,
-        survey: Survey,
+        survey: Agreement,
         *,
         state: str | os.PathLike[str] | None = None,
         memoize: bool = True,
@@ -95,18 +101,15 @@ class Client:
         hard_cap: object = None,
         entropy: Entropy | None = None,
     ) -> None:
-        self._survey = Survey.check(survey)
-        self._mechanism = survey.mechanism
-        self._payload_bytes = survey.mechanism.payload_bytes
+        self._survey: Any = check_agreement(survey)
+        self._prepare(survey)
         self._entropy = OsEntropy() if entropy is None else entropy
-        if self._entropy.width != survey.mechanism.width:
-            raise ValueError(
-                f"entropy must give {survey.mechanism.width}-bit words, got {self._entropy.width}-bit words"
-            )
-        if (memoize or state is not None) and survey.mechanism.width != DerivedEntropy.width:
+        if self._entropy.width != survey.width:
+            raise ValueError(f"entropy must give {survey.width}-bit words, got {self._entropy.width}-bit words")
+        if (memoize or state is not None) and survey.width != DerivedEntropy.width:
             # Wider words would hardly ever fall below the thresholds: the truth would leave unrandomised.
             raise ValueError(
-                f"a memoised survey must use {DerivedEntropy.width}-bit words, got {survey.mechanism.width}-bit words; "
+                f"a memoised survey must use {DerivedEntropy.width}-bit words, got {survey.width}-bit words; "
                 "pass memoize=False"
             )
         self._caps = (_cap("cap", cap), _cap("hard_cap", hard_cap))
@@ -115,7 +118,7 @@ class Client:
         self._failed = 0  # calls of `send` in a row that failed
         self._uncounted = [0]  # reports made in memory that are not in the account yet
         if self._file is None or not os.path.lexists(self._file.path):
-            self._memory.cohorts[survey.digest] = self._entropy.uniform_below(survey.cohorts)
+            self._memory.cohorts[survey.digest] = survey.draw_cohort(self._entropy)
             self._memory.accounts[survey.digest] = Account.of(survey)
             if memoize or self._file is not None:
                 self._memory.secret = struct.pack("<4Q", *self._entropy.words(4))
@@ -123,15 +126,20 @@ class Client:
             # If two processes start at once, both use what one of them wrote.
             with self._file.change(survey, create=self._memory if self._memory.secret else None) as kept:
                 if survey.digest not in kept.cohorts:
-                    kept.cohorts[survey.digest] = self._entropy.uniform_below(survey.cohorts)
+                    kept.cohorts[survey.digest] = survey.draw_cohort(self._entropy)
                     kept.accounts[survey.digest] = Account.of(survey)
                 self._memory = Contents(kept.secret, dict(kept.cohorts))
         self._cohort = self._memory.cohorts[survey.digest]
         self._secret = self._memory.secret if memoize else None
 
+    def _prepare(self, survey: Any) -> None:
+        """Look up what every report needs. A client of a form has no one mechanism, and does not."""
+        self._mechanism = survey.mechanism
+        self._payload_bytes = survey.mechanism.payload_bytes
+
     @property
-    def survey(self) -> Survey:
-        """The survey that this client answers."""
+    def survey(self) -> Any:
+        """The survey, or the form, that this client answers."""
         return self._survey
 
     @property
@@ -174,8 +182,8 @@ class Client:
 
         Parameters
         ----------
-        value : str, int or bytes
-            The true answer. Nothing of it is kept.
+        value : str, int or bytes, or a mapping
+            The true answer; to a form, the answers by the names of its questions. Nothing of it is kept.
 
         Returns
         -------
@@ -421,8 +429,11 @@ class Client:
             kept += f", state in {self._file.path}"
         elif self._secret is not None:
             kept += " in memory only"
-        whose = f"survey {self._survey.digest[:8]}, cohort {self._cohort} of {self._survey.cohorts}"
-        return f"<Client of {whose}, {kept}>"
+        return f"<Client of {self._whose}, {kept}>"
+
+    @property
+    def _whose(self) -> str:
+        return f"survey {self._survey.digest[:8]}, cohort {self._cohort} of {self._survey.cohorts}"
 
 
 def _cap(name: str, value: object) -> Fraction | None:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from deniable.survey import Survey
+from deniable.survey import Agreement
 
 __all__ = ["Account", "Ledger"]
 
@@ -57,7 +57,7 @@ class Account:
     fresh: int = 0
 
     @classmethod
-    def of(cls, survey: Survey) -> "Account":
+    def of(cls, survey: Agreement) -> "Account":
         """An empty account of a survey.
 
         Parameters
@@ -71,7 +71,7 @@ class Account:
         >>> Account.of(dn.warner(epsilon=1.0)).answers
         2
         """
-        return cls(survey.digest, survey.mechanism.epsilon, survey.mechanism.report_bound, survey.permanent_responses)
+        return cls(survey.digest, *survey.bounds, survey.permanent_responses)
 
     def exact(self) -> tuple[Fraction, Fraction]:
         """`spent` and `worst` as rationals.
@@ -134,7 +134,7 @@ class Ledger:
         """Epsilon over all surveys, however often answers changed."""
         return float(self.exact()[1])
 
-    def __getitem__(self, survey: Survey) -> Account:
+    def __getitem__(self, survey: Agreement) -> Account:
         for account in self.accounts:
             if account.survey == survey.digest:
                 return account

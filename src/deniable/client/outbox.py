@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from deniable.client.delivery import UNKNOWN
 from deniable.client.state import Contents
 from deniable.errors import ParticipationError
-from deniable.survey import Survey, first_minute, participation_words, window_number
+from deniable.survey import Agreement, first_minute, participation_words, window_number
 
 __all__ = ["settle", "this_window", "today", "unknown_days"]
 
@@ -19,7 +19,7 @@ def today() -> int | None:
     return day if day in _DAYS else None
 
 
-def this_window(survey: Survey, last: int | None) -> int | None:
+def this_window(survey: Agreement, last: int | None) -> int | None:
     """The number of the window to answer in now, where a survey has windows; `last` is the one of the report before.
 
     It is asked before the answer is looked at, and knows the clock and `last` alone: what it refuses says nothing

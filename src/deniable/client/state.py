@@ -28,7 +28,7 @@ from deniable.client.forgetting import forgetting
 from deniable.client.ledger import Account
 from deniable.errors import StateError
 from deniable.mechanisms import epsilon_text
-from deniable.survey import Survey
+from deniable.survey import Agreement
 
 __all__ = ["Contents", "StateFile", "Waiting"]
 
@@ -115,7 +115,7 @@ class Contents:
         return json.dumps(fields, sort_keys=True).encode() + b"\n"
 
     @classmethod
-    def from_bytes(cls, data: bytes, survey: Survey) -> "Contents | str | None":
+    def from_bytes(cls, data: bytes, survey: Agreement) -> "Contents | str | None":
         """The contents; or None if they are damaged; or the digest of the one survey of a file of the first format."""
         try:
             fields = json.loads(data)
@@ -150,7 +150,7 @@ class Contents:
         return found if len(found.secret) == 32 else None
 
     @classmethod
-    def _first_format(cls, fields: dict[str, Any], survey: Survey) -> "Contents | str":
+    def _first_format(cls, fields: dict[str, Any], survey: Agreement) -> "Contents | str":
         """A file of version 0.1, which held one survey and counted nothing; it may have reported, so it has once."""
         digest = str(fields["survey"])
         if digest != survey.digest:
@@ -180,7 +180,7 @@ class StateFile:
         self._lock = self.path.with_name(self.path.name + ".lock")
 
     @contextlib.contextmanager
-    def change(self, survey: Survey, *, create: "Contents | None" = None) -> Iterator[Contents]:
+    def change(self, survey: Agreement, *, create: "Contents | None" = None) -> Iterator[Contents]:
         """The contents, locked; what they are when the block ends is on disk when this returns.
 
         Only the first use of a path may `create`; if the block raises, nothing is written.
@@ -211,7 +211,7 @@ class StateFile:
             finally:
                 before = after = b""  # they hold the secret, and a traceback may show local names
 
-    def look(self, survey: Survey) -> Contents:
+    def look(self, survey: Agreement) -> Contents:
         """The contents as they are; changes to what this returns are lost."""
         with self._sentences():
             contents = forgetting(lambda: self._parsed(self._current(), survey))
@@ -227,7 +227,7 @@ class StateFile:
                 if os.path.samestat(os.fstat(file.fileno()), self.path.stat()):
                     return data
 
-    def _parsed(self, data: bytes, survey: Survey) -> "Contents | str":
+    def _parsed(self, data: bytes, survey: Agreement) -> "Contents | str":
         """The contents, or what is wrong with them: an error raised here would carry frames that hold the secret."""
         found = Contents.from_bytes(data, survey)
         if isinstance(found, str):

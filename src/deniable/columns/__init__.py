@@ -2,7 +2,8 @@
 
 from deniable.columns.batches import BatchCounter, check_digest, refuse_rows, report_columns, tell
 from deniable.columns.codes import arrow_or_none, encodable_rows, readable, without_views
-from deniable.columns.encode import Cells, Words, cell_rows, cell_table, keys_of, projective_digits
+from deniable.columns.encode import Cells, Words, cell_rows, cell_table, keys_of, projective_digits, words_of_levels
+from deniable.columns.forms import FormTable, count_forms, privatize_forms
 from deniable.columns.numbers import SpelledNumbers, Unencodable, bins_of
 from deniable.columns.randomizing import Answers, privatize, refreshed, samplers
 from deniable.columns.table import ReportTable
@@ -12,6 +13,7 @@ __all__ = [
     "Answers",
     "BatchCounter",
     "Cells",
+    "FormTable",
     "ReportTable",
     "SpelledNumbers",
     "Unencodable",
@@ -22,9 +24,11 @@ __all__ = [
     "cell_table",
     "check_digest",
     "count",
+    "count_forms",
     "encodable_rows",
     "keys_of",
     "privatize",
+    "privatize_forms",
     "projective_digits",
     "readable",
     "refreshed",
@@ -33,4 +37,5 @@ __all__ = [
     "samplers",
     "tell",
     "without_views",
+    "words_of_levels",
 ]

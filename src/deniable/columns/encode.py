@@ -24,7 +24,7 @@ from deniable.survey import (
     Projective,
     Survey,
     feistel_sides,
-    fingerprint,
+    fingerprints,
 )
 
 Words = npt.NDArray[np.uint64]
@@ -153,7 +153,8 @@ def words_of_levels(encoding: Prefixes, keys: Sequence[bytes]) -> Words:
     """The fingerprints of each key's prefixes, one a level, shape (S, L)."""
     found = np.empty((len(keys), len(encoding.levels)), np.uint64)
     for level, column in enumerate(found.T):
-        column[:] = [fingerprint(encoding.seed, encoding.message(level, key)) for key in keys]
+        messages = (encoding.message(level, key) for key in keys)
+        column[:] = np.frombuffer(fingerprints(encoding.seed, messages), "<u8")
     return found
 
 

@@ -3,14 +3,19 @@
 from deniable.decoders.base import Decoder, unbias
 from deniable.decoders.comparison import Difference, difference
 from deniable.decoders.constraints import Constraint, Normalized, Projected, Unconstrained
+from deniable.decoders.contaminated import Contaminated
 from deniable.decoders.decoding import DEFAULT, decode, decode_all
 from deniable.decoders.diagnostics import ChiSquare, Diagnostics
+from deniable.decoders.discovered import DiscoveredEstimate
+from deniable.decoders.discovering import MOST, Beginnings, discover
 from deniable.decoders.empirical_bayes import EmpiricalBayes, shrink
 from deniable.decoders.estimate import Estimate
+from deniable.decoders.form_estimate import FormEstimate, MarginalEstimate
 from deniable.decoders.intervals import Group, Mass
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
+from deniable.decoders.planted import Planted, chance_in_words
 from deniable.decoders.prior import Observations
 from deniable.decoders.quantity import Cumulative, Quantity
 from deniable.decoders.quantity_limits import weights_of_sums, worst_deviation
@@ -22,30 +27,39 @@ from deniable.decoders.screening import Screening
 from deniable.decoders.shown import ROWS, note_on_rest
 from deniable.decoders.simplex import project, project_rows
 from deniable.decoders.strategies import CONSTRAINTS, DECODERS, constraint_of, decoder_of
+from deniable.decoders.summary import Density, density_of, figures_of
 from deniable.decoders.weighted import WeightedLeastSquares, cell_weights
 
 __all__ = [
     "CONSTRAINTS",
     "DECODERS",
     "DEFAULT",
+    "MOST",
     "ROWS",
+    "Beginnings",
     "ChiSquare",
     "Constraint",
+    "Contaminated",
     "Cumulative",
     "Decoder",
+    "Density",
     "Diagnostics",
     "Difference",
     "DifferenceRows",
+    "DiscoveredEstimate",
     "EmpiricalBayes",
     "Estimate",
     "EstimateRows",
+    "FormEstimate",
     "Group",
     "Inversion",
     "LeastSquares",
     "Likelihood",
+    "MarginalEstimate",
     "Mass",
     "Normalized",
     "Observations",
+    "Planted",
     "Projected",
     "Quantity",
     "Repeated",
@@ -55,12 +69,16 @@ __all__ = [
     "Unconstrained",
     "WeightedLeastSquares",
     "cell_weights",
+    "chance_in_words",
     "check_turnover",
     "constraint_of",
     "decode",
     "decode_all",
     "decoder_of",
+    "density_of",
     "difference",
+    "discover",
+    "figures_of",
     "likelihood_of_reports",
     "note_on_rest",
     "plain_cell",

@@ -1,6 +1,7 @@
 """`decode`: a tally in, an estimate out."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, overload
 
 from deniable.columns import ReportTable, keys_of
 from deniable.decoders.base import Decoder
@@ -16,9 +17,11 @@ from deniable.design import BlockDesign, Design, StreamedDesign, design_of
 from deniable.errors import DecodeError, TallyMismatch
 from deniable.reports import Report
 from deniable.survey import Survey, Symbol, read_candidates
-from deniable.tally import Tally
+from deniable.tally import FormTally, Tally
 
 DEFAULT = EmpiricalBayes()  # the decoder if none is named; the planner predicts with its surrogate
+
+readers_of: dict[type, Callable[..., Any]] = {}  # what decodes tallies of other agreements: a form's
 
 _SCREENED_FROM = 20_000  # candidates beyond which they are always screened
 _SCREENED_SHORT = 4096  # candidates beyond which they are screened if equations are few (`_SHORT`)
@@ -26,6 +29,7 @@ _SHORT = 0.9  # candidates per equation from which equations are few: joint esti
 _MOST_CELLS = 1 << 26  # cells over all cohorts that a decoder without screening may need at once: gigabytes
 
 
+@overload
 def decode(
     tally: Tally,
     *,
@@ -35,7 +39,28 @@ def decode(
     complete: bool = False,
     turnover: float | None = None,
     progress: Progress | None = None,
-) -> Estimate:
+) -> Estimate: ...
+@overload
+def decode(
+    tally: FormTally,
+    *,
+    candidates: Mapping[str, Iterable[object]] | None = None,
+    decoder: Decoder | None = None,
+    constraint: Constraint | None = None,
+    complete: bool = False,
+    turnover: float | None = None,
+    progress: Progress | None = None,
+) -> Any: ...
+def decode(
+    tally: Any,
+    *,
+    candidates: Any = None,
+    decoder: Decoder | None = None,
+    constraint: Constraint | None = None,
+    complete: bool = False,
+    turnover: float | None = None,
+    progress: Progress | None = None,
+) -> Any:
     """Turn counts into a distribution with error bars.
 
     Error bars always belong to the unbiased estimate, `Estimate.raw`.
@@ -43,9 +68,10 @@ def decode(
     Parameters
     ----------
     tally
-        The counts of one survey.
+        The counts of one survey, or of one form.
     candidates
-        The symbols to look for; needed by an open alphabet, refused by a closed one. They need not be all that was
+        The symbols to look for; needed by an open alphabet, refused by a closed one; of a form, by the names of the
+        questions that have one. They need not be all that was
         answered: what they do not explain is `Estimate.unallocated`. Text is read as the survey reads answers: where
         it folds case, "Lynx" and "lynx" are one candidate. A list may be long: a million candidates take seconds.
         Above 20,000, or above 4,096 where the reports have hardly more equations than that, they are screened
@@ -61,15 +87,15 @@ def decode(
         it.
     turnover
         The part of the devices that are replaced from one window to the next, where people take part in every window
-        and the tally has several. If it is not known, error bars allow for the same devices in all of them; screening
-        always does. `Estimate.shared_noise` says which bars are shown.
+        and the tally has several; by default what the survey says. If it is not known, error bars allow for the same
+        devices in all of them; screening always does. `Estimate.shared_noise` says which bars are shown.
     progress
         Called with (candidates done, candidates) while a long list is screened.
 
     Returns
     -------
     Estimate
-        A `ScreenedEstimate` where candidates were screened.
+        A `ScreenedEstimate` where candidates were screened; of a form a `FormEstimate`, with one for each question.
 
     Raises
     ------
@@ -85,6 +111,9 @@ def decode(
     >>> bool(abs(estimate["Firefox"] - 0.9) < 0.1)
     True
     """
+    if (other := readers_of.get(type(tally))) is not None:
+        settings = {"decoder": decoder, "constraint": constraint, "complete": complete, "turnover": turnover}
+        return other(tally, candidates=candidates, progress=progress, **settings)
     if not isinstance(tally, Tally):
         raise DecodeError(_no_tally(tally))
     found = decode_all(

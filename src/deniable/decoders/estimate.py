@@ -15,6 +15,7 @@ from deniable.decoders.figures import Figures
 from deniable.decoders.fit import LinearFit
 from deniable.decoders.intervals import Group, Mass, mass_of, sum_limits, symbol_limits
 from deniable.decoders.limits import Limits, check_level, holm
+from deniable.decoders.planted import Planted, check_share, influence, plant
 from deniable.decoders.presented import Presented
 from deniable.design import Design, OpenDesign
 from deniable.errors import DecodeError
@@ -373,6 +374,48 @@ class Estimate(BySymbol, Figures, Presented):
         >>> print(dn.decode(dn.Tally(dn.krr(symbols=4, epsilon=1), [[40, 20, 20, 20]])).diagnostics)
         rank 4, condition 1
         fit: nothing to test it by
-        influence: 1 % planted reports can raise one symbol by up to 2.66 points of mass
+        below zero: chi-square 0 on 3 degrees of freedom, p = 1
+        influence: 1 % planted reports can raise one symbol by up to 2.66 points of mass; no check would notice
         """
         return diagnose(self.fit, self.symbols)
+
+    def planted(self, symbols: object = None, *, share: float = 0.01) -> Planted:
+        """What planted reports could do to some shares, and whether the checks would notice.
+
+        The maximal gain attack: reports that no client made, each the one that raises the symbols most. For every
+        mechanism it follows from the weights of its own unbiased estimate.
+
+        Parameters
+        ----------
+        symbols
+            Which symbols an attacker would raise; without them the one that is raised most easily.
+        share
+            The planted part of all reports.
+
+        Returns
+        -------
+        Planted
+            The largest gain, what as many lies would gain, and the probability of an alarm.
+
+        Raises
+        ------
+        UnknownSymbol
+            If a symbol was not decoded.
+        DecodeError
+            If `symbols` is no collection or empty, or `share` is not between 0 and 1.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> estimate = dn.decode(dn.Tally(dn.krr(symbols=4, epsilon=1), [[4000, 2000, 2000, 2000]]))
+        >>> estimate.planted([1, 2], share=0.05).words[:66]
+        '500 of 10,000 reports move 2 shares together by up to 9.98 points;'
+        """
+        share = check_share(share)
+        if symbols is None:
+            where = [influence(self.fit, share)[1]]
+        else:
+            where = sorted({self.index(symbol) for symbol in symbol_list(symbols)})
+        if not where:
+            raise DecodeError("symbols must hold at least one symbol, got none")
+        return plant(self.fit, tuple(self.symbols[i] for i in where), np.array(where), share)

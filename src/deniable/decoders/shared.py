@@ -71,7 +71,9 @@ class SharedNoise:
         if left < _FEWEST:
             return None
         ratios = np.maximum(total - np.where(np.isfinite(scores), scores, 0.0) ** 2, 0.0) / left
-        fresh = 1 - permanent_share(survey, (first.raw + second.raw) / 2)
+        # Of the permanent part, too, what devices that were replaced have is new: windows are at least one apart.
+        gone = max(fit.repeated.turnover or 0.0 for fit in (first, second))
+        fresh = 1 - permanent_share(survey, (first.raw + second.raw) / 2) * (1 - gone)
         alone, wide = 1 / one.n + 1 / two.n, first.effects / one.n + second.effects / two.n
         least = fresh * alone / wide
         return cls(np.maximum(ratios, least), left, least)

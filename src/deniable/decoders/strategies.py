@@ -2,6 +2,7 @@
 
 from deniable.decoders.base import Decoder
 from deniable.decoders.constraints import Constraint, Normalized, Projected, Unconstrained
+from deniable.decoders.contaminated import Contaminated
 from deniable.decoders.empirical_bayes import EmpiricalBayes
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
@@ -17,6 +18,7 @@ DECODERS: dict[str, Decoder] = {
     "weighted-least-squares": WeightedLeastSquares(),
     "likelihood": Likelihood(),
     "screening": Screening(),
+    "contaminated": Contaminated(),
 }
 CONSTRAINTS: dict[str, Constraint] = {"none": Unconstrained(), "normalized": Normalized(), "projected": Projected()}
 

@@ -5,21 +5,22 @@
 """
 
 import os
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable import columns
-from deniable.columns import ReportTable, refuse_rows
+from deniable.columns import FormTable, ReportTable, refuse_rows
+from deniable.engines.form_files import count_form_files, privatize_form_files
 from deniable.engines.input_files import paths_of, sources
 from deniable.engines.local import FileProgress, count_files, survey_in
 from deniable.engines.privatizing import privatize_files, privatized_tables, refuse_answers
 from deniable.engines.readers import open_reader
 from deniable.engines.writing import output_format
 from deniable.errors import AlphabetError
-from deniable.survey import Survey
-from deniable.tally import Tally
+from deniable.survey import Agreement, Form, Survey
+from deniable.tally import FormTally, Tally
 
 __all__ = [
     "FileProgress",
@@ -34,15 +35,19 @@ __all__ = [
 ]
 
 
-def count(survey: Survey, reports: Any, *, refused: dict[str, int] | None = None) -> Tally:
+@overload
+def count(survey: Survey, reports: Any, *, refused: dict[str, int] | None = None) -> Tally: ...
+@overload
+def count(survey: Form, reports: Any, *, refused: dict[str, int] | None = None) -> FormTally: ...
+def count(survey: Agreement, reports: Any, *, refused: dict[str, int] | None = None) -> Tally | FormTally:
     """Count reports into a tally.
 
     Files are read as a stream: CSV, JSON lines, Parquet or Arrow IPC.
 
     Parameters
     ----------
-    survey : Survey
-        The survey that the reports answer.
+    survey : Survey or Form
+        What the reports answer.
     reports : path, table or iterable
         One path or a list of them (files, folders, patterns); a `ReportTable`; a table with Arrow's C interface (Arrow,
         pandas, Polars, DuckDB), of reports or the result of `survey.sql()`; or an iterable of tables, of reports or of
@@ -75,6 +80,8 @@ def count(survey: Survey, reports: Any, *, refused: dict[str, int] | None = None
     >>> dn.count(survey, pa.table({"response": [0, 1, 7]}), refused=refused).n, refused
     (2, {'response out of range': 1})
     """
+    if isinstance(survey, Form):
+        return count_form_files(survey, reports, refused=refused)
     Survey.check(survey, "it comes first: dn.count(survey, reports)")
     paths = paths_of(reports)
     if paths is None:
@@ -88,6 +95,7 @@ def count(survey: Survey, reports: Any, *, refused: dict[str, int] | None = None
     return tally
 
 
+@overload
 def privatize(
     survey: Survey,
     data: Any,
@@ -95,7 +103,17 @@ def privatize(
     column: str | None = None,
     cohorts: npt.ArrayLike | None = None,
     refused: dict[str, int] | None = None,
-) -> ReportTable:
+) -> ReportTable: ...
+@overload
+def privatize(survey: Form, data: Any) -> FormTable: ...
+def privatize(
+    survey: Agreement,
+    data: Any,
+    *,
+    column: str | None = None,
+    cohorts: npt.ArrayLike | None = None,
+    refused: dict[str, int] | None = None,
+) -> ReportTable | FormTable:
     """Randomise a column of answers, one report a row, with the operating system's randomness.
 
     Missing answers, and values outside a closed alphabet without a catch-all, are refused. Messages say how many
@@ -103,8 +121,8 @@ def privatize(
 
     Parameters
     ----------
-    survey : Survey
-        The survey that the answers belong to.
+    survey : Survey or Form
+        What the answers belong to. Those to a form are a table, or a Parquet file, with a column for each question.
     data : array, list, table or path
         The answers: a NumPy array, an Arrow array (dictionary-encoded is fastest), a list, or anything that Arrow can
         read. With `column`, a table with Arrow's C interface (Arrow, pandas, Polars, DuckDB), or one path or a list of
@@ -140,6 +158,12 @@ def privatize(
     >>> refused
     {'no answer': 1}
     """
+    if isinstance(survey, Form):
+        if column is not None or cohorts is not None or refused is not None:
+            raise AlphabetError(
+                "column, cohorts and refused must not be given for a form, which has a column a question"
+            )
+        return privatize_form_files(survey, data)
     Survey.check(survey, "it comes first: dn.privatize(survey, column)")
     if column is None:
         _refuse_tables(data)

@@ -124,6 +124,8 @@ class Mechanism(ABC):
     >>> m.ratio((0,), (1,)) == m.odds, m.ratio((0,), (0,)), m.bound((0,), (1,)), m.telling, m.named_by(2)
     (True, Fraction(1, 1), Fraction(1, 1), (), 2)
     >>> m.check(dn.krr(symbols=3, epsilon=1).encoding)
+    >>> m.rebudgeted(Fraction(2), dn.krr(symbols=4, epsilon=1).encoding)
+    KRR(cells=4, epsilon=Fraction(2, 1), width=64, occupied=1)
     """
 
     __slots__ = ()
@@ -181,7 +183,7 @@ class Mechanism(ABC):
     @property
     def pairs(self) -> tuple[Fraction, Fraction]:
         """P(two given columns are both hit | neither cell is occupied), and the same if one of the two cells is."""
-        return Fraction(0), Fraction(0)  # where a report hits one column
+        raise SurveyError(f"a {self.kind!r} mechanism must be asked for weights: it is not hit or miss")
 
     @property
     @abstractmethod
@@ -341,6 +343,26 @@ class Mechanism(ABC):
         fields: dict[str, object] = {"kind": first.kind, "epsilon": epsilon_text(self.epsilon), "width": self.width}
         report = {"epsilon_report": epsilon_text(self.report_bound)} if self.twice else {}
         return fields | first.settings() | report | {name: str(value) for name, value in self.thresholds().items()}
+
+    def rebudgeted(self, epsilon: Fraction, encoding: Carrier) -> "Mechanism":
+        """The same mechanism at another budget, on the cells of an encoding: what a form shares its budget by.
+
+        Parameters
+        ----------
+        epsilon : Fraction
+            The new budget, in nats.
+        encoding : Carrier
+            What it is to stand on.
+
+        Raises
+        ------
+        SurveyError
+            If there is none: a table of weights is made for one budget.
+        """
+        raise SurveyError(
+            f"a {self.kind!r} mechanism must keep the budget that it was made for: its weights do not follow from one; "
+            "use krr, subset or another mechanism that hides all answers alike"
+        )
 
     @property
     def one_column(self) -> bool:

@@ -156,6 +156,10 @@ class BitFlip(HitOrMiss):
             return "OUE" if self.optimized else "k-RAPPOR"
         return "O-OUE" if self.optimized else "O-RAPPOR"
 
+    def rebudgeted(self, epsilon: Fraction, encoding: Carrier) -> "BitFlip":
+        differ = min(2 * encoding.hashes, encoding.cells)
+        return BitFlip(encoding.cells, epsilon, differ, self.width, optimized=self.optimized)
+
     def check(self, encoding: Carrier) -> None:
         differ = min(2 * encoding.hashes, encoding.cells)
         if self.distance != differ:

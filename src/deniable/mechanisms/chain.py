@@ -163,5 +163,8 @@ class Chain(HitOrMiss):
     def title(self, *, own_cells: bool) -> str:
         return self.permanent.title(own_cells=own_cells)
 
+    def rebudgeted(self, epsilon: Fraction, encoding: Carrier) -> "Chain":
+        return Chain(self.permanent.rebudgeted(epsilon, encoding), self.report_bound * epsilon / self.epsilon)
+
     def check(self, encoding: Carrier) -> None:
         self.permanent.check(encoding)

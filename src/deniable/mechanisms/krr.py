@@ -144,6 +144,9 @@ class KRR(HitOrMiss):
     def title(self, *, own_cells: bool) -> str:
         return "O-RR" if not own_cells else "W-RR" if self.cells == 2 else "k-RR"
 
+    def rebudgeted(self, epsilon: Fraction, encoding: Carrier) -> "KRR":
+        return KRR(encoding.cells, epsilon, self.width, occupied=encoding.occupied or 1)
+
     def check(self, encoding: Carrier) -> None:
         if encoding.occupied is None:
             raise SurveyError(

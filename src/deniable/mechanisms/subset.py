@@ -6,6 +6,7 @@ count one by one: a tally keeps how often each cell was in the set, which is not
 needs.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -14,6 +15,7 @@ from typing import ClassVar
 
 from deniable.errors import SurveyError
 from deniable.mechanisms.base import Carrier, HitOrMiss, check_size
+from deniable.mechanisms.krr import KRR
 from deniable.mechanisms.odds import other_weight, parse_epsilon
 from deniable.noise import Entropy
 
@@ -155,6 +157,13 @@ class Subset(HitOrMiss):
 
     def settings(self) -> dict[str, object]:
         return {"size": self.size}
+
+    def rebudgeted(self, epsilon: Fraction, encoding: Carrier) -> HitOrMiss:
+        # The best size follows the budget: near k / (e**epsilon + 1). Sets of one cell are k-ary randomised response.
+        size = max(1, round(encoding.cells / (math.exp(epsilon) + 1)))
+        return (
+            KRR(encoding.cells, epsilon, self.width) if size == 1 else Subset(encoding.cells, epsilon, size, self.width)
+        )
 
     def check(self, encoding: Carrier) -> None:
         if not encoding.own_cells:

@@ -26,7 +26,7 @@ from deniable.planner.options import Family, Option, PlanLimits
 from deniable.planner.request import EPSILONS, PlanRequest, ask
 from deniable.planner.result import Strategy
 from deniable.planner.search import Search
-from deniable.theory import count_of, linking_probability, naming_probability, permanent_share
+from deniable.theory import count_of, linking_probability, naming_probability, permanent_share, returning_share
 
 MOST_REPORTS = 100_000  # reports of a device in a plan: eleven years of hours
 _NAMES = ("sample people", "memoise by answer", "memoise by cell", "fresh noise")
@@ -148,8 +148,9 @@ def _expected(setting: Setting, times: int, change: float) -> Strategy:
     assert option is not None, "its noise is finite"
     search.look_around(option, spends, float(n))
     survey = request.survey_of(option)
-    shares = np.full(1, 1 / request.size)
-    shared = float(permanent_share(survey, shares)[0]) if setting.memoized else 0.0
+    shares = np.full(request.size, 1 / request.size)
+    shared = float(permanent_share(survey, shares[:1])[0]) if setting.memoized else 0.0
+    returns = returning_share(survey, shares) if setting.memoized else 0.0
     candidates = request.size if request.is_open else None
     each = setting.reports
     return Strategy(
@@ -162,7 +163,7 @@ def _expected(setting: Setting, times: int, change: float) -> Strategy:
         epsilon_report=float(survey.mechanism.report_bound),
         epsilon_worst=_worst(survey.epsilon_worst, each * float(survey.mechanism.report_bound), setting.memoized),
         error=search.loss(option, spends, float(n)),
-        average=_average(search, option, n, times, shared, change),
+        average=_average(search, option, n, (1 - shared) / times + shared * _alike(times, change, returns)),
         naming=naming_probability(survey, each, candidates=candidates, memoized=setting.memoized),
         linking=None if each == 1 else linking_probability(survey, n, memoized=setting.memoized),
         hides_changes=not setting.memoized,
@@ -174,14 +175,17 @@ def _worst(by_response: float, one_by_one: float, memoized: bool) -> float:
     return min(by_response, one_by_one) if memoized else one_by_one
 
 
-def _average(search: Search, option: Option, n: int, times: int, shared: float, change: float) -> float:
-    """The error of the mean of all windows: that of so many people as have its variance.
+def _alike(times: int, change: float, returns: float) -> float:
+    """The mean, over all pairs of windows, of the part of their permanent noise that two windows share.
 
-    Windows s and t share the permanent part of the noise of devices whose answer did not change in between, a share
-    (1 - change)**|s - t| of them. So the variance of the mean is that of a window, times 1 / T for the fresh
-    part and the mean of these shares for the permanent one.
+    Windows s and t share that of devices which kept their answer, (1 - change)**|s - t| of them, and of the others as
+    much as an answer that is drawn anew repeats by chance.
     """
     steps = np.arange(1, times)
-    alike = (times + 2 * float(((times - steps) * (1 - change) ** steps).sum())) / times**2
-    factor = (1 - shared) / times + shared * alike
+    kept = (1 - change) ** steps
+    return (times + 2 * float(((times - steps) * (kept + (1 - kept) * returns)).sum())) / times**2
+
+
+def _average(search: Search, option: Option, n: int, factor: float) -> float:
+    """The error of the mean of all windows, whose variance is `factor` of that of one: that of so many people more."""
     return search.loss(option, search.request.spends, n / factor)

@@ -14,23 +14,34 @@ from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from deniable.errors import DeniableError
 from deniable.service.children import FAILED, REFUSED, Child
 from deniable.service.clock import label
 from deniable.service.entries import Entry
-from deniable.service.models import DecodeRequest
+from deniable.service.models import DecodeRequest, DiscoverRequest
 from deniable.service.problems import Unavailable
 
-UNAVAILABLE, CHANGED = 3, 4  # statuses of an answer, after those of every child
+UNAVAILABLE, CHANGED, UNFINISHED = 3, 4, 5  # statuses of an answer, after those of every child
 SPENT = 0x80  # added to a status: the process has grown large, and is to be ended
 _SENT = ("decoder", "constraint", "candidates", "complete", "level", "simultaneous", "top", "order", "turnover")
+_SEARCHED = ("candidates", "level", "simultaneous", "top", "alphabet", "prefixes", "most", "resume")
+_SEARCHING = 0.75  # of the time that a question has, for a search: it says where it was before the process is killed
 _MOST_WAITING, _MOST_PUBLIC = 32, 24  # questions that wait, and how many of them may come without a token
 _MOST_KEPT = 1 << 25  # bytes of answers that are kept
 
 
 class DecodingFailed(Exception):
     """No answer: out of time or memory, or too many wait for one."""
+
+
+class SearchGaveUp(Exception):
+    """A search reached its limit of time or candidates; `resume` is where it can go on."""
+
+    def __init__(self, sentence: str, resume: dict[str, Any]) -> None:
+        super().__init__(sentence)
+        self.resume = resume
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +116,7 @@ class Decoding(Child):
 
     async def ask(
         self,
-        given: DecodeRequest,
+        given: DecodeRequest | DiscoverRequest,
         entry: Entry,
         parts: Sequence[Part],
         *,
@@ -116,7 +127,11 @@ class Decoding(Child):
     ) -> bytes:
         """One part of a survey decoded, or the difference of two, in a form that `worker` can write; `about` is said
         along with it. With `even` nothing tells how many reports single windows have."""
-        asked = {name: getattr(given, name) for name in _SENT}
+        seconds = self._seconds / 4 if public else self._seconds
+        if isinstance(given, DiscoverRequest):
+            asked = {name: getattr(given, name) for name in _SEARCHED} | {"seconds": _SEARCHING * seconds}
+        else:
+            asked = {name: getattr(given, name) for name in _SENT}
         asked |= {"form": form, "about": about or {}, "survey": entry.survey.digest, "key": entry.key, "even": even}
         told = json.dumps([asked, [[part.spans, part.state] for part in parts]]).encode()
         key = hashlib.sha256(told).digest()
@@ -134,7 +149,7 @@ class Decoding(Child):
             async with self._turn.taken(public=public):
                 if (known := self._known(key)) is not None:  # somebody else asked the same meanwhile
                     return known
-                found = await self._in_turn(json.dumps(asked).encode(), self._seconds / 4 if public else self._seconds)
+                found = await self._in_turn(json.dumps(asked).encode(), seconds)
         finally:
             self._waiting -= 1
             self._public -= public
@@ -179,6 +194,8 @@ class Decoding(Child):
             raise DeniableError(body.decode())
         if status == UNAVAILABLE:
             raise Unavailable(*json.loads(body))
+        if status == UNFINISHED:
+            raise SearchGaveUp(*json.loads(body))
         if status == CHANGED:
             raise DecodingFailed("reports of this range were just deleted; ask again")
         if status == FAILED:

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from deniable.errors import StoreError
 from deniable.service.clock import WINDOWS, minute_label, minute_of
-from deniable.service.records import REASONS, RecordShape
-from deniable.survey import Survey
+from deniable.service.form_records import shape_of
+from deniable.service.records import REASONS
+from deniable.survey import Agreement
 
 _MOST_DAYS = 36_500  # days: a hundred years, as good as never
 # Rules that may change while a survey runs. No result depends on them.
@@ -110,12 +111,12 @@ class Rules:
         return cls(**(given | texts))
 
     @classmethod
-    def of(cls, survey: Survey, given: object) -> "Rules":
+    def of(cls, survey: Agreement, given: object) -> "Rules":
         """The rules for a new survey. Where devices answer once a window, reports are counted by the same window.
 
         Parameters
         ----------
-        survey : Survey
+        survey : Survey or Form
             The survey.
         given : dict
             Rules as JSON has them.
@@ -220,15 +221,15 @@ class Entry:
     """
 
     key: int
-    survey: Survey
+    survey: Any  # an Agreement
     rules: Rules
     closed: int
     floor: int
     body: str = field(default="", compare=False, repr=False)
 
     @cached_property
-    def shape(self) -> RecordShape:
-        return RecordShape(self.survey)
+    def shape(self) -> Any:
+        return shape_of(self.survey)
 
     @property
     def text(self) -> str:
@@ -352,7 +353,7 @@ class Upload:
     @property
     def count(self) -> int:
         """The number of reports."""
-        length = self.entry.shape.length
+        length: int = self.entry.shape.length
         return len(self.records) // (length if self.batch is not None else 16 + length)
 
 

@@ -17,13 +17,14 @@ from deniable.survey import SCALE
 # The names of `decoders.strategies`, which the collector's process must not load.
 Decoder = Literal[
     "empirical-bayes", "empirical-bayes-ordered", "inversion", "least-squares", "weighted-least-squares", "likelihood",
-    "screening",
+    "screening", "contaminated",
 ]  # fmt: skip
 Constraint = Literal["none", "normalized", "projected"]
 Format = Literal["json", "csv", "arrow"]
 DECODERS, CONSTRAINTS = get_args(Decoder), get_args(Constraint)
 FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8", "arrow": "application/vnd.apache.arrow.stream"}
 _MOST_CANDIDATES = 1 << 20  # symbols of one decode request: a million take about 30 s (docs/results/benchmarks.md)
+_MOST_SEARCHED = 1 << 24  # candidates of one search: about as long as a decode may take
 
 
 def _told(description: str | None = None, *, must: str | None = None, **schema: object) -> Meta:
@@ -177,16 +178,48 @@ class TrendRequest(DecodeRequest, frozen=True, kw_only=True):
     format: Annotated[Literal["json"], _told(must="be json for results over time")] = "json"
 
 
+class DiscoverRequest(Range, frozen=True, kw_only=True):
+    """Where to look for texts that nobody listed, and for how long."""
+
+    alphabet: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=1 << 12)] | None,
+        _told("digits, domains, or all characters that texts may have", must="be characters, or a name of some"),
+    ] = None
+    prefixes: Annotated[
+        Annotated[list[str], Meta(min_length=1, max_length=1 << 10)] | None,
+        _told("texts one of which every answer begins with", must="be a list of 1 to 1024 texts"),
+    ] = None
+    candidates: Annotated[
+        Annotated[list[str], Meta(min_length=1, max_length=1 << 16)] | None,
+        _told("texts that are tested in any case", must="be a list of 1 to 65536 texts"),
+    ] = None
+    level: Annotated[float, Meta(gt=0, lt=1), _told(must="be a number between 0 and 1, for instance 0.95")] = 0.95
+    simultaneous: Annotated[bool, _told("all intervals hold at once")] = False
+    top: Annotated[
+        Annotated[int, Meta(ge=1, le=2**31 - 1)] | None,
+        _told("only so many symbols, the largest", must="be a positive number of symbols"),
+    ] = None
+    most: Annotated[
+        int,
+        Meta(ge=1, le=_MOST_SEARCHED),
+        _told("candidates to look at before giving up", must=f"be a number from 1 to {_MOST_SEARCHED}"),
+    ] = _MOST_SEARCHED
+    resume: Annotated[dict[str, Any] | None, _told("`resume` of the problem that a search gave up with")] = None
+    format: Format = "json"
+
+
 class DifferenceRequest(EstimateRequest, frozen=True, kw_only=True):
     against_from: _Time = None
     against_to: _Time = None
 
 
 _Number = int | float | None
+_ENDS = "the two ends of a scale, in place of symbols or candidates"
+_MOST_BINS = 1 << 12  # of one plan: seconds, not minutes
 
 
 class PlanRequest(Input, frozen=True, kw_only=True):
-    """The arguments of dn.plan: two of n, epsilon and one error, and symbols or candidates."""
+    """The arguments of dn.plan: two of n, epsilon and one error, and symbols, candidates, number or ordered."""
 
     whole_numbers = False
     described = "a JSON object of the planner's arguments"
@@ -201,6 +234,13 @@ class PlanRequest(Input, frozen=True, kw_only=True):
     metric: str | None = None
     symbols: list[Any] | int | None = None
     candidates: list[Any] | int | None = None
+    sensitive: list[Any] | None = None
+    number: Annotated[Annotated[list[_Number | str], Meta(min_length=2, max_length=2)] | None, _told(_ENDS)] = None
+    ordered: list[Any] | int | None = None
+    bins: Annotated[int, Meta(ge=2, le=_MOST_BINS)] | None = None
+    step: _Number | str = None
+    outside: Annotated[Literal["clamp", "refuse"] | None, _told("numbers outside of the scale")] = None
+    max_mean_error: _Number = None
     other: Any = None
     text: str | None = None
     shape: str | list[Any] | None = None
@@ -353,8 +393,37 @@ class Diagnostics(_Exactly, frozen=True, kw_only=True):
     twins: list[list[Any]]
     fit: ChiSquareTest | None
     cohorts: ChiSquareTest | None
+    floor: Annotated[ChiSquareTest | None, _told("the test of shares below zero; null beyond 1,024 symbols")]
     influence: Annotated[float, _told("what 1 % planted reports can add to one symbol, at most")]
+    noticed: Annotated[float, _told("the probability that a check raises an alarm then")]
+    careful: Annotated[float, _told("what they add if they are made to look ordinary")]
+    careful_noticed: Annotated[float, _told("the probability that a check raises an alarm then")]
     alarms: list[str]
+
+
+class Figure(_Exactly, frozen=True, kw_only=True):
+    """A number, or one of the answers in an order, and its interval."""
+
+    value: Any
+    low: Any
+    high: Any
+
+
+_Figures = Annotated[
+    dict[str, Figure], _told("of answers in an order: the mean (or the mean place), the median and the quartiles")
+]
+
+
+class Band(_Exactly, frozen=True, kw_only=True):
+    from_: float = field(name="from")
+    to: float
+    low: Annotated[float, _told("limit of the share of the range")]
+    high: float
+
+
+class Density(_Exactly, frozen=True, kw_only=True):
+    edges: Annotated[list[float], _told("of the bins, one more than these")]
+    bands: list[Band]
 
 
 class Estimate(_Decoded, frozen=True, kw_only=True):
@@ -371,6 +440,8 @@ class Estimate(_Decoded, frozen=True, kw_only=True):
     ]
     groups: Annotated[list[Group], _told("candidates that no report can tell apart, and their sum")]
     diagnostics: Diagnostics | None
+    figures: _Figures | UnsetType = UNSET
+    density: Annotated[Density, _told("of numbers in bins")] | UnsetType = UNSET
 
 
 class ShareChange(_Exactly, frozen=True, kw_only=True):
@@ -413,6 +484,7 @@ class TrendWindow(_Exactly, frozen=True, kw_only=True):
     end: str
     n: int
     estimates: Annotated[list[SymbolShare], _told("from this window alone")]
+    figures: _Figures | UnsetType = UNSET
     smooth: Annotated[list[SmoothShare] | None, _told("from all windows together; null: they are not tracked")]
     changed: Annotated[list[Any], _told("symbols whose share changed in this window")]
 
@@ -438,6 +510,15 @@ class Trend(_Exactly, frozen=True, kw_only=True):
     windows: Annotated[list[TrendWindow], _told("oldest first")]
 
 
+class PlannedCrowd(_Exactly, frozen=True, kw_only=True):
+    """What whoever sees only the counts may learn of anyone, where n honest people answer once."""
+
+    n: int
+    delta: Annotated[float, _told("with which probability it may fail")]
+    epsilon: Annotated[float | None, _told("at most; null: see `problem`")]
+    problem: Annotated[str | None, _told("why there is none")]
+
+
 class Plan(Struct, frozen=True):
     """Beside these, all that `Plan.to_json` of the planner says."""
 
@@ -445,6 +526,7 @@ class Plan(Struct, frozen=True):
     epsilon: float
     n: int
     errors: dict[str, Any]
+    crowd: PlannedCrowd
 
 
 class PossiblePlan(_Exactly, frozen=True, kw_only=True):
@@ -464,3 +546,4 @@ class Problem(Struct, frozen=True, kw_only=True):
     least: Annotated[float | None, _told("the smallest possible error, where a plan is not")] | UnsetType = UNSET
     alternatives: Annotated[list[PossiblePlan], _told("plans that are, where one is not")] | UnsetType = UNSET
     survey: Annotated[str, _told("the digest, where a device acts on `type`: closed, unknown")] | UnsetType = UNSET
+    resume: Annotated[dict[str, Any], _told("where a search can be resumed that gave up")] | UnsetType = UNSET

@@ -17,7 +17,7 @@ from deniable.service import models, trends
 from deniable.service.answers import Answer
 from deniable.service.clock import hour_of, label, window_end
 from deniable.service.collector import Collector
-from deniable.service.decoding import DecodingFailed, Part
+from deniable.service.decoding import DecodingFailed, Part, SearchGaveUp
 from deniable.service.entries import Entry
 from deniable.service.problems import RequestError, Unavailable, malformed
 from deniable.service.retention import ended
@@ -64,6 +64,16 @@ async def estimate(
     """The shares in a range."""
     view = _View(collector, entry, role)
     view.check_candidates(given)
+    part = await view.part(given.from_, given.to)
+    body = await view.decoded(given, [part], form=given.format, about=part.about())
+    return Answer(200, body, models.FORMATS[given.format].encode())
+
+
+async def discover(
+    collector: Collector, entry: Entry, role: str, given: models.DiscoverRequest
+) -> Answer[models.Estimate | _Tables]:
+    """The texts that people wrote in a range, found without a list."""
+    view = _View(collector, entry, role)
     part = await view.part(given.from_, given.to)
     body = await view.decoded(given, [part], form=given.format, about=part.about())
     return Answer(200, body, models.FORMATS[given.format].encode())
@@ -118,7 +128,12 @@ class _View:
             raise RequestError(401, "token-missing", f"{sentence}, got {len(given.candidates)}; ask with a read token")
 
     async def decoded(
-        self, given: models.DecodeRequest, parts: Sequence[Part], *, form: str, about: dict[str, str] | None = None
+        self,
+        given: models.DecodeRequest | models.DiscoverRequest,
+        parts: Sequence[Part],
+        *,
+        form: str,
+        about: dict[str, str] | None = None,
     ) -> bytes:
         """An answer in some form: of one part, or how the second differs from the first."""
         public = self._role == "public"
@@ -126,6 +141,8 @@ class _View:
             return await self._collector.decoding.ask(
                 given, self._entry, parts, form=form, about=about or {}, public=public, even=not self.is_admin
             )
+        except SearchGaveUp as problem:
+            raise RequestError(422, "unfinished", str(problem), more={"resume": problem.resume}) from None
         except DeniableError as problem:
             raise RequestError(422, "undecodable", str(problem)) from None
         except DecodingFailed as problem:

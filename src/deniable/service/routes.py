@@ -65,6 +65,11 @@ ROUTES = (
         "GET", f"{_SURVEY}/tally", "read", results.tally, "the tally of a range, as a tally file",
         problems=(409, 422), ends_with_caller=True,
     ),
+    Route(
+        "POST", f"{_SURVEY}/discover", "read", results.discover,
+        "the texts that people wrote in a range, found without a list (422 `unfinished`: resume it with `resume`)",
+        problems=(409, 422), ends_with_caller=True,
+    ),
     *(
         Route(method, f"{_SURVEY}/{handler.__name__}", "read", handler, summary + more,
               name=handler.__name__ + suffix, problems=(409, 422), ends_with_caller=True)

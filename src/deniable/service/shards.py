@@ -9,7 +9,7 @@ from deniable.service.retention import shown_in
 from deniable.service.seals import insert
 from deniable.service.stored_surveys import Surveys, fixed_rules
 from deniable.service.tallies import Packed, Total, add_rows, packed, windows_in
-from deniable.survey import Survey
+from deniable.survey import Agreement
 
 
 class Shards:
@@ -31,7 +31,7 @@ class Shards:
                     add_rows(total, [(counts, counters)])
         return {window: packed(total) for window, total in found.items()}
 
-    def take(self, source: str, survey: Survey, rules: Rules, tallies: dict[int, Packed]) -> None:
+    def take(self, source: str, survey: Agreement, rules: Rules, tallies: dict[int, Packed]) -> None:
         """Put another store's counts beside ours; taking a later state of the same store replaces the earlier one.
 
         Windows that were shown to readers stay as they are. What the other store has counted in them since is added to

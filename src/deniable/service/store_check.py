@@ -154,7 +154,7 @@ def _reports(entry: Entry, window: int, counts: Any) -> int:
         return 0
     vector = np.zeros(entry.shape.size, np.int64)
     add_packed(vector, counts)
-    return entry.shape.tally(vector).n
+    return int(entry.shape.tally(vector).n)
 
 
 def _check_tokens(rows: Iterator[Any], sealed: bool) -> Iterator[str]:

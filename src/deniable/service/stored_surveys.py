@@ -8,7 +8,7 @@ from deniable.errors import StoreError
 from deniable.service.database import Database, Session
 from deniable.service.entries import Entry, Rules
 from deniable.service.seals import SEALED, insert, seal
-from deniable.survey import Survey
+from deniable.survey import Agreement, read_agreement, strict_json
 
 _MOST_CACHED = 64  # surveys: one of many thousand symbols takes a while to read, and none ever changes
 
@@ -18,9 +18,9 @@ class Surveys:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._cached: dict[str, tuple[Survey, str]] = {}  # by digest, with their text
+        self._cached: dict[str, tuple[Agreement, str]] = {}  # by digest, with their text
 
-    def create(self, survey: Survey, rules: Rules) -> tuple[Entry, bool]:
+    def create(self, survey: Agreement, rules: Rules) -> tuple[Entry, bool]:
         """Add a survey; adding the same one again with the same rules changes nothing. Also whether it is new."""
         with self._database.writing() as session:
             entry, new = self.add(session, survey, rules)
@@ -28,7 +28,7 @@ class Surveys:
             raise fixed_rules(survey)
         return entry, new
 
-    def add(self, session: Session, survey: Survey, rules: Rules) -> tuple[Entry, bool]:
+    def add(self, session: Session, survey: Agreement, rules: Rules) -> tuple[Entry, bool]:
         """Add a survey unless it is there, with whatever rules; whether it is new."""
         while True:
             new = session.run("SELECT 1 FROM survey WHERE digest = ?", [survey.digest]).fetchone() is None
@@ -130,13 +130,13 @@ class Surveys:
         self._cached.pop(digest, None)
 
 
-def entry_of(row: Any, known: tuple[Survey, str] | None = None) -> Entry:
+def entry_of(row: Any, known: tuple[Agreement, str] | None = None) -> Entry:
     """A survey as its row tells it, without the digest; its text is not read again where it is `known`."""
     key, body, rules, closed, floor = row
     try:
         if not all(type(number) is int and number >= 0 for number in (closed, floor)):
             raise ValueError("numbers must not be negative")
-        survey, body = known or (Survey.from_json(body), body)
+        survey, body = known or (read_agreement(strict_json(body)), body)
         return Entry(key, survey, Rules.read(json.loads(rules)), closed, floor, body)
     except (TypeError, ValueError) as problem:
         raise StoreError(f"its row must be readable: {problem}; the store is damaged, restore a backup") from None
@@ -146,7 +146,7 @@ def _as_text(rules: Rules) -> str:
     return json.dumps(rules.to_json(), sort_keys=True)
 
 
-def fixed_rules(survey: Survey) -> StoreError:
+def fixed_rules(survey: Agreement) -> StoreError:
     """The error for a survey that is there already with other rules."""
     return StoreError(
         f"rules must stay as they are once survey {survey.digest[:8]} is created; make a new survey instead"

@@ -14,7 +14,7 @@ from deniable.service.collector import Collector, unknown_survey
 from deniable.service.entries import FOR_GOOD, Entry, Rules, Token
 from deniable.service.problems import RequestError
 from deniable.service.tokens import hash_of, new_secret
-from deniable.survey import Survey, checked_name
+from deniable.survey import checked_name, read_agreement
 
 _log = logging.getLogger("deniable.service")
 _ID_DIGITS = 16  # of a token's hash, which name it
@@ -23,7 +23,7 @@ _MOST_PLANNED = 1 << 12  # symbols or candidates of one plan: seconds, not minut
 
 async def plan(collector: Collector, given: models.PlanRequest) -> Answer[models.Plan]:
     """How much privacy for how many people and what error: a survey, and what to expect of it."""
-    for name, symbols in (("symbols", given.symbols), ("candidates", given.candidates)):
+    for name, symbols in (("symbols", given.symbols), ("candidates", given.candidates), ("ordered", given.ordered)):
         if (len(symbols) if isinstance(symbols, list) else symbols or 0) > _MOST_PLANNED:
             raise RequestError(422, "plan", f"{name} must be at most {_MOST_PLANNED} here; deniable plan takes more")
     arguments = {name: value for name, value in asdict(given).items() if value is not None}
@@ -59,7 +59,7 @@ async def create(collector: Collector, given: models.NewSurvey) -> Answer[models
 
     def work() -> tuple[Entry, bool]:  # all of it in the writer's thread: a large survey takes a while to read
         try:
-            survey = Survey.from_fields(given.survey)
+            survey = read_agreement(given.survey)
             rules = Rules.of(survey, given.rules)
         except DeniableError as problem:
             raise RequestError(422, "survey", str(problem)) from None

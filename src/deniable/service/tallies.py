@@ -138,7 +138,8 @@ class Tallies:
                 add_rows(total, self._range(session, table, entry, *bounds))
             sizes = [counts.get("accepted", 0) for counts in windows_in(session, entry, *bounds).values()]
         try:
-            return entry.shape.tally(total[0], sizes)
+            found: Tally = entry.shape.tally(total[0], sizes)
+            return found
         except TallyError as problem:
             raise StoreError(
                 f"stored counts must be those of their windows ({problem}); run deniable store check"

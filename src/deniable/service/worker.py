@@ -16,19 +16,31 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import csv
 
-from deniable.decoders import DifferenceRows, EstimateRows, ResultRows, constraint_of, decode, decoder_of, difference
-from deniable.errors import DeniableError
+from deniable.decoders import (
+    Beginnings,
+    DifferenceRows,
+    EstimateRows,
+    ResultRows,
+    constraint_of,
+    decode,
+    decoder_of,
+    difference,
+    discover,
+)
+from deniable.errors import DeniableError, UnfinishedSearch
 from deniable.service.backends import read_store
 from deniable.service.children import DONE, FAILED, REFUSED, answer_messages
 from deniable.service.clock import label
-from deniable.service.decoding import CHANGED, SPENT, UNAVAILABLE
+from deniable.service.decoding import CHANGED, SPENT, UNAVAILABLE, UNFINISHED
 from deniable.service.entries import Entry
 from deniable.service.following import tracked_lines
+from deniable.service.form_records import evened
 from deniable.service.problems import Unavailable
 from deniable.service.store import Store
 from deniable.survey import krr, orr, symbol_from_json
-from deniable.tally import Tally
+from deniable.tally import FormTally, Tally
 
 _LONGEST = 1 << 28  # bytes of an answer, which the collector holds until it is read
 _LARGE = 1 << 29  # bytes: after a question that took more, the memory goes back with the process
@@ -59,7 +71,9 @@ class _Source:
             found += self._store.tally(self._entry, *span)
         if found.n < reports:
             raise _Changed
-        return _evened(found) if fields["even"] else found
+        if not fields["even"]:
+            return found
+        return evened(found, _evened) if isinstance(found, FormTally) else _evened(found)
 
 
 def _evened(tally: Tally) -> Tally:
@@ -80,22 +94,27 @@ def answer(fields: dict[str, Any], source: _Source) -> bytes:
     parts = [(spans, reports) for spans, reports in fields["parts"]]
     if fields["form"] == "tally":
         return source.tally(fields, *parts[0]).to_bytes()
+    if "most" in fields:
+        return _searched(fields, source.tally(fields, *parts[0]))
     candidates = fields["candidates"]
     names = None if candidates is None else [symbol_from_json(symbol) for symbol in candidates]
     if fields["form"] == "track":
         labels = [label(spans[0][0]) for spans, _ in parts]
         options = {name: fields[name] for name in ("turnover", "level", "top")}
         return tracked_lines(labels, [source.tally(fields, *part) for part in parts], candidates=names, **options)
+    tallies = [source.tally(fields, *part) for part in parts]
+    if isinstance(tallies[0], FormTally):
+        return _form(tallies, fields, names)
     estimates = [
         decode(
-            source.tally(fields, *part),
+            tally,
             candidates=names,
             decoder=decoder_of(fields["decoder"]),
             constraint=constraint_of(fields["constraint"]),
             complete=fields["complete"],
             turnover=fields["turnover"],
         )
-        for part in parts
+        for tally in tallies
     ]
     options = {name: fields[name] for name in ("level", "simultaneous", "top")}
     rows: ResultRows
@@ -106,6 +125,43 @@ def answer(fields: dict[str, Any], source: _Source) -> bytes:
     if fields["order"] == "own":
         rows = rows.in_own_order()
     return _WRITERS[fields["form"]](rows, fields["about"])
+
+
+def _searched(fields: dict[str, Any], tally: Tally) -> bytes:
+    """What people wrote, in a tally of a survey that discovers text."""
+    resume = None if fields["resume"] is None else Beginnings.from_json(fields["resume"])
+    options = {name: fields[name] for name in ("alphabet", "prefixes", "candidates", "level", "most", "seconds")}
+    found = discover(tally, resume=resume, **options)
+    rows = EstimateRows(found, **{name: fields[name] for name in ("level", "simultaneous", "top")})
+    return _WRITERS[fields["form"]](rows, fields["about"])
+
+
+def _form(tallies: list[Any], fields: dict[str, Any], names: list[Any] | None) -> bytes:
+    """The estimates of a form, question by question."""
+    if len(tallies) > 1 or fields["form"] not in ("json", "csv", "arrow"):
+        raise DeniableError(
+            "a form must be asked for its estimate in one range; download its tallies for anything else"
+        )
+    if names is not None:
+        raise DeniableError("candidates must not be given for a form; download its tally and decode it with a list")
+    found = decode(
+        tallies[0],
+        decoder=decoder_of(fields["decoder"]),
+        constraint=constraint_of(fields["constraint"]),
+        complete=fields["complete"],
+        turnover=fields["turnover"],
+    )
+    if fields["form"] == "json":
+        told = json.loads(found.to_json(fields["level"])) | fields["about"]
+        return json.dumps(told, ensure_ascii=False, allow_nan=False).encode()
+    table = found.to_arrow(fields["level"])
+    sink = io.BytesIO()
+    if fields["form"] == "csv":
+        csv.write_csv(table, sink)
+        return sink.getvalue()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return sink.getvalue()
 
 
 def _json(rows: ResultRows, about: dict[str, Any]) -> bytes:
@@ -132,6 +188,7 @@ def _window(rows: ResultRows, about: dict[str, Any]) -> bytes:
     """A window of a trend."""
     told = rows.to_json()
     found = {"start": about["from"], "end": about["to"], "n": told["n"], "estimates": told["estimates"]}
+    found |= {"figures": told["figures"]} if "figures" in told else {}
     return json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
 
 
@@ -171,6 +228,8 @@ def _judged(question: bytes, source: _Source) -> tuple[int, bytes]:
         return UNAVAILABLE, json.dumps([str(problem), problem.detail]).encode()
     except _Changed:
         return CHANGED, b""
+    except UnfinishedSearch as problem:
+        return UNFINISHED, json.dumps([str(problem), problem.beginnings.to_json()]).encode()
     except DeniableError as problem:
         return REFUSED, str(problem).encode()
     except MemoryError:

@@ -7,11 +7,12 @@ budget, and a device that is asked again sends the same bytes.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 
 from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, Blocks, Mechanism, Sensitive, SensitiveDesign, parse_epsilon, rounded_table
 from deniable.survey.alphabet import Alphabet
-from deniable.survey.blocks import MAX_CELLS, Projective, is_prime
+from deniable.survey.blocks import Projective, is_prime
 from deniable.survey.budgets import MAX_ANSWERS, budgets_table
 from deniable.survey.encodings import Direct
 from deniable.survey.survey import Survey, checked_name
@@ -147,7 +148,7 @@ def sensitive_designs(hidden: int) -> Iterator[Projective]:
     if hidden < 3:
         return
     for dimension in range(3, 17):
-        for order in range(2, MAX_CELLS):
+        for order in count(2):
             points = (order**dimension - 1) // (order - 1)
             if points > 8 * hidden + 64:  # far more points than answers: a report would say too little
                 break

@@ -7,6 +7,7 @@ ways), then a key into cells for a cohort.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, ClassVar
 
 from deniable.errors import SurveyError
@@ -30,6 +31,7 @@ class Encoding(ABC):
     answers: ClassVar[str] = "any text, number or bytes"  # what an open alphabet may be answered with
     own_cells: ClassVar[bool] = False  # whether symbols and cells correspond one to one
     is_design: ClassVar[bool] = False  # whether answers have several cells each, of which a report names one
+    finds_text: ClassVar[bool] = False  # whether texts can be found that nobody listed: cohorts hash beginnings
     is_ordered: ClassVar[bool] = False  # whether the order of the answers has a meaning: neighbours share cells
     cells: int
     cohorts: int
@@ -52,6 +54,10 @@ class Encoding(ABC):
     @abstractmethod
     def encode(self, cohort: int, key: Any) -> tuple[int, ...]:
         """The occupied cells, sorted and distinct."""
+
+    def rebudgeted(self, before: Fraction, epsilon: Fraction) -> "Encoding":
+        """The encoding at another budget: itself, unless it was the best one at the budget `before`."""
+        return self
 
     @property
     def words(self) -> str:

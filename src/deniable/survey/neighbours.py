@@ -55,6 +55,10 @@ class Neighbours(Encoding):
     def words(self) -> str:
         return f"{self.cells} cells"
 
+    def rebudgeted(self, before: Fraction, epsilon: Fraction) -> "Neighbours":
+        best = self.reach == best_reach(self.symbols, before)
+        return Neighbours(self.symbols, best_reach(self.symbols, epsilon)) if best else self
+
     def encode(self, cohort: int, key: int) -> tuple[int, ...]:
         return self._every[key : key + self.hashes]
 

@@ -1,8 +1,11 @@
 """How people take part in a survey: once, once in every window of time, or at every event.
 
-A window is an hour, a day or a week in UTC, counted from the one that 1970-01-01 falls in; weeks start on Monday.
+A window is an hour, a day or a week in UTC, counted from the one that 1970-01-01 falls in; weeks start on Monday. Where
+it is known which part of the devices is replaced from one window to the next, the text may end with it:
+"window:day:turnover=0.05". Devices do not heed it; error bars of what several windows show do.
 """
 
+import re
 from datetime import UTC, datetime, timedelta
 
 from deniable.errors import SurveyError
@@ -14,6 +17,7 @@ __all__ = [
     "first_hour",
     "first_minute",
     "participation_words",
+    "turnover_of",
     "window_number",
 ]
 
@@ -21,15 +25,24 @@ WINDOWS = {"hour": 1, "day": 24, "week": 168}  # hours
 PARTICIPATIONS = ("once", *(f"window:{window}" for window in WINDOWS), "event")
 # Hours from a Monday to the Thursday 1970-01-01: the first week began before the epoch.
 _SHIFT = {"hour": 0, "day": 0, "week": 72}
+_TURNOVER = re.compile(r":turnover=(0|1|0\.[0-9]{0,3}[1-9])")  # its shortest spelling, with four digits at most
 
 
 def check_participation(value: object) -> str:
     """The canonical text of a way to take part; "window" is short for "window:day".
 
-    >>> check_participation("window"), check_participation("once")
-    ('window:day', 'once')
+    >>> check_participation("window"), check_participation("once"), check_participation("window:week:turnover=0.1")
+    ('window:day', 'once', 'window:week:turnover=0.1')
     """
     text = "window:day" if value == "window" else value
+    how, mark, _ = text.partition(":turnover=") if isinstance(text, str) else ("", "", "")
+    if isinstance(text, str) and mark and how in PARTICIPATIONS:
+        if not how.startswith("window:") or not _TURNOVER.fullmatch(text, len(how)):
+            raise SurveyError(
+                "turnover must follow a window, from 0 to 1 with at most four digits after the point, as in "
+                f"'window:day:turnover=0.05', got {text[:60]!r}"
+            )
+        return text
     if not isinstance(text, str) or text not in PARTICIPATIONS:
         known = ", ".join(repr(one) for one in PARTICIPATIONS[:-1])
         shown = repr(text[:40]) if isinstance(text, str) else type(text).__name__
@@ -43,10 +56,20 @@ def participation_words(participation: str) -> str:
     >>> participation_words("window:day"), participation_words("event")
     ('once a day', 'at every event')
     """
-    _, _, window = participation.partition(":")
+    how, *window = participation.split(":")
     if window:
-        return f"once {'an' if window == 'hour' else 'a'} {window}"
-    return {"once": "once", "event": "at every event"}[participation]
+        return f"once {'an' if window[0] == 'hour' else 'a'} {window[0]}"
+    return {"once": "once", "event": "at every event"}[how]
+
+
+def turnover_of(participation: str) -> float | None:
+    """The part of the devices that is replaced each window, where a way to take part says it.
+
+    >>> turnover_of("window:day:turnover=0.05"), turnover_of("window:day")
+    (0.05, None)
+    """
+    _, mark, part = participation.partition(":turnover=")
+    return float(part) if mark else None
 
 
 def window_number(window: str, hours: int) -> int:

@@ -46,6 +46,7 @@ class Prefixes(Encoding):
 
     kind: ClassVar[str] = "prefixes"
     answers: ClassVar[str] = "any text"
+    finds_text: ClassVar[bool] = True
     cells: int
     levels: tuple[tuple[int, int], ...]
     overlong: str

@@ -8,17 +8,19 @@ import os
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import ceil
 from pathlib import Path
 from typing import Any
 
 from deniable.errors import SurveyError
 from deniable.mechanisms import Mechanism, epsilon_text
+from deniable.noise import Entropy
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.encodings import Encoding
 from deniable.survey.notebook import facts
 from deniable.survey.outputs import write_atomically
-from deniable.survey.participation import check_participation, participation_words
+from deniable.survey.participation import check_participation, participation_words, turnover_of
 from deniable.survey.picture import Picture, bars
 from deniable.survey.privacy import Privacy, privacy_of
 from deniable.survey.reading import read_alphabet, read_encoding, read_mechanism, record, strict_json
@@ -48,7 +50,8 @@ class Survey:
     name : str
         What people call the survey, at most 500 characters.
     participation : str
-        How often a person answers: "once", "window:hour", "window:day", "window:week" or "event".
+        How often a person answers: "once", "window:hour", "window:day", "window:week" or "event". A window may be
+        followed by the part of the devices that is replaced from one to the next: "window:day:turnover=0.05".
 
     Raises
     ------
@@ -102,7 +105,7 @@ class Survey:
                 f"cohorts times cells must be at most {MAX_COUNTERS}, got {self.cohorts * self.columns}; "
                 "use fewer cohorts or cells"
             )
-        object.__setattr__(self, "digest", hashlib.sha256(_canonical(self._fields())).hexdigest())
+        object.__setattr__(self, "digest", hashlib.sha256(canonical_json(self._fields())).hexdigest())
         object.__setattr__(self, "report_format", ReportFormat.of(self.mechanism, self.cohorts, self.digest))
 
     # The paper's letters k, C and h by name.
@@ -135,6 +138,38 @@ class Survey:
     def epsilon(self) -> float:
         """The epsilon that was asked for; `mechanism.epsilon` is the exact rational."""
         return float(self.mechanism.epsilon)
+
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """The epsilon of an answer in all its reports, and of one report, as they were asked for: exact rationals.
+
+        >>> import deniable as dn
+        >>> dn.warner(epsilon=2.0, epsilon_report=0.5).bounds
+        (Fraction(2, 1), Fraction(1, 2))
+        """
+        return self.mechanism.epsilon, self.mechanism.report_bound
+
+    @property
+    def width(self) -> int:
+        """Bits of the random words that a client needs."""
+        return self.mechanism.width
+
+    def draw_cohort(self, entropy: Entropy) -> int:
+        """The cohort of a new device, which is drawn before any answer is known.
+
+        Parameters
+        ----------
+        entropy : Entropy
+            Where random words come from.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> from deniable.noise import OsEntropy
+        >>> dn.orr(epsilon=2, cells=4, cohorts=64).draw_cohort(OsEntropy()) < 64
+        True
+        """
+        return entropy.uniform_below(self.cohorts)
 
     @property
     def epsilon_report(self) -> float:
@@ -202,7 +237,19 @@ class Survey:
         >>> dn.warner(epsilon=1.0, participation="window").window
         'day'
         """
-        return self.participation.partition(":")[2] or None
+        return self.participation.split(":")[1] if ":" in self.participation else None
+
+    @property
+    def turnover(self) -> float | None:
+        """The part of the devices that is replaced from one window to the next, where the survey says it.
+
+        `decode`, `difference` and `track` use it where they are not given another.
+
+        >>> import deniable as dn
+        >>> dn.warner(epsilon=1.0, participation="window:day:turnover=0.05").turnover
+        0.05
+        """
+        return turnover_of(self.participation)
 
     @property
     def title(self) -> str:
@@ -384,7 +431,7 @@ class Survey:
         """
         fields = self._fields() | {"digest": self.digest}
         if indent is None:
-            return _canonical(fields).decode()
+            return canonical_json(fields).decode()
         return json.dumps(fields, ensure_ascii=False, indent=indent) + "\n"
 
     @classmethod
@@ -434,6 +481,8 @@ class Survey:
         >>> dn.Survey.from_fields(json.loads(survey.to_json())) == survey
         True
         """
+        if isinstance(fields, dict) and str(fields.get("format")).startswith("deniable-form/"):
+            raise SurveyError("survey must be of one question here, got a form of several; read it with dn.Form.load")
         top = record("survey", fields, "format name alphabet encoding mechanism digest", "participation")
         if top["format"] != FORMAT:
             raise SurveyError(
@@ -523,6 +572,11 @@ class Survey:
         """
         if isinstance(value, cls):
             return value
+        if hasattr(value, "part_of"):
+            raise SurveyError(
+                "survey must be a Survey, got a form of several questions, which this does not take yet; "
+                "use that of one question: form.part_of(name).survey"
+            )
         file = isinstance(value, (str, os.PathLike))
         step = "read a file with dn.Survey.load(path)" if file else hint or "make one with a preset such as dn.krr"
         raise SurveyError(f"survey must be a Survey, got {type(value).__name__}; {step}")
@@ -616,6 +670,6 @@ def checked_name(name: str) -> str:
     return name
 
 
-def _canonical(fields: dict[str, object]) -> bytes:
+def canonical_json(fields: dict[str, object]) -> bytes:
     """Sorted keys, no blanks, UTF-8, integers only: the same bytes from every JSON writer."""
     return json.dumps(fields, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()

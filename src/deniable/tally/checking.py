@@ -86,11 +86,11 @@ def split_rows(form: ReportFormat, rows: npt.NDArray[np.uint8]) -> tuple[npt.NDA
         Cohorts as integers; responses as integers, or as rows of bytes where they are bits.
     """
     payloads = rows[:, form.payload_start :]
-    responses = payloads if form.response.bits else _integers(payloads)
-    return _integers(rows[:, len(form.head) : form.payload_start]), responses
+    responses = payloads if form.response.bits else integers_of(payloads)
+    return integers_of(rows[:, len(form.head) : form.payload_start]), responses
 
 
-def _integers(rows: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+def integers_of(rows: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
     """Each row as a little-endian integer; rows of no bytes are 0."""
     value = np.zeros(len(rows), np.int64)
     for place in range(rows.shape[1]):

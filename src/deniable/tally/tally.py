@@ -15,9 +15,9 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -90,6 +90,15 @@ class Tally:
     """
 
     __slots__ = ("_counts", "_merged", "_n", "_reports", "survey")
+
+    # Tallies of other agreements than surveys, and their files by the first line: a form's (`tally.form_tally`).
+    _kinds: ClassVar[dict[type, Callable[..., Any]]] = {}
+    _formats: ClassVar[dict[bytes, Callable[[bytes], Any]]] = {}
+
+    def __new__(cls, survey: object = None, *given: object, **named: object) -> Any:
+        """`Tally(form)` is a `FormTally`."""
+        other = cls._kinds.get(type(survey))
+        return object.__new__(cls) if other is None else other(survey, *given, **named)
 
     def __init__(
         self,
@@ -510,6 +519,9 @@ class Tally:
         >>> dn.Tally.from_bytes(tally.to_bytes()) == tally
         True
         """
+        for first, read in cls._formats.items():
+            if data.startswith(first):
+                return read(data)  # type: ignore[no-any-return]
         if not data.startswith(_MAGIC):
             raise TallyError(
                 f"tally must start with {_MAGIC[:-1].decode()!r}, got {data[:16]!r}; this is not a tally file"

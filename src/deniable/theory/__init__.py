@@ -54,7 +54,7 @@ from deniable.theory.nonprivate import minimax_l1, minimax_l2, ml_l1, ml_l1_wors
 from deniable.theory.observer import linking_probability, naming_probability
 from deniable.theory.risk import l1_risk, l2_risk
 from deniable.theory.score_law import ScoreLaw
-from deniable.theory.shared_noise import cell_variance, permanent_share, repeated_reports
+from deniable.theory.shared_noise import cell_variance, permanent_share, repeated_reports, returning_share
 from deniable.theory.support import support_l2, support_variances
 
 __all__ = [
@@ -119,6 +119,7 @@ __all__ = [
     "rank_bound",
     "recoverable_mass",
     "repeated_reports",
+    "returning_share",
     "sensitive_model",
     "subset_rates",
     "support_l2",

@@ -5,20 +5,25 @@ the noise in common, and a second stage (`epsilon_report`) adds a fresh part to 
 
 Windows s, t with n_s and n_t reports, of which o_st are from devices in both whose answers did not change, have the
 covariance o_st V_perm / (n_s n_t). So the sum of windows with N reports in all has the variance V / N times the *design
-effect* 1 + (V_perm / V) sum of o_st over s != t / N.
+effect* 1 + (V_perm / V) sum of o_st over s != t / N. Devices that change their answer repeat a part of their noise,
+too, as often as the new answer has the same cells (`returning_share`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.columns import cell_rows, keys_of
 from deniable.mechanisms import Mechanism
 from deniable.survey import Survey
 
 Floats = npt.NDArray[np.float64]
 
 _NEGLIGIBLE = 1e-9  # share of devices that stay, below which windows share nothing
+_COHORTS = 32  # cohorts whose hash functions are looked at: the mean of their chances is known to a few per cent
 
 
 def permanent_share(survey: Survey, shares: Floats) -> Floats:
@@ -86,6 +91,65 @@ def cell_variance(survey: Survey, mechanism: Mechanism, shares: Floats) -> Float
     miss, gap = mechanism.affine
     chance = np.clip(own * miss + gap * (own * size + (1 - size) * met), 1e-12, 1 - 1e-12)
     return np.asarray(chance * (1 - chance) / (gap * (own - (common or 0))) ** 2)
+
+
+def returning_share(survey: Survey, shares: Floats, *, symbols: Sequence[object] | None = None) -> float:
+    """The part of the permanent noise that a device repeats by chance, when it draws its answer anew.
+
+    A device that memoises draws its noise once for the cells of an answer. Another answer has new noise only if its
+    cells are others: with g cells the old noise is repeated once in g times, at any distance of windows. With p the
+    chance that a report hits a symbol's cells, given an answer, the permanent noise of a person has the variance of
+    that hit, E[p (1 - p)] + Var[p] over answers. Of two independent answers, those with the same cells share p (1 - p).
+
+    Parameters
+    ----------
+    survey
+        The survey that is answered.
+    shares
+        Approximate shares of the symbols. What they leave of one is of other answers, spread over all cells.
+    symbols
+        The symbols of `shares`, where the alphabet is open; without them answers are spread over all cells.
+
+    Returns
+    -------
+    float
+        On average over symbols, and over cohorts.
+
+    Examples
+    --------
+    >>> import deniable as dn, numpy as np
+    >>> round(returning_share(dn.krr(symbols=4, epsilon=2), np.full(4, 0.25)), 3)
+    0.155
+    >>> hashed = dn.orr(symbols=100, epsilon=1, cells=2, cohorts=16, seed=bytes(16))
+    >>> round(returning_share(hashed, np.full(100, 0.01)), 2)  # half of 0.79
+    0.39
+    """
+    known, encoding = np.clip(shares, 0.0, 1.0), survey.encoding
+    known = known / max(float(known.sum()), 1.0)
+    own, common = encoding.occupied or 1, encoding.shared or 0
+    miss, gap = survey.mechanism.permanent.affine
+    hit, miss = own * (miss + gap), own * miss + gap * common / int(getattr(encoding, "blocks", 1))
+    inside, outside = hit * (1 - hit), miss * (1 - miss)
+    names = survey.symbols if symbols is None else symbols
+    spread = 0.0
+    if encoding.own_cells or encoding.is_design:
+        rows: Iterable[Any] = [np.arange(len(known))[None]]
+    elif names is None:
+        rows, known = [np.zeros((1, 1))], np.zeros(1)
+        spread = 1 / encoding.cells**encoding.hashes
+    else:
+        rows = islice(cell_rows(encoding, keys_of(survey, names)), _COHORTS)
+        spread = max(1.0 - float(known.sum()), 0.0) / encoding.cells**encoding.hashes
+    found = []
+    for cells in rows:
+        _, which = np.unique(np.sort(cells, axis=0), axis=1, return_inverse=True)
+        chances = np.bincount(np.ravel(which), weights=known) + spread
+        empty = encoding.cells**encoding.hashes - len(chances)  # sets of cells that no known symbol has
+        mine, alike = chances[np.ravel(which)], float((chances**2).sum()) + empty * spread**2
+        chance = miss + (hit - miss) * mine
+        repeated = outside * (alike - mine**2) + inside * mine**2
+        found.append(float((repeated / (chance * (1 - chance))).mean()))
+    return min(float(np.mean(found)), 1.0)
 
 
 def repeated_reports(sizes: Sequence[int] | None, n: int, turnover: float | None = None) -> float:

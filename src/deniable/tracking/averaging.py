@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from deniable.tracking.sharing import Sharing
 from deniable.tracking.state_space import UNKNOWN, Models, Noise, Pass, run
 
 __all__ = ["STILL", "Moving", "Series", "average", "averaged", "fitted"]
@@ -25,6 +26,10 @@ Floats = npt.NDArray[np.float64]
 _WALKS = (0.0, 1e-4, 1e-3, 5e-3, 0.02, 0.1, 0.4, 2.0, 30.0)
 # The same for a random walk of the slope.
 _TURNS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3)
+# The same for a slope of which four fifths are left in the next window: a bend that a walk would take for noise, and a
+# trend would carry too far. A season of which a history has less than a period looks so.
+_BENDS = (0.003, 0.01, 0.03, 0.1)
+_DAMPING = 0.8
 _DRIFT = 30.0  # prior standard deviation of a constant slope, in standard errors of a slope fitted to T windows
 _CYCLES = ((1.0, 0.0), (10.0, 0.0), (1.0, 0.003), (10.0, 0.03))  # variances of a cycle: of its start, of a step
 _CYCLE_WALKS = (0.0, 1e-3, 0.02)  # variances of a step of the level in models with a cycle
@@ -33,9 +38,9 @@ _EM_STEPS = 20  # iterations of expectation maximisation; the weights hardly cha
 _PSEUDO_SYMBOLS = 0.2  # prior count of symbols of each model
 _LEAST_FRESH = 1e-4  # least share of a window's variance that is independent of other windows; keeps it positive
 _NEGLIGIBLE = 1e-3  # posterior weight below which a model of a symbol is dropped
-# Factor of the variance under a random walk: its own variance is estimated, too, and shared by symbols that move more
-# and less. Measured: without it bands of random walks cover 92 to 94 % at 95 %.
-_WALKS_WIDER = 1.3
+# Factor of what a random walk or a bend adds to the variance: its own variance is estimated, too, and shared by symbols
+# that move more and less. Measured: with 1.3 bands of six symbols that move cover 92 to 94 % at 95 %, with 1.6 94 to 95.
+_WALKS_WIDER = 1.6
 _JUMP_PRICE = 3.0  # penalty of a jump on the log-likelihood, in nats, beyond log(windows)
 _MOST_JUMPS = 8  # jumps of a symbol, at most
 _PIECE = 256  # symbols that are filtered at once: their states take less than 200 MB for 400 windows
@@ -72,7 +77,7 @@ class Series:
         """The standard deviation of a typical window's noise, shape (S, 1)."""
         return np.asarray(np.sqrt(self.variances[:, self.there].mean(axis=1, keepdims=True)))
 
-    def run(self, models: Models, correlation: Floats, jumps: npt.NDArray[np.bool_] | None = None) -> Pass:
+    def run(self, models: Models, sharing: Sharing, jumps: npt.NDArray[np.bool_] | None = None) -> Pass:
         """Filter and smooth every symbol under every model, in units of `unit`."""
         relative, permanent = self.variances / self.unit**2, self.permanent[:, None]
         middle, part = relative.mean(axis=0, keepdims=True), permanent.mean(axis=0, keepdims=True)
@@ -80,7 +85,7 @@ class Series:
         if near:
             relative, permanent = middle, part
         fresh = np.maximum(1 - permanent, _LEAST_FRESH) * relative
-        noise = Noise(fresh, np.sqrt(permanent * relative), correlation, self.there)
+        noise = Noise(fresh, np.sqrt(permanent * relative), sharing, self.there)
         return run(self.values / self.unit, noise, models, jumps)
 
 
@@ -121,15 +126,15 @@ def average(found: Sequence[Moving], trust: Floats) -> Moving:
     return Moving(means[0], variances[0], means[1], variances[1], float(max(one.evidence for one in found)))
 
 
-def averaged(series: Series, correlation: Floats) -> Moving:
+def averaged(series: Series, sharing: Sharing) -> Moving:
     """Filter and smooth every symbol under every model, and average by posterior weight.
 
     Parameters
     ----------
     series
         The estimates of single windows.
-    correlation
-        Of the shared noise of each window with that of the window before, shape (T,).
+    sharing
+        How much of their noise windows have in common.
 
     Returns
     -------
@@ -141,10 +146,10 @@ def averaged(series: Series, correlation: Floats) -> Moving:
     >>> import numpy as np
     >>> seen = 0.2 + 0.01 * np.array([[1, -1, 1, -1, 1, -1, 1, -1, 1, -1]])
     >>> series = Series(seen, np.full((1, 10), 1e-4), np.zeros(1), np.full(10, True))
-    >>> averaged(series, np.zeros(10)).smoothed.round(2).tolist()
+    >>> averaged(series, Sharing.none(10)).smoothed.round(2).tolist()
     [[0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2]]
     """
-    return fitted(series, correlation).moving()
+    return fitted(series, sharing).moving()
 
 
 @dataclass(frozen=True)
@@ -155,7 +160,7 @@ class Fitted:
     """
 
     series: Series
-    correlation: Floats
+    sharing: Sharing
     models: Models
     belief: Floats
     jumps: npt.NDArray[np.bool_]
@@ -166,26 +171,28 @@ class Fitted:
         series, models = self.series, self.models
         sums = [np.zeros(series.values.shape) for _ in range(4)]
         for rows, marks in _pieces(self.jumps):
-            used = np.flatnonzero(self.belief[rows].any(axis=0))
-            one = series[rows].run(models[used], self.correlation, marks)
+            used = np.union1d(0, np.flatnonzero(self.belief[rows].any(axis=0)))  # the first is that nothing moves
+            one = series[rows].run(models[used], self.sharing, marks)
             trust = self.belief[rows][:, used, None]
-            scale, wider = series.unit[rows], np.where(models.level[used] > 0, _WALKS_WIDER, 1.0)[:, None]
+            wanders = (models.level[used] > 0) | (models.damping[used] < 1)
+            scale, wider = series.unit[rows], np.where(wanders, _WALKS_WIDER - 1, 0.0)[:, None]
             for place, mean, variance in (
                 (0, one.filtered, one.filtered_variance),
                 (2, one.smoothed, one.smoothed_variance),
             ):
                 middle = (trust * mean).sum(axis=1)
-                spread = (trust * (wider * variance + (mean - middle[:, None]) ** 2)).sum(axis=1)
+                variance = variance + wider * np.maximum(variance - variance[:, :1], 0.0)
+                spread = (trust * (variance + (mean - middle[:, None]) ** 2)).sum(axis=1)
                 sums[place][rows], sums[place + 1][rows] = scale * middle, scale**2 * spread
         return Moving(sums[0], sums[1], sums[2], sums[3], self.evidence)
 
 
-def fitted(series: Series, correlation: Floats) -> Fitted:
+def fitted(series: Series, sharing: Sharing) -> Fitted:
     """Weigh every model of every symbol, and look for jumps; the parameters are those of `averaged`."""
     symbols, windows = series.values.shape
     models = _hypotheses(series)
     jumps = np.zeros((symbols, windows), np.bool_)
-    evidence, steps = _evidence(series, models, correlation, None)
+    evidence, steps = _evidence(series, models, sharing, None)
     common, belief = _weights(evidence)
     price = np.log(windows) + _JUMP_PRICE
     rows = np.arange(symbols)
@@ -199,28 +206,29 @@ def fitted(series: Series, correlation: Floats) -> Fitted:
             break
         tried = jumps[rows]
         tried[np.arange(len(place)), place] = True
-        again, new_steps = _evidence(series[rows], models, correlation, tried)
+        again, new_steps = _evidence(series[rows], models, sharing, tried)
         # The diffuse prior of a new level lowers the likelihood; that is undone, and the penalty takes its place.
         again += 0.5 * np.log(UNKNOWN) * tried.sum(axis=1, keepdims=True) - price * tried.sum(axis=1, keepdims=True)
         better = _total(again, common) > _total(evidence[rows], common)
         rows = rows[better]
         jumps[rows], evidence[rows], steps[rows] = tried[better], again[better], new_steps[better]
         common, belief = _weights(evidence)
-    return Fitted(series, correlation, models, belief, jumps, float(_total(evidence, common).sum()))
+    return Fitted(series, sharing, models, belief, jumps, float(_total(evidence, common).sum()))
 
 
 def _hypotheses(series: Series) -> Models:
-    """The models: random walks of the level, a constant slope, random walks of the slope; with a cycle, if found."""
+    """The models: random walks of the level, a constant slope, slopes that change; with a cycle, if found."""
     windows = series.values.shape[1]
     accident = 12 / max(windows, 2) ** 3  # variance of a slope that is fitted to noise of variance one
     period = _period(series)
-    rows = [(walk, 0.0, 0.0, 0.0, 0.0) for walk in _WALKS]
-    rows += [(0.0, 0.0, _DRIFT**2 * accident, 0.0, 0.0)]
-    rows += [(0.0, turn, turn * windows + accident, 0.0, 0.0) for turn in _TURNS]
+    rows = [(walk, 0.0, 0.0, 1.0, 0.0, 0.0) for walk in _WALKS]
+    rows += [(0.0, 0.0, _DRIFT**2 * accident, 1.0, 0.0, 0.0)]
+    rows += [(0.0, turn, turn * windows + accident, 1.0, 0.0, 0.0) for turn in _TURNS]
+    rows += [(0.0, bend, bend / (1 - _DAMPING**2), _DAMPING, 0.0, 0.0) for bend in _BENDS]
     if period is not None:
-        rows += [(walk, 0.0, 0.0, swing, wander) for walk in _CYCLE_WALKS for swing, wander in _CYCLES]
-    level, slope, start, swing, wander = np.array(rows).T
-    return Models(level, slope, start, swing, wander, period)
+        rows += [(walk, 0.0, 0.0, 1.0, swing, wander) for walk in _CYCLE_WALKS for swing, wander in _CYCLES]
+    level, slope, start, damping, swing, wander = np.array(rows).T
+    return Models(level, slope, start, damping, swing, wander, period)
 
 
 def _period(series: Series) -> float | None:
@@ -268,14 +276,14 @@ def _total(evidence: Floats, common: Floats) -> Floats:
 
 
 def _evidence(
-    series: Series, models: Models, correlation: Floats, jumps: npt.NDArray[np.bool_] | None
+    series: Series, models: Models, sharing: Sharing, jumps: npt.NDArray[np.bool_] | None
 ) -> tuple[Floats, npt.NDArray[np.float32]]:
     """The log-likelihood of each model for each symbol, shape (S, H), and the t-statistics of steps, (S, H, T)."""
     symbols, windows = series.values.shape
     evidence = np.empty((symbols, len(models.level)))
     steps = np.empty((*evidence.shape, windows), np.float32)
     for rows, marks in _pieces(np.zeros((symbols, windows), np.bool_) if jumps is None else jumps):
-        found = series[rows].run(models, correlation, marks)
+        found = series[rows].run(models, sharing, marks)
         evidence[rows], steps[rows] = found.evidence, found.steps
     return evidence, steps
 

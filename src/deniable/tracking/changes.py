@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.tracking.averaging import STILL, Series
+from deniable.tracking.sharing import Sharing
 
 __all__ = ["Step", "alarms_of", "cusum_threshold", "steps_of"]
 
@@ -37,15 +38,15 @@ class Step:
     p_value: float
 
 
-def steps_of(series: Series, correlations: Sequence[Floats], skewness: Floats, level: float) -> list[Step]:
+def steps_of(series: Series, sharings: Sequence[Sharing], skewness: Floats, level: float) -> list[Step]:
     """Steps that are significant, family-wise, over the whole history.
 
     Parameters
     ----------
     series
         The estimates of single windows.
-    correlations
-        Possible correlations of the shared noise, shape (T,) each: a step must be significant under every one.
+    sharings
+        What windows may have of their noise in common: a step must be significant under every one.
     skewness
         Of each symbol's estimate in one window, shape (S,): small counts are skewed upwards.
     level
@@ -61,7 +62,7 @@ def steps_of(series: Series, correlations: Sequence[Floats], skewness: Floats, l
     >>> import numpy as np
     >>> seen = np.repeat([[0.2, 0.3]], 10, axis=1) + 0.01 * np.array([1, -1] * 10)
     >>> series = Series(seen, np.full((1, 20), 1e-4), np.zeros(1), np.full(20, True))
-    >>> [(step.window, round(step.size, 3)) for step in steps_of(series, [np.zeros(20)], np.zeros(1), 0.95)]
+    >>> [(step.window, round(step.size, 3)) for step in steps_of(series, [Sharing.none(20)], np.zeros(1), 0.95)]
     [(10, 0.1)]
     """
     from scipy import stats
@@ -76,7 +77,7 @@ def steps_of(series: Series, correlations: Sequence[Floats], skewness: Floats, l
     found: list[Step] = []
     rows = np.arange(symbols)
     for _ in range(_MOST_STEPS):
-        passes = [series[rows].run(STILL, correlation, _any(jumps[rows])) for correlation in correlations]
+        passes = [series[rows].run(STILL, sharing, _any(jumps[rows])) for sharing in sharings]
         scores = np.stack([np.abs(_normal_score(one.steps[:, 0], skew[rows])) for one in passes])
         least, each = np.argmin(scores, axis=0), np.arange(len(rows))
         surest = np.where(jumps[rows], 0.0, scores.min(axis=0))
@@ -150,7 +151,7 @@ def cusum_threshold(mean_windows: float) -> float:
 
 
 def alarms_of(
-    series: Series, correlation: Floats, mean_windows: float, skewness: Floats | None = None
+    series: Series, sharing: Sharing, mean_windows: float, skewness: Floats | None = None
 ) -> list[tuple[int, int]]:
     """Windows at which each symbol raises an alarm, looking at no later window.
 
@@ -158,8 +159,8 @@ def alarms_of(
     ----------
     series
         The estimates of single windows.
-    correlation
-        Of the shared noise of each window with that of the window before, shape (T,).
+    sharing
+        How much of their noise windows have in common.
     mean_windows
         The mean time between two false alarms of all symbols together, in windows.
     skewness
@@ -174,7 +175,7 @@ def alarms_of(
     --------
     >>> import numpy as np
     >>> seen = np.repeat([[0.2, 0.3]], 10, axis=1) + 0.01 * np.array([1, -1] * 10)
-    >>> alarms_of(Series(seen, np.full((1, 20), 1e-4), np.zeros(1), np.full(20, True)), np.zeros(20), 1000)
+    >>> alarms_of(Series(seen, np.full((1, 20), 1e-4), np.zeros(1), np.full(20, True)), Sharing.none(20), 1000)
     [(0, 10)]
     """
     from scipy import stats
@@ -186,7 +187,7 @@ def alarms_of(
     jumps, found = np.zeros((symbols, windows), np.bool_), []
     rows, begins = np.arange(symbols), np.zeros(symbols, np.intp)
     while len(rows):
-        innovations = series[rows].run(STILL, correlation, _any(jumps[rows])).innovations[:, 0]
+        innovations = series[rows].run(STILL, sharing, _any(jumps[rows])).innovations[:, 0]
         scores = np.abs(_normal_score(innovations, skew[rows, None]))
         up = down = np.zeros(len(rows))
         first = np.full(len(rows), windows)

@@ -7,8 +7,11 @@ import numpy.typing as npt
 
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
+from deniable.tracking.averaging import Series
+from deniable.tracking.overlap import Attendance, Overlap
+from deniable.tracking.sharing import Sharing
 
-__all__ = ["Change", "Contrast", "around"]
+__all__ = ["Change", "Contrast", "around", "variances_of_sums"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -98,3 +101,40 @@ def around(values: Floats, errors: Floats, level: float, tests: int) -> Floats:
         raise DecodeError(f"level must be between 0 and 1, got {level!r}")
     reach = float(stats.norm.isf((1 - level) / 2 / tests)) * errors
     return np.stack([values - reach, values + reach], axis=-1)
+
+
+def variances_of_sums(series: Series, weights: Floats, devices: Attendance, learnt: tuple[Overlap, Overlap]) -> Floats:
+    """The variances of weighted sums of windows, one for each symbol.
+
+    Parameters
+    ----------
+    series
+        The estimates of single windows.
+    weights
+        One number a window, or a row of them for each symbol, in two dimensions.
+    devices
+        What is known of the devices of each window.
+    learnt
+        What windows share, with shares that move and with shares that stand still.
+
+    Returns
+    -------
+    ndarray
+        More devices in common make a sum wider, fewer a difference: whichever it is, the largest variance holds, of
+        what was learnt and of the upper bound.
+    """
+    used = np.flatnonzero(weights.any(axis=0))
+    w, variances, permanent = weights[:, used], series.variances[:, used], series.permanent[:, None]
+    alone = ((1 - permanent) * variances * w**2).sum(axis=1)
+    if not permanent.any():
+        return np.asarray(alone)
+    side = np.sqrt(permanent * variances) * w
+
+    def shared(sharing: Sharing) -> Floats:
+        return np.asarray(np.einsum("st,tu,su->s", side, sharing.matrix[np.ix_(used, used)], side))
+
+    possible = [
+        sum(trust * shared(sharing) for trust, sharing in zip(one.trust, one.sharings(devices), strict=True))
+        for one in learnt
+    ]
+    return np.asarray(np.maximum(alone + np.max([*possible, shared(devices.most)], axis=0), 0.0))

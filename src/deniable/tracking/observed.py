@@ -9,7 +9,7 @@ from deniable.decoders import Estimate, Inversion, LeastSquares, Repeated, Uncon
 from deniable.errors import DecodeError
 from deniable.survey import Survey, Symbol
 from deniable.tally import Tally
-from deniable.theory import cell_variance, permanent_share
+from deniable.theory import cell_variance, permanent_share, returning_share
 
 __all__ = ["Observed", "skewness"]
 
@@ -30,6 +30,7 @@ class Observed:
     variances: Floats
     permanent: Floats
     typical: Floats  # about how large each share is
+    returns: float  # the chance that an answer that is drawn anew has the cells of the one before
 
     @classmethod
     def of(
@@ -49,10 +50,12 @@ class Observed:
         symbols: tuple[Symbol, ...] | None = None
         values = variances = np.empty((0, 0))
         permanent = typical = np.empty(0)
+        returns = 0.0
         for places in by_survey.values():
             some = [tallies[place] for place in places]
             survey = some[0].survey
-            decoder = LeastSquares() if survey.alphabet.is_open or survey.cohorts > 1 else Inversion()
+            inverted = not (survey.alphabet.is_open or survey.cohorts > 1 or survey.encoding.is_ordered)
+            decoder = Inversion() if inverted else LeastSquares()
             together = Tally(survey)
             for tally in some:  # as if of one window: what windows share is not part of a window's own noise
                 together.add(tally.counts, tally.reports)
@@ -76,11 +79,12 @@ class Observed:
             variances[:, places] = (errors**2 * whole.n)[:, None] / np.array([tally.n for tally in some])
             if (participation or survey.participation) != "once":
                 part = permanent_share(survey, _with_rest(whole))
+                returns = max(returns, returning_share(survey, whole.raw, symbols=whole.symbols))
                 others = np.array([Repeated.of(tally, turnover).others for tally in some])
                 variances[:, places] *= 1 + part[:, None] * others
                 permanent = np.maximum(permanent, part * (1 + others.max()) / (1 + part * others.max()))
         assert symbols is not None
-        return cls(symbols, tuple(tally.survey for tally in tallies), values, variances, permanent, typical)
+        return cls(symbols, tuple(tally.survey for tally in tallies), values, variances, permanent, typical, returns)
 
     def relative(self, shares: Floats) -> Floats:
         """The ratio of the variance at these shares to the one that is assumed."""

@@ -1,9 +1,7 @@
-"""The noise that windows share: the permanent part of a report's noise, and the share of devices that stay.
+"""The devices that windows have in common, learnt from the windows: which part of them stays, and keeps its answer.
 
-Devices that take part in several windows and memoise their noise repeat it. Two windows s, t with n_s and n_t reports,
-of which o_st are from devices in both whose answer did not change, have the covariance o_st V_perm / (n_s n_t), where
-V_perm is the variance a person of the permanent stage alone. Here o_st = kept ** |t - s| sqrt(n_s n_t), where `kept` is
-the share of devices that are the same, with the same answer, as in the window before.
+It is learnt twice: with the models of movement, for bands, and as if nothing moved. All that differs from window to
+window is noise then, so that is a lower bound of what they share, which differences and changes use.
 """
 
 from dataclasses import dataclass
@@ -12,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.tracking.averaging import Moving, Series, average, averaged, fitted
+from deniable.tracking.sharing import Sharing, correlations
 
-__all__ = ["Overlap", "correlation_matrix", "correlations", "learn_kept"]
+__all__ = ["Attendance", "Overlap", "learn_kept"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,45 +28,56 @@ _JUDGES = 64  # symbols from which the share of devices that stay is estimated; 
 _NEGLIGIBLE = 0.02  # posterior probability below which a value is dropped
 
 
-def correlations(kept: float, sizes: Floats, continues: npt.NDArray[np.bool_]) -> Floats:
-    """The correlation of the shared noise of each window with that of the window before.
+@dataclass(frozen=True)
+class Attendance:
+    """What is known of the devices of each window before anything is learnt.
 
-    Parameters
+    Attributes
     ----------
-    kept
-        The part of the devices that are the same, with the same answer, as in the window before.
     sizes
         Reports of each window; 0 where it is missing.
     continues
-        Whether each window is of the same survey as the one before: a new survey has noise of its own.
-
-    Returns
-    -------
-    array
-        One number for each window; the first is not used.
-
-    Examples
-    --------
-    >>> correlations(0.9, np.array([100.0, 100.0, 400.0]), np.array([False, True, True]))
-    array([0.  , 0.9 , 0.45])
+        Whether each window is of the same survey as the one before.
+    turnover
+        The part of the devices that are replaced in each window; None if it is not known.
+    returns
+        The chance that an answer that is drawn anew has the cells of the one before.
     """
-    there = sizes > 0
-    last = np.maximum.accumulate(np.where(there, np.arange(len(sizes)), 0))
-    filled = np.maximum(sizes[last], 1.0)  # a missing window has the devices of the last one
-    found = np.zeros(len(sizes))
-    ratio = filled[1:] / filled[:-1]
-    found[1:] = np.where(continues[1:], kept * np.sqrt(np.minimum(ratio, 1 / ratio)), 0.0)
-    return found
+
+    sizes: Floats
+    continues: npt.NDArray[np.bool_]
+    turnover: float | None
+    returns: float
+
+    def sharing(self, stay: float, keep: float) -> Sharing:
+        """If a part of the devices stay from each window to the next, and a part of those keep their answer."""
+        both, alone = (correlations(part, self.sizes, self.continues) for part in (stay * keep, stay))
+        return Sharing(both, alone, self.returns)
+
+    @property
+    def most(self) -> Sharing:
+        """The upper bound: all that are left after the turnover keep their answers."""
+        return self.sharing(1 - (self.turnover or 0.0), 1.0)
+
+    def possible(self, changed: Floats, gone: Floats) -> Floats:
+        """Pairs of the part that stays and the part of those that keeps its answer, shape (V, 2)."""
+        if self.turnover is not None:
+            return np.stack([np.full(len(changed), 1 - self.turnover), 1 - changed], axis=1)
+        leave = np.stack([1 - gone, np.ones(len(gone))], axis=1)
+        some = changed[changed > 0]  # those who leave never return, those who change their answer may
+        return np.concatenate([leave, np.stack([np.ones(len(some)), 1 - some], axis=1)]) if self.returns else leave
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """Possible shares of devices that are the same, with the same answer, as in the window before.
+    """Possible shares of devices that stay, and that keep their answer.
 
     Attributes
     ----------
-    values, trust
-        Shares, and the posterior probability of each.
+    values
+        The part of the devices that stay and the part of those that keep their answer, shape (V, 2).
+    trust
+        The posterior probability of each pair, shape (V,).
     """
 
     values: Floats
@@ -82,31 +92,31 @@ class Overlap:
 
     @property
     def mean(self) -> float:
-        return float(self.values @ self.trust)
+        """The part of the devices that are the same, with the same answer, as in the window before."""
+        return float(self.values.prod(axis=1) @ self.trust)
 
-    def correlations(self, sizes: Floats, continues: npt.NDArray[np.bool_]) -> list[Floats]:
-        """The correlations of neighbouring windows under each."""
-        return [correlations(float(kept), sizes, continues) for kept in self.values]
+    def sharings(self, devices: Attendance) -> list[Sharing]:
+        """What windows share under each."""
+        return [devices.sharing(*pair) for pair in self.values.tolist()]
+
+    def typical(self, devices: Attendance) -> Sharing:
+        """What windows share at the mean of them."""
+        stay, keep = (self.trust @ self.values).tolist()
+        return devices.sharing(stay, keep)
 
 
-NONE = Overlap(np.zeros(1), np.ones(1))  # where nobody takes part again
+NONE = Overlap(np.zeros((1, 2)), np.ones(1))  # where nobody takes part again
 
 
-def learn_kept(
-    series: Series, sizes: Floats, continues: npt.NDArray[np.bool_], turnover: float | None
-) -> tuple[Moving, Overlap, Overlap]:
+def learn_kept(series: Series, devices: Attendance) -> tuple[Moving, Overlap, Overlap]:
     """Track under each possible share of devices that stay, and average by posterior probability.
 
     Parameters
     ----------
     series
         The estimates of single windows.
-    sizes
-        Reports of each window; 0 where it is missing.
-    continues
-        Whether each window is of the same survey as the one before.
-    turnover
-        The part of the devices that are replaced in each window; None if it is not known.
+    devices
+        What is known of their devices.
 
     Returns
     -------
@@ -115,52 +125,39 @@ def learn_kept(
         lower bound, because then all that differs from window to window is noise.
     """
     if not series.permanent.any():
-        return averaged(series, np.zeros(len(sizes))), NONE, NONE
-    values = 1 - _GONE if turnover is None else (1 - turnover) * (1 - _CHANGED)
+        return averaged(series, Sharing.none(len(series.there))), NONE, NONE
+    values = devices.possible(_CHANGED, _GONE)
     judges = series
     if len(series.values) > _JUDGES:
         order = np.argsort(series.values[:, series.there].mean(axis=1))
         judges = series[order[np.linspace(0, len(order) - 1, _JUDGES).astype(np.intp)]]
-    fits = [fitted(judges, correlations(kept, sizes, continues)) for kept in values]
+    fits = [fitted(judges, devices.sharing(*pair)) for pair in values.tolist()]
     evidence = np.array([one.evidence for one in fits])
     found = Overlap.of(values, evidence)
     if judges is series:
-        moving = [one.moving() for one, kept in zip(fits, values, strict=True) if kept in found.values]
+        chosen = found.values.tolist()
+        moving = [one.moving() for one, pair in zip(fits, values.tolist(), strict=True) if pair in chosen]
     else:
-        moving = [averaged(series, steps) for steps in found.correlations(sizes, continues)]
+        moving = [averaged(series, sharing) for sharing in found.sharings(devices)]
     calm = ~fits[int(evidence.argmax())].jumps.any(axis=1)
-    least = (1 - (turnover or 0.0)) * (1 - _FINELY)
+    least = devices.possible(_FINELY, _FINELY)
     quiet = judges[np.flatnonzero(calm)] if calm.any() else judges
-    return average(moving, found.trust), found, Overlap.of(least, _still_evidence(quiet, least, sizes, continues))
+    still = np.array([_still_evidence(quiet, devices.sharing(*pair)) for pair in least.tolist()])
+    return average(moving, found.trust), found, Overlap.of(least, still)
 
 
-def _still_evidence(
-    series: Series, values: Floats, sizes: Floats, continues: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.float64]:
-    """The log-likelihood of each share of devices that stay, if no symbol moves; a level has a diffuse prior."""
+def _still_evidence(series: Series, sharing: Sharing) -> float:
+    """The log-likelihood of what windows share, if no symbol moves; a level has a diffuse prior."""
     there, unit = series.there, series.unit
     y = (series.values / unit)[:, there]
     deviations = np.sqrt((series.variances / unit**2).mean(axis=0)[there])
-    part = float(series.permanent.mean())
-    symbols, found = len(y), []
-    for kept in values:
-        alike = correlation_matrix(correlations(float(kept), sizes, continues))[np.ix_(there, there)]
-        cover = part * alike + max(1 - part, _LEAST_FRESH) * np.eye(len(alike))
-        cover *= np.outer(deviations, deviations)
-        inverse = np.linalg.inv(cover)
-        level = inverse.sum(axis=0)
-        squares = float(np.einsum("st,tu,su->", y, inverse, y)) - float(((y @ level) ** 2).sum()) / float(level.sum())
-        logs = float(np.linalg.slogdet(cover)[1]) + float(np.log(level.sum()))
-        found.append(-0.5 * (squares + symbols * logs))
+    part, symbols = float(series.permanent.mean()), len(y)
+    alike = sharing.matrix[np.ix_(there, there)]
+    cover = part * alike + max(1 - part, _LEAST_FRESH) * np.eye(len(alike))
+    cover *= np.outer(deviations, deviations)
+    inverse = np.linalg.inv(cover)
+    level = inverse.sum(axis=0)
+    squares = float(np.einsum("st,tu,su->", y, inverse, y)) - float(((y @ level) ** 2).sum()) / float(level.sum())
+    logs = float(np.linalg.slogdet(cover)[1]) + float(np.log(level.sum()))
     # The noise of shares that add up to one has one dimension less.
-    return np.array(found) * max(symbols - 1, 1) / symbols
-
-
-def correlation_matrix(steps: Floats) -> Floats:
-    """Correlations of any two windows: the product of the correlations of the neighbours between them."""
-    size = len(steps)
-    found = np.eye(size)
-    for t in range(1, size):
-        found[t, :t] = found[t - 1, :t] * steps[t]
-        found[:t, t] = found[t, :t]
-    return found
+    return -0.5 * (squares + symbols * logs) * max(symbols - 1, 1) / symbols

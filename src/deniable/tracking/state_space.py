@@ -6,11 +6,12 @@ symbol's share in window t:
     y_t     = share_t + a_t u_t + fresh_t        fresh_t ~ N(0, f_t)
     share_t = level_t + cycle_t
     level_t = level_{t-1} + slope_{t-1} + w_t    w_t ~ N(0, q), or a diffuse prior where the level jumps
-    slope_t = slope_{t-1} + v_t                  v_t ~ N(0, q')
+    slope_t = d slope_{t-1} + v_t                v_t ~ N(0, q'), 0 <= d <= 1
     cycle_t turns by 2 pi / period a window      with noise of variance q'' a window
     u_t     = c_t u_{t-1} + e_t                  u_t ~ N(0, 1)
 
-`a_t u_t` is the permanent part of the noise: drawn once a device, so windows share it as far as they share devices. It
+`a_t u_t` is the permanent part of the noise: drawn once a device, so windows share it as far as they share devices
+(`Sharing`; the sum of two such parts where devices may return to the cells of an earlier answer). It
 is part of the state. Otherwise it would be averaged over windows like independent noise, and intervals would be too
 narrow. The smoother is de Jong's. Its auxiliary residual is the t-statistic of a step of the level at each window (de
 Jong and Penzer, 1998), which the tests of change use.
@@ -24,12 +25,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from deniable.tracking.sharing import Sharing
+
 __all__ = ["UNKNOWN", "Models", "Noise", "Pass", "run"]
 
 Floats = npt.NDArray[np.float64]
 
 UNKNOWN = 1e8  # variance of the diffuse prior of a level, in units of the noise variance of a window
-_SHARED, _LEVEL, _SLOPE, _CYCLE, _BESIDE = range(5)  # positions in the state; the last two only with a cycle
+_LEVEL, _SLOPE, _CYCLE, _BESIDE = range(4)  # positions in the state; the last two only with a cycle; then shared noise
 
 
 @dataclass(frozen=True)
@@ -42,15 +45,15 @@ class Noise:
         Variances of the part that is drawn anew in each window, shape (1, T), or (S, T) where symbols differ.
     shared
         Standard deviations of the part that windows share, of the same shape.
-    correlation
-        Correlation of the shared part with that of the window before, shape (T,); the first is not used.
+    sharing
+        How much of the shared part any two windows have in common.
     there
         Which windows have reports, shape (T,).
     """
 
     fresh: Floats
     shared: Floats
-    correlation: Floats
+    sharing: Sharing
     there: npt.NDArray[np.bool_]
 
 
@@ -64,6 +67,8 @@ class Models:
         Variances of a step of the level and of a step of the slope, shape (H,).
     start
         Variances of the first slope, shape (H,).
+    damping
+        The part of a slope that is left in the next window, shape (H,): 1 for a trend that goes on.
     swing, wander
         Variances of the first state of a cycle and of its steps, shape (H,); not used without a period.
     period
@@ -73,6 +78,7 @@ class Models:
     level: Floats
     slope: Floats
     start: Floats
+    damping: Floats
     swing: Floats
     wander: Floats
     period: float | None = None
@@ -82,6 +88,7 @@ class Models:
             self.level[chosen],
             self.slope[chosen],
             self.start[chosen],
+            self.damping[chosen],
             self.swing[chosen],
             self.wander[chosen],
             self.period,
@@ -91,7 +98,7 @@ class Models:
     def walks(cls, variances: Floats) -> "Models":
         """Random walks of the level with these variances, and nothing else that moves."""
         none = np.zeros_like(variances)
-        return cls(variances, none, none, none, none)
+        return cls(variances, none, none, none + 1, none, none)
 
 
 @dataclass(frozen=True)
@@ -148,17 +155,21 @@ def run(values: Floats, noise: Noise, models: Models, jumps: npt.NDArray[np.bool
     --------
     >>> import numpy as np
     >>> still = Models.walks(np.zeros(1))
-    >>> noise = Noise(np.ones((1, 4)), np.zeros((1, 4)), np.zeros(4), np.full(4, True))
+    >>> noise = Noise(np.ones((1, 4)), np.zeros((1, 4)), Sharing.none(4), np.full(4, True))
     >>> found = run(np.array([[1.0, 3.0, 1.0, 3.0]]), noise, still)
     >>> found.smoothed.round(3).tolist(), found.smoothed_variance.round(3).tolist()
     ([[[2.0, 2.0, 2.0, 2.0]]], [[[0.25, 0.25, 0.25, 0.25]]])
     """
     symbols, windows = values.shape
     size, laws = len(models.level), len(noise.fresh) if jumps is None else symbols
-    move, shown = _transition(models.period)
+    parts = noise.sharing.parts
+    move, shown = _transition(models.period, len(parts))
+    first = len(move) - len(parts)  # of the components of shared noise
+    roots = np.sqrt([weight for weight, _ in parts])
     state = np.zeros((symbols, size, len(move)))
     cover = np.zeros((laws, size, *move.shape))
-    cover[..., _SHARED, _SHARED] = 1.0
+    for place in range(first, len(move)):
+        cover[..., place, place] = 1.0
     cover[..., _LEVEL, _LEVEL] = UNKNOWN
     cover[..., _SLOPE, _SLOPE] = models.start
     for part in (_CYCLE, _BESIDE) if models.period else ():
@@ -169,10 +180,15 @@ def run(values: Floats, noise: Noise, models: Models, jumps: npt.NDArray[np.bool
     filtered_variance = np.empty((windows, laws, size))
     for t in range(windows):
         if t:
-            move[_SHARED, _SHARED] = noise.correlation[t]
+            for place, (_, steps) in enumerate(parts, first):
+                move[place, place] = steps[t]
             state = state @ move.T
+            state[..., _SLOPE] *= models.damping
             cover = move @ cover @ move.T
-            cover[..., _SHARED, _SHARED] += 1 - noise.correlation[t] ** 2
+            cover[..., _SLOPE, :] *= models.damping[:, None]
+            cover[..., :, _SLOPE] *= models.damping[:, None]
+            for place, (_, steps) in enumerate(parts, first):
+                cover[..., place, place] += 1 - steps[t] ** 2
             cover[..., _LEVEL, _LEVEL] += models.level
             cover[..., _SLOPE, _SLOPE] += models.slope
             for part in (_CYCLE, _BESIDE) if models.period else ():
@@ -181,7 +197,7 @@ def run(values: Floats, noise: Noise, models: Models, jumps: npt.NDArray[np.bool
                 cover[..., _LEVEL, _LEVEL] += UNKNOWN * jumps[:, t, None]
         states[t], covers[t] = state, cover
         if noise.there[t]:
-            look = _look(shown, noise.shared[:, t])
+            look = _look(shown, noise.shared[:, t], roots)
             seen = (cover @ look[..., None])[..., 0]
             scales[t] = (seen * look).sum(axis=-1) + noise.fresh[:, t, None]
             gains[t] = seen / scales[t][..., None]
@@ -190,16 +206,20 @@ def run(values: Floats, noise: Noise, models: Models, jumps: npt.NDArray[np.bool
             cover = cover - gains[t][..., :, None] * seen[..., None, :]
         filtered[t], filtered_variance[t] = state @ shown, shown @ cover @ shown
     evidence = -0.5 * (errors**2 / scales + np.log(scales)).sum(axis=0)
-    smoothed, steps = np.empty_like(filtered), np.empty_like(filtered)
+    smoothed, scores = np.empty_like(filtered), np.empty_like(filtered)
     smoothed_variance, step_errors = np.empty_like(filtered_variance), np.empty_like(filtered_variance)
     pull, weight = np.zeros_like(state), np.zeros_like(cover)
     for t in reversed(range(windows)):
         if t + 1 < windows:
-            move[_SHARED, _SHARED] = noise.correlation[t + 1]
+            for place, (_, steps) in enumerate(parts, first):
+                move[place, place] = steps[t + 1]
+            pull[..., _SLOPE] *= models.damping
             pull = pull @ move
+            weight[..., _SLOPE, :] *= models.damping[:, None]
+            weight[..., :, _SLOPE] *= models.damping[:, None]
             weight = move.T @ weight @ move
         if noise.there[t]:
-            look = _look(shown, noise.shared[:, t])
+            look = _look(shown, noise.shared[:, t], roots)
             # The residual and its precision, carried from after the update of this window to before it.
             onto = (gains[t] * pull).sum(axis=-1)
             pull = pull + look * (errors[t] / scales[t] - onto)[..., None]
@@ -212,27 +232,28 @@ def run(values: Floats, noise: Noise, models: Models, jumps: npt.NDArray[np.bool
         across = np.einsum("khi,khij,khj->kh", column, weight, column)
         smoothed_variance[t] = np.maximum(column @ shown - across, 0.0)
         step_errors[t] = 1 / np.sqrt(np.maximum(weight[..., _LEVEL, _LEVEL], 1e-300))
-        steps[t] = pull[..., _LEVEL] * step_errors[t]
-    steps[0] = 0.0
-    found = (filtered, filtered_variance, smoothed, smoothed_variance, steps, step_errors, errors / np.sqrt(scales))
+        scores[t] = pull[..., _LEVEL] * step_errors[t]
+    scores[0] = 0.0
+    found = (filtered, filtered_variance, smoothed, smoothed_variance, scores, step_errors, errors / np.sqrt(scales))
     return Pass(evidence, *(np.moveaxis(part, 0, -1) for part in found))
 
 
-def _transition(period: float | None) -> tuple[Floats, Floats]:
+def _transition(period: float | None, shared: int) -> tuple[Floats, Floats]:
     """The transition matrix, and the vector that maps the state to the share."""
-    move = np.eye(3 if period is None else 5)
+    move = np.eye((2 if period is None else 4) + shared)
     move[_LEVEL, _SLOPE] = 1.0
     shown = np.zeros(len(move))
     shown[_LEVEL] = 1.0
     if period is not None:
         angle = 2 * np.pi / period
-        move[_CYCLE:, _CYCLE:] = [[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]
+        turn = [[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]
+        move[_CYCLE : _BESIDE + 1, _CYCLE : _BESIDE + 1] = turn
         shown[_CYCLE] = 1.0
     return move, shown
 
 
-def _look(shown: Floats, shared: Floats) -> Floats:
-    """The observation vector: the share, and the noise that windows share; shape (K, 1, states)."""
+def _look(shown: Floats, shared: Floats, roots: Floats) -> Floats:
+    """The observation vector: the share, and the parts of the noise that windows share; shape (K, 1, states)."""
     look = np.tile(shown, (len(shared), 1, 1))
-    look[..., _SHARED] = shared[:, None]
+    look[..., len(shown) - len(roots) :] = (shared[:, None] * roots)[:, None]
     return look

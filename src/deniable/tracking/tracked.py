@@ -1,19 +1,16 @@
 """`Tracked`: a distribution that changes, as a sequence of windows; what changed, and sums of windows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.decoders import ROWS, Observations, note_on_rest, shrink
-from deniable.errors import DecodeError
-from deniable.survey import Bar, Symbol, html_table
-from deniable.tracking.averaging import Moving, Series
-from deniable.tracking.changes import alarms_of, steps_of
-from deniable.tracking.contrast import Change, Contrast
-from deniable.tracking.overlap import Overlap, correlation_matrix, correlations
+from deniable.decoders import Observations, shrink
+from deniable.tracking.averaging import Moving
+from deniable.tracking.compared import Compared
+from deniable.tracking.views import arrow_of, chart_of, html_of
 from deniable.tracking.window import TrackedWindow
 
 if TYPE_CHECKING:
@@ -24,11 +21,9 @@ __all__ = ["Tracked"]
 
 Floats = npt.NDArray[np.float64]
 
-_NORMAL_WINDOWS = 28  # windows before one that tell what is normal, at most: four weeks of days
-
 
 @dataclass(frozen=True)
-class Tracked(Sequence[TrackedWindow]):
+class Tracked(Compared, Sequence[TrackedWindow]):
     """A distribution that changes: one estimate a window, each from the reports of all windows.
 
     `tracked[i]` uses all windows (smoothed), `tracked.as_of(i)` those up to i (filtered). For the last window they are
@@ -40,25 +35,20 @@ class Tracked(Sequence[TrackedWindow]):
         The symbols, in the order of the arrays.
     windows : tuple
         The labels of the windows, with the missing ones between them.
-    sizes : ndarray
-        Reports of each window; 0 if it is missing.
-    moving : Moving
-        Filtered and smoothed estimates and their variances, shape (S, T) each.
+    devices : Attendance
+        What is known of the devices of each window: how many, of which survey, and the turnover that was given.
     series : Series
         The unbiased estimates of single windows with their noise.
     overlap : Overlap
-        Possible shares of devices that are the same, with the same answer, as in the window before, if shares move as
-        the models say; sums and averages use it.
+        Possible shares of devices that stay, and that keep their answer, if shares move as the models say.
     least : Overlap
         The same if shares stand still, so that all that differs is noise: a lower bound, which differences use.
-    continues : ndarray of bool
-        Whether each window is of the same survey as the one before.
     skewness : ndarray
         Skewness of each symbol's estimate in one window.
+    moving : Moving
+        Filtered and smoothed estimates and their variances, shape (S, T) each.
     totals : ndarray
         The sum of the shares of each window: one, less the unallocated share.
-    given : float or None
-        The turnover that was given. Sums and averages allow for all devices that are left after it, or for all.
 
     Examples
     --------
@@ -76,17 +66,8 @@ class Tracked(Sequence[TrackedWindow]):
     (30, True)
     """
 
-    symbols: tuple[Symbol, ...]
-    windows: tuple[object, ...]
-    sizes: Floats
     moving: Moving
-    series: Series
-    overlap: Overlap
-    least: Overlap
-    continues: npt.NDArray[np.bool_]
-    skewness: Floats
     totals: Floats  # what the symbols of each window add up to: one, less what is unallocated
-    given: float | None = None
 
     def __len__(self) -> int:
         return len(self.windows)
@@ -119,214 +100,6 @@ class Tracked(Sequence[TrackedWindow]):
         shares = shrink(Observations(raw, np.maximum(variance, 1e-300), 0.0), total=float(self.totals[place]))
         return TrackedWindow(self.windows[place], self.symbols, int(self.sizes[place]), shares, raw, np.sqrt(variance))
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether windows share noise: whether devices take part in more than one of them and repeat it."""
-        return bool(self.series.permanent.any())
-
-    @property
-    def turnover(self) -> float:
-        """About how many of the devices are replaced, or change their answer, from one window to the next."""
-        return 1 - self.overlap.mean
-
-    @property
-    def shared_noise(self) -> str:
-        """One sentence where windows share devices and noise: which error bars are shown; else empty."""
-        if not self.is_shared:
-            return ""
-        if self.given is not None:
-            return "Devices take part again and repeat their noise: error bars follow from the turnover."
-        return (
-            "Devices take part again and repeat their noise: bands and differences follow what the counts show of it; "
-            "averages have the wider error bars of devices that all stay. Give the turnover if devices are replaced."
-        )
-
-    def changes(self, level: float = 0.95) -> list[Change]:
-        """Which symbols changed, and when.
-
-        Parameters
-        ----------
-        level
-            The chance that nothing is named in a history in which nothing changes: all symbols and windows together.
-
-        Returns
-        -------
-        list of Change
-            In the order of windows; a slow change is named as several steps.
-
-        Examples
-        --------
-        >>> import deniable as dn, numpy as np
-        >>> survey = dn.krr(symbols=["a", "b", "c"], epsilon=2)
-        >>> before, after = dn.Tally(survey, [[700, 200, 100]]), dn.Tally(survey, [[400, 500, 100]])
-        >>> [(change.symbol, change.window) for change in dn.track([before] * 5 + [after] * 5).changes()]
-        [('a', 5), ('b', 5)]
-        """
-        from scipy import stats
-
-        if not 0 < level < 1:
-            raise DecodeError(f"level must be between 0 and 1, got {level!r}")
-        reach = float(stats.norm.isf(0.025))
-        found = steps_of(self.series, self.least.correlations(self.sizes, self.continues), self.skewness, level)
-        most: dict[int, float] = {}  # the largest step of each window
-        for step in found:
-            most[step.window] = max(most.get(step.window, 0.0), abs(step.size))
-        changes = []
-        for step in found:
-            moved = self._noise_of_moves(step.window, most[step.window])[step.symbol]
-            error = reach * float(np.sqrt(step.standard_error**2 + moved))
-            interval = step.size - error, step.size + error
-            changes.append(
-                Change(self.symbols[step.symbol], self.windows[step.window], step.size, interval, step.p_value)
-            )
-        return changes
-
-    def _noise_of_moves(self, window: int, moved: float) -> Floats:
-        """What devices that change their answer add to the variance of a difference: their noise is drawn anew.
-
-        `moved` of the devices at least do where a share changes by as much, and each takes its part out of the noise
-        that two windows share.
-        """
-        return np.asarray(2 * min(moved, 1.0) * self.series.permanent * self.series.variances[:, window])
-
-    def _with_moves(self, found: Contrast, window: int) -> Contrast:
-        more = self._noise_of_moves(window, float(np.abs(found.values).max()))
-        return replace(found, standard_errors=np.sqrt(found.standard_errors**2 + more))
-
-    def alarms(self, mean_windows: float = 1000.0) -> list[tuple[Symbol, object]]:
-        """Alarms of sequential tests for each symbol (CUSUM and Shewhart's chart): an alarm uses no later window.
-
-        Parameters
-        ----------
-        mean_windows
-            The mean time between two false alarms, of all symbols together, in windows.
-
-        Returns
-        -------
-        list of (symbol, window)
-            In the order of windows.
-        """
-        if not mean_windows > 1:
-            raise DecodeError(f"mean_windows must be more than 1, got {mean_windows!r}")
-        correlation = correlations(self.least.mean, self.sizes, self.continues)
-        found = alarms_of(self.series, correlation, mean_windows, self.skewness)
-        return [(self.symbols[symbol], self.windows[window]) for symbol, window in found]
-
-    def difference(self, later: int, earlier: int) -> Contrast:
-        """The shares of one window less those of another, without any model of movement.
-
-        Parameters
-        ----------
-        later, earlier
-            Places of the two windows; negative ones count from the end.
-
-        Returns
-        -------
-        Contrast
-            Differences; noise that both windows share cancels.
-        """
-        weights = np.zeros(len(self))
-        weights[later] += 1.0
-        weights[earlier] -= 1.0
-        return self._with_moves(self.contrast(weights), later)
-
-    def average(self, first: int = 0, last: int | None = None) -> Contrast:
-        """The mean share over a range of windows, each counted alike; missing ones are left out.
-
-        Parameters
-        ----------
-        first, last
-            The range as for a slice: `last` is not part of it, None is the end.
-
-        Returns
-        -------
-        Contrast
-            Averages; noise that windows share does not average out.
-        """
-        weights = np.zeros(len(self))
-        weights[first:last] = 1.0
-        weights[self.sizes == 0] = 0.0
-        if not weights.any():
-            raise DecodeError("an average must be over at least one window with reports, got none")
-        return self.contrast(weights / weights.sum())
-
-    def contrast(self, weights: npt.ArrayLike) -> Contrast:
-        """A weighted sum of the windows' own unbiased estimates, for every symbol.
-
-        Parameters
-        ----------
-        weights
-            One number a window, or a row of them for each symbol; missing windows must have none.
-
-        Returns
-        -------
-        Contrast
-            Its values and standard errors: the covariance of windows is averaged over how many devices may stay, with
-            shares that move and with shares that stand still. The largest of these and of the bound is used: that all
-            devices that are left after the turnover keep their answers.
-        """
-        w = np.asarray(weights, np.float64)
-        if w.shape not in ((len(self),), self.series.values.shape):
-            raise DecodeError(f"weights must be {len(self)} numbers, one a window, got shape {w.shape}")
-        w = np.atleast_2d(w)
-        used = np.flatnonzero(w.any(axis=0))
-        if (self.sizes[used] == 0).any():
-            raise DecodeError("weights must be zero for windows without reports")
-        w, values, variances = w[:, used], self.series.values[:, used], self.series.variances[:, used]
-        permanent = self.series.permanent[:, None]
-        side = np.sqrt(permanent * variances) * w
-        total = ((1 - permanent) * variances * w**2).sum(axis=1)
-        # More devices in common make a sum wider, fewer a difference: whichever it is, the larger variance holds.
-        possible = [
-            sum(trust * _along(side, steps, used) for trust, steps in zip(one.trust, found, strict=True))
-            for one in (self.overlap, self.least)
-            for found in [one.correlations(self.sizes, self.continues)]
-        ]
-        if self.is_shared:
-            possible.append(_along(side, correlations(1 - (self.given or 0.0), self.sizes, self.continues), used))
-        total += np.max(possible, axis=0)
-        return Contrast(self.symbols, (values * w).sum(axis=1), np.sqrt(np.maximum(total, 0.0)))
-
-    def against_normal(self, window: int = -1, *, level: float = 0.95) -> Contrast:
-        """How one window differs from a normal one: its own estimate less the mean of the windows before it.
-
-        Normal are the last windows, at most 28, since the share of the symbol last changed.
-
-        Parameters
-        ----------
-        window
-            Its place; negative ones count from the end. It must have reports, and a window before it, too.
-        level
-            Of the changes after which another share is normal.
-
-        Returns
-        -------
-        Contrast
-            Differences; noise that windows share cancels.
-
-        Examples
-        --------
-        >>> import deniable as dn
-        >>> survey = dn.krr(symbols=["a", "b", "c"], epsilon=2)
-        >>> before, after = dn.Tally(survey, [[700, 200, 100]]), dn.Tally(survey, [[400, 500, 100]])
-        >>> dn.track([before] * 5 + [after]).against_normal().intervals(simultaneous=True).round(1)[0]
-        array([-0.5, -0.4])
-        """
-        place = range(len(self))[window]
-        start = np.full(len(self.symbols), max(place - _NORMAL_WINDOWS, 0))
-        named = {label: position for position, label in enumerate(self.windows)}
-        row = {symbol: position for position, symbol in enumerate(self.symbols)}
-        for change in self.changes(level):
-            if named[change.window] < place:
-                start[row[change.symbol]] = max(start[row[change.symbol]], named[change.window])
-        t = np.arange(len(self))
-        weights = np.where((t >= start[:, None]) & (t < place), self.sizes, 0.0)
-        if not self.sizes[place] or not weights.any(axis=1).all():
-            raise DecodeError("window must have reports, and so must one before it, since the last change")
-        weights /= -weights.sum(axis=1, keepdims=True)
-        weights[:, place] = 1.0
-        return self._with_moves(self.contrast(weights), place)
-
     def to_arrow(self, level: float = 0.95) -> "pa.Table":
         """An Arrow table with a row for each window and symbol: window, n, symbol, probability, raw, low, high.
 
@@ -340,22 +113,7 @@ class Tracked(Sequence[TrackedWindow]):
         pyarrow.Table
             Windows in their order.
         """
-        import pyarrow as pa
-
-        windows = list(self)
-        intervals = [window.intervals(level) for window in windows]
-        size = len(self.symbols)
-        return pa.table(
-            {
-                "window": [str(window.window) for window in windows for _ in range(size)],
-                "n": [window.n for window in windows for _ in range(size)],
-                "symbol": [str(symbol) for _ in windows for symbol in self.symbols],
-                "probability": np.concatenate([window.probabilities for window in windows]),
-                "raw": np.concatenate([window.raw for window in windows]),
-                "low": np.concatenate([limits[:, 0] for limits in intervals]),
-                "high": np.concatenate([limits[:, 1] for limits in intervals]),
-            }
-        )
+        return arrow_of(self.symbols, list(self), level)
 
     def chart(self, *, level: float = 0.95, top: int = 6) -> "alt.LayerChart":
         """The largest symbols over time: lines with bands, and a mark where one changed.
@@ -372,27 +130,7 @@ class Tracked(Sequence[TrackedWindow]):
         altair.LayerChart
             A chart for notebooks; `deniable.charts.save_chart` writes it.
         """
-        from deniable.charts import trend_chart
-
-        windows = list(self)
-        order = np.argsort(-windows[-1].probabilities, kind="stable")[:top].tolist()
-        changed = {(change.symbol, change.window) for change in self.changes(level)}
-        rows = []
-        for window in windows:
-            limits = window.intervals(level).tolist()
-            for place in order:
-                symbol = self.symbols[place]
-                rows.append(
-                    {
-                        "window": str(window.window),
-                        "name": str(symbol),
-                        "estimate": float(window.probabilities[place]),
-                        "low": limits[place][0],
-                        "high": limits[place][1],
-                        "changed": (symbol, window.window) in changed,
-                    }
-                )
-        return trend_chart(rows, level=level)
+        return chart_of(self.symbols, list(self), self.changes(level), level=level, top=top)
 
     plot = chart
 
@@ -401,18 +139,5 @@ class Tracked(Sequence[TrackedWindow]):
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the largest shares of the last window, and how each changed since the first."""
-        last, most, rows = self[-1], max(float(self[-1].probabilities.max()), 1e-12), []
-        limits, since = np.clip(last.intervals(), 0.0, 1.0), self.difference(-1, 0).values
-        for place in np.argsort(-last.probabilities, kind="stable")[:ROWS].tolist():
-            share, (low, high) = float(last.probabilities[place]), limits[place]
-            interval = f"{100 * low:.2f} to {100 * high:.2f} %"
-            change = f"{100 * since[place]:+.2f} points"
-            rows.append((self.symbols[place], Bar(share / most), f"{100 * share:.2f} %", interval, change))
-        title = f"Window {last.window}, the last of {len(self)}: {int(self.sizes.sum()):,} reports in all"
-        header = ["answer", "", "share", "95 % interval", f"since {self.windows[0]}"]
-        return html_table(title, header, rows, note=note_on_rest(len(self.symbols), "share"))
-
-
-def _along(side: Floats, steps: Floats, used: npt.NDArray[np.intp]) -> Floats:
-    """The variance of sums of shared noise: the quadratic form of its standard deviations, shape (S,)."""
-    return np.asarray(np.einsum("st,tu,su->s", side, correlation_matrix(steps)[np.ix_(used, used)], side))
+        about = f"the last of {len(self)}: {int(self.sizes.sum()):,} reports in all"
+        return html_of(self[-1], about, self.difference(-1, 0).values, self.windows[0])

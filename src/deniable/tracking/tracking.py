@@ -11,7 +11,7 @@ from deniable.tally import Tally
 from deniable.tracking.averaging import Series
 from deniable.tracking.calendar import in_order, label_gaps, places_of
 from deniable.tracking.observed import Observed, skewness
-from deniable.tracking.overlap import learn_kept
+from deniable.tracking.overlap import Attendance, learn_kept
 from deniable.tracking.tracked import Tracked
 
 __all__ = ["track"]
@@ -43,7 +43,7 @@ def track(
         The symbols to look for, where the alphabet is open.
     turnover
         The part of the devices that are replaced from one window to the next, where people take part in every window
-        (`participation`); learnt from the windows if it is not given.
+        (`participation`). If it is not given, that of the last survey that says one, or learnt from the windows.
     participation
         How people took part, in place of what the survey says: "once", "window" or "event". Devices that take part
         again repeat their noise.
@@ -90,7 +90,8 @@ def track(
     labels = list(range(len(given))) if windows is None else list(windows)
     if len(labels) != len(given):
         raise DecodeError(f"windows must be as many as tallies, {len(given)}, got {len(labels)}")
-    turnover = check_turnover(turnover)
+    stated = [tally.survey.turnover for tally in given if tally.survey.turnover is not None]
+    turnover = check_turnover(stated[-1] if turnover is None and stated else turnover)
     if participation not in (None, *PARTICIPATIONS):
         raise DecodeError(f"participation must be 'once', 'window' or 'event', got {participation!r}")
     seen = Observed.of(given, None if candidates is None else list(candidates), participation, turnover)
@@ -107,16 +108,17 @@ def track(
     values, variances = (np.ones((len(seen.values), count)) for _ in range(2))
     values[:, places], variances[:, places] = seen.values, seen.variances
     series = Series(values, variances, seen.permanent, sizes > 0)
-    moving, overlap, least = learn_kept(series, sizes, continues, turnover)
+    devices = Attendance(sizes, continues, turnover, seen.returns)
+    moving, overlap, least = learn_kept(series, devices)
     ratio = seen.relative(moving.smoothed[:, places])
     if np.abs(ratio[:, sizes[places] > 0] - 1).max() > _STEADY:  # the variance depends on the share: run again
         variances[:, places] *= ratio
         series = Series(values, variances, seen.permanent, sizes > 0)
-        moving, overlap, least = learn_kept(series, sizes, continues, turnover)
+        moving, overlap, least = learn_kept(series, devices)
     size = len(seen.symbols)
     totals = np.ones(count) if len(values) == size else np.clip(1 - moving.smoothed[size], 0.0, 1.0)
     chosen = np.arange(size)
     return Tracked(
-        seen.symbols, tuple(named), sizes, moving[chosen], series[chosen], overlap, least, continues,
-        skewness(given, seen.values[:size]), totals, turnover,
+        seen.symbols, tuple(named), devices, series[chosen], overlap, least, skewness(given, seen.values[:size]),
+        moving[chosen], totals,
     )  # fmt: skip

@@ -208,7 +208,8 @@ def test_marks_kinds_and_diagnostics_are_shown(capsys: pytest.CaptureFixture[str
     lines = table_of(capsys)
     assert "* significantly above zero (family-wise, 95 %): all marks together are right with 95 %." in lines
     assert "Intervals are exact: at least 95 %." in lines
-    assert lines[-1] == "1 % planted reports could raise one symbol by up to 1.18 points of mass."
+    planted = "10 of 1,000 reports could be planted to raise one symbol by up to 1.18 points; no check would notice."
+    assert lines[-1] == planted
     assert "  *  " in lines[4]
     assert main(["decode", "open.tally", "--candidates", "a,b,c", "--level", "0.9"]) == 0
     out = capsys.readouterr().out
@@ -346,7 +347,7 @@ def test_a_chart_of_a_difference_is_written(capsys: pytest.CaptureFixture[str]) 
         (
             "day0.tally --decoder x",
             "--decoder must be one of empirical-bayes, empirical-bayes-ordered, "
-            "inversion, least-squares, weighted-least-squares, likelihood, screening, got 'x'",
+            "inversion, least-squares, weighted-least-squares, likelihood, screening, contaminated, got 'x'",
         ),
         ("day0.tally --level 95", "--level must be between 0 and 1, for instance 0.95, got '95'"),
         ("day0.tally --level x", "--level must be between 0 and 1, for instance 0.95, got 'x'"),

@@ -199,10 +199,12 @@ def test_a_state_that_others_can_read_is_refused(tmp_path: Path, watched: Watch)
     watched.shared = True
     survey = dn.warner(epsilon=1)
     path = tmp_path / "state.json"
-    dn.Client(survey, state=path)
+    client = dn.Client(survey, state=path)
     path.chmod(0o644)
-    with pytest.raises(dn.StateError, match="must be readable by its owner only; run chmod 600 on it"):
-        dn.Client(survey, state=path)
+    for attempt in (lambda: dn.Client(survey, state=path), lambda: client.report("yes"), lambda: client.ledger):
+        with pytest.raises(dn.StateError) as caught:
+            attempt()
+        assert str(caught.value) == f"client state {path} must be readable by its owner only; run chmod 600 on it"
 
 
 def test_a_report_out_of_range_is_not_packed() -> None:

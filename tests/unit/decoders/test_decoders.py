@@ -267,12 +267,12 @@ def test_nonprivate_baselines() -> None:
 def test_strategies_are_values() -> None:
     tally = hand_tally()
     with pytest.raises(dn.DecodeError, match=r"decoder must be a value such as LeastSquares\(\), got"):
-        dn.decode(tally, decoder=dn.Inversion)  # type: ignore[arg-type]
+        dn.decode(tally, decoder=dn.Inversion)  # type: ignore[call-overload]
     with pytest.raises(dn.DecodeError, match=r"constraint must be a value such as Projected\(\), got"):
-        dn.decode(tally, constraint="projected")  # type: ignore[arg-type]
+        dn.decode(tally, constraint="projected")  # type: ignore[call-overload]
     survey = dn.orr(epsilon=1, cells=4, cohorts=1, seed=SEED)
     with pytest.raises(dn.DecodeError, match="candidates must be a collection of symbols, got one int"):
-        dn.decode(dn.Tally(survey, [[1, 1, 1, 1]]), candidates=5)  # type: ignore[arg-type]
+        dn.decode(dn.Tally(survey, [[1, 1, 1, 1]]), candidates=5)  # type: ignore[call-overload]
 
 
 def test_symbols_are_looked_up_in_any_spelling() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 import deniable as dn
 from deniable.decoders import ChiSquare, Diagnostics
-from deniable.decoders.diagnostics import _influence, _planted
+from deniable.decoders.planted import influence, optimal_places
 from deniable.survey import Survey
 from tests.surveys import LARGE, named, symbols_of
 
@@ -14,7 +14,7 @@ def decoded(survey: Survey, n: int = 20_000, **options: object) -> dn.Estimate:
     tally = dn.simulate(survey, dn.lab.zipf(40, 1), n, np.random.default_rng(3), **named(survey, 40))
     if survey.symbols is None:
         options["candidates"] = symbols_of(survey, 40)
-    return dn.decode(tally, **options)  # type: ignore[arg-type]
+    return dn.decode(tally, **options)  # type: ignore[call-overload,no-any-return]
 
 
 @pytest.mark.parametrize("survey", LARGE.values(), ids=LARGE.keys())
@@ -79,7 +79,7 @@ def test_influence_over_cohorts_is_reached_by_planting(per_cohort: bool) -> None
     survey = LARGE["orr-closed"]
     decoder = dn.LeastSquares(per_cohort=per_cohort)
     honest = decoded(survey, 99_000, decoder=decoder, constraint=dn.Unconstrained())
-    said = _influence(honest.fit)
+    said, _ = influence(honest.fit, 0.01)
     factor, rng, gains = honest.design.factor, np.random.default_rng(0), []
     for x in range(40):
         weights = honest.design.forward(factor.solve(np.eye(40)[x]))
@@ -99,9 +99,10 @@ def test_planting_is_optimal() -> None:
     """Against a search over many ways to share out the planted reports."""
     rng = np.random.default_rng(1)
     gains, reports = rng.random((3, 6)), rng.integers(50, 200, 6)
-    best = _planted(gains, reports, 0.05)
+    honest, placed = 0.95 * reports, optimal_places(gains, reports, 0.05)
+    assert placed.sum(axis=1) == pytest.approx(0.05 * reports.sum())
+    best = (gains * placed / (honest + placed)).sum(axis=1)
     shares = rng.dirichlet(np.full(6, 0.5), 20_000) * 0.05 * reports.sum()
-    honest = 0.95 * reports
     for row, found in zip(gains, best, strict=True):
         tried = (row * shares / (honest + shares)).sum(axis=1).max()
         assert tried <= found * (1 + 1e-9)
@@ -131,20 +132,29 @@ def test_what_it_says() -> None:
         "rank 17, condition 3.25",
         f"fit: {good}",
         f"cohort sizes: {good}",
-        "influence: 1 % planted reports can raise one symbol by up to 3.3 points of mass",
+        "influence: 1 % planted reports can raise one symbol by up to 3.3 points of mass; no check would notice",
     ]
-    loud = Diagnostics(17, 3.25, (), bad, bad, 0.033)
+    seen = Diagnostics(17, 3.25, (), good, None, 0.033, floor=good, noticed=0.999, careful=0.02, careful_noticed=0.1)
+    assert str(seen).splitlines()[2:] == [
+        f"below zero: {good}",
+        "influence: 1 % planted reports can raise one symbol by up to 3.3 points of mass; a check would almost surely "
+        "notice (2 points if made to look ordinary: a check would notice with probability 0.1)",
+    ]
+    loud = Diagnostics(17, 3.25, (), bad, bad, 0.033, floor=bad)
     assert [alarm.split(" (")[0] for alarm in loud.alarms] == [
         "The reports do not fit these candidates",
         "Cohorts differ in size more than chance allows",
+        "Shares are below zero by more than chance allows",
     ]
-    assert str(loud).endswith(loud.alarms[1])
+    assert str(loud).endswith(loud.alarms[2])
+    assert loud.alarms[2].endswith("): reports were planted for other symbols, or come from another survey.")
     assert "heavy answers are missing from the list, or reports were planted" in loud.alarms[0]
     assert "clients do not draw them alike, or reports were planted or lost" in loud.alarms[1]
 
 
 def test_large_systems_are_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
-    import deniable.decoders.diagnostics as room
+    import deniable.decoders.goodness as room
+    import deniable.decoders.planted as attacks
 
     monkeypatch.setattr(room, "_MOST_UNKNOWNS", 30)
     assert decoded(LARGE["orr-closed"]).diagnostics.fit is None
@@ -152,7 +162,7 @@ def test_large_systems_are_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "_MOST_WORK", 100)
     assert decoded(LARGE["orappor-closed"]).diagnostics.fit is None
     full = decoded(LARGE["orr-closed"])
-    monkeypatch.setattr(room, "_MOST_STEPS", 16 * (40 + 8) * 5)  # the five largest symbols
+    monkeypatch.setattr(attacks, "_MOST_STEPS", 16 * (40 + 8) * 5)  # the five largest symbols
     assert 0 < full.diagnostics.influence <= decoded(LARGE["orr-closed"]).diagnostics.influence
 
 

@@ -14,7 +14,7 @@ from deniable.survey import Direct
 
 
 def estimate_of(survey: dn.Survey, p: object, n: int, seed: int = 0) -> dn.Estimate:
-    return dn.decode(dn.simulate(survey, p, n=n, rng=np.random.default_rng(seed)))  # type: ignore[arg-type]
+    return dn.decode(dn.simulate(survey, p, n=n, rng=np.random.default_rng(seed)))  # type: ignore[call-overload]
 
 
 def bell(size: int) -> npt.NDArray[np.float64]:
@@ -130,7 +130,7 @@ def test_an_estimate_of_numbers_is_shown_with_its_mean_and_median() -> None:
     html = estimate._repr_html_()
     assert "Mean 0." in html
     assert "Median 0." in html
-    assert estimate.chart().to_dict()["description"] == "Estimated density of 32 bins with 95 % intervals of 16 ranges"
+    assert estimate.chart().to_dict()["description"] == "Estimated density of 32 bins with 95 % intervals of 8 ranges"
 
 
 def test_bits_have_no_mean_and_a_density_one_edge_more_than_shares() -> None:

@@ -30,7 +30,7 @@ def tally_of(survey: dn.Survey = SURVEY, n: int = 10**6, shares: dict[str, float
 
 
 def screened(tally: dn.Tally, candidates: Iterable[object] = NAMES, **options: object) -> ScreenedEstimate:
-    found = dn.decode(tally, candidates=candidates, decoder=dn.Screening(), **options)  # type: ignore[arg-type]
+    found = dn.decode(tally, candidates=candidates, decoder=dn.Screening(), **options)  # type: ignore[call-overload]
     assert isinstance(found, ScreenedEstimate)
     return found
 

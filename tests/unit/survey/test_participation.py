@@ -44,6 +44,7 @@ def test_every_preset_takes_it(preset: str) -> None:
         ("window:hour", "window:hour", "hour", ", answered once an hour"),
         ("window:day", "window:day", "day", ", answered once a day"),
         ("window:week", "window:week", "week", ", answered once a week"),
+        ("window:week:turnover=0.1", "window:week:turnover=0.1", "week", ", answered once a week"),
         ("event", "event", None, ", answered at every event"),
     ],
 )
@@ -80,3 +81,23 @@ def test_windows_are_those_of_the_calendar_and_of_the_collector() -> None:
             assert first_hour(window, number) == window_of(window, hours) <= hours
             before[window] = number
     assert first_minute("week", window_number("week", 0)) == "1969-12-29T00:00Z"
+
+
+def test_a_turnover_is_part_of_the_digest_and_of_nothing_a_device_does() -> None:
+    plain = dn.warner(epsilon=1, participation="window:day")
+    stated = dn.warner(epsilon=1, participation="window:day:turnover=0.05")
+    assert (plain.turnover, stated.turnover, stated.window) == (None, 0.05, "day")
+    assert dn.warner(epsilon=1, participation="window:day:turnover=1").turnover == 1.0
+    assert plain.digest != stated.digest
+    assert dn.Survey.from_json(stated.to_json()) == stated
+    assert stated.mechanism == plain.mechanism
+
+
+@pytest.mark.parametrize("wrong", ["window:day:turnover=", "window:hour:turnover=1.5", "once:turnover=0.1"])
+def test_a_turnover_that_cannot_be_is_refused_in_a_sentence(wrong: str) -> None:
+    with pytest.raises(dn.SurveyError) as caught:
+        dn.warner(epsilon=1, participation=wrong)
+    assert str(caught.value) == (
+        "turnover must follow a window, from 0 to 1 with at most four digits after the point, as in "
+        f"'window:day:turnover=0.05', got {wrong!r}"
+    )

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from deniable.tracking.averaging import Series, averaged
+from deniable.tracking.sharing import Sharing
 from deniable.tracking.state_space import UNKNOWN, Models, Noise, run
 
 Floats = npt.NDArray[np.float64]
@@ -17,6 +18,7 @@ MODELS = Models(
     level=np.array([0.0, 0.1, 1.0, 0.0]),
     slope=np.array([0.0, 0.01, 0.0, 0.0]),
     start=np.array([0.0, 0.1, 0.0, 0.0]),
+    damping=np.array([1.0, 0.7, 1.0, 1.0]),
     swing=np.array([0.0, 0.0, 0.0, 2.0]),
     wander=np.array([0.0, 0.0, 0.0, 0.1]),
 )
@@ -28,7 +30,9 @@ def dense_level(model: int, jumps: npt.NDArray[np.bool_]) -> Floats:
     walk = np.tril(np.ones((T, T)))
     walk[:, 0] = 0
     sums = np.tril(np.ones((T, T)), -1)
-    slopes = MODELS.start[model] + MODELS.slope[model] * np.minimum.outer(t, t)
+    d = MODELS.damping[model]
+    left = np.where(t[:, None] >= t, d ** np.maximum(t[:, None] - t, 0), 0.0)  # what is left of a push to the slope
+    slopes = left @ np.diag(np.append(MODELS.start[model], np.full(T - 1, MODELS.slope[model]))) @ left.T
     cover = UNKNOWN + MODELS.level[model] * walk @ walk.T + sums @ slopes @ sums.T
     turns = 2 * np.pi * np.subtract.outer(t, t) / PERIOD
     cover += (MODELS.swing[model] + MODELS.wander[model] * np.minimum.outer(t, t)) * np.cos(turns)
@@ -38,9 +42,10 @@ def dense_level(model: int, jumps: npt.NDArray[np.bool_]) -> Floats:
     return np.asarray(cover)
 
 
+@pytest.mark.parametrize("returns", [0.0, 0.3], ids=["no answer again", "answers again"])
 @pytest.mark.parametrize("jumping", [False, True], ids=["steady", "jumps"])
 @pytest.mark.parametrize("alike", [True, False], ids=["alike", "apart"])
-def test_it_is_what_dense_matrices_give(jumping: bool, alike: bool) -> None:
+def test_it_is_what_dense_matrices_give(jumping: bool, alike: bool, returns: float) -> None:
     rng = np.random.default_rng(3)
     noise = rng.uniform(0.5, 1.5, (1 if alike else 3, T))
     fresh, shared = 0.4 * noise, np.sqrt(0.6 * noise)
@@ -49,11 +54,13 @@ def test_it_is_what_dense_matrices_give(jumping: bool, alike: bool) -> None:
     jumps = np.zeros((3, T), np.bool_)
     jumps[1, 6] = True
     models = replace(MODELS, period=PERIOD)
-    found = run(values, Noise(fresh, shared, np.full(T, 0.9), there), models, jumps if jumping else None)
+    sharing = Sharing(np.full(T, 0.8), np.full(T, 0.9), returns)
+    found = run(values, Noise(fresh, shared, sharing, there), models, jumps if jumping else None)
     lags = np.abs(np.subtract.outer(np.arange(T), np.arange(T)))
+    common = (1 - returns) * 0.8**lags + returns * 0.9**lags
     for symbol in range(3):
         row = 0 if alike else symbol
-        errors = np.diag(fresh[row]) + np.outer(shared[row], shared[row]) * 0.9**lags
+        errors = np.diag(fresh[row]) + np.outer(shared[row], shared[row]) * common
         for model in range(4):
             level = dense_level(model, jumps[symbol] if jumping else np.zeros(T, np.bool_))
             whole = (level + errors)[np.ix_(there, there)]
@@ -73,7 +80,7 @@ def test_it_is_what_dense_matrices_give(jumping: bool, alike: bool) -> None:
 
 def test_the_last_window_is_known_the_same_forwards_and_backwards() -> None:
     rng = np.random.default_rng(4)
-    noise = Noise(np.ones((1, T)), np.zeros((1, T)), np.zeros(T), np.full(T, True))
+    noise = Noise(np.ones((1, T)), np.zeros((1, T)), Sharing.none(T), np.full(T, True))
     found = run(rng.normal(size=(2, T)), noise, MODELS)
     assert np.allclose(found.filtered[..., -1], found.smoothed[..., -1])
     assert np.allclose(found.filtered_variance[..., -1], found.smoothed_variance[..., -1])
@@ -86,7 +93,7 @@ def test_what_stands_still_is_averaged_and_what_jumps_is_followed() -> None:
     truth[0, 50:] = 0.15
     seen = truth + rng.normal(0, noise, truth.shape)
     series = Series(seen, np.full(truth.shape, noise**2), np.zeros(20), np.full(windows, True))
-    found = averaged(series, np.zeros(windows))
+    found = averaged(series, Sharing.none(windows))
     errors = ((found.smoothed - truth) ** 2).mean(axis=1) / noise**2
     assert errors[1:].mean() < 0.03  # 0.01 is the average of a hundred windows
     assert errors[0] < 0.1
@@ -99,5 +106,5 @@ def test_a_cycle_is_found_and_followed() -> None:
     truth = 0.1 + 0.02 * np.sin(2 * np.pi * (np.arange(windows) / 7 + rng.random((10, 1))))
     seen = truth + rng.normal(0, noise, truth.shape)
     series = Series(seen, np.full(truth.shape, noise**2), np.zeros(10), np.full(windows, True))
-    found = averaged(series, np.zeros(windows))
+    found = averaged(series, Sharing.none(windows))
     assert ((found.smoothed - truth) ** 2).mean() < 0.1 * noise**2  # 3 of 84 numbers are unknown: 0.036

@@ -255,3 +255,23 @@ def test_a_table_of_all_windows() -> None:
     assert table.column_names == ["window", "n", "symbol", "probability", "raw", "low", "high"]
     assert table.num_rows == 12
     assert repr(dn.track(days(3))) == "<Tracked 4 symbols over 3 windows, 6000 reports>"
+
+
+def test_a_turnover_of_the_survey_is_used_unless_another_is_given() -> None:
+    law, rng = np.full((12, 8), 1 / 8), np.random.default_rng(5)
+    plain = dn.krr(symbols=8, epsilon=1, participation="window")
+    stated = dn.krr(symbols=8, epsilon=1, participation="window:day:turnover=0.5")
+    days = dn.lab.panel(plain, law, 500, rng, turnover=0.5)
+    said = [dn.Tally(stated, day.counts) for day in days]
+    total, known = sum(days, dn.Tally(plain)), sum(said, dn.Tally(stated))
+    assert dn.decode(known).standard_errors == pytest.approx(dn.decode(total, turnover=0.5).standard_errors)
+    assert (dn.decode(known).standard_errors < dn.decode(total).standard_errors).all()
+    assert dn.decode(known, turnover=0.0).standard_errors == pytest.approx(dn.decode(total).standard_errors)
+    assert dn.track(said).devices.turnover == 0.5
+    assert dn.track(said, turnover=0.1).devices.turnover == 0.1
+    assert dn.track(days).devices.turnover is None
+    # Half of the devices of two windows are others, whatever the counts look like.
+    same, again = dn.decode(said[0]), dn.decode(said[0])
+    assert (dn.difference(same, again).intervals()[:, 1] > 0).all()
+    first, second = dn.decode(days[0]), dn.decode(days[0])
+    assert (dn.difference(first, second).intervals()[:, 1] == 0).all()

@@ -1,0 +1,182 @@
+"""Forms on the command line: `deniable survey form`, and what show, notice, privatize, count and decode do with one."""
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from deniable.cli.files import load_survey
+from deniable.cli.output import add_force, put, put_chart, told, writes
+from deniable.cli.parser import Commands, command, one_of, whole
+from deniable.cli.text import several, table
+from deniable.cli.words import at_most, notice
+from deniable.errors import DeniableError
+from deniable.survey import SPENDINGS, Form, form, participation_words
+
+if TYPE_CHECKING:
+    from deniable.decoders import FormEstimate
+    from deniable.tally import FormTally
+
+__all__ = ["add_form", "form_notice", "show_form"]
+
+
+def add_form(actions: Commands) -> None:
+    """`deniable survey form`."""
+    new = command(
+        actions,
+        "form",
+        _new,
+        help="make a form of several questions and write it to a file",
+        description=(
+            "Make a form of several surveys: one client, one report and one budget for all of them.\n\n"
+            "  deniable survey form smokes=smokes.json age=age.json --epsilon 2\n"
+            "  deniable survey form smokes=smokes.json age=age.json city=city.json --epsilon 2 --spend sample\n\n"
+            "A QUESTION is a name and a survey file. The epsilon of a survey is replaced by its share of the form's."
+        ),
+    )
+    new.add_argument("questions", metavar="NAME=SURVEY", nargs="+", help="names and survey files (JSON)")
+    new.option("--epsilon", "E", "budget of all answers of a person, in nats; with --spend each that of a question")
+    new.option("--spend", "HOW", "split (default), sample or each", one_of(*SPENDINGS), default="split")
+    new.option("--draw", "M", "how many questions each person answers (sample; default 1)", whole(1), default=1)
+    new.option("--relate", "A,B", "two questions whose answers are wanted together", nargs="+")
+    new.option("--skip", "A,B", "questions that may be left out")
+    new.option("--participation", "HOW", "once (default), window (once a day), window:hour, window:week, event")
+    new.option("--name", "TEXT", "what the form is called", default="")
+    where = "where to write (default form.json; - is standard output)"
+    new.option("-o --output", "FILE", where, default="form.json")
+    add_force(new)
+    writes(new, output=False)
+
+
+def _new(args: argparse.Namespace) -> None:
+    found: dict[str, Any] = {}
+    for given in args.questions:
+        name, _, path = given.partition("=")
+        if not path:
+            raise DeniableError(f"a question must be a name and a survey file, NAME=SURVEY, got {given[:80]!r}")
+        if name in found:
+            raise DeniableError(f"a form must have each question once, got {name!r} more than once")
+        found[name] = load_survey(path)
+    made = form(
+        found,
+        epsilon=args.epsilon,
+        spend=args.spend,
+        draw=args.draw,
+        relate=[pair.split(",") for pair in args.relate or ()],
+        skip=args.skip.split(",") if args.skip else (),
+        name=args.name,
+        participation=args.participation or "once",
+    )
+    put(args.output, made.to_json(indent=2).encode(), args)
+    print(f"wrote {told(args.output)}: {made!r}")
+
+
+def show_form(made: Form, *, as_json: bool) -> None:
+    """`deniable survey show` of a form."""
+    if as_json:
+        follows = {
+            "epsilon_spent": made.epsilon_spent,
+            "epsilon_report": made.epsilon_report,
+            "likelihood_ratio": float(made.odds),
+            "report_bytes": made.report_format.length,
+            "counters": sum(part.survey.cohorts * part.survey.columns for part in made.parts),
+        }
+        print(json.dumps({"form": json.loads(made.to_json()), "follows": follows}, indent=2))
+        return
+    lines = [
+        ("name", made.name or "(none)"),
+        ("digest", made.digest),
+        ("epsilon", f"{made.epsilon:g} asked for all answers together, {made.epsilon_spent} spent"),
+        ("spending", made.spending),
+        *([("answered", participation_words(made.participation))] if made.participation != "once" else []),
+        ("report", f"{made.report_format.length} bytes"),
+        ("privacy", f"any report is at most {at_most(made.odds)} times likelier than under any other answers"),
+    ]
+    print(table([], lines, "ll", wrap=100))
+    print(f"\n{table(['question', 'mechanism', 'answers', 'epsilon'], made._rows(), 'lllr')}")
+
+
+def form_notice(made: Form) -> list[tuple[str, str]]:
+    """What a respondent should know of a form: what is asked and drawn, what all of it gives away, then each part."""
+    names = ", ".join(question.title or question.name for question in made.questions)
+    drawn = (
+        f"Your device draws {several(made.drawn, 'part')} of {len(made.parts)} before it knows any answer, and keeps "
+        "to them. Which ones they are is sent along, and says nothing about your answers."
+        if made.drawn < len(made.parts)
+        else "Your device answers all of them."
+    )
+    skipped = [question.title or question.name for question in made.questions if question.skip]
+    told = [
+        ("What you are asked", f"{names}. {drawn}"),
+        (
+            "What all answers together give away",
+            f"Whatever is sent is at most {at_most(made.odds)} times likelier than if all your answers were others. "
+            "Every answer is randomised on its own, before it leaves your device.",
+        ),
+    ]
+    if skipped:
+        told.append(("Leaving questions out", f"You may leave out {', '.join(skipped)}. Nobody can see that you did."))
+    for part in made.parts:
+        told += [(f"{part.survey.name}: {heading}", text) for heading, text in notice(part.survey)]
+    return told
+
+
+def privatize_form(made: Form, args: argparse.Namespace) -> int:
+    """`deniable privatize` of a form: Parquet in, Parquet out."""
+    import io
+
+    import pyarrow.parquet as pq
+
+    from deniable.engines import privatize
+
+    if args.column is not None:
+        raise DeniableError("--column must not be given for a form, whose questions are the columns")
+    if not args.output.endswith(".parquet"):
+        raise DeniableError(f"-o must be a Parquet file for a form, got {args.output!r}")
+    reports = privatize(made, list(args.files))
+    sink = io.BytesIO()
+    pq.write_table(reports.to_arrow(), sink)
+    put(args.output, sink.getvalue(), args)
+    return len(reports)
+
+
+def count_form(made: Form, args: argparse.Namespace) -> "tuple[FormTally, dict[str, int]]":
+    """`deniable count` of a form."""
+    from deniable.engines import count
+
+    if args.engine != "local":
+        raise DeniableError("--engine must be local for a form, got spark; it does not count forms yet")
+    refused: dict[str, int] = {}
+    return count(made, list(args.files), refused=refused), refused
+
+
+def candidates_of(made: Form, listed: Any) -> dict[str, Any] | None:
+    """The candidates of the one question that any text answers."""
+    if listed is None:
+        return None
+    questions = [part.questions[0].name for part in made.parts if part.survey.alphabet.is_open]
+    if len(questions) != 1:
+        raise DeniableError(
+            f"--candidates must be for the one question that any text answers, got a form with {len(questions)}; "
+            "decode it with dn.decode(tally, candidates={...})"
+        )
+    return {questions[0]: listed}
+
+
+def write_estimate(args: argparse.Namespace, estimate: "FormEstimate") -> None:
+    """`deniable decode` of a form."""
+    if args.minus:
+        raise DeniableError("--minus must not be given for a form; decode both, and compare question by question")
+    if args.chart:
+        chart: Any = estimate.chart(level=args.level)
+        put_chart(chart, args)
+    if args.json:
+        print(estimate.to_json(args.level), end="")
+    elif args.csv:
+        from pyarrow import csv
+
+        csv.write_csv(estimate.to_arrow(args.level), sys.stdout.buffer)
+    else:
+        print(estimate)
+        if args.chart:
+            print(f"\nwrote {told(args.chart)}")

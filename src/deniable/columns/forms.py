@@ -1,0 +1,320 @@
+"""Forms in columns: randomise a table with a column for each question, and count tables of reports.
+
+A table of reports has a struct column for each part, with its cohort and response; it is null where the part was not
+answered. Every part is randomised as a column of its survey, with words of its own.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.columns.batches import fixed_bytes, numbers, plain
+from deniable.columns.codes import codes_of, readable
+from deniable.columns.randomizing import privatize
+from deniable.columns.stream import WordStream
+from deniable.columns.table import ReportTable
+from deniable.errors import AlphabetError, WireError
+from deniable.mechanisms import KRR
+from deniable.reports import Report
+from deniable.survey import NO_ANSWER, Alphabet, Direct, Form, FormPart, Question, Survey, data_frame, html_table
+from deniable.tally import FormTally
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["FormTable", "count_forms", "privatize_forms"]
+
+Mask = npt.NDArray[np.bool_]
+Slots = tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FormTable:
+    """Many reports of one form, as columns.
+
+    Parameters
+    ----------
+    form : Form
+        What the reports answer.
+    answered : ndarray of bool
+        Of shape (reports, parts): which parts were answered.
+    slots : tuple of pairs of arrays
+        For each part its cohorts and its responses, a row for each report; zero where it was not answered.
+
+    Examples
+    --------
+    >>> import deniable as dn, pyarrow as pa
+    >>> form = dn.form(smokes=dn.warner(epsilon=1), likes=dn.krr(3, epsilon=1), epsilon=2, spend="sample")
+    >>> table = dn.privatize(form, pa.table({"smokes": ["no", "yes"], "likes": [0, 2]}))
+    >>> table, table.to_arrow().column_names, len(next(iter(table)).pack())
+    (<FormTable of form 8710b05b: 2 reports>, ['smokes', 'likes'], 12)
+    >>> dn.count(form, table.to_arrow()) == dn.count(form, table) == dn.count(form, (r.pack() for r in table))
+    True
+    """
+
+    form: Form
+    answered: Mask
+    slots: Slots
+
+    def __len__(self) -> int:
+        return len(self.answered)
+
+    def __repr__(self) -> str:
+        return f"<FormTable of form {self.form.digest[:8]}: {len(self)} reports>"
+
+    def packed(self) -> npt.NDArray[np.uint8]:
+        """The packed reports, one a row of bytes."""
+        shape = self.form.report_format
+        rows = np.zeros((len(self), shape.length), np.uint8)
+        rows[:, : len(shape.head)] = np.frombuffer(shape.head, np.uint8)
+        if shape.cohort.size:
+            rows[:, len(shape.head) : shape.payload_start] = np.packbits(self.answered, axis=1, bitorder="little")
+        for slot, (cohorts, responses) in zip(shape.slots, self.slots, strict=True):
+            start = shape.payload_start + slot.start
+            middle = shape.payload_start + slot.middle
+            for place in range(slot.form.cohort.size):
+                rows[:, start + place] = cohorts.astype(np.int64) >> 8 * place & 0xFF
+            if responses.ndim == 2:
+                rows[:, middle : middle + slot.form.response.size] = responses
+            else:
+                for place in range(slot.form.response.size):
+                    rows[:, middle + place] = responses.astype(np.int64) >> 8 * place & 0xFF
+        return rows
+
+    def __iter__(self) -> Iterator[Report]:
+        """The reports one by one; for looking at a few, not for counting."""
+        return (Report.unpack(self.form, row.tobytes()) for row in self.packed())
+
+    def add_to(self, tally: FormTally) -> None:
+        """Count every report into a tally: all of them, or none if one is refused.
+
+        Parameters
+        ----------
+        tally : FormTally
+            A tally of the same form.
+        """
+        if tally.form.digest != self.form.digest:
+            raise tally._mismatch("report table", self.form.digest)
+        tally.add_slots(self.answered, self.slots)
+
+    def to_arrow(self) -> "pa.Table":
+        """An Arrow table with a struct column for each part: `cohort` and `response`, null where not answered."""
+        import pyarrow as pa
+
+        columns = {}
+        for place, (part, (cohorts, responses)) in enumerate(zip(self.form.parts, self.slots, strict=True)):
+            own = ReportTable(part.survey, cohorts, responses).to_arrow().combine_chunks()
+            arrays = [own.column(name).combine_chunks() for name in own.column_names]
+            missing = None if self.answered[:, place].all() else pa.array(~self.answered[:, place])
+            columns[part.name] = pa.StructArray.from_arrays(arrays, own.column_names, mask=missing)
+        metadata = {"deniable.survey": self.form.digest, "deniable.survey.json": self.form.to_json()}
+        return pa.table(columns).replace_schema_metadata(metadata)
+
+    def to_pandas(self) -> Any:
+        """The table of `to_arrow` as a pandas DataFrame."""
+        return data_frame(self.to_arrow())
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the first reports."""
+        rows = [[row.tobytes()[self.form.report_format.payload_start :].hex(" ")] for row in self.packed()[:5]]
+        title = f"{len(self):,} reports to {self.form.name or self.form.digest[:8]}"
+        return html_table(title, ["answers, randomised"], rows)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The Arrow C stream interface."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+
+def privatize_forms(form: Form, data: Any) -> FormTable:
+    """Randomise a table with a column for each question, one report a row; which parts a row answers is drawn first.
+
+    >>> import deniable as dn
+    >>> form = dn.form(a=dn.warner(epsilon=1), b=dn.krr(3, epsilon=1), epsilon=2)
+    >>> len(privatize_forms(form, {"a": ["no", "yes"], "b": [0, 2]}))
+    2
+    """
+    columns = _columns(form, data)
+    rows = len(next(iter(columns.values())))
+    answered = _drawn(len(form.parts), form.drawn, rows)
+    for place, part in enumerate(form.parts):
+        if part.when is not None:
+            column = columns[part.when[0]]
+            said = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
+            answered[:, place] &= np.array([value in part.when[1] for value in said], bool)
+    # The cipher, NumPy and Arrow release the interpreter's lock, so parts are divided among the cores.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        jobs = [pool.submit(_slot, part, columns, answered[:, place]) for place, part in enumerate(form.parts)]
+    return FormTable(form, answered, tuple(job.result() for job in jobs))
+
+
+def _slot(part: FormPart, columns: Mapping[str, Any], here: Mask) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """The cohorts and the responses of one part, zero where it is not answered."""
+    own = {question.name: columns[question.name] for question in part.questions}
+    if here.all():
+        rows: Any = slice(None)
+    else:
+        rows = np.flatnonzero(here)
+        own = {
+            name: column[rows] if isinstance(column, np.ndarray) else column.take(rows) for name, column in own.items()
+        }
+    try:
+        table = _part(part, own)
+    except AlphabetError as problem:
+        raise AlphabetError(f"{part.name}: {problem}") from None
+    if len(table) == len(here):
+        return table.cohorts, table.responses
+    cohorts = np.zeros(len(here), table.cohorts.dtype)
+    responses = np.zeros((len(here), *table.responses.shape[1:]), table.responses.dtype)
+    cohorts[rows], responses[rows] = table.cohorts, table.responses
+    return cohorts, responses
+
+
+def _columns(form: Form, data: Any) -> dict[str, Any]:
+    """The columns that the form needs, of one length."""
+    import pyarrow as pa
+
+    if isinstance(data, Mapping):
+        given = {str(name): readable(column) for name, column in data.items()}
+        # Integers stay as they are; anything else may have missing answers, which Arrow knows.
+        quick = {name for name, column in given.items() if isinstance(column, np.ndarray) and column.dtype.kind in "iu"}
+        given = {
+            name: column if name in quick or isinstance(column, (pa.Array, pa.ChunkedArray)) else pa.array(column)
+            for name, column in given.items()
+        }
+    elif hasattr(data, "__arrow_c_stream__") or hasattr(data, "column_names"):
+        table = pa.table(data)
+        given = {name: table.column(name) for name in table.column_names}
+    else:
+        raise AlphabetError(
+            f"answers to a form must be a table with a column for each question, got {type(data).__name__}"
+        )
+    needed = [question.name for question in form.questions]
+    needed += sorted({part.when[0] for part in form.parts if part.when is not None})
+    for name in needed:
+        if name not in given:
+            raise AlphabetError(f"answers to a form must have a column for each question, got none for {name!r}")
+    if len({len(given[name]) for name in needed}) != 1:
+        raise AlphabetError("columns of a form must be of one length")
+    return {name: given[name] for name in needed}
+
+
+def _drawn(parts: int, drawn: int, rows: int) -> Mask:
+    """Which parts each row answers: a shuffle that stops after `drawn` steps, exactly uniform over sets."""
+    if drawn == parts:
+        return np.ones((rows, parts), bool, order="F")
+    found, stream = np.zeros((rows, parts), bool, order="F"), WordStream()
+    if drawn == 1:
+        found[np.arange(rows), stream.uniform_below(parts, rows)] = True
+        return found
+    order = np.tile(np.arange(parts, dtype=np.uint16), (rows, 1))
+    every = np.arange(rows)
+    for step in range(drawn):
+        place = step + stream.uniform_below(parts - step, rows).astype(np.intp)
+        taken = order[every, place]
+        order[every, place] = order[:, step]
+        order[:, step] = taken
+        found[every, taken] = True
+    return found
+
+
+def _part(part: FormPart, columns: Mapping[str, Any]) -> ReportTable:
+    """The reports of one part, of the rows that answer it."""
+    question, survey = part.questions[0], part.survey
+    if len(part.questions) == 1 and not question.skip:
+        return privatize(survey, columns[question.name])
+    if survey.alphabet.is_open:
+        column = columns[question.name]
+        return privatize(survey, column if isinstance(column, np.ndarray) else column.fill_null(NO_ANSWER))
+    places = [_places(own, columns[own.name]) for own in part.questions]
+    codes = places[0] if len(places) == 1 else places[0] * len(part.questions[1].answers) + places[1]
+    coded = Survey(Alphabet.closed(len(survey.alphabet)), survey.encoding, survey.mechanism)
+    found = privatize(coded, codes)
+    return ReportTable(survey, found.cohorts, found.responses)
+
+
+def _places(question: Question, column: Any) -> npt.NDArray[np.int64]:
+    """The place of each answer in `question.answers`; nulls are "no answer"."""
+    size = len(question.alphabet)
+    asked = Survey(question.alphabet, Direct(size), KRR(size, 1))
+    plain = isinstance(column, np.ndarray) or not column.null_count
+    missing = np.zeros(0, bool) if plain else column.is_null().to_numpy(zero_copy_only=False)
+    if plain or not question.skip:
+        codes, keys = codes_of(asked, column)
+        return np.asarray(keys[codes], np.int64)
+    found = np.full(len(column), size, np.int64)
+    if not missing.all():
+        codes, keys = codes_of(asked, column.drop_null())
+        found[~missing] = keys[codes]
+    return found
+
+
+def count_forms(form: Form, reports: Any, *, refused: dict[str, int] | None = None) -> FormTally:
+    """Count reports of a form into a tally.
+
+    >>> import deniable as dn
+    >>> form = dn.form(a=dn.warner(epsilon=1), b=dn.krr(3, epsilon=1), epsilon=2)
+    >>> count_forms(form, privatize_forms(form, {"a": ["no"], "b": [2]})).n
+    1
+    """
+    tally = FormTally(form)
+    if isinstance(reports, FormTable):
+        reports.add_to(tally)
+        return tally
+    if hasattr(reports, "__arrow_c_stream__") or hasattr(reports, "column_names") or hasattr(reports, "schema"):
+        _count_table(tally, reports, refused)
+        return tally
+    if isinstance(reports, (str, bytes)) or not isinstance(reports, Iterable):
+        raise WireError(f"reports of a form must be a table or an iterable of them, got {type(reports).__name__}")
+    wires: list[Any] = []
+    for one in reports:
+        if isinstance(one, (Report, bytes, bytearray, memoryview)):
+            wires.append(one)
+        elif isinstance(one, FormTable):
+            one.add_to(tally)
+        else:
+            _count_table(tally, one, refused)
+    tally.accumulate(wires)
+    return tally
+
+
+def _count_table(tally: FormTally, data: Any, refused: dict[str, int] | None) -> None:
+    import pyarrow as pa
+
+    table, form = pa.table(data), tally.form
+    digest = (table.schema.metadata or {}).get(b"deniable.survey", form.digest.encode()).decode(errors="replace")
+    if digest != form.digest:
+        raise WireError(f"report table must be for form {form.digest[:8]}, got {digest[:8]}")
+    answered = np.zeros((len(table), len(form.parts)), bool)
+    slots = []
+    for place, part in enumerate(form.parts):
+        if table.column_names.count(part.name) != 1 or not pa.types.is_struct(table.column(part.name).type):
+            raise WireError(f"report table of a form must have a struct column {part.name!r} with cohort and response")
+        column = table.column(part.name).combine_chunks()
+        answered[:, place] = column.is_valid().to_numpy(zero_copy_only=False)
+        slots.append(_read_part(part, column, answered[:, place]))
+    tally.add_slots(answered, slots, refused)
+
+
+def _read_part(part: FormPart, column: Any, here: Mask) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    import pyarrow as pa
+
+    if {field.name for field in column.type} != {"cohort", "response"}:
+        raise WireError(f"report table of a form must have a struct column {part.name!r} with cohort and response")
+    fields = dict(zip((field.name for field in column.type), column.flatten(), strict=True))
+    bits = part.survey.report_format.response.bits
+    size = part.survey.report_format.response.size
+    for name, array in fields.items():
+        known = array.is_valid().to_numpy(zero_copy_only=False)
+        if (here & ~known).any():
+            raise WireError(f"report table of a form must have a {name} wherever {part.name!r} was answered")
+        fields[name] = plain(array).fill_null(bytes(size) if bits and name == "response" else 0)
+        wanted = pa.types.is_integer(fields[name].type) or (bits and name == "response")
+        if not wanted:
+            raise WireError(f"column {part.name}.{name} must hold integers, got {array.type}")
+    cohorts = numbers(fields["cohort"])
+    return cohorts, fixed_bytes(fields["response"], size) if bits else numbers(fields["response"])

@@ -1,0 +1,236 @@
+"""`Compared`: sums and differences of windows, changes and alarms, without any model of how shares move.
+
+They are made of the windows' own unbiased estimates. What all windows say of one of them is `Tracked`.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import DecodeError
+from deniable.survey import Symbol
+from deniable.tracking.averaging import Series
+from deniable.tracking.changes import alarms_of, steps_of
+from deniable.tracking.contrast import Change, Contrast, variances_of_sums
+from deniable.tracking.overlap import Attendance, Overlap
+
+__all__ = ["Compared"]
+
+Floats = npt.NDArray[np.float64]
+
+_NORMAL_WINDOWS = 28  # windows before one that tell what is normal, at most: four weeks of days
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Windows with the noise that they share; the attributes are those of `Tracked`."""
+
+    symbols: tuple[Symbol, ...]
+    windows: tuple[object, ...]
+    devices: Attendance
+    series: Series
+    overlap: Overlap
+    least: Overlap
+    skewness: Floats
+
+    @property
+    def sizes(self) -> Floats:
+        """Reports of each window; 0 if it is missing."""
+        return self.devices.sizes
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether windows share noise: whether devices take part in more than one of them and repeat it."""
+        return bool(self.series.permanent.any())
+
+    @property
+    def turnover(self) -> float:
+        """About how many of the devices are replaced, or change their answer, from one window to the next."""
+        return 1 - self.overlap.mean
+
+    @property
+    def shared_noise(self) -> str:
+        """One sentence where windows share devices and noise: which error bars are shown; else empty."""
+        if not self.is_shared:
+            return ""
+        if self.devices.turnover is not None:
+            return "Devices take part again and repeat their noise: error bars follow from the turnover."
+        return (
+            "Devices take part again and repeat their noise: bands and differences follow what the counts show of it; "
+            "averages have the wider error bars of devices that all stay. Give the turnover if devices are replaced."
+        )
+
+    def changes(self, level: float = 0.95) -> list[Change]:
+        """Which symbols changed, and when.
+
+        Parameters
+        ----------
+        level
+            The chance that nothing is named in a history in which nothing changes: all symbols and windows together.
+
+        Returns
+        -------
+        list of Change
+            In the order of windows; a slow change is named as several steps.
+
+        Examples
+        --------
+        >>> import deniable as dn, numpy as np
+        >>> survey = dn.krr(symbols=["a", "b", "c"], epsilon=2)
+        >>> before, after = dn.Tally(survey, [[700, 200, 100]]), dn.Tally(survey, [[400, 500, 100]])
+        >>> [(change.symbol, change.window) for change in dn.track([before] * 5 + [after] * 5).changes()]
+        [('a', 5), ('b', 5)]
+        """
+        from scipy import stats
+
+        if not 0 < level < 1:
+            raise DecodeError(f"level must be between 0 and 1, got {level!r}")
+        reach = float(stats.norm.isf(0.025))
+        found = steps_of(self.series, self.least.sharings(self.devices), self.skewness, level)
+        most: dict[int, float] = {}  # the largest step of each window
+        for step in found:
+            most[step.window] = max(most.get(step.window, 0.0), abs(step.size))
+        changes = []
+        for step in found:
+            moved = self._noise_of_moves(step.window, most[step.window])[step.symbol]
+            error = reach * float(np.sqrt(step.standard_error**2 + moved))
+            interval = step.size - error, step.size + error
+            changes.append(
+                Change(self.symbols[step.symbol], self.windows[step.window], step.size, interval, step.p_value)
+            )
+        return changes
+
+    def _noise_of_moves(self, window: int, moved: float) -> Floats:
+        """What devices that change their answer add to the variance of a difference: their noise is drawn anew.
+
+        `moved` of the devices at least do where a share changes by as much, and each takes its part out of the noise
+        that two windows share.
+        """
+        return np.asarray(2 * min(moved, 1.0) * self.series.permanent * self.series.variances[:, window])
+
+    def _with_moves(self, found: Contrast, window: int) -> Contrast:
+        more = self._noise_of_moves(window, float(np.abs(found.values).max()))
+        return replace(found, standard_errors=np.sqrt(found.standard_errors**2 + more))
+
+    def alarms(self, mean_windows: float = 1000.0) -> list[tuple[Symbol, object]]:
+        """Alarms of sequential tests for each symbol (CUSUM and Shewhart's chart): an alarm uses no later window.
+
+        Parameters
+        ----------
+        mean_windows
+            The mean time between two false alarms, of all symbols together, in windows.
+
+        Returns
+        -------
+        list of (symbol, window)
+            In the order of windows.
+        """
+        if not mean_windows > 1:
+            raise DecodeError(f"mean_windows must be more than 1, got {mean_windows!r}")
+        found = alarms_of(self.series, self.least.typical(self.devices), mean_windows, self.skewness)
+        return [(self.symbols[symbol], self.windows[window]) for symbol, window in found]
+
+    def difference(self, later: int, earlier: int) -> Contrast:
+        """The shares of one window less those of another, without any model of movement.
+
+        Parameters
+        ----------
+        later, earlier
+            Places of the two windows; negative ones count from the end.
+
+        Returns
+        -------
+        Contrast
+            Differences; noise that both windows share cancels.
+        """
+        weights = np.zeros(len(self.windows))
+        weights[later] += 1.0
+        weights[earlier] -= 1.0
+        return self._with_moves(self.contrast(weights), later)
+
+    def average(self, first: int = 0, last: int | None = None) -> Contrast:
+        """The mean share over a range of windows, each counted alike; missing ones are left out.
+
+        Parameters
+        ----------
+        first, last
+            The range as for a slice: `last` is not part of it, None is the end.
+
+        Returns
+        -------
+        Contrast
+            Averages; noise that windows share does not average out.
+        """
+        weights = np.zeros(len(self.windows))
+        weights[first:last] = 1.0
+        weights[self.sizes == 0] = 0.0
+        if not weights.any():
+            raise DecodeError("an average must be over at least one window with reports, got none")
+        return self.contrast(weights / weights.sum())
+
+    def contrast(self, weights: npt.ArrayLike) -> Contrast:
+        """A weighted sum of the windows' own unbiased estimates, for every symbol.
+
+        Parameters
+        ----------
+        weights
+            One number a window, or a row of them for each symbol; missing windows must have none.
+
+        Returns
+        -------
+        Contrast
+            Its values and standard errors: the covariance of windows is averaged over how many devices may stay, with
+            shares that move and with shares that stand still. The largest of these and of the bound is used: that all
+            devices that are left after the turnover keep their answers.
+        """
+        w = np.asarray(weights, np.float64)
+        if w.shape not in ((len(self.windows),), self.series.values.shape):
+            raise DecodeError(f"weights must be {len(self.windows)} numbers, one a window, got shape {w.shape}")
+        w = np.atleast_2d(w)
+        if (self.sizes[w.any(axis=0)] == 0).any():
+            raise DecodeError("weights must be zero for windows without reports")
+        used = w.any(axis=0)
+        values = (self.series.values[:, used] * w[:, used]).sum(axis=1)
+        variances = variances_of_sums(self.series, w, self.devices, (self.overlap, self.least))
+        return Contrast(self.symbols, values, np.sqrt(variances))
+
+    def against_normal(self, window: int = -1, *, level: float = 0.95) -> Contrast:
+        """How one window differs from a normal one: its own estimate less the mean of the windows before it.
+
+        Normal are the last windows, at most 28, since the share of the symbol last changed.
+
+        Parameters
+        ----------
+        window
+            Its place; negative ones count from the end. It must have reports, and a window before it, too.
+        level
+            Of the changes after which another share is normal.
+
+        Returns
+        -------
+        Contrast
+            Differences; noise that windows share cancels.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> survey = dn.krr(symbols=["a", "b", "c"], epsilon=2)
+        >>> before, after = dn.Tally(survey, [[700, 200, 100]]), dn.Tally(survey, [[400, 500, 100]])
+        >>> dn.track([before] * 5 + [after]).against_normal().intervals(simultaneous=True).round(1)[0]
+        array([-0.5, -0.4])
+        """
+        place = range(len(self.windows))[window]
+        start = np.full(len(self.symbols), max(place - _NORMAL_WINDOWS, 0))
+        named = {label: position for position, label in enumerate(self.windows)}
+        row = {symbol: position for position, symbol in enumerate(self.symbols)}
+        for change in self.changes(level):
+            if named[change.window] < place:
+                start[row[change.symbol]] = max(start[row[change.symbol]], named[change.window])
+        t = np.arange(len(self.windows))
+        weights = np.where((t >= start[:, None]) & (t < place), self.sizes, 0.0)
+        if not self.sizes[place] or not weights.any(axis=1).all():
+            raise DecodeError("window must have reports, and so must one before it, since the last change")
+        weights /= -weights.sum(axis=1, keepdims=True)
+        weights[:, place] = 1.0
+        return self._with_moves(self.contrast(weights), place)

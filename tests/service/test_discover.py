@@ -1,0 +1,72 @@
+"""The search over HTTP: what people wrote, limits with an answer that says where to go on, and what is refused."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import deniable as dn
+from deniable.service.sqlite import SQLiteStore
+from tests.collector import Caller, run
+from tests.service.test_results import OPEN, answers
+
+SURVEY = dn.discovery(epsilon=6, length=4, cohorts=64, seed=bytes(16))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SQLiteStore]:
+    made = SQLiteStore(tmp_path)
+    yield made
+    made.close()
+
+
+def test_what_people_wrote_is_found_and_a_search_that_gave_up_is_resumed(store: SQLiteStore) -> None:
+    async def scene() -> None:
+        async with Caller(store) as call:
+            path = await call.create(SURVEY, minimum=1)
+            await answers(call, SURVEY, 0, ["ash"] * 1200 + ["oak"] * 800)
+            where = {"alphabet": "ashok"}
+            found = (await call.admin("POST", f"{path}/discover", where)).json()
+            assert [row["symbol"] for row in found["estimates"]] == ["ash", "oak"]
+            assert all(row["significant"] for row in found["estimates"])
+            assert found["intervals"] == "conditional"
+            assert found["n"] == 2000
+            lines = await call.admin("POST", f"{path}/discover", where | {"format": "csv", "top": 1})
+            assert lines.body.decode().splitlines()[1].startswith("ash,")
+
+            limited = await call.admin("POST", f"{path}/discover", where | {"most": 60})
+            told = limited.json()
+            assert limited.status == 422
+            assert told["type"] == "urn:deniable:problem:unfinished"
+            assert told["detail"] == (
+                "a search must end within its limits, got to level 1 of 3 with 60 candidates; resume it with a higher "
+                "limit, or name an alphabet or known prefixes"
+            )
+            assert told["resume"]["levels"] == 1
+            again = await call.admin("POST", f"{path}/discover", where | {"resume": told["resume"]})
+            assert again.json()["estimates"] == found["estimates"]
+
+            for wrong in ({}, {"levels": 7, "kept": ["61"], "promise": [0], "looked": 0}):
+                refused = await call.admin("POST", f"{path}/discover", {"resume": wrong})
+                assert refused.status == 422
+                assert refused.json()["detail"] == (
+                    "resume must be the beginnings of an unfinished search; start again without it"
+                )
+            malformed = await call.admin("POST", f"{path}/discover", {"most": 0})
+            assert malformed.status == 400
+            assert "most must be a number from 1 to 16777216" in malformed.json()["detail"]
+            assert (await call("POST", f"{path}/discover", where)).status == 401
+
+    run(scene())
+
+
+def test_a_survey_with_a_list_has_nothing_to_discover(store: SQLiteStore) -> None:
+    async def scene() -> None:
+        async with Caller(store) as call:
+            path = await call.create(OPEN, minimum=1)
+            await answers(call, OPEN, 0, ["ash"] * 10)
+            refused = await call.admin("POST", f"{path}/discover", {})
+            assert refused.status == 422
+            assert refused.json()["detail"].startswith("tally must be of a survey that discovers text (dn.discovery)")
+
+    run(scene())

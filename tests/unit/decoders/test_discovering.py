@@ -1,0 +1,225 @@
+"""The walk through the levels: what it finds, where it looks, when it stops, and what it refuses."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.decoders import Beginnings, DiscoveredEstimate
+from deniable.decoders.extending import Extension, partial
+from deniable.errors import DecodeError, UnfinishedSearch
+from deniable.survey import END, Alphabet
+
+LATIN = "abcdefghijklmnopqrstuvwxyz"
+
+
+def tally_of(wrote: dict[str, float], *, n: int = 200_000, **how: Any) -> dn.Tally:
+    survey = dn.discovery(**({"epsilon": 5, "length": 6, "cohorts": 128, "seed": bytes(16)} | how))
+    rng = np.random.default_rng(7)
+    return dn.simulate(survey, list(wrote.values()), n, rng, symbols=list(wrote))
+
+
+WROTE = {"lynx": 0.4, "elk": 0.3, "elks": 0.2, "": 0.1}
+
+
+def test_declared_texts_come_largest_first_with_shares_and_what_is_left() -> None:
+    found = dn.discover(tally_of(WROTE), alphabet=LATIN)
+    assert found.symbols == ("lynx", "elk", "elks", "")
+    low, high = found.intervals().T
+    assert ((low < list(WROTE.values())) & (high > list(WROTE.values()))).all()
+    wide = found.intervals(simultaneous=True)
+    assert (wide[:, 0] < low).all()
+    assert (wide[:, 1] > high).all()
+    assert found.significant().all()
+    assert found.unallocated is not None
+    assert abs(found.unallocated.value) < 0.05
+    assert abs(found.total(["elk", "elks"]).value - 0.5) < 0.05
+    assert found.covariance.shape == (4, 4)
+    assert np.allclose(np.sqrt(found.covariance.diagonal()), found.standard_errors, rtol=0.2)
+    assert found.n == 200_000
+    assert found.rest_name == "(all others)"
+    assert not found.takes_minutes
+    assert found.groups == ()
+    assert found.shared_noise == ""
+    assert found.diagnostics.rank == len(found.tested.found.model) + 1
+    assert found.fit is found.tested.joint.fit
+    assert found.to_arrow()["symbol"].to_pylist() == [*found.symbols, None]
+
+
+def test_nothing_to_be_found_is_an_estimate_without_symbols() -> None:
+    own = {f"{i:06x}": 1 / 3000 for i in range(3000)}
+    found = dn.discover(tally_of(own, n=20_000, epsilon=1), alphabet="0123456789abcdef")
+    assert found.symbols == ()
+    assert repr(found).startswith("<0 texts discovered in 20000 reports, of ")
+    assert found.intervals().shape == (0, 2)
+    assert len(found.leading(5)) == 5
+    with pytest.raises(DecodeError, match="symbols must hold at least one symbol, got none"):
+        found.total([])
+
+
+def test_text_of_any_language_is_found_and_cut_between_bytes() -> None:
+    wrote = {
+        "m\u00fcsli": 0.3,
+        "\u0645\u0631\u062d\u0628\u0627": 0.3,
+        "\u65e5\u672c\u8a9e": 0.2,
+        "longer than six": 0.2,
+    }
+    found = dn.discover(tally_of(wrote))
+    # Six bytes of Arabic are three of its letters; those of Japanese two of its characters.
+    assert set(found.symbols) == {"m\u00fcsli", "\u0645\u0631\u062d\u2026", "\u65e5\u672c\u2026", "longer\u2026"}
+
+
+def test_a_text_that_is_cut_within_a_character_shows_the_bytes() -> None:
+    found = dn.discover(tally_of({"abcde\u00e9": 0.7, "abcde": 0.3}), alphabet=LATIN + "\u00e9")
+    assert found.symbols == ("abcde\\xc3\u2026", "abcde")
+
+
+def test_what_normalisation_would_change_is_no_candidate() -> None:
+    # A combining accent after an e becomes one letter (NFC), so nobody's answer has these bytes.
+    found = dn.discover(tally_of({"e\u0301": 1.0}), alphabet="e\u0301\u00e9", candidates=["\u00e9"])
+    assert found.symbols == ("\u00e9",)
+    whole = [str(text) for text in found.tested.symbols if not str(text).endswith("\u2026")]
+    assert not any("e\u0301" in text for text in whole)
+
+
+def test_refused_lengths_leave_no_cut_texts() -> None:
+    found = dn.discover(tally_of({"lynx": 1.0}, overlong="refuse"), alphabet=LATIN)
+    assert found.symbols == ("lynx",)
+    assert not any(str(text).endswith("\u2026") for text in found.tested.symbols)
+
+
+def test_known_prefixes_and_alphabets_narrow_the_search_and_listed_texts_join_it() -> None:
+    tally = tally_of(WROTE)
+    everywhere = dn.discover(tally, alphabet=LATIN)
+    narrow = dn.discover(tally, alphabet=LATIN, prefixes=["elk"])
+    assert narrow.symbols == ("elk", "elks")
+    assert len(narrow.tested.symbols) < len(everywhere.tested.symbols)
+    both = dn.discover(tally, alphabet="elks", candidates=["Lynx", "unwritten"])
+    assert both.symbols == ("lynx", "elk", "elks", "")
+    assert "unwritten"[:6] + "\u2026" in both.tested.symbols
+
+
+def test_progress_rises_to_the_whole() -> None:
+    told: list[tuple[int, int]] = []
+    dn.discover(tally_of(WROTE), alphabet=LATIN, progress=lambda done, total: told.append((done, total)))
+    assert told == sorted(told)
+    assert told[-1] == (5000, 5000)
+
+
+@pytest.mark.parametrize("limit", [{"most": 2000}, {"seconds": 1e-9}])
+def test_a_search_that_reached_a_limit_is_resumed(limit: dict[str, float]) -> None:
+    tally = tally_of(WROTE)
+    with pytest.raises(
+        UnfinishedSearch, match=r"^a search must end within its limits, got to level \d of 5 with "
+    ) as met:
+        dn.discover(tally, alphabet=LATIN, **limit)  # type: ignore[arg-type]
+    assert str(met.value).endswith("; resume it with a higher limit, or name an alphabet or known prefixes")
+    state = met.value.beginnings
+    assert isinstance(state, Beginnings)
+    assert (state.levels > 0) == ("most" in limit)
+    again = dn.discover(tally, alphabet=LATIN, resume=Beginnings.from_json(state.to_json()))
+    at_once = dn.discover(tally, alphabet=LATIN)
+    assert again.symbols == at_once.symbols
+    assert np.array_equal(again.raw, at_once.raw)
+
+
+def test_what_is_no_unfinished_search_is_refused() -> None:
+    sentence = "^resume must be the beginnings of an unfinished search; start again without it$"
+    tally = tally_of(WROTE)
+    for state in ("{}", Beginnings(9), Beginnings(1, (b"toolong",), (0.0,)), Beginnings(-1)):
+        with pytest.raises(DecodeError, match=sentence):
+            dn.discover(tally, resume=state)  # type: ignore[arg-type]
+    for value in ({}, None, {"levels": 1, "kept": ["zz"], "promise": [0], "looked": 0}, {"levels": "x"}):
+        with pytest.raises(DecodeError, match=sentence):
+            Beginnings.from_json(value)  # type: ignore[arg-type]
+
+
+def refused(sentence: str, given: Any = None, **how: Any) -> None:
+    with pytest.raises(DecodeError, match="^" + re.escape(sentence)):
+        dn.discover(tally_of(WROTE, n=1000) if given is None else given, **how)
+
+
+def test_bad_arguments_are_refused_in_a_sentence() -> None:
+    refused("tally must be a Tally, got str; make one with dn.count", "day.tally")
+    listed = dn.Tally(dn.orr(epsilon=1, cells=4, cohorts=8, seed=bytes(16)))
+    refused(
+        "tally must be of a survey that discovers text (dn.discovery), got one of hashed answers; decode it, with a "
+        "list of candidates if it is open", listed,
+    )  # fmt: skip
+    refused("most must be a number of candidates from 1 on, got 0", most=0)
+    refused("seconds must be a number above 0, got -1", seconds=-1)
+    refused("level must be between 0 and 1, got 2", level=2)
+    refused("alphabet must be 'digits', 'domains' or single characters, such as 'abc'", alphabet=["ab"])
+    refused("alphabet must be 'digits', 'domains' or single characters, such as 'abc'", alphabet=7)
+    refused("prefixes must be a list of texts, got one str", prefixes="www.")
+    refused("prefixes must be texts, got one bytes", prefixes=[b"www."])
+    refused("prefixes must hold at least one text, got none; leave them out to search everywhere", prefixes=[])
+    refused("candidates must be a collection of symbols, got one str", candidates="lynx")
+    with pytest.raises(dn.AlphabetError, match=r"^symbol must be text in a survey that discovers text, got bytes"):
+        dn.discover(tally_of(WROTE, n=1000), candidates=[b"\xff"])
+    with pytest.raises(dn.AlphabetError, match=r"^symbol must be valid Unicode text, got one with a lone surrogate"):
+        dn.discover(tally_of(WROTE, n=1000), candidates=["\ud800"])
+
+
+def test_levels_that_cannot_be_searched_are_named() -> None:
+    empty = dn.Tally(tally_of(WROTE).survey)
+    refused("tally must have reports at every level, got none at that of 2 bytes; wait for more reports", empty)
+    wide = tally_of(WROTE, levels=[(6, 64)])
+    refused(
+        "candidates must be at most 4194304 at a level, got more; name an alphabet or known prefixes, or let levels "
+        "rise in smaller steps", wide,
+    )  # fmt: skip
+    assert dn.discover(wide, alphabet="elk", prefixes=["elk"]).symbols == ("elk",)
+    few = tally_of(WROTE, levels=[(2, 4), (4, 4), (6, 2)], cells=8)
+    with pytest.raises(DecodeError, match=r"^the last level must have cohorts enough to tell \d+") as met:
+        dn.discover(few, alphabet="elks")
+    assert str(met.value).endswith(
+        " texts apart, got 2 with reports, of 8 cells; name an alphabet or known prefixes, or make a survey with more "
+        "cohorts"
+    )
+    strict = tally_of({"lynx": 1.0}, overlong="refuse")
+    refused(
+        "alphabet and prefixes must leave at least one text to look for, got none", strict, alphabet="a",
+        prefixes=["z"],
+    )  # fmt: skip
+    refused(
+        "alphabet and prefixes must leave at least one whole text to look for, got none", strict, alphabet="a",
+        prefixes=["aaaaaaaa"],
+    )  # fmt: skip
+
+
+def test_windows_of_the_same_devices_are_told_to_the_last_level() -> None:
+    one = tally_of(WROTE, n=50_000, participation="window")
+    found = dn.discover(one + one, alphabet=LATIN)
+    assert isinstance(found, DiscoveredEstimate)
+    assert found.shared_noise.startswith("2 windows may be of the same devices")
+
+
+def test_answers_with_a_nul_are_no_trouble() -> None:
+    """No alphabet has it unless it is named: nobody types it."""
+    tally = tally_of({"a\0b": 0.6, "lynx": 0.4})
+    assert dn.discover(tally, alphabet=LATIN).symbols == ("lynx",)
+    assert 0 not in Extension(Alphabet.open()).after(b"")
+    assert dn.discover(tally, alphabet="ab\0").symbols == ("a\0b",)
+
+
+def test_extensions_are_the_beginnings_of_utf_8() -> None:
+    """Every text of up to two characters is reached byte by byte, and nothing that no text begins with."""
+    extension = Extension(Alphabet.open(text="exact"), "a\u00e9\u65e5\U0001f98a")
+    texts = [a + b for a in "a\u00e9\u65e5\U0001f98a" for b in ("", *"a\u00e9\u65e5\U0001f98a")]
+    for size in (1, 2, 3, 4):
+        expected = {t.encode() + END if len(t.encode()) <= size else t.encode()[:size] for t in ["", *texts]}
+        reached = set(extension.grown([b""], size, 10_000))
+        assert expected <= reached
+        ended = [beginning[:-1].decode("utf-8") for beginning in reached if beginning.endswith(END)]
+        assert all(set(text) <= set("a\u00e9\u65e5\U0001f98a") for text in ended)
+    every = Extension(Alphabet.open()).grown([b""], 2, 1 << 20)
+    assert len(every) == len(set(every))
+    whole = [beginning.removesuffix(END).decode() for beginning in every if not partial(beginning.removesuffix(END))]
+    assert not any(character < " " or character == "\x7f" for text in whole for character in text)
+    leads = {beginning[0] for beginning in every if len(beginning) == 2 and beginning[0] >= 0x80}
+    assert min(leads) == 0xC2
+    assert max(leads) == 0xF4
+    assert not any(beginning[:2] in (b"\xed\xa0", b"\xe0\x80", b"\xf4\x90") for beginning in every)

@@ -19,8 +19,10 @@ def test_the_tables_have_every_cell() -> None:
     held = read(COVERAGE, CoverageRow)
     for figure in FIGURES:
         mine = [r for r in held if r.figure == figure]
-        assert {(r.population, r.bins, r.epsilon, r.n) for r in mine} == every
-        assert len(mine) == len(every)
+        # Quantiles need the decoder's answer to every survey, so they are asked at 256 bins alone.
+        cells_of = every if figure not in FIGURES[1:4] else {cell for cell in every if cell[1] == 256}
+        assert {(r.population, r.bins, r.epsilon, r.n) for r in mine} == cells_of
+        assert len(mine) == len(cells_of)
         for r in mine:  # four standard errors below 95 %, and half a point for limits that are approximate
             assert r.covered > 0.945 - 4 * (0.95 * 0.05 / r.repeats) ** 0.5, r
 

@@ -41,7 +41,10 @@ it is the column *at least*: in large crowds little is missing.
 
 *At most* and *at least* are far apart for Warner's design and for reports of several bits. The upper bound gives away,
 with their number, all reports of the others that depend on their answers; if the others all give one answer these
-reports hide, too, but nobody may rely on that. For two answers that costs a factor of up to 1.5.
+reports hide, too, but nobody may rely on that. For two answers that costs a factor of up to 1.5. The truth is then
+near *at least*: however many of the others say yes, the number of yeses among their reports has the same variance,
+(n - 1) hit miss. To certify it would take a proof for every such number. For bits, telling the reports with both bits
+from those with neither adds nothing: both are equally likely under the two answers.
 
 ## When some of the n are not honest
 
@@ -64,8 +67,14 @@ often, and what is certified for an answer of 20 that is replaced, at twice the 
 
 END = """
 Half as many reports that hide agree with the draft in the first row and not in the others, so the accountant behind it
-is another one. Its table is not reproduced here. The last column is void: whole reports of 20 bits at a local epsilon
-of 10 and more are too telling for 100,000 of them to hide one. The draft's epsilon is that of one bit.
+is another one. Its table is not reproduced here. In the draft's source the step from its epsilon and n to the table is
+a note to be justified, with two papers on hiding among clones; leaving out means that a report is replaced by a fixed
+one. Tried besides, for the three rows (.317, .906, 1.528): clones with probability e^-epsilon, of which half look like
+either value, and one bit that is replaced (.409, .970, 1.360) or left out (.415, .974, 1.364); the same with twice as
+many clones (.284, .645, .863); and clones at the lower end of their number (1,123 of 1,339 in the first row, where
+about 1,130 would be needed, but 106 of 182 in the third, where 71 would). None meets more than one row. The last
+column is void: whole reports of 20 bits at a local epsilon of 10 and more are too telling for 100,000 of them to hide
+one. The draft's epsilon is that of one bit.
 """
 
 

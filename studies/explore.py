@@ -1,4 +1,4 @@
-"""The two tables of the Explore page: `python -m studies.explore` writes them, `--curves` the first one alone.
+"""The tables of the Explore page: `python -m studies.explore` writes them, `--curves` or `--crowd` one of them alone.
 
 `curves.json` has the error models of `deniable.theory`: for each mechanism, number of symbols and epsilon, n times the
 variance of an estimate as base + slope p - curve p**2 - collisions sum(p**2). The page sums over a population and
@@ -8,13 +8,18 @@ interpolates between epsilons. O-RR and O-RAPPOR are those of endlessly many coh
 surveys. A cell is a population, a number of symbols, an epsilon and how noisy the unbiased estimate is: the number of
 people is chosen so that its expected l1 error is `noise`. In these terms little depends on the mechanism, so one stands
 for all: subset selection, whose squared error is the least. The page interpolates. A few minutes.
+
+`crowd.json` is what a crowd adds at every position of the page's sliders of people and epsilon, for any mechanism of
+that epsilon without cohorts: each number is certified by itself, so the page interpolates nothing. Some minutes.
 """
 
 import argparse
 import json
 import math
 import os
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from fractions import Fraction
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +29,8 @@ import numpy.typing as npt
 
 import deniable as dn
 from deniable.cli.progress import Reporter
+from deniable.crowds.blanket import Blanket
+from deniable.crowds.certifying import divergence_above, normal_epsilon
 from deniable.lab.streams import stream_of
 from deniable.survey import BlockEncoding, Hadamard
 from deniable.theory import (
@@ -39,10 +46,10 @@ from deniable.theory import (
 )
 
 __all__ = ["CELLS", "CURVES", "EPSILONS", "NOISES", "POPULATIONS", "REPEATS", "TABLE", "Cell", "curves", "measure"]
-__all__ += ["population"]
+__all__ += ["BUDGETS", "CROWD", "DELTA", "PEOPLE", "any_mechanism", "central", "population"]
 
 PAGES = Path(__file__).parents[1] / "src" / "deniable" / "service" / "pages"
-TABLE, CURVES = PAGES / "decoded.json", PAGES / "curves.json"
+TABLE, CURVES, CROWD = PAGES / "decoded.json", PAGES / "curves.json", PAGES / "crowd.json"
 Floats = npt.NDArray[np.float64]
 
 POPULATIONS = ("uniform", "geometric", "spike", "zipf 0.5", "zipf 1", "zipf 2", "zipf 3")
@@ -168,13 +175,72 @@ def _columns(name: str, size: int) -> Any:
     return columns
 
 
+# The positions of the page's sliders, which are logarithms; what they say has two digits.
+PEOPLE = [round(float(f"{10 ** (2 + step / 5):.1e}")) for step in range(31)]
+BUDGETS = list(dict.fromkeys(float(f"{10 ** (-1 + step / 20):.1e}") for step in range(39)))
+DELTA = 1e-6  # with which probability what the crowd adds may fail
+_FACTORS = (1.005, 1.01, 1.02, 1.04, 1.08, 1.15, 1.3, 1.6, 2.0)  # on a prediction, until it is certified
+
+
+def any_mechanism(epsilon: float) -> Blanket:
+    """What two answers' reports may differ by where nothing is known of the mechanism but epsilon."""
+    odds = Fraction(math.exp(epsilon)) * (1 + Fraction(1, 10**12))  # above e**epsilon: floats are good to 16 digits
+    return Blanket.up_to(odds, (odds - 1) / (odds + 1))
+
+
+def central(epsilon: float, n: int) -> float:
+    """A certified bound of what the counts of n people tell, of three digits; epsilon where none is below it."""
+    blanket = any_mechanism(epsilon)
+    guess = normal_epsilon(blanket.pair, max(int((n - 1) * blanket.mass), 0) + 1, DELTA)
+    for factor in _FACTORS:
+        bound = rounded_up(factor * guess)
+        if bound < epsilon and divergence_above(blanket, n, bound, DELTA, cohorts=1) <= Fraction(DELTA):
+            return bound
+    return epsilon
+
+
+def rounded_up(value: float) -> float:
+    """Three digits.
+
+    >>> rounded_up(0.123456), rounded_up(2.0)
+    (0.124, 2.0)
+    """
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return float(f"{math.ceil(value / unit * (1 - 1e-12)) * unit:.3g}")
+
+
+def _row(epsilon: float) -> list[float]:
+    return [central(epsilon, n) for n in PEOPLE]
+
+
+def crowds() -> Iterator[list[float]]:
+    """The rows of the table, one an epsilon."""
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        yield from pool.map(_row, BUDGETS)
+
+
+def _write_crowd() -> None:
+    rows = []
+    with Reporter() as report:
+        for place, row in enumerate(crowds()):
+            report(f"epsilon {BUDGETS[place]:g}", place, len(BUDGETS))
+            rows.append(row)
+    table = {"delta": DELTA, "people": PEOPLE, "epsilons": BUDGETS, "central": rows}
+    CROWD.write_text(json.dumps(table, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the tables of the Explore page.")
     parser.add_argument("--curves", action="store_true", help="only the table of closed forms")
-    only = parser.parse_args().curves
+    parser.add_argument("--crowd", action="store_true", help="only the table of what a crowd adds")
+    args = parser.parse_args()
+    if args.crowd:
+        return _write_crowd()
+    only = args.curves
     CURVES.write_text(json.dumps(curves(), separators=(",", ":")) + "\n", encoding="utf-8")
     if only:
-        return
+        return None
+    _write_crowd()
     table: dict[str, list[list[list[float]]]] = {}
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     with Reporter() as report, ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
@@ -184,6 +250,7 @@ def main() -> None:
             by_size[list(REPEATS).index(cell.symbols)][EPSILONS.index(cell.epsilon)].append(float(f"{loss:.4g}"))
     axes = {"symbols": list(REPEATS), "epsilons": list(EPSILONS), "noises": list(NOISES)}
     TABLE.write_text(json.dumps(axes | {"losses": table}, separators=(",", ":")) + "\n", encoding="utf-8")
+    return None
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import deniable as dn
 from deniable.decoders.bounded import unit_limits
 from deniable.decoders.limits import SkewedLimits
-from deniable.decoders.quantiles import MOVED, blurs_of, inverted, moved_by, ramps
+from deniable.decoders.quantiles import blurs_of, inverted, is_smooth, ramps
 from deniable.design import NeighbourDesign, design_of
 from studies.square_wave import em_smoothed
 
@@ -139,7 +139,7 @@ def errors(cell: Cell, repeats: int, seed: int = 2020) -> list[ErrorRow]:
     return rows
 
 
-def coverage(cell: Cell, repeats: int, seed: int = 2022) -> list[CoverageRow]:
+def coverage(cell: Cell, repeats: int, seed: int = 2022, linear_repeats: int = LINEAR) -> list[CoverageRow]:
     """Intervals of many simulated tallies at once; the first tally is also asked through `Estimate`, and compared.
 
     Numbers are spread evenly over each bin (`binning=False`). Means and shares are linear in the counts and cost
@@ -181,11 +181,11 @@ def coverage(cell: Cell, repeats: int, seed: int = 2022) -> list[CoverageRow]:
         if start == 0:
             _compare(estimates[0], np.stack([found[figure][0] for figure in FIGURES]))
         add(found)
-    while done["mean"] < max(LINEAR, repeats):
+    while done["mean"] < linear_repeats:
         counts = rng.multinomial(cell.n, law / law.sum(), size=_AT_ONCE)
         add(_linear(_limits(survey, on_cells, counts / cell.n, cell.n)))
     where = (cell.population, cell.bins, cell.epsilon, cell.n)
-    return [CoverageRow(*where, f, done[f], held[f] / done[f], widths[f] / done[f]) for f in FIGURES]
+    return [CoverageRow(*where, f, done[f], held[f] / done[f], widths[f] / done[f]) for f in FIGURES if done[f]]
 
 
 def _limits(survey: dn.Survey, on_cells: Floats, m: Floats, n: int) -> tuple[Floats, Floats, Floats]:
@@ -218,19 +218,12 @@ def _linear(found: tuple[Floats, Floats, Floats]) -> dict[str, Floats]:
 
 def _quantiles(found: list[tuple[Floats, Floats, Floats]], answers: Floats, blurs: list[int]) -> dict[str, Floats]:
     """Intervals of the quartiles, as `deniable.decoders.quantiles` makes them."""
-    bent = [moved_by(answers, blur) > MOVED * errors for blur, (_, errors, _) in zip(blurs, found, strict=True)]
-    intervals: dict[str, Floats] = {}
-    for figure, q in zip(FIGURES[1:4], QUANTILES, strict=True):
-        rows = []
-        for i in range(len(answers)):
-            for blur, rough, (_, _, limits) in zip(blurs, bent, found, strict=True):
-                first, last, smooth = inverted(limits[i, :, 0], limits[i, :, 1], q, blur, rough[i])
-                if smooth:
-                    break
-            more = 0 if smooth else blur
-            rows.append((first - more, last + more))
-        intervals[figure] = np.clip(np.array(rows) / answers.shape[1], 0, 1)
-    return intervals
+    intervals = np.empty((len(QUANTILES), len(answers), 2))
+    for i, answer in enumerate(answers):
+        smooth = [k for k, blur in enumerate(blurs) if is_smooth(answer, blur, found[k][1][i])]
+        limits, more = (found[smooth[0]][2], 0) if smooth else (found[-1][2], blurs[-1])
+        intervals[:, i] = [inverted(*limits[i].T, q, more) for q in QUANTILES]
+    return dict(zip(FIGURES[1:4], np.clip(intervals / answers.shape[1], 0, 1), strict=True))
 
 
 def _compare(estimate: dn.Estimate, found: Floats) -> None:

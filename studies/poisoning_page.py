@@ -7,7 +7,7 @@ import numpy as np
 
 import deniable as dn
 from deniable.charts import save_chart
-from studies.poisoning import ATTACKS, DEFENCES, FILE, N, POPULATIONS, REPEATS, SHARES, SURVEYS
+from studies.poisoning import ATTACKS, DEFENCES, FILE, POPULATIONS, REPEATS, SHARES, SURVEYS, N
 
 PAGE = FILE.with_suffix(".md")
 CHART = FILE.with_suffix(".svg")
@@ -124,39 +124,42 @@ def page(rows: Rows) -> str:
     """The page, from the rows of the table."""
     mean = {d: _mean(rows, "gain", population=FLAT, attack="five symbols", share=0.05, defence=d) for d in DEFENCES}
     calm = {d: _mean(rows, "l1", population=FLAT, attack="none", defence=d) for d in DEFENCES}
+    default, ours = mean["default"], mean["contaminated"]
+    dear, cheap = (calm[each] / calm["default"] for each in ("subtract-min", "contaminated"))
     return f"""# Planted reports
 
-**5 % planted reports that name five rare symbols move those by {mean["default"]:.2f} of all mass in what `dn.decode` reports by
-default, on average over the mechanisms here; by {mean["contaminated"]:.2f} with `decoder=dn.Contaminated()`, which costs nothing when
-nobody attacks. No decoder mends it: where the honest shares are steep, this one is no better than the default.**
+**5 % planted reports that name five rare symbols move those by {default:.2f} of all mass in what `dn.decode` reports
+by default, on average over the mechanisms here; by {ours:.2f} with `decoder=dn.Contaminated()`, which costs nothing
+when nobody attacks. No decoder mends it: where honest shares are steep, this one may do worse than the default.**
 
-`python -m studies.poisoning` makes the table ([poisoning.csv](poisoning.csv)), `python -m studies.poisoning_page` this page.
-{N:,} reports, 100 symbols, epsilon 1 unless a row says otherwise, means of {REPEATS} surveys. Targets are drawn from the 70
-rarest symbols. What to do about it: [](../how-to/when-someone-plants-reports.md).
+`python -m studies.poisoning` makes the table ([poisoning.csv](poisoning.csv)), `python -m studies.poisoning_page`
+this page. {N:,} reports, 100 symbols, epsilon 1 unless a row says otherwise, means of {REPEATS} surveys. Targets are
+drawn from the 70 rarest symbols. What to do about it: [](../how-to/when-someone-plants-reports.md).
 
 ![What five symbols gain from 5 % planted reports, by mechanism and defence](poisoning.svg)
 
 ## What it costs, and whether a check would notice
 
-Computed, not simulated: `estimate.planted(symbols, share=...)`. Points of mass that 1 % planted reports add to one symbol, to
-five together, and to one if the reports are made to look ordinary (spread over the cohorts; bits padded to the usual number).
-Then the probability that a check raises an alarm, for one and for five symbols; and for five, made to look ordinary, at 1, 5
-and 10 %.
+Computed, not simulated: `estimate.planted(symbols, share=...)`. Points of mass that 1 % planted reports add to one
+symbol, to five together, and to one if the reports are made to look ordinary (spread over the cohorts; bits padded to
+the usual number). Then the probability that a check raises an alarm, for one and for five symbols; and for five, made
+to look ordinary, at 1, 5 and 10 %.
 
 {_cost()}
 
-Counts of k-RR and of sets have no redundancy: the only check is whether shares are below zero, which needs symbols that hardly
-anyone answers. Bits give themselves away by their number, unless they are padded. The formulas of Cao, Jia and Gong (2021) for
-k-RR and OUE are met to nine digits (`tests/unit/decoders/test_planted.py`), for every small survey the gain is the largest of
-all reports that there are, by enumeration, and the probabilities are those of simulated attacks
-(`tests/statistical/test_planted.py`).
+Counts of k-RR and of sets have no redundancy: the only check is whether shares are below zero, which needs symbols
+that hardly anyone answers. Bits give themselves away by their number, unless they are padded. The formulas of Cao,
+Jia and Gong (2021) for k-RR and OUE are met to nine digits (`tests/unit/decoders/test_planted.py`), for every small
+survey the gain is the largest of all reports that there are, by enumeration, and the probabilities are those of
+simulated attacks (`tests/statistical/test_planted.py`).
 
 ## What defences do
 
 *Subtract-min* subtracts the smallest estimate and rescales (Cao and others); *cut and rescale* is `dn.Normalized()`;
-*projected* the nearest point of the simplex; *default* `dn.EmpiricalBayes()`; *LDPRecover* subtracts what an assumed 5 % of planted
-reports would have added, spread over all positive symbols; *contaminated* is `dn.Contaminated()`: where shares are below zero by
-more than chance allows, all are raised until they are not, and the tallest are lowered to one height until all add up to one.
+*projected* the nearest point of the simplex; *default* `dn.EmpiricalBayes()`; *LDPRecover* subtracts what an assumed
+5 % of planted reports would have added, spread over all positive symbols; *contaminated* is `dn.Contaminated()`:
+where shares are below zero by more than chance allows, all are raised until they are not, and the tallest are lowered
+to one height until all add up to one.
 
 What the targets gain at 5 % planted reports, {FLAT} shares (bold: the least):
 
@@ -168,27 +171,32 @@ The l1 distance to the truth of the same surveys:
 
 ## Every attack, {FLAT} shares
 
-*Ordinary* reports are padded and spread; a *lie* is an honest client that is told the target; *random* reports are any that a
-collector accepts, at even odds. What the targets gain:
+*Ordinary* reports are padded and spread; a *lie* is an honest client that is told the target; *random* reports are
+any that a collector accepts, at even odds. What the targets gain:
 
 {_all(rows, FLAT, "gain")}
 
-The l1 distance to the truth. Without an attack *subtract-min* costs {calm["subtract-min"] / calm["default"]:.1f} times the error of the
-default, *contaminated* {calm["contaminated"] / calm["default"]:.2f} times:
+The l1 distance to the truth. Without an attack *subtract-min* costs {dear:.1f} times the error of the
+default, *contaminated* {cheap:.2f} times:
 
 {_all(rows, FLAT, "l1")}
 
+Subtracting the smallest estimate and rescaling leaves targets the least, because it makes all shares more alike: that
+is also what it does to honest ones. LDPRecover assumes an attack whose shares are spread over all symbols, and does
+little against these. Where counts over cohorts do not fit peaks at symbols (OLH, O-RR and O-RAPPOR, attacked for the
+largest gain), *contaminated* changes nothing: the check of the fit raises an alarm there, almost surely.
+
 ## Where honest shares are steep
 
-With {STEEP} shares the most frequent answer has 61 %. Once planted shares are raised, nothing tells it from a planted peak,
-and *contaminated* lowers it first. The l1 distance:
+With {STEEP} shares the most frequent answer has 61 %. Once planted shares are raised, nothing tells it from a planted
+peak, and *contaminated* lowers it first. The l1 distance:
 
 {_all(rows, STEEP, "l1")}
 
 ## Intervals
 
-Intervals belong to the unbiased estimate, and describe chance alone, whatever the decoder. How many symbols other than the target
-95 % intervals cover, and how often the target, if reports are planted for one symbol:
+Intervals belong to the unbiased estimate, and describe chance alone, whatever the decoder. How many symbols other
+than the target 95 % intervals cover, and how often the target, if reports are planted for one symbol:
 
 {_coverage(rows)}
 

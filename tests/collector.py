@@ -26,7 +26,7 @@ from deniable.service.app import App
 from deniable.service.clock import Clock
 from deniable.service.configuration import Options
 from deniable.service.store import Store
-from deniable.survey import Survey
+from deniable.survey import Agreement, Survey
 from tests.waiting import PATIENCE
 
 __all__ = ["ADMIN", "Answer", "Caller", "Server", "Ticking", "envelope", "one_cell_each", "records", "run"]
@@ -148,13 +148,13 @@ class Caller:
     async def admin(self, method: str, path: str, body: object = b"") -> Answer:
         return await self(method, path, body, token=ADMIN)
 
-    async def create(self, survey: Survey, **rules: object) -> str:
+    async def create(self, survey: Agreement, **rules: object) -> str:
         """Add a survey and give the path of it."""
         made = await self.admin("POST", "/v1/surveys", {"survey": json.loads(survey.to_json()), "rules": rules})
         assert made.status in (200, 201), made
         return f"/v1/surveys/{survey.digest}"
 
-    async def upload(self, survey: Survey, body: bytes, query: str = "", **options: Any) -> Answer:
+    async def upload(self, survey: Agreement, body: bytes, query: str = "", **options: Any) -> Answer:
         options = {"kind": "application/octet-stream"} | options
         return await self("POST", f"/v1/surveys/{survey.digest}/reports{query}", body, **options)
 

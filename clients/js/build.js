@@ -40,9 +40,9 @@ export async function bundle(source) {
       keep_fargs: false,
       unsafe_methods: true,
     },
-    // Names that stand in no file and no answer of a collector.
+    // Names that stand in no file and no answer of a collector, and that no page asks for.
     mangle: {
-      properties: { builtins: true, regex: /^(thresholds|randomize|refresh|block|bits|stated|find|columns|row)$/ },
+      properties: { builtins: true, regex: /^(thresholds|randomize|refresh|block|bits|stated|find)$/ },
     },
   });
   return `${code}\n`;

@@ -19,6 +19,8 @@ export interface Survey {
   readonly epsilonReport: string;
   /** How many symbols a closed alphabet has; 0 for an open one. */
   readonly symbols: number;
+  /** What the bins of a survey of numbers are called; nothing for other surveys. */
+  readonly names?: readonly string[];
   /** The window in which a device reports once; nothing where there is none. */
   readonly window?: "hour" | "day" | "week";
   readonly encoding: object;

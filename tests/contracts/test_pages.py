@@ -102,14 +102,12 @@ def test_the_picture_of_the_dice_is_the_channel(name: str) -> None:
     (n,) = ask(("words.js", "numbers", [json.loads(survey.to_json())]))
     truth = sorted(survey.encode(3 % survey.cohorts, "answer 5" if survey.alphabet.symbols != ("no", "yes") else "yes"))
     channel = survey.mechanism.permanent
-    reports = [[cell] for cell in range(k)]
+    reports, module = [[cell] for cell in range(k)], "marks.js" if isinstance(channel, BitFlip) else "dice.js"
     if isinstance(channel, Subset):
         reports = [sorted((start + step) % k for step in range(channel.size)) for start in range(k)]
     elif isinstance(channel, BitFlip):
         reports = [[], truth, [cell for cell in range(k) if cell not in truth], list(range(k)), [0, k - 1]]
-    for cells, drawn in zip(
-        reports, ask(*[("dice.js", "rolled", [n, truth, cells]) for cells in reports]), strict=True
-    ):
+    for cells, drawn in zip(reports, ask(*[(module, "rolled", [n, truth, cells]) for cells in reports]), strict=True):
         told = set(truth) & set(cells)
         if isinstance(channel, BitFlip):
             assert drawn["legend"] == [f"your yes stays: {chance(hit)}", f"a no turns into a yes: {chance(miss)}"]
@@ -134,7 +132,7 @@ def test_long_lists_are_drawn_in_part_and_say_so() -> None:
     survey = dn.oue(symbols=1000, epsilon=1)
     (n,) = ask(("words.js", "numbers", [json.loads(survey.to_json())]))
     marks, strip = ask(
-        ("dice.js", "rolled", [n, [900], [900, 901]]),
+        ("marks.js", "rolled", [n, [900], [900, 901]]),
         ("dice.js", "rolled", [n | {"shape": "one", "mine": 1, "hit": 0.1}, [900], [901]]),
     )
     assert (len(marks["squares"]), marks["hidden"]) == (240, 760)
@@ -398,3 +396,14 @@ def test_a_text_that_is_too_long_for_a_qr_code_is_refused() -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
         ask(("qr.js", "encode", ["x" * 413]))
     assert "text must be at most 412 bytes for a QR code" in refused.value.stderr
+
+
+def test_the_table_of_crowds_is_certified() -> None:
+    """Some cells again, and no mechanism of that epsilon is told apart better than they say."""
+    table = json.loads(explore.CROWD.read_text(encoding="utf-8"))
+    assert (table["people"], table["epsilons"], table["delta"]) == (explore.PEOPLE, explore.BUDGETS, explore.DELTA)
+    for epsilon, n in ((0.1, 100), (1.0, 10_000), (2.0, 1000), (4.0, 100_000), (7.9, 10_000)):
+        bound = table["central"][explore.BUDGETS.index(epsilon)][explore.PEOPLE.index(n)]
+        assert bound == explore.central(epsilon, n)
+        for survey in (dn.ordered(9, epsilon), dn.krr(5, epsilon=epsilon), dn.subset(9, epsilon=epsilon)):
+            assert dn.crowd(survey, n).epsilon <= bound * (1 + 1e-3)

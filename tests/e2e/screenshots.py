@@ -4,14 +4,18 @@ From `deniable serve --demo`, on a phone and on a desk, in light and dark, into 
 the ones that docs/images/pages has.
 """
 
+import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
+import deniable as dn
 from tests.e2e.conftest import MISSING, PATIENCE, PHONE, chromium
+from tests.e2e.steps import scripted
 
 FOLDER = Path(__file__).parents[2] / "out" / "screenshots"
 DESK: ViewportSize = {"width": 1080, "height": 800}
@@ -22,6 +26,13 @@ QUESTIONS = {
     ("desk", "dark"): "Have you ever driven home after drinking?",
     ("phone", "light"): "Did you ever drive after drinking?",
     ("phone", "dark"): "Did you ever drive home after drinking?",
+}
+
+# Questions of the other kinds, and answers that are given a hundred times each.
+KINDS: dict[str, tuple[str, list[str | int]]] = {
+    "number": ("How old are you?", [24, 31, 38, 45, 52, 60]),
+    "ordered": ("How often do you lie?", ["never", "seldom", "seldom", "often", "daily"]),
+    "sensitive": ("What did the doctor find?", ["nothing", "nothing", "flu", "hepatitis", "hiv"]),
 }
 
 
@@ -58,6 +69,8 @@ def take(browser: Browser, links: list[str], kind: str, scheme: str) -> None:
         page.goto(link)
         page.locator("#changes svg").wait_for()
         shoot(name)
+    for name in KINDS:
+        _kind(page, links[0], name, f"{kind} {scheme}", shoot)
     page.goto(links[-1])
     page.locator("#chart svg").wait_for()
     shoot("explore")
@@ -70,6 +83,45 @@ def _ask(page: Page, link: str, question: str) -> None:
     page.locator("#answers").fill("never\nonce\nmore than once")
     page.locator("#plan .big").wait_for()
     page.locator("h1").click()
+
+
+def _kind(page: Page, link: str, name: str, where: str, shoot: Callable[[str], None]) -> None:
+    """A number, answers in an order or sensitive ones, from the question to the results."""
+    question, answers = KINDS[name]
+    page.goto(link)
+    page.get_by_label("Your question").fill(f"{question} ({where})")
+    page.locator(f"input[name=kind][value={name if name in ('number', 'ordered') else 'closed'}]").check()
+    if name == "number":
+        page.locator("#low").fill("18")
+        page.locator("#high").fill("90")
+    else:
+        page.locator("#answers").fill("\n".join(dict.fromkeys(map(str, answers))))
+    if name == "sensitive":
+        page.locator("#sensitive summary").click()
+        for answer in answers[-2:]:
+            page.locator("#sensitive").get_by_label(str(answer)).check()
+        page.get_by_text("privacy for the sensitive answers").wait_for()
+    page.locator("#plan .big").wait_for()
+    page.locator("h1").click()
+    shoot(f"ask-{name}")
+    page.locator("#create").click()
+    page.locator("#made .qr").wait_for()
+    fields = page.locator("#made .link input")
+    respondents, private = fields.nth(0).input_value(), fields.nth(1).input_value()
+    page.goto(respondents)
+    page.locator("#form").wait_for()
+    if name == "number":
+        page.locator("#number").fill("41")
+    else:
+        page.locator("input[name=answer]").nth(2).check()
+    shoot(f"choose-{name}")
+    _roll(page)
+    shoot(f"answer-{name}")
+    told = page.evaluate("fetch(location.pathname.replace('answer', 'v1/surveys')).then((reply) => reply.json())")
+    scripted(page, dn.Survey.from_json(json.dumps(told["survey"])), answers * 100)
+    page.goto(private)
+    page.locator("#shares svg").wait_for()
+    shoot(f"results-{name}")
 
 
 def _roll(page: Page) -> None:

@@ -59,7 +59,7 @@ def test_too_few_people_is_no_dead_end(kind: str, server: Server, fresh: Open) -
         assert page.locator("#epsilon").input_value() == epsilon
         assert page.locator("#people").input_value() == str(asked)
         assert page.locator("#plan .big").inner_text().lower() == f"{word} privacy"
-        mean, bound = (float(text.split()[1]) for text in page.locator("#plan .facts b").all_inner_texts())
+        mean, bound = (float(text.split()[1]) for text in page.locator("#sharpness b").all_inner_texts())
         assert mean < bound
         assert 0.8 * exact < bound < 1.2 * exact
         assert page.locator("#create").is_enabled()

@@ -178,7 +178,7 @@ MUTANTS = {
         "fetch('/healthz', { headers: { 'x-page': String(truth) } }); $(\"form\").reset();",
     ),
     "the answer in a random number": (
-        "  try {\n    if (!(await alone(",
+        "try {\nif (!(await alone(",
         """
         const draw = crypto.getRandomValues;
         crypto.getRandomValues = (array) => {

@@ -6,14 +6,18 @@ import { test } from "node:test";
 
 import {
   alternatives,
+  bothNumbers,
+  epsilonUp,
+  firstMeanError,
   mechanismWords,
   planChart,
   refusal,
   request,
   scaleWords,
+  sharpness,
   visible,
 } from "../../src/deniable/service/pages/planning.js";
-import { compared, inWords, settingsOf, tableRows } from "../../src/deniable/service/pages/ranking.js";
+import { compared, crowdAt, inWords, settingsOf, tableRows } from "../../src/deniable/service/pages/ranking.js";
 
 const FORM = {
   kind: "closed",
@@ -69,19 +73,87 @@ test("fields that are not asked about may be empty", () => {
   assert.equal(typeof request({ ...FORM, kind: "open", symbols: [] }), "object");
 });
 
-/** A survey whose reports are `odds` times likelier under one of two answers. */
-const survey = (odds) => {
-  const keep = BigInt(Math.round((2 ** 53 * odds) / (1 + odds))) * 2n ** 11n;
-  return {
-    alphabet: { kind: "closed" },
-    encoding: { kind: "direct", cells: 2 },
-    mechanism: { kind: "krr", keep: String(keep), other: String(2n ** 64n - keep) },
+const SCALE = { kind: "number", low: "0", high: "80", by: "bySteps", step: "0.5", bins: "16", outside: "refuse" };
+
+test("a number is asked for by its scale and the error of its mean", () => {
+  const number = { ...FORM, ...SCALE, mean_error: "2.5" };
+  const asked = { n: 1000, name: "Yes?", number: ["0", "80"], outside: "refuse" };
+  assert.deepEqual(request(number), { ...asked, step: "0.5", max_mean_error: 2.5 });
+  assert.deepEqual(request({ ...number, by: "byBins", goal: "epsilon" }), { ...asked, bins: 16, epsilon: "1" });
+  for (const [fields, said] of [
+    [{ low: "80" }, "Say which numbers there are: the smallest, and a larger one."],
+    [{ high: "" }, "Say which numbers there are: the smallest, and a larger one."],
+    [{ step: "3" }, "Say in which steps numbers are counted: some of them must lead from the smallest to the largest."],
+    [{ step: "0.01" }, "Count numbers in 2 to 4,096 steps or bins."],
+    [{ by: "byBins", bins: "1" }, "Count numbers in 2 to 4,096 steps or bins."],
+    [{ by: "byBins", bins: "7.5" }, "Count numbers in 2 to 4,096 steps or bins."],
+    [{ mean_error: "0" }, "Say how far off the mean may be: more than 0."],
+  ])
+    assert.equal(request({ ...number, ...fields }), said);
+  assert.deepEqual([firstMeanError(SCALE), firstMeanError({ kind: "ordered" })], [4, 0.3]);
+});
+
+test("answers in an order, and those of which only some are sensitive", () => {
+  const symbols = ["never", "often", "daily"];
+  assert.deepEqual(request({ ...FORM, kind: "ordered", symbols, mean_error: "0.2" }), {
+    n: 1000,
+    name: "Yes?",
+    ordered: symbols,
+    max_mean_error: 0.2,
+  });
+  const some = request({ ...FORM, symbols, sensitive: ["daily"] });
+  assert.deepEqual([some.symbols, some.sensitive, some.max_error], [symbols, ["daily"], 0.05]);
+  assert.equal(request({ ...FORM, symbols, sensitive: symbols }).sensitive, undefined, "all of them is as none");
+});
+
+test("a plan for a mean says how exact it is, and what cannot be had", () => {
+  const errors = { mean: { bound: 4.9832 } };
+  assert.deepEqual(sharpness({ errors }, { scale: true }), [["± 5", "the mean, in 9 of 10 surveys"]]);
+  const { seen, unseen } = visible({ errors }, { odds: Math.E, scale: true });
+  assert.equal(seen[0], "the mean, up to about 5 either way");
+  assert.deepEqual(unseen.at(-1), "differences of means below about 5");
+  assert.match(mechanismWords({ mechanism: "SW", errors }, { cells: 94, mine: 31 }), /^SW, .*94 places, .* has 31\./);
+  const told = {
+    alternatives: [
+      { n: 50, error: 18.159, privacy: "strong", epsilon: 2 },
+      { n: 17000, error: 1, privacy: "strong", epsilon: 2 },
+    ],
   };
-};
+  const now = { n: 50, number: ["0", "100"], step: "1", max_mean_error: 1 };
+  const { said, ways } = refusal({ message: "no", told }, now);
+  assert.equal(said, "50 people are too few to know the mean up to ± 1.");
+  assert.deepEqual(
+    ways.map(({ bold, rest }) => bold + rest),
+    ["About ± 19 with strong privacy", "Ask about 17,000 people: about ± 1 with strong privacy"],
+  );
+  assert.match(
+    refusal({ message: "no", told }, { ...now, step: undefined, bins: 10 }).said,
+    /half a bin is 5\. Use more/,
+  );
+});
+
+test("the crowd's number stands beside epsilon, rounded up, with what it rests on", () => {
+  const crowd = { n: 1000, delta: 1e-6, epsilon: 0.131572, problem: null };
+  const { numbers, rests } = bothNumbers(1, crowd);
+  assert.deepEqual(numbers, [
+    ["epsilon 1", "for whoever sees a single report, the collector included"],
+    ["epsilon 0.132", "for whoever sees only the counts of 1,000 people"],
+  ]);
+  for (const part of ["order, the time and the sender", "1,000 honest people", "one round", "one time in 1,000,000"])
+    assert.ok(rests.includes(part), part);
+  assert.deepEqual(bothNumbers(2, { ...crowd, epsilon: 2 }), {
+    numbers: [["epsilon 2", "for whoever sees a single report, the collector included"]],
+    rests: "A crowd of 1,000 is too small to add anything that can be certified.",
+  });
+  const none = bothNumbers(2, { ...crowd, epsilon: null, problem: "it shows" });
+  assert.equal(none.rests, "What a crowd adds cannot be said here: it shows.");
+  assert.equal(none.numbers.length, 1);
+  assert.deepEqual([0.0684321, 2, 12.3401, 0.000267025].map(epsilonUp), ["0.0685", "2", "12.4", "0.000268"]);
+});
 
 test("what a plan shows, and what it does not, follows its error and its epsilon", () => {
   const plan = { errors: { max_error: { mean: 0.02, bound: 0.05 } }, smallest_visible: 0.04 };
-  const { seen, unseen } = visible({ ...plan, survey: survey(Math.E) });
+  const { seen, unseen } = visible(plan, { odds: Math.E });
   assert.deepEqual(seen, [
     "every answer that 4.0 % of people or more give",
     "each share, up to about 5.0 points either way",
@@ -90,15 +162,23 @@ test("what a plan shows, and what it does not, follows its error and its epsilon
     "what anyone answered",
     "answers that fewer than 4.0 % give: they may look like none",
   ]);
-  const weak = visible({ ...plan, survey: survey(Math.exp(3.5)), smallest_visible: null });
+  const weak = visible({ ...plan, smallest_visible: null }, { odds: Math.exp(3.5) });
   assert.deepEqual(weak.seen[0], "hardly any single answer for certain");
   assert.deepEqual(weak.unseen.slice(0, 2), ["for certain what anyone answered, though you get hints", "rare answers"]);
-  const none = visible({ ...plan, survey: survey(Math.exp(6)) });
+  const none = visible(plan, { odds: Math.exp(6) });
   assert.equal(none.unseen[0], "with full certainty what anyone answered, though you can come close");
 });
 
 test("a plan for experts", () => {
-  const plan = { mechanism: "SS", parameters: "size 2", report_bytes: 3, decoder: "EB", repeats: 40, shape: "even" };
+  const plan = {
+    mechanism: "SS",
+    parameters: "size 2",
+    report_bytes: 3,
+    decoder: "EB",
+    repeats: 40,
+    shape: "even",
+    errors: {},
+  };
   assert.equal(
     mechanismWords({ ...plan, shapes: [1, 2, 3] }),
     "SS, size 2; 3 bytes a report; decoded by EB; 40 surveys simulated; answers taken to be even, the worst of 3 " +
@@ -166,6 +246,22 @@ const SLIDERS = { size: "8", people: "4", epsilon: "-0.3", population: "zipf", p
 test("sliders are logarithms of round numbers", () => {
   const told = settingsOf({ ...SLIDERS, people: "3.3" });
   assert.deepEqual(told, { S: 256, n: 2000, epsilon: 0.5, name: "zipf", power: 1, cells: 0 });
+});
+
+test("the table of crowds has every position of the sliders, and a crowd never takes anything away", () => {
+  const crowd = JSON.parse(
+    readFileSync(new URL("../../src/deniable/service/pages/crowd.json", import.meta.url), "utf8"),
+  );
+  const steps = (from, to, step) =>
+    Array.from({ length: Math.round((to - from) / step) + 1 }, (_, i) => from + i * step);
+  for (const people of steps(2, 8, 0.2))
+    for (const epsilon of steps(-1, 0.9, 0.05)) {
+      const settings = settingsOf({ ...SLIDERS, people: people.toFixed(1), epsilon: epsilon.toFixed(2) });
+      assert.ok(crowd.people.includes(settings.n) && crowd.epsilons.includes(settings.epsilon), `${people} ${epsilon}`);
+      const found = crowdAt(crowd, settings);
+      assert.ok(found.epsilon > 0 && found.epsilon <= settings.epsilon);
+    }
+  for (const row of crowd.central) for (let i = 1; i < row.length; i++) assert.ok(row[i] <= 1.02 * row[i - 1]);
 });
 
 test("mechanisms stand by their errors; the best one is one that randomises", () => {

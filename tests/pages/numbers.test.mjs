@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { percent, points, sentence, short, symbolText, whole } from "../../src/deniable/service/pages/common.js";
+import { distinctLines } from "../../src/deniable/service/pages/naming.js";
 import { oncePerFrame, untilItFails } from "../../src/deniable/service/pages/once.js";
-import { distinctLines } from "../../src/deniable/service/pages/surveys.js";
 import { fromField, toField } from "../../src/deniable/service/pages/texts.js";
 
 test("shares are percentages or points, with a fixed number of digits", () => {

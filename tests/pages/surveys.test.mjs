@@ -24,6 +24,7 @@ const RULES = { introduction: "Hello", thanks: "Bye", results: "public", minimum
 const survey = (name, epsilon = "1", alphabet = { symbols: ["yes", { int: "12345678901234567890" }] }) => ({
   name,
   alphabet,
+  encoding: { kind: "direct" },
   mechanism: { epsilon },
 });
 
@@ -53,4 +54,21 @@ test("what is not known stays as the form has it", () => {
   );
   const open = draftOf({ survey: survey("Yes?", "2", {}), rules: RULES, reports: 10, looked: 7 });
   assert.deepEqual([open.people, open.candidates, open.text], [10, 7, "exact"], "surveys before folding are exact");
+});
+
+test("a duplicate is answered as the survey is", () => {
+  const kept = (more) => {
+    const { kind, symbols, sensitive, low, high, bins, step, outside } = draftOf({
+      survey: { ...survey("Yes?"), ...more },
+      rules: RULES,
+    });
+    return { kind, symbols, sensitive, low, high, bins, step, outside };
+  };
+  const scale = { low: "0", high: "80", step: "0.5", outside: "refuse" };
+  const number = kept({ alphabet: { kind: "number", ...scale }, encoding: { kind: "neighbours" } });
+  assert.deepEqual(number, { kind: "number", ...scale, bins: undefined, symbols: undefined, sensitive: undefined });
+  const ordered = kept({ alphabet: { symbols: ["a", "b"] }, encoding: { kind: "neighbours" } });
+  assert.deepEqual([ordered.kind, ordered.symbols], ["ordered", ["a", "b"]]);
+  const some = kept({ alphabet: { symbols: ["a", "b", "c"] }, mechanism: { epsilon: "1", sensitive: [0, 2] } });
+  assert.deepEqual([some.kind, some.sensitive], ["closed", ["a", "c"]]);
 });

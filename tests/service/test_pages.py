@@ -18,13 +18,15 @@ PAGES = Path(dn.__file__).parent / "service" / "pages"
 
 
 def as_served(path: Path) -> str:
-    """A file without the lines of a script that are comments, and nothing but comments."""
+    """A file; of a script without what is for who works on it: comments, indentation and empty lines."""
+    if path.suffix != ".js":
+        return path.read_text(encoding="utf-8")
     lines, inside = [], False
     for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
         start = line.lstrip()
-        inside = inside or (path.suffix == ".js" and start.startswith("/**"))
-        if not inside and not (path.suffix == ".js" and start.startswith("//")):
-            lines.append(line)
+        inside = inside or start.startswith("/**")
+        if start and not inside and not start.startswith("//"):
+            lines.append(start)
         inside = inside and not line.rstrip().endswith("*/")
     return "".join(lines)
 

@@ -60,3 +60,22 @@ def test_intervals_cover_and_narrower_ones_do_not(name: str) -> None:
         accept("numbers-coverage", short(covered))
     for covered in narrow.values():
         reject("numbers-coverage", short(covered))
+
+
+@pytest.mark.parametrize("name", ["smooth", "rough"])
+def test_quartiles_by_the_default_decoder_cover(name: str) -> None:
+    """Of a smooth density, where no bins are added, and of one with atoms; a quarter of each interval does not."""
+    survey, x = dn.number(0, 1, 2, bins=64), (np.arange(64) + 0.5) / 64
+    p = x**4 * (1 - x) if name == "smooth" else np.where(np.arange(64) % 8 == 0, 8.0, 1.0)
+    p /= p.sum()
+    below = np.append(0.0, np.cumsum(p))
+    place = int(np.searchsorted(below, 0.5)) - 1
+    truth = (place + (0.5 - below[place]) / p[place]) / 64
+    rng, held, narrow = generator(f"quartiles {name}"), [], []
+    for _ in range(300):
+        estimate = dn.decode(dn.simulate(survey, p, n=50_000, rng=rng))
+        low, high = estimate.quantile(0.5).interval(LEVEL, binning=False)
+        held.append(low <= truth <= high)
+        narrow.append(abs(truth - (low + high) / 2) <= (high - low) / 8)
+    accept("numbers-coverage", short(held))
+    reject("numbers-coverage", short(narrow))

@@ -55,7 +55,7 @@ def attacked(
     return honest + drawn(survey, *sent, rng)
 
 
-POWERS = [("krappor", 0.01), ("oue", 0.011), ("orr-closed", 0.008), ("orappor-closed-bloom", 0.009)]
+POWERS = [("krappor", 0.01), ("oue", 0.016), ("orr-closed", 0.008), ("orappor-closed-bloom", 0.009)]
 
 
 @pytest.mark.parametrize(("name", "share"), POWERS)

@@ -36,6 +36,7 @@ export function number({ low, high, bins, step, outside }) {
   const refuse = outside === "refuse";
   return {
     size,
+    names,
     stated: {
       kind: "number",
       low,

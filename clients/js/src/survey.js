@@ -107,6 +107,7 @@ export function remake(given) {
     encoding,
     mechanism,
     symbols: alphabet.size,
+    names: alphabet.names,
     window: participation?.split(":")[1],
     stated: canonical({ ...stated, digest: hex(sha256(utf8(canonical(stated)))) }),
   };

@@ -78,6 +78,7 @@ def audit(
     >>> certificate.verdict, certificate.one.epsilon < 1.0
     ('PASSED', True)
     """
+    Survey.check(survey, "it comes first: audit(survey, client)")
     if trials < 1000:
         raise AuditError(f"trials must be at least 1000, got {trials}; a million is a good number")
     if not 0 < alpha < 0.5:

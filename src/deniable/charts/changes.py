@@ -131,7 +131,7 @@ def _change(name: str, value: float, interval: tuple[float, float], clear: bool)
 
 
 def trend_chart(
-    rows: Sequence[Mapping[str, Any]], *, level: float = 0.95, title: str | None = None
+    rows: Sequence[Mapping[str, Any]], *, shares: bool = True, level: float = 0.95, title: str | None = None
 ) -> "alt.LayerChart":
     """Shares over time: a line and a band for each symbol, and a mark where a window differs from those before it.
 
@@ -140,6 +140,8 @@ def trend_chart(
     rows : sequence of mappings
         Each with `window` (a time as text), `name`, `estimate`, `low` and `high` (drawn between 0 and 1) and `changed`.
         At most six names: more lines cannot be told apart.
+    shares : bool
+        Whether these are shares; else they are means, in the unit of the answers.
     level : float
         The coverage of the intervals, for the labels.
     title : str, optional
@@ -174,21 +176,22 @@ def trend_chart(
     tooltip = [
         alt.Tooltip("name:N", title="answer"),
         alt.Tooltip("window:N", title="window"),
-        alt.Tooltip("estimate:Q", format=".2%"),
-        alt.Tooltip("low:Q", format=".2%", title="from"),
-        alt.Tooltip("high:Q", format=".2%", title="to"),
+        alt.Tooltip("estimate:Q", format=".2%" if shares else ".4~g"),
+        alt.Tooltip("low:Q", format=".2%" if shares else ".4~g", title="from"),
+        alt.Tooltip("high:Q", format=".2%" if shares else ".4~g", title="to"),
     ]
     dated = all(_DATE.match(str(row["window"])) for row in rows)
     axis = alt.Axis(format="%d %b", domain=False, ticks=False, grid=False) if dated else alt.Axis(labelAngle=0)
     across = alt.X("window:T" if dated else "window:O", title=None, axis=axis, sort=None)
     shade = alt.Color("name:N", scale=colours, legend=legend)
-    base = alt.Chart(alt.InlineData(values=[_point(row) for row in rows])).encode(
+    base = alt.Chart(alt.InlineData(values=[_point(row) if shares else dict(row) for row in rows])).encode(
         x=across, color=shade, tooltip=tooltip
     )
     up = alt.Y(
         "estimate:Q",
-        title=f"share, with {100 * level:g} % intervals",
-        axis=alt.Axis(format="%", tickCount=6, domain=False, ticks=False),
+        title=f"{'share' if shares else 'mean'}, with {100 * level:g} % intervals",
+        axis=alt.Axis(format="%" if shares else "~g", tickCount=6, domain=False, ticks=False),
+        scale=alt.Undefined if shares else alt.Scale(zero=False),
     )
     bands = base.mark_area(opacity=0.18).encode(y=alt.Y("low:Q"), y2="high:Q")
     lines = base.mark_line(strokeWidth=2.5).encode(y=up)

@@ -11,6 +11,7 @@ from deniable.charts.bars import estimate_chart
 from deniable.charts.base import DARK
 from deniable.charts.changes import SERIES, difference_chart, trend_chart
 from deniable.charts.curves import curves_chart
+from deniable.charts.density import density_chart
 from deniable.charts.plan import LINES, plan_chart
 
 
@@ -20,18 +21,21 @@ def templates() -> dict[str, Any]:
     `dark` is what each colour becomes on a dark page, and `series` how many lines one chart may have.
 
     >>> sorted(templates())
-    ['curves', 'dark', 'difference', 'estimate', 'plan', 'raw', 'series', 'trend']
+    ['curves', 'dark', 'density', 'difference', 'estimate', 'means', 'plan', 'raw', 'series', 'trend']
     >>> templates()["estimate"]["data"]
     {'name': 'rows'}
     """
     one = (["a"], [0.5], [[0.4, 0.6]])
     day = {"window": "2026-11-15", "name": "a", "estimate": 0.5, "low": 0.4, "high": 0.6, "changed": False}
     point = {"mechanism": "k-RR", "n": 1000, "epsilon": 1.0}
+    figures = {"mean": (0.5, 0.4, 0.6), "median": (0.5, 0.4, 0.6)}
     curve = {"mechanism": "k-RR", "epsilon": 1.0, "error": 0.5}
     return {
         "estimate": _empty(estimate_chart(*one)),
         "raw": _empty(estimate_chart(*one, raw=[0.5])),
         "difference": _empty(difference_chart(*one, called=("clear change", "may be chance"))),
+        "density": _empty(density_chart([0, 1], [1.0], [(0, 1, 0.9, 1.0)], figures=figures)),
+        "means": _empty(trend_chart([day | {"name": name} for name in "abcdef"], shares=False)),
         "trend": _empty(trend_chart([day | {"name": name} for name in "abcdef"])),
         "plan": _empty(plan_chart([point | {"mechanism": name} for name in LINES], point)),
         "curves": _empty(curves_chart([curve], epsilon=1.0)),

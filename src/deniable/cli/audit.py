@@ -4,13 +4,14 @@ import argparse
 import importlib
 import json
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from deniable.cli.files import load_survey, symbols_from
+from deniable.cli.files import load_agreement, symbols_from
 from deniable.cli.parser import Commands, command, whole
 from deniable.cli.progress import Reporter
 from deniable.cli.text import table
 from deniable.errors import AuditError, DeniableError
+from deniable.survey import Form
 
 if TYPE_CHECKING:
     from deniable.audit import Devices
@@ -48,7 +49,9 @@ def add(commands: Commands) -> None:
 def _audit(args: argparse.Namespace) -> int:
     from deniable.audit import Command, audit
 
-    survey = load_survey(args.survey)
+    survey = load_agreement(args.survey)
+    if isinstance(survey, Form):
+        return _audit_form(args, survey)
     if args.command is not None and args.python is not None:
         raise DeniableError("--command and --python must not both be given")
     client: Command | Devices | None = None
@@ -73,6 +76,17 @@ def _audit(args: argparse.Namespace) -> int:
     else:
         print(table([], certificate.lines(), "ll", wrap=100))
     return FOUND if certificate.violated else 0
+
+
+def _audit_form(args: argparse.Namespace, made: Form) -> int:
+    from deniable.audit import audit_form
+
+    if any((args.command, args.values, args.values_file, args.once)):
+        raise DeniableError("--command, --values and --once must not be given for a form; use --python for its client")
+    client: Any = None if args.python is None else _function(args.python)
+    found = audit_form(made, client, trials=args.trials, alpha=_chance(args.alpha))
+    print(json.dumps(found.to_json(), indent=2) if args.json else table([], found.lines(), "ll", wrap=100))
+    return FOUND if found.findings else 0
 
 
 def _of(symbols: tuple[object, ...] | None, named: list[str]) -> list[object]:

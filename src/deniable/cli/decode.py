@@ -116,24 +116,6 @@ def show(args: argparse.Namespace, estimate: "Estimate") -> None:
     _write(args, result, estimate)
 
 
-def figures_of(estimate: "Estimate", level: float) -> dict[str, tuple[Any, Any, Any]]:
-    """Mean, quartiles and median with their intervals, where the answers have an order; else nothing.
-
-    >>> import deniable as dn
-    >>> tally = dn.Tally(dn.ordered(3, 3, reach=0), [[50, 30, 20]])
-    >>> {name: found[0] for name, found in figures_of(dn.decode(tally), 0.95).items() if name == "median"}
-    {'median': 0}
-    """
-    survey = estimate.tally.survey
-    if not survey.encoding.is_ordered:
-        return {}
-    found = {"lower quartile": estimate.quantile(0.25), "median": estimate.quantile(0.5)}
-    found |= {"upper quartile": estimate.quantile(0.75)}
-    if survey.alphabet.bins is not None or all(isinstance(symbol, int) for symbol in estimate.symbols):
-        found = {"mean": estimate.mean()} | found
-    return {name: (figure.value, *figure.interval(level)) for name, figure in found.items()}
-
-
 def _compare(args: argparse.Namespace, first: "Estimate") -> None:
     from deniable.cli.printed import PrintedDifference
     from deniable.decoders import difference
@@ -148,23 +130,27 @@ def _compare(args: argparse.Namespace, first: "Estimate") -> None:
 
 def _write(args: argparse.Namespace, rows: "Result | PrintedDifference", estimate: "Estimate | None" = None) -> None:
     """The chart, if one was asked for, and then JSON, CSV or the table; figures of answers in an order with both."""
-    figures = {} if estimate is None or args.csv else figures_of(estimate, args.level)
     if args.chart:
         numbers = estimate is not None and estimate.tally.survey.alphabet.bins is not None
         put_chart(estimate.chart(level=args.level) if numbers and estimate else rows.chart(most=ROWS), args)
     if args.json:
-        told_of = {name: dict(zip(("value", "low", "high"), found, strict=True)) for name, found in figures.items()}
-        print(json.dumps(rows.to_json() | ({"figures": told_of} if told_of else {}), indent=2, allow_nan=False))
+        print(json.dumps(rows.to_json(), indent=2, allow_nan=False))
     elif args.csv:
         rows.write_csv(sys.stdout)
     else:
         rows.print_table()
-        if figures:
+        if estimate is not None and (figures := _figures(estimate, args.level)):
             print()
             lines = [[name, _number(v), f"{_number(a)} to {_number(b)}"] for name, (v, a, b) in figures.items()]
             print(table(["", "estimate", f"{100 * args.level:g} % interval"], lines, "lrl"))
         if args.chart:
             print(f"\nwrote {told(args.chart)}")
+
+
+def _figures(estimate: "Estimate", level: float) -> dict[str, tuple[Any, Any, Any]]:
+    from deniable.decoders import figures_of
+
+    return figures_of(estimate, level)
 
 
 def _number(value: Any) -> str:

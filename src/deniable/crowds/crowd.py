@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from deniable.crowds.blanket import Blanket
 from deniable.crowds.certifying import certified_above, certified_below, divergence_above, normal_epsilon
 from deniable.crowds.variations import spread, variation_of
 from deniable.errors import SurveyError
@@ -243,12 +244,8 @@ def upper_bound(survey: Survey, n: int, delta: float) -> float:
 
     Parameters
     ----------
-    survey : Survey
-        The survey.
-    n : int
-        Honest people who answer.
-    delta : float
-        With which probability it may fail.
+    survey, n, delta
+        As for `crowd`.
 
     Examples
     --------
@@ -267,14 +264,10 @@ def keeps(survey: Survey, n: int, epsilon: float, delta: float) -> bool:
 
     Parameters
     ----------
-    survey : Survey
-        The survey.
-    n : int
-        Honest people who answer.
+    survey, n, delta
+        As for `crowd`.
     epsilon : float
         What whoever sees only the counts may learn.
-    delta : float
-        With which probability it may fail.
 
     Examples
     --------
@@ -294,12 +287,8 @@ def predicted(survey: Survey, n: int, delta: float) -> float:
 
     Parameters
     ----------
-    survey : Survey
-        The survey.
-    n : int
-        Honest people who answer.
-    delta : float
-        With which probability it may fail.
+    survey, n, delta
+        As for `crowd`.
 
     Examples
     --------
@@ -307,6 +296,9 @@ def predicted(survey: Survey, n: int, delta: float) -> float:
     >>> round(predicted(dn.krr(symbols=100, epsilon=4), 100_000, 1e-6), 3)
     0.068
     """
-    hiding = (max(int((n - 1) * each.mass / survey.cohorts), 0) + 1 for each in variation_of(survey).blankets)
-    blankets = zip(variation_of(survey).blankets, hiding, strict=True)
-    return min(max(normal_epsilon(each.pair, count, delta) for each, count in blankets), survey.epsilon_report)
+
+    def about(blanket: Blanket) -> float:
+        hiding = max(int((n - 1) * blanket.mass / survey.cohorts), 0) + 1
+        return normal_epsilon(blanket.pair, hiding, delta)
+
+    return min(max(map(about, variation_of(survey).blankets)), survey.epsilon_report)

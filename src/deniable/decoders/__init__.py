@@ -27,6 +27,7 @@ from deniable.decoders.screening import Screening
 from deniable.decoders.shown import ROWS, note_on_rest
 from deniable.decoders.simplex import project, project_rows
 from deniable.decoders.strategies import CONSTRAINTS, DECODERS, constraint_of, decoder_of
+from deniable.decoders.summary import Density, density_of, figures_of
 from deniable.decoders.weighted import WeightedLeastSquares, cell_weights
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "Contaminated",
     "Cumulative",
     "Decoder",
+    "Density",
     "Diagnostics",
     "Difference",
     "DifferenceRows",
@@ -73,8 +75,10 @@ __all__ = [
     "decode",
     "decode_all",
     "decoder_of",
+    "density_of",
     "difference",
     "discover",
+    "figures_of",
     "likelihood_of_reports",
     "note_on_rest",
     "plain_cell",

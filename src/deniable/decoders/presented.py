@@ -130,7 +130,10 @@ class Presented:
         from deniable.charts import density_chart, estimate_chart
 
         if (scale := self.tally.survey.alphabet.bins) is not None:
-            return density_chart(scale.edges, self.probabilities.tolist(), bands(self, level), level=level)
+            marked = {"mean": self.mean(), "median": self.quantile(0.5)}
+            figures = {name: (figure.value, *figure.interval(level)) for name, figure in marked.items()}
+            shares, ranges = self.probabilities.tolist(), bands(self, level)
+            return density_chart(scale.edges, shares, ranges, figures=figures, level=level)
         order = np.argsort(-self.probabilities, kind="stable")[:top]
         intervals = self.intervals(level)[order]
         names = [self.labels[i] for i in order]

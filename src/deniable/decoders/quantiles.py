@@ -10,8 +10,9 @@ of the function itself depends on the population:
   nothing is added. Then the blur may be larger, too.
 
 Which it is, the decoder's answer says, whose density is smooth until the reports say otherwise: the blur is the largest
-of a few at which smoothing moves its distribution function by at most a quarter of a standard error anywhere near the
-quantile. If there is none, the blur is the one with the shortest interval that holds for every population.
+of a few at which smoothing moves its distribution function by at most a quarter of a standard error, wherever that is.
+An answer that is rough somewhere may hide that it is rough elsewhere, so then the blur is the one with the shortest
+interval that holds for every population.
 """
 
 import math
@@ -30,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 
 _NORMAL = 1.96  # standard errors of a 95 % interval
 MOVED = 0.25  # standard errors by which smoothing may move a distribution function that counts as smooth
-WIDER = (4, 2)  # multiples of the blur for every population that are tried before it
+WIDER = 2  # the blur for smooth densities, in blurs for every population
 
 
 class Smoothings:
@@ -51,25 +52,40 @@ class Smoothings:
             self._limits[blur] = limits_of(self.estimate, ramps(self.size, blur)[:-1])
         return self._limits[blur]
 
+    @cached_property
+    def chosen(self) -> tuple[int, bool]:
+        """The blur, and whether the decoder's answer is smooth over so many bins."""
+        for blur in self.blurs:
+            if is_smooth(self.estimate.probabilities, blur, self.limits(blur).errors):
+                return blur, True
+        return blur, False
+
     def interval(self, q: float, level: float) -> tuple[float, float]:
         """The first and the last place, in bins, at which the distribution function may rise to q."""
-        for blur in self.blurs:
-            found = self.limits(blur)
-            low, high = found.between(1 - level).T
-            moved = moved_by(self.estimate.probabilities, blur)
-            first, last, smooth = inverted(low, high, q, blur, moved > MOVED * found.errors)
-            if smooth:
-                return first, last
-        return first - blur, last + blur
+        blur, smooth = self.chosen
+        low, high = self.limits(blur).between(1 - level).T
+        return inverted(low, high, q, 0 if smooth else blur)
 
 
-def inverted(low: Floats, high: Floats, q: float, blur: int, bent: npt.NDArray[np.bool_]) -> tuple[float, float, bool]:
-    """Where limits, at all edges but the last, first and last rise to q, and whether no edge near there is `bent`."""
+def inverted(low: Floats, high: Floats, q: float, more: int) -> tuple[float, float]:
+    """Where limits, at all edges but the last, first and last rise to q, and `more` bins on each side."""
     # At least 0 before the first bin and 1 after the last: a crossing of q is always found.
-    first = crossing(np.append(high, 1.0), q, last=False)
-    last = crossing(np.append(low, 1.0), q, last=True)
-    near = bent[max(math.floor(first) - blur, 0) : math.ceil(last) + blur + 1]
-    return first, last, not near.any()
+    return (
+        crossing(np.append(high, 1.0), q, last=False) - more,
+        crossing(np.append(low, 1.0), q, last=True) + more,
+    )
+
+
+def is_smooth(shares: Floats, blur: int, errors: Floats) -> bool:
+    """Whether smoothing the distribution function of `shares` moves it by a small part of its standard errors.
+
+    Within `blur` bins of the ends it moves every density.
+
+    >>> is_smooth(np.full(16, 1 / 16), 2, np.full(16, 0.01)), is_smooth(np.eye(16)[8], 2, np.full(16, 0.01))
+    (True, False)
+    """
+    inner = slice(blur, len(shares) - blur + 1)
+    return not bool((moved_by(shares, blur)[inner] > MOVED * errors[inner]).any())
 
 
 def quantile(estimate: Ordered, q: float) -> Quantity:
@@ -106,18 +122,12 @@ def quantile(estimate: Ordered, q: float) -> Quantity:
 
 
 def moved_by(shares: Floats, blur: int) -> Floats:
-    """How far smoothing moves the distribution function of `shares`, at every edge but the last; by rows.
+    """How far smoothing moves the distribution function of `shares`, at every edge but the last.
 
-    >>> moved_by(np.array([0.25, 0.25, 0.25, 0.25]), 1).round(3).tolist(), moved_by(np.eye(4)[1], 1)[1] > 0.3
-    ([0.083, 0.0, 0.0, 0.0], np.True_)
+    >>> moved_by(np.full(4, 0.25), 1).round(3).tolist(), moved_by(np.eye(4)[1], 1).round(3).tolist()
+    ([0.083, 0.0, 0.0, 0.0], [0.0, 0.333, 0.333, 0.0])
     """
-    sums = np.concatenate([np.zeros((*shares.shape[:-1], 1)), np.cumsum(shares, axis=-1)], axis=-1)
-    size, width = shares.shape[-1], 2 * blur + 1
-    # The average of the distribution function from e - blur to e + blur is a difference of its own sums.
-    padded = np.concatenate([np.repeat(sums[..., :1], blur, -1), sums, np.repeat(sums[..., -1:], blur, -1)], axis=-1)
-    twice = np.concatenate([np.zeros((*shares.shape[:-1], 1)), np.cumsum(padded, axis=-1)], axis=-1)
-    smooth = (twice[..., width:] - twice[..., :-width]) / width
-    return np.asarray(np.abs(smooth - sums)[..., :size])
+    return np.asarray(np.abs(ramps(len(shares), blur) @ shares - np.append(0.0, np.cumsum(shares)))[:-1])
 
 
 def crossing(values: Floats, q: float, *, last: bool) -> float:
@@ -161,5 +171,5 @@ def blurs_of(estimate: Ordered) -> list[int]:
     found = weights_of_sums(system, r, rows, m)[0]
     errors = np.sqrt(np.maximum(m @ found**2 - (m @ found) ** 2, 0.0) / fit.tally.n)
     least = tried[int(np.argmin(2 * np.array(tried) / size + 2 * _NORMAL * errors))]
-    larger = dict.fromkeys(min(max(least, 1) * times, max(size // 8, 1)) for times in WIDER)
-    return [*(blur for blur in larger if blur > least), least]
+    larger = min(WIDER * max(least, 1), max(size // 8, 1))
+    return [larger, least] if larger > least else [least]

@@ -22,7 +22,7 @@ from deniable.survey import Scale
 
 Floats = npt.NDArray[np.float64]
 
-_BANDS = 16  # ranges of a chart that have an interval each
+_BANDS = 8  # ranges of a chart that have an interval each
 
 
 def mean(estimate: Ordered) -> Quantity:
@@ -71,7 +71,7 @@ def cumulative(estimate: Ordered, level: float) -> Cumulative:
 
 
 def bands(estimate: Ordered, level: float) -> list[tuple[float, float, float, float]]:
-    """Of up to sixteen ranges of neighbouring bins: both ends, and the limits of the share; for charts."""
+    """Of up to eight ranges of neighbouring bins: both ends, and the limits of the share; for charts."""
     scale, size = estimate.tally.survey.alphabet.bins, len(estimate.symbols)
     assert scale is not None
     ends = np.unique(np.linspace(0, size, min(_BANDS, size) + 1).astype(int))

@@ -21,6 +21,7 @@ from deniable.decoders.diagnostics import Diagnostics
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.intervals import Group
 from deniable.decoders.limits import check_level
+from deniable.decoders.summary import density_of, figures_of
 from deniable.errors import DecodeError
 from deniable.survey import Symbol, symbol_to_json
 
@@ -146,6 +147,12 @@ def _writer(file: IO[str]) -> Callable[[list[Any]], object]:
     return lambda row: (quoted if any("\r" in str(cell) for cell in row) else plain).writerow(row)
 
 
+def _figure(*values: Any) -> dict[str, Any]:
+    """A figure and its interval; quantiles of answers in an order are symbols."""
+    plain = [finite(value) if isinstance(value, float) else symbol_to_json(value) for value in values]
+    return dict(zip(("value", "low", "high"), plain, strict=True))
+
+
 def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
@@ -237,7 +244,17 @@ class EstimateRows(ResultRows):
             }
             for group in self.groups
         ]
-        return {"groups": groups, "diagnostics": self._diagnostics()}
+        return {"groups": groups, "diagnostics": self._diagnostics(), **self._in_order()}
+
+    def _in_order(self) -> dict[str, Any]:
+        """Figures of answers in an order, and the density of numbers; nothing for other answers."""
+        found: dict[str, Any] = {}
+        if self.problem is None and (figures := figures_of(self.estimate, self.level)):
+            found["figures"] = {name: _figure(*values) for name, values in figures.items()}
+        if self.problem is None and (density := density_of(self.estimate, self.level)) is not None:
+            bands = [dict(zip(("from", "to", "low", "high"), band, strict=True)) for band in density.bands]
+            found["density"] = {"edges": list(density.edges), "bands": bands}
+        return found
 
     def _diagnostics(self) -> dict[str, Any] | None:
         found = self.diagnostics

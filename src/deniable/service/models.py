@@ -214,10 +214,12 @@ class DifferenceRequest(EstimateRequest, frozen=True, kw_only=True):
 
 
 _Number = int | float | None
+_ENDS = "the two ends of a scale, in place of symbols or candidates"
+_MOST_BINS = 1 << 12  # of one plan: seconds, not minutes
 
 
 class PlanRequest(Input, frozen=True, kw_only=True):
-    """The arguments of dn.plan: two of n, epsilon and one error, and symbols or candidates."""
+    """The arguments of dn.plan: two of n, epsilon and one error, and symbols, candidates, number or ordered."""
 
     whole_numbers = False
     described = "a JSON object of the planner's arguments"
@@ -232,6 +234,13 @@ class PlanRequest(Input, frozen=True, kw_only=True):
     metric: str | None = None
     symbols: list[Any] | int | None = None
     candidates: list[Any] | int | None = None
+    sensitive: list[Any] | None = None
+    number: Annotated[Annotated[list[_Number | str], Meta(min_length=2, max_length=2)] | None, _told(_ENDS)] = None
+    ordered: list[Any] | int | None = None
+    bins: Annotated[int, Meta(ge=2, le=_MOST_BINS)] | None = None
+    step: _Number | str = None
+    outside: Annotated[Literal["clamp", "refuse"] | None, _told("numbers outside of the scale")] = None
+    max_mean_error: _Number = None
     other: Any = None
     text: str | None = None
     shape: str | list[Any] | None = None
@@ -392,6 +401,31 @@ class Diagnostics(_Exactly, frozen=True, kw_only=True):
     alarms: list[str]
 
 
+class Figure(_Exactly, frozen=True, kw_only=True):
+    """A number, or one of the answers in an order, and its interval."""
+
+    value: Any
+    low: Any
+    high: Any
+
+
+_Figures = Annotated[
+    dict[str, Figure], _told("of answers in an order: the mean (or the mean place), the median and the quartiles")
+]
+
+
+class Band(_Exactly, frozen=True, kw_only=True):
+    from_: float = field(name="from")
+    to: float
+    low: Annotated[float, _told("limit of the share of the range")]
+    high: float
+
+
+class Density(_Exactly, frozen=True, kw_only=True):
+    edges: Annotated[list[float], _told("of the bins, one more than these")]
+    bands: list[Band]
+
+
 class Estimate(_Decoded, frozen=True, kw_only=True):
     name: str
     mechanism: str
@@ -406,6 +440,8 @@ class Estimate(_Decoded, frozen=True, kw_only=True):
     ]
     groups: Annotated[list[Group], _told("candidates that no report can tell apart, and their sum")]
     diagnostics: Diagnostics | None
+    figures: _Figures | UnsetType = UNSET
+    density: Annotated[Density, _told("of numbers in bins")] | UnsetType = UNSET
 
 
 class ShareChange(_Exactly, frozen=True, kw_only=True):
@@ -448,6 +484,7 @@ class TrendWindow(_Exactly, frozen=True, kw_only=True):
     end: str
     n: int
     estimates: Annotated[list[SymbolShare], _told("from this window alone")]
+    figures: _Figures | UnsetType = UNSET
     smooth: Annotated[list[SmoothShare] | None, _told("from all windows together; null: they are not tracked")]
     changed: Annotated[list[Any], _told("symbols whose share changed in this window")]
 
@@ -473,6 +510,15 @@ class Trend(_Exactly, frozen=True, kw_only=True):
     windows: Annotated[list[TrendWindow], _told("oldest first")]
 
 
+class PlannedCrowd(_Exactly, frozen=True, kw_only=True):
+    """What whoever sees only the counts may learn of anyone, where n honest people answer once."""
+
+    n: int
+    delta: Annotated[float, _told("with which probability it may fail")]
+    epsilon: Annotated[float | None, _told("at most; null: see `problem`")]
+    problem: Annotated[str | None, _told("why there is none")]
+
+
 class Plan(Struct, frozen=True):
     """Beside these, all that `Plan.to_json` of the planner says."""
 
@@ -480,6 +526,7 @@ class Plan(Struct, frozen=True):
     epsilon: float
     n: int
     errors: dict[str, Any]
+    crowd: PlannedCrowd
 
 
 class PossiblePlan(_Exactly, frozen=True, kw_only=True):

@@ -3,12 +3,20 @@
 import asyncio
 import json
 import os
-from typing import Any
+import signal
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
-from deniable.errors import DeniableError, PlanError
+from deniable.errors import DeniableError, PlanError, SurveyError
 from deniable.service.children import DONE, FAILED, REFUSED, Child, answer_messages
 from deniable.service.problems import RequestError
 
+if TYPE_CHECKING:
+    from deniable.survey import Survey
+
+_DELTA = 1e-6  # with which probability what the crowd adds may fail
+_CROWD_SECONDS = 5.0  # for its certificate: 4 at a thousand million people (measured), below 2 at a million
 _RETRY = 60  # seconds until a client should ask again: the time limit of one plan
 
 
@@ -45,12 +53,72 @@ class Planning(Child):
 
 
 def _plan(arguments: dict[str, Any]) -> dict[str, Any]:
-    """A plan as JSON values, with its survey and the line of epsilon against n."""
+    """A plan as JSON values, with its survey, the line of epsilon against n, and what the crowd adds."""
     from deniable.planner import Plan, plan
     from deniable.survey import strict_json
 
-    found: Plan = plan(**arguments)
-    return found.to_json() | {"survey": strict_json(found.survey.to_json()), "lines": found.lines}
+    if _about_mean(arguments):
+        found = _planned_mean(arguments)
+    else:
+        planned: Plan = plan(**arguments)
+        found = planned.to_json() | {"survey": planned.survey, "lines": planned.lines}
+    survey = found["survey"]
+    return found | {"survey": strict_json(survey.to_json()), "crowd": _crowd(survey, found["n"])}
+
+
+def _about_mean(arguments: dict[str, Any]) -> bool:
+    return "number" in arguments or "ordered" in arguments
+
+
+def _planned_mean(arguments: dict[str, Any]) -> dict[str, Any]:
+    """A plan for the mean of a number, or of the places 0, 1, ... of answers in an order, whatever these are called."""
+    from deniable.planner import NumberPlan, plan
+    from deniable.survey import Alphabet, Survey, number
+
+    given = dict(arguments)
+    outside, answers = given.pop("outside", None), given.get("ordered")
+    if isinstance(answers, list):
+        given["ordered"] = len(Alphabet.closed(answers))
+    found: NumberPlan = plan(**given)
+    survey = found.survey
+    if isinstance(answers, list):
+        survey = Survey(Alphabet.closed(answers), survey.encoding, survey.mechanism, survey.name)
+    elif outside is not None:
+        (low, high), epsilon = given["number"], survey.mechanism.permanent.to_json()["epsilon"]
+        bins, step = given.get("bins"), given.get("step")
+        survey = number(low, high, epsilon, bins=bins, step=step, outside=outside, name=survey.name)
+    told = found.to_json() | {"errors": {"mean": {"bound": found.mean_error}}, "lines": []}
+    return told | {"mechanism": survey.title, "survey": survey}
+
+
+def _crowd(survey: "Survey", n: int) -> dict[str, Any]:
+    """The central epsilon of n honest people, one round, rounded up; or why there is none."""
+    from deniable.crowds import upper_bound
+
+    told: dict[str, Any] = {"n": n, "delta": _DELTA, "epsilon": None, "problem": None}
+    try:
+        with _at_most(_CROWD_SECONDS):
+            return told | {"epsilon": upper_bound(survey, n, _DELTA)}
+    except SurveyError:
+        return told | {"problem": "some reports can only come from certain answers, and what they show no crowd hides"}
+    except TimeoutError:
+        return told | {"problem": f"the certificate takes longer than {_CROWD_SECONDS:g} seconds here; see dn.crowd"}
+
+
+@contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    """End work that takes longer, by a signal: this process has one thread."""
+
+    def end(signum: int, frame: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _instead(problem: PlanError, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -58,11 +126,27 @@ def _instead(problem: PlanError, arguments: dict[str, Any]) -> dict[str, Any]:
     from deniable.planner import nearby
     from deniable.survey import bound_of, strength
 
-    found = nearby(problem, (bound_of("strong"), bound_of("weak")), **arguments)
-    plans = [
-        {"n": one.n, "epsilon": one.epsilon, "privacy": strength(one.epsilon), "error": one.error} for one in found
-    ]
+    epsilons = (bound_of("strong"), bound_of("weak"))
+    if _about_mean(arguments):
+        found: Iterable[tuple[int, float, float]] = _means_nearby(arguments, epsilons)
+    else:
+        found = ((one.n, one.epsilon, one.error) for one in nearby(problem, epsilons, **arguments))
+    plans = [{"n": n, "epsilon": epsilon, "privacy": strength(epsilon), "error": error} for n, epsilon, error in found]
     return {"least": problem.least, "alternatives": plans}
+
+
+def _means_nearby(arguments: dict[str, Any], epsilons: Sequence[float]) -> Iterator[tuple[int, float, float]]:
+    """The error of the mean that n allows at each epsilon, then the n that the error needs at the first of them."""
+    target, n = arguments.get("max_mean_error"), arguments.get("n")
+    if target is None or n is None:
+        return
+    asked = {name: value for name, value in arguments.items() if name not in ("max_mean_error", "n")}
+    for epsilon in epsilons:
+        yield n, epsilon, _planned_mean(asked | {"n": n, "epsilon": epsilon})["mean_error"]
+    with suppress(PlanError):  # half a bin may be more than the error
+        people = _planned_mean(asked | {"epsilon": epsilons[0], "max_mean_error": target})["n"]
+        unit = 10 ** max(len(str(people)) - 2, 0)  # two digits, rounded up
+        yield -(-people // unit) * unit, epsilons[0], target
 
 
 def _reply(message: bytes) -> tuple[int, bytes]:

@@ -23,7 +23,7 @@ _MOST_PLANNED = 1 << 12  # symbols or candidates of one plan: seconds, not minut
 
 async def plan(collector: Collector, given: models.PlanRequest) -> Answer[models.Plan]:
     """How much privacy for how many people and what error: a survey, and what to expect of it."""
-    for name, symbols in (("symbols", given.symbols), ("candidates", given.candidates)):
+    for name, symbols in (("symbols", given.symbols), ("candidates", given.candidates), ("ordered", given.ordered)):
         if (len(symbols) if isinstance(symbols, list) else symbols or 0) > _MOST_PLANNED:
             raise RequestError(422, "plan", f"{name} must be at most {_MOST_PLANNED} here; deniable plan takes more")
     arguments = {name: value for name, value in asdict(given).items() if value is not None}

@@ -188,6 +188,7 @@ def _window(rows: ResultRows, about: dict[str, Any]) -> bytes:
     """A window of a trend."""
     told = rows.to_json()
     found = {"start": about["from"], "end": about["to"], "n": told["n"], "estimates": told["estimates"]}
+    found |= {"figures": told["figures"]} if "figures" in told else {}
     return json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
 
 

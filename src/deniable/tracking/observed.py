@@ -54,7 +54,8 @@ class Observed:
         for places in by_survey.values():
             some = [tallies[place] for place in places]
             survey = some[0].survey
-            decoder = LeastSquares() if survey.alphabet.is_open or survey.cohorts > 1 else Inversion()
+            inverted = not (survey.alphabet.is_open or survey.cohorts > 1 or survey.encoding.is_ordered)
+            decoder = Inversion() if inverted else LeastSquares()
             together = Tally(survey)
             for tally in some:  # as if of one window: what windows share is not part of a window's own noise
                 together.add(tally.counts, tally.reports)

@@ -208,10 +208,8 @@ def test_marks_kinds_and_diagnostics_are_shown(capsys: pytest.CaptureFixture[str
     lines = table_of(capsys)
     assert "* significantly above zero (family-wise, 95 %): all marks together are right with 95 %." in lines
     assert "Intervals are exact: at least 95 %." in lines
-    assert (
-        lines[-1]
-        == "10 of 1,000 reports could be planted to raise one symbol by up to 1.18 points; no check would notice."
-    )
+    planted = "10 of 1,000 reports could be planted to raise one symbol by up to 1.18 points; no check would notice."
+    assert lines[-1] == planted
     assert "  *  " in lines[4]
     assert main(["decode", "open.tally", "--candidates", "a,b,c", "--level", "0.9"]) == 0
     out = capsys.readouterr().out

@@ -44,13 +44,14 @@ def test_from_a_survey_to_its_mean(capsys: pytest.CaptureFixture[str]) -> None:
     assert "figures" not in said(capsys, "decode", "ages.tally", "--csv")
 
 
-def test_answers_in_an_order_have_quartiles_and_no_mean(capsys: pytest.CaptureFixture[str]) -> None:
+def test_answers_in_an_order_have_quartiles_and_a_mean_place(capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, *["survey", "new", "--mechanism", "ordered", "--symbols", "never,seldom,often", "--epsilon", "3"])
     survey = dn.Survey.load("survey.json")
     dn.count(survey, dn.privatize(survey, ["seldom"] * 2000)).save("t.tally")
     out = said(capsys, "decode", "t.tally")
     assert "median          " in out
-    assert "mean" not in out
+    assert "mean place  " in out
+    assert "\nmean  " not in out
     assert "seldom to seldom" in out
 
 

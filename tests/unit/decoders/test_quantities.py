@@ -130,7 +130,7 @@ def test_an_estimate_of_numbers_is_shown_with_its_mean_and_median() -> None:
     html = estimate._repr_html_()
     assert "Mean 0." in html
     assert "Median 0." in html
-    assert estimate.chart().to_dict()["description"] == "Estimated density of 32 bins with 95 % intervals of 16 ranges"
+    assert estimate.chart().to_dict()["description"] == "Estimated density of 32 bins with 95 % intervals of 8 ranges"
 
 
 def test_bits_have_no_mean_and_a_density_one_edge_more_than_shares() -> None:
@@ -143,3 +143,42 @@ def test_bits_have_no_mean_and_a_density_one_edge_more_than_shares() -> None:
     with pytest.raises(dn.DeniableError) as refused:
         density_chart([0, 1], [0.5, 0.5], [])
     assert str(refused.value) == "a density must have one edge more than shares, got 2 and 2"
+
+
+def test_a_quantile_of_a_smooth_density_has_the_shorter_interval() -> None:
+    """Where the decoder's answer is smooth no bins are added; least squares, which is rough, holds for everything."""
+    survey = dn.number(0, 1, 2, bins=128)
+    tally = dn.simulate(survey, bell(128), n=100_000, rng=np.random.default_rng(1))
+    smooth, rough = dn.decode(tally), dn.decode(tally, decoder=dn.LeastSquares())
+    blur, found = smooth._smoothed.chosen
+    assert found
+    assert smooth._smoothed.blurs == rough._smoothed.blurs, "they depend on the survey and on n alone"
+    assert rough._smoothed.chosen == (smooth._smoothed.blurs[-1], False)
+    low, high = smooth.quantile(0.5).interval(binning=False)
+    wide = rough.quantile(0.5).interval(binning=False)
+    assert wide[0] < low < 0.4 < high < wide[1]
+    assert wide[1] - wide[0] > 2 * smooth._smoothed.blurs[-1] / 128
+    assert blur == max(smooth._smoothed.blurs)
+
+
+def test_an_answer_with_an_atom_has_bins_added_everywhere() -> None:
+    survey, p = dn.number(0, 1, 4, bins=128), 0.7 * bell(128)
+    p[96] += 0.3
+    estimate = estimate_of(survey, p, 10**6)
+    blur, smooth = estimate._smoothed.chosen
+    assert (blur, smooth) == (estimate._smoothed.blurs[-1], False)
+    low, high = estimate.quantile(0.9).interval()
+    assert low <= 96 / 128
+    assert high >= 97 / 128
+    assert high - low >= 2 * blur / 128
+
+
+def test_an_average_that_holds_for_every_population_is_between_two_points_of_it() -> None:
+    """R(e) lies between P(bin < e - blur) and P(bin < e + blur): what the added bins rest on."""
+    rng = np.random.default_rng(0)
+    for blur in (0, 1, 3):
+        for p in (rng.dirichlet(np.full(20, 0.1)), np.eye(20)[7]):
+            below = np.concatenate([np.zeros(blur), np.append(0.0, np.cumsum(p)), np.ones(blur)])
+            average = ramps(20, blur) @ p
+            assert (average >= below[: len(average)] - 1e-12).all()
+            assert (average <= below[2 * blur :] + 1e-12).all()

@@ -51,6 +51,8 @@ _DOCUMENTATION: Headers = [
 
 # Lines of a script that hold nothing else: what they explain is for who works on it, and a seventh of an answer page.
 _COMMENTS = re.compile(rb"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", re.DOTALL | re.MULTILINE)
+# A twelfth is indentation and empty lines. No text goes over several lines; tests/pages/sources.test.mjs looks.
+_INDENTATION = re.compile(rb"^(?: +|\n)", re.MULTILINE)
 
 
 class Pages:
@@ -120,7 +122,8 @@ def _read(name: str) -> bytes | None:
     source = files("deniable.service.pages") / name
     if not source.is_file():
         return None
-    return _COMMENTS.sub(b"", source.read_bytes()) if name.endswith(".js") else source.read_bytes()
+    body = source.read_bytes()
+    return _INDENTATION.sub(b"", _COMMENTS.sub(b"", body)) if name.endswith(".js") else body
 
 
 class _File:

@@ -6,14 +6,15 @@
  * be made again. Where it is answered once a window, fresh noise would average out, so answers are memoised.
  */
 
-import { $, ask, digestHere, el, fill, Problem, short, symbolText } from "./common.js";
+import { $, ask, digestHere, el, fill, Problem, short } from "./common.js";
 import { Client } from "./deniable.min.js";
-import { marksSent, picture, rest, rolled } from "./dice.js";
+import { rest } from "./dice.js";
 import { keeping } from "./kept.js";
-import { cellsOf, partsOf, symbolValue } from "./record.js";
-import { bytesOf, ended, ending, explanation, inWords, notRolled } from "./telling.js";
+import { kindOf } from "./kinds.js";
+import { cellsOf, partsOf } from "./record.js";
+import { bytesOf, ended, ending, explanation, notRolled } from "./telling.js";
 import { paragraphs, when } from "./texts.js";
-import { deniability, headline, numbers, unknowable, whatHappens } from "./words.js";
+import { headline } from "./words.js";
 
 const LONGEST_PAUSE = 30_000;
 
@@ -56,7 +57,8 @@ async function start() {
     const key = window && (await deviceKey());
     const client = new Client(survey, { storage: kept.storage, memoize: Boolean(window), key });
     kept.byWindow(window);
-    asked = { survey, rules, n: numbers(survey), client, window };
+    const kind = await kindOf(survey);
+    asked = { survey, rules, kind, n: kind.numbers(survey), client, window };
   } catch (problem) {
     return stop(
       title,
@@ -92,45 +94,21 @@ function stop(title, text) {
   say(text);
 }
 
-/** The choices of a closed survey, or a field to write into. */
+/** Where the answer is given, and what will happen to it. */
 function offer(asked) {
-  const { survey, rules, n } = asked;
-  const { symbols } = survey.alphabet;
-  let chosen = () => undefined;
-  if (symbols) {
-    const list = symbols.map((symbol, i) =>
-      el(
-        "label",
-        {},
-        el("input", { type: "radio", name: "answer", value: i, autocomplete: "off" }),
-        el("span", { dir: "auto" }, symbolText(symbol)),
-      ),
-    );
-    fill($("choices"), el("div", { class: symbols.length > 12 ? "choices long" : "choices" }, ...list));
-    chosen = () => {
-      const radio = $("choices").querySelector(":checked");
-      return radio ? symbolValue(symbols[radio.value]) : undefined;
-    };
-  } else {
-    const field = el("input", {
-      type: "text",
-      id: "text",
-      autocomplete: "off",
-      autocapitalize: "off",
-      autocorrect: "off",
-      spellcheck: "false",
-      maxlength: "1000",
-      "aria-labelledby": "legend",
-    });
-    fill($("choices"), field);
-    chosen = () => field.value.trim() || undefined;
-  }
+  const { rules, n, kind } = asked;
+  const { shown, chosen, changed = () => {}, forget = () => {} } = kind.field(asked);
+  fill($("choices"), ...shown);
   fill($("introduction"), ...paragraphs(rules.introduction));
   $("until").hidden = !rules.closes;
   if (rules.closes) $("until").textContent = `Open until ${when(rules.closes)}, on this device's clock.`;
-  $("what").textContent = whatHappens(n);
+  $("what").textContent = kind.whatHappens(n);
   $("form").hidden = false;
-  $("form").addEventListener("input", () => ($("roll").disabled = chosen() === undefined));
+  $("form").addEventListener("input", () => {
+    $("roll").disabled = chosen() === undefined;
+    changed();
+  });
+  $("form").addEventListener("reset", forget);
   $("form").addEventListener("submit", async (event) => {
     event.preventDefault();
     if (chosen() === undefined || $("roll").disabled) return;
@@ -229,18 +207,18 @@ function resume(asked, found, state) {
  * known right after the roll and never again.
  */
 function show(asked, { record, day }, truth) {
-  const { n } = asked;
+  const { n, kind } = asked;
   asked.record = record;
   const parts = partsOf(record, n);
   const cells = cellsOf(parts.payload, n);
-  const fell = truth && rolled(n, truth, cells);
-  const drawn = fell ? picture(fell) : n.shape === "marks" ? marksSent(n, cells) : null;
+  const fell = truth && kind.rolled(n, truth, cells);
+  const drawn = fell ? kind.picture(fell) : kind.afterwards(n, cells);
   fill($("die"), drawn);
   $("rolled").hidden = false;
   const tell = () => {
     if (fell) $("fell").textContent = `${fell.said} Only you can see this line, and only now.`;
-    fill($("sent"), inWords(cells, asked));
-    $("deny").textContent = `${unknowable(n)} ${deniability(n)}`;
+    fill($("sent"), kind.inWords(cells, asked));
+    $("deny").textContent = kind.denial(n, cells);
     $("send").hidden = false;
     $("wire").hidden = false;
   };

@@ -1,15 +1,34 @@
 /** Ask: a question becomes a plan while it is typed, then a survey with a link for everyone and a private one. */
 
 import { Picture } from "./charts.js";
-import { $, ask, el, fill, points, sentence, short, table, tell } from "./common.js";
+import { $, ask, el, fill, sentence, short, table, tell } from "./common.js";
+import { QuestionEditor } from "./editor.js";
 import { dropKey, findKey, keepKey } from "./keys.js";
-import { alternatives, mechanismWords, planChart, refusal, request, scaleWords, visible } from "./planning.js";
+import { kindOf } from "./kinds.js";
+import {
+  alternatives,
+  bothNumbers,
+  firstMeanError,
+  isAboutMean,
+  mechanismWords,
+  planChart,
+  refusal,
+  request,
+  scaleWords,
+  sharpness,
+  visible,
+} from "./planning.js";
 import { picture as qr } from "./qr.js";
 import { limits } from "./reach.js";
-import { choose, distinctLines, fillForm, list as surveyList, takeDraft, writtenRules } from "./surveys.js";
-import { deniability, guarantee, headline, numbers, strength, THEY, whatHappens } from "./words.js";
+import { choose, fillForm, list as surveyList, takeDraft, writtenRules } from "./surveys.js";
+import { deniability, guarantee, headline, strength, THEY } from "./words.js";
 
 const PAUSE = 500; // milliseconds after the last key before the planner is asked
+
+const MEAN_HINTS = {
+  number: "In the unit of the numbers; kept in 9 of 10 surveys",
+  ordered: "In places of the list: from one answer to the next is one; kept in 9 of 10 surveys",
+};
 
 const CHOICE = "How well a single answer stays hidden is for you to choose.";
 
@@ -26,15 +45,18 @@ function locked(text) {
   };
 }
 
+const editor = new QuestionEditor($("editor"));
+
 /** What the form says, as the planner is asked; or the sentence that says what is missing. */
 const question = () =>
   request({
-    kind: chosen("kind"),
+    ...editor.value,
     goal: chosen("goal"),
-    name: $("question").value.trim().normalize(),
-    symbols: distinctLines($("answers").value.normalize()),
     limits: [$("epsilon").min, $("epsilon").max],
-    ...Object.fromEntries(["people", "error", "epsilon", "candidates", "text"].map((id) => [id, $(id).value])),
+    people: $("people").value,
+    error: $("error").value,
+    mean_error: $("mean-error").value,
+    epsilon: $("epsilon").value,
   });
 
 /** What cannot be had, and what can: each a button that fills it in. */
@@ -51,30 +73,31 @@ function refused(problem, now, offer) {
   ];
 }
 
-function show(found) {
-  const n = numbers(found.survey);
-  const error = found.errors.max_error;
-  const { seen, unseen } = visible(found);
+/** A plan in words; `kind` and `n` are those of its survey. */
+function show(found, kind, n) {
+  const { seen, unseen } = visible(found, n);
+  const { numbers, rests } = bothNumbers(Math.log(n.odds), found.crowd);
   const listed = (texts) => el("ul", {}, ...texts.map((text) => el("li", {}, text)));
-  const fact = (number, text) => el("div", {}, el("b", {}, `± ${points(number)} points`), text);
+  const facts = (some, name) =>
+    el("div", { class: "facts", ...name }, ...some.map(([number, text]) => el("div", {}, el("b", {}, number), text)));
   fill(
     $("plan"),
     el("p", { class: "big" }, strength(n)),
     el("p", {}, `Epsilon ${found.epsilon.toPrecision(3)}. ${guarantee(n, THEY)} ${deniability(n, THEY)}`),
-    el("p", {}, whatHappens(n, THEY)),
-    el(
-      "div",
-      { class: "facts" },
-      fact(error.mean, "the largest error, on average"),
-      fact(error.bound, "in 9 of 10 surveys it is smaller"),
-    ),
+    el("p", {}, kind.whatHappens(n, THEY)),
+    kind.preview?.(n),
+    facts(sharpness(found, n), { id: "sharpness" }),
+    el("h3", {}, "Two numbers for privacy"),
+    facts(numbers, { id: "both" }),
+    el("p", { class: "quiet small", id: "rests" }, rests),
     el("h3", {}, "You will be able to see"),
     listed(seen),
     el("h3", {}, "You will not be able to see"),
     listed(unseen),
   );
   const { heads, rows } = alternatives(found);
-  fill($("mechanism"), el("p", {}, mechanismWords(found)), rows.length ? table("Alternatives", heads, rows) : null);
+  fill($("mechanism"), el("p", {}, mechanismWords(found, n)), rows.length ? table("Alternatives", heads, rows) : null);
+  $("curve").hidden = !found.lines.length;
   $("headline").textContent = headline(n, THEY);
   $("create").disabled = false;
   $("experts").hidden = false;
@@ -147,6 +170,7 @@ class Asking {
   #waiting; // while the planner is at work: what is to be asked after it, if anything
   #timer;
   #digests = new Set();
+  #meanChosen = false; // until somebody has, the error of the mean follows the scale
 
   async start() {
     this.#token = await findKey();
@@ -164,6 +188,7 @@ class Asking {
     }
     say("");
     $("form").hidden = false;
+    $("mean-error").addEventListener("input", () => (this.#meanChosen = true));
     $("form").addEventListener("input", () => this.#changed());
     $("form").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -176,12 +201,14 @@ class Asking {
   }
 
   #changed() {
-    const open = chosen("kind") === "open";
+    const { kind, ...scale } = editor.value;
     const byError = chosen("goal") === "error";
-    $("open").hidden = !open;
-    $("closed").hidden = open;
-    $("by-error").hidden = !byError;
+    const mean = isAboutMean(kind);
+    $("by-error").hidden = !byError || mean;
+    $("by-mean").hidden = !byError || !mean;
     $("by-epsilon").hidden = byError;
+    $("mean-hint").textContent = MEAN_HINTS[kind] ?? "";
+    if (!this.#meanChosen) $("mean-error").value = firstMeanError({ kind, ...scale });
     const now = question();
     const text = JSON.stringify(now);
     if (text === this.#asked) return;
@@ -215,8 +242,10 @@ class Asking {
     if (next.now) return this.#think(next.now, next.text);
     if (text !== this.#asked) return;
     if (problem) return fill($("plan"), ...refused(problem, now, (way) => this.#offer(way)));
+    const kind = await kindOf(found.survey);
+    if (text !== this.#asked) return;
     this.#plan = found;
-    show(found);
+    show(found, kind, kind.numbers(found.survey));
     this.#draw();
   }
 
@@ -231,7 +260,7 @@ class Asking {
 
   /** The chart of the plan, when somebody looks. */
   #draw() {
-    if (!this.#plan || !$("experts").open) return;
+    if (!this.#plan?.lines.length || !$("experts").open) return;
     this.#chart.draw(planChart(this.#plan)).catch((problem) => say(sentence(problem.message), "bad"));
   }
 
@@ -281,6 +310,7 @@ class Asking {
   #duplicate(draft) {
     $("made").hidden = true;
     fillForm(draft);
+    editor.fill(draft);
     this.#changed();
     say("The form is filled in. Change what you like, and create the survey.");
   }

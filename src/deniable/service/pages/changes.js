@@ -1,6 +1,7 @@
 /** Before and after: how much each share rose or fell from one time to a later one. */
 
 import { $, fill, percent, points, short, symbolText, table, whole } from "./common.js";
+import { comparedTable } from "./quantities.js";
 import { changeRows, labelled } from "./rows.js";
 
 /** A sentence in place of a comparison. */
@@ -38,4 +39,15 @@ export async function showChanges(told, picture) {
     level: told.level,
     data: { rows },
   });
+}
+
+/** Figures of numbers before and after: bins are too many and too narrow to compare one by one. */
+export function showFigures(before, after) {
+  const { heads, rows } = comparedTable(before.figures, after.figures);
+  noChanges(
+    `From ${whole(before.n)} answers before to ${whole(after.n)} after; in brackets the ${percent(after.level, 0)} ` +
+      "interval of each. Intervals that do not meet are a clear change.",
+  );
+  fill($("changes-table").lastElementChild, table("Figures before and after", heads, rows));
+  $("changes-table").open = true;
 }

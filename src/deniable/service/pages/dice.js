@@ -8,42 +8,52 @@ import { el } from "./common.js";
 import { chance } from "./words.js";
 
 const MOST_DRAWN = 24; // outcomes of one die
-const MOST_MARKS = 240; // marks of a list
 const LONGEST_ROLL = 15_000; // milliseconds after which the result is told whatever the browser says of its animations
 
-const count = (number, one, many) => (number === 1 ? one : many.replace("#", number.toLocaleString("en")));
+export const count = (number, one, many) => (number === 1 ? one : many.replace("#", number.toLocaleString("en")));
 
 /**
- * One die: its `parts`, each a share of the strip, and the `place` that came; or a list of marks: for those that are
- * drawn whether they were true, and whether they are sent. `legend` says how likely what is, and `said` what happened.
+ * One die: its `parts`, each a share of the strip, and the `place` that came. `legend` says how likely what is, and
+ * `said` what happened.
  */
 export function rolled(n, truth, cells) {
-  if (n.shape === "marks") return marks(n, truth, cells);
   if (n.shape === "some") return list(n, truth, cells);
-  return strip(n, truth, cells);
-}
-
-/** All outcomes of one die side by side, each as wide as it is likely; many are drawn as fewer, together as wide. */
-function strip(n, truth, [cell]) {
   const what = n.named
     ? "your answer"
     : n.block
       ? count(n.mine, "the number of your answer", "a number of your answer")
       : "the box of your answer";
-  const mine = truth.length * n.hit;
-  const others = n.cells - truth.length;
-  const drawn = [truth.length, others].map((all) => Math.min(all, MOST_DRAWN));
-  const parts = [mine, 1 - mine].flatMap((whole, i) => Array(drawn[i]).fill({ share: whole / drawn[i], mine: !i }));
-  const hit = truth.includes(cell);
+  const outcomes = Array.from({ length: n.cells }, (_, cell) => {
+    const mine = truth.includes(cell);
+    return { share: mine ? n.hit : n.miss, mine };
+  });
+  return strip(outcomes, cells[0], what);
+}
+
+/**
+ * All outcomes of one die side by side, each as wide as it is likely, those of the answer first; many are drawn as
+ * fewer, together as wide. `fell` is the number of the one that came, and `what` it is if it is one of the answer's.
+ */
+export function strip(outcomes, fell, what) {
+  const hit = outcomes[fell].mine;
+  const kinds = [true, false].map((mine) => outcomes.filter((one) => one.mine === mine));
+  const sums = kinds.map((some) => some.reduce((sum, { share }) => sum + share, 0));
+  const parts = kinds.map((some, i) =>
+    some.length <= MOST_DRAWN ? some : Array(MOST_DRAWN).fill({ share: sums[i] / MOST_DRAWN, mine: !i }),
+  );
   // Which of its kind: its place among them.
-  const before = truth.filter((one) => one < cell).length;
-  const [rank, all] = hit ? [before, truth.length] : [cell - before, others];
-  const place = (hit ? 0 : drawn[0]) + Math.floor((rank * drawn[hit ? 0 : 1]) / all);
+  const rank = outcomes.slice(0, fell).filter(({ mine }) => mine === hit).length;
+  const [drawn, all] = [parts, kinds].map((both) => both[hit ? 0 : 1].length);
   const legend = [
-    `${what}: ${chance(mine)}`,
-    `${count(others, "the other one", "# others together")}: ${chance(1 - mine)}`,
+    `${what}: ${chance(sums[0])}`,
+    `${count(kinds[1].length, "the other one", "# others together")}: ${chance(sums[1])}`,
   ];
-  return { parts, place, legend, said: `The die fell on ${hit ? what : "another one"}.` };
+  return {
+    parts: parts.flat(),
+    place: (hit ? 0 : parts[0].length) + Math.floor((rank * drawn) / all),
+    legend,
+    said: `The die fell on ${hit ? what : "another one"}.`,
+  };
 }
 
 /** One die decides whether the answer is on the list; the others on it are drawn like lots. */
@@ -67,61 +77,25 @@ function list(n, [mine], cells) {
   };
 }
 
-/** One die a mark. */
-function marks(n, truth, cells) {
-  const sent = new Set(cells);
-  const own = new Set(truth);
-  const kept = truth.filter((cell) => sent.has(cell)).length;
-  const [lost, raised, others] = [truth.length - kept, cells.length - kept, n.cells - truth.length];
-  // Those of the answer are always drawn, and then the first ones.
-  const chosen = [
-    ...own,
-    ...Array.from({ length: Math.min(n.cells, MOST_MARKS + own.size) }, (_, cell) => cell).filter(
-      (cell) => !own.has(cell),
-    ),
-  ].slice(0, MOST_MARKS);
-  const squares = chosen.sort((a, b) => a - b).map((cell) => ({ mine: own.has(cell), sent: sent.has(cell) }));
-  const legend = [`your yes stays: ${chance(n.hit)}`, `a no turns into a yes: ${chance(n.miss)}`];
-  const yes =
-    truth.length > 1
-      ? `Of your ${truth.length} yes marks ${kept} stayed and ${lost} turned into a no`
-      : `Your yes ${kept ? "stayed" : "turned into a no"}`;
-  return {
-    squares,
-    hidden: n.cells - squares.length,
-    legend,
-    said: `${yes}; of ${others} no marks ${raised} turned into a yes.`,
-  };
-}
-
-function svg(name, attributes, ...children) {
+export function svg(name, attributes, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   made.append(...children);
   return made;
 }
 
-/** What `rolled` gave, drawn: the die falls, or the marks turn, before one's eyes where the device allows motion. */
-export function picture({ parts, place, squares, hidden, legend }) {
-  return el(
+/** What `rolled` gave, drawn: the die falls before one's eyes where the device allows motion. */
+export const picture = ({ parts, place, legend }) => framed(legend, drawStrip(parts, place));
+
+/** A picture with its legend under it. */
+export const framed = (legend, ...drawn) =>
+  el(
     "div",
     { class: "die" },
-    parts ? drawStrip(parts, place) : drawMarks(squares),
-    squares
-      ? el(
-          "p",
-          { class: "quiet small" },
-          "Filled is yes; " +
-            `${squares.filter(({ mine }) => mine).length > 1 ? "those of your answer have" : "yours has"} a frame.`,
-        )
-      : null,
-    hidden
-      ? el("p", { class: "quiet small" }, `and ${hidden.toLocaleString("en")} marks more, which are not drawn`)
-      : null,
+    ...drawn,
     el("div", { class: "marks" }, el("b", {}, ...told(legend[0])), el("span", {}, ...told(legend[1]))),
     el("p", { class: "quiet small", id: "fell", "aria-live": "polite" }), // what it fell on is told when it rests
   );
-}
 
 /** A number and its unit stay on one line. */
 const told = (text) => {
@@ -129,8 +103,8 @@ const told = (text) => {
   return [`${what}: `, el("span", { class: "whole" }, share)];
 };
 
-const soon = (work) => requestAnimationFrame(() => requestAnimationFrame(work));
-const moving = () => matchMedia("(prefers-reduced-motion: no-preference)").matches;
+export const soon = (work) => requestAnimationFrame(() => requestAnimationFrame(work));
+export const moving = () => matchMedia("(prefers-reduced-motion: no-preference)").matches;
 
 /**
  * When a picture has come to rest: at once where nothing moves or nobody watches, else when its last transition has
@@ -155,42 +129,3 @@ function drawStrip(parts, place) {
   soon(() => pointer.setAttribute("transform", `translate(${starts[place] + 500 * parts[place].share} 0)`));
   return svg("svg", { viewBox: "0 0 1000 54", preserveAspectRatio: "none", "aria-hidden": "true" }, ...boxes, pointer);
 }
-
-/** Squares, at first the truth and then what is sent: filled is yes; those of the answer have a frame. */
-function drawMarks(squares) {
-  const across = Math.min(squares.length, squares.length > 96 ? 24 : 12);
-  const rows = Math.ceil(squares.length / across);
-  const delayed = moving();
-  const boxes = squares.map(({ mine, sent }, i) => {
-    const box = svg("rect", {
-      x: 20 * (i % across) + 2,
-      y: 20 * Math.floor(i / across) + 2,
-      width: 16,
-      height: 16,
-      rx: 3,
-      class: mine ? "mark mine yes" : "mark",
-    });
-    if (delayed) box.style.transitionDelay = `${Math.round((1200 * i) / squares.length)}ms`;
-    soon(() => box.classList.toggle("yes", sent));
-    return box;
-  });
-  return svg("svg", { viewBox: `0 0 ${20 * across} ${20 * rows}`, class: "list", "aria-hidden": "true" }, ...boxes);
-}
-
-/** The marks that leave, when the truth is forgotten. */
-export const marksSent = (n, cells) => {
-  const sent = new Set(cells);
-  const drawn = Math.min(n.cells, MOST_MARKS);
-  return el(
-    "div",
-    { class: "die" },
-    drawMarks(Array.from({ length: drawn }, (_, cell) => ({ mine: false, sent: sent.has(cell) }))),
-    n.cells > drawn
-      ? el(
-          "p",
-          { class: "quiet small" },
-          `and ${(n.cells - drawn).toLocaleString("en")} marks more, which are not drawn`,
-        )
-      : null,
-  );
-};

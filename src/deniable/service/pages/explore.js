@@ -1,5 +1,5 @@
 /**
- * Explore: error curves of all mechanisms under sliders, from two tables in the package. Nothing is asked of the
+ * Explore: error curves of all mechanisms under sliders, from three tables in the package. Nothing is asked of the
  * collector but its own files.
  */
 
@@ -7,7 +7,8 @@ import { Picture } from "./charts.js";
 import { $, el, fill, table, whole } from "./common.js";
 import { MECHANISMS } from "./curves.js";
 import { oncePerFrame } from "./once.js";
-import { compared, inWords, settingsOf, tableRows } from "./ranking.js";
+import { bothNumbers } from "./planning.js";
+import { compared, crowdAt, inWords, settingsOf, tableRows } from "./ranking.js";
 import { strength } from "./words.js";
 
 const FIELDS = ["size", "people", "epsilon", "population", "power", "cells"];
@@ -19,8 +20,11 @@ const TRIALS = {
   "Too few cells for a large epsilon": { size: 8, people: 6, epsilon: 0.7, population: "geometric", cells: 4 },
 };
 
-/** Show what the sliders say; `measured` is the table of the default decoder, `curves` that of the mechanisms. */
-function update(chart, curves, measured) {
+/**
+ * Show what the sliders say; `measured` is the table of the default decoder, `curves` that of the mechanisms, `crowd`
+ * that of what a crowd adds.
+ */
+function update(chart, { curves, measured, crowd }) {
   const settings = settingsOf(Object.fromEntries(FIELDS.map((id) => [id, $(id).value])));
   const { S, n, epsilon, name, power } = settings;
   $("size-now").textContent = S;
@@ -29,9 +33,16 @@ function update(chart, curves, measured) {
   $("power-now").textContent = power;
   $("power-field").hidden = name !== "zipf";
   const found = compared(settings, curves, measured);
+  const { numbers, rests } = bothNumbers(epsilon, crowdAt(crowd, settings));
   fill(
     $("here"),
     el("p", { class: "big" }, strength({ odds: Math.exp(epsilon) })),
+    el(
+      "div",
+      { class: "facts", id: "both" },
+      ...numbers.map(([number, text]) => el("div", {}, el("b", {}, number), text)),
+    ),
+    el("p", { class: "quiet small" }, `${rests} It holds for every mechanism of this epsilon that has no cohorts.`),
     ...inWords(settings, found).map((text) => el("p", {}, text)),
   );
   const heads = ["mechanism", "error in all", "people needed"];
@@ -46,8 +57,8 @@ function update(chart, curves, measured) {
 async function start() {
   const chart = new Picture($("chart"));
   const read = async (name) => (await fetch(`/pages/${name}.json`)).json();
-  const [curves, measured] = await Promise.all([read("curves"), read("decoded")]);
-  const show = () => update(chart, curves, measured);
+  const [curves, measured, crowd] = await Promise.all([read("curves"), read("decoded"), read("crowd")]);
+  const show = () => update(chart, { curves, measured, crowd });
   const put = (values) => {
     for (const [id, value] of Object.entries(values)) $(id).value = value;
     show();

@@ -1,7 +1,7 @@
 /** Whether a result can be trusted: alarms and planted answers for everyone, tests and settings for experts. */
 
 import { $, el, fill, percent, points, short, symbolText } from "./common.js";
-import { epsilons, numbers } from "./words.js";
+import { epsilons } from "./words.js";
 
 const odds = (p) => (p < 1e-4 ? "less than once in 10,000 times" : `in ${percent(p, p < 0.01 ? 2 : 0)} of surveys`);
 
@@ -9,7 +9,14 @@ const test = (name, found) =>
   `${name}: chi-square ${found.statistic.toFixed(1)} on ${found.degrees} degrees of freedom; chance alone makes ` +
   `it larger ${odds(found.p_value)}.`;
 
-export function health(shares, survey, digest) {
+const listed = (groups) =>
+  groups
+    .slice(0, 5)
+    .map((names) => names.map((symbol) => short(symbolText(symbol), 40)).join(" = "))
+    .join("; ");
+
+/** `n` is the channel in numbers. */
+export function health(shares, n, digest) {
   const { diagnostics: found } = shares;
   const twins = found?.twins ?? [];
   fill(
@@ -36,10 +43,7 @@ export function health(shares, survey, digest) {
       ? el(
           "p",
           {},
-          `${twins.length} groups of answers cannot be told apart by anything that was sent: ${twins
-            .slice(0, 5)
-            .map((names) => names.map((symbol) => short(symbolText(symbol), 40)).join(" = "))
-            .join("; ")}.`,
+          `${twins.length} groups of answers cannot be told apart by anything that was sent: ${listed(twins)}.`,
         )
       : null,
   );
@@ -50,7 +54,7 @@ export function health(shares, survey, digest) {
         : "Fit: there are as many unknowns as counts, so there is nothing to test it by."),
     found?.cohorts && test("Group sizes", found.cohorts),
     `Decoded by ${shares.decoder}, ${shares.constraint.toLowerCase()}; intervals are ` +
-      `${shares.intervals ?? "unknown"}; ${shares.mechanism}, ${epsilons(numbers(survey))}; survey ` +
+      `${shares.intervals ?? "unknown"}; ${shares.mechanism}, ${epsilons(n)}; survey ` +
       `${digest.slice(0, 16)}…`,
   ];
   fill($("statistics"), ...said.filter(Boolean).map((text) => el("p", { class: "quiet small" }, text)));

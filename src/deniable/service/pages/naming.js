@@ -45,3 +45,6 @@ export function heading({ name, n, from, to, level, epsilon_spent: epsilon }, wi
     `${Number((100 * level).toPrecision(6))} % intervals`;
   return { text: lines(name || "A survey without a name", 60), subtitle: lines(facts, 100) };
 }
+
+/** The lines of a text, each once, without blanks around them and without empty ones. */
+export const distinctLines = (text) => [...new Set(text.split("\n").map((line) => line.trim()))].filter(Boolean);

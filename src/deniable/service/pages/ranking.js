@@ -36,6 +36,12 @@ export function compared({ S, n, epsilon, name, power, cells }, curves, measured
   return { ranked, best, after: at(DECODED, epsilon), rows };
 }
 
+/** What a crowd of n adds, for any mechanism of this epsilon: the entry of the table for just these sliders. */
+export function crowdAt({ delta, people, epsilons, central }, { n, epsilon }) {
+  const found = central[epsilons.indexOf(epsilon)]?.[people.indexOf(n)] ?? epsilon;
+  return { n, delta, epsilon: found, problem: null };
+}
+
 /** What that means, in three paragraphs. */
 export function inWords({ S, n, epsilon }, { best, after }) {
   const odds = Math.exp(epsilon);

@@ -3,16 +3,17 @@
  * comparison follow, and no answer waits for a picture to be drawn. It reads what any client may read.
  */
 
-import { noChanges, showChanges } from "./changes.js";
+import { noChanges, showChanges, showFigures } from "./changes.js";
 import { library, Picture } from "./charts.js";
 import { $, ask, digestHere, download, el, fill, sentence, short } from "./common.js";
 import { health } from "./health.js";
 import { candidatesHere, dropKey, dropOwnKey, findKey, isAdministrator, keepKey } from "./keys.js";
-import { fileName, heading } from "./naming.js";
+import { kindOf } from "./kinds.js";
+import { distinctLines, fileName, heading } from "./naming.js";
 import { dayOf, endOf, halves, incomparable } from "./periods.js";
 import { drawShares, head } from "./shares.js";
 import { merged, readers, soFar } from "./sofar.js";
-import { distinctLines, handOver, manage } from "./surveys.js";
+import { handOver, manage } from "./surveys.js";
 import { Trend } from "./trend.js";
 
 const EVERY = 4000; // milliseconds between looks at the counts
@@ -64,6 +65,7 @@ class Results {
   #trend = new Trend(this.#pictures.trend, (start) => dayOf(start, this.#rules.window));
   #token;
   #survey;
+  #channel; // in numbers
   #rules;
   #closed = false;
   #gone = false;
@@ -83,6 +85,10 @@ class Results {
     return this.#survey.alphabet.kind === "open";
   }
 
+  get #inOrder() {
+    return this.#survey.encoding.kind === "neighbours";
+  }
+
   async start() {
     this.#token = await findKey();
     this.#candidates = candidatesHere();
@@ -100,6 +106,7 @@ class Results {
       return setTimeout(() => this.start(), EVERY);
     }
     this.#standing(found);
+    this.#channel = (await kindOf(this.#survey)).numbers(this.#survey);
     fill($("question"), this.#survey.name || "A survey without a name");
     document.title = `Results: ${short(this.#survey.name || this.#digest.slice(0, 8))}`;
     if (this.#rules.results === "private" && !this.#token) return locked("These results are private.");
@@ -109,7 +116,7 @@ class Results {
       $("open").hidden = false;
       $("candidates").value = this.#candidates.join("\n");
       $("order").lastElementChild.textContent = "as in your list";
-    } else if (this.#survey.alphabet.symbols.every((symbol) => typeof symbol === "number")) {
+    } else if (this.#inOrder || this.#survey.alphabet.symbols.every((symbol) => typeof symbol === "number")) {
       $("order").value = "own"; // 1 to 5 stars
     }
     this.#offerDownloads();
@@ -263,8 +270,8 @@ class Results {
     $("merged").textContent = this.#isOpen ? merged(this.#candidates.length, found.estimates.length) : "";
     only("all");
     for (const part of PARTS) $(part).hidden = false;
-    head(found, this.#survey, this.#rules);
-    health(found, this.#survey, this.#digest);
+    head(found, this.#channel, this.#rules);
+    health(found, this.#channel, this.#digest);
     // Nothing waits for the pictures: their library may still be on its way.
     await Promise.all([this.#draw(), this.#over(mine), this.#compare(mine)]);
   }
@@ -316,12 +323,25 @@ class Results {
     this.#compared = body;
     let told;
     try {
+      if (this.#shares.density) return await this.#compareFigures(body, mine);
       told = await this.#post("difference", body);
     } catch (caught) {
       if (!caught.status) throw caught;
       return noChanges(sentence(caught.message));
     }
     if (mine === this.#turn && body === this.#compared) await showChanges(told, this.#pictures.changes);
+  }
+
+  /** Numbers are compared by their figures. */
+  async #compareFigures({ against_from, against_to, from, to, ...more }, mine) {
+    const asked = this.#compared;
+    const [before, after] = await Promise.all(
+      [
+        { from: against_from, to: against_to },
+        { from, to },
+      ].map((range) => this.#post("estimate", { ...more, ...range })),
+    );
+    if (mine === this.#turn && asked === this.#compared) showFigures(before, after);
   }
 
   #offerDownloads() {

@@ -51,6 +51,11 @@ export const trendWords = ({ window, windows, level, problem }, alone = false) =
     : `A ring marks ${one(window)} in which a share changed by more than chance explains; where nothing changes, ` +
       `such a chart has a ring at most once in ${Math.round(1 / (1 - level))} times.`);
 
+/** The same for the mean of answers in an order. */
+export const meansWords = ({ window, windows, level }) =>
+  `One point ${one(window)}, ${windows.length} of them: the mean, each from its own answers alone, with its ` +
+  `${percent(level, 0)} interval.`;
+
 const share = (value) => percent(Math.min(Math.max(value, 0), 1));
 
 /** The last window against a normal one: what is unusual, and by how much. `rows` have names. */

@@ -187,21 +187,30 @@ export function draftOf({ survey, rules, reports, looked }) {
   const { introduction, thanks, results, minimum, window } = rules;
   const epsilon = String(Number((above / below).toPrecision(6)));
   const people = reports >= 10 ? reports : undefined;
-  const open = survey.alphabet.symbols
-    ? {}
-    : { text: survey.alphabet.text ?? "exact", candidates: looked > 1 ? looked : undefined };
   return {
     question: `${name} (${Number(number ?? 1) + 1})`,
-    symbols: survey.alphabet.symbols?.map(symbolText),
+    ...answered(survey, looked),
     epsilon,
     people,
-    ...open,
     introduction,
     thanks,
     results,
     minimum,
     window,
   };
+}
+
+/** How a survey is answered, in the fields of the editor. */
+function answered({ alphabet, encoding, mechanism }, looked) {
+  if (alphabet.kind === "number") {
+    const { low, high, bins, step, outside } = alphabet;
+    return { kind: "number", low, high, bins, step, outside };
+  }
+  const symbols = alphabet.symbols?.map(symbolText);
+  if (!symbols)
+    return { kind: "open", text: alphabet.text ?? "exact", candidates: looked > 1 ? looked : undefined, symbols };
+  if (encoding.kind === "neighbours") return { kind: "ordered", symbols };
+  return { kind: "closed", symbols, sensitive: mechanism.sensitive?.map((place) => symbols[place]) };
 }
 
 /** On another page than Ask: go there, with what the form is to be filled with. */
@@ -220,17 +229,12 @@ export function takeDraft() {
 /** Choose one of the form's alternatives. */
 export const choose = (name, value) => (document.querySelector(`input[name=${name}][value=${value}]`).checked = true);
 
-/** The lines of a text, each once, without blanks around them and without empty ones. */
-export const distinctLines = (text) => [...new Set(text.split("\n").map((line) => line.trim()))].filter(Boolean);
-
-/** Ask's form, filled with a draft. */
-export function fillForm({ symbols, ...values }) {
-  choose("kind", symbols ? "closed" : "open");
+/** Ask's form but for its question, filled with a draft. */
+export function fillForm(draft) {
   choose("goal", "epsilon");
-  if (symbols) $("answers").value = symbols.join("\n");
-  for (const [id, value] of Object.entries(values)) if (value !== undefined) $(id).value = value;
+  for (const id of ["epsilon", "people", "introduction", "thanks", "results", "minimum", "window"])
+    if (draft[id] !== undefined) $(id).value = draft[id];
   $("form").hidden = false;
-  $("question").focus();
 }
 
 /** The rules that Ask's form has beside those that results depend on. */

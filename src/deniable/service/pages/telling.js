@@ -1,61 +1,12 @@
-/** What the answer page tells: a report in words and as bytes, what it means, how it ended. */
+/** What the answer page tells: a report as bytes, what it means, how it ended. */
 
-import { el, symbolText } from "./common.js";
-import { symbolValue } from "./record.js";
+import { el } from "./common.js";
 import { when } from "./texts.js";
 import { atMost, beliefs, deniability, epsilons, guarantee, isAtLeast } from "./words.js";
 
 /** That a survey is over, and since when if its date has come. */
 export const ended = ({ closes }) =>
   closes && new Date(closes) <= new Date() ? `This survey ended on ${when(closes)}.` : "This survey is closed.";
-
-/** What a report names, as people read it. */
-export function inWords(cells, { survey, n, client }) {
-  const { symbols } = survey.alphabet;
-  const name = (cell) => symbolText(symbols[cell]);
-  if (n.named && n.shape === "one") return el("p", { class: "sent", dir: "auto" }, name(cells[0]));
-  if (n.named) {
-    const shown = cells.slice(0, 60).map((cell) => el("li", { dir: "auto" }, name(cell)));
-    const rest = cells.length > 60 ? [el("li", {}, `and ${cells.length - 60} more`)] : [];
-    return el(
-      "div",
-      {},
-      el(
-        "p",
-        {},
-        cells.length
-          ? `${n.shape === "marks" ? "Yes for" : "A list of"} ${cells.length} of the ${n.cells} answers:`
-          : "Yes for none of the answers.",
-      ),
-      el("ul", { class: "sent" }, ...shown, ...rest),
-    );
-  }
-  const { cohort } = client.status();
-  const numbered = cells.map((cell) => cell + 1);
-  const boxes =
-    n.shape === "one"
-      ? `${n.block ? "Number" : "Box"} ${numbered[0]} of ${n.cells}`
-      : `Yes for ${cells.length} of ${n.cells} boxes`;
-  const group = n.cohorts > 1 ? `, sorted as in group ${cohort + 1} of ${n.cohorts}` : "";
-  const few = symbols && symbols.length <= 2000 && n.shape === "one";
-  const inside = few
-    ? symbols.filter((symbol) => client.survey.encoding.of(cohort, symbolValue(symbol)).includes(cells[0]))
-    : [];
-  return el(
-    "div",
-    {},
-    el("p", { class: "sent" }, boxes + group),
-    inside.length
-      ? el(
-          "p",
-          { dir: "auto" },
-          `It stands for ${inside.slice(0, 12).map(symbolText).join(", ")}` +
-            `${inside.length > 12 ? ` and ${inside.length - 12} more` : ""}.`,
-        )
-      : null,
-    n.open ? el("p", {}, "A box stands for every text that the public rule sorts there: endlessly many.") : null,
-  );
-}
 
 const day = (number) => new Date(864e5 * number).toISOString().slice(0, 10);
 
@@ -113,7 +64,7 @@ export function explanation(n, { window }, again) {
     guarantee(n),
     beliefs(n).map(
       ([before, after, all]) =>
-        `Someone who is ${before} sure that a certain answer is yours can be at most ${after} sure of it after ` +
+        `Someone who is ${before} sure that ${n.certain ?? "a certain answer"} is yours can be at most ${after} sure of it after ` +
         `seeing what you sent${ever(all)}.`,
     ),
     `That holds however much they know and compute, and for the collector too. ${deniability(n)}`,
@@ -141,7 +92,7 @@ const nextTime = ({ window, next }) =>
  */
 export function ending(how, n, again) {
   const sure = isAtLeast(n, "strong") ? ", and nobody knows it" : ", and nobody can be sure of it";
-  const counted = isAtLeast(n, "weak") ? sure : "";
+  const counted = isAtLeast(n, "weak") && !n.certain ? sure : ""; // where some answers may be seen, that is not said
   const rest = again ? nextTime(again) : "This browser has answered; there is nothing more to do.";
   const said = {
     sent: [`Thank you. Your answer is counted${counted}. ${rest}`, "good"],

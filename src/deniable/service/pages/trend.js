@@ -1,8 +1,9 @@
 /** Results over time: one point a window, rings where a share changed, and the last window against a normal one. */
 
 import { $, el, fill, percent, points, short, symbolText, table } from "./common.js";
+import { meansChart } from "./quantities.js";
 import { bySize, firstDrawn, key, labelled, trendRows } from "./rows.js";
-import { latestWords, trendWords } from "./sofar.js";
+import { latestWords, meansWords, trendWords } from "./sofar.js";
 
 const MOST = 6; // lines that can be told apart
 const LISTED = 2000; // answers in a table
@@ -27,6 +28,9 @@ export class Trend {
   async show(told, shares) {
     $("trend-part").hidden = told.windows.length < 2;
     if (told.windows.length < 2) return;
+    for (const id of ["trend-switch", "trend-choice"]) $(id).hidden = Boolean(shares.figures);
+    $("trend-marks").hidden = Boolean(shares.density);
+    if (shares.figures) return this.#showMeans(told, shares);
     const order = bySize(shares.estimates).map((row) => row.symbol);
     this.#drawn ??= new Set(firstDrawn(order, told.windows, MOST));
     this.#offerNames(told, order);
@@ -34,6 +38,17 @@ export class Trend {
     $("trend-alone").onchange = () => this.#draw(told, order);
     this.#showLatest(told);
     await this.#draw(told, order);
+  }
+
+  /** Of answers in an order the mean is drawn; shares that changed are named where there are few. */
+  async #showMeans(told, { density }) {
+    if (density) $("latest").hidden = true;
+    else {
+      this.#showLatest(told);
+      this.#listChanges(told);
+    }
+    $("trend-words").textContent = meansWords(told);
+    await this.#picture.draw(meansChart(told));
   }
 
   /** How the last window differs from a normal one: a sentence, and the numbers. */
@@ -59,12 +74,7 @@ export class Trend {
     const chosen = labelled(order.filter((symbol) => this.#drawn.has(key(symbol))).map((symbol) => ({ symbol })));
     const alone = $("trend-alone").checked;
     $("trend-words").textContent = trendWords(told, alone);
-    const named = (symbols) => symbols.slice(0, 8).map((symbol) => short(symbolText(symbol), 60));
-    const listed = told.windows
-      .filter((one) => one.changed.length)
-      .slice(-MOST)
-      .map((one) => el("li", { dir: "auto" }, `${this.#day(one.start)}: ${named(one.changed).join(", ")} changed`));
-    fill($("trend-marks"), ...(listed.length ? listed : [el("li", {}, "No change that chance would not explain.")]));
+    this.#listChanges(told);
     await this.#picture.draw({
       chart: "trend",
       description: `Shares of ${chosen.length} answers over ${told.windows.length} windows`,
@@ -72,6 +82,16 @@ export class Trend {
       names: chosen.map(({ name }) => name),
       data: { rows: trendRows(told.windows, chosen, alone) },
     });
+  }
+
+  /** The windows in which a share changed. */
+  #listChanges(told) {
+    const named = (symbols) => symbols.slice(0, 8).map((symbol) => short(symbolText(symbol), 60));
+    const listed = told.windows
+      .filter((one) => one.changed.length)
+      .slice(-MOST)
+      .map((one) => el("li", { dir: "auto" }, `${this.#day(one.start)}: ${named(one.changed).join(", ")} changed`));
+    fill($("trend-marks"), ...(listed.length ? listed : [el("li", {}, "No change that chance would not explain.")]));
   }
 
   #offerNames(told, order) {

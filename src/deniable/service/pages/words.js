@@ -4,7 +4,7 @@
  */
 
 const SPAN = 2 ** 64;
-const share = (threshold) => Number(BigInt(threshold)) / SPAN;
+export const share = (threshold) => Number(BigInt(threshold)) / SPAN;
 
 /** A number with two digits, rounded up, so that "at most" stays true. */
 export function atMost(ratio) {
@@ -17,6 +17,7 @@ export function atMost(ratio) {
 /** A probability as a percentage with two digits of what it differs from 0 or 1 by; rounded up on request. */
 export function chance(probability, up = false) {
   const hundred = 100 * probability;
+  if (hundred <= 1e-10 || hundred >= 100 - 1e-10) return `${Math.round(hundred)} %`;
   const places = Math.max(0, 1 - Math.floor(Math.log10(Math.min(hundred, 100 - hundred))));
   const digits = 10 ** places * hundred;
   return `${((up ? Math.ceil(digits * (1 - 1e-12)) : Math.round(digits)) / 10 ** places).toFixed(places)} %`;
@@ -83,14 +84,17 @@ export function numbers({ alphabet, encoding, mechanism }) {
 export const YOU = { you: "you", your: "your", Your: "Your", yours: "yours", You: "You" };
 export const THEY = { you: "they", your: "their", Your: "Their", yours: "theirs", You: "They" };
 
-/** What will happen to an answer, in a sentence or two, before anything is chosen. */
-export function whatHappens(n, { you, your, Your, yours } = YOU) {
-  const box = n.named ? "answer" : "box";
-  // Two stages are one die here: these are the odds of what leaves.
-  const watch = n.twice
+/** That there will be a die. Two stages are one die here: what is said of it are the odds of what leaves. */
+export const watch = (n, { you, your, Your }) =>
+  n.twice
     ? `${Your} browser will roll a die ${you} can watch, twice: once for ${your} answer, for good, and once more ` +
       "for what leaves"
     : `${Your} browser will${your === "your" ? " now" : ""} roll a die ${you} can watch`;
+
+/** What will happen to an answer, in a sentence or two, before anything is chosen. */
+export function whatHappens(n, who = YOU) {
+  const { you, your, Your, yours } = who;
+  const box = n.named ? "answer" : "box";
   const inAll = n.twice ? "In all, with" : "With";
   const sorted = n.named
     ? ""
@@ -100,19 +104,19 @@ export function whatHappens(n, { you, your, Your, yours } = YOU) {
   if (n.block)
     return (
       `A public rule gives every answer ${n.mine > 1 ? n.mine : "one"} of the numbers from 1 to ${n.cells}, and a ` +
-      `number can stand for several answers. ${watch}. ${inAll} probability ${chance(n.mine * n.hit)} it sends ` +
+      `number can stand for several answers. ${watch(n, who)}. ${inAll} probability ${chance(n.mine * n.hit)} it sends ` +
       `${n.mine > 1 ? "one of the numbers" : "the number"} of ${your} real answer, otherwise one of the others.`
     );
   if (n.shape === "one") {
     const others = n.cells === 2 ? "the other one" : "one of the others";
     return (
-      `${sorted}${watch}. ${inAll} probability ${chance(n.hit)} it sends ` +
+      `${sorted}${watch(n, who)}. ${inAll} probability ${chance(n.hit)} it sends ` +
       `${n.named ? `${your} real answer` : `the box of ${your} real answer`}, otherwise ${others}.`
     );
   }
   if (n.shape === "some")
     return (
-      `${watch}, and make a list of ${n.size} of the ${n.cells} answers. ${inAll} probability ${chance(n.hit)} ` +
+      `${watch(n, who)}, and make a list of ${n.size} of the ${n.cells} answers. ${inAll} probability ${chance(n.hit)} ` +
       `${yours} is on it, and each other answer with ${chance(n.miss)}. Then it sends the list.`
     );
   const several = n.hashes > 1 ? `${Your} answer has up to ${n.hashes} boxes. ` : "";
@@ -131,13 +135,14 @@ export function whatHappens(n, { you, your, Your, yours } = YOU) {
   return `${marks}${dice} and turn each mark into its opposite with probability ${chance(n.miss)}.`;
 }
 
-/** The guarantee. */
+/** The guarantee; a survey that does not promise every answer the same says which of them what (`promise`). */
 export const guarantee = (n, { you, your } = YOU) =>
+  n.promise ??
   `Whatever ${you} answer, what is sent is at most ${atMost(n.odds)} times likelier than under another answer` +
-  (n.twice
-    ? `; all that ${your} browser could ever send of one answer, taken together, at most ${atMost(n.lifetime)} times`
-    : "") +
-  ".";
+    (n.twice
+      ? `; all that ${your} browser could ever send of one answer, taken together, at most ${atMost(n.lifetime)} times`
+      : "") +
+    ".";
 
 /** Epsilon, exactly as it is spent. */
 export const epsilons = (n) =>
@@ -161,7 +166,7 @@ const lasting = ({ odds, lifetime = odds }) => Math.log(lifetime);
 export const wordOf = (epsilon) => SCALE.find(({ most }) => epsilon < most + ROUNDING).word;
 
 /** How strong the protection of all reports of one answer is, in a word or two. */
-export const strength = (n) => `${wordOf(lasting(n))} privacy`;
+export const strength = (n) => `${wordOf(lasting(n))} privacy${n.scope ?? ""}`;
 
 /** Whether it has this word or a better one. */
 export const isAtLeast = (n, word) => lasting(n) < SCALE.find((step) => step.word === word).most + ROUNDING;
@@ -176,7 +181,7 @@ export const beliefs = (n) =>
 /** The headline: what anyone can learn about one answer. It follows epsilon, as everything here does. */
 export function headline(n, { you, your } = YOU) {
   const mine = you === "you";
-  const what = mine ? "what you chose" : "what anyone chose";
+  const what = mine ? (n.what?.mine ?? "what you chose") : (n.what?.theirs ?? "what anyone chose");
   const nobody = mine ? "Nobody" : "Nobody, you included,";
   if (isAtLeast(n, "strong")) return `${nobody} can tell ${what}.`;
   if (isAtLeast(n, "weak"))
@@ -188,8 +193,9 @@ export function headline(n, { you, your } = YOU) {
 }
 
 export function deniability(n, { You, yours } = YOU) {
-  if (isAtLeast(n, "strong")) return `${You} can honestly deny any answer.`;
-  if (isAtLeast(n, "weak")) return `${You} can deny any answer, but what is sent makes ${yours} a good deal likelier.`;
+  const what = n.deniable ?? "any answer";
+  if (isAtLeast(n, "strong")) return `${You} can honestly deny ${what}.`;
+  if (isAtLeast(n, "weak")) return `${You} can deny ${what}, but what is sent makes ${yours} a good deal likelier.`;
   return "That is hardly any protection: what is sent can make an answer nearly certain.";
 }
 

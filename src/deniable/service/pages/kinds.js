@@ -1,0 +1,31 @@
+/**
+ * What pages must know of a survey's kind: its channel in numbers, where an answer is given, what happens to it, and how
+ * what came of it is told and drawn. What most surveys have is here. The rest is in modules that have the same names,
+ * and of which only those are loaded that a survey needs.
+ */
+
+import { picture, rolled } from "./dice.js";
+import { field } from "./fields.js";
+import { deniability, numbers, unknowable, whatHappens } from "./words.js";
+
+const TABLES = ["sensitive", "sensitive-design", "blocks", "budgets", "table"];
+
+const usual = {
+  numbers,
+  field,
+  whatHappens,
+  rolled,
+  picture,
+  /** What is drawn where nobody knows the truth any more. */
+  afterwards: () => null,
+  denial: (n) => `${unknowable(n)} ${deniability(n)}`,
+};
+
+function modules({ encoding, mechanism: { kind } }) {
+  if (encoding.kind === "neighbours") return [import("./near.js")];
+  if (TABLES.includes(kind)) return [import("./tables.js")];
+  return [import("./plain.js"), ...(kind === "bitflip" ? [import("./marks.js")] : [])];
+}
+
+/** The kind of a survey, by what its file says. */
+export const kindOf = async (survey) => Object.assign({}, usual, ...(await Promise.all(modules(survey))));

@@ -1,0 +1,122 @@
+/**
+ * Figures of numbers and of answers in an order: the mean, the median and the quartiles in words, as rows of tables and
+ * of charts. No element is touched here.
+ */
+
+import { percent, symbolText } from "./common.js";
+
+/** A figure as people read it: a number with four digits, or the answer itself. */
+export const figureText = (value) =>
+  typeof value === "number" ? String(Number(value.toPrecision(4))) : symbolText(value);
+
+const told = ({ value, low, high }, between = " to ") =>
+  `${figureText(value)} (${figureText(low)}${between}${figureText(high)})`;
+
+const NAMES = { mean: "mean", "mean place": "mean place" };
+
+/** The mean, of numbers or of places, and what it is called. */
+export const meanOf = (figures) => {
+  const name = Object.keys(NAMES).find((one) => figures[one]);
+  return { name, ...figures[name] };
+};
+
+/** The two facts at the top of the page: a number and words each. */
+export function figureFacts(figures, level, answers) {
+  const { name, value, low, high } = meanOf(figures);
+  const { median } = figures;
+  const sure = `${percent(level, 0)} interval`;
+  const of = name === "mean" ? "" : ` of ${answers}`;
+  return [
+    [figureText(value) + of, `the ${name}; ${sure} ${figureText(low)} to ${figureText(high)}`],
+    [figureText(median.value), `the median; ${sure} ${figureText(median.low)} to ${figureText(median.high)}`],
+  ];
+}
+
+/** All of them in sentences. */
+export function figureWords(figures, level) {
+  const { median, "lower quartile": lower, "upper quartile": upper } = figures;
+  const { name, ...mean } = meanOf(figures);
+  const least = name === "mean" ? "at most" : "no further on than";
+  return (
+    `The ${name} is ${told(mean)}. Half of all answers are ${least} ${told(median)}, a quarter ${least} ` +
+    `${told(lower)}, and three quarters ${least} ${told(upper)}. In brackets: the ${percent(level, 0)} interval of each.`
+  );
+}
+
+/** Heads and rows of a table of figures. */
+export const figureTable = (figures, level) => ({
+  heads: ["", "estimate", `${percent(level, 0)} from`, "to"],
+  rows: Object.entries(figures).map(([name, one]) => [name, ...[one.value, one.low, one.high].map(figureText)]),
+});
+
+/** Heads and rows of a table of ranges, each with its share and the limits of that. */
+export function rangeTable({ estimates, density, level }) {
+  const { edges, bands } = density;
+  const inside = ({ from, to }) => estimates.filter((_, i) => edges[i] >= from && edges[i + 1] <= to);
+  const share = (band) => inside(band).reduce((sum, { probability }) => sum + probability, 0);
+  return {
+    heads: ["range", "share", `${percent(level, 0)} from`, "to"],
+    rows: bands.map((band) => [
+      `${figureText(band.from)} to ${figureText(band.to)}`,
+      ...[share(band), band.low, band.high].map((one) => percent(one)),
+    ]),
+  };
+}
+
+/** The same for two times. */
+export const comparedTable = (before, after) => ({
+  heads: ["", "before", "after"],
+  rows: Object.keys(before).map((name) => [name, told(before[name]), told(after[name])]),
+});
+
+const spelled = (level) => `${Number((100 * level).toPrecision(6))} % interval of a range`;
+
+/** The chart of numbers: bars of bins, boxes of ranges, marks of the mean and the median. */
+export function densityChart({ estimates, density, figures, level }, heading) {
+  const { edges, bands } = density;
+  const bins = estimates.map(({ probability }, i) => ({
+    x: edges[i],
+    to: edges[i + 1],
+    floor: 0,
+    density: probability / (edges[i + 1] - edges[i]),
+    kind: "density",
+  }));
+  const ranges = bands.map(({ from, to, low, high }) => ({
+    x: from,
+    to,
+    low: low / (to - from),
+    high: high / (to - from),
+    kind: spelled(level),
+  }));
+  const more = ["mean", "median"].map((kind) => {
+    const { value, low, high } = figures[kind];
+    return { kind, x: value, low, high, value: told(figures[kind]) };
+  });
+  return {
+    chart: "density",
+    level,
+    heading,
+    description: `How ${bins.length} bins of numbers are spread; mean ${told(figures.mean)}, median ${told(figures.median)}`,
+    patch: (part) => {
+      if (part.field === "x" && part.scale?.domain) part.scale.domain = [edges[0], edges.at(-1)];
+    },
+    data: { rows: [...bins, ...ranges], more },
+  };
+}
+
+/** The mean over time, each window from its own answers alone. */
+export function meansChart({ windows, level }) {
+  const rows = windows.flatMap(({ start, figures }) => {
+    if (!figures) return [];
+    const { name, value, low, high } = meanOf(figures);
+    return [{ window: `${start}:00`, name, estimate: value, low, high, changed: false }];
+  });
+  const names = [...new Set(rows.map(({ name }) => name))];
+  return {
+    chart: "means",
+    level,
+    names,
+    description: `The ${names[0]} in ${rows.length} windows with ${percent(level, 0)} intervals`,
+    data: { rows },
+  };
+}

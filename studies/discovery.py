@@ -26,7 +26,7 @@ __all__ = ["PARTS", "RESULTS", "scored"]
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 TOP = 32  # texts that a list of the most frequent ones has
-_REPEATS = 3
+_REPEATS = 2
 _NULLS = 1000  # tallies of each hard population
 _PEM = {"steps of 1": ((2, 3, 4, 5, 6), 64), "steps of 2": ((2, 4, 6), 64)}  # lengths in bytes, beginnings kept
 _GROUPS = 1024  # cohorts of a survey, whatever its levels

@@ -205,7 +205,7 @@ def _limits(survey: dn.Survey, on_cells: Floats, m: Floats, n: int) -> tuple[Flo
     variance, third = (second - first**2) / n, (cubes - 3 * first * second + 2 * first**3) / n**2
     raw = (m - miss) @ rest + b * (1 - ((m - miss) @ whole)[:, None])
     step = np.where(third >= 0, rest.max(axis=0) - first, first - rest.min(axis=0)) / n
-    flat = SkewedLimits(*(part.ravel() for part in (raw, np.maximum(variance, 0), third, step)))
+    flat = SkewedLimits(raw.ravel(), np.maximum(variance, 0).ravel(), third.ravel(), step.ravel())
     return raw, np.sqrt(np.maximum(variance, 0)), flat.between(0.05).reshape(*raw.shape, 2)
 
 
@@ -222,7 +222,7 @@ def _quantiles(found: list[tuple[Floats, Floats, Floats]], answers: Floats, blur
     for i, answer in enumerate(answers):
         smooth = [k for k, blur in enumerate(blurs) if is_smooth(answer, blur, found[k][1][i])]
         limits, more = (found[smooth[0]][2], 0) if smooth else (found[-1][2], blurs[-1])
-        intervals[:, i] = [inverted(*limits[i].T, q, more) for q in QUANTILES]
+        intervals[:, i] = [inverted(limits[i, :, 0], limits[i, :, 1], q, more) for q in QUANTILES]
     return dict(zip(FIGURES[1:4], np.clip(intervals / answers.shape[1], 0, 1), strict=True))
 
 
@@ -256,10 +256,13 @@ def main() -> None:
     parser.add_argument("--bins", type=int, nargs="*", default=BINS)
     parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
-    for repeats, path, measure in ((args.errors, ERRORS, errors), (args.coverage, COVERAGE, coverage)):
+    tasks: list[tuple[int, Path, Any, Any]] = [
+        (args.errors, ERRORS, ErrorRow, errors),
+        (args.coverage, COVERAGE, CoverageRow, coverage),
+    ]
+    for repeats, path, kind, measure in tasks:
         if not repeats:
             continue
-        kind = ErrorRow if measure is errors else CoverageRow
         rows = [row for row in (read(path, kind) if path.exists() else []) if row.repeats >= repeats]
         done = {(row.population, row.bins, row.epsilon, row.n) for row in rows}
         left = [cell for cell in cells() if cell.bins in args.bins and astuple(cell) not in done]

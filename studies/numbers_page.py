@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 
 from studies.numbers import BINS, COVERAGE, EPSILONS, ERRORS, FIGURES, POPULATIONS, CoverageRow, ErrorRow, read
 
@@ -83,32 +83,51 @@ def _coverage(coverage: Sequence[CoverageRow]) -> list[str]:
         mine = [row for row in coverage if row.figure == figure]
         held = [row.covered for row in mine]
         width = median(row.width for row in mine if (row.epsilon, row.n) == (1.0, 10**5))
-        shown = [f"{100 * value:.1f} %" for value in (min(held), median(held), max(held))]
-        rows.append([figure, *shown, f"{sum(0.94 <= h <= 0.97 for h in held)} of {len(held)}", f"{width:.3g}"])
+        shown = [f"{100 * value:.1f} %" for value in (min(held), fmean(held), max(held))]
+        inside = f"{sum(0.94 <= h <= 0.97 for h in held)} of {len(held)}"
+        rows.append([figure, f"{min(r.repeats for r in mine):,}", *shown, inside, f"{width:.3g}"])
+    quantiles = [row for row in coverage if row.figure in FIGURES[1:4]]
+    few = min(row.repeats for row in quantiles)
     return [
         "## Coverage",
         "",
         *_text(
-            f"95 % intervals of {coverage[0].repeats:,} surveys in each of {len(coverage) // len(FIGURES)} cells, for",
-            "numbers that are spread evenly over their bins (`binning=False`). A share of 1,000 repeats has a",
-            "standard error of 0.7 points. Widths are in parts of the scale, or are shares, at epsilon 1 and",
-            "n = 100,000.",
+            f"95 % intervals in {len({(r.population, r.bins, r.epsilon, r.n) for r in coverage})} cells, for numbers",
+            "that are spread evenly over their bins (`binning=False`). Means and shares are linear in the counts, so",
+            "they can be repeated 10,000 times, with a standard error of 0.2 points; 1,000 repeats have one of 0.7,",
+            "which puts one of fourteen cells that cover 95 % below 94. Quantiles depend on the decoder's answer",
+            "and are asked at 256 bins alone:",
+            f"{few} repeats have a standard error of {100 * (0.95 * 0.05 / few) ** 0.5:.1f} points in a cell, and are",
+            "averaged below. Widths are in parts of the scale, or are shares, at epsilon 1 and n = 100,000.",
         ),
-        *_table(["figure", "least", "median", "most", "cells from 94 to 97 %", "median width"], rows),
+        *_table(["figure", "repeats", "least", "average", "most", "cells from 94 to 97 %", "median width"], rows),
         *_text(
-            "Means and shares are linear in the counts, and their intervals cover what they say, up to the noise of",
-            "the repeats; shares cover more where people are few for so many bins, because the limits allow for the",
-            "next report. **Quantiles cover more than they say.** A distribution function cannot be known well at a",
-            "point from a square wave: it is averaged over a few bins, and those are added to the interval, which",
-            "then holds for every population. The plain inversion of the pointwise band covers more than it says, too,",
-            "because the band is crossed many times, and is six times as wide (Beta, 256 bins, epsilon 1, n = 10,000:",
-            "the median to 0.92 of the scale, here to 0.13).",
+            "Shares have unified intervals (Feldman and Cousins, 1998), which know that a share is between 0 and 1: at",
+            "a share of zero, as a point mass has in two of the three ranges, intervals that are cut there would cover",
+            "97.5 %.",
+        ),
+        *_text(
+            "**Quantiles** are found by test inversion of a distribution function that is averaged over a few bins.",
+            "Where the decoder's answer is smooth, that is all. Where it is rough anywhere, those bins are added on",
+            "both sides, and the interval holds for every population: it covers more than it says. At a point mass the",
+            "distribution function jumps from 0 to 1 in one bin, so that every interval that reaches the bin covers.",
+            "Averages over all cells of a population:",
+        ),
+        *_table(
+            ["population", *FIGURES[1:4], "least cell", "median width of the median, at epsilon 1 and n = 100,000"],
+            (_quantiles(name, [row for row in quantiles if row.population == name]) for name in POPULATIONS),
         ),
         *_text(
             "With `binning=True`, the default, half a bin is added on each side of the mean, and intervals of",
             "quantiles end at edges of bins: then they hold wherever in their bins the numbers are.",
         ),
     ]
+
+
+def _quantiles(name: str, rows: Sequence[CoverageRow]) -> list[str]:
+    means = [f"{100 * fmean(row.covered for row in rows if row.figure == f):.1f} %" for f in FIGURES[1:4]]
+    width = median(r.width for r in rows if (r.figure, r.epsilon, r.n) == ("median", 1.0, 10**5))
+    return [name, *means, f"{100 * min(row.covered for row in rows):.0f} %", f"{width:.3g}"]
 
 
 if __name__ == "__main__":

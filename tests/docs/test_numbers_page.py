@@ -17,9 +17,14 @@ def test_the_tables_have_every_cell() -> None:
     assert len(found) == 2 * len(every)
     assert max(r.worse_by for r in found) < 3
     held = read(COVERAGE, CoverageRow)
-    assert {(r.population, r.bins, r.epsilon, r.n) for r in held} == every
-    assert len(held) == len(FIGURES) * len(every)
-    assert min(r.covered for r in held) > 0.92  # four standard errors of 1,000 repeats below 95 %
+    for figure in FIGURES:
+        mine = [r for r in held if r.figure == figure]
+        # Quantiles need the decoder's answer to every survey, so they are asked at 256 bins alone.
+        cells_of = every if figure not in FIGURES[1:4] else {cell for cell in every if cell[1] == 256}
+        assert {(r.population, r.bins, r.epsilon, r.n) for r in mine} == cells_of
+        assert len(mine) == len(cells_of)
+        for r in mine:  # four standard errors below 95 %, and half a point for limits that are approximate
+            assert r.covered > 0.945 - 4 * (0.95 * 0.05 / r.repeats) ** 0.5, r
 
 
 @pytest.mark.slow
@@ -32,4 +37,4 @@ def test_a_row_can_be_measured_again() -> None:
         if (r.population, r.bins, r.epsilon, r.n, r.distance) == ("uniform", 256, 2.0, 10**4, "Wasserstein")
     ]
     assert first.ours == pytest.approx(told.ours, rel=1e-3)
-    assert len(coverage(cell, 100)) == len(FIGURES)
+    assert len(coverage(cell, 20, linear_repeats=100)) == len(FIGURES)

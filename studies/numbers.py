@@ -33,6 +33,7 @@ FIGURES = ("mean", "quartile 1", "median", "quartile 3", "share 0 to 25 %", "sha
 QUANTILES = (0.25, 0.5, 0.75)
 RANGES = ((0.0, 0.25), (0.25, 0.5), (0.625, 0.875))  # of the scale: multiples of an eighth, which are edges
 ERRORS = Path("docs/results/numbers.csv")
+AGAIN = Path("docs/results/numbers-again.csv")  # cells near the baseline, with more repeats
 COVERAGE = Path("docs/results/numbers-coverage.csv")
 LINEAR = 10_000  # surveys whose means and shares are asked: a standard error of 0.2 points
 _AT_ONCE = 100  # surveys whose intervals are worked out together

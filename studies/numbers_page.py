@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import fmean, median
 
-from studies.numbers import BINS, COVERAGE, EPSILONS, ERRORS, FIGURES, POPULATIONS, CoverageRow, ErrorRow, read
+from studies.numbers import AGAIN, BINS, COVERAGE, EPSILONS, ERRORS, FIGURES, POPULATIONS, CoverageRow, ErrorRow, read
 
 PAGE = Path("docs/results/numbers.md")
 DISTANCES = ("Wasserstein", "Kolmogorov")
@@ -23,9 +23,21 @@ def _ratios(rows: Sequence[ErrorRow]) -> list[str]:
     return [f"{median(row.ratio for row in rows if row.distance == distance):.2f}" for distance in DISTANCES]
 
 
-def page(errors: Sequence[ErrorRow], coverage: Sequence[CoverageRow]) -> str:
+def page(errors: Sequence[ErrorRow], again: Sequence[ErrorRow], coverage: Sequence[CoverageRow]) -> str:
     """The text of the page."""
-    return "\n".join([*_errors(errors), *_coverage(coverage)]).rstrip() + "\n"
+    return "\n".join([*_errors(errors), *_again(again), *_coverage(coverage)]).rstrip() + "\n"
+
+
+def _again(again: Sequence[ErrorRow]) -> list[str]:
+    worst, above = max(again, key=lambda row: row.worse_by), [row for row in again if row.worse_by > 3]
+    return _text(
+        f"{len(again) // 2} cells in which the baseline was nearest were measured again with {again[0].repeats} repeats",
+        "and the decoder of today, which searches for atoms faster (`numbers-again.csv`):",
+        f"**{len(above)} of {len(again)} distances is worse by more than three standard errors**, {worst.population} at",
+        f"{worst.bins} bins, epsilon {worst.epsilon:g}, n = {worst.n:,}, where the {worst.distance} distance is",
+        f"{worst.ratio:.2f} times the baseline's ({worst.worse_by:.1f} standard errors): rounded incomes are too many for",
+        "so few reports, and an atom that stands for several of them is a large step.",
+    )
 
 
 def _errors(errors: Sequence[ErrorRow]) -> list[str]:
@@ -131,4 +143,4 @@ def _quantiles(name: str, rows: Sequence[CoverageRow]) -> list[str]:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(read(ERRORS, ErrorRow), read(COVERAGE, CoverageRow)), encoding="utf-8")
+    PAGE.write_text(page(read(ERRORS, ErrorRow), read(AGAIN, ErrorRow), read(COVERAGE, CoverageRow)), encoding="utf-8")

@@ -2,12 +2,14 @@
 
 import pytest
 
-from studies.numbers import COVERAGE, ERRORS, FIGURES, Cell, CoverageRow, ErrorRow, cells, coverage, errors, read
+from studies.numbers import AGAIN, COVERAGE, ERRORS, FIGURES, Cell, CoverageRow, ErrorRow, cells, coverage, errors, read
 from studies.numbers_page import PAGE, page
 
 
 def test_the_page_is_made_from_the_tables() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(read(ERRORS, ErrorRow), read(COVERAGE, CoverageRow))
+    assert PAGE.read_text(encoding="utf-8") == page(
+        read(ERRORS, ErrorRow), read(AGAIN, ErrorRow), read(COVERAGE, CoverageRow)
+    )
 
 
 def test_the_tables_have_every_cell() -> None:

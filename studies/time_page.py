@@ -204,6 +204,8 @@ take about so many times longer.
 
 ## False alarms, and how soon a jump is noticed
 
+This table was measured before noise that returns was part of the model (decision 0062).
+
 1,000 histories a row: six answers, k-RR, epsilon 2, 2,000 devices, 30 windows in which nothing changes.
 
 {_alarms(of["alarms"])}

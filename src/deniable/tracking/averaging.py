@@ -39,7 +39,7 @@ _PSEUDO_SYMBOLS = 0.2  # prior count of symbols of each model
 _LEAST_FRESH = 1e-4  # least share of a window's variance that is independent of other windows; keeps it positive
 _NEGLIGIBLE = 1e-3  # posterior weight below which a model of a symbol is dropped
 # Factor of what a random walk or a bend adds to the variance: its own variance is estimated, too, and shared by symbols
-# that move more and less. Measured: with 1.3 bands of six symbols that move cover 92 to 94 % at 95 %, with 1.6 93 to 96.
+# that move more and less. Measured: with 1.3 bands of six symbols that move cover 92 to 94 % at 95 %, with 1.6 93 to 96
 _WALKS_WIDER = 1.6
 _JUMP_PRICE = 3.0  # penalty of a jump on the log-likelihood, in nats, beyond log(windows)
 _MOST_JUMPS = 8  # jumps of a symbol, at most

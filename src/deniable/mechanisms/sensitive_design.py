@@ -71,6 +71,8 @@ class SetDesign(Protocol):
     >>> design = Projective(5, order=2, dimension=3)
     >>> design.symbols, design.cells, design.occupied, design.encode(0, 0), design.order, design.dimension
     (5, 7, 3, (1, 3, 5), 2, 3)
+    >>> [runs.first for runs in design.stripes(0)]
+    [3, 1, 0]
     """
 
     @property
@@ -218,7 +220,7 @@ class SensitiveDesign(Channel):
         return lambda column: min(column, b) * other + bisect_left(mine, column) * more
 
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
-        """The last column whose edge is at or before a word, without listing the cells of an answer."""
+        # The last column whose edge is at or before a word, without listing the cells of an answer.
         ((truth,), word) = cells, entropy.word()
         (place, hidden), keep, other = self._place(truth), self.channel.keep, self.channel.other
         if not hidden:

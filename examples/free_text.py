@@ -26,8 +26,8 @@ shares = [*wanted.values(), *[(1 - sum(wanted.values())) / len(rare)] * len(rare
 tally = dn.simulate(survey, shares, 300_000, rng, symbols=texts)
 
 # %% [markdown]
-# The search begins with all pairs of bytes that text can begin with, keeps the promising ones, and extends them, level by
-# level. What it finds at the last one is tested by that level's own people, who had no part in the search.
+# The search begins with all pairs of bytes that text can begin with, keeps the promising ones, and extends them, level
+# by level. What it finds at the last one is tested by that level's own people, who had no part in the search.
 
 # %%
 found = dn.discover(tally)

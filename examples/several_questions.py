@@ -45,4 +45,4 @@ print(estimate)
 assert abs(estimate["smokes"]["yes"] - 0.2) < 0.05
 
 # %%
-estimate.chart()
+estimate["sport"].chart()

@@ -2,6 +2,7 @@
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import altair as alt
 
@@ -61,13 +62,13 @@ def _names(rows: list[Row]) -> str:
     return _table(["answers", "reports", "F1 of the 32 most frequent", "declared", "false", "s", "MiB"], lines)
 
 
-def _chart(rows: list[Row]) -> alt.Chart:
+def _chart(rows: list[Row]) -> Any:
     points = [
         {"epsilon": float(row["setting"].split()[1]), "F1": round(_mean(row, name), 3), "method": title}
         for row in rows
         for name, title in _METHODS.items()
     ]
-    line = alt.Chart(alt.Data(values=points)).mark_line(point=True)
+    line = alt.Chart(alt.InlineData(values=points)).mark_line(point=True)
     return line.encode(
         x=alt.X("epsilon:Q", scale=alt.Scale(domain=[0.8, 4.2]), axis=alt.Axis(values=[1, 2, 3, 4])),
         y=alt.Y("F1:Q", title="F1 of the 32 most frequent", scale=alt.Scale(domain=[0, 1])),

@@ -34,7 +34,7 @@ class People:
 
     @property
     def shares(self) -> Floats:
-        return self.counts / self.counts.sum()
+        return np.asarray(self.counts / self.counts.sum())
 
 
 def _words(rng: np.random.Generator, count: int) -> list[str]:

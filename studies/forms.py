@@ -91,13 +91,17 @@ def page(rows: list[tuple[int, float, tuple[float, float], list[tuple[float, flo
     lines = [
         "# Forms: splitting, sampling, fake data",
         "",
-        "**Sampling beats splitting from three questions on, and more the more there are. Fake data needs a small epsilon",
-        "and many questions to be sharper than sampling.**",
+        "**Sampling beats splitting from three questions on, and more the more there are. Fake data is sharper",
+        "where epsilon is small, sampling where it is not.**",
         "",
-        f"Each question has {ANSWERS} answers, there are {PEOPLE:,} people. Errors are the root of the mean squared error",
-        f"of a share, in percentage points, over {ESTIMATES:,} simulated questions (`python -m studies.forms`); coverage",
-        f"is that of 95 % intervals, over {COVERED:,}. RS+FD is the fake-data method of Arcolezi and others (2021), the",
-        "best of the peers, written from its description: one question is sampled and randomised by k-RR at an amplified",
+        f"Each question has {ANSWERS} answers, there are {PEOPLE:,} people. Errors are the root of the mean "
+        f"squared error",
+        f"of a share, in percentage points, over {ESTIMATES:,} simulated questions (`python -m studies.forms`); "
+        f"coverage",
+        f"is that of 95 % intervals, over {COVERED:,}. RS+FD is the fake-data method of Arcolezi and others "
+        f"(2021), the",
+        "best of the peers, written from its description: one question is sampled and randomised by k-RR at an "
+        "amplified",
         "epsilon, and the others are answered at random, so that nobody sees which one it was. Ours says which one it",
         "was, and needs no fake answers.",
         "",
@@ -118,9 +122,12 @@ def page(rows: list[tuple[int, float, tuple[float, float], list[tuple[float, flo
         f"The variance of sampled marginals is {min(ratios):.3f} to {max(ratios):.3f} times what theory says. That of",
         f"RS+FD is within {fakes:.1f} % of its published formula: what is compared is the method, not a mistake in it.",
         "",
-        "Theory: a share from n / d people at epsilon has the variance d V(epsilon) / n, one from n people at epsilon / d",
-        "has V(epsilon / d) / n, which grows like d^2 V(epsilon) / n for a small epsilon. Fake answers add the variance",
-        "of (d - 1) / d uniform answers, for an epsilon that is larger by about ln d: that pays where epsilon is small.",
+        "Theory: a share from n / d people at epsilon has the variance d V(epsilon) / n, one from n people at "
+        "epsilon / d",
+        "has V(epsilon / d) / n, which grows like d^2 V(epsilon) / n for a small epsilon. Fake answers add the "
+        "variance",
+        "of (d - 1) / d uniform answers, for an epsilon that is larger by about ln d: that pays where epsilon "
+        "is small.",
     ]
     return "\n".join(lines) + "\n"
 

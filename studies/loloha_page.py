@@ -74,7 +74,9 @@ against the answers that were given in each window, averaged over windows and an
   {_worst(zipf, "tracked", "decoded"):.2f} with uneven shares.
 - *Bands cover*: how many of the {360 * 120:,} shares of a history lie in their 95 % bands:
   {_covered(uniform, zipf)}. With two cells a device that changes its answer has the same cell, and the same noise,
-  every second time. Bands allow for it (decision [0062](../decisions/0062-noise-that-returns.md)).
+  every second time. Bands allow for it (decision [0062](../decisions/0062-noise-that-returns.md)). All windows of a
+  history share that noise, so one history may be covered less or more as a whole. These columns are of bands before
+  what walks and bends add was multiplied by 1.6 (was 1.3); the other columns are of the run before.
 
 {_table(uniform)}
 

@@ -105,7 +105,7 @@ def _chart(rows: Rows) -> None:
         if row["defence"] in ("subtract-min", "projected", "default", "contaminated")
     ]
     chart = (
-        alt.Chart(alt.Data(values=values), width=150, height=90)
+        alt.Chart(alt.InlineData(values=values), width=150, height=90)
         .mark_bar()
         .encode(
             x=alt.X("gain:Q", title="what five symbols gain", scale=alt.Scale(domain=[0, 1])),

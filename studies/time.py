@@ -22,11 +22,11 @@ from studies.time_rows import COLUMNS, FILE, Row
 
 TABLES: dict[str, tuple[Callable[..., Iterator[Row]], int]] = {
     "merged": (merged, 1000),
-    "fresh": (partial(coverage, kind="fresh"), 60),
-    "memoised": (partial(coverage, kind="memoised"), 24),
-    "two stages": (partial(coverage, kind="two stages"), 24),
+    "fresh": (partial(coverage, kind="fresh"), 100),
+    "memoised": (partial(coverage, kind="memoised"), 40),
+    "two stages": (partial(coverage, kind="two stages"), 40),
     "gain": (gains, 24),
-    "many": (many, 12),
+    "many": (many, 24),
     "cost": (costs, 1),
     "alarms": (alarms, 1000),
     "delay": (delays, 60),

@@ -11,7 +11,7 @@ from studies.time_rows import Floats, Row, row
 JOBS = 2  # processes
 WINDOWS, PEOPLE, SEEN = 30, 10_000, 5  # SEEN windows of each history are compared
 SYMBOLS = (6, 36, 360, 1000)
-MANY = 1000  # symbols from which a third of the histories is enough: each has many numbers
+FEWER = {360: 3, 1000: 6}  # by how much fewer histories there are: each of them has many numbers
 KINDS = ("still", "random walk", "jump")
 
 
@@ -51,7 +51,7 @@ def _cell(cell: tuple[int, str, str], seed: int, repeats: int) -> list[Row]:
     noise = float(np.sqrt(miss * (1 - miss) / PEOPLE)) / gap
     places = np.linspace(0, WINDOWS - 1, SEEN).astype(np.intp).tolist()
     errors, covered = [], []
-    for _ in range(repeats if size < MANY else max(repeats // 3, 2)):
+    for _ in range(max(repeats // FEWER.get(size, 1), 2)):
         truth = moved(kind, populations(size)[name], noise, rng)
         tallies = [dn.simulate(survey, p, PEOPLE, rng) for p in truth]
         tracked = dn.track(tallies)

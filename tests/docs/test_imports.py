@@ -43,9 +43,9 @@ PACKAGES |= {"pyspark", "py4j"}
 
 # What a report passes on its way to the disk, and the rooms that it may see there.
 UPLOAD_PATH = (
-    "uploads envelope entries records gathering writer requests problems health clock metrics configuration store "
-    "intake stored_surveys tokens tallies retention window_blocks shards store_check migrations seals seen database "
-    "sqlite postgres"
+    "uploads envelope entries records form_records gathering writer requests problems health clock metrics "
+    "configuration store intake stored_surveys tokens tallies retention window_blocks shards store_check migrations "
+    "seals seen database sqlite postgres"
 )
 UPLOAD_ROOMS = {"errors", "survey", "reports", "tally", "service"}
 

@@ -1,4 +1,4 @@
-/** Numbers, answers in an order and tables of weights on the answer page: what is drawn, and what is said of a report. */
+/** Numbers, answers in an order and tables of weights on the answer page: what is drawn, and said of a report. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

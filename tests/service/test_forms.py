@@ -1,6 +1,5 @@
 """Forms at a collector: one transaction a report, windows, tokens, estimates and downloads."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,6 +59,8 @@ def test_forms_are_counted_once_and_decoded(store: SQLiteStore) -> None:
             assert tally.n == 300
             refused = await call.admin("GET", f"{path}/estimate?candidates=a")
             assert refused.status == 422
+            told = "candidates must not be given for a form; download its tally and decode it with a list"
+            assert refused.json()["detail"] == told
             shown = (await call.admin("GET", path)).json()
             assert shown["survey"]["format"] == "deniable-form/1"
 
@@ -81,7 +82,8 @@ def test_windows_of_a_form_add_up(store: SQLiteStore) -> None:
             assert [window["reports"] for window in listed] == [120, 80]
             trend = await call.admin("GET", f"{path}/trend")
             assert trend.status == 422
-            assert "a form must be asked for its estimate in one range" in json.dumps(trend.json())
+            told = "a form must be asked for its estimate in one range; download its tallies for anything else"
+            assert trend.json()["detail"] == told
 
     run(work())
 

@@ -104,7 +104,7 @@ def test_both_doors_know_the_same_names() -> None:
     assert models.CONSTRAINTS == command.CONSTRAINTS == tuple(strategies.CONSTRAINTS)
     assert {type(decoder) for decoder in strategies.DECODERS.values()} == {
         dn.EmpiricalBayes, dn.Inversion, dn.LeastSquares, dn.WeightedLeastSquares, dn.Likelihood,
-        dn.Screening,
+        dn.Screening, dn.Contaminated,
     }  # fmt: skip
 
 

@@ -25,8 +25,8 @@ from deniable.tally import answered_parts, refused_forms, slots_of
 
 __all__ = ["FormCertificate", "audit_form"]
 
-Answers = Mapping[str, object]
-FormDevices = Callable[[Answers, int], Sequence[bytes]]
+Complete = Mapping[str, object]
+FormDevices = Callable[[Complete, int], Sequence[bytes]]
 
 MAX_OUTCOMES = 1 << 12  # different packed reports up to which each is an event of its own
 MAX_JOINT = 6  # parts of which codes are joined, where there are more outcomes than that
@@ -57,6 +57,8 @@ class FormCertificate:
     >>> found = audit_form(form, trials=4000)
     >>> found.verdict, 0 < found.epsilon <= 2
     ('PASSED', True)
+    >>> found.lines()[-1], found.to_json()["limit"]
+    (('verdict', 'PASSED'), 2.0)
     """
 
     form: Form
@@ -101,7 +103,7 @@ class FormCertificate:
 def own_form_devices(form: Form) -> FormDevices:
     """This package's own client: a new device for each call, which answers what it drew."""
 
-    def device(answers: Answers, times: int) -> list[bytes]:
+    def device(answers: Complete, times: int) -> list[bytes]:
         client: Any = Client(form)
         drawn = {name: answers[name] for name in client.questions}
         return [client.report(drawn).pack() for _ in range(times)]
@@ -114,7 +116,7 @@ def audit_form(
     client: FormDevices | None = None,
     *,
     trials: int = 100_000,
-    values: Sequence[Answers] | None = None,
+    values: Sequence[Complete] | None = None,
     alpha: float = 1e-6,
 ) -> FormCertificate:
     """Ask many new devices of a client of a form, and say what their reports show.
@@ -142,6 +144,13 @@ def audit_form(
     ------
     AuditError
         If the arguments cannot be tested, or the client does not answer as it must.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> form = dn.form(a=dn.warner(epsilon=1), b=dn.krr(3, epsilon=1), epsilon=2, spend="sample")
+    >>> audit_form(form, trials=3000).findings
+    ()
     """
     if trials < 1000:
         raise AuditError(f"trials must be at least 1000, got {trials}; a million is a good number")
@@ -183,7 +192,7 @@ def audit_form(
     return FormCertificate(form, len(sets) * (trials // len(sets)), alpha, found, tuple(findings))
 
 
-def _answers(form: Form) -> tuple[Answers, ...]:
+def _answers(form: Form) -> tuple[Complete, ...]:
     """The first answer to every question, the last, and both in turn."""
     found = []
     for turn in (lambda place: 0, lambda place: -1, lambda place: -(place % 2)):
@@ -192,7 +201,7 @@ def _answers(form: Form) -> tuple[Answers, ...]:
     return tuple(found)
 
 
-def _codes(form: Form, rows: npt.NDArray[np.uint8], pair: Sequence[Answers]) -> npt.NDArray[Any]:
+def _codes(form: Form, rows: npt.NDArray[np.uint8], pair: Sequence[Complete]) -> npt.NDArray[Any]:
     """A number for each report: which packed report it is, if there are few; else what its parts speak for, joined."""
     payload = np.ascontiguousarray(rows[:, 9:])
     few = 1

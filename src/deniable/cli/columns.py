@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import load_agreement
-from deniable.cli.forms import count_form, privatize_form
+from deniable.cli.form_commands import count_form, privatize_form
 from deniable.cli.output import add_force, put, target, told, writes
 from deniable.cli.parser import Commands, Parser, command, one_of
 from deniable.cli.progress import Reporter

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import load_tallies, symbols_from
-from deniable.cli.forms import candidates_of, write_estimate
+from deniable.cli.form_commands import candidates_of, write_estimate
 from deniable.cli.output import add_chart, put_chart, told
 from deniable.cli.parser import Commands, command, one_of, part, share, whole
 from deniable.cli.progress import Reporter

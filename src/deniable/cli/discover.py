@@ -62,7 +62,7 @@ def _run(args: argparse.Namespace) -> None:
                 load_tallies(args.tallies),
                 alphabet=args.alphabet,
                 prefixes=args.prefix,
-                candidates=candidates,  # type: ignore[arg-type]
+                candidates=candidates,
                 level=args.level,
                 seconds=args.seconds,
                 most=args.most or MOST,

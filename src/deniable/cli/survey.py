@@ -13,7 +13,7 @@ from typing import Any
 
 from deniable.cli.collector import add_actions
 from deniable.cli.files import load_agreement, load_survey, read_symbols, some_of, symbols_from
-from deniable.cli.forms import add_form, form_notice, show_form
+from deniable.cli.form_commands import add_form, form_notice, show_form
 from deniable.cli.output import add_force, put, told, writes
 from deniable.cli.parser import Commands, Parser, command, one_of, share, whole
 from deniable.cli.text import fit, several, shown, table

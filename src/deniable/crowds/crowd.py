@@ -264,10 +264,12 @@ def keeps(survey: Survey, n: int, epsilon: float, delta: float) -> bool:
 
     Parameters
     ----------
-    survey, n, delta
+    survey, n
         As for `crowd`.
     epsilon : float
         What whoever sees only the counts may learn.
+    delta
+        As for `crowd`.
 
     Examples
     --------

@@ -150,4 +150,4 @@ def lower_tallest(values: Floats, excess: float) -> Floats:
     heights = (np.cumsum(falling) - excess) / np.arange(1, len(falling) + 1)
     # The height of the j tallest is right where the next one is not above it.
     fits = heights >= np.append(falling[1:], -np.inf)
-    return np.minimum(values, heights[int(fits.argmax())])
+    return np.asarray(np.minimum(values, heights[int(fits.argmax())]))

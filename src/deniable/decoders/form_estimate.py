@@ -153,11 +153,8 @@ class FormEstimate(Mapping[str, Any]):
     >>> list(estimate), round(estimate["smokes"]["yes"], 2)
     (['smokes', 'likes'], 0.3)
     >>> print(estimate)
-    smokes  no   69.9 %  (69.8 to 70.0 %)
-            yes  30.1 %  (30.0 to 30.2 %)
-    likes   0    50.0 %  (49.9 to 50.1 %)
-            1    30.0 %  (29.9 to 30.1 %)
-            2    20.0 %  (19.9 to 20.1 %)
+    smokes: no 69.9 % (69.8 to 70.0 %), yes 30.1 % (30.0 to 30.2 %)
+    likes: 0 50.0 % (49.9 to 50.1 %), 1 30.0 % (29.9 to 30.1 %), 2 20.0 % (19.9 to 20.1 %)
     """
 
     tally: FormTally
@@ -268,7 +265,9 @@ class FormEstimate(Mapping[str, Any]):
         return json.dumps(found, ensure_ascii=False, indent=2) + "\n"
 
     def chart(self, *, level: float = 0.95, top: int = 40) -> "alt.VConcatChart":
-        """Bars with intervals, one question below the other. Needs the extra `charts`.
+        """Bars with intervals, one question below the other; `estimate["smokes"].chart()` has one alone.
+
+        Needs the extra `charts`.
 
         Parameters
         ----------
@@ -293,23 +292,30 @@ class FormEstimate(Mapping[str, Any]):
 
     plot = chart  # the name that other libraries use
 
-    def _shown(self) -> Iterator[tuple[str, str, str, str]]:
-        before = ""
-        for name, label, share, _, _, low, high in self.rows():
-            told = f"({100 * max(low, 0.0):.1f} to {100 * min(high, 1.0):.1f} %)"
-            yield "" if name == before else name, label, f"{100 * share:.1f} %", told
-            before = name
+    def shown(self, level: float = 0.95) -> list[tuple[str, str, str, str]]:
+        """Rows for people: question, answer, share, interval within 0 and 100 %.
+
+        Parameters
+        ----------
+        level : float
+            The confidence level of the intervals.
+        """
+        return [
+            (name, label, f"{100 * share:.1f} %", f"{100 * max(low, 0.0):.1f} to {100 * min(high, 1.0):.1f} %")
+            for name, label, share, _, _, low, high in self.rows(level)
+        ]
 
     def __str__(self) -> str:
-        """All shares, each with its 95 % interval."""
-        rows = list(self._shown())
-        wide = [max(len(row[place]) for row in rows) for place in range(4)]
-        return "\n".join("  ".join(t.ljust(w) for t, w in zip(row, wide, strict=True)).rstrip() for row in rows)
+        """A line for each question: all shares, each with its 95 % interval."""
+        lines: dict[str, list[str]] = {}
+        for name, label, share, limits in self.shown():
+            lines.setdefault(name, []).append(f"{label} {share} ({limits})")
+        return "\n".join(f"{name}: {', '.join(texts)}" for name, texts in lines.items())
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         head = ["question", "answer", "share", "95 % interval"]
-        return html_table(self.form.name or "Form", head, self._shown(), note=f"{self.n:,} forms")
+        return html_table(self.form.name or "Form", head, self.shown(), note=f"{self.n:,} forms")
 
     def __repr__(self) -> str:
         return f"<FormEstimate of {len(self)} questions from {self.n} forms>"

@@ -401,7 +401,7 @@ class Diagnostics(_Exactly, frozen=True, kw_only=True):
     alarms: list[str]
 
 
-class Figure(_Exactly, frozen=True, kw_only=True):
+class ShownFigure(_Exactly, frozen=True, kw_only=True):
     """A number, or one of the answers in an order, and its interval."""
 
     value: Any
@@ -410,20 +410,20 @@ class Figure(_Exactly, frozen=True, kw_only=True):
 
 
 _Figures = Annotated[
-    dict[str, Figure], _told("of answers in an order: the mean (or the mean place), the median and the quartiles")
+    dict[str, ShownFigure], _told("of answers in an order: the mean (or the mean place), the median and the quartiles")
 ]
 
 
-class Band(_Exactly, frozen=True, kw_only=True):
+class ShownBand(_Exactly, frozen=True, kw_only=True):
     from_: float = field(name="from")
     to: float
     low: Annotated[float, _told("limit of the share of the range")]
     high: float
 
 
-class Density(_Exactly, frozen=True, kw_only=True):
+class ShownDensity(_Exactly, frozen=True, kw_only=True):
     edges: Annotated[list[float], _told("of the bins, one more than these")]
-    bands: list[Band]
+    bands: list[ShownBand]
 
 
 class Estimate(_Decoded, frozen=True, kw_only=True):
@@ -441,7 +441,7 @@ class Estimate(_Decoded, frozen=True, kw_only=True):
     groups: Annotated[list[Group], _told("candidates that no report can tell apart, and their sum")]
     diagnostics: Diagnostics | None
     figures: _Figures | UnsetType = UNSET
-    density: Annotated[Density, _told("of numbers in bins")] | UnsetType = UNSET
+    density: Annotated[ShownDensity, _told("of numbers in bins")] | UnsetType = UNSET
 
 
 class ShareChange(_Exactly, frozen=True, kw_only=True):

@@ -426,11 +426,11 @@ class Form:
         ]
 
     def __str__(self) -> str:
-        """The parts as a table, and what they spend together."""
-        head = ("question", "mechanism", "answers", "epsilon")
-        rows = [head, *self._rows()]
-        wide = [max(len(row[place]) for row in rows) for place in range(4)]
-        lines = ["  ".join(text.ljust(size) for text, size in zip(row, wide, strict=True)).rstrip() for row in rows]
+        """A line for each part, and what they spend together."""
+        lines = [
+            f"{name}: {title}, {answers}{'' if answers == 'any text' else ' answers'}, epsilon {epsilon}"
+            for name, title, answers, epsilon in self._rows()
+        ]
         return "\n".join([*lines, self.spending])
 
     @property

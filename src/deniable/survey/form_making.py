@@ -83,9 +83,8 @@ def form(
     >>> import deniable as dn
     >>> form = dn.form(smokes=dn.warner(epsilon=1), city=dn.krr(["Oslo", "Bergen", "Tromsø"], epsilon=1), epsilon=2)
     >>> print(form)
-    question  mechanism  answers  epsilon
-    smokes    W-RR       2        0.908
-    city      k-RR       3        1.092
+    smokes: W-RR, 2 answers, epsilon 0.908
+    city: k-RR, 3 answers, epsilon 1.092
     each device answers every part; together they spend at most 2
     >>> len(dn.Client(form).report({"smokes": "yes", "city": "Oslo"}).pack())
     11

@@ -29,7 +29,7 @@ _TURNS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3)
 # The same for a slope of which four fifths are left in the next window: a bend that a walk would take for noise, and a
 # trend would carry too far. A season of which a history has less than a period looks so.
 _BENDS = (0.003, 0.01, 0.03, 0.1)
-_DAMPING = 0.8
+_DAMPING = 0.8  # the part of a slope that is left: most evidence for half a season in twenty windows (decision 0063)
 _DRIFT = 30.0  # prior standard deviation of a constant slope, in standard errors of a slope fitted to T windows
 _CYCLES = ((1.0, 0.0), (10.0, 0.0), (1.0, 0.003), (10.0, 0.03))  # variances of a cycle: of its start, of a step
 _CYCLE_WALKS = (0.0, 1e-3, 0.02)  # variances of a step of the level in models with a cycle
@@ -39,7 +39,7 @@ _PSEUDO_SYMBOLS = 0.2  # prior count of symbols of each model
 _LEAST_FRESH = 1e-4  # least share of a window's variance that is independent of other windows; keeps it positive
 _NEGLIGIBLE = 1e-3  # posterior weight below which a model of a symbol is dropped
 # Factor of what a random walk or a bend adds to the variance: its own variance is estimated, too, and shared by symbols
-# that move more and less. Measured: with 1.3 bands of six symbols that move cover 92 to 94 % at 95 %, with 1.6 94 to 95.
+# that move more and less. Measured: with 1.3 bands of six symbols that move cover 92 to 94 % at 95 %, with 1.6 over 94.
 _WALKS_WIDER = 1.6
 _JUMP_PRICE = 3.0  # penalty of a jump on the log-likelihood, in nats, beyond log(windows)
 _MOST_JUMPS = 8  # jumps of a symbol, at most

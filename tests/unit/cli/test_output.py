@@ -37,6 +37,7 @@ CASES: dict[tuple[str, str], tuple[str, bytes]] = {
     ("plan", "output"): ("plan --symbols 2 --n 1000 --epsilon 1 -o {}", b"{"),
     ("plan", "chart"): ("plan --symbols 2 --n 1000 --epsilon 1 --chart {} --chart-format json", b"{"),
     ("survey new", "output"): ("survey new --mechanism warner --epsilon 1 -o {}", b"{"),
+    ("survey form", "output"): ("survey form a=s.json b=s.json --epsilon 1 -o {}", b"{"),
     ("privatize", "output"): (
         "privatize data.csv --column answer --survey s.json -o {} --output-format csv",
         b"cohort,response\n",

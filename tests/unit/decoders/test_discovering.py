@@ -16,7 +16,8 @@ LATIN = "abcdefghijklmnopqrstuvwxyz"
 
 
 def tally_of(wrote: dict[str, float], *, n: int = 200_000, **how: Any) -> dn.Tally:
-    survey = dn.discovery(**({"epsilon": 5, "length": 6, "cohorts": 128, "seed": bytes(16)} | how))
+    made: dict[str, Any] = {"epsilon": 5, "length": 6, "cohorts": 128, "seed": bytes(16)}
+    survey = dn.discovery(**(made | how))
     rng = np.random.default_rng(7)
     return dn.simulate(survey, list(wrote.values()), n, rng, symbols=list(wrote))
 
@@ -158,7 +159,7 @@ def test_bad_arguments_are_refused_in_a_sentence() -> None:
     refused("prefixes must hold at least one text, got none; leave them out to search everywhere", prefixes=[])
     refused("candidates must be a collection of symbols, got one str", candidates="lynx")
     with pytest.raises(dn.AlphabetError, match=r"^symbol must be text in a survey that discovers text, got bytes"):
-        dn.discover(tally_of(WROTE, n=1000), candidates=[b"\xff"])
+        dn.discover(tally_of(WROTE, n=1000), candidates=[b"\xff"])  # type: ignore[list-item]
     with pytest.raises(dn.AlphabetError, match=r"^symbol must be valid Unicode text, got one with a lone surrogate"):
         dn.discover(tally_of(WROTE, n=1000), candidates=["\ud800"])
 

@@ -15,11 +15,11 @@ from tests.surveys import LARGE, SMALL, named, symbols_of
 K, R = 100, 5
 
 
-def decoded(survey: Survey, p: np.ndarray, n: int = 100_000, **options: object) -> dn.Estimate:
+def decoded(survey: Survey, p: np.ndarray, n: int = 100_000) -> dn.Estimate:
     size = len(p)
     tally = dn.simulate(survey, p, n, np.random.default_rng(1), **named(survey, size))
     given = symbols_of(survey, size) if survey.symbols is None else None
-    return dn.decode(tally, candidates=given, constraint=dn.Projected(), **options)  # type: ignore[arg-type]
+    return dn.decode(tally, candidates=given, constraint=dn.Projected())
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])

@@ -440,7 +440,7 @@ LAST: dict[str, tuple[Callable[[], object], str]] = {
 }  # fmt: skip
 
 
-def sealed(line: bytes, numbers: bytes = b"x") -> bytes:
+def sealed(line: bytes, numbers: bytes = b"no stream") -> bytes:
     body = b"deniable-form-tally/1\n" + line + b"\n" + numbers
     return body + hashlib.sha256(body).digest()
 
@@ -451,6 +451,12 @@ def test_what_is_damaged_is_refused_in_a_sentence(name: str) -> None:
     with pytest.raises(DeniableError) as caught:
         make()
     assert str(caught.value).startswith(sentence)
+
+
+def test_a_file_of_a_form_is_no_survey() -> None:
+    with pytest.raises(DeniableError) as caught:
+        dn.Survey.from_json(TWO.to_json())
+    assert str(caught.value) == "survey must be of one question here, got a form of several; read it with dn.Form.load"
 
 
 def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ export const TEXTS = {
   orderedHint: "One a line, from one end of the order to the other",
   sensitive: "Only some of the answers are sensitive",
   sensitiveHint:
-    "Mark those that need hiding. Only these are hidden, and results are more exact; any other answer may be seen for " +
-    "what it is. Mark none to hide every answer.",
+    "Mark those that need hiding. Only these are hidden, and results are more exact; any other answer may be seen " +
+    "for what it is. Mark none to hide every answer.",
   candidates: "How many different answers will you look for?",
   candidatesHint: "You name them later, when the results are in",
   text: "Capital letters and extra blanks",

@@ -1,4 +1,4 @@
-/** Where an answer is given: a list to choose from, or a line to write into. Each has `chosen`, which gives the answer. */
+/** Where an answer is given: a list to choose from, or a line to write into. `chosen` gives the answer. */
 
 import { el, symbolText } from "./common.js";
 import { symbolValue } from "./record.js";

@@ -1,7 +1,7 @@
 /**
- * What pages must know of a survey's kind: its channel in numbers, where an answer is given, what happens to it, and how
- * what came of it is told and drawn. What most surveys have is here. The rest is in modules that have the same names,
- * and of which only those are loaded that a survey needs.
+ * What pages must know of a survey's kind: its channel in numbers, where an answer is given, what happens to it, and
+ * how what came of it is told and drawn. What most surveys have is here. The rest is in modules that have the same
+ * names, and of which only those are loaded that a survey needs.
  */
 
 import { picture, rolled } from "./dice.js";

@@ -145,7 +145,8 @@ export const preview = (n) =>
     el(
       "figcaption",
       {},
-      `What an answer in the middle may lead to, and how likely: ${chance(n.mine * n.hit)} for places near it, together.`,
+      `What an answer in the middle may lead to, and how likely: ${chance(n.mine * n.hit)} for places near it, ` +
+        "together.",
     ),
   );
 

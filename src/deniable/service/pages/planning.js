@@ -80,7 +80,8 @@ const about = (number) => {
 
 /** What the errors of a plan mean: a number each, and words. */
 export function sharpness({ errors }, n) {
-  if (errors.mean) return [[`± ${about(errors.mean.bound)}`, `the mean${n.scale ? "" : " place"}, in 9 of 10 surveys`]];
+  const mean = n.scale ? "the mean" : "the mean place";
+  if (errors.mean) return [[`± ${about(errors.mean.bound)}`, `${mean}, in 9 of 10 surveys`]];
   const error = errors.max_error;
   return [
     [`± ${points(error.mean)} points`, "the largest error, on average"],
@@ -144,20 +145,20 @@ export function bothNumbers(local, { n, delta, epsilon, problem }) {
   return {
     numbers: [first, [`epsilon ${epsilonUp(epsilon)}`, `for whoever sees only the counts of ${whole(n)} people`]],
     rests:
-      "The second number is what the crowd adds; the first one holds whatever happens. The second rests on a collector " +
-      `that drops the order, the time and the sender of reports, on ${whole(n)} honest people who answer (whoever is ` +
-      `made up or colludes hides nobody), and on one round; it may fail ${once}.`,
+      "The second number is what the crowd adds; the first one holds whatever happens. The second rests on a " +
+      `collector that drops the order, the time and the sender of reports, on ${whole(n)} honest people who answer ` +
+      `(whoever is made up or colludes hides nobody), and on one round; it may fail ${once}.`,
   };
 }
 
 /** The mechanism of a plan and how it was found, for experts. */
 export const mechanismWords = (found, n) =>
   found.errors.mean
-    ? `${found.mechanism}, the square wave mechanism: ${n.cells} places, of which an answer has ${n.mine}. The error is ` +
-      "that of the worst population."
+    ? `${found.mechanism}, the square wave mechanism: ${n.cells} places, of which an answer has ${n.mine}. The error ` +
+      "is that of the worst population."
     : `${found.mechanism}${found.parameters ? `, ${found.parameters}` : ""}; ${found.report_bytes} bytes a report; ` +
-      `decoded by ${found.decoder}; ${found.repeats} surveys simulated; answers taken to be ${found.shape}, the worst ` +
-      `of ${found.shapes.length} shapes for this error.`;
+      `decoded by ${found.decoder}; ${found.repeats} surveys simulated; answers taken to be ${found.shape}, the ` +
+      `worst of ${found.shapes.length} shapes for this error.`;
 
 /** Heads and rows of the table of other mechanisms, and what they would need. */
 export function alternatives({ found, alternatives: others = [] }) {
@@ -175,7 +176,8 @@ const digits = (share) => String(Number((100 * share).toPrecision(2)));
 function tooFar({ n, number, bins }, mean) {
   const half = bins ? (number[1] - number[0]) / bins / 2 : 0;
   return mean <= half
-    ? `The mean of numbers in ${bins} bins cannot be known up to ± ${mean}: half a bin is ${half}. Use more bins, or steps.`
+    ? `The mean of numbers in ${bins} bins cannot be known up to ± ${mean}: half a bin is ${half}. Use more ` +
+        "bins, or steps."
     : `${whole(n)} people are too few to know the mean up to ± ${mean}.`;
 }
 

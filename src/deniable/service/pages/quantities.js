@@ -39,7 +39,8 @@ export function figureWords(figures, level) {
   const least = name === "mean" ? "at most" : "no further on than";
   return (
     `The ${name} is ${told(mean)}. Half of all answers are ${least} ${told(median)}, a quarter ${least} ` +
-    `${told(lower)}, and three quarters ${least} ${told(upper)}. In brackets: the ${percent(level, 0)} interval of each.`
+    `${told(lower)}, and three quarters ${least} ${told(upper)}. In brackets: the ${percent(level, 0)} interval ` +
+    "of each."
   );
 }
 
@@ -96,7 +97,8 @@ export function densityChart({ estimates, density, figures, level }, heading) {
     chart: "density",
     level,
     heading,
-    description: `How ${bins.length} bins of numbers are spread; mean ${told(figures.mean)}, median ${told(figures.median)}`,
+    description:
+      `How ${bins.length} bins of numbers are spread; mean ${told(figures.mean)}, ` + `median ${told(figures.median)}`,
     patch: (part) => {
       if (part.field === "x" && part.scale?.domain) part.scale.domain = [edges[0], edges.at(-1)];
     },

@@ -27,8 +27,8 @@ export function head(shares, n, rules) {
       "div",
       {},
       el("b", {}, strength(n)),
-      `what one person sent${n.hidden ? " for a sensitive answer" : ""} is at most ${atMost(n.odds)} times likelier than ` +
-        `with another answer${n.scope === " within a group" ? " of its group" : ""}`,
+      `what one person sent${n.hidden ? " for a sensitive answer" : ""} is at most ${atMost(n.odds)} times likelier ` +
+        `than with another answer${n.scope === " within a group" ? " of its group" : ""}`,
     ),
     ...precision(shares, reach, sure).map(([number, text]) => el("div", {}, el("b", { dir: "auto" }, number), text)),
   );
@@ -76,8 +76,8 @@ export async function drawShares(shares, picture, heading) {
   tables(ordered.slice(0, LISTED), wide, shares);
   if (density) {
     $("shares-words").textContent =
-      `Bars are bins; a box is a wider range of them, and ${sure} of 100 such boxes hold the share of everyone's real ` +
-      "answers in it. At the top: the mean and the median, with their intervals.";
+      `Bars are bins; a box is a wider range of them, and ${sure} of 100 such boxes hold the share of everyone's ` +
+      "real answers in it. At the top: the mean and the median, with their intervals.";
     return picture.draw(densityChart(shares, heading));
   }
   if (!$("shares").childElementCount) fill($("shares"), quick(rows));

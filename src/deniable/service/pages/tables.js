@@ -1,5 +1,5 @@
 /**
- * Surveys whose channel is a table: only some answers are hidden, or which of a group, or each with a budget of its own.
+ * Surveys whose channel is a table: only some answers are hidden, or which of a group, or each with its own budget.
  * The rows are those that the client draws from. A column stands for the answers that it is likeliest for; answers that
  * cannot lead to it are known not to be the one that was given, and that is said.
  */
@@ -44,7 +44,8 @@ function sensitive({ sensitive: hidden, keep, other, own, order }, row, names) {
   const mine = Math.round((1 - points * raised) / (kept - raised));
   const others = hidden.length - 1;
   const first = `A sensitive answer is sent as it is with probability ${chance(kept)}`;
-  const among = `, and as ${others === 1 ? "the other sensitive one" : `each of the ${others} other sensitive ones`} with `;
+  const rest = others === 1 ? "the other sensitive one" : `each of the ${others} other sensitive ones`;
+  const among = `, and as ${rest} with `;
   const happens = order
     ? `Each sensitive answer has ${mine} of the numbers from 1 to ${points}; one of its own is sent with probability ` +
       `${chance(mine * kept)}, otherwise one of the others. Any other answer is sent as it is with probability ` +
@@ -58,8 +59,8 @@ function sensitive({ sensitive: hidden, keep, other, own, order }, row, names) {
     promise:
       `Only some answers need hiding here: ${listed(hidden.map((place) => names[place]))}. A sensitive answer is ` +
       `deniable against every other answer: what is sent for it is at most ${atMost(odds)} times likelier than under ` +
-      "any other answer. An answer that is not sensitive may be seen for what it is: whoever reports one is known not " +
-      "to have reported a sensitive one.",
+      "any other answer. An answer that is not sensitive may be seen for what it is: whoever reports one is known " +
+      "not to have reported a sensitive one.",
     certain: "a certain sensitive answer",
     deniable: "any sensitive answer",
     scope: " for the sensitive answers",
@@ -74,10 +75,11 @@ function blocks({ groups }, row) {
   const kept = rows.map((one) => Math.max(...one));
   const odds = Math.max(...rows.map((one, i) => kept[i] / (Math.min(...one.filter((chance) => chance > 0)) || 1)));
   const [least, most] = [Math.min(...kept), Math.max(...kept)].map((one) => chance(one));
+  const often = least === most ? least : `${least} to ${most}, by the size of its group`;
   return {
     odds,
     happens:
-      `The real answer is sent with probability ${least === most ? least : `${least} to ${most}, by the size of its group`}; ` +
+      `The real answer is sent with probability ${often}; ` +
       "otherwise another answer of its group, each equally likely.",
     promise:
       "An answer is hidden within its group, and the group is not: what is sent is at most " +
@@ -111,8 +113,8 @@ function budgets(mechanism, row, names) {
   return {
     ...found,
     promise:
-      `Answers have budgets of their own: ${told.join("; ")}. Between two answers the smaller one holds: what is sent ` +
-      "is at most e to that power times likelier under one than under the other, and over all answers at most " +
+      `Answers have budgets of their own: ${told.join("; ")}. Between two answers the smaller one holds: what is ` +
+      "sent is at most e to that power times likelier under one than under the other, and over all answers at most " +
       `${atMost(found.odds)} times.`,
   };
 }

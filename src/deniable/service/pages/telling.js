@@ -64,8 +64,8 @@ export function explanation(n, { window }, again) {
     guarantee(n),
     beliefs(n).map(
       ([before, after, all]) =>
-        `Someone who is ${before} sure that ${n.certain ?? "a certain answer"} is yours can be at most ${after} sure of it after ` +
-        `seeing what you sent${ever(all)}.`,
+        `Someone who is ${before} sure that ${n.certain ?? "a certain answer"} is yours can be at most ${after} sure ` +
+        `of it after seeing what you sent${ever(all)}.`,
     ),
     `That holds however much they know and compute, and for the collector too. ${deniability(n)}`,
     `Experts call this local differential privacy with ${epsilons(n)}: epsilon is the logarithm of ` +

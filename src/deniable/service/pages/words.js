@@ -104,8 +104,8 @@ export function whatHappens(n, who = YOU) {
   if (n.block)
     return (
       `A public rule gives every answer ${n.mine > 1 ? n.mine : "one"} of the numbers from 1 to ${n.cells}, and a ` +
-      `number can stand for several answers. ${watch(n, who)}. ${inAll} probability ${chance(n.mine * n.hit)} it sends ` +
-      `${n.mine > 1 ? "one of the numbers" : "the number"} of ${your} real answer, otherwise one of the others.`
+      `number can stand for several answers. ${watch(n, who)}. ${inAll} probability ${chance(n.mine * n.hit)} it ` +
+      `sends ${n.mine > 1 ? "one of the numbers" : "the number"} of ${your} real answer, otherwise one of the others.`
     );
   if (n.shape === "one") {
     const others = n.cells === 2 ? "the other one" : "one of the others";
@@ -116,8 +116,8 @@ export function whatHappens(n, who = YOU) {
   }
   if (n.shape === "some")
     return (
-      `${watch(n, who)}, and make a list of ${n.size} of the ${n.cells} answers. ${inAll} probability ${chance(n.hit)} ` +
-      `${yours} is on it, and each other answer with ${chance(n.miss)}. Then it sends the list.`
+      `${watch(n, who)}, and make a list of ${n.size} of the ${n.cells} answers. ${inAll} probability ` +
+      `${chance(n.hit)} ${yours} is on it, and each other answer with ${chance(n.miss)}. Then it sends the list.`
     );
   const several = n.hashes > 1 ? `${Your} answer has up to ${n.hashes} boxes. ` : "";
   const truths = n.named ? yours : several ? `those of ${your} answer` : `the box of ${your} answer`;

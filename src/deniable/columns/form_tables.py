@@ -309,12 +309,14 @@ def _read_part(part: FormPart, column: Any, here: Mask) -> tuple[npt.NDArray[Any
     bits = part.survey.report_format.response.bits
     size = part.survey.report_format.response.size
     for name, array in fields.items():
-        known = array.is_valid().to_numpy(zero_copy_only=False)
-        if (here & ~known).any():
+        if (here & ~array.is_valid().to_numpy(zero_copy_only=False)).any():
             raise WireError(f"report table of a form must have a {name} wherever {part.name!r} was answered")
-        fields[name] = plain(array).fill_null(bytes(size) if bits and name == "response" else 0)
-        wanted = pa.types.is_integer(fields[name].type) or (bits and name == "response")
-        if not wanted:
-            raise WireError(f"column {part.name}.{name} must hold integers, got {array.type}")
+        holds_bits = bits and name == "response"
+        array = plain(array)
+        binary = pa.types.is_fixed_size_binary(array.type) or pa.types.is_binary(array.type)
+        if not (binary if holds_bits else pa.types.is_integer(array.type)):
+            wanted = f"binary of {size} bytes" if holds_bits else "integers"
+            raise WireError(f"column {part.name}.{name} must hold {wanted}, got {array.type}")
+        fields[name] = array.fill_null(bytes(size) if holds_bits else 0)
     cohorts = numbers(fields["cohort"])
     return cohorts, fixed_bytes(fields["response"], size) if bits else numbers(fields["response"])

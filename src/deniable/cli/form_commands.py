@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from deniable.cli.files import load_survey
 from deniable.cli.output import add_force, put, put_chart, told, writes
 from deniable.cli.parser import Commands, command, one_of, whole
-from deniable.cli.text import several, table
+from deniable.cli.text import fit, several, table
 from deniable.cli.words import at_most, notice
 from deniable.errors import DeniableError
 from deniable.survey import SPENDINGS, Form, form, participation_words
@@ -177,6 +177,7 @@ def write_estimate(args: argparse.Namespace, estimate: "FormEstimate") -> None:
 
         csv.write_csv(estimate.to_arrow(args.level), sys.stdout.buffer)
     else:
-        print(estimate)
+        shown = [(fit(question, 30), *row) for question, *row in estimate.shown(args.level)]
+        print(table(["question", "answer", "share", f"{100 * args.level:g} % interval"], shown, "llrl"))
         if args.chart:
             print(f"\nwrote {told(args.chart)}")

@@ -226,20 +226,19 @@ class SensitiveDesign(Channel):
         if not hidden:
             return word // other if word < self.design.cells * other else self.design.cells + place
         more = keep - other
-        for stripe in self.design.stripes(place):  # the last one, which has most of the cells, first
+        for stripe in self.design.stripes(place):  # the last one, which has most of the cells, first; word 0 is in one
             rest = word - stripe.first * other - stripe.below * more
-            if rest < 0:
-                continue
-            run, length = stripe.run, stripe.length
-            whole = length * other + run * more
-            period = rest // whole
-            start = stripe.start(period)
-            # Counted from the first cell of the run.
-            rest = rest - period * whole - (start - stripe.first - period * length) * other
-            if rest < 0:
-                return start + rest // other
-            return start + (rest // keep if rest < run * keep else run + (rest - run * keep) // other)
-        raise AssertionError("the first stripe begins with word 0")
+            if rest >= 0:
+                break
+        run, length = stripe.run, stripe.length
+        whole = length * other + run * more
+        period = rest // whole
+        start = stripe.start(period)
+        # Counted from the first cell of the run.
+        rest = rest - period * whole - (start - stripe.first - period * length) * other
+        if rest < 0:
+            return start + rest // other
+        return start + (rest // keep if rest < run * keep else run + (rest - run * keep) // other)
 
     def thresholds(self) -> dict[str, int]:
         return self.channel.thresholds() | {"own": self.own}

@@ -31,12 +31,11 @@ def page(errors: Sequence[ErrorRow], again: Sequence[ErrorRow], coverage: Sequen
 def _again(again: Sequence[ErrorRow]) -> list[str]:
     worst, above = max(again, key=lambda row: row.worse_by), [row for row in again if row.worse_by > 3]
     return _text(
-        f"{len(again) // 2} cells in which the baseline was nearest were measured again with {again[0].repeats} repeats",
-        "and the decoder of today, which searches for atoms faster (`numbers-again.csv`):",
-        f"**{len(above)} of {len(again)} distances is worse by more than three standard errors**, {worst.population} at",
-        f"{worst.bins} bins, epsilon {worst.epsilon:g}, n = {worst.n:,}, where the {worst.distance} distance is",
-        f"{worst.ratio:.2f} times the baseline's ({worst.worse_by:.1f} standard errors): rounded incomes are too many for",
-        "so few reports, and an atom that stands for several of them is a large step.",
+        f"{len(again) // 2} cells in which the baseline was nearest were measured again with {again[0].repeats}",
+        "repeats and the decoder of today, which searches for atoms faster (`numbers-again.csv`):",
+        f"**{len(above)} of {len(again)} distances is worse by more than three standard errors**,",
+        f"{worst.population} at {worst.bins} bins, epsilon {worst.epsilon:g}, n = {worst.n:,}, where the",
+        f"{worst.distance} distance is {worst.ratio:.2f} times the baseline's ({worst.worse_by:.1f} standard errors).",
     )
 
 

@@ -71,6 +71,8 @@ class SetDesign(Protocol):
     >>> design = Projective(5, order=2, dimension=3)
     >>> design.symbols, design.cells, design.occupied, design.encode(0, 0), design.order, design.dimension
     (5, 7, 3, (1, 3, 5), 2, 3)
+    >>> [runs.first for runs in design.stripes(0)]
+    [3, 1, 0]
     """
 
     @property
@@ -218,26 +220,25 @@ class SensitiveDesign(Channel):
         return lambda column: min(column, b) * other + bisect_left(mine, column) * more
 
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
-        """The last column whose edge is at or before a word, without listing the cells of an answer."""
+        # The last column whose edge is at or before a word, without listing the cells of an answer.
         ((truth,), word) = cells, entropy.word()
         (place, hidden), keep, other = self._place(truth), self.channel.keep, self.channel.other
         if not hidden:
             return word // other if word < self.design.cells * other else self.design.cells + place
         more = keep - other
-        for stripe in self.design.stripes(place):  # the last one, which has most of the cells, first
+        for stripe in self.design.stripes(place):  # the last one, which has most of the cells, first; word 0 is in one
             rest = word - stripe.first * other - stripe.below * more
-            if rest < 0:
-                continue
-            run, length = stripe.run, stripe.length
-            whole = length * other + run * more
-            period = rest // whole
-            start = stripe.start(period)
-            # Counted from the first cell of the run.
-            rest = rest - period * whole - (start - stripe.first - period * length) * other
-            if rest < 0:
-                return start + rest // other
-            return start + (rest // keep if rest < run * keep else run + (rest - run * keep) // other)
-        raise AssertionError("the first stripe begins with word 0")
+            if rest >= 0:
+                break
+        run, length = stripe.run, stripe.length
+        whole = length * other + run * more
+        period = rest // whole
+        start = stripe.start(period)
+        # Counted from the first cell of the run.
+        rest = rest - period * whole - (start - stripe.first - period * length) * other
+        if rest < 0:
+            return start + rest // other
+        return start + (rest // keep if rest < run * keep else run + (rest - run * keep) // other)
 
     def thresholds(self) -> dict[str, int]:
         return self.channel.thresholds() | {"own": self.own}

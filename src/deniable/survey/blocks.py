@@ -8,7 +8,7 @@ optimal, and only they are (Park, Nam and Lee 2023; Gentle 2025), when s / b is 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from deniable.errors import SurveyError
 from deniable.mechanisms import check_size
@@ -77,7 +77,8 @@ class Hadamard(BlockEncoding):
         return {"kind": self.kind, "cells": self.cells, "blocks": self.blocks}
 
 
-class Stripe(NamedTuple):
+@dataclass(slots=True)  # not frozen: one is made for each report, and freezing it would cost more than the rest
+class Stripe:
     """Cells from `first` on in periods of one length, each of which has one run of cells that a symbol occupies.
 
     >>> stripe = Stripe(first=3, below=1, periods=2, length=2, run=1, order=2, lead=0, inverse=1, digits=[1])

@@ -37,6 +37,7 @@ REFUSED = {
     "privatize": ("numpy", "analysis", ["a.csv", "--column", "a", "--survey", "s.json", "-o", "r.csv"]),
     "count": ("numpy", "analysis", ["a.csv", "--survey", "s.json", "-o", "t"]),
     "decode": ("numpy", "analysis", ["day1.tally"]),
+    "discover": ("numpy", "analysis", ["day1.tally"]),
     "track": ("numpy", "analysis", ["november"]),
     "simulate": ("numpy", "analysis", ["s.json", "--n", "100"]),
     "reproduce": ("numpy", "analysis,charts", []),

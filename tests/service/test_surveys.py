@@ -174,6 +174,7 @@ BODIES: dict[str, object] = {
     "add_token": {"kind": "read"},
     "change": {"rules": {"thanks": "no"}},
     "estimate_post": {"candidates": ["a", "b"]},
+    "discover": {},
     "difference_post": {"candidates": ["a", "b"], "against_to": "2020-01-01", "from": "2020-01-01"},
 }
 
@@ -184,6 +185,7 @@ ROLES = {
     "upload": {"upload"},
     "read": {
         "windows", "tally", "estimate", "estimate_post", "trend", "trend_post", "difference", "difference_post",
+        "discover",
     },
     "owner": {"change", "delete", "close", "reopen"},
     "admin": {"metrics", "plan", "list", "create", "tokens", "add_token", "drop_token", "counters"},

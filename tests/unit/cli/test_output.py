@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+import numpy as np
 import pytest
 
 import deniable as dn
@@ -44,6 +45,7 @@ CASES: dict[tuple[str, str], tuple[str, bytes]] = {
     ),
     ("count", "output"): ("count reports.csv --survey s.json -o {}", b"deniable-tally"),
     ("decode", "chart"): ("decode day.tally --chart {} --chart-format json", b"{"),
+    ("discover", "chart"): ("discover texts.tally --alphabet ab --chart {} --chart-format json", b"{"),
     ("track", "chart"): ("track day.tally next.tally --chart {} --chart-format json", b"{"),
     ("simulate", "output"): ("simulate s.json --n 100 -o {}", b"deniable-tally"),
     ("simulate", "chart"): ("simulate s.json --n 100 --repeats 2 --chart {} --chart-format json", b"{"),
@@ -58,6 +60,7 @@ READ = {
     ("survey register", "file"),
     ("survey new", "matrix"),
 }
+KEPT = {("discover", "state")}  # read first: another file than its own is refused, never replaced (test_discover.py)
 
 each = pytest.mark.parametrize(("command", "start"), CASES.values(), ids=[f"{a} {b}" for a, b in CASES])
 
@@ -75,6 +78,8 @@ def _things_to_work_on() -> Iterator[None]:
         Path("reports.csv").write_text("cohort,response\n0,1\n0,0\n")
         dn.Tally(survey, [[60, 40]]).save("day.tally")
         dn.Tally(survey, [[50, 50]]).save("next.tally")
+        texts = dn.discovery(epsilon=8, length=2, cohorts=64, seed=bytes(16))
+        dn.simulate(texts, [0.6, 0.4], 20_000, np.random.default_rng(0), symbols=["ab", "b"]).save("texts.tally")
         store = SQLiteStore("store")
         entry, _ = store.create(STORED, Rules())
         store.write([Upload(entry, records(STORED, range(9)))], hours=480_000)
@@ -122,7 +127,7 @@ def test_these_are_all_outputs() -> None:
                 named.add((command, action.dest))
             assert ("-o" in action.option_strings) == ("--output" in action.option_strings)
         assert ("force" in {action.dest for action in parser._actions}) == bool(outputs), command
-    assert named == told | FOLDERS | READ
+    assert named == told | FOLDERS | READ | KEPT
     assert told == set(CASES)
     assert FORMATS == output.CHARTS
 

@@ -9,6 +9,7 @@
 import { $, ask, digestHere, el, fill, Problem, short } from "./common.js";
 import { Client } from "./deniable.min.js";
 import { rest } from "./dice.js";
+import "./fields.js"; // of kinds.js: named here, so that it is fetched in the same round trip
 import { keeping } from "./kept.js";
 import { kindOf } from "./kinds.js";
 import { cellsOf, partsOf } from "./record.js";

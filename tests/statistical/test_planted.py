@@ -55,7 +55,10 @@ def attacked(
     return honest + drawn(survey, *sent, rng)
 
 
-POWERS = [("krappor", 0.01), ("oue", 0.016), ("orr-closed", 0.008), ("orappor-closed-bloom", 0.009)]
+POWERS = [
+    *[("krappor", 0.01), ("oue", 0.016), ("orr-closed", 0.008), ("orappor-closed-bloom", 0.009)],
+    *[("blocks", 0.05), ("number", 0.02), ("budgets", 0.03)],
+]
 
 
 @pytest.mark.parametrize(("name", "share"), POWERS)

@@ -35,12 +35,14 @@ class FloorLaw:
     variance: float
 
     @classmethod
-    def of(cls, fit: LinearFit) -> "FloorLaw | None":
-        """None where there are too many symbols, or none whose share is determined."""
+    def of(cls, fit: LinearFit, raw: Floats | None = None) -> "FloorLaw | None":
+        """The law if the estimates are `raw`; None where there are too many symbols, or no share is determined."""
         if fit.size > _MOST_SYMBOLS or not fit.is_kept:
             return None
         # What unlisted answers add to the noise is seen in the counts alone.
-        model, scale = (fit, 1.0) if isinstance(fit.design, OpenDesign) else _as_fitted(fit)
+        model, scale = (
+            (fit, 1.0) if isinstance(fit.design, OpenDesign) else _as_fitted(fit, fit.unknowns if raw is None else raw)
+        )
         errors = model.standard_errors * np.sqrt(scale)
         if len(fit.unknowns) > fit.size:  # the unallocated mass is a share, too
             known = np.isfinite(errors).all()
@@ -86,14 +88,14 @@ class FloorLaw:
         return float(gammaincc(mean**2 / spread, critical * mean / spread))
 
 
-def _as_fitted(fit: LinearFit) -> tuple[LinearFit, float]:
+def _as_fitted(fit: LinearFit, raw: Floats) -> tuple[LinearFit, float]:
     """A fit of many more counts, just as the fitted shares expect them, and by what its variances are too small.
 
     An estimate is far below zero where its count is low by chance; the variance that such a count suggests is too low.
     """
     tally, mechanism = fit.tally, fit.tally.survey.mechanism
     miss, r = mechanism.affine
-    shares = project(fit.unknowns)
+    shares = project(raw)
     columns = miss + r * fit.design.forward(shares)
     many = max(1, _FINE // tally.n)
     reports = many * tally.reports

@@ -247,10 +247,10 @@ def _noticed(fit: LinearFit, sent: Floats, placed: Floats, share: float) -> floa
         cohort_sizes(sizes, 1 + fit.repeated.others),
     ):
         silent *= 1.0 if test is None else 1 - test[1].power(test[0])
-    if (law := FloorLaw.of(fit)) is not None:
-        miss, r = mechanism.affine
-        u = (counts / sizes[:, None] - miss) / r
-        raw = blocks.invert(u) if blocks is not None else normal_solve(system, system.adjoint(u)[None])[0]
+    miss, r = mechanism.affine
+    u = (counts / sizes[:, None] - miss) / r
+    raw = blocks.invert(u) if blocks is not None else normal_solve(system, system.adjoint(u)[None])[0]
+    if (law := FloorLaw.of(fit, raw)) is not None:
         silent *= 1 - law.power(raw)
     return 1 - silent
 

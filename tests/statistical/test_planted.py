@@ -57,7 +57,7 @@ def attacked(
 
 POWERS = [
     *[("krappor", 0.01), ("oue", 0.016), ("orr-closed", 0.008), ("orappor-closed-bloom", 0.009)],
-    *[("blocks", 0.05), ("number", 0.02), ("budgets", 0.03)],
+    *[("blocks", 0.05), ("number", 0.02), ("budgets", 0.03), ("discovery", 0.015)],
 ]
 
 

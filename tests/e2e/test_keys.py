@@ -80,7 +80,7 @@ def test_no_link_of_a_page_has_the_administrators_key(server: Server, fresh: Ope
     clean("Results")
     page.locator("#manage").get_by_role("button", name="Duplicate").click()
     page.locator("#form").wait_for()
-    until(page, "document.getElementById('question').value != ''")
+    until(page, "(document.getElementById('question')?.value ?? '') != ''")
     clean("Duplicate")
     page.locator("#plan .big").wait_for()
     page.get_by_role("button", name="Create the survey").click()

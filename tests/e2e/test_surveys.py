@@ -321,7 +321,7 @@ def test_duplicate_from_the_results_keeps_what_is_known(server: Server, fresh: O
     scripted(page, survey, ["tea"] * 14)
     page.goto(f"{address(server, f'/results/{survey.digest}')}#candidate=tea&candidate=Tea&candidate=coffee")
     page.locator("#manage").get_by_role("button", name="Duplicate").click()
-    until(page, "() => document.getElementById('question').value == 'Free text? (2)'")
+    until(page, "() => document.getElementById('question')?.value == 'Free text? (2)'")
     assert page.locator("#epsilon").input_value() == "2.33333"
     assert page.get_by_label("They write what they like").is_checked()
     assert page.locator("#answers").is_hidden()

@@ -117,7 +117,7 @@ def banded(repeats: int) -> list[bool]:
 
 def test_bands_cover_where_devices_return_to_their_cells() -> None:
     """With two cells, 39 % of the noise stays for ever. Bands may cover more than 95 %, never less than 94 %."""
-    repeats = 50
+    repeats = 90
 
     def too_few(inside: list[bool]) -> float:
         return float(bdtr(sum(inside), repeats, LEAST))

@@ -116,7 +116,7 @@ def diagnose(fit: LinearFit, symbols: tuple[Symbol, ...]) -> Diagnostics:
     sizes = cohort_sizes(tally.reports.astype(np.float64), 1 + fit.repeated.others)
     floor = FloorLaw.of(fit)
     rise, where = influence(fit, _PLANTED)
-    attack = plant(fit, (symbols[where],), np.array([where]), _PLANTED)
+    attack = None if where is None else plant(fit, (symbols[where],), np.array([where]), _PLANTED)
     return Diagnostics(
         rank=fit.rank,
         condition=fit.condition,
@@ -126,9 +126,9 @@ def diagnose(fit: LinearFit, symbols: tuple[Symbol, ...]) -> Diagnostics:
         influence=rise,
         hidden=hidden_of(fit.system, fit.size),
         floor=None if floor is None else floor.test(fit.unknowns),
-        noticed=attack.noticed,
-        careful=attack.careful,
-        careful_noticed=attack.careful_noticed,
+        noticed=0.0 if attack is None else attack.noticed,
+        careful=0.0 if attack is None else attack.careful,
+        careful_noticed=0.0 if attack is None else attack.careful_noticed,
     )
 
 

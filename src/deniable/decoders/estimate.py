@@ -413,7 +413,8 @@ class Estimate(BySymbol, Figures, Presented):
         """
         share = check_share(share)
         if symbols is None:
-            where = [influence(self.fit, share)[1]]
+            found = influence(self.fit, share)[1]
+            where = [] if found is None else [found]
         else:
             where = sorted({self.index(symbol) for symbol in symbol_list(symbols)})
         if not where:

@@ -99,7 +99,7 @@ def _as_fitted(fit: LinearFit, raw: Floats) -> tuple[LinearFit, float]:
     columns = miss + r * fit.design.forward(shares)
     many = max(1, _FINE // tally.n)
     reports = many * tally.reports
-    counts = np.rint(reports[:, None] * columns).astype(np.int64)
+    counts = np.rint(reports[:, None] * np.maximum(columns, 0.0)).astype(np.int64)
     if (hits := mechanism.hits) is not None:  # what rounding left over goes to the largest count
         rows = np.arange(len(counts))
         counts[rows, counts.argmax(axis=1)] += hits * reports - counts.sum(axis=1)

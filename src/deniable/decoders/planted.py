@@ -255,8 +255,8 @@ def _noticed(fit: LinearFit, sent: Floats, placed: Floats, share: float) -> floa
     return 1 - silent
 
 
-def influence(fit: LinearFit, share: float) -> tuple[float, int]:
-    """The largest rise of one symbol when `share` of the reports are planted for it, and which symbol that is."""
+def influence(fit: LinearFit, share: float) -> tuple[float, int | None]:
+    """The largest rise of one symbol when `share` of the reports are planted for it, and which one, if any."""
     tally, mechanism, blocks = fit.tally, fit.tally.survey.mechanism, fit.blocks
     _, r = mechanism.affine
     if blocks is not None:
@@ -267,6 +267,8 @@ def influence(fit: LinearFit, share: float) -> tuple[float, int]:
         return float(rises.max()), int(rises.argmax())
     system, law = fit.system, fit.law
     size = fit.size
+    if not size:
+        return 0.0, None
     order = np.argsort(-fit.raw, kind="stable")
     some = order[: max(1, _MOST_STEPS // (system.cohorts * (system.hashes * size + system.cells)))]
     best, where = 0.0, int(order[0])

@@ -103,6 +103,12 @@ def _rewrite(page: Path, text: str) -> str:
     return _LINK.sub(lambda m: m[0] if any(a <= m.start() < b for a, b in kept) else link(m), text)
 
 
+def _decisions() -> str:
+    """Links to all decisions. They are no part of the menu, which stands on each page: it would be twice as long."""
+    titles = {path.name: path.read_text(encoding="utf-8").partition("\n")[0] for path in HERE.glob("decisions/0*.md")}
+    return "".join(f"- [{titles[name].lstrip('# ')}]({name})\n" for name in sorted(titles))
+
+
 def _source_read(app: Any, docname: str, source: list[str]) -> None:
     """The text of a page; where it stands for a file outside this folder, that file, with its links seen from here."""
     page, text = HERE / f"{docname}.md", source[0]
@@ -122,6 +128,10 @@ def _source_read(app: Any, docname: str, source: list[str]) -> None:
         app.env.note_dependency(str(shown))
     if docname == "examples/index":
         text += "\n```{toctree}\n:hidden:\n\n" + "\n".join(EXAMPLES) + "\n```\n"
+    elif docname == "decisions/index":
+        text += _decisions()
+    elif docname.startswith("decisions/"):
+        text = f"---\norphan: true\n---\n\n{text}\n[All decisions](index.md)\n"
     source[0] = _rewrite(page, text)
 
 

@@ -2,10 +2,8 @@
 
 import hashlib
 import json
-import os
 import zlib
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +11,9 @@ import numpy.typing as npt
 
 from deniable.errors import SurveyError, TallyError, TallyMismatch, WireError
 from deniable.reports import Report
-from deniable.survey import Form, facts, strict_json, write_atomically
+from deniable.survey import Form, facts, strict_json
 from deniable.tally.form_rows import answered_parts, count_part, refused_forms, refused_slots, slots_of
+from deniable.tally.saved import SavedTally, inflated
 from deniable.tally.tally import Tally
 from deniable.tally.window_sizes import sizes_from_json
 
@@ -23,7 +22,7 @@ __all__ = ["FormTally"]
 _MAGIC = b"deniable-form-tally/1\n"  # first line of a file: format and version
 
 
-class FormTally:
+class FormTally(SavedTally):
     """The counts of one form: `tally["smokes"]` is the tally of a question's part, `n` the number of forms.
 
     Parameters
@@ -305,18 +304,11 @@ class FormTally:
         except SurveyError as problem:
             raise TallyError(f"tally must carry its form and its total: {problem}") from None
         n = header["n"]
-        if not isinstance(n, str) or not n.isdecimal() or len(n) > 19:
+        if not isinstance(n, str) or not (n.isascii() and n.isdecimal()) or len(n) > 19:
             raise TallyError("tally must say how many forms it holds, got something else")
         shapes = [(tally.survey.cohorts, tally.survey.columns) for tally in found.parts]
         size = sum(8 * cohorts * (1 + columns) for cohorts, columns in shapes)
-        try:
-            unpacker = zlib.decompressobj()
-            numbers = unpacker.decompress(packed, size + 1)
-        except zlib.error as problem:
-            raise TallyError(f"tally counts must be a zlib stream: {problem}") from None
-        if len(numbers) != size or not unpacker.eof or unpacker.unused_data:
-            raise TallyError(f"tally counts must be {size} bytes for this form, got {len(numbers)} or more")
-        values, place, parts = np.frombuffer(numbers, "<i8"), 0, []
+        values, place, parts = inflated(packed, size, "this form"), 0, []
         for cohorts, columns in shapes:
             reports, place = values[place : place + cohorts], place + cohorts
             counts, place = (
@@ -325,40 +317,16 @@ class FormTally:
             )
             parts.append((counts, reports))
         found.add(parts, int(n))
-        if found.form.participation != "once":
-            windows = header.get("windows") or [None] * len(found.parts)
-            for tally, sizes in zip(found.parts, windows, strict=False):
-                tally._merged = None if sizes is None else _merged(sizes, tally.n)
+        found._remember(header.get("windows", [] if found.form.participation == "once" else [None] * len(found.parts)))
         return found
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tally. A plain file is replaced atomically; links, pipes and devices are written through.
-
-        Parameters
-        ----------
-        path : str or path
-            Where to write.
-        """
-        write_atomically(path, self.to_bytes())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "FormTally":
-        """Read a tally that `save` wrote.
-
-        Parameters
-        ----------
-        path : str or path
-            The file.
-
-        Raises
-        ------
-        TallyError
-            As `from_bytes`; the message begins with the path.
-        """
-        try:
-            return cls.from_bytes(Path(path).read_bytes())
-        except TallyError as problem:
-            raise TallyError(f"{os.fspath(path)}: {problem}") from None
+    def _remember(self, windows: object) -> None:
+        """Take over the windows that a file names: one entry for each part, and none where people answer once."""
+        wanted = 0 if self.form.participation == "once" else len(self.parts)
+        if not isinstance(windows, list) or len(windows) != wanted:
+            raise TallyError(f"tally must name the windows of {wanted} parts, got something else")
+        for tally, sizes in zip(self.parts, windows, strict=False):
+            tally._merged = None if sizes is None else _merged(sizes, tally.n)
 
 
 def _merged(value: object, n: int) -> dict[int, int]:

@@ -13,10 +13,8 @@ little-endian, zlib), and the SHA-256 of everything before it.
 
 import hashlib
 import json
-import os
 import zlib
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -24,7 +22,8 @@ import numpy.typing as npt
 
 from deniable.errors import SurveyError, TallyError, TallyMismatch
 from deniable.reports import Report
-from deniable.survey import Survey, data_frame, facts, strict_json, write_atomically
+from deniable.survey import Survey, data_frame, facts, strict_json
+from deniable.tally.saved import SavedTally, inflated
 from deniable.tally.window_sizes import Sizes, sizes_from_json, sizes_of
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class _Countable(Protocol):
     def add_to(self, tally: "Tally") -> None: ...
 
 
-class Tally:
+class Tally(SavedTally):
     """The counts of one survey.
 
     `counts[c, j]` is the number of reports of cohort c that hit column j, `reports[c]` the number of all its reports,
@@ -540,14 +539,7 @@ class Tally:
         except SurveyError as problem:
             raise TallyError(f"tally must carry its survey and its total: {problem}") from None
         size = 8 * survey.cohorts * (1 + survey.columns)
-        try:
-            unpacker = zlib.decompressobj()
-            numbers = unpacker.decompress(packed, size + 1)
-        except zlib.error as problem:
-            raise TallyError(f"tally counts must be a zlib stream: {problem}") from None
-        if len(numbers) != size or not unpacker.eof or unpacker.unused_data:
-            raise TallyError(f"tally counts must be {size} bytes for this survey, got {len(numbers)} or more")
-        values = np.frombuffer(numbers, "<i8")
+        values = inflated(packed, size, "this survey")
         tally = cls(survey)
         tally.add(values[survey.cohorts :].reshape(survey.cohorts, survey.columns), values[: survey.cohorts])
         if n != str(tally.n):
@@ -560,37 +552,3 @@ class Tally:
         elif tally._repeats and tally.n:
             tally._merged = None
         return tally
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tally. A plain file is replaced atomically; links, pipes and devices are written through.
-
-        Parameters
-        ----------
-        path : str or path
-            Where to write.
-        """
-        write_atomically(path, self.to_bytes())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Tally":
-        """Read a tally that `save` wrote.
-
-        Parameters
-        ----------
-        path : str or path
-            The file.
-
-        Returns
-        -------
-        Tally
-            The tally in it.
-
-        Raises
-        ------
-        TallyError
-            As `from_bytes`; the message begins with the path.
-        """
-        try:
-            return cls.from_bytes(Path(path).read_bytes())
-        except TallyError as problem:
-            raise TallyError(f"{os.fspath(path)}: {problem}") from None

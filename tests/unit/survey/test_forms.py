@@ -22,6 +22,7 @@ YES, CITY, TEXT = (
     dn.orr(epsilon=1, cells=4, cohorts=4, seed=bytes(16)),
 )
 TWO = dn.form(smokes=YES, city=CITY, epsilon=2)
+WEEKLY = dn.form(smokes=YES, city=CITY, epsilon=2, participation="window:week")
 OPEN = dn.form(smokes=YES, city=TEXT, epsilon=2, skip=["city"])
 PAIR = dn.form(smokes=YES, city=CITY, likes=YES, epsilon=2, relate=[("smokes", "city")])
 COPY = dn.form(smokes=YES, city=CITY, epsilon=2, name="another")
@@ -437,7 +438,26 @@ LAST: dict[str, tuple[Callable[[], object], str]] = {
         ),
         "tally counts must be 48 bytes for this form, got 0 or more",
     ),
+    "windows of a form that is answered once": (
+        lambda: FormTally.from_bytes(headed(TWO, [{}, {}])),
+        "tally must name the windows of 0 parts, got something else",
+    ),
+    "windows of too few parts": (
+        lambda: FormTally.from_bytes(headed(WEEKLY, [None])),
+        "tally must name the windows of 2 parts, got something else",
+    ),
+    "windows that are no list": (
+        lambda: FormTally.from_bytes(headed(WEEKLY, 5)),
+        "tally must name the windows of 2 parts, got something else",
+    ),
 }  # fmt: skip
+
+
+def headed(form: dn.Form, windows: object) -> bytes:
+    """The file of an empty tally that names windows."""
+    kept = FormTally(form).to_bytes()[:-32].split(b"\n", 2)
+    header = json.loads(kept[1]) | {"windows": windows}
+    return sealed(json.dumps(header).encode(), kept[2])
 
 
 def sealed(line: bytes, numbers: bytes = b"no stream") -> bytes:

@@ -5,18 +5,19 @@ compared with the truth. Hash functions change every few tallies, and with every
 collisions are then what is measured. `python -m studies.coverage WORD` measures the cases again that have the word.
 """
 
-import csv
 import sys
 import time
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
 from scipy.special import ndtri
 
 import deniable as dn
@@ -206,27 +207,19 @@ def measure(case: Case, population: str, n: int) -> list[Row]:
     return rows
 
 
-def read(path: Path = RESULTS / "intervals.csv") -> list[Row]:
+def read(path: Path = RESULTS / "intervals.parquet") -> list[Row]:
     """The rows of a run."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return [
-            Row(
-                r["case"], r["population"], int(r["n"]), r["kind"], r["what"], *(float(r[k] or "nan") for k in _NUMBERS)
-            )
-            for r in csv.DictReader(file)
-        ]
-
-
-_NUMBERS = ("level", "coverage", "error", "normal", "width", "mean_width")
+    return [Row(**row) for row in pq.read_table(path).to_pylist()]
 
 
 def _write(rows: list[Row], path: Path) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["case", "population", "n", "kind", "what", *_NUMBERS])
-        for row in rows:
-            numbers = ["" if np.isnan(x) else f"{x:.6g}" for x in (getattr(row, name) for name in _NUMBERS)]
-            writer.writerow([row.case, row.population, row.n, row.kind, row.what, *numbers])
+    """As Parquet: a quarter of the size of CSV. Numbers have six digits, which is more than they know."""
+    columns = {field.name: [_rounded(getattr(row, field.name)) for row in rows] for field in fields(Row)}
+    pq.write_table(pa.table(columns), path, compression="zstd", compression_level=19)
+
+
+def _rounded(value: object) -> object:
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def main() -> None:
@@ -243,7 +236,7 @@ def main() -> None:
     fresh = {row.case for row in rows}
     kept = [row for row in read() if row.case not in fresh] if only else []
     order = [case.name for case in CASES]
-    _write(sorted(rows + kept, key=lambda row: order.index(row.case)), RESULTS / "intervals.csv")
+    _write(sorted(rows + kept, key=lambda row: order.index(row.case)), RESULTS / "intervals.parquet")
     (RESULTS / "intervals.md").write_text(page(read()), encoding="utf-8")
 
 

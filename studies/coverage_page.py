@@ -14,7 +14,7 @@ OTHERS = ("sums", "unlisted mass", "differences", "all symbols at once", "no fal
 _HEAD = """# What the intervals cover
 
 Every number here comes from `python -m studies.coverage`, which draws tallies from their exact law, decodes them and
-asks whether the truth is inside; [intervals.csv](intervals.csv) has all of it, each with its Monte Carlo error, and a
+asks whether the truth is inside; [a table](intervals.parquet) has all of it, each with its Monte Carlo error, and a
 test computes some of it again. Cells of the grid: a survey, a population (spiky: .8, .15, .05 and then nothing; Zipf 1;
 uniform), n from 100 to 10^6. O-RR kxC has k cells and C cohorts; hash functions are drawn anew twenty
 times a cell, and for every tally where answers are missing.

@@ -25,7 +25,7 @@ from benchmarks.measure import Line, compare, timed
 from deniable.decoders.base import unbias
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.simplex import project
-from deniable.design import Design, design_of
+from deniable.matrices import Design, design_of
 from deniable.tally import Tally
 
 S, C, K = 4096, 1024, 16

@@ -18,8 +18,8 @@ import deniable as dn
 from deniable.cli.progress import Reporter
 from deniable.columns.encode import keys_of
 from deniable.decoders import ScreenedEstimate
-from deniable.design import StreamedDesign
 from deniable.lab.streams import stream_of
+from deniable.matrices import StreamedDesign
 from deniable.survey import Hashed
 from studies.lasso import recipe
 

@@ -39,12 +39,12 @@ def losses(survey: Survey, p: np.ndarray, repeats: int, seed: int, part: slice =
 
 def best_design(size: int, hidden: int, epsilon: float) -> Survey | None:
     """The block-design form of least expected squared error, even where uRR is better."""
-    from deniable.survey.channels import _sensitive_cost
+    from deniable.survey.channels import sensitive_cost
 
     designs = list(sensitive_designs(hidden))
     if not designs:
         return None
-    best = min(designs, key=lambda d: _sensitive_cost(size, hidden, d.cells, d.occupied, d.shared, math.exp(epsilon)))
+    best = min(designs, key=lambda d: sensitive_cost(size, hidden, d.cells, d.occupied, d.shared, math.exp(epsilon)))
     return ubd(size, sensitive=range(hidden), epsilon=epsilon, order=best.order, dimension=best.dimension)
 
 

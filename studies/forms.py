@@ -82,7 +82,8 @@ def main() -> None:
             fake = fake_data(questions, epsilon, rng)
             rows.append((questions, epsilon, by_theory, found, fake))
             print(questions, epsilon, by_theory, found, fake, flush=True)
-    PAGE.write_text(page(rows), encoding="utf-8")
+    _, heading, speed = PAGE.read_text(encoding="utf-8").partition("\n## Size and speed\n")  # by studies.form_speed
+    PAGE.write_text(page(rows) + heading + speed, encoding="utf-8")
 
 
 def page(rows: list[tuple[int, float, tuple[float, float], list[tuple[float, float]], tuple[float, float]]]) -> str:

@@ -15,7 +15,7 @@ from scipy.special import ndtri, stdtr
 
 from deniable.columns.encode import cell_table
 from deniable.decoders.base import unbias
-from deniable.design import Design, StreamedDesign
+from deniable.matrices import Design, StreamedDesign
 from deniable.tally import Tally
 
 __all__ = ["Found", "nonnegative_lasso", "recipe"]

@@ -20,7 +20,7 @@ import deniable as dn
 from deniable.decoders.bounded import unit_limits
 from deniable.decoders.limits import SkewedLimits
 from deniable.decoders.quantiles import blurs_of, inverted, is_smooth, ramps
-from deniable.design import NeighbourDesign, design_of
+from deniable.matrices import NeighbourDesign, design_of
 from studies.square_wave import em_smoothed
 
 Floats = npt.NDArray[np.float64]

@@ -43,6 +43,7 @@ from deniable.survey import (
     Survey,
     blocks,
     channel,
+    design,
     discovery,
     form,
     hadamard,
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     )
     from deniable.engines import count, privatize
     from deniable.planner import Plan, plan
+    from deniable.relations import Crosstab, Regression, crosstab, regress
     from deniable.simulation import simulate
     from deniable.tally import Tally
     from deniable.tracking import Tracked, track
@@ -92,6 +94,7 @@ __version__ = "0.2.0"
 # Loaded on first use: name -> the room it lives in.
 _LAZY = {
     "Contaminated": "decoders",
+    "Crosstab": "relations",
     "Crowd": "crowds",
     "EmpiricalBayes": "decoders",
     "Estimate": "decoders",
@@ -101,12 +104,14 @@ _LAZY = {
     "Normalized": "decoders",
     "Plan": "planner",
     "Projected": "decoders",
+    "Regression": "relations",
     "ReportTable": "columns",
     "Screening": "decoders",
     "Tally": "tally",
     "Unconstrained": "decoders",
     "WeightedLeastSquares": "decoders",
     "count": "engines",
+    "crosstab": "relations",
     "crowd": "crowds",
     "decode": "decoders",
     "decode_all": "decoders",
@@ -115,6 +120,7 @@ _LAZY = {
     "lab": "",
     "plan": "planner",
     "privatize": "engines",
+    "regress": "relations",
     "simulate": "simulation",
     "theory": "",
     "track": "tracking",
@@ -127,6 +133,7 @@ __all__ = [
     "BudgetError",
     "Client",
     "Contaminated",
+    "Crosstab",
     "Crowd",
     "DataError",
     "DecodeError",
@@ -146,6 +153,7 @@ __all__ = [
     "Plan",
     "PlanError",
     "Projected",
+    "Regression",
     "Report",
     "ReportTable",
     "Screening",
@@ -166,9 +174,11 @@ __all__ = [
     "blocks",
     "channel",
     "count",
+    "crosstab",
     "crowd",
     "decode",
     "decode_all",
+    "design",
     "difference",
     "discover",
     "discovery",
@@ -186,6 +196,7 @@ __all__ = [
     "plan",
     "privatize",
     "projective",
+    "regress",
     "sensitive",
     "simulate",
     "subset",

@@ -60,6 +60,7 @@ EXTRAS = {
     "charts": _CHARTS,
     "serve": (*_ANALYSIS, *_CHARTS, "uvicorn", "httptools", "uvloop", "msgspec"),
     "postgres": ("psycopg",),
+    "relations": (*_ANALYSIS, "formulaic"),
     "spark": (*_ANALYSIS, "pyspark"),
 }
 

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.columns import bins_of
-from deniable.design import Design, design_of
 from deniable.errors import DecodeError
+from deniable.matrices import Design, design_of
 from deniable.mechanisms import KRR, BitFlip, Channel, HitOrMiss, Mechanism, Registry, Subset
 from deniable.survey import Agreement, Form, Survey
 from deniable.tally import FormTally, Tally

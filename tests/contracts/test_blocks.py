@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.design import BlockDesign, Design, design_of
-from deniable.design.incidence import Orthogonal, incidence_of, walsh_hadamard
 from deniable.errors import SurveyError
+from deniable.matrices import BlockDesign, Design, design_of
+from deniable.matrices.incidence import Orthogonal, incidence_of, walsh_hadamard
 from deniable.survey import Projective, Survey
 from deniable.theory.covariance import inversion_covariance, inversion_variances, least_squares_moments
 from tests.exact.laws import published
@@ -228,5 +228,5 @@ def test_exact_l1_of_one_block_is_the_binomials() -> None:
 
 
 def test_what_is_no_block_design_has_no_products() -> None:
-    with pytest.raises(TypeError, match=r"Hashed has no product with H; register one with deniable.design.inc"):
+    with pytest.raises(TypeError, match=r"Hashed has no product with H; register one with deniable.matrices.inc"):
         incidence_of(SMALL["orr-open"].encoding, np.arange(3))

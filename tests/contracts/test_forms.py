@@ -20,6 +20,9 @@ SEED = bytes(range(16))
 SMOKES = dn.warner(epsilon=1, name="Do you smoke?")
 AGE = dn.number(18, 90, 1, bins=6)
 CITY = dn.orr(epsilon=1, cells=8, cohorts=5, seed=SEED)
+ILL = dn.sensitive(["no", "flu", "hiv", "hep"], sensitive=["hiv", "hep"], epsilon=1)
+AREA = dn.blocks([["o", "b"], ["p", "l", "n"]], epsilon=1)
+MOOD = dn.channel([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]], epsilon=1.8)
 LIKES = dn.oue(["a", "b", "c", "d", "e", "f", "g", "h", "i"], epsilon=1)
 
 FORMS: dict[str, Form] = {
@@ -31,6 +34,8 @@ FORMS: dict[str, Form] = {
     "skipped": dn.form(smokes=SMOKES, age=AGE, city=CITY, epsilon=4, skip=["smokes", "age", "city"]),
     "windows": dn.form(smokes=SMOKES, age=AGE, epsilon=4, participation="window"),
     "nine parts": dn.form({f"q{i}": SMOKES for i in range(9)}, epsilon=4, spend="sample", draw=3),
+    "tables": dn.form(ill=ILL, area=AREA, mood=MOOD, smokes=SMOKES, epsilon=6, skip=["ill"]),
+    "tables, sampled": dn.form(ill=ILL, area=AREA, mood=MOOD, smokes=SMOKES, epsilon=2, spend="sample"),
     "conditions": dn.form(
         smokes=SMOKES, age=AGE, epsilon=4, public={"country": ["NO", "SE"]}, when={"age": ("country", ["NO"])}
     ),
@@ -40,6 +45,9 @@ SOME: dict[str, list[object]] = {
     "age": [20, 71.5],
     "city": ["Oslo", "Bergen"],
     "likes": ["a", "i"],
+    "ill": ["no", "hiv"],
+    "area": ["o", "n"],
+    "mood": [0, 2],
 }
 
 
@@ -162,6 +170,16 @@ def test_strong_budgets_bring_every_answer_through() -> None:
         pairs = {form.part_of("smokes").pair(s): p for s, p in joint}
         assert pairs["yes", "i"] == pytest.approx(1 / 3, abs=0.02)
         assert pairs["no", "no answer"] == pytest.approx(1 / 3, abs=0.02)
+
+
+def test_tables_in_a_form_are_decoded_as_they_are_alone() -> None:
+    form = FORMS["tables"]
+    p = {"ill": [0.5, 0.2, 0.1, 0.1, 0.1], "area": [0.4, 0.1, 0.3, 0.1, 0.1], "mood": [0.5, 0.3, 0.2]}
+    tally = dn.simulate(form, p | {"smokes": [0.7, 0.3]}, n=10**7, rng=np.random.default_rng(0))
+    estimate = dn.decode(tally)
+    for name, shares in p.items():
+        assert np.allclose(estimate[name].probabilities, shares, atol=0.01)
+    assert estimate["ill"]["no answer"] == pytest.approx(0.1, abs=0.01)
 
 
 def _one_by_one(form: Form, columns: dict[str, list[object]]) -> FormTally:

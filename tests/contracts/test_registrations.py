@@ -33,7 +33,7 @@ def test_every_room_knows_every_type(kind: type) -> None:
 def test_the_types_are_all_there() -> None:
     assert {kind.__name__ for kind in OURS} == {
         *("KRR", "BitFlip", "Subset"),
-        *("Sensitive", "SensitiveDesign", "Blocks", "Budgets", "WeightTable"),
+        *("Sensitive", "SensitiveDesign", "Blocks", "Budgets", "WeightTable", "HandRun"),
         *("Direct", "Hashed", "Permuted", "Hadamard", "Projective", "Neighbours", "Prefixes"),
     }
 
@@ -71,7 +71,7 @@ MECHANISM_REGISTRIES = [
 ENCODING_REGISTRIES = ["deniable.columns.encode.encoders", "deniable.survey.reading.encodings"]
 BLOCK_REGISTRIES = [
     "deniable.columns.designs.places",
-    "deniable.design.incidence.incidences",
+    "deniable.matrices.incidence.incidences",
     "deniable.planner.catalogue.designs",
 ]
 

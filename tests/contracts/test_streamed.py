@@ -5,7 +5,7 @@ import pytest
 
 import deniable as dn
 from deniable.columns.encode import cell_rows, cell_table, keys_of, scale
-from deniable.design import Design, StreamedDesign, streamed
+from deniable.matrices import Design, StreamedDesign, streamed
 from deniable.survey import Hashed, Survey
 
 SEED = bytes(range(16))

@@ -15,7 +15,7 @@ import pytest
 import deniable as dn
 from deniable.decoders import Decoder
 from deniable.decoders.base import Solution, unbias
-from deniable.design import Design, design_of
+from deniable.matrices import Design, design_of
 from deniable.survey import Survey, presets, quantities
 from tests.statistical.harness import generator
 from tests.surveys import SEED, kinds, named, symbols_of

@@ -23,7 +23,7 @@ DONE = (
     "tally",
     "columns",
     "engines",
-    "design",
+    "matrices",
     "theory",
     "simulation",
     "charts",

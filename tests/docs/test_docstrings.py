@@ -30,7 +30,7 @@ DONE = (
     "tally",
     "columns",
     "engines",
-    "design",
+    "matrices",
     "theory",
     "simulation",
     "charts",
@@ -46,8 +46,8 @@ DONE = (
 
 # Doors beside that of the package itself: its modules `lab` and `theory`, and rooms that people use by their full name.
 DOORED = (
-    "lab", "theory", "crowds", "errors", "noise", "mechanisms", "client", "design", "simulation", "planner", "tracking",
-    "charts", "audit", "reproduce", "service",
+    "lab", "theory", "crowds", "errors", "noise", "mechanisms", "client", "matrices", "simulation", "planner",
+    "tracking", "charts", "audit", "reproduce", "service",
 )  # fmt: skip
 
 _UNDERLINED = re.compile(r"^(?P<title>[A-Z][a-z ]+)\n-{3,}\n", re.M)

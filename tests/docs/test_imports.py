@@ -23,12 +23,13 @@ ROOMS = (
     "tally",
     "columns",
     "engines",
-    "design",
+    "matrices",
     "theory",
     "crowds",
     "simulation",
     "decoders",
     "tracking",
+    "relations",
     "lab",
     "planner",
     "audit",
@@ -39,7 +40,7 @@ ROOMS = (
 DEVICE = ROOMS[:6]
 DOORS = ("__init__", "__main__")
 PACKAGES = {"numpy", "scipy", "pyarrow", "cryptography", "altair", "vl_convert", "uvicorn", "psycopg", "msgspec"}
-PACKAGES |= {"pyspark", "py4j"}
+PACKAGES |= {"pyspark", "py4j", "formulaic", "pandas"}
 
 # What a report passes on its way to the disk, and the rooms that it may see there.
 UPLOAD_PATH = (

@@ -20,6 +20,7 @@ SUBJECTS = {
     "cohorts": "surveys with cohorts: their theory, and the claims about them",
     "collector": "the collector, and the commands that talk to one",
     "counting": "reports into counts, by NumPy and by Spark",
+    "crosstab": "cross-tables: the values, how they are drawn, and the command",
     "decoding": "`decode`, and the process that runs it for the collector",
     "experiments": "the paper's experiments: the tasks, and their order",
     "krr": "k-ary randomised response, and its closed forms",

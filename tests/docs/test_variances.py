@@ -19,7 +19,7 @@ from deniable.theory import Classes, subset_rates, support_model
 from tests.docs.test_imports import SOURCE, files
 
 ROOT = Path(__file__).parents[2]
-SEEN = ("theory", "decoders", "design/blocks.py", "survey/presets.py")  # what may hold variances
+SEEN = ("theory", "decoders", "matrices/blocks.py", "survey/presets.py")  # what may hold variances
 ASKED = ("planner", "lab/screen.py")  # where no law of a report may be read at all
 GONE = {"support_law", "channel_law", "Moments", "Proxy", "Rates", "Law"}
 

@@ -25,7 +25,7 @@ def rows_of(survey: Survey) -> list[list[int]]:
     """One row of integers an answer, over 2**width."""
     fields = stated(survey)
     span, size = 2 ** fields["width"], json.loads(survey.to_json())["encoding"]["cells"]
-    if fields["kind"] == "table":
+    if fields["kind"] in ("table", "design"):
         return [[int(weight) for weight in row] for row in fields["rows"]]
     if fields["kind"] == "budgets":
         groups, found = fields["groups"], []
@@ -80,7 +80,10 @@ def promise_of(survey: Survey) -> Callable[[int, int], Fraction | None]:
     if fields["kind"] == "budgets":
         budgets = [Fraction(fields["budgets"][group]) for group in fields["groups"]]
         return lambda x, other: min(budgets[x], budgets[other])
+    if fields["kind"] == "design":  # a weight of zero promises nothing to the answers that have more there
+        rows = rows_of(survey)
+        return lambda x, other: None if any(a and not b for a, b in zip(rows[x], rows[other], strict=True)) else epsilon
     return lambda x, other: epsilon
 
 
-TABLES = {"table", "budgets", "blocks", "sensitive", "sensitive-design"}
+TABLES = {"design", "table", "budgets", "blocks", "sensitive", "sensitive-design"}

@@ -141,7 +141,7 @@ def test_the_wheel_needs_nothing_and_names_its_extras(wheel: Path) -> None:
     told = metadata(wheel)
     assert all("extra ==" in line for line in told.get_all("Requires-Dist", []))
     assert set(told.get_all("Provides-Extra", [])) == {
-        *("all", "analysis", "charts", "dev", "docs", "postgres", "serve", "spark", "test")
+        *("all", "analysis", "charts", "dev", "docs", "postgres", "relations", "serve", "spark", "test")
     }
     assert told["License-Expression"] == "Apache-2.0"
     assert told.get_all("Project-URL") == ["Paper, https://arxiv.org/abs/1602.07387"]

@@ -53,6 +53,8 @@ CHECKS = (
     "form-law",
     "form-variance",
     "form-coverage",
+    "crosstab-coverage",
+    "crosstab-size",
 )
 ALPHA = BUDGET / len(CHECKS)
 

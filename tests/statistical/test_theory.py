@@ -11,7 +11,7 @@ import pytest
 
 import deniable as dn
 from deniable import theory
-from deniable.design import design_of
+from deniable.matrices import design_of
 from tests.statistical.harness import generator
 
 Floats = npt.NDArray[np.float64]

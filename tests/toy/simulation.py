@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.design import Design
+from deniable.matrices import Design
 from deniable.simulation import CountLaw, laws
 
 from .plain import Plain

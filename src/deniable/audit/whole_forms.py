@@ -30,6 +30,7 @@ FormDevices = Callable[[Complete, int], Sequence[bytes]]
 
 MAX_OUTCOMES = 1 << 12  # different packed reports up to which each is an event of its own
 MAX_JOINT = 6  # parts of which codes are joined, where there are more outcomes than that
+_WAYS = ((0, 1), (1, 0))  # which of two sets of answers is likelier
 _BEST = 2  # events with the largest ratios that are tested, each way
 
 
@@ -178,27 +179,44 @@ def audit_form(
     if changed and not any(part.survey.mechanism.twice for part in form.parts):
         findings.append(Finding("memory", f"{changed:,} devices sent two different reports of the same answers"))
     shape, pairs = form.report_format, list(combinations(range(len(sets)), 2))
-    found, event, told, drawn = 0.0, "", 0.0, ""
+    found, told, drawn = 0.0, 0.0, ""
     for x, y in pairs:
-        both = samples[x], samples[y]
+        both, named, share = (samples[x], samples[y]), (x + 1, y + 1), alpha / (2 * len(pairs))
         codes = [_codes(form, rows, (sets[x], sets[y])) for rows in both]
-        found, event = max((found, event), _measured(codes, alpha / (2 * len(pairs)), (x + 1, y + 1)))
+        # Where answers may be seen nothing is promised, and an event says nothing.
+        promised = [form.promise(sets[a], sets[b]) for a, b in ((x, y), (y, x))]
+        ways = [way for way, promise in zip(_WAYS, promised, strict=True) if promise is not None]
+        for way, promise in zip(_WAYS, promised, strict=True):
+            if promise is None:
+                continue
+            epsilon, event = _measured(codes, share / len(ways), named, [way])
+            found = max(found, epsilon)
+            if epsilon > promise:
+                findings.append(
+                    Finding("privacy", f"epsilon is at least {epsilon:.4g}, not {float(promise):g}: {event}")
+                )
         bits = [answered_parts(shape, rows) @ (1 << np.arange(len(form.parts), dtype=object)) for rows in both]
-        told, drawn = max((told, drawn), _measured(bits, alpha / (2 * len(pairs)), (x + 1, y + 1)))
-    if found > form.epsilon_total:
-        findings.append(Finding("privacy", f"epsilon is at least {found:.4g}, not {form.epsilon:g}: {event}"))
+        told, drawn = max((told, drawn), _measured(bits, share, named, _WAYS))
     if told > 0:
         findings.append(Finding("drawn", f"what was drawn depends on the answers: {drawn}"))
     return FormCertificate(form, len(sets) * (trials // len(sets)), alpha, found, tuple(findings))
 
 
 def _answers(form: Form) -> tuple[Complete, ...]:
-    """The first answer to every question, the last, and both in turn."""
-    found = []
-    for turn in (lambda place: 0, lambda place: -1, lambda place: -(place % 2)):
-        known = [question.alphabet.symbols or ("a", "b") for question in form.questions]
-        found.append({q.name: known[place][turn(place)] for place, q in enumerate(form.questions)})
-    return tuple(found)
+    """Two answers to every question, and both in turn: the first and the last, or two that are promised something."""
+    known = {}
+    for part in form.parts:
+        for question in part.questions:
+            symbols = question.alphabet.symbols or ("a", "b")
+            known[question.name] = (symbols[0], symbols[-1])
+        told, mechanism = part.survey.mechanism.telling, part.survey.mechanism
+        promises = [(bound, (a, b)) for a in told for b in told if a != b and (bound := mechanism.bound((a,), (b,)))]
+        if promises:
+            _, cells = max(promises)
+            every: Any = part.survey.alphabet.symbols
+            known[part.questions[0].name] = tuple(every[cell] for cell in cells)
+    turns = ([0] * len(form.questions), [1] * len(form.questions), [i % 2 for i in range(len(form.questions))])
+    return tuple({q.name: known[q.name][way] for q, way in zip(form.questions, turn, strict=True)} for turn in turns)
 
 
 def _codes(form: Form, rows: npt.NDArray[np.uint8], pair: Sequence[Complete]) -> npt.NDArray[Any]:
@@ -213,26 +231,43 @@ def _codes(form: Form, rows: npt.NDArray[np.uint8], pair: Sequence[Complete]) ->
     answered, found = answered_parts(form.report_format, rows), np.zeros(len(rows), np.int64)
     for place, (_, cohorts, responses) in enumerate(slots_of(form.report_format, rows)):
         survey = form.parts[place].survey
-        speaks = np.zeros((2, len(rows)), bool)
-        for side, answers in enumerate(pair):
-            symbol = form.parts[place].symbol(answers)
-            for cohort in range(survey.cohorts):
-                for cell in survey.encode(cohort, symbol):
-                    hit = responses == cell if responses.ndim == 1 else responses[:, cell // 8] >> cell % 8 & 1 == 1
-                    speaks[side] |= hit & (cohorts == cohort)
+        if not survey.mechanism.two_valued:
+            rows_of = [survey.mechanism.weights(survey.encode(0, form.parts[place].symbol(one))) for one in pair]
+            sign = np.array([(a > b) - (a < b) for a, b in zip(*rows_of, strict=True)], np.int64)
+            likelier = sign[np.minimum(responses, len(sign) - 1)]  # what is no report was found already
+            speaks = np.stack([likelier > 0, likelier < 0])
+        else:
+            speaks = _spoken_for(form, place, cohorts, responses, pair)
         code = np.where(answered[:, place], speaks[0].astype(np.int64) - speaks[1], 0)
         found = found * 4 + code + 1 + answered[:, place] if len(form.parts) <= MAX_JOINT else found + code
     return found
 
 
-def _measured(codes: Sequence[npt.NDArray[Any]], alpha: float, named: tuple[int, int]) -> tuple[float, str]:
-    """The largest log ratio that is proved between the two sets of answers, either way, and the event behind it."""
+def _spoken_for(
+    form: Form, place: int, cohorts: npt.NDArray[Any], responses: npt.NDArray[Any], pair: Sequence[Complete]
+) -> npt.NDArray[np.bool_]:
+    """Whether each response to a part names a cell of the first answer, and of the second."""
+    survey = form.parts[place].survey
+    speaks = np.zeros((2, len(cohorts)), bool)
+    for side, answers in enumerate(pair):
+        symbol = form.parts[place].symbol(answers)
+        for cohort in range(survey.cohorts):
+            for cell in survey.encode(cohort, symbol):
+                hit = responses == cell if responses.ndim == 1 else responses[:, cell // 8] >> cell % 8 & 1 == 1
+                speaks[side] |= hit & (cohorts == cohort)
+    return speaks
+
+
+def _measured(
+    codes: Sequence[npt.NDArray[Any]], alpha: float, named: tuple[int, int], ways: Sequence[tuple[int, int]]
+) -> tuple[float, str]:
+    """The largest log ratio that is proved between the two sets of answers, these ways, and the event behind it."""
     names, numbers = np.unique(np.concatenate(codes), return_inverse=True)
     sides = np.split(numbers, [len(codes[0])])
     halves = [[side[: len(side) // 2], side[len(side) // 2 :]] for side in sides]
     counts = [[np.bincount(half, minlength=len(names)) for half in side] for side in halves]
     tests: list[tuple[float, float, float, float, str]] = []
-    for x, y in ((0, 1), (1, 0)):
+    for x, y in ways:
         n, m = len(halves[x][0]), len(halves[y][0])
         chosen = [np.array([place]) for place in _largest(_cautious_log_ratio(counts[x][0], n, counts[y][0], m), _BEST)]
         chosen.append(_best_union(counts[x][0], n, counts[y][0], m))

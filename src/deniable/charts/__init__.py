@@ -10,6 +10,7 @@ from deniable.charts.bars import estimate_chart
 from deniable.charts.base import DARK, FORMATS, chart_bytes, chart_format, javascript, save_chart
 from deniable.charts.changes import difference_chart, trend_chart
 from deniable.charts.counts import counts_chart
+from deniable.charts.crosstab import crosstab_chart
 from deniable.charts.curves import curves_chart
 from deniable.charts.density import density_chart
 from deniable.charts.honest import crowd_chart
@@ -22,6 +23,7 @@ __all__ = [
     "chart_bytes",
     "chart_format",
     "counts_chart",
+    "crosstab_chart",
     "crowd_chart",
     "curves_chart",
     "density_chart",

@@ -40,6 +40,7 @@ DARK = {
     "#B07A00": "#F0C04D",
     "#56608A": "#A9B3E2",
     "#8F3B1B": "#E58F6E",
+    "#F5B583": "#A5561D",
 }
 
 _PAGE = """<!DOCTYPE html>

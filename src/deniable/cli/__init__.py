@@ -13,11 +13,13 @@ from typing import TextIO
 from deniable.cli import (
     audit,
     columns,
+    crosstab,
     decode,
     demo,
     discover,
     doctor,
     plan,
+    regress,
     reproduce,
     serve,
     simulate,
@@ -34,7 +36,23 @@ __all__ = ["build_parser", "main"]
 # Exit codes; the last two are 128 and the number of the signal (SIGINT, SIGPIPE), as shells say it.
 IMPOSSIBLE, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
 
-COMMANDS = (demo, plan, survey, columns, decode, discover, track, simulate, reproduce, audit, serve, store, doctor)
+COMMANDS = (
+    demo,
+    plan,
+    survey,
+    columns,
+    decode,
+    discover,
+    track,
+    crosstab,
+    regress,
+    simulate,
+    reproduce,
+    audit,
+    serve,
+    store,
+    doctor,
+)
 
 # The extras that a command needs; charts are added where one is asked for.
 NEEDS: dict[str, tuple[str, ...]] = {
@@ -46,6 +64,8 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "decode": ("analysis",),
     "discover": ("analysis",),
     "track": ("analysis",),
+    "crosstab": ("analysis",),
+    "regress": ("relations",),
     "simulate": ("analysis",),
     "reproduce": ("analysis", "charts"),
     "audit": ("analysis",),

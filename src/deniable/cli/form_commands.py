@@ -5,11 +5,11 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from deniable.cli.files import load_survey
+from deniable.cli.files import load_agreement, load_survey
 from deniable.cli.output import add_force, put, put_chart, told, writes
 from deniable.cli.parser import Commands, command, one_of, whole
 from deniable.cli.text import fit, several, table
-from deniable.cli.words import at_most, notice
+from deniable.cli.words import at_most, notice, odds_sentence
 from deniable.errors import DeniableError
 from deniable.survey import SPENDINGS, Form, form, participation_words
 
@@ -91,6 +91,7 @@ def show_form(made: Form, *, as_json: bool) -> None:
         *([("answered", participation_words(made.participation))] if made.participation != "once" else []),
         ("report", f"{made.report_format.length} bytes"),
         ("privacy", f"any report is at most {at_most(made.odds)} times likelier than under any other answers"),
+        *[("but", f"{part.name}: {odds_sentence(part.survey)}") for part in made.parts if part.name in made.uneven],
     ]
     print(table([], lines, "ll", wrap=100))
     print(f"\n{table(['question', 'mechanism', 'answers', 'epsilon'], made._rows(), 'lllr')}")
@@ -110,8 +111,10 @@ def form_notice(made: Form) -> list[tuple[str, str]]:
         ("What you are asked", f"{names}. {drawn}"),
         (
             "What all answers together give away",
-            f"Whatever is sent is at most {at_most(made.odds)} times likelier than if all your answers were others. "
-            "Every answer is randomised on its own, before it leaves your device.",
+            f"Whatever is sent is at most {at_most(made.odds)} times likelier than if all your answers were others"
+            + (f", except for what may be seen of {_and(made.uneven)}: see there" if made.uneven else "")
+            + ". Every answer is randomised on its own, before it leaves your device"
+            + (", so what is seen of one says nothing about the others." if made.uneven else "."),
         ),
     ]
     if skipped:
@@ -119,6 +122,10 @@ def form_notice(made: Form) -> list[tuple[str, str]]:
     for part in made.parts:
         told += [(f"{part.survey.name}: {heading}", text) for heading, text in notice(part.survey)]
     return told
+
+
+def _and(names: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def privatize_form(made: Form, args: argparse.Namespace) -> int:
@@ -181,3 +188,44 @@ def write_estimate(args: argparse.Namespace, estimate: "FormEstimate") -> None:
         print(table(["question", "answer", "share", f"{100 * args.level:g} % interval"], shown, "llrl"))
         if args.chart:
             print(f"\nwrote {told(args.chart)}")
+
+
+def plan_form(args: argparse.Namespace) -> None:
+    """`deniable plan --form`."""
+    from deniable.cli.progress import Reporter
+    from deniable.planner import plan
+
+    asked = load_agreement(args.form)
+    if not isinstance(asked, Form):
+        raise DeniableError(f"--form must be the file of a form, got a survey in {args.form!r}; plan it without --form")
+    given = {name: _by_name(name, getattr(args, name)) for name in ("max_error", "candidates")}
+    for name in ("symbols", "number", "reports", "max_l1", "max_l2", "visible", "epsilon_report", "chart"):
+        if getattr(args, name) is not None:
+            raise DeniableError(f"--{name.replace('_', '-')} must not be given with --form")
+    with Reporter("planning") as report:
+        found = plan(asked, n=args.n, epsilon=args.epsilon, confidence=args.confidence, progress=report, **given)
+    if args.output is not None:
+        put(args.output, found.form.to_json(indent=2).encode(), args)
+    if args.json:
+        print(json.dumps(found.to_json(), indent=2))
+        return
+    print(f"{found.form!r}\n\n{found.n:,} people; {found.form.spending}\n")
+    head = ["question", "mechanism", "epsilon", "error", "epsilon of the form with others"]
+    print(table(head, found.rows(), "llrrl"))
+    unit = {"epsilon": "epsilon", "n": "people", "error": "error"}[found.found]
+    ways = [(one.name, "-" if one.needs is None else f"{one.needs:,.4g}") for one in found.spendings]
+    print(f"\n{table(['spending', unit], ways, 'lr')}")
+    if args.output is not None:
+        print(f"\nwrote {told(args.output)}")
+
+
+def _by_name(option: str, text: Any) -> Any:
+    """One number for all questions, or A=X,B=Y."""
+    if not isinstance(text, str) or "=" not in text:
+        return text if option == "max_error" else None
+    pairs = [pair.partition("=") for pair in text.split(",")]
+    try:
+        return {name.strip(): float(value) if option == "max_error" else int(value) for name, _, value in pairs}
+    except ValueError:
+        name = option.replace("_", "-")
+        raise DeniableError(f"--{name} must be numbers by question, A=X,B=Y, got {text[:80]!r}") from None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import some_of, symbols_from
+from deniable.cli.form_commands import plan_form
 from deniable.cli.output import add_chart, put, put_chart, told
 from deniable.cli.parser import Commands, command, share, whole
 from deniable.cli.progress import Reporter
@@ -38,9 +39,11 @@ def add(commands: Commands) -> None:
             "  deniable plan --symbols 20 --n 1e5 --crowd-epsilon 0.2     what the counts may tell of anyone\n"
             "  deniable plan --symbols 16 --n 1e5 --epsilon 8 --reports 90          90 times, 8 in all\n"
             "  deniable plan --candidates 1000 --n 1e6 --epsilon 2 --shape zipf --chart plan.html\n"
-            "  deniable plan --number 18,90 --step 1 --n 1e5 --max-mean-error 1"
+            "  deniable plan --number 18,90 --step 1 --n 1e5 --max-mean-error 1\n"
+            "  deniable plan --form form.json --n 1e5 --max-error smokes=0.01,age=1 -o planned.json"
         ),
     )
+    parser.option("--form", "FILE", "several questions (deniable survey form), instead of answers")
     parser.symbols("symbols", "the possible answers, or a count S for 0 to S-1")
     parser.option("--sensitive", "A,B", "those that need hiding, where the other answers may be seen")
     parser.option("--other", "X", "a catch-all among the answers for anything not listed")
@@ -61,7 +64,8 @@ def add(commands: Commands) -> None:
     parser.option("--change", "X", rate, default=0.0)
     parser.option("--max-l1", "X", "the sum of all errors")
     parser.option("--max-l2", "X", "their Euclidean norm")
-    parser.option("--max-error", "X", "the largest error of any symbol")
+    wanted = "the largest error of any symbol; of a form A=X,B=Y, or one for all"
+    parser.option("--max-error", "X", wanted)
     parser.option("--visible", "X", "the smallest share that must show as more than nothing")
     kept = "with --n alone: what the counts may tell of anyone, at most; the largest epsilon that keeps it is found"
     parser.option("--crowd-epsilon", "E", kept, float)
@@ -89,6 +93,9 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> None:
+    if args.form is not None:
+        plan_form(args)
+        return
     read = {name: symbols_from(args, name) for name in ("symbols", "candidates")} | {"shape": _shape(args)}
     read["sensitive"] = some_of(args.sensitive, read["symbols"])
     from deniable.planner import plan

@@ -4,6 +4,9 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from deniable.cli.hand_words import hand_notice, hand_promises
+from deniable.cli.probability_words import at_most as at_most
+from deniable.cli.probability_words import chance as chance
 from deniable.cli.text import shown
 from deniable.crowds import Crowd
 from deniable.crowds import shown as shown_up
@@ -13,6 +16,7 @@ from deniable.mechanisms import (
     Blocks,
     Budgets,
     Channel,
+    HandRun,
     Mechanism,
     Registry,
     Sensitive,
@@ -20,35 +24,6 @@ from deniable.mechanisms import (
     Subset,
 )
 from deniable.survey import Survey, is_at_least, participation_words, strength
-
-
-def at_most(ratio: Fraction) -> str:
-    """A number with two digits, rounded up, so that "at most" stays true.
-
-    >>> at_most(Fraction(7389, 1000)), at_most(Fraction(2001, 1000)), at_most(Fraction(22026))
-    ('7.4', '2.1', '23,000')
-    """
-    scale = Fraction(10) ** (1 - math.floor(math.log10(ratio)))
-    rounded = math.ceil(ratio * scale) / scale
-    return f"{int(rounded):,}" if rounded.denominator == 1 else f"{float(rounded):g}"
-
-
-def chance(probability: Fraction, *, up: bool = False) -> str:
-    """A probability as a percentage, with two digits of what it differs from 0 or 1 by.
-
-    It is rounded to the nearest, or `up`, so that "at most" stays true.
-
-    >>> chance(Fraction(4018, 10000)), chance(Fraction(544, 10000)), chance(Fraction(9997, 10000))
-    ('40 %', '5.4 %', '99.970 %')
-    >>> chance(Fraction(4018, 10000), up=True)
-    '41 %'
-    """
-    if probability in (0, 1):
-        return f"{100 * int(probability)} %"
-    hundred = 100 * probability
-    places = max(0, 1 - math.floor(math.log10(min(hundred, 100 - hundred))))
-    digits = math.ceil(hundred * 10**places) if up else round(hundred * 10**places)
-    return f"{digits // 10**places}{'.' * (places > 0)}{str(digits % 10**places).zfill(places) if places else ''} %"
 
 
 def belief_after(before: Fraction, odds: Fraction) -> Fraction:
@@ -198,6 +173,11 @@ def _budget_guarantee(survey: Survey) -> tuple[str, str, str]:
         "a certain answer",
         "any answer",
     )
+
+
+@guarantees.add(HandRun)
+def _hand_guarantee(survey: Survey) -> tuple[str, str, str]:
+    return " ".join(hand_promises(survey)), "a certain answer", "an answer that is promised so"
 
 
 def _listed(survey: Survey, places: Sequence[int], most: int = 12) -> str:
@@ -411,6 +391,8 @@ def _crowd_sentences(crowd: Crowd) -> str:
 
 def notice(survey: Survey, crowd: Crowd | None = None) -> list[tuple[str, str]]:
     """What a respondent should know before answering, as (heading, paragraph); every number is the survey's own."""
+    if survey.mechanism.said:
+        return hand_notice(survey)
     promise, certain, deniable = guarantees.of(survey.mechanism.permanent)(survey)
     tenth = chance(belief_after(Fraction(1, 10), survey.mechanism.odds), up=True)
     all_of_them, again, a_report = "", "sends the same bytes", ""

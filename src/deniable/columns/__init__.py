@@ -6,6 +6,7 @@ from deniable.columns.encode import Cells, Words, cell_rows, cell_table, keys_of
 from deniable.columns.form_tables import FormTable, count_forms, privatize_forms
 from deniable.columns.numbers import SpelledNumbers, Unencodable, bins_of
 from deniable.columns.randomizing import Answers, privatize, refreshed, samplers
+from deniable.columns.said import count_said, said_codes
 from deniable.columns.table import ReportTable
 from deniable.columns.tallying import count
 
@@ -25,6 +26,7 @@ __all__ = [
     "check_digest",
     "count",
     "count_forms",
+    "count_said",
     "encodable_rows",
     "keys_of",
     "privatize",
@@ -34,6 +36,7 @@ __all__ = [
     "refreshed",
     "refuse_rows",
     "report_columns",
+    "said_codes",
     "samplers",
     "tell",
     "without_views",

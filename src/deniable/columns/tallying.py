@@ -1,10 +1,13 @@
 """`count`: reports into a tally, whether they come one by one, as columns or already grouped by a database."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+import numpy as np
 
 from deniable.columns.batches import BatchCounter, check_digest, refuse_rows
 from deniable.columns.grouped import add_grouped, is_grouped
+from deniable.columns.said import count_said
 from deniable.columns.table import ReportTable
 from deniable.errors import WireError
 from deniable.reports import Report
@@ -24,6 +27,8 @@ def count(survey: Survey, reports: Any, *, refused: dict[str, int] | None = None
     >>> dn.count(survey, dn.privatize(survey, ["a", "b", "b"])).n
     3
     """
+    if survey.mechanism.said and _is_said(reports):
+        return count_said(survey, reports, refused)
     tally = Tally(survey)
     _add(tally, reports, refused)
     return tally
@@ -52,6 +57,17 @@ def _add(tally: Tally, reports: Any, refused: dict[str, int] | None) -> None:
             add_grouped(tally, rows, refused)
     else:
         raise WireError(f"reports must be a report table, an Arrow table, or reports, got {type(reports).__name__}")
+
+
+def _is_said(reports: Any) -> bool:
+    """Whether these are answers that people gave by hand: a mapping of counts, or one column of values."""
+    if isinstance(reports, Mapping) or hasattr(reports, "dictionary_encode") or type(reports).__name__ == "Series":
+        return True
+    if isinstance(reports, (np.ndarray, list, tuple)) and len(reports):
+        return not isinstance(reports[0], (Report, bytes, ReportTable, tuple, dict)) and not hasattr(
+            reports[0], "__arrow_c_stream__"
+        )
+    return False
 
 
 def _add_arrow(tally: Tally, reports: Any, refused: dict[str, int] | None) -> None:

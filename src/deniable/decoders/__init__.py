@@ -15,6 +15,8 @@ from deniable.decoders.intervals import Group, Mass
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
+from deniable.decoders.limits import BinomialLimits
+from deniable.decoders.marginal_rows import MarginalRows
 from deniable.decoders.planted import Planted, chance_in_words
 from deniable.decoders.prior import Observations
 from deniable.decoders.quantity import Cumulative, Quantity
@@ -37,6 +39,7 @@ __all__ = [
     "MOST",
     "ROWS",
     "Beginnings",
+    "BinomialLimits",
     "ChiSquare",
     "Constraint",
     "Contaminated",
@@ -56,6 +59,7 @@ __all__ = [
     "LeastSquares",
     "Likelihood",
     "MarginalEstimate",
+    "MarginalRows",
     "Mass",
     "Normalized",
     "Observations",

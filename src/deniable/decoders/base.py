@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.simplex import project_rows
-from deniable.design import Design
+from deniable.matrices import Design
 from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]

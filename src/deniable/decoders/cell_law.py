@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.simplex import project
-from deniable.design import Design
+from deniable.matrices import Design
 from deniable.tally import Tally
 from deniable.theory import ScoreLaw
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from deniable.decoders.iteration import preconditioned_cg
 from deniable.decoders.simplex import project
-from deniable.design import Design
 from deniable.errors import DecodeError
+from deniable.matrices import Design
 from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]

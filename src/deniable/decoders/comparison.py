@@ -14,8 +14,8 @@ from deniable.decoders.limits import Collisions, Limits, check_level
 from deniable.decoders.shared import SharedNoise
 from deniable.decoders.shown import QUICK_SYMBOLS, ROWS, note_on_rest, reports_in_words
 from deniable.decoders.spread import Misfit
-from deniable.design import OpenDesign
 from deniable.errors import DecodeError
+from deniable.matrices import OpenDesign
 from deniable.survey import Bar, Symbol, data_frame, html_table
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from deniable.decoders.floor import FloorLaw
 from deniable.decoders.goodness import ALARM, NullLaw
 from deniable.decoders.least_squares import normal_solve
 from deniable.decoders.simplex import project
-from deniable.design import BlockDesign, Design, OpenDesign
+from deniable.matrices import BlockDesign, Design, OpenDesign
 from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]

@@ -13,8 +13,8 @@ from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.repeated import check_turnover
 from deniable.decoders.screened import ScreenedEstimate
 from deniable.decoders.screening import Progress, Screening
-from deniable.design import BlockDesign, Design, StreamedDesign, design_of
 from deniable.errors import DecodeError, TallyMismatch
+from deniable.matrices import BlockDesign, Design, StreamedDesign, design_of
 from deniable.reports import Report
 from deniable.survey import Survey, Symbol, read_candidates
 from deniable.tally import FormTally, Tally

@@ -14,7 +14,7 @@ from deniable.decoders.fit import LinearFit
 from deniable.decoders.floor import FloorLaw
 from deniable.decoders.goodness import ALARM, ChiSquare, cohort_sizes, pearson
 from deniable.decoders.planted import chance_in_words, influence, plant
-from deniable.design import Design, OpenDesign
+from deniable.matrices import Design, OpenDesign
 from deniable.survey import Symbol
 
 __all__ = ["ChiSquare", "Diagnostics", "diagnose", "hidden_of"]

@@ -27,8 +27,8 @@ from deniable.decoders.spread import Spread
 from deniable.decoders.surrogate import Table
 from deniable.decoders.tuned_constants import PRIOR, EmpiricalBayesSettings
 from deniable.decoders.weighted import cell_weights
-from deniable.design import BlockDesign, ChannelDesign, Design, NeighbourDesign
 from deniable.errors import DecodeError
+from deniable.matrices import BlockDesign, ChannelDesign, Design, NeighbourDesign
 from deniable.tally import Tally
 from deniable.theory import inversion_variances
 

@@ -17,8 +17,8 @@ from deniable.decoders.intervals import Group, Mass, mass_of, sum_limits, symbol
 from deniable.decoders.limits import Limits, check_level, holm
 from deniable.decoders.planted import Planted, check_share, influence, plant
 from deniable.decoders.presented import Presented
-from deniable.design import Design, OpenDesign
 from deniable.errors import DecodeError
+from deniable.matrices import Design, OpenDesign
 from deniable.survey import Symbol
 from deniable.tally import Tally
 
@@ -114,7 +114,7 @@ class Estimate(BySymbol, Figures, Presented):
         Examples
         --------
         >>> import deniable as dn
-        >>> from deniable.design import design_of
+        >>> from deniable.matrices import design_of
         >>> tally = dn.Tally(dn.warner(epsilon=1), [[600, 400]])
         >>> design = design_of(tally.survey)
         >>> solution = dn.Inversion().solve([tally], design)[0]

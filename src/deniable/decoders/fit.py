@@ -12,7 +12,7 @@ import numpy.typing as npt
 from deniable.decoders.cell_law import CellLaw
 from deniable.decoders.repeated import Repeated
 from deniable.decoders.spread import Spread, check_kept, is_kept
-from deniable.design import BlockDesign, Design, OpenDesign
+from deniable.matrices import BlockDesign, Design, OpenDesign
 from deniable.tally import Tally
 from deniable.theory import inversion_covariance, inversion_variances
 

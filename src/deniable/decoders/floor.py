@@ -14,7 +14,7 @@ import numpy.typing as npt
 from deniable.decoders.fit import LinearFit
 from deniable.decoders.goodness import ALARM, ChiSquare
 from deniable.decoders.simplex import project
-from deniable.design import OpenDesign
+from deniable.matrices import OpenDesign
 from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.simplex import project
-from deniable.design import BlockDesign, Design, GramFactor
+from deniable.matrices import BlockDesign, Design, GramFactor
 from deniable.mechanisms import Mechanism
 
 Floats = npt.NDArray[np.float64]

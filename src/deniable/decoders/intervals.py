@@ -12,7 +12,7 @@ from deniable.decoders.fit import LinearFit
 from deniable.decoders.least_squares import normal_solve
 from deniable.decoders.limits import BinomialLimits, Collisions, DrawnCollisions, Limits, SkewedLimits, check_level
 from deniable.decoders.spread import Misfit, variance_along
-from deniable.design import BlockDesign, ChannelDesign, OpenDesign
+from deniable.matrices import BlockDesign, ChannelDesign, OpenDesign
 from deniable.survey import Symbol
 from deniable.theory import ScoreLaw, inversion_cumulants
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from deniable.decoders.base import Decoder, Solution, unbias
 from deniable.decoders.least_squares import normal_solve
-from deniable.design import BlockDesign, ChannelDesign, Design
 from deniable.errors import DecodeError
+from deniable.matrices import BlockDesign, ChannelDesign, Design
 from deniable.tally import Tally
 
 

@@ -1,7 +1,7 @@
 """Least squares over cohorts: the decoder of O-RR and O-RAPPOR.
 
-Paper: `eq:rr_strings_regression`. H is never formed (`design`). The Gram matrix H' H depends neither on epsilon nor on
-the data, so it is factored once per survey and candidate list and reused for every tally. A single large system is
+Paper: `eq:rr_strings_regression`. H is never formed (`matrices`). The Gram matrix H' H depends neither on epsilon nor
+on the data, so it is factored once per survey and candidate list and reused for every tally. A single large system is
 solved by conjugate gradients instead. Their preconditioner is the expected Gram matrix, a multiple of the identity plus
 rank one, which has a closed-form inverse.
 """
@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from deniable.decoders.base import Decoder, Solution, unbias
 from deniable.decoders.iteration import preconditioned_cg
-from deniable.design import Design
 from deniable.errors import DecodeError
+from deniable.matrices import Design
 from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -76,7 +76,7 @@ def normal_solve(design: Design, right: Floats, tolerance: float = 1e-11) -> Flo
     """(H' H)^+ b for each row b of a stack, each in the range of H': factored or iterated, whichever is cheaper.
 
     >>> import deniable as dn
-    >>> from deniable.design import design_of
+    >>> from deniable.matrices import design_of
     >>> design = design_of(dn.orr(symbols=3, epsilon=2, cells=2, cohorts=4, seed=bytes(16)))
     >>> normal_solve(design, design.adjoint(design.forward(np.array([0.5, 0.3, 0.2])))[None]).round(12)
     array([[0.5, 0.3, 0.2]])

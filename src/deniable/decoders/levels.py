@@ -15,7 +15,7 @@ import numpy.typing as npt
 from deniable.columns import words_of_levels
 from deniable.decoders.base import unbias
 from deniable.decoders.least_squares import LeastSquares
-from deniable.design import StreamedDesign
+from deniable.matrices import StreamedDesign
 from deniable.survey import Prefixes
 from deniable.tally import Tally
 

@@ -14,8 +14,8 @@ from deniable.decoders.base import Decoder, Solution, unbias
 from deniable.decoders.cohort_likelihood import CohortLikelihood, maximize
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.simplex import project
-from deniable.design import BlockDesign, Design
 from deniable.errors import DecodeError
+from deniable.matrices import BlockDesign, Design
 from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]

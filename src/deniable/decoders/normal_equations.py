@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders.iteration import preconditioned_cg
-from deniable.design import Design, OpenDesign
+from deniable.matrices import Design, OpenDesign
 
 Floats = npt.NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from deniable.decoders.floor import FloorLaw
 from deniable.decoders.goodness import cohort_sizes, pearson
 from deniable.decoders.least_squares import normal_solve
 from deniable.decoders.simplex import project
-from deniable.design import BlockDesign
 from deniable.errors import DecodeError
+from deniable.matrices import BlockDesign
 from deniable.survey import Symbol
 
 Floats = npt.NDArray[np.float64]

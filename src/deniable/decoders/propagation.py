@@ -19,7 +19,7 @@ from deniable.decoders.shrinkage import observations, optimal_shares, shares_of,
 from deniable.decoders.simplex import project
 from deniable.decoders.tuned_constants import PRIOR, EmpiricalBayesSettings
 from deniable.decoders.weighted import WeightedLeastSquares, cell_weights
-from deniable.design import Design, OpenDesign
+from deniable.matrices import Design, OpenDesign
 from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]

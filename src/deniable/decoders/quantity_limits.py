@@ -10,8 +10,8 @@ import numpy.typing as npt
 from deniable.decoders.least_squares import normal_solve
 from deniable.decoders.limits import SkewedLimits
 from deniable.decoders.quantity import Ordered
-from deniable.design import Design, NeighbourDesign, design_of
 from deniable.errors import DecodeError
+from deniable.matrices import Design, NeighbourDesign, design_of
 from deniable.survey import Survey
 
 Floats = npt.NDArray[np.float64]

@@ -19,8 +19,8 @@ from deniable.decoders.constraints import Projected
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.likelihood import Likelihood
 from deniable.decoders.simplex import project
-from deniable.design import BlockDesign, Design, design_of
 from deniable.errors import DecodeError
+from deniable.matrices import BlockDesign, Design, design_of
 from deniable.survey import Survey
 
 Floats = npt.NDArray[np.float64]

@@ -22,7 +22,7 @@ from deniable.decoders.repeated import Repeated
 from deniable.decoders.selection import JudgedLimits
 from deniable.decoders.simplex import project
 from deniable.decoders.spikes import CellLevels, SpikeLaw, width_of
-from deniable.design import GramFactor, OpenDesign
+from deniable.matrices import GramFactor, OpenDesign
 from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]

@@ -17,8 +17,8 @@ from deniable.decoders.limits import Limits, check_level
 from deniable.decoders.screening import Screened, Screening
 from deniable.decoders.selection import SelectedLimits, StackedLimits
 from deniable.decoders.shown import largest_shares
-from deniable.design import Design
 from deniable.errors import DecodeError
+from deniable.matrices import Design
 from deniable.survey import Symbol
 from deniable.tally import Tally
 

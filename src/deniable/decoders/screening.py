@@ -42,8 +42,8 @@ from deniable.decoders.limits import SkewedLimits, check_level
 from deniable.decoders.robust import OutsideEstimates, RobustFit
 from deniable.decoders.selection import JudgedLimits
 from deniable.decoders.weighted import WeightedLeastSquares
-from deniable.design import Design, OpenDesign, StreamedDesign
 from deniable.errors import DecodeError
+from deniable.matrices import Design, OpenDesign, StreamedDesign
 from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]

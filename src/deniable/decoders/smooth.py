@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from deniable.design import NeighbourDesign
+from deniable.matrices import NeighbourDesign
 from deniable.tally import Tally
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def smooth_shares(tally: Tally, design: NeighbourDesign) -> Floats:
     """The shares of all bins, which add up to one.
 
     >>> import deniable as dn
-    >>> from deniable.design import design_of
+    >>> from deniable.matrices import design_of
     >>> survey, x = dn.ordered(200, 1), np.arange(200)
     >>> p = np.exp(-0.5 * ((x - 90) / 25) ** 2)
     >>> tally = dn.simulate(survey, p / p.sum(), n=100_000, rng=np.random.default_rng(0))

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from deniable.decoders.base import unbias
 from deniable.decoders.cell_law import CellLaw
 from deniable.decoders.least_squares import normal_solve
-from deniable.design import BlockDesign, Design, OpenDesign, Sandwich, invert_in_place
 from deniable.errors import DecodeError
+from deniable.matrices import BlockDesign, Design, OpenDesign, Sandwich, invert_in_place
 from deniable.tally import Tally
 from deniable.theory import ScoreLaw
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from deniable.decoders.base import Decoder, Solution, unbias
 from deniable.decoders.least_squares import LeastSquares, conjugate_gradients, most_steps
 from deniable.decoders.simplex import project
-from deniable.design import BlockDesign, Design, GramFactor
+from deniable.matrices import BlockDesign, Design, GramFactor
 from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -28,7 +28,7 @@ def cell_weights(tally: Tally, design: Design, p: Floats) -> Floats:
     """One over the variance of the unbiased frequency of each cell, shape (C, k), if the population is p.
 
     >>> import deniable as dn
-    >>> from deniable.design import design_of
+    >>> from deniable.matrices import design_of
     >>> survey = dn.krr(symbols=2, epsilon=1)
     >>> weights = cell_weights(dn.Tally(survey, [[60, 40]]), design_of(survey), np.array([1.0, 0.0]))
     >>> weights.round(1)

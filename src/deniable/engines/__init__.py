@@ -51,7 +51,8 @@ def count(survey: Agreement, reports: Any, *, refused: dict[str, int] | None = N
     reports : path, table or iterable
         One path or a list of them (files, folders, patterns); a `ReportTable`; a table with Arrow's C interface (Arrow,
         pandas, Polars, DuckDB), of reports or the result of `survey.sql()`; or an iterable of tables, of reports or of
-        packed bytes.
+        packed bytes. For a survey that people run by hand (`dn.design`) the column of what they said, or a mapping of
+        how often each thing was said.
     refused : dict, optional
         If given, rows that are no reports of the survey are left out, and counted in it by reason. Otherwise such a row
         is an error.
@@ -83,7 +84,9 @@ def count(survey: Agreement, reports: Any, *, refused: dict[str, int] | None = N
     if isinstance(survey, Form):
         return count_form_files(survey, reports, refused=refused)
     Survey.check(survey, "it comes first: dn.count(survey, reports)")
-    paths = paths_of(reports)
+    # A list of text is what people said, where they answer by hand; elsewhere it is names of files.
+    said = bool(survey.mechanism.said) and not isinstance(reports, (str, os.PathLike))
+    paths = None if said else paths_of(reports)
     if paths is None:
         return columns.count(survey, reports, refused=refused)
     tally, bad = count_files(survey, paths)

@@ -23,9 +23,9 @@ import numpy.typing as npt
 
 from deniable.columns import cell_table
 from deniable.decoders import project
-from deniable.design import Design
 from deniable.lab.populations import geometric
 from deniable.lab.streams import stream_of
+from deniable.matrices import Design
 from deniable.mechanisms import KRR, BitFlip, Mechanism
 from deniable.survey import Alphabet, Hashed, Permuted
 

@@ -5,6 +5,7 @@ from deniable.mechanisms.bitflip import BitFlip
 from deniable.mechanisms.chain import Chain
 from deniable.mechanisms.channel import Channel
 from deniable.mechanisms.grouped_tables import Blocks, Budgets, Columns, Grouped, Sensitive, checked_sensitive
+from deniable.mechanisms.hand_run import HandRun, design_rows
 from deniable.mechanisms.krr import KRR
 from deniable.mechanisms.odds import (
     at_most_exp,
@@ -30,6 +31,7 @@ __all__ = [
     "Channel",
     "Columns",
     "Grouped",
+    "HandRun",
     "HitOrMiss",
     "Mechanism",
     "Registry",
@@ -41,6 +43,7 @@ __all__ = [
     "at_most_exp",
     "check_size",
     "checked_sensitive",
+    "design_rows",
     "epsilon_text",
     "exp_bounds",
     "log_floor",

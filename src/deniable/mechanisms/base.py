@@ -132,6 +132,7 @@ class Mechanism(ABC):
 
     kind: ClassVar[str]
     two_valued: ClassVar[bool] = False  # whether this is a `HitOrMiss`
+    keeps_budget: ClassVar[bool] = True  # whether its weights follow from no budget, so that it has no other one
     again_fields: ClassVar[tuple[str, ...]] = ()  # names of the integers of a second stage; none: it cannot have one
     cells: int
     epsilon: Fraction
@@ -223,6 +224,11 @@ class Mechanism(ABC):
     @property
     def telling(self) -> Sequence[int]:
         """Cells of answers that show every promise, where these differ from answer to answer; else none."""
+        return ()
+
+    @property
+    def said(self) -> tuple[str | int, ...]:
+        """What people say, a name a column, where they randomise by hand; nothing where a device does."""
         return ()
 
     @property
@@ -357,8 +363,15 @@ class Mechanism(ABC):
         Raises
         ------
         SurveyError
-            If there is none: a table of weights is made for one budget.
+            If there is none: a table of weights is made for one budget, and for its answers.
         """
+        if encoding.cells != self.cells:
+            raise SurveyError(
+                f"a {self.kind!r} mechanism must keep the {self.cells} answers that it was made for, got "
+                f"{encoding.cells}; make 'no answer' one of them, instead of a question that may be skipped"
+            )
+        if epsilon == self.epsilon:
+            return self
         raise SurveyError(
             f"a {self.kind!r} mechanism must keep the budget that it was made for: its weights do not follow from one; "
             "use krr, subset or another mechanism that hides all answers alike"
@@ -429,6 +442,7 @@ class HitOrMiss(Mechanism):
     __slots__ = ()
 
     two_valued: ClassVar[bool] = True
+    keeps_budget: ClassVar[bool] = False
 
     # The formulas of the family at any hit and miss, so that a chain of two stages of one family can use them too.
     @abstractmethod

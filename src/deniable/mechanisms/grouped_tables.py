@@ -21,7 +21,7 @@ from itertools import accumulate
 from typing import ClassVar
 
 from deniable.errors import SurveyError
-from deniable.mechanisms.base import check_size
+from deniable.mechanisms.base import Carrier, check_size
 from deniable.mechanisms.channel import Channel, checked_entries
 from deniable.mechanisms.krr import KRR
 from deniable.mechanisms.odds import at_most_exp, epsilon_text, other_weight, parse_epsilon
@@ -188,6 +188,7 @@ class Sensitive(Grouped):
     """
 
     kind: ClassVar[str] = "sensitive"
+    keeps_budget: ClassVar[bool] = False
 
     def __init__(self, cells: int, epsilon: object, sensitive: Iterable[int], width: int = 64) -> None:
         hidden = set(checked_sensitive(cells, sensitive))
@@ -214,6 +215,10 @@ class Sensitive(Grouped):
 
     def title(self, *, own_cells: bool) -> str:
         return "uRR"
+
+    def rebudgeted(self, epsilon: Fraction, encoding: Carrier) -> "Sensitive":
+        # Answers that are new, such as "no answer", are hidden: whoever leaves a question out can deny it.
+        return Sensitive(encoding.cells, epsilon, (*self.sensitive, *range(self.cells, encoding.cells)), self.width)
 
     @property
     def words(self) -> str:
@@ -273,6 +278,7 @@ class Blocks(Grouped):
     """
 
     kind: ClassVar[str] = "blocks"
+    keeps_budget: ClassVar[bool] = False
 
     def __init__(self, groups: Sequence[int], epsilon: object, width: int = 64) -> None:
         groups = checked_groups(groups)
@@ -301,6 +307,14 @@ class Blocks(Grouped):
 
     def title(self, *, own_cells: bool) -> str:
         return "k-RR in groups"
+
+    def rebudgeted(self, epsilon: Fraction, encoding: Carrier) -> "Blocks":
+        if encoding.cells != self.cells:
+            raise SurveyError(
+                f"an answer must have a group, got {encoding.cells - self.cells} without one; which group it is is "
+                "seen, so put 'no answer' into one, instead of a question that may be skipped"
+            )
+        return Blocks(self.groups, epsilon, self.width)
 
     @property
     def words(self) -> str:

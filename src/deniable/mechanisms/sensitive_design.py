@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import ClassVar, Protocol
 
 from deniable.errors import SurveyError
-from deniable.mechanisms.base import check_size
+from deniable.mechanisms.base import Carrier, check_size
 from deniable.mechanisms.channel import Channel, checked_entries
-from deniable.mechanisms.grouped_tables import checked_sensitive
+from deniable.mechanisms.grouped_tables import Sensitive, checked_sensitive
 from deniable.mechanisms.krr import KRR
 from deniable.mechanisms.odds import parse_epsilon
 from deniable.noise import Entropy
@@ -144,6 +144,7 @@ class SensitiveDesign(Channel):
     """
 
     kind: ClassVar[str] = "sensitive-design"
+    keeps_budget: ClassVar[bool] = False
     cells: int
     epsilon: Fraction
     width: int
@@ -248,6 +249,12 @@ class SensitiveDesign(Channel):
 
     def title(self, *, own_cells: bool) -> str:
         return "uBD"
+
+    def rebudgeted(self, epsilon: Fraction, encoding: Carrier) -> Channel:
+        hidden = (*self.sensitive, *range(self.cells, encoding.cells))
+        if len(hidden) > self.design.symbols:  # a design is for a number of answers
+            return Sensitive(encoding.cells, epsilon, hidden, self.width)
+        return SensitiveDesign(encoding.cells, epsilon, hidden, self.design, self.width)
 
     @property
     def words(self) -> str:

@@ -116,13 +116,7 @@ def rounded_table(matrix: Iterable[Iterable[object]], epsilon: object, names: Se
 under answer 'no' as under 'yes'; move the two rows closer together, or use a larger epsilon
     """
     exact = parse_epsilon(epsilon)
-    rows = [_fixed(row, _named(names, x)) for x, row in enumerate(_listed(matrix))]
-    check_size("answers", len(rows), 2, 1 << 16)
-    check_size("columns", len(rows[0]), 2, 1 << 16)
-    checked_entries(len(rows), len(rows[0]))
-    if len({len(row) for row in rows}) != 1:
-        found = sorted({len(row) for row in rows})
-        raise SurveyError(f"rows of a matrix must have one length, got {' and '.join(map(str, found[:2]))}")
+    rows = fixed_rows(matrix, names)
     _check_promise(rows, exact, names)
     means = [sum(column) // len(rows) for column in zip(*rows, strict=True)]
     # Towards the mean of its column every ratio becomes smaller, which makes room for what rounding adds.
@@ -131,13 +125,29 @@ under answer 'no' as under 'yes'; move the two rows closer together, or use a la
             rows if bits is None else [[p + (mean - p >> bits) for p, mean in zip(r, means, strict=True)] for r in rows]
         )
         try:
-            return WeightTable([_whole(row) for row in moved], exact)
+            return WeightTable([whole_weights(row) for row in moved], exact)
         except SurveyError:
             continue
     raise SurveyError(
         f"epsilon must be one that 64-bit weights can keep, got {epsilon_text(exact)}: the smallest probability of "
         "this matrix is too small to be rounded; use a larger epsilon, or no probability below about 1e-11"
     )
+
+
+def fixed_rows(matrix: Iterable[Iterable[object]], names: Sequence[object] = ()) -> list[list[int]]:
+    """A matrix of probabilities in fixed point, checked: rows of one length that add up to one.
+
+    >>> [[value / 2**192 for value in row] for row in fixed_rows([[0.75, 0.25], [0, 1]])]
+    [[0.75, 0.25], [0.0, 1.0]]
+    """
+    rows = [_fixed(row, _named(names, x)) for x, row in enumerate(_listed(matrix))]
+    check_size("answers", len(rows), 2, 1 << 16)
+    check_size("columns", len(rows[0]), 2, 1 << 16)
+    checked_entries(len(rows), len(rows[0]))
+    if len({len(row) for row in rows}) != 1:
+        found = sorted({len(row) for row in rows})
+        raise SurveyError(f"rows of a matrix must have one length, got {' and '.join(map(str, found[:2]))}")
+    return rows
 
 
 def _listed(matrix: object) -> list[list[Any]]:
@@ -197,8 +207,12 @@ def _check_promise(rows: list[list[int]], epsilon: Fraction, names: Sequence[obj
         )
 
 
-def _whole(row: Sequence[int]) -> list[int]:
-    """Integers in these shares that add up to 2**64: rounded down, then one more where the most was cut off."""
+def whole_weights(row: Sequence[int]) -> list[int]:
+    """Integers in these shares that add up to 2**64: rounded down, then one more where the most was cut off.
+
+    >>> whole_weights([3 << 190, 1 << 190]) == [3 << 62, 1 << 62]
+    True
+    """
     weights = [share >> POINT - 64 for share in row]
     order = sorted(range(len(row)), key=lambda y: (weights[y] << POINT - 64) - row[y])
     missing = (1 << 64) - sum(weights)

@@ -1,8 +1,20 @@
 """Plans: the smallest epsilon, number of people or error that two of the three allow, and the survey to run."""
 
+from deniable.planner.forms import FormPlan, PlannedQuestion, Spending
 from deniable.planner.nearby import nearby
 from deniable.planner.numbers import NumberPlan
 from deniable.planner.planning import plan
 from deniable.planner.result import Alternative, Expected, Plan, Strategy
 
-__all__ = ["Alternative", "Expected", "NumberPlan", "Plan", "Strategy", "nearby", "plan"]
+__all__ = [
+    "Alternative",
+    "Expected",
+    "FormPlan",
+    "NumberPlan",
+    "Plan",
+    "PlannedQuestion",
+    "Spending",
+    "Strategy",
+    "nearby",
+    "plan",
+]

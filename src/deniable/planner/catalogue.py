@@ -14,6 +14,7 @@ from deniable.mechanisms import (
     BitFlip,
     Blocks,
     Budgets,
+    HandRun,
     Mechanism,
     Registry,
     Sensitive,
@@ -192,7 +193,7 @@ def _set_families(asked: Asked) -> list[Family]:
     return [Family("SS", subset, {"size": w}, np.repeat(_HEAD + _bit_bytes(size), len(w)), model)]
 
 
-@planned.add(Sensitive, SensitiveDesign, Blocks, Budgets, WeightTable)
+@planned.add(Sensitive, SensitiveDesign, Blocks, Budgets, WeightTable, HandRun)
 def _sensitive_families(asked: Asked) -> list[Family]:
     """uRR and its block-design form; other tables are not planned: their promises are the asker's."""
     if not asked.hidden:

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.decoders import DEFAULT, cell_weights, decode_all, unbias
-from deniable.design import BlockDesign, Design, GramFactor, design_of
 from deniable.lab import stream_of
+from deniable.matrices import BlockDesign, Design, GramFactor, design_of
 from deniable.planner.shapes import Shape
 from deniable.simulation import simulate
 from deniable.survey import Survey, Symbol

@@ -6,7 +6,7 @@ epsilon or n is corrected until the simulated error plus its uncertainty meets t
 are simulated there, too, and one of them is the plan where it needs less (`rivals`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, exp, inf, log, sqrt
 from typing import Any
@@ -20,6 +20,7 @@ from deniable.mechanisms import parse_epsilon
 from deniable.planner.catalogue import families
 from deniable.planner.crowded import keep_promise
 from deniable.planner.evaluation import Evaluation
+from deniable.planner.forms import plan_form
 from deniable.planner.measure import BUDGET, Effort, effort_for, measured
 from deniable.planner.numbers import plan_mean
 from deniable.planner.options import Family, Option
@@ -31,6 +32,7 @@ from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
 from deniable.planner.spending import compare
 from deniable.planner.visible import smallest_visible
+from deniable.survey import Form
 from deniable.theory import Losses
 
 PlanProgress = Callable[[str, float, float, int], None]
@@ -51,19 +53,21 @@ _RELATIVE_TOLERANCE = 0.008  # stop simulating once the standard error is below 
 
 
 def plan(
+    form: Form | None = None,
+    /,
     *,
     n: int | None = None,
     epsilon: object = None,
     epsilon_report: object = None,
     max_l1: float | None = None,
     max_l2: float | None = None,
-    max_error: float | None = None,
+    max_error: float | Mapping[str, float] | None = None,
     visible: float | None = None,
     crowd_epsilon: float | None = None,
     delta: float = 1e-6,
     metric: str | None = None,
     symbols: Iterable[object] | int | None = None,
-    candidates: Iterable[object] | int | None = None,
+    candidates: Iterable[object] | Mapping[str, Any] | int | None = None,
     sensitive: Iterable[object] | None = None,
     other: object = None,
     text: str = "folded",
@@ -93,8 +97,14 @@ def plan(
     compared (`Plan.strategies`): asking a sample of the devices in each window, memoising by answer, memoising by cell
     (O-RR), and fresh noise with a split budget. The plan is for a window of the one that errs least.
 
+    With a form, n and a wanted error a question, the smallest epsilon of all answers together is found, how to spend
+    it, and the mechanism of each question. What the form spent before, and on what, does not matter.
+
     Parameters
     ----------
+    form : Form, optional
+        Several questions, instead of symbols or candidates. The plan is a `FormPlan`; of the other arguments n,
+        epsilon, max_error, candidates, confidence and progress are used.
     n : int, optional
         People, one report from each, at least 2.
     epsilon : float, str or Fraction, optional
@@ -104,8 +114,9 @@ def plan(
         again. Errors depend on this budget alone.
     max_l1, max_l2 : float, optional
         The error as the sum of absolute errors, or as the Euclidean norm.
-    max_error : float, optional
-        The error as the largest absolute error of any symbol.
+    max_error : float or mapping, optional
+        The error as the largest absolute error of any symbol. Of a form by the names of its questions, or one number
+        for all; that of a quantity is the error of its mean, and one number for all a share of its range.
     visible : float, optional
         The error as the smallest visible share: a symbol of that share has a simultaneous 95 % interval above zero with
         probability 90 %.
@@ -119,8 +130,8 @@ def plan(
         population are chosen for it.
     symbols : iterable or int, optional
         A closed alphabet: its symbols, or how many.
-    candidates : iterable or int, optional
-        An open alphabet: the answers that will be looked for, or how many.
+    candidates : iterable, mapping or int, optional
+        An open alphabet: the answers that will be looked for, or how many. Of a form by the names of its questions.
     sensitive : iterable, optional
         Those of `symbols` that need hiding, where the others may be seen: uRR and its block-design form are then
         compared with the mechanisms that hide every answer.
@@ -163,7 +174,7 @@ def plan(
     Returns
     -------
     Plan
-        The survey, what to expect of it, and the alternatives; or a `NumberPlan`.
+        The survey, what to expect of it, and the alternatives; or a `NumberPlan` or a `FormPlan`.
 
     Raises
     ------
@@ -193,6 +204,23 @@ def plan(
     ...     print(str(problem).partition(";")[2].partition("about")[0])
      it takes
     """
+    if form is not None:
+        told_of = progress or (lambda stage, done, total, left: None)
+        one_question: dict[str, object] = {"symbols": symbols, "number": number, "ordered": ordered, "reports": reports}
+        one_question |= {"max_l1": max_l1, "max_l2": max_l2, "visible": visible, "epsilon_report": epsilon_report}
+        one_question |= {"max_mean_error": max_mean_error, "crowd_epsilon": crowd_epsilon, "sensitive": sensitive}
+        for label, value in one_question.items():
+            if value is not None:
+                raise DeniableError(f"{label} must not be given with a form, which has questions of its own")
+        return plan_form(
+            form,
+            n=n,
+            epsilon=epsilon,
+            max_error=max_error,
+            candidates=candidates,  # type: ignore[arg-type]
+            confidence=confidence,
+            tell=lambda share: told_of("comparing ways to spend the budget", share, 1.0, 1),
+        )
     if number is not None or ordered is not None or max_mean_error is not None:
         others: dict[str, object] = {"symbols": symbols, "candidates": candidates, "metric": metric, "other": other}
         others |= {"max_l1": max_l1, "max_l2": max_l2}
@@ -215,7 +243,7 @@ def plan(
             confidence=confidence,
             name=name,
         )
-    given: dict[str, Any] = {name: value for name, value in locals().items() if name not in APART}
+    given: dict[str, Any] = {name: value for name, value in locals().items() if name not in (*APART, "form")}
     told = progress or (lambda stage, done, total, left: None)
     if crowd_epsilon is not None:
         if reports is not None:

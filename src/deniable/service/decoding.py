@@ -25,8 +25,9 @@ from deniable.service.problems import Unavailable
 
 UNAVAILABLE, CHANGED, UNFINISHED = 3, 4, 5  # statuses of an answer, after those of every child
 SPENT = 0x80  # added to a status: the process has grown large, and is to be ended
-_SENT = ("decoder", "constraint", "candidates", "complete", "level", "simultaneous", "top", "order", "turnover")
-_SEARCHED = ("candidates", "level", "simultaneous", "top", "alphabet", "prefixes", "most", "resume")
+_COMMON = ("question", "candidates", "level", "simultaneous", "top")
+_SENT = (*_COMMON, "decoder", "constraint", "complete", "order", "turnover")
+_SEARCHED = (*_COMMON, "alphabet", "prefixes", "most", "resume")
 _SEARCHING = 0.75  # of the time that a question has, for a search: it says where it was before the process is killed
 _MOST_WAITING, _MOST_PUBLIC = 32, 24  # questions that wait, and how many of them may come without a token
 _MOST_KEPT = 1 << 25  # bytes of answers that are kept

@@ -142,7 +142,16 @@ class Range(Input, frozen=True, kw_only=True):
     to: _Time = None
 
 
-class DecodeRequest(Range, frozen=True, kw_only=True):
+class OfQuestion(Range, frozen=True, kw_only=True):
+    """What is asked of a survey, or of one question of a form."""
+
+    question: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=64)] | None,
+        _told("of a form: the name of the question that is meant", must="be the name of a question of the form"),
+    ] = None
+
+
+class DecodeRequest(OfQuestion, frozen=True, kw_only=True):
     """How to decode; what is None is left to `decode`."""
 
     decoder: Annotated[Decoder | None, _told("the best known, unless given")] = None
@@ -178,7 +187,7 @@ class TrendRequest(DecodeRequest, frozen=True, kw_only=True):
     format: Annotated[Literal["json"], _told(must="be json for results over time")] = "json"
 
 
-class DiscoverRequest(Range, frozen=True, kw_only=True):
+class DiscoverRequest(OfQuestion, frozen=True, kw_only=True):
     """Where to look for texts that nobody listed, and for how long."""
 
     alphabet: Annotated[

@@ -11,6 +11,7 @@ import os
 import resource
 import sys
 import traceback
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,15 @@ from deniable.decoders import (
     Beginnings,
     DifferenceRows,
     EstimateRows,
+    MarginalEstimate,
+    MarginalRows,
     ResultRows,
     constraint_of,
     decode,
     decoder_of,
     difference,
     discover,
+    plain_cell,
 )
 from deniable.errors import DeniableError, UnfinishedSearch
 from deniable.service.backends import read_store
@@ -39,7 +43,7 @@ from deniable.service.following import tracked_lines
 from deniable.service.form_records import evened
 from deniable.service.problems import Unavailable
 from deniable.service.store import Store
-from deniable.survey import krr, orr, symbol_from_json
+from deniable.survey import NO_ANSWER, krr, orr, symbol_from_json
 from deniable.tally import FormTally, Tally
 
 _LONGEST = 1 << 28  # bytes of an answer, which the collector holds until it is read
@@ -94,37 +98,72 @@ def answer(fields: dict[str, Any], source: _Source) -> bytes:
     parts = [(spans, reports) for spans, reports in fields["parts"]]
     if fields["form"] == "tally":
         return source.tally(fields, *parts[0]).to_bytes()
+    if fields["question"] is not None:
+        return of_question(fields, [source.tally(fields, *part) for part in parts])
     if "most" in fields:
         return _searched(fields, source.tally(fields, *parts[0]))
+    return _decoded(fields, [source.tally(fields, *part) for part in parts])
+
+
+def of_question(fields: dict[str, Any], tallies: Sequence[Any]) -> bytes:
+    """The same of one question of a form, which is a survey like any other; of a related pair both have one tally."""
+    name = fields["question"]
+    for tally in tallies:
+        if not isinstance(tally, FormTally):
+            raise DeniableError("question must be left out where a survey has one question")
+    part = tallies[0].form.part_of(name)
+    told = fields | {"question": None}
+    if fields["form"] == "json":
+        told["about"] = fields["about"] | {"survey": tallies[0].form.digest}
+    if part.questions[0].skip and part.survey.alphabet.is_open and fields["candidates"] is not None:
+        told["candidates"] = list(dict.fromkeys([*fields["candidates"], NO_ANSWER]))  # it is an answer like any other
+    own = [tally[name] for tally in tallies]
+    if any(tally.n == 0 for tally in own):
+        raise DeniableError(f"question {name!r} must have answers to be decoded, got none in this range")
+    if len(part.questions) > 1:
+        if len(own) > 1 or fields["form"] not in _WRITERS or "most" in fields:
+            raise DeniableError("a question that is related to another must be asked for its estimate in one range")
+        place = [question.name for question in part.questions].index(name)
+        estimate = MarginalEstimate(decode(own[0], **_settings(fields)), part, place)
+        return _WRITERS[fields["form"]](_rows(MarginalRows(estimate, **_shown(fields)), fields), told["about"])
+    return _searched(told, own[0]) if "most" in fields else _decoded(told, own)
+
+
+def _decoded(fields: dict[str, Any], tallies: Sequence[Any]) -> bytes:
     candidates = fields["candidates"]
     names = None if candidates is None else [symbol_from_json(symbol) for symbol in candidates]
     if fields["form"] == "track":
-        labels = [label(spans[0][0]) for spans, _ in parts]
+        labels = [label(spans[0][0]) for spans, _ in fields["parts"]]
         options = {name: fields[name] for name in ("turnover", "level", "top")}
-        return tracked_lines(labels, [source.tally(fields, *part) for part in parts], candidates=names, **options)
-    tallies = [source.tally(fields, *part) for part in parts]
+        return tracked_lines(labels, tallies, candidates=names, **options)
     if isinstance(tallies[0], FormTally):
         return _form(tallies, fields, names)
-    estimates = [
-        decode(
-            tally,
-            candidates=names,
-            decoder=decoder_of(fields["decoder"]),
-            constraint=constraint_of(fields["constraint"]),
-            complete=fields["complete"],
-            turnover=fields["turnover"],
-        )
-        for tally in tallies
-    ]
-    options = {name: fields[name] for name in ("level", "simultaneous", "top")}
+    estimates = [decode(tally, candidates=names, **_settings(fields)) for tally in tallies]
     rows: ResultRows
     if len(estimates) == 1:
-        rows = EstimateRows(estimates[0], **options, patient=False)
+        rows = EstimateRows(estimates[0], **_shown(fields), patient=False)
     else:
-        rows = DifferenceRows(difference(estimates[1], estimates[0]), **options)
-    if fields["order"] == "own":
-        rows = rows.in_own_order()
-    return _WRITERS[fields["form"]](rows, fields["about"])
+        rows = DifferenceRows(difference(estimates[1], estimates[0]), **_shown(fields))
+    return _WRITERS[fields["form"]](_rows(rows, fields), fields["about"])
+
+
+def _settings(fields: dict[str, Any]) -> dict[str, Any]:
+    """How to decode."""
+    return {
+        "decoder": decoder_of(fields["decoder"]),
+        "constraint": constraint_of(fields["constraint"]),
+        "complete": fields["complete"],
+        "turnover": fields["turnover"],
+    }
+
+
+def _shown(fields: dict[str, Any]) -> dict[str, Any]:
+    """Which rows are wanted, and with which intervals."""
+    return {name: fields[name] for name in ("level", "simultaneous", "top")}
+
+
+def _rows(rows: ResultRows, fields: dict[str, Any]) -> ResultRows:
+    return rows.in_own_order() if fields["order"] == "own" else rows
 
 
 def _searched(fields: dict[str, Any], tally: Tally) -> bytes:
@@ -132,11 +171,11 @@ def _searched(fields: dict[str, Any], tally: Tally) -> bytes:
     resume = None if fields["resume"] is None else Beginnings.from_json(fields["resume"])
     options = {name: fields[name] for name in ("alphabet", "prefixes", "candidates", "level", "most", "seconds")}
     found = discover(tally, resume=resume, **options)
-    rows = EstimateRows(found, **{name: fields[name] for name in ("level", "simultaneous", "top")})
+    rows = EstimateRows(found, **_shown(fields))
     return _WRITERS[fields["form"]](rows, fields["about"])
 
 
-def _form(tallies: list[Any], fields: dict[str, Any], names: list[Any] | None) -> bytes:
+def _form(tallies: Sequence[Any], fields: dict[str, Any], names: list[Any] | None) -> bytes:
     """The estimates of a form, question by question."""
     if len(tallies) > 1 or fields["form"] not in ("json", "csv", "arrow"):
         raise DeniableError(
@@ -144,20 +183,15 @@ def _form(tallies: list[Any], fields: dict[str, Any], names: list[Any] | None) -
         )
     if names is not None:
         raise DeniableError("candidates must not be given for a form; download its tally and decode it with a list")
-    found = decode(
-        tallies[0],
-        decoder=decoder_of(fields["decoder"]),
-        constraint=constraint_of(fields["constraint"]),
-        complete=fields["complete"],
-        turnover=fields["turnover"],
-    )
+    found = decode(tallies[0], **_settings(fields))
     if fields["form"] == "json":
         told = json.loads(found.to_json(fields["level"])) | fields["about"]
         return json.dumps(told, ensure_ascii=False, allow_nan=False).encode()
     table = found.to_arrow(fields["level"])
     sink = io.BytesIO()
     if fields["form"] == "csv":
-        csv.write_csv(table, sink)
+        cells = [plain_cell(symbol) for symbol in table["symbol"].to_pylist()]
+        csv.write_csv(table.set_column(1, "symbol", [cells]), sink)
         return sink.getvalue()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)

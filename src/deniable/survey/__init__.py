@@ -18,6 +18,7 @@ from deniable.survey.encodings import BlockEncoding, Direct, Encoding, Hashed, P
 from deniable.survey.form import SPENDINGS, Form
 from deniable.survey.form_format import FormFormat, Slot
 from deniable.survey.form_making import form
+from deniable.survey.hand_designs import DESIGNS, design
 from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides, fingerprint, fingerprints
 from deniable.survey.neighbours import Neighbours, best_reach
 from deniable.survey.notebook import Bar, data_frame, facts, html_table
@@ -72,6 +73,7 @@ def check_agreement(value: object, hint: str = "") -> Agreement:
 
 
 __all__ = [
+    "DESIGNS",
     "DIALECTS",
     "END",
     "FEISTEL_ROUNDS",
@@ -123,6 +125,7 @@ __all__ = [
     "checked_name",
     "data_frame",
     "descriptor_of",
+    "design",
     "discovery",
     "facts",
     "feistel_sides",

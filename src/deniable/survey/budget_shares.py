@@ -9,8 +9,11 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 from deniable.errors import SurveyError
+from deniable.mechanisms import Blocks, HitOrMiss, Registry, Sensitive, SensitiveDesign
+from deniable.survey.channels import sensitive_cost
 from deniable.survey.survey import Survey
 
 __all__ = ["share_out", "share_variance"]
@@ -29,12 +32,45 @@ def share_variance(survey: Survey) -> float:
     >>> round(share_variance(dn.krr(2, epsilon=1)), 3), round(share_variance(dn.krr(2, epsilon=2)), 3)
     (1.171, 0.431)
     """
+    return variances.of(survey.mechanism)(survey)
+
+
+# Only of mechanisms that have other budgets: the share of one that keeps its own is not asked for.
+variances: Registry[Callable[[Survey], float]] = Registry(
+    "deniable.survey.budget_shares.variances", HitOrMiss, "variance of a share"
+)
+
+
+@variances.add(HitOrMiss)
+def _by_cells(survey: Survey) -> float:
     mechanism, encoding = survey.mechanism, survey.encoding
     hit, miss = float(mechanism.hit), float(mechanism.miss)
     own = (encoding.occupied or 1) if mechanism.one_column else 1
     mean = own * (miss + (hit - miss) * (encoding.occupied or 1) / encoding.cells)
     background = own * miss if encoding.own_cells else mean
     return mean * (1 - mean) / (own * hit - background) ** 2
+
+
+@variances.add(Sensitive, SensitiveDesign)
+def _by_sensitivity(survey: Survey) -> float:
+    mechanism: Any = survey.mechanism
+    hidden, design = len(mechanism.sensitive), getattr(mechanism, "design", None)
+    b, s, shared = (hidden, 1, 0) if design is None else (design.cells, design.occupied, design.shared)
+    return sensitive_cost(survey.cells, hidden, b, s, shared, float(mechanism.odds)) / survey.cells
+
+
+@variances.add(Blocks)
+def _by_groups(survey: Survey) -> float:
+    """Which group an answer is of is known: only the columns of its group speak of it."""
+    mechanism: Any = survey.mechanism
+    total, size = 0.0, mechanism.cells
+    for group, members in enumerate(mechanism.sizes):
+        kind, share = mechanism.kinds[group], members / size
+        other = kind.others[group] / mechanism.span
+        r = kind.own / mechanism.span - other
+        mean = other * share + r / size
+        total += members * (mean * (1 - mean) + other**2 * share * (1 - share) - 2 * other * mean * (1 - share)) / r**2
+    return float(total / size)
 
 
 def share_out(epsilon: Fraction, make: Sequence[Callable[[Fraction], Survey]]) -> list[Fraction]:

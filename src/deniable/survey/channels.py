@@ -10,7 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, Blocks, Mechanism, Sensitive, SensitiveDesign, parse_epsilon, rounded_table
+from deniable.mechanisms import (
+    KRR,
+    Blocks,
+    Channel,
+    Mechanism,
+    Sensitive,
+    SensitiveDesign,
+    parse_epsilon,
+    rounded_table,
+)
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.blocks import Projective, is_prime
 from deniable.survey.budgets import MAX_ANSWERS, budgets_table
@@ -68,16 +77,24 @@ def sensitive(
     """
     alphabet = Alphabet.closed(symbols, other)
     hidden = sensitive_positions(alphabet, sensitive)
-    size, odds = len(alphabet), math.exp(parse_epsilon(epsilon))
-    best, order, dimension = _sensitive_cost(size, len(hidden), len(hidden), 1, 0, odds), 0, 0
+    return _survey(alphabet, sensitive_mechanism(len(alphabet), hidden, epsilon), name, participation)
+
+
+def sensitive_mechanism(size: int, hidden: Sequence[int], epsilon: object) -> Channel:
+    """uRR or its block-design form, whichever has the smaller expected squared error at the uniform population.
+
+    >>> sensitive_mechanism(4, [2, 3], 1).title(own_cells=True)
+    'uRR'
+    """
+    odds = math.exp(parse_epsilon(epsilon))
+    best, order, dimension = sensitive_cost(size, len(hidden), len(hidden), 1, 0, odds), 0, 0
     for design in sensitive_designs(len(hidden)):
-        cost = _sensitive_cost(size, len(hidden), design.cells, design.occupied, design.shared, odds)
+        cost = sensitive_cost(size, len(hidden), design.cells, design.occupied, design.shared, odds)
         if cost < best:
             best, order, dimension = cost, design.order, design.dimension
     if not order:
-        return _survey(alphabet, Sensitive(size, epsilon, hidden), name, participation)
-    design = Projective(len(hidden), order, dimension)
-    return _survey(alphabet, SensitiveDesign(size, epsilon, hidden, design), name, participation)
+        return Sensitive(size, epsilon, hidden)
+    return SensitiveDesign(size, epsilon, hidden, Projective(len(hidden), order, dimension))
 
 
 def urr(
@@ -156,7 +173,7 @@ def sensitive_designs(hidden: int) -> Iterator[Projective]:
                 yield Projective(hidden, order, dimension)
 
 
-def _sensitive_cost(size: int, hidden: int, b: int, s: int, shared: int, odds: float) -> float:
+def sensitive_cost(size: int, hidden: int, b: int, s: int, shared: int, odds: float) -> float:
     """n times the expected squared error at the uniform population, for a nominal e**epsilon.
 
     A sensitive answer is estimated from the reports in its s of b cells, less what the share of all sensitive answers

@@ -21,6 +21,7 @@ from deniable.mechanisms import epsilon_text, log_floor
 from deniable.noise import Entropy
 from deniable.survey.alphabet import symbol_to_json
 from deniable.survey.form_format import FormFormat
+from deniable.survey.form_promises import alike, promise_of, ratio_of
 from deniable.survey.form_reading import FORMAT, read_parts
 from deniable.survey.notebook import html_table
 from deniable.survey.outputs import write_atomically
@@ -40,8 +41,9 @@ class Form:
 
     Made by `form`, which shares the budget, and read from files.
 
-    Claim: between any two complete sets of answers the laws of a packed report differ by at most e**epsilon, whatever
-        was drawn, skipped or related; which parts were drawn says nothing about answers.
+    Claim: between any two complete sets of answers that are promised to be deniable the laws of a packed report differ
+        by at most e**epsilon, whatever was drawn, skipped or related; which parts were drawn says nothing about
+        answers. All are promised, unless a question has answers that may be seen (`uneven`); `promise` says which.
     Proof: tests/exact/test_forms.py::test_the_total_epsilon_is_the_largest_over_all_pairs_of_answers
 
     Parameters
@@ -142,11 +144,6 @@ class Form:
     def _check_budget(self) -> None:
         for part in self.parts:
             mechanism = part.survey.mechanism
-            if not mechanism.two_valued:
-                raise SurveyError(
-                    f"questions of a form must hide all answers alike, got {part.survey.title} for {part.name!r}; "
-                    "ask it in a survey of its own, or use krr"
-                )
             if mechanism.width != self.width or part.survey.participation != self.participation:
                 raise SurveyError(f"parts of a form must be answered as the form is, got {part.name!r} otherwise")
         most = len(self.parts)
@@ -183,9 +180,72 @@ class Form:
 
     @property
     def odds(self) -> Fraction:
-        """The largest ratio of the probabilities of one report under two complete sets of answers, exactly."""
+        """The largest ratio of the probabilities of one report under two sets of answers that are promised something.
+
+        It is exact. Where the form is `uneven`, between other sets of answers it may be infinite.
+        """
         ratios = sorted((part.survey.mechanism.odds for part in self.parts), reverse=True)
         return reduce(mul, ratios[: self.drawn], Fraction(1))
+
+    def ratio(self, given: Mapping[str, object], other: Mapping[str, object]) -> Fraction | None:
+        """The largest ratio of the probabilities of one report under two complete sets of answers, exactly.
+
+        Parameters
+        ----------
+        given, other : mapping
+            Answers by the names of questions, public ones too where the form has them.
+
+        Returns
+        -------
+        Fraction or None
+            None if it is infinite: some report of `given` never comes from `other`.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> form = dn.form(ill=dn.sensitive(["no", "flu", "hiv"], sensitive=["hiv"], epsilon=1), b=dn.warner(epsilon=1),
+        ...                spend="each")
+        >>> form.ratio({"ill": "hiv", "b": "yes"}, {"ill": "no", "b": "no"}) == form.odds
+        True
+        >>> form.ratio({"ill": "no", "b": "yes"}, {"ill": "hiv", "b": "yes"}) is None
+        True
+        """
+        return ratio_of(self, given, other)
+
+    def promise(self, given: Mapping[str, object], other: Mapping[str, object]) -> Fraction | None:
+        """The epsilon that whoever gives one complete set of answers is promised against another, for all reports.
+
+        Questions that are answered alike spend nothing. Where a question hides only some of its answers (`uneven`) and
+        they differ there, the promise is what it makes to them, which may be none.
+
+        Parameters
+        ----------
+        given, other : mapping
+            Answers by the names of questions, public ones too where the form has them.
+
+        Returns
+        -------
+        Fraction or None
+            Never above `epsilon_total`; None if nothing is promised.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> form = dn.form(ill=dn.sensitive(["no", "flu", "hiv"], sensitive=["hiv"], epsilon=1), b=dn.warner(epsilon=1),
+        ...                spend="each")
+        >>> form.uneven, form.promise({"ill": "hiv", "b": "yes"}, {"ill": "flu", "b": "no"})
+        (('ill',), Fraction(2, 1))
+        >>> form.promise({"ill": "flu", "b": "yes"}, {"ill": "flu", "b": "no"})
+        Fraction(1, 1)
+        >>> form.promise({"ill": "flu", "b": "yes"}, {"ill": "hiv", "b": "yes"}) is None
+        True
+        """
+        return promise_of(self, given, other)
+
+    @property
+    def uneven(self) -> tuple[str, ...]:
+        """Names of the parts in which some answers may be seen: no epsilon holds for them."""
+        return tuple(part.name for part in self.parts if not alike(part.survey.mechanism))
 
     @property
     def epsilon_report(self) -> float:
@@ -437,6 +497,8 @@ class Form:
     def spending(self) -> str:
         """How the budget is used, in one sentence."""
         parts, total = len(self.parts), epsilon_text(self.epsilon_total)
+        if self.uneven:
+            total += f"; some answers to {', '.join(self.uneven)} may be seen"
         if self.spend == "sample":
             of = f"{self.drawn} of {parts} parts, drawn" if self.drawn < parts else "every part"
             return f"each device answers {of} before any answer is known; together they spend at most {total}"

@@ -1,14 +1,15 @@
 """`form`: several surveys made into one form, with one budget."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, Subset, parse_epsilon
+from deniable.mechanisms import KRR, Mechanism, Registry, Sensitive, SensitiveDesign, Subset, parse_epsilon
 from deniable.survey.alphabet import Alphabet, canonical_symbol
 from deniable.survey.budget_shares import share_out
-from deniable.survey.encodings import Direct
+from deniable.survey.channels import sensitive_mechanism
+from deniable.survey.encodings import Direct, Encoding
 from deniable.survey.form import SPENDINGS, Form
 from deniable.survey.form_reading import part_title
 from deniable.survey.participation import check_participation
@@ -37,7 +38,9 @@ def form(
 
     A question is a survey: what `dn.warner`, `dn.number`, `dn.orr` and the other presets return. It says which answers
     exist and how they are randomised; where the form shares one budget, the epsilon that it was made with is replaced
-    by its share, and settings that were the best at that epsilon are chosen again.
+    by its share, and settings that were the best at that epsilon are chosen again. A table of weights (`dn.channel`,
+    budgets an answer) has no other budget: it keeps its own, and the rest is shared. Where a question promises more to
+    some answers than to others (`dn.sensitive`, `dn.blocks`), so does the form: `Form.promise`.
 
     Parameters
     ----------
@@ -136,11 +139,6 @@ def _checked(questions: Mapping[str, Survey] | None, named: Mapping[str, Survey]
                 f"question {own!r} must leave participation to the form, got {survey.participation!r}; "
                 "name it once, as participation= of the form"
             )
-        if not survey.mechanism.two_valued:
-            raise SurveyError(
-                f"questions of a form must hide all answers alike, got {survey.title} for {own!r}; "
-                "ask it in a survey of its own, or use krr"
-            )
     return given
 
 
@@ -198,10 +196,16 @@ def _budgets(
     participation: str,
 ) -> tuple[Fraction, list[Fraction]]:
     """The total, and the budget of each part."""
+    kept = {
+        place: given[group[0].name].mechanism.epsilon
+        for place, group in enumerate(groups)
+        if len(group) == 1 and given[group[0].name].mechanism.keeps_budget
+    }
     if spend == "each":
         own = None if epsilon is None else parse_epsilon(epsilon)
         # A pair has what its two questions have together.
         each = [sum((own or given[q.name].mechanism.epsilon for q in group), Fraction(0)) for group in groups]
+        each = [kept.get(place, budget) for place, budget in enumerate(each)]
         return sum(each, Fraction(0)), each
     if epsilon is None:
         raise SurveyError(f"epsilon must be given with spend={spend!r}: what all answers of a person spend together")
@@ -209,9 +213,23 @@ def _budgets(
     if spend == "sample":
         if isinstance(draw, bool) or not isinstance(draw, int) or not 1 <= draw <= len(groups):
             raise SurveyError(f"draw must be from 1 to the {len(groups)} parts of this form, got {draw!r}")
-        return total, [total / draw] * len(groups)
-    makers = [(lambda budget, group=group: _part(group, given, budget, participation).survey) for group in groups]
-    return total, share_out(total, makers)
+        if kept and max(kept.values()) > total / draw:
+            raise SurveyError(_too_little(groups, kept, draw * max(kept.values())))
+        return total, [kept.get(place, total / draw) for place in range(len(groups))]
+    rest, free = total - sum(kept.values()), [place for place in range(len(groups)) if place not in kept]
+    if rest < 0 or (free and not rest):
+        raise SurveyError(_too_little(groups, kept, sum(kept.values())))
+    makers = [(lambda budget, group=groups[place]: _part(group, given, budget, participation).survey) for place in free]
+    shares = dict(zip(free, share_out(rest, makers), strict=True)) if free else {}
+    return total, [kept[place] if place in kept else shares[place] for place in range(len(groups))]
+
+
+def _too_little(groups: Sequence[tuple[Question, ...]], kept: Mapping[int, Fraction], needed: Fraction | int) -> str:
+    names = ", ".join(groups[place][0].name for place in kept)
+    return (
+        f"epsilon must be above {float(needed):g} for this form: {names} must keep the budgets that their tables were "
+        "made for; use a larger epsilon, or tables at smaller ones"
+    )
 
 
 def _part(group: tuple[Question, ...], given: Mapping[str, Survey], epsilon: Fraction, participation: str) -> FormPart:
@@ -222,13 +240,32 @@ def _part(group: tuple[Question, ...], given: Mapping[str, Survey], epsilon: Fra
     if len(group) == 1 and len(alphabet) == len(survey.alphabet):
         encoding = encoding.rebudgeted(mechanism.report_bound, epsilon * mechanism.report_bound / mechanism.epsilon)
         return FormPart(
-            group, Survey(alphabet, encoding, mechanism.rebudgeted(epsilon, encoding), title, participation)
+            group, Survey(alphabet, encoding, _rebudgeted(mechanism, epsilon, encoding), title, participation)
         )
     direct = Direct(len(alphabet))
     if len(group) == 2 or not encoding.own_cells:
         # Subset selection has the least squared error of all that hide answers alike, and is k-RR at a large budget.
         mechanism = _subset(len(alphabet))
-    return FormPart(group, Survey(alphabet, direct, mechanism.rebudgeted(epsilon, direct), title, participation))
+    return FormPart(group, Survey(alphabet, direct, _rebudgeted(mechanism, epsilon, direct), title, participation))
+
+
+def _rebudgeted(mechanism: Mechanism, epsilon: Fraction, encoding: Encoding) -> Mechanism:
+    """The mechanism at its share of a budget: of sensitive answers the one that is best there."""
+    if epsilon == mechanism.epsilon and encoding.cells == mechanism.cells:
+        return mechanism
+    return again.of(mechanism)(mechanism, epsilon, encoding)
+
+
+again: Registry[Callable[[Any, Fraction, Encoding], Mechanism]] = Registry(
+    "deniable.survey.form_making.again", Mechanism, "mechanism at another budget"
+)
+again.add(Mechanism)(lambda mechanism, epsilon, encoding: mechanism.rebudgeted(epsilon, encoding))
+
+
+@again.add(Sensitive, SensitiveDesign)
+def _sensitive_again(mechanism: Any, epsilon: Fraction, encoding: Encoding) -> Mechanism:
+    hidden = (*mechanism.sensitive, *range(mechanism.cells, encoding.cells))  # "no answer" can be denied
+    return sensitive_mechanism(encoding.cells, hidden, epsilon)
 
 
 def _subset(cells: int) -> Subset | KRR:

@@ -12,6 +12,7 @@ from deniable.mechanisms import (
     Blocks,
     Budgets,
     Chain,
+    HandRun,
     Mechanism,
     Registry,
     Sensitive,
@@ -218,6 +219,9 @@ mechanisms.add(Budgets)(
 )
 mechanisms.add(WeightTable)(
     Stored("rows", lambda fields, on: WeightTable(_weights("rows", fields["rows"]), fields["epsilon"]), lists="rows")
+)
+mechanisms.add(HandRun)(
+    Stored("said rows", lambda fields, on: HandRun(_weights("rows", fields["rows"]), fields["said"]), lists="said rows")
 )
 
 

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from deniable.design import BlockDesign, design_of
 from deniable.errors import DecodeError
+from deniable.matrices import BlockDesign, design_of
 from deniable.mechanisms import Mechanism
 from deniable.survey import Survey
 from deniable.theory.arguments import count_of, distribution
@@ -141,7 +141,7 @@ def inversion_covariance(design: BlockDesign, mechanism: Mechanism, columns: Flo
     Examples
     --------
     >>> import deniable as dn
-    >>> from deniable.design import design_of
+    >>> from deniable.matrices import design_of
     >>> survey = dn.krr(2, epsilon=2)
     >>> inversion_covariance(design_of(survey), survey.mechanism, np.full((1, 2), 0.5), 100).shape
     (2, 2)
@@ -182,7 +182,7 @@ def inversion_cumulants(design: BlockDesign, mechanism: Mechanism, columns: Floa
     Examples
     --------
     >>> import deniable as dn
-    >>> from deniable.design import design_of
+    >>> from deniable.matrices import design_of
     >>> survey = dn.krr(2, epsilon=2)
     >>> inversion_cumulants(design_of(survey), survey.mechanism, np.full((1, 2), 0.5), 100)[0]
     array([0., 0.])
@@ -226,7 +226,7 @@ def inversion_variances(
     Examples
     --------
     >>> import deniable as dn
-    >>> from deniable.design import design_of
+    >>> from deniable.matrices import design_of
     >>> survey = dn.krr(2, epsilon=2)
     >>> inversion_variances(design_of(survey), survey.mechanism, np.full((1, 2), 0.5), 100).round(6)
     array([0.00431, 0.00431])

@@ -19,8 +19,8 @@ from typing import ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from deniable.design import BlockDesign, design_of
 from deniable.errors import DeniableError
+from deniable.matrices import BlockDesign, design_of
 from deniable.survey import Survey
 from deniable.theory.arguments import Floats, count_of, distribution
 from deniable.theory.covariance import inversion_covariance, inversion_variances, least_squares_moments

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy.typing as npt
 
-from deniable.design import BlockDesign, design_of
 from deniable.errors import DeniableError
+from deniable.matrices import BlockDesign, design_of
 from deniable.survey import Survey
 from deniable.theory.arguments import count_of, distribution
 from deniable.theory.deviation import mean_absolute_deviation

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.design import Design, add_squares
+from deniable.matrices import Design, add_squares
 from deniable.mechanisms import Mechanism
 
 Floats = npt.NDArray[np.float64]
@@ -50,7 +50,7 @@ class ScoreLaw:
     Examples
     --------
     >>> import deniable as dn
-    >>> from deniable.design import design_of
+    >>> from deniable.matrices import design_of
     >>> survey = dn.orr(symbols=3, epsilon=2, cells=2, cohorts=4, seed=bytes(16))
     >>> law = ScoreLaw.of(design_of(survey), survey.mechanism, np.array([0.5, 0.3, 0.2]), np.full(4, 1e-3))
     >>> inside = np.array([1.0, 1.0, 0.0])

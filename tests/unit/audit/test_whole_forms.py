@@ -10,18 +10,22 @@ from deniable.audit import audit_form
 from deniable.errors import AuditError
 from deniable.survey import Form
 from tests.exact.test_forms import BudgetPerQuestion, DrawnByAnswer, NotDrawnInClear, SharedWords
+from tests.exact.test_uneven_forms import FORMS as UNEVEN
+from tests.exact.test_uneven_forms import HarmlessNeverNoisy, NotHiddenWhereSeen, WholeBudgetForTheSensitive
 
 SMOKES, CITY = dn.warner(epsilon=1), dn.krr(["o", "b", "t"], epsilon=1)
 SPLIT = dn.form(smokes=SMOKES, city=CITY, epsilon=2)
 SAMPLED = dn.form(smokes=SMOKES, city=CITY, epsilon=2, spend="sample")
 SAME = dn.form(a=SMOKES, b=SMOKES, epsilon=1)
 MANY = dn.form({f"q{i}": dn.oue(12, epsilon=1) for i in range(8)}, epsilon=8)
+LARGE = dn.form({f"q{i}": dn.sensitive(40, sensitive=range(20), epsilon=1) for i in range(3)}, spend="each")
+SEEN = UNEVEN["sensitive, each"]
 TRIALS = 12_000
 
 
-@pytest.mark.parametrize("form", [SPLIT, SAMPLED, SAME, MANY])
+@pytest.mark.parametrize("form", [SPLIT, SAMPLED, SAME, MANY, SEEN, LARGE, UNEVEN["all kinds"]])
 def test_our_own_client_passes(form: Form) -> None:
-    found = audit_form(form, trials=2000 if form is MANY else TRIALS)
+    found = audit_form(form, trials=2000 if form in (MANY, LARGE) else TRIALS)
     assert found.verdict == "PASSED", found.findings
     assert 0 < found.epsilon <= form.epsilon
 
@@ -43,6 +47,8 @@ def devices(form: Form, kind: type[Any]) -> Callable[[Mapping[str, object], int]
         (SAME, SharedWords, "privacy"),
         (SAMPLED, DrawnByAnswer, "drawn"),
         (SAMPLED, NotDrawnInClear, "format"),
+        (SEEN, HarmlessNeverNoisy, "privacy"),
+        (UNEVEN["sensitive, split"], WholeBudgetForTheSensitive, "privacy"),
     ],
 )
 def test_faults_are_found(form: Form, kind: type[Any], told: str) -> None:
@@ -51,6 +57,15 @@ def test_faults_are_found(form: Form, kind: type[Any], told: str) -> None:
     assert told in {finding.kind for finding in found.findings}
     assert found.to_json()["verdict"] == "VIOLATED"
     assert found.lines()[-1] == ("verdict", "VIOLATED")
+
+
+def test_answers_that_are_seen_do_not_show_the_others() -> None:
+    """Only between sets of answers that agree where they may be seen: there the others are in clear."""
+    values = [{"ill": "flu", "smokes": answer} for answer in ("no", "yes")]
+    found = audit_form(SEEN, devices(SEEN, NotHiddenWhereSeen), trials=TRIALS, values=values)
+    assert [finding.kind for finding in found.findings] == ["privacy", "privacy"]
+    assert "not 1: " in found.findings[0].event
+    assert audit_form(SEEN, trials=TRIALS, values=values).verdict == "PASSED"
 
 
 def test_fresh_noise_on_the_same_answers_is_found() -> None:

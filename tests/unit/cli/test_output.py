@@ -46,6 +46,7 @@ CASES: dict[tuple[str, str], tuple[str, bytes]] = {
     ("count", "output"): ("count reports.csv --survey s.json -o {}", b"deniable-tally"),
     ("decode", "chart"): ("decode day.tally --chart {} --chart-format json", b"{"),
     ("discover", "chart"): ("discover texts.tally --alphabet ab --chart {} --chart-format json", b"{"),
+    ("crosstab", "chart"): ("crosstab --group a=day.tally --group b=next.tally --chart {} --chart-format json", b"{"),
     ("track", "chart"): ("track day.tally next.tally --chart {} --chart-format json", b"{"),
     ("simulate", "output"): ("simulate s.json --n 100 -o {}", b"deniable-tally"),
     ("simulate", "chart"): ("simulate s.json --n 100 --repeats 2 --chart {} --chart-format json", b"{"),
@@ -59,6 +60,7 @@ READ = {
     ("store restore", "file"),
     ("survey register", "file"),
     ("survey new", "matrix"),
+    ("regress", "data"),
 }
 KEPT = {("discover", "state")}  # read first: another file than its own is refused, never replaced (test_discover.py)
 

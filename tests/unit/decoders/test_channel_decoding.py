@@ -13,7 +13,7 @@ import deniable as dn
 from deniable.audit import audit
 from deniable.columns.stream import WordStream
 from deniable.decoders.raw_reports import likelihood_of_reports
-from deniable.design import ChannelDesign, design_of
+from deniable.matrices import ChannelDesign, design_of
 from deniable.mechanisms import BitFlip, Channel
 from deniable.simulation import cell_probabilities, simulate_counts
 from deniable.survey import Alphabet, Direct, Survey

@@ -12,7 +12,7 @@ from deniable.decoders import least_squares
 from deniable.decoders.base import unbias
 from deniable.decoders.least_squares import conjugate_gradients
 from deniable.decoders.nonprivate import empirical, minimax
-from deniable.design import design_of, lookup
+from deniable.matrices import design_of, lookup
 from deniable.survey import Survey
 from tests.surveys import LARGE, SEED, named, symbols_of
 
@@ -305,7 +305,7 @@ def test_tiny_epsilons_keep_their_digits() -> None:
 
 
 def test_equal_gaps_share_a_factorisation(monkeypatch: pytest.MonkeyPatch) -> None:
-    from deniable.design import GramFactor
+    from deniable.matrices import GramFactor
 
     survey = LARGE["orr-closed"]
     tally, _ = drawn(survey)

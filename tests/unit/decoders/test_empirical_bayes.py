@@ -17,7 +17,7 @@ from deniable.decoders.posterior import Posterior, spike_and_slab
 from deniable.decoders.prior import Observations, posterior
 from deniable.decoders.simplex import project
 from deniable.decoders.tuned_constants import EmpiricalBayesSettings
-from deniable.design import design_of
+from deniable.matrices import design_of
 
 Floats = npt.NDArray[np.float64]
 

@@ -6,8 +6,8 @@ import pytest
 
 import deniable as dn
 from deniable.decoders.iteration import preconditioned_cg
-from deniable.design import design_of
-from deniable.design.matrix import _fill, _fold
+from deniable.matrices import design_of
+from deniable.matrices.matrix import _fill, _fold
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 import deniable as dn
 from deniable.decoders.cohort_likelihood import CohortLikelihood, maximize
 from deniable.decoders.likelihood import composite_bits, water_fill
-from deniable.design import design_of
+from deniable.matrices import design_of
 from deniable.mechanisms import BitFlip
 from tests.surveys import LARGE, SMALL, named, symbols_of
 

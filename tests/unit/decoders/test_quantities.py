@@ -8,7 +8,7 @@ import deniable as dn
 from deniable.charts import density_chart
 from deniable.decoders.quantiles import ramps
 from deniable.decoders.quantity_limits import limits_of
-from deniable.design import design_of
+from deniable.matrices import design_of
 from deniable.mechanisms import BitFlip
 from deniable.survey import Direct
 

@@ -6,7 +6,7 @@ import pytest
 
 import deniable as dn
 from deniable.decoders.smooth import smooth_shares
-from deniable.design import NeighbourDesign, design_of
+from deniable.matrices import NeighbourDesign, design_of
 
 
 def decoded(p: npt.ArrayLike, epsilon: float, n: int, seed: int = 0) -> npt.NDArray[np.float64]:

@@ -7,7 +7,7 @@ import deniable as dn
 from deniable.decoders import least_squares, spread
 from deniable.decoders.base import unbias
 from deniable.decoders.rows import EstimateRows
-from deniable.design import OpenDesign, lookup
+from deniable.matrices import OpenDesign, lookup
 from deniable.survey import Survey
 from tests.surveys import LARGE, SEED, named, symbols_of
 

@@ -8,7 +8,7 @@ from scipy.stats import beta
 
 import deniable as dn
 from deniable.decoders.intervals import _inverting
-from deniable.design import BlockDesign
+from deniable.matrices import BlockDesign
 from deniable.survey import Survey
 from tests.surveys import LARGE, SMALL, named, symbols_of
 

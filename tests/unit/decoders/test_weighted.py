@@ -8,7 +8,7 @@ from deniable.decoders.base import unbias
 from deniable.decoders.least_squares import conjugate_gradients
 from deniable.decoders.simplex import project
 from deniable.decoders.weighted import cell_weights
-from deniable.design import design_of
+from deniable.matrices import design_of
 
 
 def test_weights_are_one_over_the_variance_of_a_cell() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 import deniable as dn
 from deniable.decoders import weights_of_sums, worst_deviation
-from deniable.design import design_of
+from deniable.matrices import design_of
 
 
 @pytest.mark.parametrize("survey", [dn.number(0, 1, 1, bins=12), dn.number(5, 9, 2, step=1), dn.ordered([1, 2, 9], 1)])

@@ -8,8 +8,8 @@ import pytest
 
 import deniable as dn
 from deniable.decoders.simplex import project, project_rows
-from deniable.design import design_of
 from deniable.lab.streams import normal_draws
+from deniable.matrices import design_of
 from deniable.planner.catalogue import families, paper_families
 from deniable.planner.measure import Effort, LossSample
 from deniable.planner.options import FAMILIES, Option, PlanLimits

@@ -9,7 +9,7 @@ import deniable
 SOURCE = Path(deniable.__file__).parent
 TESTS = Path(__file__).parents[2]
 ROOMS = ["noise.py", "reports.py", "client", "mechanisms", "survey"]
-ROOMS += ["tally", "columns", "engines", "engines/spark", "design", "theory", "simulation.py", "decoders", "lab"]
+ROOMS += ["tally", "columns", "engines", "engines/spark", "matrices", "theory", "simulation.py", "decoders", "lab"]
 ROOMS += ["crowds", "charts", "planner", "audit", "reproduce", "service"]
 
 

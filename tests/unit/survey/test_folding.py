@@ -11,7 +11,7 @@ import deniable as dn
 from deniable.cli import main
 from deniable.columns.encode import keys_of
 from deniable.columns.randomizing import privatize
-from deniable.design import design_of
+from deniable.matrices import design_of
 from deniable.survey import Alphabet
 
 SEED = bytes(range(16))

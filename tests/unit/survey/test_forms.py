@@ -4,6 +4,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -64,14 +65,9 @@ MADE: dict[str, tuple[Callable[[], object], str]] = {
         "question 'smokes' must leave participation to the form, got 'event'; name it once, as participation= "
         "of the form",
     ),
-    "a table of weights": (
-        lambda: form(smokes=dn.sensitive(["a", "b", "c"], sensitive=["a"], epsilon=1), city=CITY, epsilon=1),
-        "questions of a form must hide all answers alike, got uRR for 'smokes'; ask it in a survey of its own, "
-        "or use krr",
-    ),
     "a table at another budget": (
-        lambda: dn.sensitive(3, sensitive=[0], epsilon=1).mechanism.rebudgeted(YES.mechanism.epsilon, YES.encoding),
-        "a 'sensitive' mechanism must keep the budget that it was made for: its weights do not follow from one; "
+        lambda: dn.channel([[0.6, 0.4], [0.4, 0.6]], epsilon=1).mechanism.rebudgeted(Fraction(2), YES.encoding),
+        "a 'table' mechanism must keep the budget that it was made for: its weights do not follow from one; "
         "use krr, "
         "subset or another mechanism that hides all answers alike",
     ),

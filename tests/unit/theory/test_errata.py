@@ -9,7 +9,7 @@ import pytest
 
 import deniable as dn
 from deniable import theory
-from deniable.design import design_of
+from deniable.matrices import design_of
 from tests.unit.theory.test_binary import LOSSES, minimax_value
 from tests.unit.theory.test_identifiability import dense
 

@@ -10,7 +10,7 @@ import pytest
 
 import deniable as dn
 from deniable import theory
-from deniable.design import Design, design_of
+from deniable.matrices import Design, design_of
 
 
 def dense(design: Design) -> npt.NDArray[np.float64]:

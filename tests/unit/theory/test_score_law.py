@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.design import design_of
+from deniable.matrices import design_of
 from deniable.survey import Survey
 from deniable.theory.score_law import ScoreLaw
 from tests.surveys import LARGE, SEED, symbols_of

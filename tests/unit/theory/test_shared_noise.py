@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.design import BlockDesign, design_of
+from deniable.matrices import BlockDesign, design_of
 from deniable.theory import inversion_variances, permanent_share, returning_share
 
 P = np.array([0.4, 0.25, 0.15, 0.1, 0.06, 0.04])

@@ -1,0 +1,106 @@
+"""`deniable crosstab`: two related questions of a form, or one question in several groups."""
+
+import argparse
+import csv
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from deniable.cli.files import load_tallies, symbols_from
+from deniable.cli.output import add_chart, put_chart
+from deniable.cli.parser import Commands, command, share
+from deniable.cli.progress import Reporter
+from deniable.cli.text import table
+from deniable.errors import DeniableError
+
+if TYPE_CHECKING:
+    from deniable.relations import Crosstab
+
+_AFTER = 2.0  # seconds before progress is shown
+
+
+def add(commands: Commands) -> None:
+    parser = command(
+        commands,
+        "crosstab",
+        _run,
+        help="how two answers of the same people go together, or groups differ",
+        description=(
+            "A cross-table with error bars, and a test of independence. Of a form that relates two questions:\n\n"
+            "  deniable crosstab day.tally --rows age --columns smokes --chart smokes.svg\n\n"
+            "Of groups that are known in the clear, a tally for each:\n\n"
+            "  deniable crosstab --group women=women.tally --group men=men.tally\n\n"
+            "Shares are within rows. + and - mark cells that surely have more or fewer people than independence\n"
+            "would give them; all marks together are right with the level's probability."
+        ),
+    )
+    parser.add_argument("tallies", metavar="TALLY", nargs="*", help="tally files of one form; they are added up")
+    parser.option("--rows", "QUESTION", "the question whose answers are the rows")
+    parser.option("--columns", "QUESTION", "the question whose answers are the columns")
+    parser.option("--group", "NAME=TALLY", "a group and its tally file; may be repeated", action="append")
+    parser.symbols("candidates", "answers to look for, where groups answered an open survey")
+    parser.option("--level", "L", "of the intervals and the marks", share, default=0.95)
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--csv", action="store_true", help="print CSV: a row for each cell")
+    output.add_argument("--json", action="store_true", help="print JSON: cells, and the test")
+    add_chart(parser, "also write a heat map")
+
+
+def _run(args: argparse.Namespace) -> None:
+    from deniable.relations import crosstab
+
+    if bool(args.tallies) == bool(args.group):
+        raise DeniableError("crosstab must be given tally files of a form or --group, got both or none of them")
+    candidates = symbols_from(args, "candidates")
+    with Reporter("tabulating", after=_AFTER):
+        found = crosstab(
+            load_tallies(args.tallies) if args.tallies else _groups(args.group),
+            args.rows,
+            args.columns,
+            candidates=range(candidates) if isinstance(candidates, int) else candidates,
+        )
+    if args.chart:
+        put_chart(found.chart(level=args.level), args)
+    if args.json:
+        print(json.dumps(_as_json(found, args.level), indent=2, ensure_ascii=False, allow_nan=False))
+    elif args.csv:
+        rows = found.to_arrow(args.level)
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(rows.column_names)
+        writer.writerows(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+    else:
+        head = [f"{found.rows.name} \\ {found.columns.name}", *(str(symbol) for symbol in found.columns.symbols)]
+        print(table(head, found.shown(args.level), "l" * len(head)))
+        print(found.independence)
+
+
+def _groups(given: list[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not (name and equals and path):
+            raise DeniableError(f"--group must be NAME=TALLY, got {text!r}")
+        if name in found:
+            raise DeniableError(f"--group must name each group once, got {name!r} twice; add up its tallies first")
+        found[name] = load_tallies([path])
+    return found
+
+
+def _as_json(found: "Crosstab", level: float) -> dict[str, Any]:
+    test = found.independence
+    return {
+        "rows": found.rows.name,
+        "columns": found.columns.name,
+        "reports": found.n,
+        "level": level,
+        "cells": [
+            {key: None if value != value else value for key, value in row.items()}
+            for row in found.to_arrow(level).to_pylist()
+        ],
+        "independence": {
+            "statistic": None if test.why_not else test.statistic,
+            "degrees_of_freedom": test.freedom,
+            "p_value": None if test.why_not else test.pvalue,
+            "why_not": test.why_not,
+        },
+    }

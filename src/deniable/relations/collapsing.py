@@ -1,0 +1,258 @@
+"""Rows of a regression: tables of any kind, collapsed to counts of rows that are equal in all that the model sees."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.columns import check_digest, refuse_rows, said_codes
+from deniable.errors import DataError, WireError
+from deniable.reports import Report
+from deniable.survey import Survey
+from deniable.tally import refused_rows
+
+Floats = npt.NDArray[np.float64]
+
+# Transforms whose values depend on all rows: rows with equal covariates are then not collapsed before they are made.
+STATEFUL = re.compile(r"\b(center|scale|standardize|bs|cc|cr|cs|poly|lag)\s*\(")
+
+
+@dataclass(frozen=True, slots=True)
+class CollapsedRows:
+    """Distinct rows: how many people each stands for, the sums of their weights and of their squares, their columns."""
+
+    table: Any
+    counts: Floats
+    weights: Floats
+    squares: Floats
+    dropped: int
+    people: int
+
+
+def collapsed(
+    data: Any, keys: Sequence[str], *, weights: str | None, counts: str | None, missing: str, apart: bool
+) -> CollapsedRows:
+    """The distinct rows of some columns of a table.
+
+    Parameters
+    ----------
+    data : table, path or mapping
+        pandas, Polars, Arrow, DuckDB, Spark, a Parquet file, or a mapping of columns.
+    keys : sequence of str
+        The columns that the model sees.
+    weights, counts : str, optional
+        Columns of survey weights, and of how many people a row stands for.
+    missing : str
+        "drop" or "raise": what becomes of rows with a missing value.
+    apart : bool
+        Whether every row stays on its own.
+
+    Examples
+    --------
+    >>> found = collapsed({"y": [1, 1, 0, None], "x": ["a", "a", "b", "a"]}, ["y", "x"], weights=None, counts=None,
+    ...     missing="drop", apart=False)
+    >>> sorted(found.counts.tolist()), found.dropped, found.people
+    ([1.0, 2.0], 1, 3)
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wanted = list(dict.fromkeys([*keys, *(name for name in (weights, counts) if name)]))
+    if hasattr(data, "groupBy") and hasattr(data, "sparkSession"):
+        table, counts = _spark_counts(data, wanted, counts), "__people"
+        wanted = [*wanted, "__people"] if "__people" not in wanted else wanted
+    else:
+        table = read_table(data, wanted)
+    before = table.num_rows if counts is None else int(pc.sum(table[counts]).as_py() or 0)
+    kept = _without_missing(table)
+    people = np.ones(kept.num_rows) if counts is None else _numbers(kept, counts, "counts")
+    if (people != np.floor(people)).any() or (people < 0).any():
+        raise DataError(f"column {counts!r} must hold whole numbers of people from 0 on, got others")
+    dropped = before - int(people.sum())
+    if dropped and missing == "raise":
+        raise DataError(
+            f"rows must have no missing values, got {dropped:,} with one; pass missing='drop' to leave them out"
+        )
+    if not len(people) or not people.sum():
+        raise DataError(f"data must have rows without missing values, got none of {before:,}")
+    each = np.ones(kept.num_rows) if weights is None else _numbers(kept, weights, "weights")
+    if not np.isfinite(each).all() or (each <= 0).any():
+        bad = int((~(each > 0)).sum())
+        raise DataError(
+            f"weights must be positive numbers, got {bad:,} that are not; leave out the rows that count nothing"
+        )
+    sums = pa.table(
+        {**{name: kept[name] for name in keys}, "__n": people, "__w": people * each, "__s": people * each**2}
+    )
+    if not apart:
+        found = sums.group_by(list(keys)).aggregate([("__n", "sum"), ("__w", "sum"), ("__s", "sum")])
+        sums = found.rename_columns(
+            [name.removesuffix("_sum") if name.startswith("__") else name for name in found.column_names]
+        )
+    n, w, s = (sums[name].to_numpy() for name in ("__n", "__w", "__s"))
+    return CollapsedRows(sums.select(list(keys)), n, w, s, dropped, int(people.sum()))
+
+
+def read_table(data: Any, wanted: Sequence[str]) -> Any:
+    """Some columns of a table as an Arrow table; packed reports in place of `Report` objects.
+
+    >>> read_table({"a": [1, 2], "b": [3, 4]}, ["b"]).column_names
+    ['b']
+    """
+    import pyarrow as pa
+
+    if isinstance(data, (str, os.PathLike)):
+        import pyarrow.parquet as pq
+
+        try:
+            names = pq.read_schema(data).names
+            _check_names(names, wanted)
+            return pq.read_table(data, columns=list(wanted))
+        except (pa.ArrowException, OSError) as problem:
+            raise DataError(f"data must be a Parquet file or a table, got {os.fspath(data)!r}: {problem}") from None
+    if isinstance(data, Mapping):
+        _check_names(list(data), wanted)
+        return pa.table({name: _column(data[name]) for name in wanted})
+    if hasattr(data, "columns") and hasattr(data, "iloc"):  # pandas
+        _check_names([str(name) for name in data.columns], wanted)
+        return pa.table({name: _column(data[name]) for name in wanted})
+    if hasattr(data, "__arrow_c_stream__"):
+        table = pa.table(data)
+        _check_names(table.column_names, wanted)
+        return table.select(list(wanted))
+    raise DataError(
+        "data must be a pandas, Polars or Arrow table, a Parquet file or a mapping of columns, got "
+        f"{type(data).__name__}"
+    )
+
+
+def _column(values: Any) -> Any:
+    import pyarrow as pa
+
+    if len(values) and isinstance(next(iter(values)), Report):
+        values = [None if value is None else value.pack() for value in values]
+    return pa.array(values, from_pandas=True)
+
+
+def _check_names(names: Sequence[str], wanted: Sequence[str]) -> None:
+    for name in wanted:
+        if name not in names:
+            shown = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
+            raise DataError(f"formula and options must name columns of the data, got {name!r}; there are {shown}")
+
+
+def _without_missing(table: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = {}
+    for name in table.column_names:
+        column = table[name]
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_string_view(column.type) or pa.types.is_binary_view(column.type):
+            column = column.cast(pa.string() if pa.types.is_string_view(column.type) else pa.binary())
+        if pa.types.is_floating(column.type):
+            column = pc.if_else(pc.is_nan(column), None, column)
+        columns[name] = column
+    return pa.table(columns).drop_null()
+
+
+def _numbers(table: Any, name: str, what: str) -> Floats:
+    import pyarrow as pa
+
+    try:
+        return np.asarray(table[name].to_numpy(), float)
+    except (pa.ArrowException, ValueError, TypeError):
+        raise DataError(f"{what} must be a column of numbers, got {table[name].type} in {name!r}") from None
+
+
+def _spark_counts(frame: Any, wanted: Sequence[str], counts: str | None) -> Any:
+    """One group-by on Spark: the distinct rows, and how many people each has."""
+    import pyarrow as pa
+
+    _check_names(frame.columns, wanted)
+    keys = [name for name in wanted if name != counts]
+    grouped = frame.groupBy(*keys)
+    found = grouped.count() if counts is None else grouped.sum(counts)
+    return pa.Table.from_pandas(found.toDF(*keys, "__people").toPandas(), preserve_index=False)
+
+
+def outcome_columns(data: Any, name: str, survey: Survey) -> list[str]:
+    """The columns that hold the reports of an outcome: its own, and that of cohorts where there are several.
+
+    >>> import deniable as dn
+    >>> outcome_columns({"smokes": []}, "smokes", dn.warner(epsilon=1))
+    ['smokes']
+    """
+    if survey.cohorts == 1:
+        return [name]
+    names = list(data) if isinstance(data, Mapping) else [str(n) for n in getattr(data, "columns", ())]
+    if hasattr(data, "column_names"):
+        names = list(data.column_names)
+    if isinstance(data, (str, os.PathLike)):
+        import pyarrow.parquet as pq
+
+        names = pq.read_schema(data).names
+    return [name, *[other for other in (f"{name}_cohort", "cohort") if other in names][:1]]
+
+
+def reports_of(survey: Survey, table: Any, columns: Sequence[str]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Cohorts and responses of the reports in a table, checked; or what people said.
+
+    >>> import deniable as dn, pyarrow as pa
+    >>> cohorts, responses = reports_of(dn.warner(epsilon=1), pa.table({"smokes": [0, 1, 1]}), ["smokes"])
+    >>> responses.tolist()
+    [0, 1, 1]
+    """
+    import pyarrow as pa
+
+    column = table[columns[0]]
+    check_digest(survey, table.schema)
+    if survey.mechanism.said:
+        codes = said_codes(survey, column)
+        if (codes < 0).any():
+            named = ", ".join(map(repr, survey.mechanism.said))
+            raise WireError(
+                f"column {columns[0]!r} must hold {named}, got others; name what the data have with answers= of "
+                "dn.design"
+            )
+        return np.zeros(len(codes), np.int64), codes
+    size = survey.report_format.length
+    binary = pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
+    binary = binary or pa.types.is_fixed_size_binary(column.type)
+    bits = survey.report_format.response.bits
+    if binary and (not bits or (len(columns) == 1 and (len(column) == 0 or len(column[0].as_py()) == size))):
+        found = [Report.unpack(survey, wire) for wire in column.to_pylist()]
+        cohorts = np.array([report.cohort for report in found], np.int64)
+        if bits:
+            payload = b"".join(report.payload for report in found)
+            return cohorts, np.frombuffer(payload, np.uint8).reshape(len(found), -1)
+        return cohorts, np.array([report.response for report in found], np.int64)
+    if survey.cohorts > 1 and len(columns) == 1:
+        raise WireError(
+            f"column {columns[0]!r} must hold packed reports, or have a column 'cohort' or {columns[0] + '_cohort'!r} "
+            f"beside it, for a survey of {survey.cohorts} cohorts"
+        )
+    cohorts = table[columns[1]].to_numpy() if len(columns) > 1 else np.zeros(table.num_rows, np.int64)
+    if bits:
+        if not binary:
+            raise WireError(f"column {columns[0]!r} must hold reports of this survey as bytes, got {column.type}")
+        width = survey.report_format.response.size
+        payload = b"".join(column.to_pylist())
+        if len(payload) != width * len(column):
+            raise WireError(f"column {columns[0]!r} must hold {width} bytes a report, got other lengths")
+        responses: npt.NDArray[Any] = np.frombuffer(payload, np.uint8).reshape(len(column), width)
+    else:
+        if not (pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)):
+            raise WireError(
+                f"column {columns[0]!r} must hold reports of the survey (numbers of cells, or packed bytes), got "
+                f"{column.type}; true answers are randomised first, with dn.privatize"
+            )
+        responses = column.to_numpy().astype(np.int64)
+    refuse_rows({rule.reason: int(rows.sum()) for rule, rows in refused_rows(survey.report_format, cohorts, responses)})
+    return cohorts, responses

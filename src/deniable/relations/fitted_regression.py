@@ -1,0 +1,431 @@
+"""`Regression`: a fit, with the names that statsmodels uses."""
+
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import DataError, DecodeError
+from deniable.relations.fitting import maximise
+from deniable.relations.outcome_models import OutcomeModel
+from deniable.relations.problem import ReportLikelihood
+from deniable.survey import Survey
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Regression:
+    """A regression on randomised reports; made by `dn.regress`.
+
+    Attributes are named as those of statsmodels: `params`, `bse`, `tvalues`, `pvalues`, `conf_int()`, `llf`, `nobs`.
+    Where there are more than two answers the first three are tables with a column for each answer but the base.
+
+    Parameters
+    ----------
+    formula : str
+        What was fitted.
+    survey : Survey
+        What the reports answer (the first one, where groups have their own).
+    model : OutcomeModel
+        The logit or normal model.
+    answers : tuple
+        The answers, and the class of those who do not comply, if it was asked for.
+    base : int
+        The place of the answer that others are compared with.
+    terms : tuple of str
+        The columns of the model matrix.
+    theta, covariance_scaled, unknown, scale : ndarray
+        Parameters in units of scaled covariates, their covariance, which of them have no estimate, and the scales.
+    llf : float
+        The log-likelihood; constants that no parameter changes are left out.
+    nobs, dropped, distinct : int
+        People, rows left out, and distinct rows.
+    converged : bool
+        Whether the search ended at a maximum.
+    freedom : float
+        Degrees of freedom of intervals: infinite (normal) without clusters.
+    cov_type : str
+        "observed information", "robust" or "clustered".
+    notes : tuple of str
+        What a reader must know.
+    spec, problem : object
+        How covariates are made, and the likelihood.
+    offset_name : str, optional
+        The column of the offset.
+    hidden : tuple
+        The randomised covariate and its values, where there is one.
+    started : int
+        How many searches there were.
+    likelihoods : tuple of float
+        The log-likelihood at the end of each search on all rows.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> data = {"said": ["no", "yes"], "people": [700, 300]}
+    >>> fit = dn.regress("said ~ 1", data, survey=dn.design("warner", p=0.8), counts="people")
+    >>> fit.conf_int().round(2).values.tolist(), round(fit.llf, 3)
+    ([[-1.95, -1.27]], -610.864)
+    >>> fit.shares().round(3).values.tolist()
+    [[0.833, 0.781, 0.875], [0.167, 0.125, 0.219]]
+    """
+
+    formula: str
+    survey: Survey
+    model: OutcomeModel
+    answers: tuple[Any, ...]
+    base: int
+    terms: tuple[str, ...]
+    theta: Floats
+    covariance_scaled: Floats
+    unknown: npt.NDArray[np.bool_]
+    scale: Floats
+    llf: float
+    nobs: int
+    dropped: int
+    distinct: int
+    converged: bool
+    freedom: float
+    cov_type: str
+    notes: tuple[str, ...]
+    spec: Any = field(repr=False)
+    problem: ReportLikelihood = field(repr=False)
+    offset_name: str | None = None
+    hidden: tuple[Any, ...] = ()
+    started: int = 1
+    likelihoods: tuple[float, ...] = ()
+
+    @property
+    def _is_linear(self) -> bool:
+        return self.model.size(1) == 2 and hasattr(self.model, "edges")
+
+    @property
+    def _others(self) -> list[Any]:
+        return [answer for place, answer in enumerate(self.answers) if place != self.base]
+
+    @property
+    def _units(self) -> Floats:
+        """What scaled parameters are divided by."""
+        blocks = 1 if self._is_linear else len(self._others)
+        found = np.tile(self.scale, blocks)
+        return np.concatenate([found, [1.0]]) if self._is_linear else found
+
+    def _shaped(self, values: Floats) -> Any:
+        import pandas as pd
+
+        if self._is_linear:
+            return pd.Series(values, index=[*self.terms, "log(sigma)"])
+        if len(self._others) == 1:
+            return pd.Series(values, index=list(self.terms))
+        table = values.reshape(len(self._others), -1).T
+        return pd.DataFrame(table, index=list(self.terms), columns=[str(answer) for answer in self._others])
+
+    def _flat(self) -> tuple[Floats, Floats]:
+        size = self.problem.outcome_size
+        with np.errstate(invalid="ignore"):
+            return self.theta[:size] / self._units, np.sqrt(np.diag(self.covariance_scaled)[:size]) / self._units
+
+    @property
+    def params(self) -> Any:
+        """The coefficients: a Series, or a DataFrame with a column for each answer but the base."""
+        return self._shaped(self._flat()[0])
+
+    @property
+    def bse(self) -> Any:
+        """The standard errors; infinite where there is no finite estimate."""
+        return self._shaped(self._flat()[1])
+
+    @property
+    def tvalues(self) -> Any:
+        """Coefficients over their standard errors."""
+        params, errors = self._flat()
+        return self._shaped(params / errors)
+
+    @property
+    def pvalues(self) -> Any:
+        """Two-sided p-values of Wald's test that a coefficient is zero."""
+        from scipy.stats import t
+
+        params, errors = self._flat()
+        return self._shaped(2 * t.sf(np.abs(params / errors), self.freedom))
+
+    def cov_params(self) -> Any:
+        """The covariance matrix of the coefficients, answer by answer.
+
+        Returns
+        -------
+        DataFrame
+            Infinite on the diagonal where there is no finite estimate.
+        """
+        import pandas as pd
+
+        size = self.problem.outcome_size
+        units = self._units
+        return pd.DataFrame(
+            self.covariance_scaled[:size, :size] / units[:, None] / units[None, :],
+            index=self._names,
+            columns=self._names,
+        )
+
+    @property
+    def _names(self) -> Any:
+        import pandas as pd
+
+        if self._is_linear:
+            return pd.Index([*self.terms, "log(sigma)"])
+        if len(self._others) == 1:
+            return pd.Index(self.terms)
+        return pd.MultiIndex.from_tuples([(str(answer), term) for answer in self._others for term in self.terms])
+
+    def conf_int(self, alpha: float = 0.05) -> Any:
+        """Wald's confidence intervals of the coefficients.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the level.
+
+        Returns
+        -------
+        DataFrame
+            Columns 0 and 1, as statsmodels has them.
+        """
+        import pandas as pd
+        from scipy.stats import t
+
+        if not 0 < alpha < 1:
+            raise DecodeError(f"alpha must be between 0 and 1, got {alpha}; 0.05 gives intervals of 95 %")
+        params, errors = self._flat()
+        width = t.ppf(1 - alpha / 2, self.freedom) * errors
+        return pd.DataFrame({0: params - width, 1: params + width}, index=self._names)
+
+    def _matrix(self, data: Any) -> tuple[Floats, Floats]:
+        import pandas as pd
+
+        frame = data if hasattr(data, "iloc") else pd.DataFrame(data)
+        try:
+            x = np.asarray(self.spec.get_model_matrix(frame), float)
+        except Exception as problem:
+            raise DataError(f"data must have the covariates of the formula: {problem}") from None
+        shift = np.zeros(len(x)) if self.offset_name is None else np.asarray(frame[self.offset_name], float)
+        return x / self.scale, shift
+
+    def predict(self, data: Any = None, *, level: float | None = None) -> Any:
+        """The share of every answer at some covariates; of numbers, the mean.
+
+        Parameters
+        ----------
+        data : table or mapping, optional
+            Covariates; without them those of the distinct rows that were fitted.
+        level : float, optional
+            With it there are columns (answer, "low") and (answer, "high") of confidence intervals, by the delta method
+            on the scale of log odds.
+
+        Returns
+        -------
+        DataFrame
+            A row for each row of `data`, a column for each answer.
+        """
+        import pandas as pd
+
+        x, shift = (self.problem.x[0], self.problem.offset) if data is None else self._matrix(data)
+        size = self.problem.outcome_size
+        theta, cov = self.theta[:size], self._finite()[:size, :size]
+        if self._is_linear:
+            mean = x @ theta[:-1] + shift
+            found = pd.DataFrame({"mean": mean})
+            if level is not None:
+                wide = self._quantile(level) * np.sqrt(np.einsum("ip,pq,iq->i", x, cov[:-1, :-1], x))
+                found["low"], found["high"] = mean - wide, mean + wide
+            return found
+        shares = self.model.shares(theta, x, shift)
+        names = [str(answer) for answer in self.answers]
+        if level is None:
+            return pd.DataFrame(shares, columns=names)
+        low, high = self._limits(shares, self.model.share_slopes(theta, x, shift), cov, level)
+        columns = {}
+        for place, name in enumerate(names):
+            columns[name, "share"] = shares[:, place]
+            columns[name, "low"], columns[name, "high"] = low[:, place], high[:, place]
+        return pd.DataFrame(columns)
+
+    def shares(self, *, level: float = 0.95) -> Any:
+        """The share of every answer among everyone: the mean prediction over the people (or their weights).
+
+        Parameters
+        ----------
+        level : float
+            Of the intervals, which are about the model's coefficients, with covariates as they are.
+
+        Returns
+        -------
+        DataFrame
+            A row for each answer: share, low, high.
+        """
+        import pandas as pd
+
+        if self._is_linear or self.hidden:
+            raise DecodeError("shares must be of a logit model with clear covariates; use predict")
+        size = self.problem.outcome_size
+        w = self.problem.weights / self.problem.weights.sum()
+        x, shift = self.problem.x[0], self.problem.offset
+        shares = (w @ self.model.shares(self.theta[:size], x, shift))[None]
+        slopes = np.einsum("i,isp->sp", w, self.model.share_slopes(self.theta[:size], x, shift))[None]
+        low, high = self._limits(shares, slopes, self._finite()[:size, :size], level)
+        return pd.DataFrame({"share": shares[0], "low": low[0], "high": high[0]}, index=[str(a) for a in self.answers])
+
+    def _finite(self) -> Floats:
+        """The covariance, with zero where there is no estimate: such a share is predicted at its limit."""
+        return np.where(np.isfinite(self.covariance_scaled), self.covariance_scaled, 0.0)
+
+    def _quantile(self, level: float) -> float:
+        from scipy.stats import t
+
+        if not 0 < level < 1:
+            raise DecodeError(f"level must be between 0 and 1, got {level}")
+        return float(t.ppf((1 + level) / 2, self.freedom))
+
+    def _limits(self, shares: Floats, slopes: Floats, cov: Floats, level: float) -> tuple[Floats, Floats]:
+        errors = np.sqrt(np.maximum(np.einsum("isp,pq,isq->is", slopes, cov, slopes), 0.0))
+        inner = np.clip(shares, 1e-12, 1 - 1e-12)
+        middle, wide = np.log(inner / (1 - inner)), self._quantile(level) * errors / (inner * (1 - inner))
+        return 1 / (1 + np.exp(-(middle - wide))), 1 / (1 + np.exp(-(middle + wide)))
+
+    def wald_test(self, terms: str | list[str]) -> tuple[float, int, float]:
+        """Wald's test that all coefficients of some terms are zero, for every answer.
+
+        Parameters
+        ----------
+        terms : str or list of str
+            Names of `terms`.
+
+        Returns
+        -------
+        tuple
+            The statistic, its degrees of freedom, and the p-value.
+        """
+        from scipy.stats import chi2
+        from scipy.stats import f as fisher
+
+        asked = [terms] if isinstance(terms, str) else list(terms)
+        if unknown := [term for term in asked if term not in self.terms]:
+            raise DecodeError(f"terms must be among {', '.join(self.terms)}, got {unknown[0]!r}")
+        blocks = 1 if self._is_linear else len(self._others)
+        places = [block * len(self.terms) + self.terms.index(term) for block in range(blocks) for term in asked]
+        if self.unknown[places].any():
+            raise DecodeError(
+                "terms of a test must have finite estimates, got one without; compare likelihoods instead"
+            )
+        value, cov = self.theta[places], self.covariance_scaled[np.ix_(places, places)]
+        statistic = float(value @ np.linalg.solve(cov, value))
+        if np.isfinite(self.freedom):
+            return statistic, len(places), float(fisher.sf(statistic / len(places), len(places), self.freedom))
+        return statistic, len(places), float(chi2.sf(statistic, len(places)))
+
+    def lr_test(self, smaller: "Regression") -> tuple[float, int, float]:
+        """The likelihood-ratio test against a smaller model of the same reports.
+
+        Parameters
+        ----------
+        smaller : Regression
+            A model whose terms are among those of this one.
+
+        Returns
+        -------
+        tuple
+            The statistic, its degrees of freedom, and the p-value.
+        """
+        from scipy.stats import chi2
+
+        if self.cov_type != "observed information" or smaller.cov_type != "observed information":
+            raise DecodeError(
+                "likelihoods must be of people who were sampled independently, got weights or clusters; use wald_test"
+            )
+        if smaller.nobs != self.nobs or smaller.answers != self.answers or not set(smaller.terms) < set(self.terms):
+            raise DecodeError("smaller must be a model of the same reports with fewer of the terms, got another")
+        more = self.problem.size - smaller.problem.size
+        statistic = max(2 * (self.llf - smaller.llf), 0.0)
+        return statistic, more, float(chi2.sf(statistic, more))
+
+    @property
+    def llnull(self) -> float:
+        """The log-likelihood of the model with a constant alone."""
+        one = np.ones((len(self.problem.likely), 1))
+        null = ReportLikelihood(self.model, (one,), self.problem.likely, self.problem.offset, self.problem.weights)
+        start = np.zeros(null.size)
+        if self._is_linear:
+            start[0], start[-1] = float(np.mean(self.problem.x[0] @ self.theta[: len(self.terms)])), self.theta[-1]
+        return maximise(null.value, null.parts, start).value
+
+    def to_json(self) -> dict[str, Any]:
+        """The fit as a JSON object; None stands for what is infinite or not a number.
+
+        Returns
+        -------
+        dict
+            Coefficients with their standard errors, p-values and 95 % intervals, and what they rest on.
+        """
+        params, errors = self._flat()
+        bounds, p = self.conf_int().to_numpy(), np.ravel(np.asarray(self.pvalues).T)
+        rows = []
+        for place, name in enumerate(self._names):
+            numbers = (params[place], errors[place], p[place], *bounds[place])
+            kept = [float(value) if np.isfinite(value) else None for value in numbers]
+            term = {"answer": name[0], "term": name[1]} if isinstance(name, tuple) else {"term": str(name)}
+            rows.append(
+                term | dict(zip(("coefficient", "standard_error", "p_value", "low", "high"), kept, strict=True))
+            )
+        return {
+            "formula": self.formula,
+            "survey": self.survey.digest,
+            "people": self.nobs,
+            "left_out": self.dropped,
+            "log_likelihood": self.llf,
+            "standard_errors": self.cov_type,
+            "converged": self.converged,
+            "coefficients": rows,
+            "notes": list(self.notes),
+        }
+
+    def summary(self) -> str:
+        """The fit as text.
+
+        Returns
+        -------
+        str
+            A table of coefficients with what it rests on above it.
+        """
+        logit = "logit" if len(self._others) == 1 else "multinomial logit"
+        lines = [
+            f"Regression on randomised reports: {self.formula}",
+            f"{'linear, normal errors' if self._is_linear else logit}, {self.survey.title}, {self.nobs:,} people in "
+            f"{self.distinct:,} distinct rows",
+            f"log-likelihood {self.llf:.3f}, standard errors: {self.cov_type}",
+        ]
+        params, errors = self._flat()
+        bounds, p = self.conf_int().to_numpy(), np.ravel(np.asarray(self.pvalues).T)
+        names = [" ".join(name) if isinstance(name, tuple) else str(name) for name in self._names]
+        wide = max(len(name) for name in [*names, "coefficient"])
+        lines += [
+            "=" * (wide + 65),
+            f"{'':<{wide}} {'coef':>11} {'std err':>10} {'z':>8} {'P>|z|':>7} {'[0.025':>11} {'0.975]':>11}",
+        ]
+        if not self._is_linear and len(self._others) == 1:
+            lines.insert(3, f"log odds of {self._others[0]} against {self.answers[self.base]}")
+        for place, name in enumerate(names):
+            z = params[place] / errors[place]
+            lines.append(
+                f"{name:<{wide}} {params[place]:>11.4f} {errors[place]:>10.4f} {z:>8.3f} {p[place]:>7.3f} "
+                f"{bounds[place, 0]:>11.4f} {bounds[place, 1]:>11.4f}"
+            )
+        return "\n".join([*lines, "=" * (wide + 65), *self.notes])
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return f"<pre>{escape(self.summary())}</pre>"

@@ -1,0 +1,223 @@
+"""`crosstab`: from tallies to a cross-table."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.decoders import BinomialLimits, Estimate, decode, project
+from deniable.errors import DecodeError
+from deniable.relations.crosstab import Crosstab, Side, as_groups, deviations
+from deniable.relations.independence import Independence, chi_square
+from deniable.tally import FormTally, Tally
+from deniable.theory import expected_loss
+
+Floats = npt.NDArray[np.float64]
+
+MOST_CELLS = 4096  # cells of a table: their covariance takes 128 MiB
+
+
+def crosstab(
+    data: Tally | FormTally | Mapping[Any, Tally],
+    rows: str | None = None,
+    columns: str | None = None,
+    *,
+    candidates: Iterable[object] | None = None,
+    **settings: Any,
+) -> Crosstab:
+    """How two answers of the same people go together, or how an answer differs between groups.
+
+    Parameters
+    ----------
+    data : FormTally or mapping
+        The tally of a form that relates two questions, or a tally for each group of people. Groups are known in the
+        clear; each may have been asked with a mechanism and a budget of its own, if the answers are the same.
+    rows, columns : str, optional
+        The two related questions of a form. For groups: what to call the groups, and their answers.
+    candidates : iterable, optional
+        The answers to look for, where groups answered in their own words.
+    **settings
+        What `decode` takes.
+
+    Returns
+    -------
+    Crosstab
+        With conditionals, differences, ratios, intervals, a test of independence and a chart.
+
+    Raises
+    ------
+    DecodeError
+        If the form does not relate the questions, a group has no reports, or groups have different answers.
+
+    Claim: intervals of cells, conditionals, differences and ratios cover what they say.
+    Proof: tests/statistical/test_crosstab.py::test_intervals_cover
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> form = dn.form(smokes=dn.warner(epsilon=1), age=dn.krr(["young", "old"], epsilon=1), epsilon=3,
+    ...                relate=[("smokes", "age")])
+    >>> p = {("smokes", "age"): [[0.5, 0.2], [0.1, 0.2]]}
+    >>> table = dn.crosstab(dn.simulate(form, p, n=10**6, rng=np.random.default_rng(0)), "age", "smokes")
+    >>> print(table)
+    young: no 83.4 % (83.2 to 83.5 %) +, yes 16.6 % (16.5 to 16.8 %) -
+    old: no 50.0 % (49.8 to 50.2 %) -, yes 50.0 % (49.8 to 50.2 %) +
+    The answers are related: chi-square 80047.6 with 1 degree of freedom, p < 0.0001.
+    """
+    if isinstance(data, FormTally):
+        if not (isinstance(rows, str) and isinstance(columns, str)):
+            raise DecodeError("rows and columns must name two related questions of the form, got fewer")
+        return _of_pair(data, rows, columns, settings)
+    if not isinstance(data, Mapping):
+        raise DecodeError(
+            f"data must be the tally of a form or a dict of tallies by group, got {type(data).__name__}; "
+            "write dn.crosstab({'women': tally, 'men': tally})"
+        )
+    names, tallies = as_groups(data)
+    for name, tally in zip(names, tallies, strict=True):
+        if not isinstance(tally, Tally):
+            raise DecodeError(f"group {name!r} must be given as a tally, got {type(tally).__name__}; count its reports")
+        if tally.n == 0:
+            raise DecodeError(f"group {name!r} must have reports, got none; leave it out")
+    listed = None if candidates is None else list(candidates)
+    found = [decode(tally, candidates=listed, **settings) for tally in tallies if isinstance(tally, Tally)]
+    sides = Side(rows or "group", tuple(names)), Side(columns or found[0].tally.survey.name or "answer", ())
+    return _of_groups(sides, found)
+
+
+def _of_pair(tally: FormTally, rows: str, columns: str, settings: Mapping[str, Any]) -> Crosstab:
+    """Two questions whose answers were sent together."""
+    part = tally.form.part_of(rows)
+    tally.form.part_of(columns)
+    names = [question.name for question in part.questions]
+    if rows == columns or columns not in names:
+        raise DecodeError(
+            f"questions must be related in the form to be tabulated together, got {rows} and {columns}; "
+            f"make the form with relate=[({rows!r}, {columns!r})]"
+        )
+    counts = tally[rows]
+    if counts.n == 0:
+        raise DecodeError(f"tally must hold answers to {rows!r} and {columns!r}, got none")
+    estimate = decode(counts, **settings)
+    answers = [question.answers.symbols or () for question in part.questions]
+    shape = len(answers[0]), len(answers[1])
+    _check_size(shape)
+    places = np.arange(shape[0] * shape[1]).reshape(shape)
+    if rows != names[0]:
+        places, answers = places.T, answers[::-1]
+    order = places.ravel()
+    raw, covariance = estimate.raw[order].reshape(places.shape), estimate.covariance[np.ix_(order, order)]
+    sides = Side(rows, tuple(answers[0])), Side(columns, tuple(answers[1]))
+    return Crosstab(
+        *sides,
+        raw,
+        estimate.probabilities[order].reshape(places.shape),
+        covariance,
+        estimate.n,
+        lambda level: estimate.intervals(level)[order],
+        None,
+        _test_pair(estimate, raw, order, covariance),
+    )
+
+
+def _test_pair(estimate: Estimate, raw: Floats, order: npt.NDArray[np.intp], covariance: Floats) -> Independence:
+    """Deviations from the product of the marginals, with the covariance at the independent population."""
+    rows, columns = raw.sum(axis=1), raw.sum(axis=0)
+    away, step = deviations(raw, rows, columns)
+    null = np.outer(project(rows), project(columns)).ravel()
+    if estimate.tally.survey.participation == "once" and estimate.tally.survey.cohorts == 1:
+        p = np.empty_like(null)
+        p[order] = null
+        known = expected_loss(estimate.tally.survey, p / p.sum(), estimate.n).covariance
+        covariance = known[np.ix_(order, order)]
+    inner = [row * raw.shape[1] + column for row in range(raw.shape[0] - 1) for column in range(raw.shape[1] - 1)]
+    free = (raw.shape[0] - 1) * (raw.shape[1] - 1)
+    spread = (step @ covariance @ step.T)[np.ix_(inner, inner)]
+    return chi_square(away.ravel()[inner], spread, free, _support(estimate))
+
+
+def _of_groups(sides: tuple[Side, Side], found: Sequence[Estimate]) -> Crosstab:
+    """Groups that are known in the clear: their reports are independent of each other."""
+    kinds = [[(type(symbol), symbol) for symbol in estimate.symbols] for estimate in found]
+    for name, kind in zip(sides[0].symbols, kinds, strict=True):
+        if kind != kinds[0]:
+            raise DecodeError(
+                f"groups must have the same answers in the same order, got others in {name!r}; "
+                "ask all groups the same question"
+            )
+    columns = Side(sides[1].name, found[0].symbols)
+    count, size = len(found), len(found[0].symbols)
+    _check_size((count, size))
+    people = np.array([estimate.n for estimate in found], np.float64)
+    n = people.sum()
+    weights, inner = people / n, np.stack([estimate.raw for estimate in found])
+    between = (np.diag(weights) - np.outer(weights, weights)) / n
+    four = np.einsum("gh,gj,hk->gjhk", between, inner, inner)
+    for place, estimate in enumerate(found):
+        four[place, :, place, :] += weights[place] ** 2 * estimate.covariance
+    shares = np.stack([estimate.probabilities for estimate in found])
+    return Crosstab(
+        sides[0],
+        columns,
+        weights[:, None] * inner,
+        weights[:, None] * shares,
+        four.reshape(count * size, count * size),
+        int(n),
+        partial(_cell_limits, found, weights),
+        lambda level: np.stack([estimate.intervals(level) for estimate in found]),
+        _test_groups(found, weights),
+    )
+
+
+def _cell_limits(found: Sequence[Estimate], weights: Floats, level: float) -> Floats:
+    """Limits of group share x share within the group, from those of both (MOVER)."""
+    n = sum(estimate.n for estimate in found)
+    sizes = BinomialLimits(np.array([float(estimate.n) for estimate in found]), n, 0.0, 1.0).between(1 - level)
+    inner = np.stack([estimate.raw for estimate in found])
+    limits = np.stack([estimate.intervals(level) for estimate in found])
+    inside = np.maximum(inner, 0.0)
+    low = np.hypot(weights[:, None] * (inner - limits[..., 0]), inside * (weights - sizes[:, 0])[:, None])
+    high = np.hypot(weights[:, None] * (limits[..., 1] - inner), inside * (sizes[:, 1] - weights)[:, None])
+    cells = weights[:, None] * inner
+    return np.stack([cells - low, cells + high], axis=-1)
+
+
+def _test_groups(found: Sequence[Estimate], weights: Floats) -> Independence:
+    """Whether all groups have one distribution: squared distances from their common mean."""
+    closed = found[0].rest is None
+    used = len(found[0].symbols) - closed  # shares that add up to one: the last follows from the others
+    pooled = project(weights @ np.stack([estimate.raw for estimate in found]))
+    spreads, shares = [], []
+    for estimate in found:
+        survey = estimate.tally.survey
+        null = closed and survey.participation == "once" and survey.cohorts == 1
+        spread = expected_loss(survey, pooled, estimate.n).covariance if null else estimate.covariance
+        spreads.append(spread[:used, :used])
+        shares.append(estimate.raw[:used])
+    support = np.concatenate([_support(estimate) for estimate in found])
+    free = (len(found) - 1) * used
+    if used < 1 or not all(np.isfinite(spread).all() for spread in spreads):
+        return chi_square(np.zeros(1), np.ones((1, 1)), 0, support)
+    base = shares[-1]
+    away = np.concatenate([share - base for share in shares[:-1]])
+    rest = spreads[-1]
+    covariance = np.asarray(np.kron(np.ones((len(found) - 1, len(found) - 1)), rest), np.float64)
+    for place, spread in enumerate(spreads[:-1]):
+        some = slice(place * used, (place + 1) * used)
+        covariance[some, some] += spread
+    return chi_square(away, covariance, free, support)
+
+
+def _support(estimate: Estimate) -> Floats:
+    """How many reports speak for each answer; with one cohort, how often each kind of report was seen."""
+    counts = estimate.tally.counts
+    if len(counts) == 1:
+        return np.asarray(counts.ravel(), np.float64)
+    return np.asarray(estimate.design.adjoint(counts.astype(np.float64))[: len(estimate.symbols)])
+
+
+def _check_size(shape: tuple[int, int]) -> None:
+    if shape[0] * shape[1] > MOST_CELLS:
+        raise DecodeError(f"a cross-table must have at most {MOST_CELLS} cells, got {shape[0]} x {shape[1]}")

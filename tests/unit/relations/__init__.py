@@ -1,0 +1,1 @@
+"""Cross-tables and what follows from them."""

@@ -1,0 +1,172 @@
+"""Cross-tables: what they say of simple tables, and what they refuse."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.charts import crosstab_chart
+from deniable.relations.ratios import difference_limits, fieller, ratio_limits
+from deniable.tally import FormTally
+
+CLEAR = dn.krr(["no", "yes"], epsilon=30)  # nothing is random: shares are those of a plain table
+NOISY = dn.krr(["no", "yes"], epsilon=2)
+FORM = dn.form(
+    smokes=dn.krr(["no", "yes"], epsilon=1),
+    age=dn.krr(["young", "middle", "old"], epsilon=1),
+    city=dn.warner(epsilon=1),
+    epsilon=6,
+    relate=[("smokes", "age")],
+)
+JOINT = np.array([[0.3, 0.2, 0.1], [0.05, 0.15, 0.2]])
+
+
+def pair(n: int = 200_000) -> Any:
+    p: dict[Any, Any] = {("smokes", "age"): JOINT, "city": [0.5, 0.5]}
+    return dn.simulate(FORM, p, n=n, rng=np.random.default_rng(1))
+
+
+def test_without_noise_a_table_of_groups_is_the_plain_one() -> None:
+    table = dn.crosstab({"a": dn.Tally(CLEAR, [[60, 40]]), "b": dn.Tally(CLEAR, [[150, 150]])}, decoder=dn.Inversion())
+    assert np.allclose(table.raw, [[0.15, 0.1], [0.375, 0.375]], atol=1e-9)
+    assert np.allclose(table.conditional(), [[0.6, 0.4], [0.5, 0.5]], atol=1e-9)
+    # Pearson's statistic of the plain table, with the variance of the pooled share.
+    pooled, n = 190 / 400, (100, 300)
+    z2 = 0.1**2 / (pooled * (1 - pooled) * (1 / n[0] + 1 / n[1]))
+    assert math.isclose(table.independence.statistic, z2, rel_tol=1e-6)
+    assert table.independence.freedom == 1
+
+
+def test_rows_and_columns_of_a_pair_may_be_turned() -> None:
+    tally = pair()
+    table, turned = dn.crosstab(tally, "smokes", "age"), dn.crosstab(tally, "age", "smokes")
+    assert np.array_equal(table.raw, turned.raw.T)
+    assert np.allclose(table.standard_errors, turned.standard_errors.T)
+    assert math.isclose(table.independence.statistic, turned.independence.statistic, rel_tol=1e-9)
+    assert (table.rows.name, table.columns.symbols) == ("smokes", ("young", "middle", "old"))
+
+
+def test_a_pair_is_near_the_truth_and_its_marginals_are_those_of_decode() -> None:
+    tally = pair()
+    table, estimate = dn.crosstab(tally, "smokes", "age"), dn.decode(tally)
+    assert np.abs(table.raw - JOINT).max() < 6 * table.standard_errors.max()
+    assert np.allclose(table.raw.sum(axis=1), estimate["smokes"].raw)
+    assert np.allclose(table.probabilities.sum(axis=0), estimate["age"].probabilities)
+    assert table.independence.pvalue < 1e-6
+    assert table.certain()[0, 0] == 1
+    assert table.certain()[1, 0] == -1
+
+
+def test_differences_of_groups_are_those_of_difference() -> None:
+    men, women = dn.Tally(NOISY, [[500, 500]]), dn.Tally(NOISY, [[700, 300]])
+    table = dn.crosstab({"men": men, "women": women})
+    change = dn.difference(dn.decode(men), dn.decode(women))
+    assert np.allclose(table.difference("men", "women", "yes"), [change["yes"], *change.intervals()[1]], atol=1e-6)
+    value, low, high = table.ratio("men", "women", "yes")
+    assert low < value < high
+    assert low > 1
+
+
+def test_a_ratio_to_what_may_be_nothing_has_no_upper_limit() -> None:
+    table = dn.crosstab({"a": dn.Tally(NOISY, [[500, 500]]), "b": dn.Tally(NOISY, [[881, 119]])})
+    value, low, high = table.ratio("a", "b", "yes")
+    assert math.isinf(high)
+    assert low > 1
+    assert low < value or math.isinf(value)
+
+
+def test_a_row_of_which_nothing_is_known_may_be_anything() -> None:
+    limits = fieller(np.array([0.001]), np.array([0.002]), (np.array([1e-4]),) * 3, 1.96)
+    assert limits.tolist() == [[0.0, 1.0]]
+
+
+def test_limits_of_shares_without_errors_are_the_shares() -> None:
+    nothing = np.array([0.0])
+    assert np.allclose(fieller(np.array([0.1]), np.array([0.5]), (nothing,) * 3, 1.96), 0.2)
+    same = np.array([[0.4, 0.4]]), np.array([[0.2, 0.2]])
+    assert np.allclose(difference_limits(np.array([0.4]), np.array([0.2]), same, nothing), 0.2)
+    assert np.allclose(ratio_limits(np.array([0.4]), np.array([0.2]), same, nothing), 2.0)
+
+
+def test_common_errors_make_differences_sharper() -> None:
+    limits = np.array([[0.4, 0.6]]), np.array([[0.2, 0.4]])
+    values = np.array([0.5]), np.array([0.3])
+    (apart,), (alike,) = (difference_limits(*values, limits, np.array([rho])) for rho in (0.0, 0.9))
+    assert apart[0] < alike[0] < alike[1] < apart[1]
+
+
+def test_a_sparse_table_is_not_tested_and_says_so() -> None:
+    survey = dn.krr(4, epsilon=30)
+    table = dn.crosstab({"a": dn.Tally(survey, [[9, 1, 0, 0]]), "b": dn.Tally(survey, [[3, 4, 2, 1]])})
+    assert math.isnan(table.independence.pvalue)
+    assert str(table.independence).startswith("Independence cannot be tested: ")
+    assert "fewer than 5 times" in table.independence.why_not
+
+
+def test_groups_may_have_budgets_and_mechanisms_of_their_own() -> None:
+    rng = np.random.default_rng(3)
+    surveys = dn.krr(["no", "yes"], epsilon=1), dn.oue(["no", "yes"], epsilon=3)
+    table = dn.crosstab({i: dn.simulate(s, [0.7, 0.3], n=50_000, rng=rng) for i, s in enumerate(surveys)})
+    assert np.abs(table.conditional(raw=True)[:, 1] - 0.3).max() < 0.05
+    assert table.rows.symbols == (0, 1)
+
+
+def test_open_surveys_are_tabulated_through_their_candidates() -> None:
+    survey = dn.orr(epsilon=4, cells=16, cohorts=16, seed=bytes(16))
+    rng = np.random.default_rng(2)
+    groups = {
+        name: dn.simulate(survey, p, n=50_000, rng=rng, symbols=["a", "b"])
+        for name, p in (("x", [0.8, 0.2]), ("y", [0.5, 0.5]))
+    }
+    table = dn.crosstab(groups, candidates=["a", "b"])
+    assert table.independence.pvalue < 1e-6
+    assert table.difference("x", "y", "a")[0] > 0.2
+
+
+TALLY = dn.Tally(NOISY, [[70, 30]])
+REFUSED: list[tuple[Any, tuple[Any, ...], str]] = [
+    (TALLY, (), "data must be the tally of a form or a dict of tallies by group, got Tally"),
+    ({"a": TALLY}, (), "groups must be at least two, got 1"),
+    ({"a": TALLY, "b": dn.Tally(NOISY)}, (), "group 'b' must have reports, got none"),
+    ({"a": TALLY, "b": [70, 30]}, (), "group 'b' must be given as a tally, got list"),
+    ({"a": TALLY, "b": dn.Tally(dn.krr(["ja", "nein"], epsilon=1), [[7, 3]])}, (), "must have the same answers"),
+    (FormTally(FORM), ("smokes", "age"), "tally must hold answers to 'smokes' and 'age', got none"),
+    (FormTally(FORM), ("smokes", "city"), "must be related in the form to be tabulated together, got smokes and city"),
+    (FormTally(FORM), ("smokes", "smokes"), "must be related"),
+    (FormTally(FORM), ("smokes",), "must name two related questions"),
+]
+
+
+@pytest.mark.parametrize(("data", "names", "told"), REFUSED)
+def test_what_cannot_be_tabulated_is_refused_with_a_sentence(data: Any, names: tuple[Any, ...], told: str) -> None:
+    with pytest.raises(dn.DeniableError, match=told):
+        dn.crosstab(data, *names)
+
+
+def test_a_chart_needs_a_share_for_each_cell() -> None:
+    with pytest.raises(
+        dn.DeniableError, match="a chart of a cross-table must have a share for each of its 1 x 2 cells"
+    ):
+        crosstab_chart((["a"], ["no", "yes"]), ("group", "answer"), [[0.5]], [[0]])
+
+
+def test_unknown_rows_and_levels_are_refused() -> None:
+    table = dn.crosstab({"a": TALLY, "b": TALLY})
+    for call in (
+        lambda: table.difference("a", "c", "yes"),
+        lambda: table.difference("a", "a", "yes"),
+        lambda: table.ratio("a", "b", "maybe"),
+        lambda: table.intervals(1.5),
+        lambda: dn.crosstab(FormTally(FORM), "smokes", "weight"),
+    ):
+        with pytest.raises(dn.DeniableError):
+            call()
+
+
+def test_a_table_too_large_for_its_covariance_is_refused() -> None:
+    survey = dn.krr(3000, epsilon=4)
+    tally = dn.simulate(survey, np.full(3000, 1 / 3000), n=10_000, rng=np.random.default_rng(0))
+    with pytest.raises(dn.DecodeError, match="at most 4096 cells, got 2 x 3000"):
+        dn.crosstab({"a": tally, "b": tally})

@@ -1,0 +1,310 @@
+"""Regressions on reports: equal to direct maximum likelihood, for every mechanism, and what they refuse."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy.optimize import minimize
+
+import deniable as dn
+from deniable.relations.fitting import covariance
+from deniable.relations.likelihoods import report_likelihoods
+from deniable.relations.outcome_models import Logit, Normal
+from deniable.relations.problem import ReportLikelihood
+from deniable.survey import Survey
+
+SEED = bytes(range(16))
+DESIGNS = {
+    "warner": dn.design("warner", p=0.7),
+    "forced": dn.design("forced", p="2/3", yes="1/6"),
+    "unrelated": dn.design("unrelated", p=0.7, u=0.4),
+    "crosswise": dn.design("crosswise", p=0.25),
+    "mangat": dn.design("mangat", p=0.6),
+}
+
+
+def people(survey: Survey, n: int = 4000) -> dict[str, Any]:
+    """What people said in a design, by hand: the table itself decides, with words from a seeded generator."""
+    rng = np.random.default_rng(5)
+    old = rng.integers(0, 4, n)
+    truth = (rng.random(n) < 1 / (1 + np.exp(1.0 - 0.5 * old))).astype(int)
+    chance = np.array([float(survey.mechanism.probability(1, (cell,))) for cell in (0, 1)])
+    said = np.where(rng.random(n) < chance[truth], survey.mechanism.said[1], survey.mechanism.said[0])
+    return {"said": said, "old": old}
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_coefficients_of_hand_run_designs_equal_direct_maximum_likelihood(name: str) -> None:
+    survey = DESIGNS[name]
+    data = people(survey)
+    fit = dn.regress("said ~ old", data, survey=survey)
+    chance = np.array([float(survey.mechanism.probability(1, (cell,))) for cell in (0, 1)])
+    yes = data["said"] == survey.mechanism.said[1]
+
+    def minus(b: Any) -> float:
+        share = 1 / (1 + np.exp(-(b[0] + b[1] * data["old"])))
+        p = np.clip(chance[0] * (1 - share) + chance[1] * share, 1e-12, 1 - 1e-12)
+        return -float(np.where(yes, np.log(p), np.log(1 - p)).sum())
+
+    points = np.random.default_rng(9).normal(size=(50, 2)) * 2
+    ends = [minimize(minus, b, method="BFGS", options={"gtol": 1e-7}) for b in points]
+    best = min(ends, key=lambda end: end.fun)
+    polished = minimize(minus, fit.params.to_numpy(), method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-12})
+    assert fit.llf >= -best.fun - 1e-6  # the best of fifty starts
+    assert fit.params.to_numpy() == pytest.approx(polished.x, abs=1e-5)
+    assert minus(fit.params.to_numpy()) <= polished.fun + 1e-9
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_prevalence_is_the_closed_form(name: str) -> None:
+    survey = DESIGNS[name]
+    no, yes = survey.mechanism.said
+    low, high = (float(survey.mechanism.probability(1, (cell,))) for cell in (0, 1))
+    share = 0.3
+    count = round(100_000 * (low + share * (high - low)))
+    fit = dn.regress("said ~ 1", {"said": [no, yes], "n": [100_000 - count, count]}, survey=survey, counts="n")
+    assert fit.shares().loc["yes", "share"] == pytest.approx((count / 100_000 - low) / (high - low), abs=1e-6)
+
+
+CHANNELS = {
+    "krr": dn.krr(symbols=3, epsilon=2),
+    "krappor": dn.krappor(symbols=3, epsilon=2),
+    "oue": dn.oue(symbols=3, epsilon=2),
+    "subset": dn.subset(symbols=4, epsilon=1, size=2),
+    "hadamard": dn.hadamard(symbols=3, epsilon=1),
+    "projective": dn.projective(symbols=7, epsilon=1, order=2, dimension=3),
+    "orr": dn.orr(symbols=5, epsilon=1, cells=3, cohorts=2, seed=SEED),
+    "orappor": dn.orappor(symbols=5, epsilon=2, cells=4, cohorts=2, hashes=2, seed=SEED),
+    "sensitive": dn.sensitive(4, sensitive=[1, 2], epsilon=1),
+    "krr-again": dn.krr(symbols=3, epsilon=2, epsilon_report=1),
+    "oue-again": dn.oue(symbols=3, epsilon=2, epsilon_report="1/2"),
+    "subset-again": dn.subset(symbols=4, epsilon=1, epsilon_report="1/2", size=2),
+    "number": dn.number(0, 5, 1, bins=5),
+}
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+def test_likelihoods_are_the_published_channel(name: str) -> None:
+    """Up to a factor of each report, against the exact rationals of the mechanism."""
+    survey = CHANNELS[name]
+    symbols = survey.symbols or ()
+    mechanism = survey.mechanism
+    allowed = [y for y in range(mechanism.outputs) if mechanism.permanent.allows(y)]
+    for cohort in range(survey.cohorts):
+        if survey.report_format.response.bits:
+            size = survey.report_format.response.size
+            responses = np.array([list(y.to_bytes(size, "little")) for y in allowed], np.uint8)
+        else:
+            responses = np.array(allowed)
+        found = report_likelihoods(survey, np.full(len(allowed), cohort), responses, tuple(symbols))
+        exact = np.array(
+            [[float(mechanism.probability(y, survey.encode(cohort, s))) for s in symbols] for y in allowed]
+        )
+        assert found / found.sum(axis=1, keepdims=True) == pytest.approx(exact / exact.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("model", [Logit(3, 1), Normal((-np.inf, -0.5, 0.4, np.inf))], ids=["logit", "normal"])
+@pytest.mark.parametrize("hidden", [False, True])
+def test_scores_and_information_are_the_derivatives(model: Any, hidden: bool) -> None:
+    rng = np.random.default_rng(3)
+    rows = 12
+    x = tuple(np.column_stack([np.ones(rows), rng.normal(size=rows)]) for _ in range(3 if hidden else 1))
+    more: dict[str, Any] = {}
+    if hidden:
+        more = {"hidden": rng.random((rows, 3)), "clear": np.column_stack([np.ones(rows), rng.normal(size=rows)])}
+    problem = ReportLikelihood(model, x, rng.random((rows, 3)), rng.normal(size=rows) / 4, 1 + rng.random(rows), **more)
+    theta = rng.normal(size=problem.size) / 2
+    value, score, observed, _ = problem.parts(theta)
+    assert value == pytest.approx(problem.value(theta))
+    step = 1e-5
+    for place in range(problem.size):
+        up, down = theta.copy(), theta.copy()
+        up[place] += step
+        down[place] -= step
+        assert (problem.value(up) - problem.value(down)) / (2 * step) == pytest.approx(score[place], abs=1e-6)
+        bent = (problem.parts(up)[1] - problem.parts(down)[1]) / (2 * step)
+        assert -bent == pytest.approx(observed[place], abs=1e-5)
+
+
+def test_every_table_gives_the_same_fit(tmp_path: Path) -> None:
+    survey = DESIGNS["forced"]
+    data = people(survey, 500)
+    pq.write_table(pa.table(data), tmp_path / "rows.parquet")
+    given = [data, pd.DataFrame(data), pl.DataFrame(data), pa.table(data), tmp_path / "rows.parquet"]
+    found = [dn.regress("said ~ old", each, survey=survey).params.to_numpy() for each in given]
+    assert all(each == pytest.approx(found[0], abs=1e-9) for each in found)
+
+
+def test_reports_in_every_form_give_the_same_fit() -> None:
+    survey = dn.orr(symbols=3, epsilon=2, cells=2, cohorts=4, seed=SEED)
+    table = dn.privatize(survey, np.arange(600) % 3)
+    x = np.arange(600) % 5
+    forms: list[dict[str, Any]] = [
+        {"y": [report.pack() for report in table], "x": x},
+        {"y": list(table), "x": x},
+        {"y": table.responses, "y_cohort": table.cohorts, "x": x},
+        {"y": table.responses, "cohort": table.cohorts, "x": x},
+    ]
+    found = [dn.regress("y ~ x", form, survey=survey).params.to_numpy() for form in forms]
+    assert all(each == pytest.approx(found[0], abs=1e-7) for each in found)
+
+
+def test_weights_of_one_kind_change_nothing_but_the_standard_errors() -> None:
+    survey = DESIGNS["forced"]
+    data = people(survey) | {"w": np.full(4000, 2.5)}
+    plain = dn.regress("said ~ old", data, survey=survey)
+    robust = dn.regress("said ~ old", data, survey=survey, robust=True)
+    weighted = dn.regress("said ~ old", data, survey=survey, weights="w")
+    assert weighted.params.to_numpy() == pytest.approx(plain.params.to_numpy(), abs=1e-6)
+    assert weighted.bse.to_numpy() == pytest.approx(robust.bse.to_numpy(), rel=1e-6)
+    assert robust.bse.to_numpy() == pytest.approx(plain.bse.to_numpy(), rel=0.1)
+
+
+def test_clusters_of_one_person_are_the_robust_errors_and_doubled_people_count_once() -> None:
+    survey = DESIGNS["forced"]
+    data = people(survey) | {"who": np.arange(4000)}
+    robust = dn.regress("said ~ old", data, survey=survey, robust=True)
+    single = dn.regress("said ~ old", data, survey=survey, clusters="who")
+    assert single.bse.to_numpy() == pytest.approx(robust.bse.to_numpy(), rel=1e-6)
+    twice = {name: np.concatenate([column, column]) for name, column in data.items()}
+    doubled = dn.regress("said ~ old", twice, survey=survey, clusters="who")
+    assert doubled.bse.to_numpy() == pytest.approx(single.bse.to_numpy(), rel=1e-6)
+
+
+def test_weighted_shares_agree_with_survey_sampling_where_nothing_is_random() -> None:
+    """At epsilon 30 a share by strata is the weighted mean, and its standard error Taylor's of survey sampling."""
+    survey = dn.warner(epsilon=30)
+    rng = np.random.default_rng(2)
+    n = 900
+    stratum = np.arange(n) % 3
+    yes = rng.random(n) < 0.2 + 0.2 * stratum
+    w = np.array([1.0, 2.0, 4.0])[stratum]
+    fit = dn.regress("y ~ 1", {"y": yes.astype(int), "s": stratum, "w": w}, survey=survey, weights="w", strata="s")
+    share = float((w * yes).sum() / w.sum())
+    assert fit.shares().loc["yes", "share"] == pytest.approx(share, abs=1e-9)
+    residual = w * (yes - share) / w.sum()
+    variance = 0.0
+    for level in range(3):
+        part = residual[stratum == level]
+        variance += len(part) / (len(part) - 1) * float(((part - part.mean()) ** 2).sum())
+    assert float(fit.bse.iloc[0]) * share * (1 - share) == pytest.approx(variance**0.5, rel=1e-6)
+
+
+def test_an_offset_is_added() -> None:
+    survey = DESIGNS["warner"]
+    data = people(survey)
+    plain = dn.regress("said ~ old", data, survey=survey)
+    moved = dn.regress("said ~ old", data | {"off": 0.3 * data["old"]}, survey=survey, offset="off")
+    assert moved.params["old"] == pytest.approx(plain.params["old"] - 0.3, abs=1e-6)
+
+
+def test_likelihood_ratio_and_wald_agree_and_the_null_is_the_constant() -> None:
+    survey = DESIGNS["forced"]
+    data = people(survey)
+    fit, constant = (dn.regress(f"said ~ {right}", data, survey=survey) for right in ("old", "1"))
+    ratio, wald = fit.lr_test(constant), fit.wald_test("old")
+    assert ratio[1] == wald[1] == 1
+    assert ratio[0] == pytest.approx(wald[0], rel=0.2)
+    assert fit.llnull == pytest.approx(constant.llf, abs=1e-6)
+
+
+def test_predictions_have_intervals_inside_zero_and_one() -> None:
+    fit = dn.regress("said ~ old", people(DESIGNS["forced"]), survey=DESIGNS["forced"])
+    found = fit.predict({"old": [0, 3]}, level=0.95)
+    assert (found["yes", "low"] < found["yes", "share"]).all()
+    assert (found["yes", "share"] < found["yes", "high"]).all()
+    assert found["yes", "high"].max() < 1
+
+
+def test_a_fit_prints_like_a_table_and_as_html() -> None:
+    fit = dn.regress("said ~ old", people(DESIGNS["forced"]), survey=DESIGNS["forced"])
+    assert "P>|z|" in repr(fit)
+    assert "log odds of yes against no" in fit.summary()
+    assert fit._repr_html_().startswith("<pre>")
+
+
+def test_always_no_is_found_with_two_groups() -> None:
+    """Shares to one part in ten thousand from exact counts: a share of 15 % of people always says no."""
+    designs = {"a": dn.design("forced", p=0.7, yes=0.2), "b": dn.design("forced", p=0.7, yes=0.1)}
+    rows: dict[str, list[Any]] = {"said": [], "group": [], "n": []}
+    for group, forced in (("a", 0.2), ("b", 0.1)):
+        p = 0.85 * (0.3 * (0.7 + forced) + 0.7 * forced)
+        rows["said"] += ["yes", "no"]
+        rows["group"] += [group, group]
+        rows["n"] += [round(10**7 * p), 10**7 - round(10**7 * p)]
+    fit = dn.regress("said ~ 1", rows, survey=designs, group="group", counts="n", noncompliance="no")
+    assert fit.shares()["share"].to_numpy() == pytest.approx([0.595, 0.255, 0.15], abs=1e-4)
+    low, high = fit.shares().loc["(always no)", ["low", "high"]]
+    assert low < 0.15 < high
+
+
+def test_information_without_a_direction_is_infinite() -> None:
+    found, unknown = covariance(np.diag([1.0, -1e-3]), np.eye(2))
+    assert unknown.tolist() == [False, True]
+    assert found[1, 1] == np.inf
+
+
+BASE = {
+    "said": ["no", "yes", "no", "yes"] * 20,
+    "x": [0, 1, 2, 3] * 20,
+    "z": [0, 2, 4, 6] * 20,
+    "w": [1.0] * 79 + [0.0],
+}
+WARNER = DESIGNS["warner"]
+
+
+@pytest.mark.parametrize(
+    ("formula", "data", "options", "words"),
+    [
+        ("said ~ x + z", BASE, {}, "covariates must not be collinear, got 'z'"),
+        ("said ~ nope", BASE, {}, "formula and options must name columns of the data, got 'nope'"),
+        ("said ~ x", BASE, {"weights": "w"}, "weights must be positive numbers, got 1 that are not"),
+        ("said ~ x", {"said": ["no"], "x": [1]}, {}, "people must be at least as many as coefficients, got 1 for 2"),
+        ("said ~ x", {"said": ["no", None], "x": [1, 2]}, {"missing": "raise"}, "got 1 with one"),
+        ("said ~ x", {"said": ["no", "maybe"], "x": [1, 2]}, {}, "must hold 'no', 'yes', got others"),
+        ("said ~ x", {"said": [None], "x": [1]}, {}, "data must have rows without missing values, got none of 1"),
+        ("said", BASE, {}, "formula must be text as 'answer ~ covariates'"),
+        ("said ~ x", BASE, {"survey": dn.olh(epsilon=1)}, "candidates must be named for a survey of free text"),
+        ("said ~ x", BASE, {"survey": dn.warner(epsilon=1)}, "must hold reports of the survey"),
+        ("said ~ x", BASE, {"noncompliance": "no"}, "noncompliance must have two groups with different odds"),
+        ("said ~ x", BASE, {"base": "perhaps"}, "base must be one of the answers, got 'perhaps'"),
+        ("said ~ x", BASE, {"survey": {0: WARNER, 9: DESIGNS["forced"]}, "group": "x"}, "got '1'"),
+        (
+            "said ~ x",
+            {"said": ["no", "yes"], "x": [0, 0]},
+            {"survey": {0: WARNER, 9: DESIGNS["forced"]}, "group": "x"},
+            "every group must have reports, got none of 9",
+        ),
+        ("y ~ x", {"y": [0, 5], "x": [1, 2]}, {"survey": dn.warner(epsilon=1)}, "response out of range"),
+        ("said ~ x", 7, {}, "data must be a pandas, Polars or Arrow table"),
+    ],
+)
+def test_bad_input_is_a_sentence(formula: str, data: Any, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(dn.DeniableError) as problem:
+        dn.regress(formula, data, **{"survey": WARNER} | options)
+    assert words in str(problem.value)
+
+
+def test_reports_of_another_survey_are_refused() -> None:
+    other = [report.pack() for report in dn.privatize(dn.warner(epsilon=2), ["no", "yes"])]
+    with pytest.raises(dn.WireError, match="survey"):
+        dn.regress("y ~ 1", {"y": other}, survey=dn.warner(epsilon=1))
+
+
+def test_perfect_separation_has_infinite_errors_and_says_so() -> None:
+    """Every no at x = 0 and every yes at x = 1, in numbers that noise cannot explain."""
+    data = {"y": [0] * 5 + [1] * 5, "x": [0] * 5 + [1] * 5, "n": [1000] * 10}
+    fit = dn.regress("y ~ x", data, survey=dn.warner(epsilon=2), counts="n")
+    assert np.isinf(fit.bse.to_numpy()).any()
+    assert "no finite estimate" in repr(fit)
+
+
+def test_missing_values_are_dropped_and_counted() -> None:
+    fit = dn.regress("said ~ x", {"said": ["no", "yes", None, "no"], "x": [1, 2, 3, None]}, survey=WARNER)
+    assert (fit.nobs, fit.dropped) == (2, 2)
+    assert "2 rows with a missing value were left out." in repr(fit)

@@ -2,7 +2,8 @@
 
 A variance of an estimate is made of hit and miss, or of e**epsilon, over the square of their difference. Decoders hold
 variances of counts that they have seen, and designs their Gram matrices, which is another matter. `survey/presets.py`
-stands on the device side and may import nothing: what it chooses where no size is given is held against theory here.
+and `survey/budget_shares.py` stand on the device side and may import nothing: the sizes that presets choose, and the
+variances by which a form shares its budget, are held against theory here.
 """
 
 import ast
@@ -15,11 +16,18 @@ import pytest
 import deniable as dn
 from deniable.planner.catalogue import families
 from deniable.planner.options import PlanLimits
+from deniable.survey.budget_shares import share_variance
 from deniable.theory import Classes, subset_rates, support_model
 from tests.docs.test_imports import SOURCE, files
 
 ROOT = Path(__file__).parents[2]
-SEEN = ("theory", "decoders", "matrices/blocks.py", "survey/presets.py")  # what may hold variances
+SEEN = (
+    "theory",
+    "decoders",
+    "matrices/blocks.py",
+    "survey/presets.py",
+    "survey/budget_shares.py",
+)  # what may hold variances
 ASKED = ("planner", "lab/screen.py")  # where no law of a report may be read at all
 GONE = {"support_law", "channel_law", "Moments", "Proxy", "Rates", "Law"}
 
@@ -80,6 +88,30 @@ def test_default_sizes_are_the_best_by_theory(size: int, epsilon: float) -> None
         if survey.title.startswith(name):  # a line is k-RR
             least = designs[name].best(epsilon, 1e6, even, 2.0)[1]
             assert dn.theory.l2_risk(survey, np.full(size, 1 / size), 1) <= 1.02 * least**2
+
+
+@pytest.mark.parametrize(
+    ("survey", "tolerance"),
+    [
+        (dn.krr(5, epsilon=1), 1e-9),
+        (dn.krr(40, epsilon=3), 1e-9),
+        (dn.krappor(6, epsilon=2), 1e-9),
+        (dn.subset(20, epsilon=1.5), 1e-9),
+        (dn.blocks([["a", "b"], ["c", "d", "e"]], epsilon=1), 1e-9),
+        (dn.blocks([list("abcd"), list("efghijkl"), ["y", "z"]], epsilon=2.5), 1e-9),
+        (dn.sensitive(list("abcdefgh"), sensitive=["a", "b"], epsilon=1), 1e-9),
+        # Where answers share cells the population of all designs is taken for that of this one.
+        (dn.sensitive(range(60), sensitive=range(30), epsilon=1), 0.01),
+        (dn.hadamard(40, epsilon=1), 0.01),
+        (dn.projective(40, epsilon=3), 0.05),
+    ],
+    ids=lambda value: value.title if isinstance(value, dn.Survey) else "",
+)
+def test_a_budget_is_shared_by_the_variances_of_theory(survey: dn.Survey, tolerance: float) -> None:
+    assert survey.alphabet.symbols is not None
+    size = len(survey.alphabet.symbols)
+    expected = dn.theory.l2_risk(survey, [1 / size] * size, 1) / size
+    assert share_variance(survey) == pytest.approx(expected, rel=tolerance)
 
 
 def test_they_ask_theory() -> None:

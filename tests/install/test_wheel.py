@@ -39,6 +39,8 @@ REFUSED = {
     "decode": ("numpy", "analysis", ["day1.tally"]),
     "discover": ("numpy", "analysis", ["day1.tally"]),
     "track": ("numpy", "analysis", ["november"]),
+    "crosstab": ("numpy", "analysis", ["form.tally", "--rows", "age", "--columns", "smokes"]),
+    "regress": ("numpy", "relations", ["s.json", "smokes ~ age", "rows.parquet"]),
     "simulate": ("numpy", "analysis", ["s.json", "--n", "100"]),
     "reproduce": ("numpy", "analysis,charts", []),
     "audit": ("numpy", "analysis", ["s.json"]),

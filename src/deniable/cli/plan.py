@@ -100,8 +100,8 @@ def _run(args: argparse.Namespace) -> None:
     read["sensitive"] = some_of(args.sensitive, read["symbols"])
     from deniable.planner import plan
 
-    # Options are called as the parameters are.
-    given = {name: value for name, value in vars(args).items() if name in signature(plan).parameters}
+    # Options are called as the parameters are; a form has gone its own way above.
+    given = {name: value for name, value in vars(args).items() if name in signature(plan).parameters and name != "form"}
     with Reporter("planning") as report:
         found = plan(**given | read, progress=report)
     if args.number is not None:

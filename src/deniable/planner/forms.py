@@ -340,21 +340,23 @@ class _FormPlanner:
                 yield PlannedQuestion(name, title, words, budgets[place], error, wanted[name], tuple(instead))
 
     def _refusal(self, people: int | None, epsilon: float | None, wanted: dict[str, float] | None) -> PlanError:
-        if people is None or wanted is None:
+        assert wanted is not None  # an error of 1 is always kept
+        if people is None:
             return PlanError(
                 f"epsilon must be larger for these questions, got {epsilon:g}; no number of people is enough"
             )
+        refused = []
         for part in self.parts:
             try:
                 part.needed(people, wanted)
             except Outside as outside:
-                name = min(part.names, key=lambda own: wanted[own])
-                least = f"{outside.value * wanted[name]:.3g}"
-                return PlanError(
-                    f"max_error of {name!r} must be at least {least} with {people:,} people, got {wanted[name]:g}; ask "
-                    "more people"
-                )
-        return PlanError("max_error must be larger, or n: no way to spend a budget meets it")
+                refused.append((part, outside.value))
+        part, times = refused[0]  # to ask everybody everything is a way, so that some part is out of reach even alone
+        name = min(part.names, key=lambda own: wanted[own])
+        return PlanError(
+            f"max_error of {name!r} must be at least {times * wanted[name]:.3g} with {people:,} people, got "
+            f"{wanted[name]:g}; ask more people"
+        )
 
 
 def _asks(part: PlannedPart) -> Any:

@@ -61,6 +61,7 @@ READ = {
     ("survey register", "file"),
     ("survey new", "matrix"),
     ("regress", "data"),
+    ("plan", "form"),
 }
 KEPT = {("discover", "state")}  # read first: another file than its own is refused, never replaced (test_discover.py)
 

@@ -137,6 +137,9 @@ def test_what_cannot_be_planned_is_refused_in_a_sentence(name: str) -> None:
 def test_what_no_budget_reaches_is_told() -> None:
     with pytest.raises(PlanError, match=r"max_error of 'smokes' must be at least 0.08\d+ with 100 people, got 0.001"):
         dn.plan(TWO, n=100, max_error=0.001)
+    with pytest.raises(PlanError) as caught:
+        dn.plan(TWO, epsilon=0.02, max_error=1e-6)
+    assert str(caught.value) == ("epsilon must be larger for these questions, got 0.02; no number of people is enough")
 
 
 @pytest.mark.slow

@@ -30,13 +30,10 @@ export function chosen(asked, before) {
   return known.find((tag) => base(tag) === before) ?? before;
 }
 
-/** Fetch sections of the texts, unless they are here. */
-export const load = (...sections) =>
-  Promise.all(
-    sections
-      .filter((section) => !knows(section))
-      .map(async (section) => learn(section, await (await fetch(`/pages/${state.language}.${section}.json`)).json())),
-  );
+/** Fetch a section of the texts, unless it is here. */
+export async function load(section) {
+  if (!knows(section)) learn(section, await (await fetch(`/pages/${state.language}.${section}.json`)).json());
+}
 
 /** Put the texts into the page's own elements. */
 function inscribe() {

@@ -9,7 +9,7 @@ from deniable.service.entries import Outcome, Rules, Token
 from tests.collector import one_cell_each
 from tests.contracts.conftest import NOW, SURVEY, Open, upload
 
-OTHER = one_cell_each(32, "another one")
+OTHER = one_cell_each(1024, "another one")
 
 
 def test_a_survey_takes_the_place_and_the_tokens_of_another(reopen: Open) -> None:
@@ -41,11 +41,11 @@ def test_answers_and_other_surveys_are_never_replaced(reopen: Open) -> None:
         store.replace(SURVEY.digest, OTHER, Rules())
     assert store.write([upload(entry, range(3))], hours=NOW) == [Outcome(3, 0)]
     with pytest.raises(StoreError, match="must have no answers to be edited, got some or was closed for good"):
-        store.replace(SURVEY.digest, one_cell_each(32, "a third"), Rules())
+        store.replace(SURVEY.digest, one_cell_each(1024, "a third"), Rules())
     assert store.tally(entry).n == 3
     store.end(OTHER.digest)
     with pytest.raises(StoreError, match="make a new version of it instead"):
-        store.replace(OTHER.digest, one_cell_each(32, "a third"), Rules())
+        store.replace(OTHER.digest, one_cell_each(1024, "a third"), Rules())
     assert store.entry(OTHER.digest) is not None
     assert other.key != entry.key
     assert list(store.check()) == []

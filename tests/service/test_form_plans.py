@@ -19,6 +19,8 @@ QUESTIONS: list[dict[str, Any]] = [
     {"name": "ill", "title": "What was found?", "symbols": ["no", "flu", "hiv"], "sensitive": ["hiv"]},
     {"name": "city", "title": "Where do you live?", "candidates": 20, "text": "exact"},
 ]
+LONG = {"name": "x", "symbols": ["a"] * 5000}
+UNNAMED = {"name": "not a word", "symbols": ["a", "b"]}
 ASKED: dict[str, Any] = {"questions": QUESTIONS, "n": 20_000, "name": "Health"}
 
 
@@ -90,11 +92,11 @@ def test_plans_of_forms_over_http(tmp_path: Path) -> None:
                     "question 'x' must have one of symbols, ordered, number and candidates, got none",
                 ),
                 (
-                    {"questions": [QUESTIONS[0], {"name": "x", "symbols": ["a"] * 5000}], "n": 100, "epsilon": 1}, 422,
+                    {"questions": [QUESTIONS[0], LONG], "n": 100, "epsilon": 1}, 422,
                     "answers of 'x' must be at most 4096 here; deniable plan takes more",
                 ),
                 (
-                    {"questions": [QUESTIONS[0], {"name": "not a word", "symbols": ["a", "b"]}], "n": 100, "epsilon": 1}, 422,
+                    {"questions": [QUESTIONS[0], UNNAMED], "n": 100, "epsilon": 1}, 422,
                     "a question's name must be a word of at most 64 letters, digits and underscores",
                 ),
                 ({"questions": QUESTIONS[:2], "n": 100}, 422, "two of n, epsilon and max_error must be given for a form"),

@@ -99,7 +99,7 @@ def test_plans_of_forms_over_http(tmp_path: Path) -> None:
                     {"questions": [QUESTIONS[0], UNNAMED], "n": 100, "epsilon": 1}, 422,
                     "a question's name must be a word of at most 64 letters, digits and underscores",
                 ),
-                ({"questions": QUESTIONS[:2], "n": 100}, 422, "two of n, epsilon and max_error must be given for a form"),
+                ({"questions": QUESTIONS[:2], "n": 100}, 422, "two of n, epsilon and max_error must be given"),
             ):  # fmt: skip
                 answer = await call.admin("POST", "/v1/plan/form", wrong)
                 assert answer.status == status, answer

@@ -12,6 +12,7 @@ import { text } from "./texts.js";
 export const FORMAT = "deniable-form/1";
 export const isForm = (survey) => survey.format === FORMAT;
 
+const MOST_SKIPPED = 24; // bins of numbers that may be left out: they are a list then, of which each has a bar
 const LONGEST = 24; // characters of a name, before a number that keeps two apart
 
 /** A name for each title: letters, digits and underscores of any script, and no two alike. */
@@ -33,6 +34,8 @@ export function namesOf(titles) {
   });
 }
 
+const binsOf = ({ number: [low, high], bins, step }) => bins ?? Math.round((high - low) / step) + 1;
+
 /** Moved from one place to another; the others keep their order. */
 export function moved(list, from, to) {
   const found = [...list];
@@ -49,6 +52,8 @@ export function formRequest({ title, questions, ...settings }) {
     const answers = answersOf(kind, fields);
     if (!name) return text("forms.writeQuestion", { number: i + 1 });
     if (typeof answers === "string") return text("forms.ofQuestion", { number: i + 1, said: answers });
+    if (skip && kind === "number" && binsOf(answers) > MOST_SKIPPED)
+      return text("forms.ofQuestion", { number: i + 1, said: text("forms.fewBins", { count: MOST_SKIPPED }) });
     asked.push({ name: names[i], title: name, ...answers, ...(skip && { skip: true }) });
   }
   // What a form shares with a survey of one list: people, and an error or an epsilon.

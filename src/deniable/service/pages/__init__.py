@@ -13,9 +13,9 @@ from importlib.resources import files
 from pathlib import PurePosixPath
 
 from deniable.service.answers import Answer, Headers
-from deniable.service.pages.texts import section, without_scripts
 from deniable.service.pages.library import Library
 from deniable.service.pages.site import KINDS, file_of
+from deniable.service.pages.texts import section, without_scripts
 from deniable.service.problems import RequestError
 from deniable.service.requests import Scope, header
 

@@ -48,12 +48,9 @@ export async function open() {
   state.language = tag.toLowerCase().split("-")[0];
   const rightToLeft = RIGHT_TO_LEFT.includes(state.language);
   speak(tag, rightToLeft);
-  while (
-    !(await load(...root.dataset.texts.split(" "))
-      .then(() => true)
-      .catch(() => false))
-  )
-    await new Promise((next) => setTimeout(next, PAUSE));
+  const sections = root.dataset.texts.split(" ");
+  const away = () => Promise.allSettled(sections.map(load)).then(() => !sections.every(knows));
+  while (await away()) await new Promise((next) => setTimeout(next, PAUSE));
   root.lang = state.language;
   root.dir = rightToLeft ? "rtl" : "ltr";
   inscribe();

@@ -5,6 +5,7 @@ import { $, ask, el, fill, sentence, short, table, tell } from "./common.js";
 import { QuestionEditor } from "./editor.js";
 import { dropKey, findKey, keepKey } from "./keys.js";
 import { kindOf } from "./kinds.js";
+import { open } from "./languages.js";
 import {
   alternatives,
   bothNumbers,
@@ -316,6 +317,7 @@ class Asking {
   }
 }
 
+await open();
 $("scale").textContent = scaleWords();
 $("headline").textContent = CHOICE;
 new Asking().start();

@@ -9,6 +9,7 @@ import { $, ask, digestHere, download, el, fill, sentence, short } from "./commo
 import { health } from "./health.js";
 import { candidatesHere, dropKey, dropOwnKey, findKey, isAdministrator, keepKey } from "./keys.js";
 import { kindOf } from "./kinds.js";
+import { open } from "./languages.js";
 import { distinctLines, fileName, heading } from "./naming.js";
 import { dayOf, endOf, halves, incomparable } from "./periods.js";
 import { drawShares, head } from "./shares.js";
@@ -395,4 +396,4 @@ $("file").addEventListener("change", async () => {
   $("look").click();
 });
 
-page.start();
+open().then(() => page.start());

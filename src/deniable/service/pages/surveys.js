@@ -4,7 +4,8 @@
  */
 
 import { $, ask, el, fill, sentence, short, symbolText, tell, whole } from "./common.js";
-import { fromField, toField, when } from "./texts.js";
+import { moment } from "./texts.js";
+import { fromField, toField } from "./written.js";
 
 const DRAFT = "deniable-draft/1"; // in sessionStorage: what Duplicate hands to the form
 const FIELDS = { introduction: 2000, thanks: 1000 };
@@ -17,9 +18,9 @@ const answers = (count) =>
 /** How a survey stands, in a few words. */
 export function standing({ state, final, rules: { closes } }) {
   const over = closes && new Date(closes) <= new Date();
-  if (state === "open") return closes ? `open until ${when(closes)}` : "open";
+  if (state === "open") return closes ? `open until ${moment(closes)}` : "open";
   if (final) return "closed for good";
-  return over ? `ended on ${when(closes)}` : "closed";
+  return over ? `ended on ${moment(closes)}` : "closed";
 }
 
 /** All surveys, each with its links and what may be done with it. `results` gives the address of one's results. */

@@ -18,6 +18,7 @@ export function bytesOf(parts, address, sentOn, n) {
     survey: "which survey",
     group: `your group, one of ${n.cohorts}, drawn at random before you answered`,
     payload: "what the die gave: the only part that has anything to do with your answer",
+    ...n.told,
   };
   const listed = Object.entries(parts).filter(([, hex]) => hex.length);
   const size = listed.reduce((sum, [, hex]) => sum + hex.length, 0);

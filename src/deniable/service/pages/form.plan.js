@@ -66,16 +66,13 @@ export function seenWords(form, { seen }) {
   return titles.length ? text("forms.seen", { questions: series(titles.map((title) => `“${title}”`)) }) : "";
 }
 
-/** Heads and rows: of each question how far off it is, and how many are asked. */
-export function sharpnessTable(found) {
+/** Of each question its title, how far off it is, and how many are asked. */
+export function sharpnessRows(found) {
   const { form, n } = found;
-  const people = number(Math.round((n * found.spendings[0].drawn) / form.parts.length));
+  const people = text("forms.asked", { count: Math.round((n * found.spendings[0].drawn) / form.parts.length) });
   const error = ({ measure, error: off }) =>
-    text(`forms.${measure}`, { error: measure === "share" ? twoDigits(100 * off) : twoDigits(off) });
-  return {
-    heads: [text("forms.question"), text("forms.off"), text("forms.asked")],
-    rows: found.questions.map((one) => [one.title || one.name, error(one), people]),
-  };
+    text(`forms.${measure}`, { error: twoDigits(measure === "share" ? 100 * off : off) });
+  return found.questions.map((one) => [one.title || one.name, error(one), people]);
 }
 
 /** Heads and rows for experts: mechanisms, and what other ways to spend the budget need. */

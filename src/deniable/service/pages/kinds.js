@@ -39,7 +39,6 @@ function modules({ parts, encoding, mechanism }) {
   if (TABLES.includes(kind)) return [import("./tables.js"), load("tables")];
   return [import("./plain.js"), ...(kind === "bitflip" ? [import("./marks.js"), load("marks")] : [])];
 }
-}
 
 /** The kind of a survey, by what its file says. */
 export const kindOf = async (survey) => Object.assign({}, usual, ...(await Promise.all(modules(survey))));

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.decoders import BinomialLimits, Estimate, decode, project
+from deniable.decoders import Estimate, JeffreysLimits, decode, project
 from deniable.errors import DecodeError
 from deniable.relations.crosstab import Crosstab, Side, as_groups, deviations
 from deniable.relations.independence import Independence, chi_square
@@ -116,7 +116,8 @@ def _of_pair(tally: FormTally, rows: str, columns: str, settings: Mapping[str, A
         estimate.probabilities[order].reshape(places.shape),
         covariance,
         estimate.n,
-        lambda level: estimate.intervals(level)[order],
+        lambda level: estimate.intervals(level, exact=False)[order],
+        None,
         None,
         _test_pair(estimate, raw, order, covariance),
     )
@@ -166,7 +167,8 @@ def _of_groups(sides: tuple[Side, Side], found: Sequence[Estimate]) -> Crosstab:
         four.reshape(count * size, count * size),
         int(n),
         partial(_cell_limits, found, weights),
-        lambda level: np.stack([estimate.intervals(level) for estimate in found]),
+        inner,
+        lambda level: np.stack([estimate.intervals(level, exact=False) for estimate in found]),
         _test_groups(found, weights),
     )
 
@@ -174,9 +176,9 @@ def _of_groups(sides: tuple[Side, Side], found: Sequence[Estimate]) -> Crosstab:
 def _cell_limits(found: Sequence[Estimate], weights: Floats, level: float) -> Floats:
     """Limits of group share x share within the group, from those of both (MOVER)."""
     n = sum(estimate.n for estimate in found)
-    sizes = BinomialLimits(np.array([float(estimate.n) for estimate in found]), n, 0.0, 1.0).between(1 - level)
+    sizes = JeffreysLimits(np.array([float(estimate.n) for estimate in found]), n, 0.0, 1.0).between(1 - level)
     inner = np.stack([estimate.raw for estimate in found])
-    limits = np.stack([estimate.intervals(level) for estimate in found])
+    limits = np.stack([estimate.intervals(level, exact=False) for estimate in found])
     inside = np.maximum(inner, 0.0)
     low = np.hypot(weights[:, None] * (inner - limits[..., 0]), inside * (weights - sizes[:, 0])[:, None])
     high = np.hypot(weights[:, None] * (limits[..., 1] - inner), inside * (sizes[:, 1] - weights)[:, None])

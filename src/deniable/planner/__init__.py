@@ -1,5 +1,6 @@
 """Plans: the smallest epsilon, number of people or error that two of the three allow, and the survey to run."""
 
+from deniable.planner.effects import EffectPlan
 from deniable.planner.forms import FormPlan, PlannedQuestion, Spending
 from deniable.planner.nearby import nearby
 from deniable.planner.numbers import NumberPlan
@@ -8,6 +9,7 @@ from deniable.planner.result import Alternative, Expected, Plan, Strategy
 
 __all__ = [
     "Alternative",
+    "EffectPlan",
     "Expected",
     "FormPlan",
     "NumberPlan",

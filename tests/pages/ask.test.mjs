@@ -1,5 +1,6 @@
 /** The ask page and the explore page: what the planner is asked, a plan in words, and the order of mechanisms. */
 
+import "./english.mjs";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

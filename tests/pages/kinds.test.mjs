@@ -1,5 +1,6 @@
 /** Numbers, answers in an order and tables of weights on the answer page: what is drawn, and said of a report. */
 
+import "./english.mjs";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

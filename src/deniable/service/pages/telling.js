@@ -1,12 +1,12 @@
 /** What the answer page tells: a report as bytes, what it means, how it ended. */
 
 import { el } from "./common.js";
-import { when } from "./texts.js";
+import { moment, text } from "./texts.js";
 import { atMost, beliefs, deniability, epsilons, guarantee, isAtLeast } from "./words.js";
 
 /** That a survey is over, and since when if its date has come. */
 export const ended = ({ closes }) =>
-  closes && new Date(closes) <= new Date() ? `This survey ended on ${when(closes)}.` : "This survey is closed.";
+  closes && new Date(closes) <= new Date() ? text("answer.ended", { time: moment(closes) }) : text("answer.closed");
 
 const day = (number) => new Date(864e5 * number).toISOString().slice(0, 10);
 
@@ -84,7 +84,7 @@ export function explanation(n, { window }, again) {
 const nextTime = ({ window, next }) =>
   next <= Date.now()
     ? `That was rolled in an earlier ${window}; load this page again to answer for ${NOW[window]}.`
-    : `You have answered ${NOW[window]}; the next answer is taken from ${when(next)}, on this device's clock.`;
+    : `You have answered ${NOW[window]}; the next answer is taken from ${moment(next)}, on this device's clock.`;
 
 /**
  * How an answer ended: a sentence, and the kind of note that says it. Where there will be a next one, `again` has the

@@ -283,6 +283,37 @@ class Crosstab:
             }
         )
 
+    def to_json(self, level: float = 0.95) -> dict[str, Any]:
+        """The table as a JSON object; None stands for what is infinite or not known.
+
+        Parameters
+        ----------
+        level : float
+            The confidence level of the limits, and the probability that no mark is wrong.
+        """
+        table = self.to_arrow(level).to_pydict()
+        table |= {
+            "row": [row for row in self.rows.symbols for _ in self.columns.symbols],
+            "column": [column for _ in self.rows.symbols for column in self.columns.symbols],
+        }
+        test = self.independence
+        return {
+            "rows": {"name": self.rows.name, "symbols": list(self.rows.symbols)},
+            "columns": {"name": self.columns.name, "symbols": list(self.columns.symbols)},
+            "n": self.n,
+            "level": level,
+            "cells": [
+                dict(zip(table, (_finite(value) for value in cell), strict=True))
+                for cell in zip(*table.values(), strict=True)
+            ],
+            "independence": {
+                "statistic": _finite(test.statistic),
+                "degrees_of_freedom": test.freedom,
+                "p_value": _finite(test.pvalue),
+                "why_not": test.why_not,
+            },
+        }
+
     def to_pandas(self, level: float = 0.95) -> Any:
         """The table of `to_arrow` as a pandas DataFrame.
 
@@ -384,6 +415,10 @@ def _quantile(level: float) -> float:
     if not 0 < level < 1:
         raise DecodeError(f"level must be between 0 and 1, got {level}")
     return float(-ndtri((1 - level) / 2))
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _ratio(first: float, second: float) -> float:

@@ -26,6 +26,7 @@ from scipy.stats import t as student
 import deniable as dn
 from deniable.relations.collapsing import CollapsedRows
 from deniable.relations.estimating import Estimated, estimated
+from deniable.relations.fitting import share_errors
 from deniable.relations.likelihoods import report_likelihoods
 from deniable.relations.model_rows import bin_edges
 from deniable.relations.outcome_models import Logit, Normal, OutcomeModel
@@ -241,16 +242,12 @@ def _non_compliance(setting: Setting, rng: np.random.Generator, seen: Repeats) -
     every, many = np.concatenate(likely), np.concatenate(counts).astype(float)
     problem = ReportLikelihood(Logit(3, 0), (np.ones((4, 1)),), every, np.zeros(4), many)
     found = estimated(problem, CollapsedRows(None, many, many, many, 0, setting.people))
-    cov = np.where(np.isfinite(found.covariance), found.covariance, 0.0)
-    x = np.ones((1, 1))
-    p = problem.model.shares(found.fit.theta, x, np.zeros(1))[0]
-    slopes = problem.model.share_slopes(found.fit.theta, x, np.zeros(1))[0]
-    inner = np.clip(p, 1e-12, 1 - 1e-12)
-    error = np.sqrt(np.einsum("sp,pq,sq->s", slopes, cov, slopes)) / (inner * (1 - inner))
-    away = np.log(inner / (1 - inner)) - np.log(SHARES / (1 - SHARES))
+    shares = problem.model.shares(found.fit.theta, np.ones((1, 1)), np.zeros(1))[0]
+    error = share_errors(every, many, shares)
+    reach = float(ndtri((1 + LEVEL) / 2)) * error
     seen.unknown += int(found.unknown.any())
-    seen.covered.append(np.abs(away) <= float(ndtri((1 + LEVEL) / 2)) * error)
-    seen.z.append(away / np.where(error > 0, error, np.inf))
+    seen.covered.append((shares - reach <= SHARES) & (shares + reach >= SHARES))
+    seen.z.append((shares - SHARES) / error)
     seen.errors.append(error)
 
 

@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import DataError, DecodeError
-from deniable.relations.fitting import maximise
+from deniable.relations.fitting import maximise, share_errors
 from deniable.relations.outcome_models import OutcomeModel
 from deniable.relations.problem import ReportLikelihood
 from deniable.relations.profile import profile_limits
 from deniable.relations.shown_regression import fit_as_json, fit_as_text
+from deniable.relations.term_tests import OBSERVED, lr_test, wald_test
 from deniable.survey import Survey
 
 Floats = npt.NDArray[np.float64]
@@ -72,7 +73,7 @@ class Regression:
     >>> fit.conf_int().round(2).values.tolist(), round(fit.llf, 3)
     ([[-1.95, -1.27]], -610.864)
     >>> fit.shares().round(3).values.tolist()
-    [[0.833, 0.781, 0.875], [0.167, 0.125, 0.219]]
+    [[0.833, 0.786, 0.881], [0.167, 0.119, 0.214]]
     """
 
     formula: str
@@ -215,14 +216,13 @@ class Regression:
     def _profiled(self, alpha: float) -> Floats:
         from scipy.special import ndtri
 
-        if self.cov_type != "observed information":
-            raise DecodeError(
-                "method 'profile' must be of people who were sampled independently, got weights or clusters; use 'wald'"
-            )
+        self._check_independent()
         errors = np.sqrt(np.diag(self.covariance_scaled))
         size = self.problem.outcome_size
         steps = np.where(np.isfinite(errors) & (errors > 0), errors, 1.0)[:size]
         z = float(-ndtri(alpha / 2))
+        if self.is_linear and self.unknown.any():  # the likelihood has no maximum
+            return np.tile([-np.inf, np.inf], (size, 1))
         found = [profile_limits(self.problem, self.theta, place, z, float(steps[place])) for place in range(size)]
         return np.asarray(found) / self._units[:, None]
 
@@ -279,6 +279,9 @@ class Regression:
     def shares(self, *, level: float = 0.95) -> Any:
         """The share of every answer among everyone: the mean prediction over the people (or their weights).
 
+        Intervals are made on the scale of log odds; without covariates and weights on that of shares, where they hold
+        next to 0 and 1, too.
+
         Parameters
         ----------
         level : float
@@ -296,10 +299,20 @@ class Regression:
         size = self.problem.outcome_size
         w = self.problem.weights / self.problem.weights.sum()
         x, shift = self.problem.x[0], self.problem.offset
-        shares = (w @ self.model.shares(self.theta[:size], x, shift))[None]
-        slopes = np.einsum("i,isp->sp", w, self.model.share_slopes(self.theta[:size], x, shift))[None]
-        low, high = self._limits(shares, slopes, self._finite()[:size, :size], level)
-        return pd.DataFrame({"share": shares[0], "low": low[0], "high": high[0]}, index=[str(a) for a in self.answers])
+        shares = w @ self.model.shares(self.theta[:size], x, shift)
+        if np.ptp(x, axis=0).max() == 0 and not shift.any() and self.cov_type == OBSERVED:
+            reach = self._quantile(level) * share_errors(self.problem.likely, self.problem.weights, shares)
+            low, high = np.maximum(shares - reach, 0.0), np.minimum(shares + reach, 1.0)
+        else:
+            slopes = np.einsum("i,isp->sp", w, self.model.share_slopes(self.theta[:size], x, shift))[None]
+            (low,), (high,) = self._limits(shares[None], slopes, self._finite()[:size, :size], level)
+        return pd.DataFrame({"share": shares, "low": low, "high": high}, index=[str(a) for a in self.answers])
+
+    def _check_independent(self) -> None:
+        if self.cov_type != OBSERVED:
+            raise DecodeError(
+                "method 'profile' must be of people who were sampled independently, got weights or clusters; use 'wald'"
+            )
 
     def _finite(self) -> Floats:
         """The covariance, with zero where there is no estimate: such a share is predicted at its limit."""
@@ -331,23 +344,7 @@ class Regression:
         tuple
             The statistic, its degrees of freedom, and the p-value.
         """
-        from scipy.stats import chi2
-        from scipy.stats import f as fisher
-
-        asked = [terms] if isinstance(terms, str) else list(terms)
-        if unknown := [term for term in asked if term not in self.terms]:
-            raise DecodeError(f"terms must be among {', '.join(self.terms)}, got {unknown[0]!r}")
-        blocks = 1 if self.is_linear else len(self.others)
-        places = [block * len(self.terms) + self.terms.index(term) for block in range(blocks) for term in asked]
-        if self.unknown[places].any():
-            raise DecodeError(
-                "terms of a test must have finite estimates, got one without; compare likelihoods instead"
-            )
-        value, cov = self.theta[places], self.covariance_scaled[np.ix_(places, places)]
-        statistic = float(value @ np.linalg.solve(cov, value))
-        if np.isfinite(self.freedom):
-            return statistic, len(places), float(fisher.sf(statistic / len(places), len(places), self.freedom))
-        return statistic, len(places), float(chi2.sf(statistic, len(places)))
+        return wald_test(self, terms)
 
     def lr_test(self, smaller: "Regression") -> tuple[float, int, float]:
         """The likelihood-ratio test against a smaller model of the same reports.
@@ -362,17 +359,7 @@ class Regression:
         tuple
             The statistic, its degrees of freedom, and the p-value.
         """
-        from scipy.stats import chi2
-
-        if self.cov_type != "observed information" or smaller.cov_type != "observed information":
-            raise DecodeError(
-                "likelihoods must be of people who were sampled independently, got weights or clusters; use wald_test"
-            )
-        if smaller.nobs != self.nobs or smaller.answers != self.answers or not set(smaller.terms) < set(self.terms):
-            raise DecodeError("smaller must be a model of the same reports with fewer of the terms, got another")
-        more = self.problem.size - smaller.problem.size
-        statistic = max(2 * (self.llf - smaller.llf), 0.0)
-        return statistic, more, float(chi2.sf(statistic, more))
+        return lr_test(self, smaller)
 
     @property
     def llnull(self) -> float:

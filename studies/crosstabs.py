@@ -9,6 +9,7 @@ Each row of the table is one setting: a mechanism, a population, a number of peo
 
 import argparse
 import csv
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -107,19 +108,23 @@ def _inside(limits: Floats, value: Floats | float) -> npt.NDArray[np.bool_]:
     return np.asarray((limits[..., 0] - 1e-12 <= value) & (value <= limits[..., 1] + 1e-12))
 
 
+def _generator(seed: int, *named: object) -> np.random.Generator:
+    return np.random.default_rng([seed, zlib.crc32(repr(named).encode())])
+
+
 def settings(repeats: int, seed: int) -> Iterator[dict[str, object]]:
     """One row a setting."""
     for name, related in RELATED.items():
         for kind, table in (("related", related), ("independent", independent(related))):
             for n in PEOPLE:
                 for label, survey, decoder in surveys(table.shape[1]):
-                    rng = np.random.default_rng([seed, len(label), n, len(name)])
+                    rng = _generator(seed, label, n, name, kind)
                     found = measured(group_tables(survey, decoder, table, n, repeats, rng), table)
                     yield {"what": "groups", "mechanism": label, "table": name, "people": n, "truth": kind, **found}
                 for epsilon in (2, 5):
-                    rng = np.random.default_rng([seed, epsilon, n, len(name)])
-                    found = measured(pair_tables(form_of(table, epsilon), table, n, repeats, rng), table)
                     label = f"pair, epsilon {epsilon}"
+                    rng = _generator(seed, label, n, name, kind)
+                    found = measured(pair_tables(form_of(table, epsilon), table, n, repeats, rng), table)
                     yield {"what": "pair", "mechanism": label, "table": name, "people": n, "truth": kind, **found}
 
 
@@ -127,8 +132,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=23)
+    parser.add_argument("--output", type=Path, default=PAGE)
     given = parser.parse_args()
-    with PAGE.open("w", newline="") as file:
+    with given.output.open("w", newline="") as file:
         writer = None
         for row in settings(given.repeats, given.seed):
             row = {key: round(value, 4) if isinstance(value, float) else value for key, value in row.items()}

@@ -202,6 +202,7 @@ BODIES: dict[str, object] = {
     "estimate_post": {"candidates": ["a", "b"]},
     "discover": {},
     "difference_post": {"candidates": ["a", "b"], "against_to": "2020-01-01", "from": "2020-01-01"},
+    "crosstab_post": {"candidates": ["a", "b"], "against_to": "2020-01-01", "from": "2020-01-01"},
 }
 
 
@@ -211,7 +212,7 @@ ROLES = {
     "upload": {"upload"},
     "read": {
         "windows", "tally", "estimate", "estimate_post", "trend", "trend_post", "difference", "difference_post",
-        "discover",
+        "discover", "crosstab", "crosstab_post",
     },
     "owner": {"change", "delete", "close", "reopen"},
     "admin": {"metrics", "plan", "list", "create", "tokens", "add_token", "drop_token", "counters"},

@@ -55,6 +55,7 @@ CHECKS = (
     "form-coverage",
     "crosstab-coverage",
     "crosstab-size",
+    "effect-power",
 )
 ALPHA = BUDGET / len(CHECKS)
 

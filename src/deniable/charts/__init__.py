@@ -15,6 +15,7 @@ from deniable.charts.curves import curves_chart
 from deniable.charts.density import density_chart
 from deniable.charts.honest import crowd_chart
 from deniable.charts.plan import plan_chart
+from deniable.charts.power import power_chart
 from deniable.charts.templates import templates
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "estimate_chart",
     "javascript",
     "plan_chart",
+    "power_chart",
     "save_chart",
     "templates",
     "trend_chart",

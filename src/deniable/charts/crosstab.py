@@ -78,7 +78,7 @@ def crosstab_chart(
     )
     scale = alt.Scale(domain=[_MORE, _FEWER, _UNKNOWN], range=[BAR, _WARM, GRID])
     field = base.mark_rect(stroke="white", strokeWidth=2, opacity=0.9).encode(
-        color=alt.Color("certain:N", scale=scale, legend=alt.Legend(title=None, orient="bottom"))
+        color=alt.Color("certain:N", scale=scale, legend=alt.Legend(title=None, orient="bottom", labelLimit=0))
     )
     figures = base.mark_text(fontSize=14, color=INK).encode(text="share:N")
     described = f"Cross-table of {titles[0]} by {titles[1]}: shares within rows"

@@ -10,6 +10,7 @@ from typing import Any
 from deniable.charts.bars import estimate_chart
 from deniable.charts.base import DARK
 from deniable.charts.changes import SERIES, difference_chart, trend_chart
+from deniable.charts.crosstab import crosstab_chart
 from deniable.charts.curves import curves_chart
 from deniable.charts.density import density_chart
 from deniable.charts.plan import LINES, plan_chart
@@ -21,7 +22,7 @@ def templates() -> dict[str, Any]:
     `dark` is what each colour becomes on a dark page, and `series` how many lines one chart may have.
 
     >>> sorted(templates())
-    ['curves', 'dark', 'density', 'difference', 'estimate', 'means', 'plan', 'raw', 'series', 'trend']
+    ['crosstab', 'curves', 'dark', 'density', 'difference', 'estimate', 'means', 'plan', 'raw', 'series', 'trend']
     >>> templates()["estimate"]["data"]
     {'name': 'rows'}
     """
@@ -39,6 +40,7 @@ def templates() -> dict[str, Any]:
         "trend": _empty(trend_chart([day | {"name": name} for name in "abcdef"])),
         "plan": _empty(plan_chart([point | {"mechanism": name} for name in LINES], point)),
         "curves": _empty(curves_chart([curve], epsilon=1.0)),
+        "crosstab": _empty(crosstab_chart((["a"], ["b"]), ("row", "column"), [[0.5]], [[1]])),
         "dark": DARK,
         "series": len(SERIES),
     }

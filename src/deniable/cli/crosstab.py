@@ -4,7 +4,7 @@ import argparse
 import csv
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deniable.cli.files import load_tallies, symbols_from
 from deniable.cli.output import add_chart, put_chart
@@ -12,9 +12,6 @@ from deniable.cli.parser import Commands, command, share
 from deniable.cli.progress import Reporter
 from deniable.cli.text import table
 from deniable.errors import DeniableError
-
-if TYPE_CHECKING:
-    from deniable.relations import Crosstab
 
 _AFTER = 2.0  # seconds before progress is shown
 
@@ -62,7 +59,7 @@ def _run(args: argparse.Namespace) -> None:
     if args.chart:
         put_chart(found.chart(level=args.level), args)
     if args.json:
-        print(json.dumps(_as_json(found, args.level), indent=2, ensure_ascii=False, allow_nan=False))
+        print(json.dumps(found.to_json(args.level), indent=2, ensure_ascii=False, allow_nan=False))
     elif args.csv:
         rows = found.to_arrow(args.level)
         writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -84,23 +81,3 @@ def _groups(given: list[str]) -> dict[str, Any]:
             raise DeniableError(f"--group must name each group once, got {name!r} twice; add up its tallies first")
         found[name] = load_tallies([path])
     return found
-
-
-def _as_json(found: "Crosstab", level: float) -> dict[str, Any]:
-    test = found.independence
-    return {
-        "rows": found.rows.name,
-        "columns": found.columns.name,
-        "reports": found.n,
-        "level": level,
-        "cells": [
-            {key: None if value != value else value for key, value in row.items()}
-            for row in found.to_arrow(level).to_pylist()
-        ],
-        "independence": {
-            "statistic": None if test.why_not else test.statistic,
-            "degrees_of_freedom": test.freedom,
-            "p_value": None if test.why_not else test.pvalue,
-            "why_not": test.why_not,
-        },
-    }

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -106,6 +106,12 @@ def some_of(given: str | None, symbols: list[str] | int | None) -> list[Any] | N
         return None
     parts = [part.strip() for part in given.split(",")]
     return [int(part) if isinstance(symbols, int) and part.isdecimal() else part for part in parts if part]
+
+
+def one_of(given: str | None, symbols: Iterable[Any] | int | None) -> Any:
+    """The answer that an option names: that with this text, be it a word or a number."""
+    known = range(symbols) if isinstance(symbols, int) else symbols or ()
+    return next((symbol for symbol in known if str(symbol) == given), given)
 
 
 def symbols_from(args: argparse.Namespace, option: str) -> list[str] | int | None:

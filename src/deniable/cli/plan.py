@@ -6,6 +6,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deniable.cli.effect_plans import add_effect_options, plan_effect
 from deniable.cli.files import some_of, symbols_from
 from deniable.cli.form_commands import plan_form
 from deniable.cli.output import add_chart, put, put_chart, told
@@ -14,6 +15,7 @@ from deniable.cli.progress import Reporter
 from deniable.cli.text import percent, several, table
 from deniable.crowds import crowd
 from deniable.errors import DeniableError
+from deniable.survey import Survey
 
 if TYPE_CHECKING:
     from deniable.planner import Alternative, NumberPlan, Plan
@@ -40,6 +42,7 @@ def add(commands: Commands) -> None:
             "  deniable plan --symbols 16 --n 1e5 --epsilon 8 --reports 90          90 times, 8 in all\n"
             "  deniable plan --candidates 1000 --n 1e6 --epsilon 2 --shape zipf --chart plan.html\n"
             "  deniable plan --number 18,90 --step 1 --n 1e5 --max-mean-error 1\n"
+            "  deniable plan --effect 0.05 --share 0.2 --power 0.8 --epsilon 1    a difference of two groups\n"
             "  deniable plan --form form.json --n 1e5 --max-error smokes=0.01,age=1 -o planned.json"
         ),
     )
@@ -74,6 +77,7 @@ def add(commands: Commands) -> None:
     parser.option("--bins", "N", "of that quantity (default 256)", whole(2))
     parser.option("--step", "X", "instead of --bins: what its numbers are rounded to")
     parser.option("--max-mean-error", "X", "the error of its mean", _positive)
+    add_effect_options(parser)
     parser.option("--metric", "NAME", "with --n and --epsilon: the error to find, l1 (default), l2 or max")
     shapes = (
         "what answers look like: worst (of a family), uniform, geometric, zipf, binomial, even, spike; a number may "
@@ -96,7 +100,12 @@ def _run(args: argparse.Namespace) -> None:
     if args.form is not None:
         plan_form(args)
         return
+    if args.effect is not None or args.power is not None:
+        plan_effect(args)
+        return
     read = {name: symbols_from(args, name) for name in ("symbols", "candidates")} | {"shape": _shape(args)}
+    if args.survey is not None:
+        read["survey"] = Survey.load(args.survey)
     read["sensitive"] = some_of(args.sensitive, read["symbols"])
     from deniable.planner import plan
 

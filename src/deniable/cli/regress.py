@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from deniable.cli.files import symbols_from
+from deniable.cli.files import one_of, symbols_from
 from deniable.cli.parser import Commands, command
 from deniable.survey import Survey
 
@@ -38,18 +38,18 @@ def add(commands: Commands) -> None:
 def _run(args: argparse.Namespace) -> None:
     from deniable.relations import regress
 
-    candidates = symbols_from(args, "candidates")
+    candidates, survey = symbols_from(args, "candidates"), Survey.load(args.survey)
     fit = regress(
         args.formula,
         args.data,
-        survey=Survey.load(args.survey),
+        survey=survey,
         candidates=range(candidates) if isinstance(candidates, int) else candidates,
         weights=args.weights,
         counts=args.counts,
         clusters=args.clusters,
         strata=args.strata,
         offset=args.offset,
-        base=args.base,
+        base=one_of(args.base, survey.symbols if candidates is None else candidates),
         robust=args.robust,
     )
     print(json.dumps(fit.to_json(), indent=2, ensure_ascii=False, allow_nan=False) if args.json else fit.summary())

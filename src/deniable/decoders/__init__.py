@@ -15,7 +15,7 @@ from deniable.decoders.intervals import Group, Mass
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
-from deniable.decoders.limits import BinomialLimits
+from deniable.decoders.limits import JeffreysLimits
 from deniable.decoders.marginal_rows import MarginalRows
 from deniable.decoders.planted import Planted, chance_in_words
 from deniable.decoders.prior import Observations
@@ -39,7 +39,6 @@ __all__ = [
     "MOST",
     "ROWS",
     "Beginnings",
-    "BinomialLimits",
     "ChiSquare",
     "Constraint",
     "Contaminated",
@@ -56,6 +55,7 @@ __all__ = [
     "FormEstimate",
     "Group",
     "Inversion",
+    "JeffreysLimits",
     "LeastSquares",
     "Likelihood",
     "MarginalEstimate",

@@ -254,7 +254,7 @@ class Estimate(BySymbol, Figures, Presented):
             found.append(Group(names, float(self.raw[members].sum()), float(limits.errors[0])))
         return tuple(found)
 
-    def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
+    def intervals(self, level: float = 0.95, *, simultaneous: bool = False, exact: bool = True) -> Floats:
         """Confidence intervals for each symbol, around the unbiased estimate.
 
         For k-ary surveys and block designs of one block the count of a symbol is binomial, so these are
@@ -269,6 +269,9 @@ class Estimate(BySymbol, Figures, Presented):
             The confidence level, between 0 and 1.
         simultaneous
             Whether all intervals hold at once with probability `level` (Bonferroni).
+        exact
+            Whether binomial counts get Clopper and Pearson's limits. Otherwise they get Jeffreys', which are narrower
+            and cover `level` on average over shares: what cross-tables are made from.
 
         Returns
         -------
@@ -282,7 +285,7 @@ class Estimate(BySymbol, Figures, Presented):
             If `level` is not between 0 and 1, or beyond 20,000 candidates that were estimated jointly.
         """
         alpha = (1 - check_level(level)) / (len(self.symbols) if simultaneous else 1)
-        return self._limits.between(alpha)
+        return (self._limits if exact else self._limits.nominal()).between(alpha)
 
     @cached_property
     def _limits(self) -> Limits:

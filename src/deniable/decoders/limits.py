@@ -37,6 +37,10 @@ class Limits(ABC):
     def above_zero(self) -> Floats:
         """One-sided p-values of the hypotheses that a mass is zero."""
 
+    def nominal(self) -> "Limits":
+        """Limits that cover their level on average, where these cover at least that; otherwise the same."""
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class BinomialLimits(Limits):
@@ -87,6 +91,36 @@ class BinomialLimits(Limits):
         hits, n = self._effective()
         found = tail(np.maximum(hits, 1), n - hits + 1, self.base) * (1 + _FARTHEST * accuracy(self.n))
         return np.asarray(np.where(hits > 0, np.minimum(found, 1.0), 1.0))
+
+    def nominal(self) -> Limits:
+        return JeffreysLimits(self.hits, self.n, self.base, self.slope, self.effects)
+
+
+@dataclass(frozen=True, slots=True)
+class JeffreysLimits(BinomialLimits):
+    """Quantiles of Beta(hits + 1/2, n - hits + 1/2): they cover what they say on average over shares.
+
+    Limits that cover at least their level for every share cover more for most, and what is made from two of them, such
+    as a difference, more still. With no hits the lower limit is that of none, with no misses the upper one that of all
+    (Brown, Cai and DasGupta, 2001).
+
+    >>> JeffreysLimits(np.array([5.0]), 10, base=0.0, slope=1.0).between(0.05).round(4)
+    array([[0.2235, 0.7765]])
+    """
+
+    @property
+    def exact(self) -> bool:  # type: ignore[override]
+        return False
+
+    def between(self, alpha: float) -> Floats:
+        hits, n = self._effective()
+        low, _ = quantile(hits + 0.5, n - hits + 0.5, alpha / 2)
+        high, _ = quantile(hits + 0.5, n - hits + 0.5, alpha / 2, upper=True)
+        limits = np.stack([np.where(hits > 0, low, 0.0), np.where(hits < n, high, 1.0)], axis=-1)
+        return np.asarray((limits - self.base) / self.slope)
+
+    def nominal(self) -> Limits:
+        return self
 
 
 @dataclass(frozen=True)

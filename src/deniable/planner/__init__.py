@@ -1,5 +1,6 @@
 """Plans: the smallest epsilon, number of people or error that two of the three allow, and the survey to run."""
 
+from deniable.planner.effects import EffectPlan
 from deniable.planner.form_offers import offer_form
 from deniable.planner.forms import FormPlan, PlannedQuestion, Spending, plan_form
 from deniable.planner.nearby import nearby
@@ -9,6 +10,7 @@ from deniable.planner.result import Alternative, Expected, Plan, Strategy
 
 __all__ = [
     "Alternative",
+    "EffectPlan",
     "Expected",
     "FormPlan",
     "NumberPlan",

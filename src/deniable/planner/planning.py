@@ -19,6 +19,7 @@ from deniable.lab import normal_draws
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.catalogue import families
 from deniable.planner.crowded import keep_promise
+from deniable.planner.effects import check_alone, check_without, plan_effect
 from deniable.planner.evaluation import Evaluation
 from deniable.planner.forms import plan_form
 from deniable.planner.measure import BUDGET, Effort, effort_for, measured
@@ -32,7 +33,7 @@ from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
 from deniable.planner.spending import compare
 from deniable.planner.visible import smallest_visible
-from deniable.survey import Form
+from deniable.survey import Form, Survey
 from deniable.theory import Losses
 
 PlanProgress = Callable[[str, float, float, int], None]
@@ -85,6 +86,14 @@ def plan(
     bins: int | None = None,
     step: object = None,
     max_mean_error: float | None = None,
+    effect: float | None = None,
+    power: float | None = None,
+    share: float | None = None,
+    alpha: float = 0.05,
+    group: float = 0.5,
+    covariate: Sequence[float] | None = None,
+    answer: object = None,
+    survey: Survey | None = None,
 ) -> Any:
     """Find the third of n, epsilon and error from the other two, with the survey to run.
 
@@ -96,6 +105,10 @@ def plan(
     however often its answer changes, and `epsilon_report` the most that one report may spend. Four strategies are
     compared (`Plan.strategies`): asking a sample of the devices in each window, memoising by answer, memoising by cell
     (O-RR), and fresh noise with a split budget. The plan is for a window of the one that errs least.
+
+    With an effect or a power three of n, epsilon, effect and power are given, and the fourth is found: how many people
+    a difference between two groups needs, or a coefficient of a regression. The plan is an `EffectPlan`, with a power
+    curve. A `survey`, such as `dn.design("crosswise", p=0.25)`, stands for the epsilon.
 
     With a form, n and a wanted error a question, the smallest epsilon of all answers together is found, how to spend
     it, and the mechanism of each question. What the form spent before, and on what, does not matter.
@@ -170,11 +183,28 @@ def plan(
         Of the scale, as `dn.number` takes them.
     max_mean_error : float, optional
         The error as that of the mean, for `number` and `ordered`, whatever the population.
+    effect : float, optional
+        How much larger the share of `answer` is in the second of two groups; with `covariate` a coefficient, in log
+        odds for one unit of it.
+    power : float, optional
+        The probability that the effect is significant, above 0.5.
+    share : float, optional
+        The share of `answer` in the first group, or where the covariate is at its mean.
+    alpha : float
+        The level of the two-sided test.
+    group : float
+        The second group's part of all people.
+    covariate : sequence of float, optional
+        Equally likely values of a covariate: the effect is then its coefficient, for two answers.
+    answer : symbol, optional
+        The answer whose share differs; the last one without it.
+    survey : Survey, optional
+        The survey that is asked, instead of an epsilon and answers.
 
     Returns
     -------
     Plan
-        The survey, what to expect of it, and the alternatives; or a `NumberPlan` or a `FormPlan`.
+        The survey, what to expect of it, and the alternatives; or a `NumberPlan`, an `EffectPlan` or a `FormPlan`.
 
     Raises
     ------
@@ -197,6 +227,8 @@ def plan(
     (8.0, [('memoise by cell', 0.25), ('memoise by answer', 0.39)])
     >>> plan(n=1000, symbols=4, epsilon=2, metric="max").errors["max"].bound < 0.1
     True
+    >>> plan(effect=0.05, share=0.2, power=0.8, epsilon=1).n
+    13744
     >>> from deniable.errors import PlanError
     >>> try:
     ...     plan(n=1000, symbols=256, max_l1=0.05)
@@ -204,6 +236,29 @@ def plan(
     ...     print(str(problem).partition(";")[2].partition("about")[0])
      it takes
     """
+    if effect is not None or power is not None:
+        check_alone(
+            {"a form": form, "candidates": candidates, "metric": metric, "other": other, "max_l1": max_l1}
+            | {"max_l2": max_l2, "max_error": max_error, "visible": visible, "number": number, "ordered": ordered}
+            | {"epsilon_report": epsilon_report, "reports": reports, "crowd_epsilon": crowd_epsilon}
+            | {"max_mean_error": max_mean_error, "sensitive": sensitive, "max_bytes": max_bytes, "step": step}
+            | {"max_cohorts": max_cohorts, "bins": bins}
+        )
+        return plan_effect(
+            n=n,
+            epsilon=epsilon,
+            effect=effect,
+            power=power,
+            share=share,
+            alpha=alpha,
+            group=group,
+            covariate=covariate,
+            answer=answer,
+            symbols=symbols,
+            survey=survey,
+            name=name,
+        )
+    check_without({"share": share, "covariate": covariate, "answer": answer, "survey": survey})
     if form is not None:
         told_of = progress or (lambda stage, done, total, left: None)
         one_question: dict[str, object] = {"symbols": symbols, "number": number, "ordered": ordered, "reports": reports}

@@ -18,6 +18,7 @@ EPSILONS = (1e-3, 12.0)  # nats: the range of a plan; below it no realistic n is
 APART = (
     *("progress", "reports", "change", "number", "ordered", "bins", "step", "max_mean_error"),
     *("crowd_epsilon", "delta"),
+    *("effect", "power", "share", "alpha", "group", "covariate", "answer", "survey"),
 )
 PEOPLE = (2.0, 1e15)  # people: the range of a plan; the upper end is below 2**53, where floats are still exact
 _MOST_SYMBOLS = 1 << 16  # symbols or candidates: as many as a report has cells at most (survey.blocks.MAX_CELLS)

@@ -74,8 +74,11 @@ class Crosstab:
         Of the cells of `raw`, row after row.
     n : int
         Reports.
-    cell_limits, row_limits : callable
-        Limits of the cells, and of the shares within a row, for a level, where the decoder has exact ones; else None.
+    cell_limits : callable
+        Limits of the cells for a level.
+    row_shares, row_limits : ndarray and callable
+        Unbiased estimates of the shares within a row, and their limits for a level, where rows are groups: how large
+        those are is known. Else None.
     independence : Independence
         The test that rows and columns have nothing to do with each other.
 
@@ -99,7 +102,8 @@ class Crosstab:
     probabilities: Floats
     covariance: Floats
     n: int
-    cell_limits: Callable[[float], Floats] | None
+    cell_limits: Callable[[float], Floats]
+    row_shares: Floats | None
     row_limits: Callable[[float], Floats] | None
     independence: Independence
 
@@ -116,11 +120,8 @@ class Crosstab:
         level : float
             The confidence level, between 0 and 1.
         """
-        z = _quantile(level)
-        if self.cell_limits is not None:
-            return self.cell_limits(level).reshape(*self.raw.shape, 2)
-        reach = z * self.standard_errors
-        return np.stack([self.raw - reach, self.raw + reach], axis=-1)
+        _quantile(level)
+        return self.cell_limits(level).reshape(*self.raw.shape, 2)
 
     def conditional(self, *, raw: bool = False) -> Floats:
         """The share of each column within its row. A row without any share has NaN.
@@ -130,6 +131,8 @@ class Crosstab:
         raw : bool
             Whether to divide unbiased estimates: their errors are those of the intervals.
         """
+        if raw and self.row_shares is not None:
+            return self.row_shares
         table = self.raw if raw else self.probabilities
         whole = table.sum(axis=1, keepdims=True)
         return np.asarray(np.divide(table, whole, out=np.full(table.shape, np.nan), where=whole > 0))
@@ -222,8 +225,10 @@ class Crosstab:
         i, k, j = self.rows.index(first), self.rows.index(second), self.columns.index(column)
         if i == k:
             raise DecodeError("rows must be two different ones to be compared, got one twice")
-        own = np.sqrt(self._row_errors[i, j, i, j] * self._row_errors[k, j, k, j])
-        together = self._row_errors[i, j, k, j] / own if own > 0 else 0.0
+        together = 0.0  # groups are different people
+        if self.row_shares is None:
+            own = np.sqrt(self._row_errors[i, j, i, j] * self._row_errors[k, j, k, j])
+            together = self._row_errors[i, j, k, j] / own if own > 0 else 0.0
         bounds, share = self._within(level), self._inner
         found = limits(share[i, j], share[k, j], (bounds[i, j], bounds[k, j]), np.asarray(together))
         return np.concatenate([[float(value(share[i, j], share[k, j]))], found])
@@ -277,6 +282,37 @@ class Crosstab:
                 "certain": self.certain(level).astype(np.int8).ravel(),
             }
         )
+
+    def to_json(self, level: float = 0.95) -> dict[str, Any]:
+        """The table as a JSON object; None stands for what is infinite or not known.
+
+        Parameters
+        ----------
+        level : float
+            The confidence level of the limits, and the probability that no mark is wrong.
+        """
+        table = self.to_arrow(level).to_pydict()
+        table |= {
+            "row": [row for row in self.rows.symbols for _ in self.columns.symbols],
+            "column": [column for _ in self.rows.symbols for column in self.columns.symbols],
+        }
+        test = self.independence
+        return {
+            "rows": {"name": self.rows.name, "symbols": list(self.rows.symbols)},
+            "columns": {"name": self.columns.name, "symbols": list(self.columns.symbols)},
+            "n": self.n,
+            "level": level,
+            "cells": [
+                dict(zip(table, (_finite(value) for value in cell), strict=True))
+                for cell in zip(*table.values(), strict=True)
+            ],
+            "independence": {
+                "statistic": _finite(test.statistic),
+                "degrees_of_freedom": test.freedom,
+                "p_value": _finite(test.pvalue),
+                "why_not": test.why_not,
+            },
+        }
 
     def to_pandas(self, level: float = 0.95) -> Any:
         """The table of `to_arrow` as a pandas DataFrame.
@@ -379,6 +415,10 @@ def _quantile(level: float) -> float:
     if not 0 < level < 1:
         raise DecodeError(f"level must be between 0 and 1, got {level}")
     return float(-ndtri((1 - level) / 2))
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _ratio(first: float, second: float) -> float:

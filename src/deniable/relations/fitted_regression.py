@@ -8,9 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import DataError, DecodeError
-from deniable.relations.fitting import maximise
+from deniable.relations.fitting import maximise, share_errors
 from deniable.relations.outcome_models import OutcomeModel
 from deniable.relations.problem import ReportLikelihood
+from deniable.relations.profile import profile_limits
+from deniable.relations.shown_regression import fit_as_json, fit_as_text
+from deniable.relations.term_tests import OBSERVED, lr_test, wald_test
 from deniable.survey import Survey
 
 Floats = npt.NDArray[np.float64]
@@ -70,7 +73,7 @@ class Regression:
     >>> fit.conf_int().round(2).values.tolist(), round(fit.llf, 3)
     ([[-1.95, -1.27]], -610.864)
     >>> fit.shares().round(3).values.tolist()
-    [[0.833, 0.781, 0.875], [0.167, 0.125, 0.219]]
+    [[0.833, 0.786, 0.881], [0.167, 0.119, 0.214]]
     """
 
     formula: str
@@ -99,31 +102,31 @@ class Regression:
     likelihoods: tuple[float, ...] = ()
 
     @property
-    def _is_linear(self) -> bool:
+    def is_linear(self) -> bool:
         return self.model.size(1) == 2 and hasattr(self.model, "edges")
 
     @property
-    def _others(self) -> list[Any]:
+    def others(self) -> list[Any]:
         return [answer for place, answer in enumerate(self.answers) if place != self.base]
 
     @property
     def _units(self) -> Floats:
         """What scaled parameters are divided by."""
-        blocks = 1 if self._is_linear else len(self._others)
+        blocks = 1 if self.is_linear else len(self.others)
         found = np.tile(self.scale, blocks)
-        return np.concatenate([found, [1.0]]) if self._is_linear else found
+        return np.concatenate([found, [1.0]]) if self.is_linear else found
 
     def _shaped(self, values: Floats) -> Any:
         import pandas as pd
 
-        if self._is_linear:
+        if self.is_linear:
             return pd.Series(values, index=[*self.terms, "log(sigma)"])
-        if len(self._others) == 1:
+        if len(self.others) == 1:
             return pd.Series(values, index=list(self.terms))
-        table = values.reshape(len(self._others), -1).T
-        return pd.DataFrame(table, index=list(self.terms), columns=[str(answer) for answer in self._others])
+        table = values.reshape(len(self.others), -1).T
+        return pd.DataFrame(table, index=list(self.terms), columns=[str(answer) for answer in self.others])
 
-    def _flat(self) -> tuple[Floats, Floats]:
+    def flat(self) -> tuple[Floats, Floats]:
         size = self.problem.outcome_size
         with np.errstate(invalid="ignore"):
             return self.theta[:size] / self._units, np.sqrt(np.diag(self.covariance_scaled)[:size]) / self._units
@@ -131,17 +134,17 @@ class Regression:
     @property
     def params(self) -> Any:
         """The coefficients: a Series, or a DataFrame with a column for each answer but the base."""
-        return self._shaped(self._flat()[0])
+        return self._shaped(self.flat()[0])
 
     @property
     def bse(self) -> Any:
         """The standard errors; infinite where there is no finite estimate."""
-        return self._shaped(self._flat()[1])
+        return self._shaped(self.flat()[1])
 
     @property
     def tvalues(self) -> Any:
         """Coefficients over their standard errors."""
-        params, errors = self._flat()
+        params, errors = self.flat()
         return self._shaped(params / errors)
 
     @property
@@ -149,7 +152,7 @@ class Regression:
         """Two-sided p-values of Wald's test that a coefficient is zero."""
         from scipy.stats import t
 
-        params, errors = self._flat()
+        params, errors = self.flat()
         return self._shaped(2 * t.sf(np.abs(params / errors), self.freedom))
 
     def cov_params(self) -> Any:
@@ -166,27 +169,30 @@ class Regression:
         units = self._units
         return pd.DataFrame(
             self.covariance_scaled[:size, :size] / units[:, None] / units[None, :],
-            index=self._names,
-            columns=self._names,
+            index=self.names,
+            columns=self.names,
         )
 
     @property
-    def _names(self) -> Any:
+    def names(self) -> Any:
         import pandas as pd
 
-        if self._is_linear:
+        if self.is_linear:
             return pd.Index([*self.terms, "log(sigma)"])
-        if len(self._others) == 1:
+        if len(self.others) == 1:
             return pd.Index(self.terms)
-        return pd.MultiIndex.from_tuples([(str(answer), term) for answer in self._others for term in self.terms])
+        return pd.MultiIndex.from_tuples([(str(answer), term) for answer in self.others for term in self.terms])
 
-    def conf_int(self, alpha: float = 0.05) -> Any:
-        """Wald's confidence intervals of the coefficients.
+    def conf_int(self, alpha: float = 0.05, *, method: str = "wald") -> Any:
+        """Confidence intervals of the coefficients.
 
         Parameters
         ----------
         alpha : float
             One minus the level.
+        method : str
+            "wald": estimate and standard error, as statsmodels has them. "profile": where the likelihood has fallen too
+            far; better where people are few and noise is much, for people who were sampled independently.
 
         Returns
         -------
@@ -198,9 +204,27 @@ class Regression:
 
         if not 0 < alpha < 1:
             raise DecodeError(f"alpha must be between 0 and 1, got {alpha}; 0.05 gives intervals of 95 %")
-        params, errors = self._flat()
+        if method not in ("wald", "profile"):
+            raise DecodeError(f"method must be 'wald' or 'profile', got {method!r}")
+        if method == "profile":
+            found = self._profiled(alpha)
+            return pd.DataFrame({0: found[:, 0], 1: found[:, 1]}, index=self.names)
+        params, errors = self.flat()
         width = t.ppf(1 - alpha / 2, self.freedom) * errors
-        return pd.DataFrame({0: params - width, 1: params + width}, index=self._names)
+        return pd.DataFrame({0: params - width, 1: params + width}, index=self.names)
+
+    def _profiled(self, alpha: float) -> Floats:
+        from scipy.special import ndtri
+
+        self._check_independent()
+        errors = np.sqrt(np.diag(self.covariance_scaled))
+        size = self.problem.outcome_size
+        steps = np.where(np.isfinite(errors) & (errors > 0), errors, 1.0)[:size]
+        z = float(-ndtri(alpha / 2))
+        if self.is_linear and self.unknown.any():  # the likelihood has no maximum
+            return np.tile([-np.inf, np.inf], (size, 1))
+        found = [profile_limits(self.problem, self.theta, place, z, float(steps[place])) for place in range(size)]
+        return np.asarray(found) / self._units[:, None]
 
     def _matrix(self, data: Any) -> tuple[Floats, Floats]:
         import pandas as pd
@@ -234,7 +258,7 @@ class Regression:
         x, shift = (self.problem.x[0], self.problem.offset) if data is None else self._matrix(data)
         size = self.problem.outcome_size
         theta, cov = self.theta[:size], self._finite()[:size, :size]
-        if self._is_linear:
+        if self.is_linear:
             mean = x @ theta[:-1] + shift
             found = pd.DataFrame({"mean": mean})
             if level is not None:
@@ -255,6 +279,9 @@ class Regression:
     def shares(self, *, level: float = 0.95) -> Any:
         """The share of every answer among everyone: the mean prediction over the people (or their weights).
 
+        Intervals are made on the scale of log odds; without covariates and weights on that of shares, where they hold
+        next to 0 and 1, too.
+
         Parameters
         ----------
         level : float
@@ -267,15 +294,25 @@ class Regression:
         """
         import pandas as pd
 
-        if self._is_linear or self.hidden:
+        if self.is_linear or self.hidden:
             raise DecodeError("shares must be of a logit model with clear covariates; use predict")
         size = self.problem.outcome_size
         w = self.problem.weights / self.problem.weights.sum()
         x, shift = self.problem.x[0], self.problem.offset
-        shares = (w @ self.model.shares(self.theta[:size], x, shift))[None]
-        slopes = np.einsum("i,isp->sp", w, self.model.share_slopes(self.theta[:size], x, shift))[None]
-        low, high = self._limits(shares, slopes, self._finite()[:size, :size], level)
-        return pd.DataFrame({"share": shares[0], "low": low[0], "high": high[0]}, index=[str(a) for a in self.answers])
+        shares = w @ self.model.shares(self.theta[:size], x, shift)
+        if np.ptp(x, axis=0).max() == 0 and not shift.any() and self.cov_type == OBSERVED:
+            reach = self._quantile(level) * share_errors(self.problem.likely, self.problem.weights, shares)
+            low, high = np.maximum(shares - reach, 0.0), np.minimum(shares + reach, 1.0)
+        else:
+            slopes = np.einsum("i,isp->sp", w, self.model.share_slopes(self.theta[:size], x, shift))[None]
+            (low,), (high,) = self._limits(shares[None], slopes, self._finite()[:size, :size], level)
+        return pd.DataFrame({"share": shares, "low": low, "high": high}, index=[str(a) for a in self.answers])
+
+    def _check_independent(self) -> None:
+        if self.cov_type != OBSERVED:
+            raise DecodeError(
+                "method 'profile' must be of people who were sampled independently, got weights or clusters; use 'wald'"
+            )
 
     def _finite(self) -> Floats:
         """The covariance, with zero where there is no estimate: such a share is predicted at its limit."""
@@ -307,23 +344,7 @@ class Regression:
         tuple
             The statistic, its degrees of freedom, and the p-value.
         """
-        from scipy.stats import chi2
-        from scipy.stats import f as fisher
-
-        asked = [terms] if isinstance(terms, str) else list(terms)
-        if unknown := [term for term in asked if term not in self.terms]:
-            raise DecodeError(f"terms must be among {', '.join(self.terms)}, got {unknown[0]!r}")
-        blocks = 1 if self._is_linear else len(self._others)
-        places = [block * len(self.terms) + self.terms.index(term) for block in range(blocks) for term in asked]
-        if self.unknown[places].any():
-            raise DecodeError(
-                "terms of a test must have finite estimates, got one without; compare likelihoods instead"
-            )
-        value, cov = self.theta[places], self.covariance_scaled[np.ix_(places, places)]
-        statistic = float(value @ np.linalg.solve(cov, value))
-        if np.isfinite(self.freedom):
-            return statistic, len(places), float(fisher.sf(statistic / len(places), len(places), self.freedom))
-        return statistic, len(places), float(chi2.sf(statistic, len(places)))
+        return wald_test(self, terms)
 
     def lr_test(self, smaller: "Regression") -> tuple[float, int, float]:
         """The likelihood-ratio test against a smaller model of the same reports.
@@ -338,17 +359,7 @@ class Regression:
         tuple
             The statistic, its degrees of freedom, and the p-value.
         """
-        from scipy.stats import chi2
-
-        if self.cov_type != "observed information" or smaller.cov_type != "observed information":
-            raise DecodeError(
-                "likelihoods must be of people who were sampled independently, got weights or clusters; use wald_test"
-            )
-        if smaller.nobs != self.nobs or smaller.answers != self.answers or not set(smaller.terms) < set(self.terms):
-            raise DecodeError("smaller must be a model of the same reports with fewer of the terms, got another")
-        more = self.problem.size - smaller.problem.size
-        statistic = max(2 * (self.llf - smaller.llf), 0.0)
-        return statistic, more, float(chi2.sf(statistic, more))
+        return lr_test(self, smaller)
 
     @property
     def llnull(self) -> float:
@@ -356,7 +367,7 @@ class Regression:
         one = np.ones((len(self.problem.likely), 1))
         null = ReportLikelihood(self.model, (one,), self.problem.likely, self.problem.offset, self.problem.weights)
         start = np.zeros(null.size)
-        if self._is_linear:
+        if self.is_linear:
             start[0], start[-1] = float(np.mean(self.problem.x[0] @ self.theta[: len(self.terms)])), self.theta[-1]
         return maximise(null.value, null.parts, start).value
 
@@ -368,27 +379,7 @@ class Regression:
         dict
             Coefficients with their standard errors, p-values and 95 % intervals, and what they rest on.
         """
-        params, errors = self._flat()
-        bounds, p = self.conf_int().to_numpy(), np.ravel(np.asarray(self.pvalues).T)
-        rows = []
-        for place, name in enumerate(self._names):
-            numbers = (params[place], errors[place], p[place], *bounds[place])
-            kept = [float(value) if np.isfinite(value) else None for value in numbers]
-            term = {"answer": name[0], "term": name[1]} if isinstance(name, tuple) else {"term": str(name)}
-            rows.append(
-                term | dict(zip(("coefficient", "standard_error", "p_value", "low", "high"), kept, strict=True))
-            )
-        return {
-            "formula": self.formula,
-            "survey": self.survey.digest,
-            "people": self.nobs,
-            "left_out": self.dropped,
-            "log_likelihood": self.llf,
-            "standard_errors": self.cov_type,
-            "converged": self.converged,
-            "coefficients": rows,
-            "notes": list(self.notes),
-        }
+        return fit_as_json(self)
 
     def summary(self) -> str:
         """The fit as text.
@@ -398,30 +389,7 @@ class Regression:
         str
             A table of coefficients with what it rests on above it.
         """
-        logit = "logit" if len(self._others) == 1 else "multinomial logit"
-        lines = [
-            f"Regression on randomised reports: {self.formula}",
-            f"{'linear, normal errors' if self._is_linear else logit}, {self.survey.title}, {self.nobs:,} people in "
-            f"{self.distinct:,} distinct rows",
-            f"log-likelihood {self.llf:.3f}, standard errors: {self.cov_type}",
-        ]
-        params, errors = self._flat()
-        bounds, p = self.conf_int().to_numpy(), np.ravel(np.asarray(self.pvalues).T)
-        names = [" ".join(name) if isinstance(name, tuple) else str(name) for name in self._names]
-        wide = max(len(name) for name in [*names, "coefficient"])
-        lines += [
-            "=" * (wide + 65),
-            f"{'':<{wide}} {'coef':>11} {'std err':>10} {'z':>8} {'P>|z|':>7} {'[0.025':>11} {'0.975]':>11}",
-        ]
-        if not self._is_linear and len(self._others) == 1:
-            lines.insert(3, f"log odds of {self._others[0]} against {self.answers[self.base]}")
-        for place, name in enumerate(names):
-            z = params[place] / errors[place]
-            lines.append(
-                f"{name:<{wide}} {params[place]:>11.4f} {errors[place]:>10.4f} {z:>8.3f} {p[place]:>7.3f} "
-                f"{bounds[place, 0]:>11.4f} {bounds[place, 1]:>11.4f}"
-            )
-        return "\n".join([*lines, "=" * (wide + 65), *self.notes])
+        return fit_as_text(self)
 
     def __repr__(self) -> str:
         return self.summary()

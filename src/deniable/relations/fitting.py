@@ -90,3 +90,16 @@ def covariance(observed: Floats, complete: Floats) -> tuple[Floats, npt.NDArray[
     inverse[unknown, :] = inverse[:, unknown] = 0.0
     inverse[unknown, unknown] = np.inf
     return inverse, unknown
+
+
+def share_errors(likely: Floats, weights: Floats, shares: Floats) -> Floats:
+    """Standard errors of shares that are the same for everyone, by their observed information; of no log odds.
+
+    >>> share_errors(np.eye(2), np.array([90.0, 10.0]), np.array([0.9, 0.1])).round(3).tolist()
+    [0.03, 0.03]
+    """
+    free = np.eye(len(shares))[:, :-1] - np.eye(len(shares))[:, -1:]  # they add up to one
+    slope = (likely @ free) / np.maximum(likely @ shares, 1e-12)[:, None]
+    information = (slope * weights[:, None]).T @ slope
+    inverse = np.linalg.pinv(information)
+    return np.asarray(np.sqrt(np.maximum(np.diag(free @ inverse @ free.T), 0.0)))

@@ -13,7 +13,13 @@ from scipy.special import ndtr
 
 Floats = npt.NDArray[np.float64]
 
+_LOG_RANGE = 100.0  # of a standard deviation, either way, in units of the numbers
 _TINY = 1e-300  # the smallest likelihood of a row: a report that no answer explains does not stop the fit
+
+
+def _sigma(theta: Floats) -> float:
+    """The standard deviation of a normal model; a step that goes far too far still gives a number."""
+    return float(np.exp(np.clip(theta[-1], -_LOG_RANGE, _LOG_RANGE)))
 
 
 class OutcomeModel(Protocol):
@@ -112,7 +118,7 @@ class Normal:
         return p + 1
 
     def _bounds(self, theta: Floats, x: Floats, offset: Floats) -> tuple[Floats, Floats, float]:
-        sigma = float(np.exp(theta[-1]))
+        sigma = _sigma(theta)
         mean = x @ theta[:-1] + offset
         z = (np.asarray(self.edges)[None, :] - mean[:, None]) / sigma
         with np.errstate(under="ignore"):
@@ -120,7 +126,7 @@ class Normal:
         return np.where(np.isfinite(z), z, 0.0), np.where(np.isfinite(z), density, 0.0), sigma
 
     def shares(self, theta: Floats, x: Floats, offset: Floats) -> Floats:
-        sigma = float(np.exp(theta[-1]))
+        sigma = _sigma(theta)
         z = (np.asarray(self.edges)[None, :] - (x @ theta[:-1] + offset)[:, None]) / sigma
         # From the nearer tail, so that far bins keep their digits.
         below = ndtr(z)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.decoders import BinomialLimits, Estimate, decode, project
+from deniable.decoders import Estimate, JeffreysLimits, decode, project
 from deniable.errors import DecodeError
 from deniable.relations.crosstab import Crosstab, Side, as_groups, deviations
+from deniable.relations.groups import GroupShares, group_of, support_of, with_always
 from deniable.relations.independence import Independence, chi_square
 from deniable.tally import FormTally, Tally
 from deniable.theory import expected_loss
@@ -20,11 +21,12 @@ MOST_CELLS = 4096  # cells of a table: their covariance takes 128 MiB
 
 
 def crosstab(
-    data: Tally | FormTally | Mapping[Any, Tally],
+    data: Tally | FormTally | Mapping[Any, Tally | Mapping[Any, Tally]],
     rows: str | None = None,
     columns: str | None = None,
     *,
     candidates: Iterable[object] | None = None,
+    noncompliance: object = None,
     **settings: Any,
 ) -> Crosstab:
     """How two answers of the same people go together, or how an answer differs between groups.
@@ -38,6 +40,9 @@ def crosstab(
         The two related questions of a form. For groups: what to call the groups, and their answers.
     candidates : iterable, optional
         The answers to look for, where groups answered in their own words.
+    noncompliance : answer, optional
+        What people say who do not play by the rules: they become a column of their own, "(always ...)". Each group is
+        then a dict of two tallies, of surveys with different odds.
     **settings
         What `decode` takes.
 
@@ -76,6 +81,9 @@ def crosstab(
             "write dn.crosstab({'women': tally, 'men': tally})"
         )
     names, tallies = as_groups(data)
+    if noncompliance is not None:
+        always = [with_always(name, each, noncompliance) for name, each in zip(names, tallies, strict=True)]
+        return _of_groups((Side(rows or "group", tuple(names)), Side(columns or "answer", ())), always)
     for name, tally in zip(names, tallies, strict=True):
         if not isinstance(tally, Tally):
             raise DecodeError(f"group {name!r} must be given as a tally, got {type(tally).__name__}; count its reports")
@@ -84,7 +92,7 @@ def crosstab(
     listed = None if candidates is None else list(candidates)
     found = [decode(tally, candidates=listed, **settings) for tally in tallies if isinstance(tally, Tally)]
     sides = Side(rows or "group", tuple(names)), Side(columns or found[0].tally.survey.name or "answer", ())
-    return _of_groups(sides, found)
+    return _of_groups(sides, [group_of(estimate) for estimate in found])
 
 
 def _of_pair(tally: FormTally, rows: str, columns: str, settings: Mapping[str, Any]) -> Crosstab:
@@ -116,7 +124,8 @@ def _of_pair(tally: FormTally, rows: str, columns: str, settings: Mapping[str, A
         estimate.probabilities[order].reshape(places.shape),
         covariance,
         estimate.n,
-        lambda level: estimate.intervals(level)[order],
+        lambda level: estimate.intervals(level, exact=False)[order],
+        None,
         None,
         _test_pair(estimate, raw, order, covariance),
     )
@@ -135,12 +144,12 @@ def _test_pair(estimate: Estimate, raw: Floats, order: npt.NDArray[np.intp], cov
     inner = [row * raw.shape[1] + column for row in range(raw.shape[0] - 1) for column in range(raw.shape[1] - 1)]
     free = (raw.shape[0] - 1) * (raw.shape[1] - 1)
     spread = (step @ covariance @ step.T)[np.ix_(inner, inner)]
-    return chi_square(away.ravel()[inner], spread, free, _support(estimate))
+    return chi_square(away.ravel()[inner], spread, free, support_of(estimate))
 
 
-def _of_groups(sides: tuple[Side, Side], found: Sequence[Estimate]) -> Crosstab:
+def _of_groups(sides: tuple[Side, Side], found: Sequence[GroupShares]) -> Crosstab:
     """Groups that are known in the clear: their reports are independent of each other."""
-    kinds = [[(type(symbol), symbol) for symbol in estimate.symbols] for estimate in found]
+    kinds = [[(type(symbol), symbol) for symbol in group.symbols] for group in found]
     for name, kind in zip(sides[0].symbols, kinds, strict=True):
         if kind != kinds[0]:
             raise DecodeError(
@@ -150,14 +159,14 @@ def _of_groups(sides: tuple[Side, Side], found: Sequence[Estimate]) -> Crosstab:
     columns = Side(sides[1].name, found[0].symbols)
     count, size = len(found), len(found[0].symbols)
     _check_size((count, size))
-    people = np.array([estimate.n for estimate in found], np.float64)
+    people = np.array([group.n for group in found], np.float64)
     n = people.sum()
-    weights, inner = people / n, np.stack([estimate.raw for estimate in found])
+    weights, inner = people / n, np.stack([group.raw for group in found])
     between = (np.diag(weights) - np.outer(weights, weights)) / n
     four = np.einsum("gh,gj,hk->gjhk", between, inner, inner)
-    for place, estimate in enumerate(found):
-        four[place, :, place, :] += weights[place] ** 2 * estimate.covariance
-    shares = np.stack([estimate.probabilities for estimate in found])
+    for place, group in enumerate(found):
+        four[place, :, place, :] += weights[place] ** 2 * group.covariance
+    shares = np.stack([group.probabilities for group in found])
     return Crosstab(
         sides[0],
         columns,
@@ -166,17 +175,18 @@ def _of_groups(sides: tuple[Side, Side], found: Sequence[Estimate]) -> Crosstab:
         four.reshape(count * size, count * size),
         int(n),
         partial(_cell_limits, found, weights),
-        lambda level: np.stack([estimate.intervals(level) for estimate in found]),
+        inner,
+        lambda level: np.stack([group.limits(level) for group in found]),
         _test_groups(found, weights),
     )
 
 
-def _cell_limits(found: Sequence[Estimate], weights: Floats, level: float) -> Floats:
+def _cell_limits(found: Sequence[GroupShares], weights: Floats, level: float) -> Floats:
     """Limits of group share x share within the group, from those of both (MOVER)."""
-    n = sum(estimate.n for estimate in found)
-    sizes = BinomialLimits(np.array([float(estimate.n) for estimate in found]), n, 0.0, 1.0).between(1 - level)
-    inner = np.stack([estimate.raw for estimate in found])
-    limits = np.stack([estimate.intervals(level) for estimate in found])
+    n = sum(group.n for group in found)
+    sizes = JeffreysLimits(np.array([float(group.n) for group in found]), n, 0.0, 1.0).between(1 - level)
+    inner = np.stack([group.raw for group in found])
+    limits = np.stack([group.limits(level) for group in found])
     inside = np.maximum(inner, 0.0)
     low = np.hypot(weights[:, None] * (inner - limits[..., 0]), inside * (weights - sizes[:, 0])[:, None])
     high = np.hypot(weights[:, None] * (limits[..., 1] - inner), inside * (sizes[:, 1] - weights)[:, None])
@@ -184,19 +194,14 @@ def _cell_limits(found: Sequence[Estimate], weights: Floats, level: float) -> Fl
     return np.stack([cells - low, cells + high], axis=-1)
 
 
-def _test_groups(found: Sequence[Estimate], weights: Floats) -> Independence:
+def _test_groups(found: Sequence[GroupShares], weights: Floats) -> Independence:
     """Whether all groups have one distribution: squared distances from their common mean."""
-    closed = found[0].rest is None
+    closed = all(group.is_whole for group in found)
     used = len(found[0].symbols) - closed  # shares that add up to one: the last follows from the others
-    pooled = project(weights @ np.stack([estimate.raw for estimate in found]))
-    spreads, shares = [], []
-    for estimate in found:
-        survey = estimate.tally.survey
-        null = closed and survey.participation == "once" and survey.cohorts == 1
-        spread = expected_loss(survey, pooled, estimate.n).covariance if null else estimate.covariance
-        spreads.append(spread[:used, :used])
-        shares.append(estimate.raw[:used])
-    support = np.concatenate([_support(estimate) for estimate in found])
+    pooled = project(weights @ np.stack([group.raw for group in found]))
+    spreads = [group.null(pooled)[:used, :used] for group in found]
+    shares = [group.raw[:used] for group in found]
+    support = np.concatenate([group.support for group in found])
     free = (len(found) - 1) * used
     if used < 1 or not all(np.isfinite(spread).all() for spread in spreads):
         return chi_square(np.zeros(1), np.ones((1, 1)), 0, support)
@@ -208,14 +213,6 @@ def _test_groups(found: Sequence[Estimate], weights: Floats) -> Independence:
         some = slice(place * used, (place + 1) * used)
         covariance[some, some] += spread
     return chi_square(away, covariance, free, support)
-
-
-def _support(estimate: Estimate) -> Floats:
-    """How many reports speak for each answer; with one cohort, how often each kind of report was seen."""
-    counts = estimate.tally.counts
-    if len(counts) == 1:
-        return np.asarray(counts.ravel(), np.float64)
-    return np.asarray(estimate.design.adjoint(counts.astype(np.float64))[: len(estimate.symbols)])
 
 
 def _check_size(shape: tuple[int, int]) -> None:

@@ -20,7 +20,7 @@ from deniable.errors import DeniableError
 from deniable.service.children import FAILED, REFUSED, Child
 from deniable.service.clock import label
 from deniable.service.entries import Entry
-from deniable.service.models import DecodeRequest, DiscoverRequest
+from deniable.service.models import CrosstabRequest, Decoded, DiscoverRequest
 from deniable.service.problems import Unavailable
 
 UNAVAILABLE, CHANGED, UNFINISHED = 3, 4, 5  # statuses of an answer, after those of every child
@@ -28,6 +28,7 @@ SPENT = 0x80  # added to a status: the process has grown large, and is to be end
 _COMMON = ("question", "candidates", "level", "simultaneous", "top")
 _SENT = (*_COMMON, "decoder", "constraint", "complete", "order", "turnover")
 _SEARCHED = (*_COMMON, "alphabet", "prefixes", "most", "resume")
+_TABULATED = ("question", "candidates", "level", "rows", "columns")
 _SEARCHING = 0.75  # of the time that a question has, for a search: it says where it was before the process is killed
 _MOST_WAITING, _MOST_PUBLIC = 32, 24  # questions that wait, and how many of them may come without a token
 _MOST_KEPT = 1 << 25  # bytes of answers that are kept
@@ -117,7 +118,7 @@ class Decoding(Child):
 
     async def ask(
         self,
-        given: DecodeRequest | DiscoverRequest,
+        given: Decoded,
         entry: Entry,
         parts: Sequence[Part],
         *,
@@ -131,6 +132,8 @@ class Decoding(Child):
         seconds = self._seconds / 4 if public else self._seconds
         if isinstance(given, DiscoverRequest):
             asked = {name: getattr(given, name) for name in _SEARCHED} | {"seconds": _SEARCHING * seconds}
+        elif isinstance(given, CrosstabRequest):
+            asked = {name: getattr(given, name) for name in _TABULATED}
         else:
             asked = {name: getattr(given, name) for name in _SENT}
         asked |= {"form": form, "about": about or {}, "survey": entry.survey.digest, "key": entry.key, "even": even}

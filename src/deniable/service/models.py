@@ -24,6 +24,7 @@ Format = Literal["json", "csv", "arrow"]
 DECODERS, CONSTRAINTS = get_args(Decoder), get_args(Constraint)
 FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8", "arrow": "application/vnd.apache.arrow.stream"}
 _MOST_CANDIDATES = 1 << 20  # symbols of one decode request: a million take about 30 s (docs/results/benchmarks.md)
+_MOST_TABULATED = 1 << 11  # candidates of a cross-table of two ranges: as many as its covariance may have
 _MOST_SEARCHED = 1 << 24  # candidates of one search: about as long as a decode may take
 
 
@@ -229,6 +230,23 @@ class DifferenceRequest(EstimateRequest, frozen=True, kw_only=True):
     against_from: _Time = None
     against_to: _Time = None
 
+
+class CrosstabRequest(OfQuestion, frozen=True, kw_only=True):
+    """Two related questions of a form in one range; or a question in two ranges, of different people."""
+
+    rows: Annotated[str | None, _told("of a form: a question, whose answers are the rows")] = None
+    columns: Annotated[str | None, _told("a question that is related to it")] = None
+    against_from: _Time = None
+    against_to: _Time = None
+    candidates: Annotated[
+        Annotated[list[Any], Meta(min_length=1, max_length=_MOST_TABULATED)] | None,
+        _told("symbols as a survey writes them", must=f"be a list of 1 to {_MOST_TABULATED} symbols"),
+    ] = None
+    level: Annotated[float, Meta(gt=0, lt=1), _told(must="be a number between 0 and 1, for instance 0.95")] = 0.95
+    format: Format = "json"
+
+
+Decoded = DecodeRequest | DiscoverRequest | CrosstabRequest  # what the process that decodes is asked
 
 _Number = int | float | None
 _ENDS = "the two ends of a scale, in place of symbols or candidates"
@@ -487,6 +505,46 @@ class Difference(_Decoded, frozen=True, kw_only=True):
     after: ComparedSurvey
     changes: Annotated[list[SymbolChange], _told("largest first")]
     unallocated: Annotated[ShareChange | None, _told("what no candidate explains")]
+
+
+class TableSide(_Exactly, frozen=True, kw_only=True):
+    name: Annotated[str, _told("the question; of two ranges: range")]
+    symbols: list[Any]
+
+
+class TableCell(_Exactly, frozen=True, kw_only=True):
+    row: Any
+    column: Any
+    probability: Annotated[float, _told("the share of all people")]
+    raw: float
+    standard_error: _Share
+    low: _Share
+    high: _Share
+    within_row: _Share
+    within_row_low: _Share
+    within_row_high: _Share
+    certain: Annotated[int, _told("1: surely more people than independence gives it; -1: fewer; 0: not known")]
+
+
+class IndependenceTest(_Exactly, frozen=True, kw_only=True):
+    statistic: _Share
+    degrees_of_freedom: int
+    p_value: _Share
+    why_not: Annotated[str, _told("why there is no p-value; else empty")]
+
+
+class CrosstabTable(_Exactly, frozen=True, kw_only=True):
+    survey: str
+    from_: _Bound = field(name="from")
+    to: _Bound
+    against_from: _Bound | UnsetType = UNSET
+    against_to: _Bound | UnsetType = UNSET
+    rows: TableSide
+    columns: TableSide
+    n: int
+    level: float
+    cells: Annotated[list[TableCell], _told("row after row")]
+    independence: IndependenceTest
 
 
 class SmoothShare(_Exactly, frozen=True, kw_only=True):

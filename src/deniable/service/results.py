@@ -94,6 +94,29 @@ async def difference(
     return Answer(200, body, models.FORMATS[given.format].encode())
 
 
+async def crosstab(
+    collector: Collector, entry: Entry, role: str, given: models.CrosstabRequest
+) -> Answer[models.CrosstabTable | _Tables]:
+    """How two answers of the same people go together, or how an answer differs between two ranges."""
+    view = _View(collector, entry, role)
+    view.check_candidates(given)
+    part = await view.part(given.from_, given.to)
+    parts, about = [part], part.about()
+    if (given.rows is None) != (given.columns is None):
+        raise malformed("rows and columns must name two questions, got one")
+    if given.rows is None:
+        ends, starts = _hour(given.against_to), _hour(given.from_)
+        if ends is None or starts is None or ends > starts:
+            raise malformed(
+                "rows and columns must be given, or against_to and from, of which the earlier range must end before "
+                "the later"
+            )
+        earlier = await view.part(given.against_from, given.against_to)
+        parts, about = [earlier, part], earlier.about("against_") | about
+    body = await view.decoded(given, parts, form=given.format, about=about)
+    return Answer(200, body, models.FORMATS[given.format].encode())
+
+
 async def trend(collector: Collector, entry: Entry, role: str, given: models.TrendRequest) -> Answer[models.Trend]:
     """The last windows of a range that have enough reports, each with its estimates, and those that changed."""
     view = _View(collector, entry, role)
@@ -121,7 +144,7 @@ class _View:
         self._collector, self._entry, self._role = collector, entry, role
         self.is_admin = role == "admin"
 
-    def check_candidates(self, given: models.DecodeRequest) -> None:
+    def check_candidates(self, given: models.DecodeRequest | models.CrosstabRequest) -> None:
         """Refuse what only the holder of a token may ask."""
         if given.candidates is not None and len(given.candidates) > _MOST_PUBLIC_CANDIDATES and self._role == "public":
             sentence = f"candidates must be at most {_MOST_PUBLIC_CANDIDATES} without a token"
@@ -129,7 +152,7 @@ class _View:
 
     async def decoded(
         self,
-        given: models.DecodeRequest | models.DiscoverRequest,
+        given: models.Decoded,
         parts: Sequence[Part],
         *,
         form: str,

@@ -87,6 +87,7 @@ ROUTES = (
             (results.estimate, "the decoded distribution of a range"),
             (results.trend, "every window of a range, and which of them differ from those before"),
             (results.difference, "how shares changed from a range to a later one"),
+            (results.crosstab, "how two answers go together, or an answer differs between two ranges"),
         )
         for method, suffix, more in (("GET", "", ""), ("POST", "_post", ", for long lists of candidates"))
     ),

@@ -37,6 +37,7 @@ from deniable.errors import DeniableError, UnfinishedSearch
 from deniable.service.backends import read_store
 from deniable.service.children import DONE, FAILED, REFUSED, answer_messages
 from deniable.service.clock import label
+from deniable.service.cross_tables import cross_table
 from deniable.service.decoding import CHANGED, SPENT, UNAVAILABLE, UNFINISHED
 from deniable.service.entries import Entry
 from deniable.service.following import tracked_lines
@@ -98,6 +99,8 @@ def answer(fields: dict[str, Any], source: _Source) -> bytes:
     parts = [(spans, reports) for spans, reports in fields["parts"]]
     if fields["form"] == "tally":
         return source.tally(fields, *parts[0]).to_bytes()
+    if "rows" in fields:
+        return cross_table(fields, [source.tally(fields, *part) for part in parts])
     if fields["question"] is not None:
         return of_question(fields, [source.tally(fields, *part) for part in parts])
     if "most" in fields:

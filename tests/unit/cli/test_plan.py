@@ -133,3 +133,27 @@ def test_a_file_of_other_things_is_no_shape(capsys: pytest.CaptureFixture[str]) 
     Path("shares.txt").write_text("many\nfew\n")
     said = ended(capsys, 2, "plan", "--symbols", "a,b", "--n", "100", "--epsilon", "1", "--shape-file", "shares.txt")
     assert said == "shares.txt must hold one share a line, got something else"
+
+
+def test_a_plan_for_an_effect_is_the_library_s(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["plan", "--effect", "0.05", "--share", "0.2", "--power", "0.8", "--epsilon", "1"]
+    plan = dn.plan(effect=0.05, share=0.2, power=0.8, epsilon=1)
+    assert main([*command, "-o", str(tmp_path / "s.json"), "--chart", str(tmp_path / "power.svg")]) == 0
+    out = capsys.readouterr().out
+    assert "people                    13,744 (found)" in out
+    assert "that `deniable crosstab` gives" in out
+    assert dn.Survey.load(tmp_path / "s.json") == plan.survey
+    assert (tmp_path / "power.svg").read_text().startswith("<svg")
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == plan.to_json() | {"curve": plan.curve()}
+
+
+def test_a_design_and_a_covariate_are_planned_and_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dn.design("crosswise", p=0.25).save(tmp_path / "dice.json")
+    command = ["plan", "--effect", "0.5", "--share", "0.2", "--power", "0.8", "--covariate", "0,1"]
+    assert main([*command, "--survey", str(tmp_path / "dice.json")]) == 0
+    assert "that `deniable regress` gives" in capsys.readouterr().out
+    assert main([*command, "--survey", str(tmp_path / "dice.json"), "-o", "-"]) == 2
+    assert "--output must not be given with --survey: that survey is there already" in capsys.readouterr().err
+    assert main(["plan", "--effect", "0.5", "--covariate", "a,b"]) == 2
+    assert "must be numbers with commas between them, got 'a,b'" in capsys.readouterr().err

@@ -8,6 +8,8 @@ import { factsOf, formsIn, joinedTables, sectionsOf } from "./form.rows.js";
 import { QuestionSection } from "./form.section.js";
 import { numbersOf } from "./form.shown.js";
 import { fileName } from "./naming.js";
+import { PairSection } from "./pair.section.js";
+import { pairsOf } from "./pairs.js";
 import { text } from "./texts.js";
 import { atMost, deniability, strength, THEY } from "./words.js";
 
@@ -15,9 +17,10 @@ export class FormResults {
   #options;
   #form;
   #sections;
+  #pairs;
   #n; // the channel of the whole in numbers
 
-  /** `options` has the `digest`, `post`, `range` and `guarded` of the page, its `rules` and its `token`. */
+  /** `options` has the `digest`, `post`, `table`, `range` and `guarded` of the page, its `rules` and its `token`. */
   constructor(form, options) {
     this.#form = form;
     this.#options = options;
@@ -33,16 +36,25 @@ export class FormResults {
           changed: options.again,
         }),
     );
+    const table = (body, more) => options.table({ ...body, ...options.range() }, more);
+    this.#pairs = pairsOf(form).map(
+      (pair) =>
+        new PairSection(pair, {
+          ask: table,
+          guarded: options.guarded,
+          digest: options.digest,
+          changed: (section) => section.refresh(() => true),
+        }),
+    );
     fill(
       $("form-results"),
       el(
         "nav",
         { "aria-label": text("forms.contents"), class: "contents" },
-        el("ol", {}, ...this.#sections.map(entry)),
+        el("ol", {}, ...[...this.#sections, ...this.#pairs].map(entry)),
       ),
       ...this.#sections.map(({ element }) => element),
-      // The answers to two questions together have their place here.
-      el("div", { id: "pairs" }),
+      ...this.#pairs.map(({ element }) => element),
       this.#files(file),
     );
     // The range and its note are for all sections.
@@ -77,6 +89,10 @@ export class FormResults {
       if (!current()) return true;
       this.#head(found, windows, rules);
       await section.show(found, { windows: windows.length, window: rules.window, epsilon: Math.log(this.#n.odds) });
+      if (!current()) return true;
+    }
+    for (const pair of this.#pairs) {
+      await pair.refresh(current);
       if (!current()) return true;
     }
     return true;

@@ -69,6 +69,8 @@ class Results {
   #survey;
   #channel; // in numbers
   #form; // what shows a form
+  #ranges; // what shows two times as a table
+  #tabulated; // the two times that it was asked for
   #rules;
   #closed = false;
   #gone = false;
@@ -135,6 +137,7 @@ class Results {
     this.#form = new FormResults(this.#survey, {
       digest: this.#digest,
       post: (route, body, more) => this.#post(route, { ...this.#question(), ...body }, more),
+      table: (body, more) => this.#table(body, more),
       range: () => this.#range(),
       tally: () => this.#tally(),
       guarded,
@@ -149,6 +152,10 @@ class Results {
     on(["from", "to", "level", "decoder", "turnover"], () => this.#refresh());
     on(["top", "raw", "order"], () => this.#draw());
     on(["a-from", "a-to", "b-from", "b-to"], () => this.#compare(this.#turn));
+    $("compare-as-table").addEventListener(
+      "toggle",
+      guarded(() => this.#asTable()),
+    );
     addEventListener("hashchange", () => location.reload());
   }
 
@@ -358,7 +365,37 @@ class Results {
       if (!caught.status) throw caught;
       return noChanges(sentence(caught.message));
     }
-    if (mine === this.#turn && body === this.#compared) await showChanges(told, this.#pictures.changes);
+    if (mine !== this.#turn || body !== this.#compared) return;
+    await Promise.all([showChanges(told, this.#pictures.changes), this.#asTable()]);
+  }
+
+  /** A cross-table, which takes no more of the form than the level and the candidates. */
+  #table(body, more) {
+    const { level, candidates } = this.#question();
+    return this.#post("crosstab", { level, ...(candidates && { candidates }), ...body }, more);
+  }
+
+  /** The two times as a table, when somebody looks. Devices that answer again are not two groups of people. */
+  async #asTable() {
+    const place = $("compare-as-table");
+    place.hidden = Boolean(this.#survey.participation) || Boolean(this.#shares.density);
+    const asked = this.#compared;
+    if (place.hidden || !place.open || this.#tabulated === asked) return;
+    this.#tabulated = asked;
+    if (!this.#ranges) {
+      const { TableSection } = await import("./pair.section.js");
+      this.#ranges = new TableSection({
+        ask: (body, more) => {
+          const { against_from, against_to, from, to } = this.#compared;
+          return this.#table({ against_from, against_to, from, to, ...body }, more);
+        },
+        titles: () => ({ rows: "", columns: this.#survey.name }),
+        file: { title: `${this.#survey.name} table`, digest: this.#digest },
+        guarded,
+      });
+      place.append(this.#ranges.element);
+    }
+    await this.#ranges.refresh(() => asked === this.#compared);
   }
 
   /** Numbers are compared by their figures. */

@@ -1,0 +1,135 @@
+"""What a regression sees of its rows: how likely each report is, the covariates, and what is refused of them."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import DataError, DecodeError
+from deniable.relations.collapsing import CollapsedRows, reports_of
+from deniable.relations.likelihoods import report_likelihoods
+from deniable.survey import Survey
+
+Floats = npt.NDArray[np.float64]
+
+
+def row_likelihoods(
+    rows: CollapsedRows,
+    columns: list[str],
+    surveys: dict[Any, Survey],
+    group: str | None,
+    symbols: tuple[Any, ...],
+    always: object,
+) -> tuple[Floats, tuple[Any, ...]]:
+    which = [None] * len(rows.counts) if group is None else rows.table[group].to_pylist()
+    if unknown := {str(key) for key in which} - {str(key) for key in surveys}:
+        raise DataError(f"column {group!r} must hold groups that have a survey, got {sorted(unknown)[0]!r:.40}")
+    size = len(symbols) + (always is not None)
+    likely = np.ones((len(which), size))
+    for key, survey in surveys.items():
+        places = np.flatnonzero([each == key or str(each) == str(key) for each in which])
+        if not len(places):
+            raise DataError(f"every group must have reports, got none of {key!r}")
+        part = rows.table.take(places)
+        cohorts, responses = reports_of(survey, part, columns)
+        likely[places, : len(symbols)] = report_likelihoods(survey, cohorts, responses, symbols)
+        if always is not None:
+            if (
+                not survey.mechanism.one_column
+                or survey.cohorts > 1
+                or survey.columns != len(survey.mechanism.said or symbols)
+            ):
+                raise DecodeError(
+                    "noncompliance must be modelled for answers that are said as they are; use dn.design or dn.krr"
+                )
+            said = survey.mechanism.said or symbols
+            likely[places, -1] = responses == place_of(said, always, "noncompliance")
+    if always is None:
+        return likely, symbols
+    if len({tuple(tuple(row) for row in _law(survey)) for survey in surveys.values()}) < 2:
+        raise DecodeError(
+            "noncompliance must have two groups with different odds, got one; pass survey={...} and group="
+        )
+    return likely, (*symbols, f"(always {always})")
+
+
+def _law(survey: Survey) -> list[list[int]]:
+    return [list(survey.mechanism.weights((cell,))) for cell in range(survey.cells)]
+
+
+def place_of(names: tuple[Any, ...], value: object, what: str) -> int:
+    if value not in names:
+        raise DecodeError(
+            f"{what} must be one of the answers, got {str(value)[:40]!r}; they are {', '.join(map(str, names[:8]))}"
+        )
+    return names.index(value)
+
+
+def model_matrices(right: str, frame: Any, rows: CollapsedRows, hidden: Any, extra: list[str]) -> tuple[Any, ...]:
+    """The model matrix for each value of a hidden covariate, and what is known of that covariate."""
+    import formulaic
+
+    def matrix(given: Any) -> Any:
+        try:
+            return formulaic.model_matrix(right, given)
+        except Exception as failure:
+            raise DataError(f"formula must be computable from the data: {failure}") from None
+
+    if hidden is None:
+        made = matrix(frame)
+        return (np.asarray(made, float),), made.model_spec, list(made.columns), (), None, None
+    name, survey = hidden
+    cohorts, responses = reports_of(survey, rows.table, extra)
+    values = tuple(survey.symbols)
+    likely = report_likelihoods(survey, cohorts, responses, values)
+    import pandas as pd
+
+    long = pd.concat([frame.assign(**{name: value}) for value in values], ignore_index=True)
+    made = matrix(long)
+    parts = tuple(np.split(np.asarray(made, float), len(values)))
+    # Columns that do not depend on the hidden covariate are its own covariates.
+    same = np.all([np.isclose(part, parts[0]).all(axis=0) for part in parts], axis=0)
+    clear = parts[0][:, same]
+    if not clear.shape[1] or not np.isclose(
+        np.linalg.matrix_rank(np.column_stack([clear, np.ones(len(clear))])), clear.shape[1]
+    ):
+        clear = np.column_stack([np.ones(len(clear)), clear])
+    clear = clear / np.sqrt(np.maximum((clear**2).mean(axis=0), 1e-300))
+    return parts, made.model_spec, list(made.columns), (name, values), likely, clear
+
+
+def check_covariates(x: Floats, terms: list[str], people: int) -> None:
+    if people < x.shape[1]:
+        raise DecodeError(f"people must be at least as many as coefficients, got {people} for {x.shape[1]}")
+    if not np.isfinite(x).all():
+        raise DataError(
+            "covariates must be finite numbers, got others in " + terms[int(np.argmin(np.isfinite(x).all(axis=0)))]
+        )
+    scaled = x / np.sqrt(np.maximum((x**2).mean(axis=0), 1e-300))
+    triangle = np.abs(np.diag(np.linalg.qr(scaled, mode="r"))) if len(x) >= x.shape[1] else np.zeros(x.shape[1])
+    if (triangle < 1e-7 * np.sqrt(len(x))).any():
+        worst = terms[int(np.flatnonzero(triangle < 1e-7 * np.sqrt(len(x)))[0])]
+        raise DecodeError(
+            f"covariates must not be collinear, got {worst!r}, which follows from those before it; leave it out"
+        )
+
+
+def offset_of(frame: Any, offset: str) -> Floats:
+    try:
+        return np.asarray(frame[offset], float)
+    except (TypeError, ValueError):
+        raise DataError(f"offset must be a column of numbers, got others in {offset!r}") from None
+
+
+def bin_edges(survey: Survey) -> tuple[float, ...]:
+    """The edges of the bins; the outer ones are open where numbers outside are counted in them."""
+    scale = survey.alphabet.bins
+    assert scale is not None
+    low, high, size = float(scale.low), float(scale.high), scale.bins
+    if scale.step is not None:
+        step = float(scale.step)
+        edges = low + step * (np.arange(size + 1) - 0.5)
+    else:
+        edges = np.linspace(low, high, size + 1)
+    edges[0], edges[-1] = -np.inf, np.inf
+    return tuple(edges.tolist())

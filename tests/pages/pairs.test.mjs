@@ -1,0 +1,99 @@
+/** Cross-tables on the results page: cells of the picture, the table, and what is said of them. */
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import {
+  heatMap,
+  heatRows,
+  independenceWords,
+  legendWords,
+  pairsOf,
+  shareText,
+  tableRows,
+} from "../../src/deniable/service/pages/pairs.js";
+import { filled, fitted } from "../../src/deniable/service/pages/specification.js";
+import { read } from "./english.mjs";
+
+const cell = (row, column, within_row, certain, reach = 0.05) => ({
+  row,
+  column,
+  within_row,
+  within_row_low: within_row === null ? null : within_row - reach,
+  within_row_high: within_row === null ? null : within_row + reach,
+  certain,
+});
+const TOLD = {
+  rows: { name: "age", symbols: ["young", 60] },
+  columns: { name: "smokes", symbols: ["no", "yes"] },
+  n: 1200,
+  level: 0.95,
+  cells: [
+    cell("young", "no", 0.98, 1),
+    cell("young", "yes", 0.02, -1),
+    cell(60, "no", null, 0),
+    cell(60, "yes", 0.5, 0),
+  ],
+  independence: { statistic: 9.1, degrees_of_freedom: 1, p_value: 0.0026, why_not: "" },
+};
+
+test("pairs are the questions of a form that were sent together", () => {
+  const question = (name) => ({ name, title: `${name}?` });
+  const form = {
+    format: "deniable-form/1",
+    parts: [{ questions: ["a", "c"] }, { questions: ["b"] }],
+    questions: [question("a"), question("b"), question("c")],
+  };
+  assert.deepEqual(pairsOf(form), [[question("a"), question("c")]]);
+  assert.deepEqual(pairsOf({ format: "deniable-survey/1" }), []);
+});
+
+test("small shares have a digit more, and nothing is below 0 or above 100 %", () => {
+  assert.deepEqual([0.5, 0.031, -0.2, 1.3, null].map(shareText), ["50%", "3.1%", "0%", "100%", "not known"]);
+});
+
+test("cells of the picture say what is certain", () => {
+  assert.deepEqual(heatRows(TOLD, String).slice(0, 3), [
+    { row: "young", column: "no", share: "98%", certain: "surely more than by chance" },
+    { row: "young", column: "yes", share: "2.0%", certain: "surely fewer" },
+    { row: "60", column: "no", share: "not known", certain: "not certain" },
+  ]);
+});
+
+test("the table has shares within rows, with limits inside 0 and 100 %", () => {
+  const { heads, rows } = tableRows(TOLD, String);
+  assert.deepEqual(heads, ["", "no", "yes"]);
+  assert.deepEqual(rows, [
+    ["young", "98.0% (93.0% to 100.0%)", "2.0% (0.0% to 7.0%)"],
+    ["60", "not known", "50.0% (45.0% to 55.0%)"],
+  ]);
+});
+
+test("the test of independence is a sentence without a Greek letter", () => {
+  const said = (p_value) => independenceWords({ p_value });
+  assert.match(said(0.0026), /^The answers are related: .* fewer than 0\.26 of 100 surveys\.$/);
+  assert.match(said(1e-12), /fewer than 0\.01 of 100 surveys/);
+  assert.match(said(0.37), /^It cannot be ruled out .* in 37 of 100 surveys\.$/);
+  assert.match(said(null), /^Too few answers/);
+  assert.match(legendWords(TOLD), /in 95 of 100 such tables all colours are right/);
+});
+
+test("the template of Python is filled: titles, words of the legend in the page's language, and rows", () => {
+  const code = "import json; from deniable.charts import templates; print(json.dumps(templates()))";
+  const templates = JSON.parse(
+    execFileSync(process.env.PYTHON ?? ".venv/bin/python", ["-c", code], { encoding: "utf8" }),
+  );
+  read("de");
+  try {
+    const what = heatMap(TOLD, { label: String, titles: { rows: "Alter", columns: "Raucht" } });
+    const spec = filled(templates, what);
+    assert.deepEqual(spec.datasets.rows, what.data.rows);
+    const text = JSON.stringify({ ...spec, datasets: {} });
+    assert.ok(text.includes('"title":"Alter"') && text.includes('"title":"Raucht"'));
+    assert.ok(text.includes("sicher mehr als durch Zufall") && !text.includes("surely"));
+    assert.ok(spec.description.startsWith("Kreuztabelle von Alter nach Raucht"));
+    assert.equal(fitted(templates, what, { width: 600, dark: true }).width, 600);
+  } finally {
+    read("en", "en-GB");
+  }
+});

@@ -1,7 +1,7 @@
 """What is found when nobody has a list: `python -m studies.discovery` writes docs/results/discovery.md.
 
-`--counts FILE` takes the counts of queries from a file; `--only PART` runs one of the parts again, `--processes` at once
-and for `--seconds` at most. Every tally has a random stream of its own, so none of that changes its numbers.
+`--counts FILE` takes the counts of queries from a file; `--only PART` runs one of the parts again, `--processes` at
+once and for `--seconds` at most. Every tally has a random stream of its own, so none of that changes its numbers.
 """
 
 import argparse
@@ -214,8 +214,8 @@ def _lines(tasks: Iterable[Task], processes: int, seconds: float) -> Iterator[Li
 
 PARTS = {"queries": _queries, "nulls": _nulls, "names": _domains}
 _FIELDS = (
-    "part", "setting", "n", "tallies", "declared", "squares", "largest", "pem", "bits", "oracle", "oracle declared", "found", "false",
-    "covered", "bias", "heavy", "seconds", "memory",
+    "part", "setting", "n", "tallies", "declared", "squares", "largest", "pem", "bits", "oracle", "oracle declared",
+    "found", "false", "covered", "bias", "heavy", "seconds", "memory",
 )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from deniable.decoders.screening import Screening
 from deniable.decoders.whole_texts import LevelFit, Texts, WholeTexts
 from deniable.errors import DecodeError, UnfinishedSearch
 from deniable.matrices import StreamedDesign
-from deniable.survey import END, Prefixes, Survey, read_candidates
+from deniable.survey import END, Alphabet, Prefixes, Survey, read_candidates
 from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -344,6 +344,25 @@ class _Completed:
     keys: list[bytes]  # the best of them
     places: npt.NDArray[np.intp]  # of these among all
     promise: Floats  # of all
+
+
+def search_sizes(lengths: Sequence[int]) -> list[tuple[int, int]]:
+    """How many candidates each level of a search has, without an alphabet, and how many beginnings it keeps.
+
+    The last level keeps none; its candidates are all texts that are tested.
+
+    >>> search_sizes([2, 3, 4])
+    [(18166, 2048), (387072, 2048), (792310, 0)]
+    """
+    extension, found, before, kept, tested = Extension(Alphabet.open()), list[tuple[int, int]](), 0, 1, 0
+    for length, after in zip(lengths, [*lengths[1:], None], strict=True):
+        seen = kept * extension.width(b"", length - before)
+        tested += seen
+        room = 0 if after is None else _AT_A_LEVEL // extension.width(b"", after - length)
+        kept = min(_KEPT, max(room, 1), seen) if after is not None else 0
+        found.append((seen if after is not None else tested, kept))
+        before = length
+    return found
 
 
 def _checked(tally: object) -> Survey:

@@ -1,5 +1,6 @@
 // Questions on standard input, one JSON array [module, function, arguments] a line; answers on standard output.
 import { createInterface } from "node:readline";
+import "../pages/english.mjs";
 
 const root = new URL("../../src/deniable/service/pages/", import.meta.url);
 for await (const line of createInterface({ input: process.stdin })) {

@@ -1,5 +1,6 @@
 /** The answer page: symbols and reports as bytes, and what it says of them. */
 
+import "./english.mjs";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -1,12 +1,13 @@
 /** Numbers, symbols and sentences as every page writes them, and work that is done once. */
 
+import "./english.mjs";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { percent, points, sentence, short, symbolText, whole } from "../../src/deniable/service/pages/common.js";
 import { distinctLines } from "../../src/deniable/service/pages/naming.js";
 import { oncePerFrame, untilItFails } from "../../src/deniable/service/pages/once.js";
-import { fromField, toField } from "../../src/deniable/service/pages/texts.js";
+import { fromField, toField } from "../../src/deniable/service/pages/written.js";
 
 test("shares are percentages or points, with a fixed number of digits", () => {
   assert.deepEqual(

@@ -1,5 +1,6 @@
 /** The results page: rows of charts, windows of time, charts as they are drawn, and what it says while it waits. */
 
+import "./english.mjs";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

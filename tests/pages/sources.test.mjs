@@ -1,5 +1,6 @@
 /** The pages' scripts as files: what the collector may leave out of them when it sends them. */
 
+import "./english.mjs";
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -1,5 +1,6 @@
 /** Surveys in a list: how they stand, and what a duplicate begins with. */
 
+import "./english.mjs";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

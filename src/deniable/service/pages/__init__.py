@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from deniable.service.answers import Answer, Headers
 from deniable.service.pages.library import Library
 from deniable.service.pages.site import KINDS, file_of
+from deniable.service.pages.texts import section, without_scripts
 from deniable.service.problems import RequestError
 from deniable.service.requests import Scope, header
 
@@ -121,8 +122,10 @@ def _read(name: str) -> bytes | None:
         return None
     source = files("deniable.service.pages") / name
     if not source.is_file():
-        return None
+        return section(name)
     body = source.read_bytes()
+    if name.endswith(".html"):
+        return without_scripts(body)
     return _INDENTATION.sub(b"", _COMMENTS.sub(b"", body)) if name.endswith(".js") else body
 
 

@@ -6,23 +6,25 @@
  * be made again. Where it is answered once a window, fresh noise would average out, so answers are memoised.
  */
 
-import { $, ask, digestHere, el, fill, Problem, short } from "./common.js";
+import { $, ask, digestHere, el, fill, foreign, Problem, short } from "./common.js";
 import { Client } from "./deniable.min.js";
 import { rest } from "./dice.js";
 import "./fields.js"; // of kinds.js: named here, so that it is fetched in the same round trip
 import { keeping } from "./kept.js";
 import { kindOf } from "./kinds.js";
+import { open } from "./languages.js";
 import { cellsOf, partsOf } from "./record.js";
 import { bytesOf, ended, ending, explanation, notRolled } from "./telling.js";
-import { paragraphs, when } from "./texts.js";
+import { moment, parts, sentences, text } from "./texts.js";
 import { headline } from "./words.js";
+import { paragraphs } from "./written.js";
 
 const LONGEST_PAUSE = 30_000;
 
 const digest = digestHere();
 const kept = keeping(digest);
 
-const say = (text, kind = "") => fill($("status"), text && el("p", { class: `note ${kind}` }, text));
+const say = (said, kind = "") => fill($("status"), said && el("p", { class: `note ${kind}` }, ...[said].flat()));
 
 /** Ask for the survey. What is `asked` from here on: the survey, its rules, its channel in numbers, and the client. */
 async function start() {
@@ -31,24 +33,15 @@ async function start() {
     if (!/^[0-9a-f]{64}$/.test(digest)) throw new Problem(404, "");
     found = await ask(`/v1/surveys/${digest}`);
   } catch (problem) {
-    if (problem.status === 404)
-      return stop(
-        "There is no such survey",
-        "The link may be incomplete, the survey may have been deleted, or it was asked elsewhere. Ask whoever " +
-          "sent you the link. Nothing was sent.",
-      );
-    say("The collector does not answer. Trying again…");
+    if (problem.status === 404) return stop(text("answer.unknown"), text("answer.unknownWhy"));
+    say(text("words.trying"));
     return setTimeout(start, 3000);
   }
   say("");
   const { survey, rules } = found;
-  const title = survey.name || "A question for you";
+  const title = survey.name || text("answer.question");
   // The client checks the survey against its own digest; here, that it is the one that was asked for.
-  if (survey.digest !== digest)
-    return stop(
-      "This is another survey",
-      "The collector gave a survey that is not the one in the link. Nothing was sent.",
-    );
+  if (survey.digest !== digest) return stop(text("answer.another"), text("answer.anotherWhy"));
   fill($("question"), title);
   document.title = short(title);
   let asked;
@@ -61,10 +54,8 @@ async function start() {
     const kind = await kindOf(survey);
     asked = { survey, rules, kind, n: kind.numbers(survey), client, window };
   } catch (problem) {
-    return stop(
-      title,
-      `This browser cannot take part: ${problem.message ?? "it keeps nothing for this page."} Nothing was sent.`,
-    );
+    const reason = problem.message ? foreign(problem.message) : text("answer.keepsNothing");
+    return stop(title, parts("answer.unable", { reason }));
   }
   $("headline").textContent = headline(asked.n);
   explain(asked);
@@ -72,9 +63,8 @@ async function start() {
   // Closed for good it is never asked again, so that nothing needs what the noise was made with.
   if (found.final && asked.window && kept.read()?.done) kept.finish("before");
   if (!kept.isOpen()) return resume(asked, kept.read(), found.state);
-  if (found.state === "closed") return stop(title, `${ended(rules)} It takes no more answers, and nothing was sent.`);
-  if (rules.uploads === "token")
-    return stop(title, "This survey takes answers from named devices only, not from this page.");
+  if (found.state === "closed") return stop(title, sentences(ended(rules), text("answer.noMore")));
+  if (rules.uploads === "token") return stop(title, text("answer.named"));
   offer(asked);
 }
 
@@ -88,11 +78,11 @@ async function deviceKey() {
   return found.deviceKey().catch(() => undefined);
 }
 
-function stop(title, text) {
+function stop(title, said) {
   fill($("question"), title);
   $("form").hidden = true;
   $("lead").hidden = true;
-  say(text);
+  say(said);
 }
 
 /** Where the answer is given, and what will happen to it. */
@@ -102,7 +92,7 @@ function offer(asked) {
   fill($("choices"), ...shown);
   fill($("introduction"), ...paragraphs(rules.introduction));
   $("until").hidden = !rules.closes;
-  if (rules.closes) $("until").textContent = `Open until ${when(rules.closes)}, on this device's clock.`;
+  if (rules.closes) $("until").textContent = text("answer.until", { time: moment(rules.closes) });
   $("what").textContent = kind.whatHappens(n);
   $("form").hidden = false;
   $("form").addEventListener("input", () => {
@@ -117,11 +107,10 @@ function offer(asked) {
     const shown = await roll(asked, chosen());
     if (!shown) return;
     const { drawn, tell } = shown;
-    const title = $("rolled-title").textContent;
-    $("rolled-title").textContent = "The die is rolling…";
+    $("rolled-title").textContent = text("answer.rolling");
     $("rolled-title").focus();
     await rest(drawn);
-    $("rolled-title").textContent = title;
+    $("rolled-title").textContent = text("answer.leaving");
     tell();
   });
 }
@@ -210,26 +199,26 @@ function resume(asked, found, state) {
 function show(asked, { record, day }, truth) {
   const { n, kind } = asked;
   asked.record = record;
-  const parts = partsOf(record, n);
-  const cells = cellsOf(parts.payload, n);
+  const sent = partsOf(record, n);
+  const cells = cellsOf(sent.payload, n);
   const fell = truth && kind.rolled(n, truth, cells);
   const drawn = fell ? kind.picture(fell) : kind.afterwards(n, cells);
   fill($("die"), drawn);
   $("rolled").hidden = false;
   const tell = () => {
-    if (fell) $("fell").textContent = `${fell.said} Only you can see this line, and only now.`;
+    if (fell) $("fell").textContent = sentences(fell.said, text("answer.onlyYou"));
     fill($("sent"), kind.inWords(cells, asked));
     $("deny").textContent = kind.denial(n, cells);
     $("send").hidden = false;
     $("wire").hidden = false;
   };
-  fill($("bytes"), ...bytesOf(parts, `${location.origin}/v1/surveys/${digest.slice(0, 8)}…/reports`, day, n));
+  fill($("bytes"), ...bytesOf(sent, `${location.origin}/v1/surveys/${digest.slice(0, 8)}…/reports`, day, n));
   return { drawn, tell };
 }
 
 function explain({ n, rules, window }) {
-  const shown = (part) => (part.map ? el("ul", {}, ...part.map((text) => el("li", {}, text))) : el("p", {}, part));
-  const survey = el("p", { class: "quiet small break" }, `Survey ${digest}`);
+  const shown = (part) => (part.map ? el("ul", {}, ...part.map((said) => el("li", {}, said))) : el("p", {}, part));
+  const survey = el("p", { class: "quiet small break" }, text("answer.digest", { digest }));
   fill($("explained"), ...explanation(n, rules, window).map(shown), survey);
   $("meaning").hidden = false;
 }
@@ -240,7 +229,7 @@ async function send(asked, pause = 1000) {
   // Another tab has sent it, and rolled again in the next window: nobody has said here that this is to be sent.
   if (record && record !== asked.record) return location.reload();
   $("send").disabled = true;
-  say("Sending…");
+  say(text("answer.sending"));
   try {
     kept.send();
     await asked.client.send(location.origin);
@@ -249,15 +238,11 @@ async function send(asked, pause = 1000) {
     // that it has it.
   }
   const found = kept.read();
-  if (!found)
-    return say("This browser has lost what was rolled: its storage was cleared. Nothing more is sent.", "bad");
+  if (!found) return say(text("answer.lost"), "bad");
   if (found.done) return finished(asked, found.done, found.next);
   const state = await stateNow();
   if (state === "closed" || state === "gone") return finished(asked, state);
-  say(
-    "The collector does not answer. What was rolled is kept on this device and sent as soon as it does; you may " +
-      "leave this page open, or come back.",
-  );
+  say(text("answer.waiting"));
   setTimeout(() => send(asked, Math.min(2 * pause, LONGEST_PAUSE)), pause);
 }
 
@@ -274,8 +259,8 @@ function finished({ rules, n, window }, how, next) {
   $("send").hidden = true;
   $("until").hidden = true;
   fill($("thanks"), ...(how === "sent" ? paragraphs(rules.thanks) : []));
-  $("rolled-title").textContent = how === "sent" ? "This left your device" : "This was rolled for you";
+  $("rolled-title").textContent = text(how === "sent" ? "answer.left" : "answer.rolled");
   say(...ending(how, n, next && { window, next }));
 }
 
-start();
+open().then(start);

@@ -1,5 +1,7 @@
 /** What all pages share: elements made from text (never from markup), requests, sentences, numbers. */
 
+import { text } from "./texts.js";
+
 /** An element with attributes and children; a string child becomes text, whatever it holds. */
 export function el(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -56,14 +58,17 @@ export async function ask(path, { method = "GET", body, token, raw = false } = {
       cache: "no-store",
     });
   } catch {
-    throw new Problem(0, "The collector does not answer.");
+    throw new Problem(0, text("words.away"));
   }
   if (!response.ok) {
     const told = await response.json().catch(() => ({}));
-    throw new Problem(response.status, told.detail || `The collector answered ${response.status}.`, told);
+    throw new Problem(response.status, told.detail || text("words.status", { status: response.status }), told);
   }
   return raw ? response.blob() : response.json();
 }
+
+/** A sentence of a program, which speaks English whatever the page does. */
+export const foreign = (said) => el("bdi", { lang: "en" }, said);
 
 /** The survey in the address: its digest, or nothing that could be one. */
 export const digestHere = () => location.pathname.split("/")[2] ?? "";

@@ -6,6 +6,7 @@
 import { Picture } from "./charts.js";
 import { $, el, fill, table, whole } from "./common.js";
 import { MECHANISMS } from "./curves.js";
+import { open } from "./languages.js";
 import { oncePerFrame } from "./once.js";
 import { bothNumbers } from "./planning.js";
 import { compared, crowdAt, inWords, settingsOf, tableRows } from "./ranking.js";
@@ -72,6 +73,7 @@ async function start() {
 }
 
 $("form").addEventListener("submit", (event) => event.preventDefault());
+await open();
 start().catch(() =>
   fill($("here"), el("p", { class: "note bad" }, "The collector does not answer. Load this page again.")),
 );

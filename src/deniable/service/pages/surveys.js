@@ -3,8 +3,10 @@
  * delete. Ask has a list of all surveys, Results a part for its own.
  */
 
-import { $, ask, el, fill, sentence, short, symbolText, tell, whole } from "./common.js";
-import { fromField, toField, when } from "./texts.js";
+import { $, ask, el, fill, sentence, short, tell, whole } from "./common.js";
+import { answered, draftQuestions, isForm } from "./form.asking.js";
+import { moment, text } from "./texts.js";
+import { fromField, toField } from "./written.js";
 
 const DRAFT = "deniable-draft/1"; // in sessionStorage: what Duplicate hands to the form
 const FIELDS = { introduction: 2000, thanks: 1000 };
@@ -17,9 +19,9 @@ const answers = (count) =>
 /** How a survey stands, in a few words. */
 export function standing({ state, final, rules: { closes } }) {
   const over = closes && new Date(closes) <= new Date();
-  if (state === "open") return closes ? `open until ${when(closes)}` : "open";
+  if (state === "open") return closes ? `open until ${moment(closes)}` : "open";
   if (final) return "closed for good";
-  return over ? `ended on ${when(closes)}` : "closed";
+  return over ? `ended on ${moment(closes)}` : "closed";
 }
 
 /** All surveys, each with its links and what may be done with it. `results` gives the address of one's results. */
@@ -63,7 +65,7 @@ const noteOf = ({ digest }) => `note-${digest}`;
  * Buttons, and a form for what may change. `again` shows the survey as it is now, `gone` that it is not there any more,
  * with what to say; without `duplicate` there is no such button. What happened is said under the buttons.
  */
-function controls(told, { token, again, gone, duplicate, links = [] }) {
+function controls(told, { token, again, gone, duplicate, edit, links = [] }) {
   const about = `Of the survey “${nameOf(told)}”`;
   const button = (text, work, kind = "plain") =>
     el("button", { type: "button", class: kind, title: about, onclick: work }, text);
@@ -81,9 +83,11 @@ function controls(told, { token, again, gone, duplicate, links = [] }) {
   const reopen = () => send("POST", "/reopen", {}, `“${nameOf(told)}” is open again.`);
   const change = told.state === "open" ? button("Close", close) : told.final ? null : button("Reopen", reopen);
   const remove = button("Delete", () => confirmDelete(told, { token, gone }), "plain danger");
-  const copy = duplicate && button("Duplicate", () => duplicate(draftOf(told)));
+  const copy = duplicate && button(text("forms.copy"), () => duplicate(draftOf(told)));
+  const editable = edit && told.reports === 0 && !told.final;
+  const another = editable && button(text("forms.edit"), () => edit({ ...editOf(told), replaces: told.digest }));
   return [
-    el("div", { class: "actions" }, ...links, change, copy, remove),
+    el("div", { class: "actions" }, ...links, another, change, copy, remove),
     el("div", { id: noteOf(told), role: "status", tabindex: "-1" }),
     texts(told, send),
   ];
@@ -183,14 +187,21 @@ async function confirmDelete(told, { token, gone }) {
  */
 export function draftOf({ survey, rules, reports, looked }) {
   const [, name, number] = survey.name.match(/^(.*?)(?: \((\d+)\))?$/s);
-  const [above, below = 1] = survey.mechanism.epsilon.split("/").map(Number);
-  const { introduction, thanks, results, minimum, window } = rules;
+  const { closes, ...draft } = editOf({ survey, rules, reports, looked });
+  return { ...draft, question: `${name} (${Number(number ?? 1) + 1})` };
+}
+
+/** The same for a survey that nobody has answered, and that the new one takes the place of: all as it is. */
+export function editOf({ survey, rules, reports, looked }) {
+  const [above, below = 1] = (survey.mechanism ?? survey).epsilon.split("/").map(Number);
+  const { introduction, thanks, results, minimum, window, closes } = rules;
   const epsilon = String(Number((above / below).toPrecision(6)));
   const people = reports >= 10 ? reports : undefined;
   return {
-    question: `${name} (${Number(number ?? 1) + 1})`,
-    ...answered(survey, looked),
+    question: survey.name,
+    ...(isForm(survey) ? { questions: draftQuestions(survey) } : answered(survey, looked)),
     epsilon,
+    closes,
     people,
     introduction,
     thanks,
@@ -198,19 +209,6 @@ export function draftOf({ survey, rules, reports, looked }) {
     minimum,
     window,
   };
-}
-
-/** How a survey is answered, in the fields of the editor. */
-function answered({ alphabet, encoding, mechanism }, looked) {
-  if (alphabet.kind === "number") {
-    const { low, high, bins, step, outside } = alphabet;
-    return { kind: "number", low, high, bins, step, outside };
-  }
-  const symbols = alphabet.symbols?.map(symbolText);
-  if (!symbols)
-    return { kind: "open", text: alphabet.text ?? "exact", candidates: looked > 1 ? looked : undefined, symbols };
-  if (encoding.kind === "neighbours") return { kind: "ordered", symbols };
-  return { kind: "closed", symbols, sensitive: mechanism.sensitive?.map((place) => symbols[place]) };
 }
 
 /** On another page than Ask: go there, with what the form is to be filled with. */
@@ -234,6 +232,7 @@ export function fillForm(draft) {
   choose("goal", "epsilon");
   for (const id of ["epsilon", "people", "introduction", "thanks", "results", "minimum", "window"])
     if (draft[id] !== undefined) $(id).value = draft[id];
+  $("closes").value = toField(draft.closes);
   $("form").hidden = false;
 }
 

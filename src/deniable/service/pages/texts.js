@@ -1,22 +1,52 @@
-/** What whoever asks has written, and times, as people read them. */
+/**
+ * What people read: every text of the pages by its key, in one language, and numbers and times as that language writes
+ * them. The texts are in languages/*.json and come by sections; who fetches them is languages.js. No element is touched.
+ */
 
-import { el } from "./common.js";
+const now = { locale: "en", isolated: false, texts: {} };
 
-/** Plain text as paragraphs; whatever it holds stays text, and single line breaks stay where they are. */
-export const paragraphs = (text) =>
-  text
-    .split(/\n\s*\n/)
-    .filter(Boolean)
-    .map((part) => el("p", { class: "said", dir: "auto" }, part));
+/** Speak a language from here on: its tag as the browser has it ("de-AT"), and whether it runs right to left. */
+export const speak = (locale, rightToLeft = false) => Object.assign(now, { locale, isolated: rightToLeft, texts: {} });
 
-/** A time of the collector, which is in UTC, on the clock of whoever reads it. */
-export const when = (time) =>
-  new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "short" }).format(new Date(time));
+/** Add a section: texts by the rest of their keys. */
+export const learn = (section, texts) => (now.texts[section] = texts);
+export const knows = (section) => section in now.texts;
 
-/** What a field for a date and a time holds, which is on this device's clock, and back. */
-export function toField(time) {
-  if (!time) return "";
-  const there = new Date(time);
-  return new Date(there - 60_000 * there.getTimezoneOffset()).toISOString().slice(0, 16);
+/**
+ * The text of a key, such as "answer.roll", with `values` in the place of `{names}`; numbers are written as the
+ * language does. A text with plural forms takes the one for `count`.
+ */
+export const text = (key, values) => parts(key, values).join("");
+
+/** The same in pieces, for values that are elements. */
+export function parts(key, values = {}) {
+  const [section, name] = key.split(".");
+  const found = now.texts[section]?.[name];
+  if (found === undefined) throw new Error(`there is no text ${key}`);
+  const form = found.other === undefined ? found : (found[plural(values.count)] ?? found.other);
+  return form.split(/\{(\w+)\}/).map((part, i) => (i % 2 ? shown(values[part]) : part));
 }
-export const fromField = (value) => (value ? `${new Date(value).toISOString().slice(0, 16)}Z` : null);
+
+/** Where lines run right to left, a value that runs the other way must not carry its neighbours along. */
+export const isolated = (value) => (now.isolated ? `\u2068${value}\u2069` : value);
+
+const shown = (value) =>
+  typeof value === "number" ? number(value) : typeof value === "string" ? isolated(value) : value;
+
+const plural = (count) => new Intl.PluralRules(now.locale).select(count);
+
+/** Sentences one after another; what is not there is left out. */
+export const sentences = (...some) => some.filter(Boolean).join(" ");
+
+export const number = (value, options) => new Intl.NumberFormat(now.locale, options).format(value);
+
+/** A number with so many digits after the point, no fewer and no more. */
+export const fixed = (value, digits, options) =>
+  number(value, { minimumFractionDigits: digits, maximumFractionDigits: digits, ...options });
+
+/** A share of 1 as a percentage with so many digits after the point. */
+export const percentage = (share, digits = 0) => fixed(share, digits, { style: "percent" });
+
+/** A time, as it is on this device's clock; with `timeZone: "UTC"` as it is there. */
+export const moment = (time, options = { dateStyle: "long", timeStyle: "short" }) =>
+  new Intl.DateTimeFormat(now.locale, options).format(new Date(time));

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from deniable.decoders.estimate import Estimate
 from deniable.decoders.fit import LinearFit
 from deniable.decoders.intervals import Group, Mass
 from deniable.decoders.limits import SkewedLimits, check_level
+from deniable.decoders.screening import Screening
 from deniable.decoders.selection import JudgedLimits, SelectedLimits
 from deniable.decoders.shown import largest_shares
 from deniable.decoders.whole_texts import Declared, Texts
@@ -114,6 +116,20 @@ class DiscoveredEstimate(Estimate):
     def fit(self) -> LinearFit:
         """The linear algebra of the last level by itself, by which diagnostics are made."""
         return self.declared.last
+
+    @property
+    def smallest(self) -> float:
+        """About the share from which a text is declared, if the last level alone sees all of it."""
+        from scipy.special import ndtri
+
+        assert isinstance(self.decoder, Screening)
+        chance = (1 - self.decoder.level) / max(self.tested.size, 1)
+        return float(-ndtri(chance) * self.tested.standard_errors.max(initial=0.0))
+
+    @property
+    def searched(self) -> dict[str, Any]:
+        """How many texts were tested, and about the smallest share that is declared."""
+        return {"searched": {"candidates": self.tested.size, "smallest": self.smallest}}
 
     @property
     def takes_minutes(self) -> bool:

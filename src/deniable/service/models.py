@@ -435,6 +435,11 @@ class ShownDensity(_Exactly, frozen=True, kw_only=True):
     bands: list[ShownBand]
 
 
+class ShownSearch(_Exactly, frozen=True, kw_only=True):
+    candidates: Annotated[int, _told("texts that were tested")]
+    smallest: Annotated[float, _told("about the share from which a text is declared, if the last level alone sees it")]
+
+
 class Estimate(_Decoded, frozen=True, kw_only=True):
     name: str
     mechanism: str
@@ -451,6 +456,7 @@ class Estimate(_Decoded, frozen=True, kw_only=True):
     diagnostics: Diagnostics | None
     figures: _Figures | UnsetType = UNSET
     density: Annotated[ShownDensity, _told("of numbers in bins")] | UnsetType = UNSET
+    searched: Annotated[ShownSearch, _told("of a search for texts")] | UnsetType = UNSET
 
 
 class ShareChange(_Exactly, frozen=True, kw_only=True):

@@ -34,6 +34,8 @@ _REPEATS = 8
 _NULLS = 1000  # tallies of each hard population
 _PEM = {"steps of 1": ((2, 3, 4, 5, 6), 64), "steps of 2": ((2, 4, 6), 64)}  # lengths in bytes, beginnings kept
 _BITS = ((16, 16, 64), (20, 14, 64), (16, 8, 64), (16, 4, 64))  # first bits, bits of a step, beginnings kept
+_SEARCHES = ("PEM", "TreeHist", "SFP")  # of pure-ldp
+_LONGEST = 600.0  # seconds of one of them
 _GROUPS = 1024  # cohorts of a survey, whatever its levels
 Line = dict[str, str | float]
 Task = tuple[Callable[..., Line], tuple[Any, ...]]
@@ -177,6 +179,49 @@ def _people(counts: Path | None) -> People:
     return queries(counts)
 
 
+def _beside(counts: Path | None, method: str, epsilon: float) -> Line:
+    """One search among the same people, who told all methods their letters: ours, or one of pure-ldp's."""
+    people, rng = _people(counts), stream_of(3, "discovery", epsilon)
+    truth, letters = people.texts[:TOP], "".join(sorted(set("".join(people.texts))))
+    line: Line = {
+        "part": "peers",
+        "setting": f"{method}, epsilon {epsilon:g}",
+        "n": int(people.counts.sum()),
+        "tallies": 1,
+    }
+    if method == "deniable":
+        survey = dn.discovery(epsilon=epsilon, length=6, cohorts=_GROUPS, seed=rng.bytes(16))
+        answers = [
+            text for text, count in zip(people.texts, people.counts.tolist(), strict=True) for _ in range(int(count))
+        ]
+        began = time.process_time()
+        reports = dn.privatize(survey, answers)
+        sent = time.process_time()
+        found = dn.discover(dn.count(survey, reports), alphabet=letters)
+        line |= {"seconds": time.process_time() - sent, "clients": sent - began}
+        line["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        line |= {"declared": scored(map(str, found.symbols[:TOP]), truth), "found": len(found.symbols)}
+        return line | {"largest": scored(map(str, found.leading(TOP)), truth)}
+    from benchmarks.peers.process import Library
+
+    # Theirs have one length, so an end is a letter of its own.
+    padded = {text.ljust(6, "_"): int(count) for text, count in zip(people.texts, people.counts.tolist(), strict=True)}
+    asked = {
+        "method": method,
+        "people": padded,
+        "epsilon": epsilon,
+        "letters": letters + "_",
+        "fragment": 2,
+        "top": TOP,
+    }
+    with Library("pure-ldp") as library:
+        answer = library.ask("texts", limit=_LONGEST, **asked)
+    if "found" not in answer:
+        return line | {"seconds": _LONGEST}
+    line["largest"] = scored([text.rstrip("_") for text in answer["found"]], truth)
+    return line | {name: answer[name] for name in ("seconds", "clients", "memory")}
+
+
 def _queries(counts: Path | None) -> Iterator[Task]:
     for repeat in range(_REPEATS):
         for epsilon in (4.0, 3.0, 2.0, 1.0):
@@ -212,10 +257,16 @@ def _lines(tasks: Iterable[Task], processes: int, seconds: float) -> Iterator[Li
                 return
 
 
-PARTS = {"queries": _queries, "nulls": _nulls, "names": _domains}
+def _peers(counts: Path | None) -> Iterator[Task]:
+    for method in ("deniable", *_SEARCHES):
+        for epsilon in (2.0, 4.0):
+            yield _beside, (counts, method, epsilon)
+
+
+PARTS = {"queries": _queries, "nulls": _nulls, "names": _domains, "peers": _peers}
 _FIELDS = (
     "part", "setting", "n", "tallies", "declared", "squares", "largest", "pem", "bits", "oracle", "oracle declared",
-    "found", "false", "covered", "bias", "heavy", "seconds", "memory",
+    "found", "false", "covered", "bias", "heavy", "seconds", "clients", "memory",
 )  # fmt: skip
 
 

@@ -169,7 +169,7 @@ def _tell_texts(plan: "TextPlan", args: argparse.Namespace) -> None:
     if args.json:
         print(json.dumps(plan.to_json(), indent=2))
         return
-    levels = ", ".join(f"{cohorts} of {length}" for length, cohorts in plan.survey.encoding.levels)
+    levels = ", ".join(f"{cohorts} of {length}" for length, cohorts in plan.levels)
     rows = [
         ["people", f"{plan.n:,}" + (" (found)" if plan.found == "n" else "")],
         ["epsilon", f"{plan.epsilon:g}" + (" (found)" if plan.found == "epsilon" else "")],

@@ -16,13 +16,13 @@ import hashlib
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import Any, cast
 
 from deniable.decoders import search_sizes
 from deniable.errors import DeniableError, PlanError
 from deniable.mechanisms import check_size
 from deniable.planner.request import EPSILONS, PEOPLE
-from deniable.survey import Survey, discovery, facts
+from deniable.survey import Prefixes, Survey, discovery, facts
 from deniable.survey.prefixes import MAX_LENGTH, default_levels
 from deniable.theory import count_of
 
@@ -82,6 +82,11 @@ class TextPlan:
         """The plan as a JSON object."""
         named = ("n", "epsilon", "share", "confidence", "found", "texts")
         return {name: getattr(self, name) for name in named} | {"survey": self.survey.to_json()}
+
+    @property
+    def levels(self) -> tuple[tuple[int, int], ...]:
+        """Of the survey: bytes, and cohorts."""
+        return cast(Prefixes, self.survey.encoding).levels
 
     @property
     def words(self) -> str:

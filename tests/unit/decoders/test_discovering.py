@@ -132,9 +132,17 @@ def test_what_is_no_unfinished_search_is_refused() -> None:
     for state in ("{}", Beginnings(((b"ly",),) * 9, ((0.0,),) * 9), Beginnings(((b"toolong",),), ((0.0,),))):
         with pytest.raises(DecodeError, match=sentence):
             dn.discover(tally, resume=state)  # type: ignore[arg-type]
-    whole = {"levels": 1, "kept": [["6161"]], "promise": [[0]], "looked": 0}
+    whole: dict[str, Any] = {"levels": 1, "kept": [["6161"]], "promise": [[0]], "looked": 0}
     assert Beginnings.from_json(whole).at(1) == ((b"aa",), (0.0,))
-    wrong = ({"kept": [["zz"]]}, {"levels": 2}, {"looked": -1}, {"promise": [[0, 0]]}, {"kept": [[]], "promise": [[]]})
+    wrong: tuple[dict[str, Any], ...] = (
+        {"kept": [["zz"]]}, {"levels": 2}, {"looked": -1}, {"promise": [[0, 0]]}, {"kept": [[]], "promise": [[]]},
+    )  # fmt: skip
+        {"kept": [["zz"]]},
+        {"levels": 2},
+        {"looked": -1},
+        {"promise": [[0, 0]]},
+        {"kept": [[]], "promise": [[]]},
+    )
     for value in ({}, None, {"levels": "x"}, *(whole | one for one in wrong)):
         with pytest.raises(DecodeError, match=sentence):
             Beginnings.from_json(value)  # type: ignore[arg-type]

@@ -250,6 +250,9 @@ class PlanRequest(Input, frozen=True, kw_only=True):
     step: _Number | str = None
     outside: Annotated[Literal["clamp", "refuse"] | None, _told("numbers outside of the scale")] = None
     max_mean_error: _Number = None
+    discover: Annotated[int | None, _told("of the most frequent texts, found without a list")] = None
+    discover_above: Annotated[_Number, _told("the smallest share of a text that is found without a list")] = None
+    length: Annotated[int | None, _told("of such texts in bytes, at most; 32 where it is not given")] = None
     other: Any = None
     text: str | None = None
     shape: str | list[Any] | None = None

@@ -137,12 +137,6 @@ def test_what_is_no_unfinished_search_is_refused() -> None:
     wrong: tuple[dict[str, Any], ...] = (
         {"kept": [["zz"]]}, {"levels": 2}, {"looked": -1}, {"promise": [[0, 0]]}, {"kept": [[]], "promise": [[]]},
     )  # fmt: skip
-        {"kept": [["zz"]]},
-        {"levels": 2},
-        {"looked": -1},
-        {"promise": [[0, 0]]},
-        {"kept": [[]], "promise": [[]]},
-    )
     for value in ({}, None, {"levels": "x"}, *(whole | one for one in wrong)):
         with pytest.raises(DecodeError, match=sentence):
             Beginnings.from_json(value)  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
 """What is found when nobody has a list: `python -m studies.discovery` writes docs/results/discovery.md.
 
-`--counts FILE` takes the counts of queries from a file; `--only PART` runs one of the parts again.
+`--counts FILE` takes the counts of queries from a file; `--only PART` runs one of the parts again, `--processes` at
+once and for `--seconds` at most. Every tally has a random stream of its own, so none of that changes its numbers.
 """
 
 import argparse
@@ -8,8 +9,11 @@ import csv
 import os
 import resource
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from multiprocessing import Pool
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,11 +30,15 @@ __all__ = ["PARTS", "RESULTS", "scored"]
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 TOP = 32  # texts that a list of the most frequent ones has
-_REPEATS = 2
+_REPEATS = 8
 _NULLS = 1000  # tallies of each hard population
 _PEM = {"steps of 1": ((2, 3, 4, 5, 6), 64), "steps of 2": ((2, 4, 6), 64)}  # lengths in bytes, beginnings kept
+_BITS = ((16, 16, 64), (20, 14, 64), (16, 8, 64), (16, 4, 64))  # first bits, bits of a step, beginnings kept
+_SEARCHES = ("PEM", "TreeHist", "SFP")  # of pure-ldp
+_LONGEST = 600.0  # seconds of one of them
 _GROUPS = 1024  # cohorts of a survey, whatever its levels
 Line = dict[str, str | float]
+Task = tuple[Callable[..., Line], tuple[Any, ...]]
 
 
 def scored(found: Iterable[str], truth: Iterable[str]) -> float:
@@ -54,8 +62,9 @@ def _tallied(survey: dn.Survey, people: People, n: int, rng: np.random.Generator
     return dn.Tally(survey, counts)
 
 
-def _measure(people: People, epsilon: float, repeat: int) -> Line:
+def _measure(counts: Path | None, epsilon: float, repeat: int) -> Line:
     """One tally of web queries: what is found, and what prefix extension and an oracle find among the same people."""
+    people = _people(counts)
     truth, n = people.texts[:TOP], round(float(people.counts.sum()))
     rng = stream_of(0, "discovery", epsilon, repeat)
     survey = dn.discovery(epsilon=epsilon, length=6, cohorts=_GROUPS, seed=rng.bytes(16))
@@ -66,11 +75,13 @@ def _measure(people: People, epsilon: float, repeat: int) -> Line:
     wrote = dict(zip(people.texts, people.shares.tolist(), strict=True))
     low, high = found.intervals().T
     true = np.array([wrote.get(str(text), 0.0) for text in found.symbols])
+    declared = scored(map(str, found.symbols[:TOP]), truth)
     line: Line = {"part": "queries", "setting": f"epsilon {epsilon:g}", "n": n, "tallies": 1}
-    line |= {"declared": scored(map(str, found.symbols[:TOP]), truth), "seconds": spent}
+    line |= {"declared": declared, "squares": declared**2, "seconds": spent}
     line |= {"largest": scored(map(str, found.leading(TOP)), truth), "found": len(found.symbols)}
     line |= {"false": int((true == 0).sum()), "covered": int(((low <= true) & (true <= high)).sum())}
     line["pem"] = max(_extended(people, n, epsilon, rng, *how, truth) for how in _PEM.values())
+    line["bits"] = max(_extended_by_bits(people, n, epsilon, rng, *how) for how in _BITS)
     known = dn.orr(epsilon=epsilon, cells=survey.cells, cohorts=_GROUPS, seed=rng.bytes(16))
     whole = _tallied(known, people, n, rng)
     oracle = dn.decode(whole, candidates=people.texts, decoder=Screening())
@@ -97,6 +108,32 @@ def _extended(
     return scored([text[:-1].decode() for text in found if text.endswith(b"\xff")], truth)
 
 
+def _extended_by_bits(
+    people: People, n: int, epsilon: float, rng: np.random.Generator, start: int, step: int, kept: int
+) -> float:
+    """F1 of prefix extension as published: texts of 48 bits, groups of one size, local hashing, all bits are possible.
+
+    Estimates have the variance of local hashing, and are normal: with a hash function a person they are independent.
+    """
+    texts = np.array([int.from_bytes(text.encode()[:6].ljust(6, b"\0"), "big") for text in people.texts], np.uint64)
+    k = round(np.exp(epsilon)) + 1
+    p, q = np.exp(epsilon) / (np.exp(epsilon) + k - 1), 1 / k
+    ends = [*range(start, 48, step), 48]
+    error = np.sqrt(q * (1 - q) * len(ends) / n) / (p - q)
+    candidates, before = np.zeros(1, np.uint64), 0
+    for end in ends:
+        grown = np.arange(1 << (end - before), dtype=np.uint64)
+        candidates = ((candidates[:, None] << np.uint64(end - before)) | grown).ravel()
+        begun, inverse = np.unique(texts >> np.uint64(48 - end), return_inverse=True)
+        shares = np.bincount(inverse, people.shares)
+        places = np.minimum(np.searchsorted(begun, candidates), len(begun) - 1)
+        true = np.where(begun[places] == candidates, shares[places], 0.0)
+        most = TOP if end == 48 else kept
+        seen = true + error * rng.standard_normal(len(true))
+        candidates, before = candidates[np.argpartition(-seen, most)[:most]], end
+    return len(set(candidates.tolist()) & set(texts[:TOP].tolist())) / TOP
+
+
 def _null(name: str, epsilon: float, repeat: int) -> Line:
     """One tally of a hard population: whether a text is declared that nobody wrote."""
     rng = stream_of(1, "discovery", name, epsilon, repeat)
@@ -121,8 +158,9 @@ def _null(name: str, epsilon: float, repeat: int) -> Line:
     return line | {"bias": float(error[true > 0.02].sum()), "heavy": int((true > 0.02).sum())}
 
 
-def _names(people: People, n: int, epsilon: float, length: int) -> Line:
+def _names(n: int, epsilon: float, length: int) -> Line:
     """One tally of domain names."""
+    people = domains()
     rng = stream_of(2, "discovery", n, epsilon, length)
     survey = dn.discovery(epsilon=epsilon, length=length, cohorts=_GROUPS, seed=rng.bytes(16))
     tally = _tallied(survey, people, n, rng)
@@ -136,31 +174,99 @@ def _names(people: People, n: int, epsilon: float, length: int) -> Line:
     return line | {"found": len(found.symbols), "false": len(set(found.symbols) - known), "memory": largest}
 
 
-def _queries(counts: Path | None) -> Iterator[Line]:
-    people = queries(counts)
+@cache
+def _people(counts: Path | None) -> People:
+    return queries(counts)
+
+
+def _beside(counts: Path | None, method: str, epsilon: float) -> Line:
+    """One search among the same people, who told all methods their letters: ours, or one of pure-ldp's."""
+    people, rng = _people(counts), stream_of(3, "discovery", epsilon)
+    truth, letters = people.texts[:TOP], "".join(sorted(set("".join(people.texts))))
+    line: Line = {
+        "part": "peers",
+        "setting": f"{method}, epsilon {epsilon:g}",
+        "n": int(people.counts.sum()),
+        "tallies": 1,
+    }
+    if method == "deniable":
+        survey = dn.discovery(epsilon=epsilon, length=6, cohorts=_GROUPS, seed=rng.bytes(16))
+        answers = [
+            text for text, count in zip(people.texts, people.counts.tolist(), strict=True) for _ in range(int(count))
+        ]
+        began = time.process_time()
+        reports = dn.privatize(survey, answers)
+        sent = time.process_time()
+        found = dn.discover(dn.count(survey, reports), alphabet=letters)
+        line |= {"seconds": time.process_time() - sent, "clients": sent - began}
+        line["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        line |= {"declared": scored(map(str, found.symbols[:TOP]), truth), "found": len(found.symbols)}
+        return line | {"largest": scored(map(str, found.leading(TOP)), truth)}
+    from benchmarks.peers.process import Library
+
+    # Theirs have one length, so an end is a letter of its own.
+    padded = {text.ljust(6, "_"): int(count) for text, count in zip(people.texts, people.counts.tolist(), strict=True)}
+    asked = {
+        "method": method,
+        "people": padded,
+        "epsilon": epsilon,
+        "letters": letters + "_",
+        "fragment": 2,
+        "top": TOP,
+    }
+    with Library("pure-ldp") as library:
+        answer = library.ask("texts", limit=_LONGEST, **asked)
+    if "found" not in answer:
+        return line | {"seconds": _LONGEST}
+    line["largest"] = scored([text.rstrip("_") for text in answer["found"]], truth)
+    return line | {name: answer[name] for name in ("seconds", "clients", "memory")}
+
+
+def _queries(counts: Path | None) -> Iterator[Task]:
     for repeat in range(_REPEATS):
-        for epsilon in (1.0, 2.0, 3.0, 4.0):
-            yield _measure(people, epsilon, repeat)
+        for epsilon in (4.0, 3.0, 2.0, 1.0):
+            yield _measure, (counts, epsilon, repeat)
 
 
-def _nulls(_: Path | None) -> Iterator[Line]:
+def _nulls(_: Path | None) -> Iterator[Task]:
     for repeat in range(_NULLS):
         for name in HARD:
-            yield _null(name, 3.0, repeat)
+            yield _null, (name, 3.0, repeat)
 
 
-def _domains(_: Path | None) -> Iterator[Line]:
-    people = domains()
+def _domains(_: Path | None) -> Iterator[Task]:
     for n in (10**6, 10**8, 10**5, 10**7):
-        yield _names(people, n, 4.0, 30)
+        yield _names, (n, 4.0, 30)
     for length in (10, 20):
-        yield _names(people, 10**6, 4.0, length)
+        yield _names, (10**6, 4.0, length)
 
 
-PARTS = {"queries": _queries, "nulls": _nulls, "names": _domains}
+def _done(task: Task) -> Line:
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    work, given = task
+    return work(*given)
+
+
+def _lines(tasks: Iterable[Task], processes: int, seconds: float) -> Iterator[Line]:
+    """What tasks give, in their order, as far as time allows."""
+    end = time.monotonic() + seconds
+    with Pool(processes) as pool:
+        for line in pool.imap(_done, tasks):
+            yield line
+            if time.monotonic() > end:
+                return
+
+
+def _peers(counts: Path | None) -> Iterator[Task]:
+    for method in ("deniable", *_SEARCHES):
+        for epsilon in (2.0, 4.0):
+            yield _beside, (counts, method, epsilon)
+
+
+PARTS = {"queries": _queries, "nulls": _nulls, "names": _domains, "peers": _peers}
 _FIELDS = (
-    "part", "setting", "n", "tallies", "declared", "largest", "pem", "oracle", "oracle declared", "found", "false",
-    "covered", "bias", "heavy", "seconds", "memory",
+    "part", "setting", "n", "tallies", "declared", "squares", "largest", "pem", "bits", "oracle", "oracle declared",
+    "found", "false", "covered", "bias", "heavy", "seconds", "clients", "memory",
 )  # fmt: skip
 
 
@@ -185,18 +291,23 @@ def _added(path: Path, part: str, lines: Iterable[Line]) -> None:
 
 
 def main() -> None:
-    from studies.discovery_page import write_page
-
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--counts", type=Path)
     parser.add_argument("--only", choices=PARTS)
     parser.add_argument("--to", type=Path, default=RESULTS)
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--table", action="store_true", help="the table alone, without its page")
     args = parser.parse_args()
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     with Reporter("discovery"):
         for part in [args.only] if args.only else PARTS:
-            _added(args.to / "discovery.csv", part, PARTS[part](args.counts))
-    write_page(args.to)
+            lines = _lines(PARTS[part](args.counts), args.processes, args.seconds)
+            _added(args.to / "discovery.csv", part, lines)
+    if not args.table:
+        from studies.discovery_page import write_page
+
+        write_page(args.to)
 
 
 if __name__ == "__main__":

@@ -45,10 +45,11 @@ class Library:
                 with contextlib.suppress(OSError):  # what it never read is of no use now
                     pipe.close()
 
-    def ask(self, do: str, **request: Any) -> dict[str, Any]:
+    def ask(self, do: str, *, limit: float = LIMIT, **request: Any) -> dict[str, Any]:
+        """Its answer to a request, or that there was none within `limit` seconds."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        timer = threading.Timer(LIMIT, self._process.kill)
+        timer = threading.Timer(limit, self._process.kill)
         timer.start()
         try:
             self._process.stdin.write(json.dumps({"do": do, **request}) + "\n")
@@ -63,4 +64,4 @@ class Library:
             return answer
         self._stop()
         self._process = self._started()
-        return {"failed": f"no answer within {LIMIT:.0f} seconds, or the process died"}
+        return {"failed": f"no answer within {limit:.0f} seconds, or the process died"}

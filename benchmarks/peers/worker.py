@@ -105,6 +105,11 @@ class Worker:
         estimate([encode(value) for value in people], decoder)
         return {"seconds": process_time() - start, "n": n}
 
+    def texts(self, **asked: Any) -> dict[str, Any]:
+        """What it finds among texts that nobody listed."""
+        found: dict[str, Any] = importlib.import_module("benchmarks.peers.searching").found(**asked)
+        return found
+
     def audit(self, mechanism: str, symbols: int, epsilon: float, head: str, size: int) -> None:
         """Answer `deniable audit`: a value a line in, a packed report a line out.
 

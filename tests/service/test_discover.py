@@ -31,6 +31,8 @@ def test_what_people_wrote_is_found_and_a_search_that_gave_up_is_resumed(store: 
             assert all(row["significant"] for row in found["estimates"])
             assert found["intervals"] == "conditional"
             assert found["n"] == 2000
+            assert found["searched"]["candidates"] > 30
+            assert 0 < found["searched"]["smallest"] < 0.3
             lines = await call.admin("POST", f"{path}/discover", where | {"format": "csv", "top": 1})
             assert lines.body.decode().splitlines()[1].startswith("ash,")
 
@@ -46,7 +48,7 @@ def test_what_people_wrote_is_found_and_a_search_that_gave_up_is_resumed(store: 
             again = await call.admin("POST", f"{path}/discover", where | {"resume": told["resume"]})
             assert again.json()["estimates"] == found["estimates"]
 
-            for wrong in ({}, {"levels": 7, "kept": ["61"], "promise": [0], "looked": 0}):
+            for wrong in ({}, {"levels": 1, "kept": [["61"]], "promise": [[0]], "looked": 0}):
                 refused = await call.admin("POST", f"{path}/discover", {"resume": wrong})
                 assert refused.status == 422
                 assert refused.json()["detail"] == (

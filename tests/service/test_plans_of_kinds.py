@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import deniable as dn
+from deniable.errors import PlanError
 from deniable.service import planning
 from deniable.service.planning import _at_most, _crowd, _plan, _reply
 from deniable.service.sqlite import SQLiteStore
@@ -75,6 +76,21 @@ def test_a_scale_that_is_none_is_refused_in_words(asked: dict[str, Any], said: s
 
 
 @pytest.mark.slow
+def test_texts_that_nobody_listed_are_planned_by_the_share_that_is_found() -> None:
+    found, survey = planned(n=1_000_000, discover=20, length=6, name="words")
+    expected = dn.plan(n=1_000_000, discover=20, length=6, name="words")
+    assert survey == expected.survey
+    assert found["errors"]["share"]["bound"] == expected.share
+    assert found["found"] == "epsilon"
+    assert found["crowd"]["epsilon"] < expected.epsilon
+    asked = {"n": 2000, "discover_above": 0.001, "length": 6}
+    with pytest.raises(PlanError) as caught:
+        _plan(asked)
+    ways = planning._instead(caught.value, asked)["alternatives"]
+    assert [way["epsilon"] for way in ways] == sorted(way["epsilon"] for way in ways)
+    assert ways[0]["error"] > ways[1]["error"] > 0.001
+
+
 def test_plans_of_kinds_over_http(tmp_path: Path) -> None:
     async def story() -> None:
         async with Caller(SQLiteStore(tmp_path)) as call:

@@ -50,6 +50,7 @@ CHECKS = (
     "discovery-family",
     "discovery-shares",
     "discovery-coverage",
+    "discovery-plan",
     "form-law",
     "form-variance",
     "form-coverage",

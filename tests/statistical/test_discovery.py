@@ -75,13 +75,14 @@ def test_people_who_choose_candidates_must_not_test_them(monkeypatch: pytest.Mon
     """Mutant: the last level tests the 16 candidates that its own reports favour."""
     real = discovering._Search._grown
 
-    def favoured(search: discovering._Search, state: discovering.Beginnings) -> object:
-        found, parents = real(search, state)
-        if state.levels < len(search.levels) - 1:
-            return found, parents
-        values = beginning_shares(level_tally(search.tally, state.levels), found).values
+    def favoured(search: discovering._Search, state: discovering.Beginnings, number: int, looked: int) -> object:
+        found, promise = real(search, state, number, looked)
+        if number < len(search.levels) - 1:
+            return found, promise
+        values = beginning_shares(level_tally(search.tally, number), found).values
         best = np.argsort(-values)[:16]
-        return [found[i] for i in best.tolist()], parents[best]
+        # As if the levels before had chosen them, with all of the allowed error.
+        return [found[i] for i in best.tolist()], promise[best] + 50
 
     monkeypatch.setattr(discovering._Search, "_grown", favoured)
     reject("discovery-family", too_many("a text of one's own each"))
@@ -108,7 +109,10 @@ def found_and_true() -> list[tuple[DiscoveredEstimate, dn.Tally, npt.NDArray[np.
 
 
 def test_shares_are_true_and_those_of_all_cohorts_together_are_not() -> None:
-    """Of texts that are always declared: selection does not matter for them. Mutant: `decode` with the same list."""
+    """Of texts that are always declared: selection does not matter for them.
+
+    Mutant: `decode` with the same list, which takes what begins like a listed text for it.
+    """
     apart: dict[str, list[float]] = {"discover": [], "decode": []}
     inside, plain = [], []
     for estimate, tally, true in found_and_true():
@@ -127,3 +131,27 @@ def test_shares_are_true_and_those_of_all_cohorts_together_are_not() -> None:
     reject("discovery-shares", p_values["decode"])
     accept("discovery-coverage", float(bdtr(sum(inside), len(inside), 0.9 - 0.02)))
     reject("discovery-coverage", float(bdtr(sum(plain), len(plain), 0.9 - 0.02)))
+
+
+PLANNED = 0.01
+
+
+def found_as_planned(part: float) -> float:
+    """How likely it is that so few texts of the planned share are found by `part` of the planned people."""
+    rng, found, tallies, each = generator("discovery plan"), 0, 5, 12
+    plan = dn.plan(epsilon=3, discover_above=PLANNED, length=4)
+    for _ in range(tallies):
+        texts = words(rng, each, 4)
+        own = [text for text in words(rng, 2000, 4, "") if text not in texts]
+        wrote = dict.fromkeys(texts, PLANNED) | dict.fromkeys(own, (1 - PLANNED * len(texts)) / len(own))
+        survey = dn.discovery(epsilon=3, levels=plan.survey.encoding.levels, length=4, seed=rng.bytes(16))
+        people = round(part * plan.n)
+        tally = dn.simulate(survey, list(wrote.values()), people, rng, symbols=list(wrote))
+        symbols = dn.discover(tally).symbols
+        found += sum(text in symbols for text in texts)
+    return float(bdtr(found, tallies * each, plan.confidence - 0.02))
+
+
+def test_plans_find_what_they_promise_and_half_of_their_people_do_not() -> None:
+    accept("discovery-plan", found_as_planned(1.0))
+    reject("discovery-plan", found_as_planned(0.5))

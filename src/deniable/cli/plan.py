@@ -18,7 +18,7 @@ from deniable.errors import DeniableError
 from deniable.survey import Survey
 
 if TYPE_CHECKING:
-    from deniable.planner import Alternative, NumberPlan, Plan
+    from deniable.planner import Alternative, NumberPlan, Plan, TextPlan
 
 _ERRORS = {"l1": "l1 loss", "l2": "l2 loss", "max": "largest error of a symbol"}
 _ASKED = {"epsilon": "epsilon", "n": "people", "error": "error"}
@@ -43,6 +43,7 @@ def add(commands: Commands) -> None:
             "  deniable plan --candidates 1000 --n 1e6 --epsilon 2 --shape zipf --chart plan.html\n"
             "  deniable plan --number 18,90 --step 1 --n 1e5 --max-mean-error 1\n"
             "  deniable plan --effect 0.05 --share 0.2 --power 0.8 --epsilon 1    a difference of two groups\n"
+            "  deniable plan --discover 20 --n 1e6 --length 8 -o words.json    free text, without a list\n"
             "  deniable plan --form form.json --n 1e5 --max-error smokes=0.01,age=1 -o planned.json"
         ),
     )
@@ -78,6 +79,9 @@ def add(commands: Commands) -> None:
     parser.option("--step", "X", "instead of --bins: what its numbers are rounded to")
     parser.option("--max-mean-error", "X", "the error of its mean", _positive)
     add_effect_options(parser)
+    parser.option("--discover", "K", "so many of the most frequent texts are found, without a list", whole(1))
+    parser.option("--discover-above", "X", "the smallest share of a text that is found, without a list", share)
+    parser.option("--length", "B", "of such texts in bytes, at most (default 32)", whole(1))
     parser.option("--metric", "NAME", "with --n and --epsilon: the error to find, l1 (default), l2 or max")
     shapes = (
         "what answers look like: worst (of a family), uniform, geometric, zipf, binomial, even, spike; a number may "
@@ -115,6 +119,9 @@ def _run(args: argparse.Namespace) -> None:
         found = plan(**given | read, progress=report)
     if args.number is not None:
         _tell_mean(found, args)
+        return
+    if not hasattr(found, "mechanism"):
+        _tell_texts(found, args)
         return
     if args.output is not None:
         put(args.output, found.survey.to_json(indent=2).encode(), args)
@@ -159,6 +166,28 @@ def _tell_mean(plan: "NumberPlan", args: argparse.Namespace) -> None:
     print(f"{plan.survey}\n")
     print(table([], rows, "ll"))
     print("\nThat holds whatever the answers are.")
+    if args.output is not None:
+        print(f"\nwrote {told(args.output)}")
+
+
+def _tell_texts(plan: "TextPlan", args: argparse.Namespace) -> None:
+    if args.chart is not None:
+        raise DeniableError("--chart must not be given with --discover: there is one line to it, the square root of n")
+    if args.output is not None:
+        put(args.output, plan.survey.to_json(indent=2).encode(), args)
+    if args.json:
+        print(json.dumps(plan.to_json(), indent=2))
+        return
+    levels = ", ".join(f"{cohorts} of {length}" for length, cohorts in plan.levels)
+    rows = [
+        ["people", f"{plan.n:,}" + (" (found)" if plan.found == "n" else "")],
+        ["epsilon", f"{plan.epsilon:g}" + (" (found)" if plan.found == "epsilon" else "")],
+        ["finds", plan.words + (" (found)" if plan.found == "share" else "")],
+        ["cohorts of bytes", levels],
+    ]
+    print(f"{plan.survey}\n")
+    print(table([], rows, "ll"))
+    print("\nThat holds whatever the others write. What many write that begins alike is found with fewer people.")
     if args.output is not None:
         print(f"\nwrote {told(args.output)}")
 

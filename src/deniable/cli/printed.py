@@ -67,7 +67,7 @@ class Result(EstimateRows):
                 "candidates that were not found; how much of it is whose is not known."
             )
         if isinstance(self.estimate, DiscoveredEstimate):
-            tested, size = len(self.estimate.tested.symbols), len(self.symbols)
+            tested, size = self.estimate.tested.size, len(self.symbols)
             print(f"Of {tested:,} candidates {size:,} were declared: with {level} people wrote each of them.")
             print(f"{self.rest_name} is all else that people wrote, whether or not the search has seen it.")
         if found.fit is not None and not found.alarms:

@@ -7,7 +7,7 @@ from deniable.decoders.contaminated import Contaminated
 from deniable.decoders.decoding import DEFAULT, decode, decode_all
 from deniable.decoders.diagnostics import ChiSquare, Diagnostics
 from deniable.decoders.discovered import DiscoveredEstimate
-from deniable.decoders.discovering import MOST, Beginnings, discover
+from deniable.decoders.discovering import MOST, Beginnings, discover, search_sizes
 from deniable.decoders.empirical_bayes import EmpiricalBayes, shrink
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.form_estimate import FormEstimate, MarginalEstimate
@@ -88,6 +88,7 @@ __all__ = [
     "plain_cell",
     "project",
     "project_rows",
+    "search_sizes",
     "shrink",
     "unbias",
     "weights_of_sums",

@@ -3,21 +3,67 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders.base import Decoder
 from deniable.decoders.by_symbol import symbol_list
-from deniable.decoders.diagnostics import Diagnostics
+from deniable.decoders.constraints import Projected
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.fit import LinearFit
 from deniable.decoders.intervals import Group, Mass
-from deniable.decoders.screened import ScreenedEstimate
+from deniable.decoders.limits import SkewedLimits, check_level
+from deniable.decoders.screening import Screening
+from deniable.decoders.selection import JudgedLimits, SelectedLimits
 from deniable.decoders.shown import largest_shares
+from deniable.decoders.whole_texts import Declared, Texts
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
+from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]
+
+_SHARE_FROM = 4.5  # standard errors of the best known text: about what is declared
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What a search tested.
+
+    Parameters
+    ----------
+    symbols
+        The texts.
+    size
+        How many there were, with those that their first level had shown to be small.
+    raw, standard_errors
+        Estimates of their shares, each by itself, and the errors of those.
+    promise
+        Logarithms of the chances of their beginnings, by levels that do not see all of a text.
+
+    Examples
+    --------
+    >>> tested = Tested(("elk", "lynx"), 2, np.array([0.1, 0.2]), np.array([0.01, 0.1]), np.zeros(2))
+    >>> tested.best(2)
+    ['elk', 'lynx']
+    """
+
+    symbols: tuple[Symbol, ...]
+    size: int
+    raw: Floats
+    standard_errors: Floats
+    promise: Floats
+
+    def best(self, count: int) -> list[Symbol]:
+        """The texts that are most likely there: by the odds of a share that can be declared, against none.
+
+        Not by estimates: of a hundred thousand that have large errors the largest are large by chance.
+        """
+        share = _SHARE_FROM * float(self.standard_errors.min(initial=np.inf))
+        odds = (self.raw * share - share**2 / 2) / self.standard_errors**2 + self.promise
+        return [self.symbols[i] for i in np.argsort(-odds, kind="stable")[:count].tolist()]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,9 +76,10 @@ class DiscoveredEstimate(Estimate):
     Parameters
     ----------
     tested
-        The estimate of all candidates that were tested at the last level; the reports of that level alone made it.
-    places
-        Where the declared texts are among them. The other parameters are those of `Estimate`.
+        All texts that were tested.
+    declared
+        Estimates of what was declared, by the reports of all levels that see all of a text. The other parameters are
+        those of `Estimate`.
 
     Examples
     --------
@@ -43,50 +90,82 @@ class DiscoveredEstimate(Estimate):
     >>> found.symbols, found.interval_kind, found.leading(3)[:2] == list(found.symbols)
     (('lynx', 'elk'), 'conditional', True)
     >>> found  # doctest: +ELLIPSIS
-    <2 texts discovered in 100000 reports, of ... tested: 'lynx' 0.603 (0.597 to 0.611), ...
+    <2 texts discovered in 100000 reports, of ... tested: 'lynx' 0.6...
     """
 
-    tested: ScreenedEstimate = field(kw_only=True)
-    places: npt.NDArray[np.intp] = field(kw_only=True)
+    tested: Tested = field(kw_only=True)
+    declared: Declared = field(kw_only=True)
 
-    @cached_property
-    def fit(self) -> LinearFit:
-        """The linear algebra of the joint estimate at the last level."""
-        return self.tested.joint.fit
+    @classmethod
+    def of_search(cls, declared: Declared, texts: Texts, decoder: Decoder, tally: Tally) -> "DiscoveredEstimate":
+        """The estimate of what a search declared; what no report can tell from another text is left out."""
+        promise = np.array(texts.promise)
+        tested = Tested(tuple(texts.names), texts.size, declared.scores, declared.errors, promise)
+        constraint = Projected()
+        rest = 1 - float(declared.shares.sum())
+        shares = constraint.apply(np.append(declared.shares, rest))
+        order = np.lexsort([-declared.shares, -shares[:-1]])
+        declared = declared.ordered(order)
+        return cls(
+            tuple(texts.names[i] for i in declared.places.tolist()), shares[:-1][order], declared.shares, decoder,
+            constraint, tally.copy(), declared.last.design, rest=(float(shares[-1]), rest), tested=tested,
+            declared=declared,
+        )  # fmt: skip
 
     @property
-    def shared_noise(self) -> str:
-        return self.tested.shared_noise
+    def fit(self) -> LinearFit:
+        """The linear algebra of the last level by itself, by which diagnostics are made."""
+        return self.declared.last
+
+    @property
+    def smallest(self) -> float:
+        """About the share from which a text is declared, if the last level alone sees all of it."""
+        from scipy.special import ndtri
+
+        assert isinstance(self.decoder, Screening)
+        chance = (1 - self.decoder.level) / max(self.tested.size, 1)
+        return float(-ndtri(chance) * self.tested.standard_errors.max(initial=0.0))
+
+    @property
+    def searched(self) -> dict[str, Any]:
+        """How many texts were tested, and about the smallest share that is declared."""
+        return {"searched": {"candidates": self.tested.size, "smallest": self.smallest}}
 
     @property
     def takes_minutes(self) -> bool:
-        return self.tested.takes_minutes
+        """False: error bars are part of the search."""
+        return False
 
     @property
     def rest_name(self) -> str:
         """ "(all others)": what was not declared, whether or not it was looked at."""
-        return self.tested.rest_name
+        return "(all others)"
 
-    @property
+    @cached_property
     def unallocated(self) -> Mass | None:
         """The mass that no declared text explains."""
-        return self.tested.unallocated
+        assert self.rest is not None
+        return self._mass(np.ones(len(self.symbols)), self.rest[0], self.rest[1])
+
+    def _mass(self, which: Floats, value: float, raw: float) -> Mass:
+        variance = np.array([max(float(which @ self.covariance @ which), 0.0)])
+        none = np.zeros(1)
+        return Mass(value, raw, float(np.sqrt(variance[0])), SkewedLimits(np.array([raw]), variance, none, none))
 
     @property
     def covariance(self) -> Floats:
         """The estimated covariance of `raw`."""
-        model = np.searchsorted(self.tested.found.model, self.places)
-        return self.tested.joint.covariance[np.ix_(model, model)]
+        return self.declared.covariance
 
-    @property
+    @cached_property
     def standard_errors(self) -> Floats:
         """One standard error per declared text, of `raw`."""
-        return self.tested.standard_errors[self.places]
+        return np.sqrt(np.maximum(self.covariance.diagonal(), 0.0))
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """Texts that no report of the last level can tell apart: none of them is declared."""
-        return self.tested.groups
+        """None: texts that no report can tell apart are not declared."""
+        return ()
 
     def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
         """Confidence intervals of the declared texts, given that they were declared (`decoders.selection`).
@@ -105,12 +184,23 @@ class DiscoveredEstimate(Estimate):
         -------
         ndarray of shape (S, 2)
         """
-        return self.tested.intervals(level, simultaneous=simultaneous)[self.places]
+        alpha = 1 - check_level(level)
+        if simultaneous:
+            return self._limits.between(alpha / max(self.tested.size, 1))
+        return SelectedLimits(self._limits).between(alpha)
+
+    @cached_property
+    def _limits(self) -> JudgedLimits:
+        variance = self.standard_errors**2
+        # One more report moves a share by a step; hits are about Poisson, whose third cumulant is that many steps.
+        step = 1 / (self.declared.reports * self.tally.survey.mechanism.affine[1])
+        plain = SkewedLimits(self.raw, variance, variance * step, step)
+        return JudgedLimits(plain, self.declared.adjusted, self.declared.needed)
 
     @property
     def interval_kind(self) -> str:
         """ "conditional": intervals hold, approximately, given which texts were declared."""
-        return self.tested.interval_kind
+        return "conditional"
 
     def significant(self, level: float = 0.95) -> npt.NDArray[np.bool_]:
         """Which texts are above zero, family-wise over all candidates that were tested.
@@ -124,7 +214,7 @@ class DiscoveredEstimate(Estimate):
         -------
         ndarray of bool
         """
-        return self.tested.significant(level)[self.places]
+        return np.asarray(self.declared.adjusted <= 1 - check_level(level))
 
     def total(self, symbols: Iterable[object]) -> Mass:
         """The mass of several declared texts together.
@@ -135,19 +225,14 @@ class DiscoveredEstimate(Estimate):
             If one of them was not declared.
         """
         named = symbol_list(symbols)
-        for symbol in named:
-            self.index(symbol)
         if not named:
             raise DecodeError("symbols must hold at least one symbol, got none")
-        return self.tested.total(named)
-
-    @property
-    def diagnostics(self) -> Diagnostics:
-        """The diagnostics of the joint estimate at the last level."""
-        return self.tested.diagnostics
+        which = np.zeros(len(self.symbols))
+        which[[self.index(symbol) for symbol in named]] = 1.0
+        return self._mass(which, float(which @ self.probabilities), float(which @ self.raw))
 
     def leading(self, count: int = 32) -> list[Symbol]:
-        """The candidates with the largest estimates, declared or not: what may be there, without a test.
+        """The texts that are most likely there, declared or not: what there may be, without a test.
 
         Parameters
         ----------
@@ -157,15 +242,15 @@ class DiscoveredEstimate(Estimate):
         Returns
         -------
         list of str
-            Largest first.
+            Declared ones first, then most likely ones first.
         """
-        order = np.argsort(-self.tested.raw, kind="stable")[:count]
-        return [self.tested.symbols[i] for i in order.tolist()]
+        rest = (text for text in self.tested.best(count + len(self.symbols)) if text not in self)
+        return [*self.symbols, *rest][:count]
 
     def __repr__(self) -> str:
         """The largest of the declared texts, and what they leave."""
         assert self.rest is not None
-        size, looked = len(self.symbols), len(self.tested.symbols)
+        size, looked = len(self.symbols), self.tested.size
         some = f"{largest_shares(self, min(size, 3))}; " if size else ""
         texts = f"{size} text" + "s" * (size != 1)
         return f"<{texts} discovered in {self.n} reports, of {looked} tested: {some}all others {self.rest[0]:.3f}>"

@@ -1,15 +1,9 @@
 """`discover`: what people wrote, when nobody had a list.
 
 The search walks through the levels of the survey (Wang, Li and Jha 2019). At each one it estimates the shares of
-candidates, keeps the most promising beginnings, and extends them by every byte that may follow. Candidates of the last
-level, whole texts, are tested (`screening`).
-
-Why the test is honest: candidates were chosen by the people of other levels, and with other hash functions. For a text
-that nobody wrote the reports of the last level are what they would be without any search, so a test with family-wise
-error control over *all* candidates that are tested there keeps its level whatever the search did.
-
-Shares are estimated from the last level alone, too. Shorter levels say something about a text only together with all
-others that begin like it, of which most are unknown: a regression on all levels was biased.
+candidates, keeps the most promising beginnings, and extends them by every byte that may follow. What remains of whole
+texts is tested, and its shares are estimated, by all levels that see all of it (`whole_texts`): candidates were chosen
+by the people of other levels, and with other hash functions, so the search cannot make its own luck.
 
 Claim: a text that nobody wrote is declared in at most 5 % of tallies.
 Proof: tests/statistical/test_discovery.py::test_texts_that_nobody_wrote_are_rarely_declared
@@ -23,15 +17,15 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from deniable.decoders.constraints import Projected
 from deniable.decoders.discovered import DiscoveredEstimate
 from deniable.decoders.extending import Extension, partial
 from deniable.decoders.levels import beginning_shares, level_design, level_tally
 from deniable.decoders.limits import check_level
-from deniable.decoders.screened import ScreenedEstimate
-from deniable.decoders.screening import Screened, Screening
+from deniable.decoders.screening import Screening
+from deniable.decoders.whole_texts import LevelFit, Texts, WholeTexts
 from deniable.errors import DecodeError, UnfinishedSearch
-from deniable.survey import END, Prefixes, Survey, read_candidates
+from deniable.matrices import StreamedDesign
+from deniable.survey import END, Alphabet, Prefixes, Survey, read_candidates
 from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -39,26 +33,23 @@ Progress = Callable[[int, int], None]
 
 CUT = "\N{HORIZONTAL ELLIPSIS}"  # ends a text that is longer than the last level
 _KEPT = 2048  # beginnings that a level keeps, at most
+_ENDED = 256  # whole texts that it carries on, at most: their collisions are noise to beginnings
 _AT_A_LEVEL = 1 << 20  # candidates of one level, at most: seconds
 MOST = 1 << 25  # candidates of a whole search, unless told otherwise: a minute or two
 _FINE = 1000  # parts of a level in what progress is told
 _MOST_AT_ONCE = 1 << 22  # candidates of one level that fit into memory
-# Of the family-wise error that is allowed: tails are approximated. Of 988 hard tallies 5.2 % had a false discovery
-# where four parts in five were spent, and "at most 5 %" should be seen to hold.
-_SPENT = 0.6
 _DECLARED_FROM = 4.5  # standard errors: about what a test of so many candidates needs
+_TEXTS = 1 << 14  # texts that a level completes, of which the other levels are asked, at most: the best by its own
 
 
 @dataclass(frozen=True, slots=True)
 class Beginnings:
-    """Where a search was stopped: beginnings that were kept at the last level that it finished.
+    """Where a search was stopped: beginnings that were kept at each level that it finished.
 
     Parameters
     ----------
-    levels
-        How many levels are done.
     kept
-        The beginnings, most promising first.
+        For each level that is done its beginnings, most promising first, and texts that ended before.
     promise
         One number each: the logarithm of the chance, as levels saw it, that they hold a text that can be declared.
     looked
@@ -66,20 +57,33 @@ class Beginnings:
 
     Examples
     --------
-    >>> state = Beginnings(1, (b"ly",), (-0.5,), 17)
-    >>> Beginnings.from_json(state.to_json()) == state
-    True
+    >>> state = Beginnings(((b"ly",),), ((-0.5,),), 17)
+    >>> Beginnings.from_json(state.to_json()) == state, state.levels
+    (True, 1)
     """
 
-    levels: int = 0
-    kept: tuple[bytes, ...] = (b"",)
-    promise: tuple[float, ...] = (0.0,)
+    kept: tuple[tuple[bytes, ...], ...] = ()
+    promise: tuple[tuple[float, ...], ...] = ()
     looked: int = 0
+
+    @property
+    def levels(self) -> int:
+        """How many levels are done."""
+        return len(self.kept)
+
+    def at(self, level: int) -> tuple[tuple[bytes, ...], tuple[float, ...]]:
+        """What was kept before a level, and its promise: before the first one, the beginning of everything."""
+        return (self.kept[level - 1], self.promise[level - 1]) if level else ((b"",), (0.0,))
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values; beginnings are hexadecimal."""
-        kept = [beginning.hex() for beginning in self.kept]
-        return {"levels": self.levels, "kept": kept, "promise": list(self.promise), "looked": self.looked}
+        kept = [[beginning.hex() for beginning in level] for level in self.kept]
+        return {
+            "levels": self.levels,
+            "kept": kept,
+            "promise": [[*level] for level in self.promise],
+            "looked": self.looked,
+        }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Beginnings":
@@ -96,12 +100,13 @@ class Beginnings:
             For anything else.
         """
         try:
-            kept = tuple(bytes.fromhex(text) for text in value["kept"])
-            promise = tuple(float(number) for number in value["promise"])
-            found = cls(int(value["levels"]), kept, promise, int(value["looked"]))
+            kept = tuple(tuple(bytes.fromhex(text) for text in level) for level in value["kept"])
+            promise = tuple(tuple(float(number) for number in level) for level in value["promise"])
+            found = cls(kept, promise, int(value["looked"]))
+            whole = int(value["levels"]) == len(kept) and all(kept) and [*map(len, kept)] == [*map(len, promise)]
         except (KeyError, TypeError, ValueError, AttributeError):
-            found = cls(-1)
-        if found.levels < 0 or found.looked < 0 or not found.kept or len(found.kept) != len(found.promise):
+            whole = False
+        if not whole or found.looked < 0:
             raise DecodeError("resume must be the beginnings of an unfinished search; start again without it")
         return found
 
@@ -170,7 +175,7 @@ def discover(
     ('lynx', 'zebra')
     """
     search = _Search(tally, Extension(_checked(tally).alphabet, alphabet, prefixes), _Limits(most, seconds), progress)
-    listed, screening = _listed(tally.survey, candidates), Screening(1 - _SPENT * (1 - check_level(level)))
+    listed, screening = _listed(tally.survey, candidates), Screening(check_level(level))
     state = Beginnings() if resume is None else resume
     if not isinstance(state, Beginnings) or not search.fits(state):
         raise DecodeError("resume must be the beginnings of an unfinished search; start again without it")
@@ -215,6 +220,7 @@ class _Search:
         self.tally, self.extension, self.limits, self.progress = tally, extension, limits, progress
         self.encoding = cast(Prefixes, tally.survey.encoding)
         self.levels = [length for length, _ in self.encoding.levels]
+        self.completed: dict[int, _Completed] = {}
         last = level_tally(tally, len(self.levels) - 1)
         _, slope = tally.survey.mechanism.affine
         usual = 1 / tally.survey.cells  # of the reports of a cohort are in any one cell
@@ -223,47 +229,55 @@ class _Search:
 
     def fits(self, state: Beginnings) -> bool:
         """Whether these are beginnings that a search of this survey can have kept."""
-        if not 0 <= state.levels < len(self.levels) or len(state.kept) > _KEPT:
+        if state.levels >= len(self.levels) or any(len(level) > _KEPT + _ENDED for level in state.kept):
             return False
-        length = self.levels[state.levels - 1] if state.levels else 0
-        return all(len(b) == length or (b.endswith(END) and len(b) <= length + 1) for b in state.kept)
+        return all(
+            len(b) == length or (b.endswith(END) and len(b) <= length + 1)
+            for level, length in zip(state.kept, self.levels, strict=False)
+            for b in level
+        )
 
     def walked(self, state: Beginnings) -> Beginnings:
         """One level further."""
         from scipy.special import log_ndtr
 
         number = state.levels
-        found, parents = self._grown(state)
+        found, before = self._grown(state, number, state.looked)
         looked = state.looked + len(found)
-        shares = beginning_shares(level_tally(self.tally, number), found, self._told(number, looked))
+        tally = level_tally(self.tally, number)
+        design = level_design(tally, found)
+        shares = beginning_shares(tally, design, self._told(number, looked))
         # What is not likely to hold a text that can be declared is not worth extending.
-        promise = log_ndtr((shares.values - self.target) / shares.error) + np.array(state.promise)[parents]
+        promise = log_ndtr((shares.values - self.target) / shares.error) + before
         steps = self.levels[number + 1] - self.levels[number]
-        room, kept = _AT_A_LEVEL, list[int]()
-        for i in np.argsort(-promise, kind="stable")[:_KEPT].tolist():
-            room -= 1 if found[i].endswith(END) else self.extension.width(partial(found[i]), steps)
-            if room < 0 and kept:
+        room, kept, ended = _AT_A_LEVEL, list[int](), list[int]()
+        for i in np.argsort(-promise, kind="stable").tolist():
+            if found[i].endswith(END):  # it takes no room from beginnings
+                ended += [i] * (len(ended) < _ENDED)
+                continue
+            room -= self.extension.width(partial(found[i]), steps)
+            if (room < 0 and kept) or len(kept) == _KEPT:
                 break
             kept.append(i)
-        best = float(promise[kept[0]])
-        return Beginnings(
-            number + 1, tuple(found[i] for i in kept), tuple(float(promise[i]) - best for i in kept), looked
-        )
+        best = float(promise[kept[0]]) if kept else 0.0
+        kept += ended
+        now = (tuple(found[i] for i in kept), tuple(float(promise[i]) - best for i in kept))
+        after = Beginnings((*state.kept, now[0]), (*state.promise, now[1]), looked)
+        self.completed[number] = self._completed(after, number, found, before, design)
+        return after
 
-    def _grown(self, state: Beginnings) -> tuple[list[bytes], npt.NDArray[np.intp]]:
-        """The candidates of the next level, and from which beginning each comes."""
-        self.limits.check(state.looked)
-        number = state.levels
+    def _grown(self, state: Beginnings, number: int, looked: int) -> tuple[list[bytes], Floats]:
+        """The candidates of a level, and what the beginning promised that each comes from."""
+        self.limits.check(looked)
+        kept, promise = state.at(number)
         before = self.levels[number - 1] if number else 0
-        room = self.limits.most - state.looked
         steps = self.levels[number] - before
-        widths = sum(self.extension.width(partial(b), steps) for b in state.kept if not b.endswith(END))
-        if number and widths > room:
+        widths = sum(self.extension.width(partial(b), steps) for b in kept if not b.endswith(END))
+        if number and widths > self.limits.most - looked:
             self.limits.check(self.limits.most + 1)
-        found = self.extension.grown(state.kept, steps, _MOST_AT_ONCE)
-        place = {beginning: i for i, beginning in enumerate(state.kept)}
-        parents = [place[b] if b in place else place[b[:before]] for b in found]
-        return found, np.array(parents, np.intp)
+        found = self.extension.grown(kept, steps, _MOST_AT_ONCE)
+        known = dict(zip(kept, promise, strict=True))
+        return found, np.array([known[b] if b in known else known[b[:before]] for b in found])
 
     def _told(self, number: int, looked: int) -> Progress:
         """What a level says of its progress, in parts of the whole search; it also checks the time."""
@@ -276,28 +290,79 @@ class _Search:
         return told
 
     def declared(self, state: Beginnings, listed: Sequence[bytes], screening: Screening) -> DiscoveredEstimate:
-        """Test the candidates of the last level, and estimate what is there."""
-        found, _ = self._grown(state)
-        if self.encoding.overlong == "refuse":
-            found = [text for text in found if text.endswith(END)]
-        names = _named(self.tally.survey, list(dict.fromkeys([*found, *listed])))
-        if not names:
+        """Test whole texts, and estimate the shares of those that are there."""
+        last, texts, looked = len(self.levels) - 1, Texts(), state.looked
+        for number in range(last + 1):
+            if number not in self.completed:  # the last one, and those of a search that was resumed
+                found, promise = self._grown(state, number, looked if number == last else 0)
+                self.completed[number] = self._completed(state, number, found, promise)
+            completed = self.completed[number]
+            texts.share(completed.promise)
+            looked += len(completed.promise) if number == last else 0
+            names = _named(self.tally.survey, completed.keys)
+            promised = dict(zip(completed.keys, completed.promise[completed.places].tolist(), strict=True))
+            for name, key in names.items():
+                texts.add(name, key, number, promised[key])
+            self.limits.check(looked)
+        for name, key in _named(self.tally.survey, listed).items():
+            whole = [
+                number for number, length in enumerate(self.levels) if key.endswith(END) and len(key) <= length + 1
+            ]
+            texts.share(np.zeros(1))
+            texts.add(name, key, min(whole, default=last), 0.0)
+        if not texts.names:
             raise DecodeError("alphabet and prefixes must leave at least one whole text to look for, got none")
-        looked = state.looked + len(names)
-        self.limits.check(looked)
-        last = level_tally(self.tally, len(self.levels) - 1)
-        _check_cohorts(last, len(names))
-        design = level_design(last, list(names.values()))
-        solution = screening.solve([last], design, self._told(len(self.levels) - 1, looked))[0]
-        assert isinstance(solution, Screened)
-        tested = ScreenedEstimate.of(solution, tuple(names), screening, Projected(), last, design)
-        places = tested.kept[np.isfinite(tested.standard_errors[tested.kept])]
-        places = places[np.lexsort([-tested.raw[places], -tested.probabilities[places]])]
-        return DiscoveredEstimate(
-            tuple(tested.symbols[i] for i in places.tolist()), tested.probabilities[places], tested.raw[places],
-            screening, tested.constraint, self.tally.copy(), tested.design, rest=tested.rest,
-            tested=tested, places=places,
-        )  # fmt: skip
+        fits = [self.completed[number].fit for number in range(last + 1)]
+        _check_cohorts(fits[-1].tally, len(texts.names))
+        allowed, told = 1 - screening.level, self._told(last, looked)
+        declared = WholeTexts(fits, self.levels, texts).declared(allowed, told)
+        return DiscoveredEstimate.of_search(declared, texts, screening, self.tally)
+
+    def _completed(
+        self, state: Beginnings, number: int, found: Sequence[bytes], promise: Floats,
+        design: StreamedDesign | None = None,
+    ) -> "_Completed":  # fmt: skip
+        """Of the candidates of a level, the texts that it is the first to see whole."""
+        last = number == len(self.levels) - 1
+        before = self.levels[number - 1] if number else -1
+        cut = last and self.encoding.overlong == "cut"  # then longer ones, too
+        whole = np.flatnonzero([len(b) - 1 > before if b.endswith(END) else cut for b in found])
+        kept = [] if last else [b for b in state.kept[number] if not b.endswith(END)]
+        fit, places = LevelFit(level_tally(self.tally, number), kept), np.arange(len(whole))
+        if not last and len(whole) > _TEXTS:
+            keys = design.keys[whole] if design is not None else fit.designed([found[i] for i in whole.tolist()]).keys
+            shares = fit.shares(StreamedDesign(fit.tally.survey.encoding, keys))
+            places = np.sort(np.argsort(-shares, kind="stable")[:_TEXTS])
+        return _Completed(fit, [found[i] for i in whole[places].tolist()], places, promise[whole])
+
+
+@dataclass(frozen=True)
+class _Completed:
+    """Texts that a level is the first to see whole."""
+
+    fit: LevelFit
+    keys: list[bytes]  # the best of them
+    places: npt.NDArray[np.intp]  # of these among all
+    promise: Floats  # of all
+
+
+def search_sizes(lengths: Sequence[int]) -> list[tuple[int, int]]:
+    """How many candidates each level of a search has, without an alphabet, and how many beginnings it keeps.
+
+    The last level keeps none; its candidates are all texts that are tested.
+
+    >>> search_sizes([2, 3, 4])
+    [(18166, 2048), (387072, 2048), (792310, 0)]
+    """
+    extension, found, before, kept, tested = Extension(Alphabet.open()), list[tuple[int, int]](), 0, 1, 0
+    for length, after in zip(lengths, [*lengths[1:], None], strict=True):
+        seen = kept * extension.width(b"", length - before)
+        tested += seen
+        room = 0 if after is None else _AT_A_LEVEL // extension.width(b"", after - length)
+        kept = min(_KEPT, max(room, 1), seen) if after is not None else 0
+        found.append((seen if after is not None else tested, kept))
+        before = length
+    return found
 
 
 def _checked(tally: object) -> Survey:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -149,6 +150,11 @@ class Estimate(BySymbol, Figures, Presented):
         ('7 windows share devices, which repeat their noise, but ', '')
         """
         return str(self.fit.repeated)
+
+    @property
+    def searched(self) -> dict[str, Any]:
+        """What files say of a search; nothing where there was none."""
+        return {}
 
     @property
     def n(self) -> int:

@@ -244,7 +244,7 @@ class EstimateRows(ResultRows):
             }
             for group in self.groups
         ]
-        return {"groups": groups, "diagnostics": self._diagnostics(), **self._in_order()}
+        return {"groups": groups, "diagnostics": self._diagnostics(), **self._in_order(), **self.estimate.searched}
 
     def _in_order(self) -> dict[str, Any]:
         """Figures of answers in an order, and the density of numbers; nothing for other answers."""

@@ -7,6 +7,7 @@ from deniable.planner.nearby import nearby
 from deniable.planner.numbers import NumberPlan
 from deniable.planner.planning import plan
 from deniable.planner.result import Alternative, Expected, Plan, Strategy
+from deniable.planner.texts import TextPlan
 
 __all__ = [
     "Alternative",
@@ -18,6 +19,7 @@ __all__ = [
     "PlannedQuestion",
     "Spending",
     "Strategy",
+    "TextPlan",
     "nearby",
     "offer_form",
     "plan",

@@ -32,6 +32,7 @@ from deniable.planner.rivals import best_rival, close_rivals, needs_less, worth
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
 from deniable.planner.spending import compare
+from deniable.planner.texts import plan_texts
 from deniable.planner.visible import smallest_visible
 from deniable.survey import Form, Survey
 from deniable.theory import Losses
@@ -94,6 +95,9 @@ def plan(
     covariate: Sequence[float] | None = None,
     answer: object = None,
     survey: Survey | None = None,
+    discover: int | None = None,
+    discover_above: float | None = None,
+    length: int | None = None,
 ) -> Any:
     """Find the third of n, epsilon and error from the other two, with the survey to run.
 
@@ -200,11 +204,20 @@ def plan(
         The answer whose share differs; the last one without it.
     survey : Survey, optional
         The survey that is asked, instead of an epsilon and answers.
+    discover : int, optional
+        A survey of text that nobody listed (`dn.discovery`), instead of symbols or candidates: how many of the most
+        frequent texts are to be found, where shares fall as one over the rank. The plan is a `TextPlan`. With n and
+        epsilon and a `length`, the smallest share that is found is told.
+    discover_above : float, optional
+        The same as a share of people: any text that as many wrote is to be found.
+    length : int, optional
+        Of texts, in bytes: what is longer is cut. 32 where it is not given; the shorter, the fewer people are needed.
 
     Returns
     -------
     Plan
-        The survey, what to expect of it, and the alternatives; or a `NumberPlan`, an `EffectPlan` or a `FormPlan`.
+        The survey, what to expect of it, and the alternatives; or a `NumberPlan`, a `TextPlan`, an `EffectPlan` or a
+        `FormPlan`.
 
     Raises
     ------
@@ -242,7 +255,8 @@ def plan(
             | {"max_l2": max_l2, "max_error": max_error, "visible": visible, "number": number, "ordered": ordered}
             | {"epsilon_report": epsilon_report, "reports": reports, "crowd_epsilon": crowd_epsilon}
             | {"max_mean_error": max_mean_error, "sensitive": sensitive, "max_bytes": max_bytes, "step": step}
-            | {"max_cohorts": max_cohorts, "bins": bins}
+            | {"max_cohorts": max_cohorts, "bins": bins, "discover": discover, "discover_above": discover_above}
+            | {"length": length}
         )
         return plan_effect(
             n=n,
@@ -264,6 +278,7 @@ def plan(
         one_question: dict[str, object] = {"symbols": symbols, "number": number, "ordered": ordered, "reports": reports}
         one_question |= {"max_l1": max_l1, "max_l2": max_l2, "visible": visible, "epsilon_report": epsilon_report}
         one_question |= {"max_mean_error": max_mean_error, "crowd_epsilon": crowd_epsilon, "sensitive": sensitive}
+        one_question |= {"discover": discover, "discover_above": discover_above, "length": length}
         for label, value in one_question.items():
             if value is not None:
                 raise DeniableError(f"{label} must not be given with a form, which has questions of its own")
@@ -276,6 +291,18 @@ def plan(
             confidence=confidence,
             tell=lambda share: told_of("comparing ways to spend the budget", share, 1.0, 1),
         )
+    if discover is not None or discover_above is not None or length is not None:
+        apart: dict[str, object] = {"symbols": symbols, "candidates": candidates, "number": number, "ordered": ordered}
+        apart |= {"max_l1": max_l1, "max_l2": max_l2, "max_error": max_error, "visible": visible, "metric": metric}
+        apart |= {"max_mean_error": max_mean_error, "reports": reports, "epsilon_report": epsilon_report}
+        apart |= {"crowd_epsilon": crowd_epsilon, "sensitive": sensitive, "other": other}
+        for label, value in apart.items():
+            if value is not None:
+                raise DeniableError(f"{label} must not be given with discover: a text is found or not, whatever it is")
+        return plan_texts(
+            n=n, epsilon=epsilon, discover=discover, discover_above=discover_above, length=length,
+            confidence=confidence, name=name, seed=seed,
+        )  # fmt: skip
     if number is not None or ordered is not None or max_mean_error is not None:
         others: dict[str, object] = {"symbols": symbols, "candidates": candidates, "metric": metric, "other": other}
         others |= {"max_l1": max_l1, "max_l2": max_l2}

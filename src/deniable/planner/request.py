@@ -19,6 +19,7 @@ APART = (
     *("progress", "reports", "change", "number", "ordered", "bins", "step", "max_mean_error"),
     *("crowd_epsilon", "delta"),
     *("effect", "power", "share", "alpha", "group", "covariate", "answer", "survey"),
+    *("discover", "discover_above", "length"),
 )
 PEOPLE = (2.0, 1e15)  # people: the range of a plan; the upper end is below 2**53, where floats are still exact
 _MOST_SYMBOLS = 1 << 16  # symbols or candidates: as many as a report has cells at most (survey.blocks.MAX_CELLS)

@@ -276,6 +276,9 @@ class PlanRequest(Input, frozen=True, kw_only=True):
     step: _Number | str = None
     outside: Annotated[Literal["clamp", "refuse"] | None, _told("numbers outside of the scale")] = None
     max_mean_error: _Number = None
+    discover: Annotated[int | None, _told("of the most frequent texts, found without a list")] = None
+    discover_above: Annotated[_Number, _told("the smallest share of a text that is found without a list")] = None
+    length: Annotated[int | None, _told("of such texts in bytes, at most; 32 where it is not given")] = None
     other: Any = None
     text: str | None = None
     shape: str | list[Any] | None = None
@@ -461,6 +464,11 @@ class ShownDensity(_Exactly, frozen=True, kw_only=True):
     bands: list[ShownBand]
 
 
+class ShownSearch(_Exactly, frozen=True, kw_only=True):
+    candidates: Annotated[int, _told("texts that were tested")]
+    smallest: Annotated[float, _told("about the share from which a text is declared, if the last level alone sees it")]
+
+
 class Estimate(_Decoded, frozen=True, kw_only=True):
     name: str
     mechanism: str
@@ -477,6 +485,7 @@ class Estimate(_Decoded, frozen=True, kw_only=True):
     diagnostics: Diagnostics | None
     figures: _Figures | UnsetType = UNSET
     density: Annotated[ShownDensity, _told("of numbers in bins")] | UnsetType = UNSET
+    searched: Annotated[ShownSearch, _told("of a search for texts")] | UnsetType = UNSET
 
 
 class ShareChange(_Exactly, frozen=True, kw_only=True):

@@ -55,13 +55,17 @@ class Planning(Child):
 
 def _plan(arguments: dict[str, Any]) -> dict[str, Any]:
     """A plan as JSON values, with its survey, the line of epsilon against n, and what the crowd adds."""
-    from deniable.planner import Plan, plan
+    from deniable.planner import Plan, TextPlan, plan
     from deniable.survey import strict_json
 
     if "questions" in arguments:
         return planned_form(arguments)
     if _about_mean(arguments):
         found = _planned_mean(arguments)
+    elif _about_texts(arguments):
+        texts: TextPlan = plan(**arguments)
+        told = {"errors": {"share": {"bound": texts.share}}, "lines": [], "mechanism": texts.survey.title}
+        found = texts.to_json() | told | {"survey": texts.survey}
     else:
         planned: Plan = plan(**arguments)
         found = planned.to_json() | {"survey": planned.survey, "lines": planned.lines}
@@ -71,6 +75,10 @@ def _plan(arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _about_mean(arguments: dict[str, Any]) -> bool:
     return "number" in arguments or "ordered" in arguments
+
+
+def _about_texts(arguments: dict[str, Any]) -> bool:
+    return not {"discover", "discover_above", "length"}.isdisjoint(arguments)
 
 
 def _planned_mean(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -134,6 +142,8 @@ def _instead(problem: PlanError, arguments: dict[str, Any]) -> dict[str, Any]:
     epsilons = (bound_of("strong"), bound_of("weak"))
     if _about_mean(arguments):
         found: Iterable[tuple[int, float, float]] = _means_nearby(arguments, epsilons)
+    elif _about_texts(arguments):
+        found = _texts_nearby(arguments, epsilons)
     else:
         found = ((one.n, one.epsilon, one.error) for one in nearby(problem, epsilons, **arguments))
     plans = [{"n": n, "epsilon": epsilon, "privacy": strength(epsilon), "error": error} for n, epsilon, error in found]
@@ -152,6 +162,17 @@ def _means_nearby(arguments: dict[str, Any], epsilons: Sequence[float]) -> Itera
         people = _planned_mean(asked | {"epsilon": epsilons[0], "max_mean_error": target})["n"]
         unit = 10 ** max(len(str(people)) - 2, 0)  # two digits, rounded up
         yield -(-people // unit) * unit, epsilons[0], target
+
+
+def _texts_nearby(arguments: dict[str, Any], epsilons: Sequence[float]) -> Iterator[tuple[int, float, float]]:
+    """The smallest share that n people find at each epsilon."""
+    from deniable.planner import plan
+
+    if (n := arguments.get("n")) is None:
+        return
+    asked = {name: value for name, value in arguments.items() if name not in ("discover", "discover_above", "epsilon")}
+    for epsilon in epsilons:
+        yield n, epsilon, plan(**asked | {"epsilon": epsilon, "length": asked.get("length", 32)}).share
 
 
 def _reply(message: bytes) -> tuple[int, bytes]:

@@ -13,9 +13,11 @@ import { kindOf } from "./kinds.js";
 import { open } from "./languages.js";
 import { distinctLines, fileName, heading } from "./naming.js";
 import { dayOf, endOf, halves, incomparable } from "./periods.js";
+import { discovers, keptBack, Search } from "./search.js";
 import { drawShares, head } from "./shares.js";
 import { merged, readers, soFar } from "./sofar.js";
 import { handOver, manage } from "./surveys.js";
+import { text } from "./texts.js";
 import { Trend } from "./trend.js";
 
 const EVERY = 4000; // milliseconds between looks at the counts
@@ -71,6 +73,7 @@ class Results {
   #form; // what shows a form
   #ranges; // what shows two times as a table
   #tabulated; // the two times that it was asked for
+  #search; // what finds texts that nobody listed
   #rules;
   #closed = false;
   #gone = false;
@@ -123,6 +126,7 @@ class Results {
       $("open").hidden = false;
       $("candidates").value = this.#candidates.join("\n");
       $("order").lastElementChild.textContent = "as in your list";
+      if (discovers(this.#survey)) this.#discover();
     } else if (this.#inOrder) {
       $("order").value = "own"; // 1 to 5 stars
     }
@@ -143,6 +147,20 @@ class Results {
       guarded,
       again: guarded(() => this.#refresh()),
     });
+  }
+
+  /** Texts appear by themselves; a list is tested together with what is found. */
+  #discover() {
+    this.#search = new Search(
+      this.#survey,
+      (...asked) => this.#post(...asked),
+      (told) => say(told),
+    );
+    $("open-title").textContent = text("search.title");
+    $("open-lead").textContent = text("search.lead");
+    $("look").textContent = text("search.look");
+    $("order").parentElement.hidden = true; // the largest come first
+    $("decoder").parentElement.hidden = true;
   }
 
   #listen() {
@@ -267,7 +285,7 @@ class Results {
     $("live").textContent = this.#told.live
       ? "You see answers as they arrive; this page follows them by itself."
       : `To readers ${readers(this.#rules)}. Whoever asked sees them as they arrive.`;
-    if (this.#isOpen && !this.#candidates.length) {
+    if (this.#isOpen && !this.#search && !this.#candidates.length) {
       only("all");
       for (const part of [...PARTS, "trend-part", "compare-part"]) $(part).hidden = true;
       say("Name the answers to look for, and their shares appear.");
@@ -281,7 +299,7 @@ class Results {
     if (this.#form) return this.#refreshForm(mine);
     let found;
     try {
-      found = await this.#post("estimate", this.#question({ ...this.#range(), order: "own" }));
+      found = await this.#estimate(mine);
     } catch (problem) {
       if (mine !== this.#turn) return;
       if (problem.status !== 409) throw problem;
@@ -290,17 +308,31 @@ class Results {
         return rangeNote(`${sentence(problem.message)} What is shown is of the range before.`);
       return this.#wait();
     }
-    if (mine !== this.#turn) return;
+    if (mine !== this.#turn || !found) return;
     this.#shares = found;
     say("");
     rangeNote("");
-    $("merged").textContent = this.#isOpen ? merged(this.#candidates.length, found.estimates.length) : "";
+    if (this.#search) $("merged").textContent = keptBack(found);
+    else $("merged").textContent = this.#isOpen ? merged(this.#candidates.length, found.estimates.length) : "";
     only("all");
     for (const part of PARTS) $(part).hidden = false;
     head(found, this.#channel, this.#rules);
     health(found, this.#channel, this.#digest);
     // Nothing waits for the pictures: their library may still be on its way.
-    await Promise.all([this.#draw(), this.#over(mine), this.#compare(mine)]);
+    // Shares over time need a list that was the same all the time.
+    await Promise.all([this.#draw(), ...(this.#search ? [] : [this.#over(mine), this.#compare(mine)])]);
+  }
+
+  /** The shares of the range; what nobody listed is searched for. */
+  #estimate(mine) {
+    if (!this.#search) return this.#post("estimate", this.#question({ ...this.#range(), order: "own" }));
+    return this.#search.run(this.#found(), this.#told.reports, () => mine === this.#turn);
+  }
+
+  /** What is asked of a search. */
+  #found() {
+    const { level, candidates } = this.#question();
+    return { level, candidates: candidates?.length ? candidates : undefined, ...this.#range() };
   }
 
   async #refreshForm(mine) {
@@ -418,6 +450,7 @@ class Results {
   #offerDownloads() {
     const name = (ending) => fileName(this.#survey.name, this.#digest, ending);
     const decoded = (format) => {
+      if (this.#search) return this.#post("discover", { ...this.#found(), format }, { raw: true });
       const body = this.#question({ ...this.#range(), format, order: $("order").value });
       return this.#post("estimate", body, { raw: true });
     };

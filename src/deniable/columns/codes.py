@@ -147,7 +147,9 @@ def _known_text(survey: Survey, array: "pa.Array") -> tuple[npt.NDArray[Any], Wo
 def _integer_codes(survey: Survey, column: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Words]:
     symbols = survey.symbols
     plain = symbols is not None and symbols == tuple(range(len(symbols)))
-    if plain and column.size and int(column.min()) >= 0 and int(column.max()) < len(survey.alphabet):
+    # As an unsigned number a negative one is larger than any alphabet, so one pass over the column sees both ends.
+    unsigned = column.view(column.dtype.str.replace("i", "u"))
+    if plain and column.size and int(unsigned.max()) < len(survey.alphabet):
         # NumPy indexes with every integer type but uint64, which it would turn into floats on the way.
         codes = column.astype(np.int64) if column.dtype == np.uint64 else column
         return codes, np.arange(len(survey.alphabet), dtype=np.uint64)

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import deniable as dn
@@ -31,3 +34,24 @@ def test_what_may_be_seen_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[
         "see there. Every answer is randomised on its own, before it leaves your device, so what is seen of one says "
         "nothing about the others." in notice
     )
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(list(arguments)) == 2
+    return " ".join(capsys.readouterr().err.split())
+
+
+def test_the_query_of_a_form_counts_what_privatize_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    form, where = str(tmp_path / "form.json"), str(tmp_path / "reports.parquet")
+    SEEN.save(form)
+    answers = {"ill": ["no", "hiv"] * 50, "area": ["a", "d"] * 50, "smokes": ["no", "yes"] * 50}
+    pq.write_table(pa.table(answers), tmp_path / "answers.parquet")
+    assert "100 reports" in told(capsys, "privatize", str(tmp_path / "answers.parquet"), "--survey", form, "-o", where)
+    assert main(["survey", "sql", form, "--table", where]) == 0
+    query = capsys.readouterr().out
+    assert query == SEEN.sql(table=where)
+    assert dn.count(SEEN, duckdb.sql(query)) == dn.count(SEEN, where)
+    for option in ("--cohort", "--response"):
+        assert "--cohort and --response must not be given for a form, which has a column a part" in refused(
+            capsys, "survey", "sql", form, option, "x"
+        )

@@ -384,6 +384,7 @@ def test_a_form_shows_itself() -> None:
         estimate["smokes"]["perhaps"]
 
 
+GOOD = {"cohort": 0, "response": 1}
 LAST: dict[str, tuple[Callable[[], object], str]] = {
     "counters": (
         lambda: form(a=dn.orr(epsilon=1, cells=128, cohorts=1 << 19), b=dn.orr(epsilon=1, cells=200, cohorts=1 << 19),
@@ -407,11 +408,11 @@ LAST: dict[str, tuple[Callable[[], object], str]] = {
         "report table of a form must have a struct column 'smokes' with cohort and response",
     ),
     "a struct without a value": (
-        lambda: dn.count(TWO, pa.table({"smokes": [{"cohort": 0, "response": None}], "city": [None]})),
-        "report table of a form must have a response wherever 'smokes' was answered",
+        lambda: dn.count(TWO, pa.table({"smokes": [{"cohort": 0, "response": None}], "city": [GOOD]})),
+        "reports must be ones that devices of this form can send, got smokes: no response",
     ),
     "a struct of text": (
-        lambda: dn.count(TWO, pa.table({"smokes": [{"cohort": 0, "response": "x"}], "city": [None]})),
+        lambda: dn.count(TWO, pa.table({"smokes": [{"cohort": 0, "response": "x"}], "city": [GOOD]})),
         "column smokes.response must hold integers, got string",
     ),
     "a header": (

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.columns.codes import codes_of, readable
-from deniable.columns.randomizing import privatize
+from deniable.columns.randomizing import randomize
 from deniable.columns.stream import WordStream
 from deniable.columns.table import ReportTable
 from deniable.errors import AlphabetError
@@ -147,10 +147,20 @@ def privatize_forms(form: Form, data: Any) -> FormTable:
             column = columns[part.when[0]]
             said = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
             answered[:, place] &= np.array([value in part.when[1] for value in said], bool)
-    # The cipher, NumPy and Arrow release the interpreter's lock, so parts are divided among the cores.
+    # The cipher, NumPy and Arrow release the interpreter's lock, so parts are divided among the cores. Each thread
+    # draws one key, and goes on in its stream of words from part to part.
+    left = iter(range(len(form.parts)))
+    found: dict[int, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
+
+    def work() -> None:
+        stream = WordStream(narrow=True)
+        for place in left:
+            found[place] = _slot(form.parts[place], columns, answered[:, place], stream)
+
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [pool.submit(_slot, part, columns, answered[:, place]) for place, part in enumerate(form.parts)]
-    return FormTable(form, answered, tuple(job.result() for job in jobs))
+        for job in [pool.submit(work) for _ in range(min(os.cpu_count() or 1, len(form.parts)))]:
+            job.result()
+    return FormTable(form, answered, tuple(found[place] for place in range(len(form.parts))))
 
 
 def everywhere(here: Mask) -> bool:
@@ -158,7 +168,9 @@ def everywhere(here: Mask) -> bool:
     return bool(here[:1].all() if here.strides == (0,) else here.all())
 
 
-def _slot(part: FormPart, columns: Mapping[str, Any], here: Mask) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def _slot(
+    part: FormPart, columns: Mapping[str, Any], here: Mask, stream: WordStream
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """The cohorts and the responses of one part, zero where it is not answered."""
     own = {question.name: columns[question.name] for question in part.questions}
     if everywhere(here):
@@ -169,7 +181,7 @@ def _slot(part: FormPart, columns: Mapping[str, Any], here: Mask) -> tuple[npt.N
             name: column[rows] if isinstance(column, np.ndarray) else column.take(rows) for name, column in own.items()
         }
     try:
-        table = _part(part, own)
+        table = _part(part, own, stream)
     except AlphabetError as problem:
         raise AlphabetError(f"{part.name}: {problem}") from None
     if len(table) == len(here):
@@ -228,18 +240,19 @@ def _drawn(parts: int, drawn: int, rows: int) -> Mask:
     return found
 
 
-def _part(part: FormPart, columns: Mapping[str, Any]) -> ReportTable:
+def _part(part: FormPart, columns: Mapping[str, Any], stream: WordStream) -> ReportTable:
     """The reports of one part, of the rows that answer it."""
     question, survey = part.questions[0], part.survey
     if len(part.questions) == 1 and not question.skip:
-        return privatize(survey, columns[question.name])
+        return randomize(survey, readable(columns[question.name]), stream=stream)
     if survey.alphabet.is_open:
         column = columns[question.name]
-        return privatize(survey, column if isinstance(column, np.ndarray) else column.fill_null(NO_ANSWER))
+        column = column if isinstance(column, np.ndarray) else column.fill_null(NO_ANSWER)
+        return randomize(survey, readable(column), stream=stream)
     places = [_places(own, columns[own.name]) for own in part.questions]
     codes = places[0] if len(places) == 1 else places[0] * len(part.questions[1].answers) + places[1]
     coded = Survey(Alphabet.closed(len(survey.alphabet)), survey.encoding, survey.mechanism)
-    found = privatize(coded, codes)
+    found = randomize(coded, codes, stream=stream)
     return ReportTable(survey, found.cohorts, found.responses)
 
 

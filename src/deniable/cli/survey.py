@@ -225,8 +225,8 @@ def _matrix(args: argparse.Namespace) -> list[list[float]] | None:
 def _show(args: argparse.Namespace) -> None:
     survey = load_agreement(args.survey)
     if isinstance(survey, Form):
-        _one_question(args)
-        show_form(survey, as_json=args.json)
+        _no_reports(args)
+        show_form(survey, None if args.n is None else crowd(survey, args.n, args.delta), as_json=args.json)
         return
     found = None if args.n is None else crowd(survey, args.n, args.delta)
     if args.json:
@@ -333,16 +333,15 @@ def _sql(args: argparse.Namespace) -> None:
     sys.stdout.write(survey.sql(dialect=args.dialect, **names))
 
 
-def _one_question(args: argparse.Namespace) -> None:
-    if args.n is not None or getattr(args, "reports", None) is not None:
-        raise DeniableError("--n and --reports must not be given for a form; ask for the survey of one question")
+def _no_reports(args: argparse.Namespace) -> None:
+    if args.reports is not None:
+        raise DeniableError("--reports must not be given for a form; ask for the survey of one question")
 
 
 def _notice(args: argparse.Namespace) -> None:
     survey = load_agreement(args.survey)
     if isinstance(survey, Form):
-        _one_question(args)
-        told = form_notice(survey)
+        told = form_notice(survey, None if args.n is None else crowd(survey, args.n, args.delta))
     else:
         told = notice(survey, None if args.n is None else crowd(survey, args.n, args.delta))
     for heading, paragraph in told:

@@ -10,6 +10,7 @@ from deniable.decoders.discovered import DiscoveredEstimate
 from deniable.decoders.discovering import MOST, Beginnings, discover
 from deniable.decoders.empirical_bayes import EmpiricalBayes, shrink
 from deniable.decoders.estimate import Estimate
+from deniable.decoders.form_difference import FormDifference, MarginalDifference
 from deniable.decoders.form_estimate import FormEstimate, MarginalEstimate
 from deniable.decoders.intervals import Group, Mass
 from deniable.decoders.inversion import Inversion
@@ -53,11 +54,13 @@ __all__ = [
     "EmpiricalBayes",
     "Estimate",
     "EstimateRows",
+    "FormDifference",
     "FormEstimate",
     "Group",
     "Inversion",
     "LeastSquares",
     "Likelihood",
+    "MarginalDifference",
     "MarginalEstimate",
     "MarginalRows",
     "Mass",

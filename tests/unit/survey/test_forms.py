@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import deniable as dn
+from deniable.audit import audit
 from deniable.errors import DeniableError
 from deniable.survey import Form, form
 from deniable.tally import FormTally
@@ -156,7 +157,7 @@ MADE: dict[str, tuple[Callable[[], object], str]] = {
         "question must be one of this form's, smokes, city, got 'age'",
     ),
     "something that takes one question": (
-        lambda: dn.crowd(TWO, 1000, 1e-6),  # type: ignore[arg-type]
+        lambda: audit(TWO, dn.Client),  # type: ignore[arg-type]
         "survey must be a Survey, got a form of several questions, which this does not take yet; use that of "
         "one question: "
         "form.part_of(name).survey",

@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from time import process_time
 
@@ -20,6 +21,7 @@ from deniable.engines import count_files
 N = 2_000_000
 S, K, C = 256, 16, 64
 FILE_ROWS = 10_000_000
+FORMS, QUESTIONS, ANSWERS = 1_000_000, 30, 16  # rows, and what each of them answers
 EPSILON = 1.0  # of the mechanisms that came after the paper
 
 
@@ -55,6 +57,7 @@ def _lines() -> Iterator[Line]:
     )
 
     yield _table(rng, codes)
+    yield form_line(rng)
 
     # Strings may cost twice what codes may: six times NumPy, which still starts from codes.
     krr_text, orr_text = dn.krr(symbols=names, epsilon=2), dn.orr(symbols=names, epsilon=2, cells=K, cohorts=C)
@@ -96,6 +99,24 @@ def _table(rng: np.random.Generator, codes: npt.NDArray[np.int64]) -> Line:
         return np.searchsorted(edges, rng.random(N) + codes) - codes * rows.shape[1]
 
     return compare("privatize, a table of 256 x 320", what, ours, plain, 3, per=N, rounds=3, clock=process_time)
+
+
+def form_line(rng: np.random.Generator) -> Line:
+    """Forms of 30 questions, in CPU time: all columns of a table, against one of them, the next one each time."""
+    names = [f"q{i}" for i in range(QUESTIONS)]
+    survey = dn.krr(ANSWERS, epsilon=1)
+    form = dn.form(dict.fromkeys(names, survey), epsilon=8)
+    columns = {name: rng.integers(0, ANSWERS, FORMS) for name in names}
+    following = cycle(columns.values())
+    return compare(
+        f"privatize, forms of {QUESTIONS} questions",
+        "privatize, one k-RR column of the same table",
+        lambda: dn.privatize(form, columns),
+        lambda: dn.privatize(survey, next(following)),
+        QUESTIONS,
+        per=FORMS,
+        clock=process_time,
+    )
 
 
 def _files(rng: np.random.Generator) -> Iterator[Line]:

@@ -3,7 +3,7 @@
 A law of single reports cannot see rows that share words, or that get the answers of other rows; this can.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,9 @@ import pytest
 
 import deniable as dn
 import deniable.columns.randomizing as room
+from deniable.columns import narrow
 from deniable.columns.stream import WordStream
-from deniable.mechanisms import BitFlip, Subset
+from deniable.mechanisms import KRR, BitFlip, Subset
 from deniable.survey import Alphabet, Direct, Survey
 from tests.exact.scripted import ScriptedEntropy
 from tests.surveys import SEED, symbols_of
@@ -52,19 +53,23 @@ class Record:
 @pytest.fixture
 def record(monkeypatch: pytest.MonkeyPatch) -> Record:
     """Small blocks, and a record of all that is drawn: from the real stream, so that its words are tested too."""
-    kept, draw_words, draw_below = Record(), WordStream.words, WordStream.uniform_below
+    kept, draw_below = Record(), WordStream.uniform_below
 
-    def words(self: WordStream, count: int) -> npt.NDArray[np.uint64]:
-        found = draw_words(self, count)
-        kept.words.setdefault(self, []).extend(found.tolist())
-        return found
+    def recorded(draw: Callable[[WordStream, int], npt.NDArray[np.uint64]]) -> Any:
+        def words(self: WordStream, count: int) -> npt.NDArray[np.uint64]:
+            found = draw(self, count)
+            kept.words.setdefault(self, []).extend(found.tolist())
+            return found
+
+        return words
 
     def uniform_below(self: WordStream, bound: int, count: int) -> npt.NDArray[np.uint32]:
         found = draw_below(self, bound, count)
         kept.cohorts.setdefault(self, []).extend(found.tolist())
         return found
 
-    monkeypatch.setattr(WordStream, "words", words)
+    monkeypatch.setattr(WordStream, "words", recorded(WordStream.words))
+    monkeypatch.setattr(WordStream, "passing", recorded(WordStream.passing))
     monkeypatch.setattr(WordStream, "uniform_below", uniform_below)
     for name, size in {"_BLOCK": 64, "_BITS": 700, "_CHUNK": CHUNK}.items():
         monkeypatch.setattr(room, name, size)
@@ -149,3 +154,34 @@ def test_no_cohort_is_cut_short(cohorts: int) -> None:
     given = np.array([cohorts - 1, 0, 255, cohorts // 2])
     assert dn.privatize(survey, ["a", "b", "c", "d"], cohorts=given).cohorts.tolist() == given.tolist()
     assert dn.privatize(survey, ["a"] * 20_000).cohorts.max() > 0.9 * cohorts
+
+
+def test_parts_of_a_form_have_words_of_their_own(record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row of each part is explained by 16 bits of its own, and where they do not decide by a word of its own."""
+    monkeypatch.setattr(room, "_NARROW", 64)
+    monkeypatch.setattr("os.cpu_count", lambda: 1)  # so that the order of the parts is known
+    right, odd = narrow.steps, np.arange(1 << 16) % 2 > 0
+    monkeypatch.setattr(narrow, "steps", lambda m: np.where(odd, right(m), np.uint8(narrow.UNDECIDED)))
+    form = dn.form(a=dn.krr(64, epsilon=1), b=dn.warner(epsilon=1), c=dn.krr(7, epsilon=1), epsilon=4)
+    rng = np.random.default_rng(5)
+    answers = {part.name: rng.integers(0, len(part.survey.alphabet), N) for part in form.parts}
+    table = dn.privatize(form, answers | {"b": np.array(["no", "yes"])[answers["b"]]})
+    (words,) = record.words.values()
+    assert len(set(words)) == len(words)
+    undecided = 0
+    for part, (_, responses) in zip(form.parts, table.slots, strict=True):
+        mechanism = part.survey.mechanism
+        assert isinstance(mechanism, KRR)
+        for start in range(0, N, 64):
+            cells = answers[part.name][start : start + 64]
+            first = np.array(words[: -(-len(cells) // 4)], np.uint64).view(np.uint16)[: len(cells)]
+            del words[: -(-len(cells) // 4)]
+            for place, (cell, bits) in enumerate(zip(cells.tolist(), first.tolist(), strict=True)):
+                step = int(narrow.steps(mechanism)[bits])
+                if step == narrow.UNDECIDED:
+                    undecided += 1
+                    whole = np.array([bits << 48 | words.pop(0) >> 16], np.uint64)
+                    step = int(narrow.step_of(mechanism, whole)[0])
+                assert responses[start + place] == (cell + step) % mechanism.cells
+    assert words == []
+    assert undecided > N  # every second row, or a few more

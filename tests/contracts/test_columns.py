@@ -97,7 +97,7 @@ def test_responses_are_the_clients_for_the_same_words(survey: Survey) -> None:
                 keys = np.full(len(words), survey.key(symbol), np.uint64)
                 got = design_block(mechanism, survey.encoding, keys, words).tolist()
             else:
-                got = krr_block(mechanism, np.full(len(words), cells[0], np.uint8), words).tolist()
+                got = krr_block(mechanism, np.full(len(words), cells[0], np.uint8), words.copy()).tolist()
             assert got == [mechanism.randomize(cells, ScriptedEntropy(64, [int(w)])) for w in words]
         elif isinstance(mechanism, Channel):
             starts = [mechanism.edge(cells[0], column) for column in range(mechanism.columns)]
@@ -171,7 +171,7 @@ def test_second_stages_are_the_clients_for_the_same_words(survey: Survey) -> Non
             rows = rng.integers(0, chain_limits(mechanism).min(), (50, mechanism.hits + 1), np.uint64)
             rows[: len(edges), 0] = edges
             responses = np.full((len(rows), 1), response, np.uint8)
-        sent = chain_block(mechanism, responses, rows.ravel())
+        sent = chain_block(mechanism, responses, rows.flatten())
         got = [int.from_bytes(row.tobytes(), "little") for row in sent]
         assert got == [mechanism.refresh(response, ScriptedEntropy(64, [int(w) for w in row])) for row in rows]
 
@@ -247,7 +247,8 @@ def test_a_table_too_large_to_tabulate_takes_the_other_path(monkeypatch: pytest.
         if isinstance(survey.mechanism.permanent, BitFlip):
             for report, symbol in zip(dn.privatize(survey, column), column, strict=True):
                 assert tuple(survey.mechanism.columns_hit(report.response)) == survey.encode(report.cohort, symbol)
-        monkeypatch.setattr(WordStream, "words", lambda self, count: np.zeros(count, np.uint64))
+        for source in ("words", "passing"):
+            monkeypatch.setattr(WordStream, source, lambda self, count: np.zeros(count, np.uint64))
         if isinstance(survey.mechanism.permanent, KRR):
             for report, symbol in zip(dn.privatize(survey, column), column, strict=True):
                 assert report.response == survey.encode(report.cohort, symbol)[0]

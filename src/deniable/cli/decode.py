@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import load_tallies, symbols_from
-from deniable.cli.form_commands import candidates_of, write_estimate
+from deniable.cli.form_results import candidates_of, write_difference, write_estimate
 from deniable.cli.output import add_chart, put_chart, told
 from deniable.cli.parser import Commands, command, one_of, part, share, whole
 from deniable.cli.progress import Reporter
@@ -69,7 +69,9 @@ def add(commands: Commands) -> None:
 
 def _run(args: argparse.Namespace) -> None:
     estimate = _decoded(args, args.tallies)
-    if hasattr(estimate, "form"):
+    if hasattr(estimate, "form") and args.minus:
+        write_difference(args, estimate, _decoded(args, args.minus))
+    elif hasattr(estimate, "form"):
         write_estimate(args, estimate)
     elif args.minus:
         _compare(args, estimate)

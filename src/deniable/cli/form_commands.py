@@ -2,19 +2,18 @@
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import load_agreement, load_survey
-from deniable.cli.output import add_force, put, put_chart, told, writes
+from deniable.cli.output import add_force, put, told, writes
 from deniable.cli.parser import Commands, command, one_of, whole
-from deniable.cli.text import fit, several, table
-from deniable.cli.words import at_most, notice, odds_sentence
+from deniable.cli.text import several, table
+from deniable.cli.words import at_most, crowd_sentences, notice, odds_sentence
 from deniable.errors import DeniableError
 from deniable.survey import SPENDINGS, Form, form, participation_words
 
 if TYPE_CHECKING:
-    from deniable.decoders import FormEstimate
+    from deniable.crowds import Crowd
     from deniable.tally import FormTally
 
 __all__ = ["add_form", "form_notice", "show_form"]
@@ -71,16 +70,18 @@ def _new(args: argparse.Namespace) -> None:
     print(f"wrote {told(args.output)}: {made!r}")
 
 
-def show_form(made: Form, *, as_json: bool) -> None:
+def show_form(made: Form, found: "Crowd | None" = None, *, as_json: bool) -> None:
     """`deniable survey show` of a form."""
     if as_json:
-        follows = {
+        follows: dict[str, Any] = {
             "epsilon_spent": made.epsilon_spent,
             "epsilon_report": made.epsilon_report,
             "likelihood_ratio": float(made.odds),
             "report_bytes": made.report_format.length,
             "counters": sum(part.survey.cohorts * part.survey.columns for part in made.parts),
         }
+        if found is not None:
+            follows["crowd"] = {"n": found.n, "delta": found.delta, "epsilon": found.epsilon, "lower": found.lower}
         print(json.dumps({"form": json.loads(made.to_json()), "follows": follows}, indent=2))
         return
     lines = [
@@ -91,13 +92,14 @@ def show_form(made: Form, *, as_json: bool) -> None:
         *([("answered", participation_words(made.participation))] if made.participation != "once" else []),
         ("report", f"{made.report_format.length} bytes"),
         ("privacy", f"any report is at most {at_most(made.odds)} times likelier than under any other answers"),
+        *([] if found is None else [("the crowd", found.words)]),
         *[("but", f"{part.name}: {odds_sentence(part.survey)}") for part in made.parts if part.name in made.uneven],
     ]
     print(table([], lines, "ll", wrap=100))
     print(f"\n{table(['question', 'mechanism', 'answers', 'epsilon'], made._rows(), 'lllr')}")
 
 
-def form_notice(made: Form) -> list[tuple[str, str]]:
+def form_notice(made: Form, found: "Crowd | None" = None) -> list[tuple[str, str]]:
     """What a respondent should know of a form: what is asked and drawn, what all of it gives away, then each part."""
     names = ", ".join(question.title or question.name for question in made.questions)
     drawn = (
@@ -119,6 +121,8 @@ def form_notice(made: Form) -> list[tuple[str, str]]:
     ]
     if skipped:
         told.append(("Leaving questions out", f"You may leave out {', '.join(skipped)}. Nobody can see that you did."))
+    if found is not None:
+        told.append(("Among all others", crowd_sentences(found)))
     for part in made.parts:
         told += [(f"{part.survey.name}: {heading}", text) for heading, text in notice(part.survey)]
     return told
@@ -155,39 +159,6 @@ def count_form(made: Form, args: argparse.Namespace) -> "tuple[FormTally, dict[s
         raise DeniableError("--engine must be local for a form, got spark; it does not count forms yet")
     refused: dict[str, int] = {}
     return count(made, list(args.files), refused=refused), refused
-
-
-def candidates_of(made: Form, listed: Any) -> dict[str, Any] | None:
-    """The candidates of the one question that any text answers."""
-    if listed is None:
-        return None
-    questions = [part.questions[0].name for part in made.parts if part.survey.alphabet.is_open]
-    if len(questions) != 1:
-        raise DeniableError(
-            f"--candidates must be for the one question that any text answers, got a form with {len(questions)}; "
-            "decode it with dn.decode(tally, candidates={...})"
-        )
-    return {questions[0]: listed}
-
-
-def write_estimate(args: argparse.Namespace, estimate: "FormEstimate") -> None:
-    """`deniable decode` of a form."""
-    if args.minus:
-        raise DeniableError("--minus must not be given for a form; decode both, and compare question by question")
-    if args.chart:
-        chart: Any = estimate.chart(level=args.level)
-        put_chart(chart, args)
-    if args.json:
-        print(estimate.to_json(args.level), end="")
-    elif args.csv:
-        from pyarrow import csv
-
-        csv.write_csv(estimate.to_arrow(args.level), sys.stdout.buffer)
-    else:
-        shown = [(fit(question, 30), *row) for question, *row in estimate.shown(args.level)]
-        print(table(["question", "answer", "share", f"{100 * args.level:g} % interval"], shown, "llrl"))
-        if args.chart:
-            print(f"\nwrote {told(args.chart)}")
 
 
 def plan_form(args: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from deniable.cli.collector import add_actions
-from deniable.cli.files import load_agreement, load_survey, read_symbols, some_of, symbols_from
+from deniable.cli.files import load_agreement, read_symbols, some_of, symbols_from
 from deniable.cli.form_commands import add_form, form_notice, show_form
 from deniable.cli.output import add_force, put, told, writes
 from deniable.cli.parser import Commands, Parser, command, one_of, share, whole
@@ -75,7 +75,8 @@ def add(commands: Commands) -> None:
         help="print the query that counts a table of reports",
         description=(
             "Print the GROUP BY that counts the reports in a warehouse. `deniable.count(survey, result)` makes\n"
-            "a tally of what it returns."
+            "a tally of what it returns. The reports of a form have a struct column a part, as in the Parquet\n"
+            "files of `deniable privatize`; all parts are counted by one statement."
         ),
     )
     sql.survey(_FILE)
@@ -224,8 +225,8 @@ def _matrix(args: argparse.Namespace) -> list[list[float]] | None:
 def _show(args: argparse.Namespace) -> None:
     survey = load_agreement(args.survey)
     if isinstance(survey, Form):
-        _one_question(args)
-        show_form(survey, as_json=args.json)
+        _no_reports(args)
+        show_form(survey, None if args.n is None else crowd(survey, args.n, args.delta), as_json=args.json)
         return
     found = None if args.n is None else crowd(survey, args.n, args.delta)
     if args.json:
@@ -322,20 +323,25 @@ def _observed(survey: Survey, args: argparse.Namespace) -> list[tuple[str, str]]
 
 
 def _sql(args: argparse.Namespace) -> None:
+    survey = load_agreement(args.survey)
+    if isinstance(survey, Form):
+        if (args.cohort, args.response) != ("cohort", "response"):
+            raise DeniableError("--cohort and --response must not be given for a form, which has a column a part")
+        sys.stdout.write(survey.sql(dialect=args.dialect, table=args.table))
+        return
     names = {"table": args.table, "cohort": args.cohort or None, "response": args.response}
-    sys.stdout.write(load_survey(args.survey).sql(dialect=args.dialect, **names))
+    sys.stdout.write(survey.sql(dialect=args.dialect, **names))
 
 
-def _one_question(args: argparse.Namespace) -> None:
-    if args.n is not None or getattr(args, "reports", None) is not None:
-        raise DeniableError("--n and --reports must not be given for a form; ask for the survey of one question")
+def _no_reports(args: argparse.Namespace) -> None:
+    if args.reports is not None:
+        raise DeniableError("--reports must not be given for a form; ask for the survey of one question")
 
 
 def _notice(args: argparse.Namespace) -> None:
     survey = load_agreement(args.survey)
     if isinstance(survey, Form):
-        _one_question(args)
-        told = form_notice(survey)
+        told = form_notice(survey, None if args.n is None else crowd(survey, args.n, args.delta))
     else:
         told = notice(survey, None if args.n is None else crowd(survey, args.n, args.delta))
     for heading, paragraph in told:

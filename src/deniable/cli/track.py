@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import load_tallies, symbols_from
+from deniable.cli.form_results import candidates_of, write_tracked
 from deniable.cli.output import add_chart, put_chart, told
 from deniable.cli.parser import Commands, command, one_of, part, share
 from deniable.cli.progress import Reporter
 from deniable.cli.text import percent, shown, table
 from deniable.errors import DeniableError
+from deniable.survey import Form
 
 if TYPE_CHECKING:
     from deniable.tracking import Change, Tracked
@@ -33,9 +35,9 @@ def add(commands: Commands) -> None:
             "the window: 2026-11-18.tally, 2026-11-18T09.tally, 2026-W47.tally. Missing windows are noticed.\n\n"
             "  deniable track week/ --chart week.svg\n"
             "  deniable track 2026-11-*.tally --candidates-file homepages.txt --csv > november.csv\n\n"
-            "Each window is estimated with all of them. A change is named where it is certain at the level, for all\n"
-            "symbols and windows together. If devices take part in every window and repeat their noise, the survey\n"
-            "says so, or --participation window does."
+            "Each window is estimated with all of them, tallies of a form question by question. A change is named\n"
+            "where it is certain at the level, for all symbols and windows together. If devices take part in every\n"
+            "window and repeat their noise, the survey says so, or --participation window does."
         ),
     )
     parser.add_argument("tallies", metavar="TALLY", nargs="+", help="tally files, or folders of them")
@@ -56,20 +58,27 @@ def _run(args: argparse.Namespace) -> None:
     if args.top is not None and args.top < 1:
         raise DeniableError(f"--top must be at least 1, got {args.top}")
     files = [file for name in args.tallies for file in _files(name)]
-    windows = {}
+    windows: dict[str, Any] = {}
     for file in sorted(files, key=lambda path: path.stem):
         if file.stem in windows:
             raise DeniableError(f"windows must not overlap, got {file.stem!r} twice; add up its tallies first")
         windows[file.stem] = load_tallies([str(file)])
     candidates = symbols_from(args, "candidates")
+    listed: Any = range(candidates) if isinstance(candidates, int) else candidates
+    form = next(iter(windows.values())).survey
+    if isinstance(form, Form):
+        listed = candidates_of(form, listed)
     with Reporter("tracking", after=_AFTER):
-        tracked = track(
+        tracked: Any = track(
             windows,
-            candidates=range(candidates) if isinstance(candidates, int) else candidates,
+            candidates=listed,
             turnover=args.turnover,
             participation=args.participation,
         )
         changes = tracked.changes(args.level)
+    if isinstance(form, Form):
+        write_tracked(args, tracked, changes)
+        return
     if args.chart:
         put_chart(tracked.chart(level=args.level, top=min(args.top or 6, 6)), args)
     if args.json:

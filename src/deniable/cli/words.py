@@ -377,7 +377,7 @@ def _deniability(survey: Survey, what: str) -> str:
     return "That is hardly any protection: a report can make your answer nearly certain."
 
 
-def _crowd_sentences(crowd: Crowd) -> str:
+def crowd_sentences(crowd: Crowd) -> str:
     """What the counts tell, in words: the odds, rounded up, and what that rests on."""
     tenth = chance(belief_after(Fraction(1, 10), Fraction(math.exp(crowd.epsilon)) * (1 + Fraction(1, 10**9))), up=True)
     same = "" if crowd.cohorts == 1 else " in your group"
@@ -428,7 +428,7 @@ def notice(survey: Survey, crowd: Crowd | None = None) -> list[tuple[str, str]]:
             f"probability 10 % can believe it with at most {tenth} after seeing your report{all_of_them}, however much "
             f"they know and compute. {_deniability(survey, deniable)}",
         ),
-        *([] if crowd is None else [("What the crowd adds", _crowd_sentences(crowd))]),
+        *([] if crowd is None else [("What the crowd adds", crowd_sentences(crowd))]),
         (
             "What can be seen",
             f"That you took part, and when;{cohort} the address you sent from, if the network shows it.",

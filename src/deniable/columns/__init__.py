@@ -3,7 +3,8 @@
 from deniable.columns.batches import BatchCounter, check_digest, refuse_rows, report_columns, tell
 from deniable.columns.codes import arrow_or_none, encodable_rows, readable, without_views
 from deniable.columns.encode import Cells, Words, cell_rows, cell_table, keys_of, projective_digits, words_of_levels
-from deniable.columns.form_tables import FormTable, count_forms, privatize_forms
+from deniable.columns.form_counting import count_form_table, count_forms
+from deniable.columns.form_tables import FormTable, privatize_forms
 from deniable.columns.numbers import SpelledNumbers, Unencodable, bins_of
 from deniable.columns.randomizing import Answers, privatize, refreshed, samplers
 from deniable.columns.said import count_said, said_codes
@@ -25,6 +26,7 @@ __all__ = [
     "cell_table",
     "check_digest",
     "count",
+    "count_form_table",
     "count_forms",
     "count_said",
     "encodable_rows",

@@ -144,12 +144,22 @@ def _known_text(survey: Survey, array: "pa.Array") -> tuple[npt.NDArray[Any], Wo
     return positions.to_numpy(zero_copy_only=False), np.array([i for i, _ in places], np.uint64)
 
 
+def are_codes(survey: Survey, column: Any) -> bool:
+    """Whether a column has the integers of an alphabet 0 .. S-1 as they are; `in_range` says which of them it has."""
+    whole = isinstance(column, np.ndarray) and column.dtype.kind in "iu" and column.dtype != np.uint64
+    return whole and survey.symbols is not None and survey.symbols == tuple(range(len(survey.symbols)))
+
+
+def in_range(size: int, codes: npt.NDArray[Any]) -> bool:
+    """Whether all of some integers are from 0 to `size` - 1."""
+    # As an unsigned number a negative one is larger than any alphabet, so one pass sees both ends.
+    return not codes.size or int(codes.view(codes.dtype.str.replace("i", "u")).max()) < size
+
+
 def _integer_codes(survey: Survey, column: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Words]:
-    symbols = survey.symbols
-    plain = symbols is not None and symbols == tuple(range(len(symbols)))
-    if plain and column.size and int(column.min()) >= 0 and int(column.max()) < len(survey.alphabet):
-        # NumPy indexes with every integer type but uint64, which it would turn into floats on the way.
-        codes = column.astype(np.int64) if column.dtype == np.uint64 else column
+    # NumPy indexes with every integer type but uint64, which it would turn into floats on the way.
+    codes = column.astype(np.int64) if column.dtype == np.uint64 else column
+    if are_codes(survey, codes) and in_range(len(survey.alphabet), codes):
         return codes, np.arange(len(survey.alphabet), dtype=np.uint64)
     low, high = (int(column.min()), int(column.max())) if column.size else (0, 0)
     if high - low <= max(2 * column.size, 1 << 16):  # a compact range: count what occurs instead of sorting

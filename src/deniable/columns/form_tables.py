@@ -1,11 +1,11 @@
-"""Forms in columns: randomise a table with a column for each question, and count tables of reports.
+"""Forms in columns: randomise a table with a column for each question. `form_counting` counts what comes of it.
 
 A table of reports has a struct column for each part, with its cohort and response; it is null where the part was not
 answered. Every part is randomised as a column of its survey, with words of its own.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.batches import fixed_bytes, numbers, plain
 from deniable.columns.codes import codes_of, readable
-from deniable.columns.randomizing import privatize
+from deniable.columns.randomizing import randomize
 from deniable.columns.stream import WordStream
 from deniable.columns.table import ReportTable
-from deniable.errors import AlphabetError, WireError
+from deniable.errors import AlphabetError
 from deniable.mechanisms import KRR
 from deniable.reports import Report
 from deniable.survey import NO_ANSWER, Alphabet, Direct, Form, FormPart, Question, Survey, data_frame, html_table
@@ -27,7 +26,7 @@ from deniable.tally import FormTally
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FormTable", "count_forms", "privatize_forms"]
+__all__ = ["FormTable", "privatize_forms"]
 
 Mask = npt.NDArray[np.bool_]
 Slots = tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], ...]
@@ -110,7 +109,7 @@ class FormTable:
         for place, (part, (cohorts, responses)) in enumerate(zip(self.form.parts, self.slots, strict=True)):
             own = ReportTable(part.survey, cohorts, responses).to_arrow().combine_chunks()
             arrays = [own.column(name).combine_chunks() for name in own.column_names]
-            missing = None if self.answered[:, place].all() else pa.array(~self.answered[:, place])
+            missing = None if everywhere(self.answered[:, place]) else pa.array(~self.answered[:, place])
             columns[part.name] = pa.StructArray.from_arrays(arrays, own.column_names, mask=missing)
         metadata = {"deniable.survey": self.form.digest, "deniable.survey.json": self.form.to_json()}
         return pa.table(columns).replace_schema_metadata(metadata)
@@ -141,21 +140,40 @@ def privatize_forms(form: Form, data: Any) -> FormTable:
     columns = _columns(form, data)
     rows = len(next(iter(columns.values())))
     answered = _drawn(len(form.parts), form.drawn, rows)
+    if any(part.when is not None for part in form.parts):
+        answered = answered.copy(order="F")
     for place, part in enumerate(form.parts):
         if part.when is not None:
             column = columns[part.when[0]]
             said = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
             answered[:, place] &= np.array([value in part.when[1] for value in said], bool)
-    # The cipher, NumPy and Arrow release the interpreter's lock, so parts are divided among the cores.
+    # The cipher, NumPy and Arrow release the interpreter's lock, so parts are divided among the cores. Each thread
+    # draws one key, and goes on in its stream of words from part to part.
+    left = iter(range(len(form.parts)))
+    found: dict[int, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
+
+    def work() -> None:
+        stream = WordStream(narrow=True)
+        for place in left:
+            found[place] = _slot(form.parts[place], columns, answered[:, place], stream)
+
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [pool.submit(_slot, part, columns, answered[:, place]) for place, part in enumerate(form.parts)]
-    return FormTable(form, answered, tuple(job.result() for job in jobs))
+        for job in [pool.submit(work) for _ in range(min(os.cpu_count() or 1, len(form.parts)))]:
+            job.result()
+    return FormTable(form, answered, tuple(found[place] for place in range(len(form.parts))))
 
 
-def _slot(part: FormPart, columns: Mapping[str, Any], here: Mask) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def everywhere(here: Mask) -> bool:
+    """Whether a column of a mask is set in every row; one that is the same value for all rows is looked at once."""
+    return bool(here[:1].all() if here.strides == (0,) else here.all())
+
+
+def _slot(
+    part: FormPart, columns: Mapping[str, Any], here: Mask, stream: WordStream
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """The cohorts and the responses of one part, zero where it is not answered."""
     own = {question.name: columns[question.name] for question in part.questions}
-    if here.all():
+    if everywhere(here):
         rows: Any = slice(None)
     else:
         rows = np.flatnonzero(here)
@@ -163,7 +181,7 @@ def _slot(part: FormPart, columns: Mapping[str, Any], here: Mask) -> tuple[npt.N
             name: column[rows] if isinstance(column, np.ndarray) else column.take(rows) for name, column in own.items()
         }
     try:
-        table = _part(part, own)
+        table = _part(part, own, stream)
     except AlphabetError as problem:
         raise AlphabetError(f"{part.name}: {problem}") from None
     if len(table) == len(here):
@@ -205,8 +223,8 @@ def _columns(form: Form, data: Any) -> dict[str, Any]:
 
 def _drawn(parts: int, drawn: int, rows: int) -> Mask:
     """Which parts each row answers: a shuffle that stops after `drawn` steps, exactly uniform over sets."""
-    if drawn == parts:
-        return np.ones((rows, parts), bool, order="F")
+    if drawn == parts:  # one value for all of them: writing so many would take longer than randomising some columns
+        return np.broadcast_to(np.True_, (rows, parts))
     found, stream = np.zeros((rows, parts), bool, order="F"), WordStream()
     if drawn == 1:
         found[np.arange(rows), stream.uniform_below(parts, rows)] = True
@@ -222,18 +240,19 @@ def _drawn(parts: int, drawn: int, rows: int) -> Mask:
     return found
 
 
-def _part(part: FormPart, columns: Mapping[str, Any]) -> ReportTable:
+def _part(part: FormPart, columns: Mapping[str, Any], stream: WordStream) -> ReportTable:
     """The reports of one part, of the rows that answer it."""
     question, survey = part.questions[0], part.survey
     if len(part.questions) == 1 and not question.skip:
-        return privatize(survey, columns[question.name])
+        return randomize(survey, readable(columns[question.name]), stream=stream)
     if survey.alphabet.is_open:
         column = columns[question.name]
-        return privatize(survey, column if isinstance(column, np.ndarray) else column.fill_null(NO_ANSWER))
+        column = column if isinstance(column, np.ndarray) else column.fill_null(NO_ANSWER)
+        return randomize(survey, readable(column), stream=stream)
     places = [_places(own, columns[own.name]) for own in part.questions]
     codes = places[0] if len(places) == 1 else places[0] * len(part.questions[1].answers) + places[1]
     coded = Survey(Alphabet.closed(len(survey.alphabet)), survey.encoding, survey.mechanism)
-    found = privatize(coded, codes)
+    found = randomize(coded, codes, stream=stream)
     return ReportTable(survey, found.cohorts, found.responses)
 
 
@@ -251,72 +270,3 @@ def _places(question: Question, column: Any) -> npt.NDArray[np.int64]:
         codes, keys = codes_of(asked, column.drop_null())
         found[~missing] = keys[codes]
     return found
-
-
-def count_forms(form: Form, reports: Any, *, refused: dict[str, int] | None = None) -> FormTally:
-    """Count reports of a form into a tally.
-
-    >>> import deniable as dn
-    >>> form = dn.form(a=dn.warner(epsilon=1), b=dn.krr(3, epsilon=1), epsilon=2)
-    >>> count_forms(form, privatize_forms(form, {"a": ["no"], "b": [2]})).n
-    1
-    """
-    tally = FormTally(form)
-    if isinstance(reports, FormTable):
-        reports.add_to(tally)
-        return tally
-    if hasattr(reports, "__arrow_c_stream__") or hasattr(reports, "column_names") or hasattr(reports, "schema"):
-        _count_table(tally, reports, refused)
-        return tally
-    if isinstance(reports, (str, bytes)) or not isinstance(reports, Iterable):
-        raise WireError(f"reports of a form must be a table or an iterable of them, got {type(reports).__name__}")
-    wires: list[Any] = []
-    for one in reports:
-        if isinstance(one, (Report, bytes, bytearray, memoryview)):
-            wires.append(one)
-        elif isinstance(one, FormTable):
-            one.add_to(tally)
-        else:
-            _count_table(tally, one, refused)
-    tally.accumulate(wires)
-    return tally
-
-
-def _count_table(tally: FormTally, data: Any, refused: dict[str, int] | None) -> None:
-    import pyarrow as pa
-
-    table, form = pa.table(data), tally.form
-    digest = (table.schema.metadata or {}).get(b"deniable.survey", form.digest.encode()).decode(errors="replace")
-    if digest != form.digest:
-        raise WireError(f"report table must be for form {form.digest[:8]}, got {digest[:8]}")
-    answered = np.zeros((len(table), len(form.parts)), bool)
-    slots = []
-    for place, part in enumerate(form.parts):
-        if table.column_names.count(part.name) != 1 or not pa.types.is_struct(table.column(part.name).type):
-            raise WireError(f"report table of a form must have a struct column {part.name!r} with cohort and response")
-        column = table.column(part.name).combine_chunks()
-        answered[:, place] = column.is_valid().to_numpy(zero_copy_only=False)
-        slots.append(_read_part(part, column, answered[:, place]))
-    tally.add_slots(answered, slots, refused)
-
-
-def _read_part(part: FormPart, column: Any, here: Mask) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    import pyarrow as pa
-
-    if {field.name for field in column.type} != {"cohort", "response"}:
-        raise WireError(f"report table of a form must have a struct column {part.name!r} with cohort and response")
-    fields = dict(zip((field.name for field in column.type), column.flatten(), strict=True))
-    bits = part.survey.report_format.response.bits
-    size = part.survey.report_format.response.size
-    for name, array in fields.items():
-        if (here & ~array.is_valid().to_numpy(zero_copy_only=False)).any():
-            raise WireError(f"report table of a form must have a {name} wherever {part.name!r} was answered")
-        holds_bits = bits and name == "response"
-        array = plain(array)
-        binary = pa.types.is_fixed_size_binary(array.type) or pa.types.is_binary(array.type)
-        if not (binary if holds_bits else pa.types.is_integer(array.type)):
-            wanted = f"binary of {size} bytes" if holds_bits else "integers"
-            raise WireError(f"column {part.name}.{name} must hold {wanted}, got {array.type}")
-        fields[name] = array.fill_null(bytes(size) if holds_bits else 0)
-    cohorts = numbers(fields["cohort"])
-    return cohorts, fixed_bytes(fields["response"], size) if bits else numbers(fields["response"])

@@ -43,19 +43,19 @@ def add_grouped(tally: Tally, rows: Sequence[Any], refused: dict[str, int] | Non
                 f"a row must have the fields cohort, {cell_name} and reports, got {sorted(map(str, row))}; "
                 "use the query that this survey's sql() prints"
             )
-        number = _number("reports", row["reports"], 2**63 - 1)
+        number = number_in("reports", row["reports"], 2**63 - 1)
         reason = row.get("reason")
         if reason is not None:
             bad[str(reason)] = bad.get(str(reason), 0) + number
             continue
-        cohort = _number("cohort", row.get("cohort", 0), survey.cohorts - 1)
+        cohort = number_in("cohort", row.get("cohort", 0), survey.cohorts - 1)
         if not bits:
-            counts[cohort, _number("cell", row["cell"], survey.columns - 1)] += number
+            counts[cohort, number_in("cell", row["cell"], survey.columns - 1)] += number
         else:
             cells = row["cells"]
             if not isinstance(cells, Sequence) or len(cells) != survey.columns:
                 raise WireError(f"cells must be a list of {survey.columns} numbers in every row")
-            counts[cohort] += [_number("cells", cell, 2**63 - 1) for cell in cells]
+            counts[cohort] += [number_in("cells", cell, 2**63 - 1) for cell in cells]
         reports[cohort] += number
     if refused is None:
         refuse_rows(bad)
@@ -65,7 +65,8 @@ def add_grouped(tally: Tally, rows: Sequence[Any], refused: dict[str, int] | Non
     tally.add(counts, reports)
 
 
-def _number(name: str, value: object, most: int) -> int:
+def number_in(name: str, value: object, most: int) -> int:
+    """A whole number from 0 to `most`, in whatever type a driver has it."""
     found = whole_number(value)
     if found is None and isinstance(value, (float, Decimal)) and value == value // 1:
         found = int(value)  # what pandas makes of a column with nulls in it, and drivers of a sum

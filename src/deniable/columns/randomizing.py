@@ -15,9 +15,10 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.codes import codes_of, readable
+from deniable.columns.codes import are_codes, codes_of, in_range, readable
 from deniable.columns.designs import design_block
 from deniable.columns.encode import Cells, Words, cell_table, cells_at
+from deniable.columns.narrow import narrow_block, suits
 from deniable.columns.numbers import Unencodable
 from deniable.columns.stream import WordStream
 from deniable.columns.table import ReportTable
@@ -28,6 +29,7 @@ from deniable.survey import Encoding, Survey
 
 # How much is worked on at once, so that it stays in a cache. This does not change the distribution of reports.
 _BLOCK = 1 << 15  # rows of k-RR and of tables: 256 KiB of random words
+_NARROW = 1 << 16  # rows of k-RR with 16 bits first: 512 KiB of indices
 _BITS = 1 << 20  # bits of bit reports, cells of sets (twice as many): 8 MiB of random words
 _CHUNK = 1 << 18  # rows of text that one thread looks up and randomises
 _TABLE = 1 << 24  # cells in the table of all keys and cohorts, at most: 64 MiB
@@ -53,12 +55,12 @@ def privatize(survey: Survey, column: Any, *, cohorts: npt.ArrayLike | None = No
     if given is not None and len(given) != len(column):
         raise SurveyError(f"cohorts must be {len(column)} integers, one a row, got {len(given)}")
     if not _is_long_text(column):
-        return _privatize(survey, column, given)
+        return randomize(survey, column, given)
     # Looking text up costs more than randomising it, and Arrow, NumPy and the cipher all release the interpreter's
     # lock, so long columns of text are divided among the cores. Each part draws its own key.
     parts = [slice(start, start + _CHUNK) for start in range(0, len(column), _CHUNK)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [pool.submit(_privatize, survey, column[p], None if given is None else given[p]) for p in parts]
+        jobs = [pool.submit(randomize, survey, column[p], None if given is None else given[p]) for p in parts]
     if refused := sum(e.rows for job in jobs if isinstance(e := job.exception(), Unencodable)):
         raise Unencodable(refused, survey.alphabet.bins)
     tables = [job.result() for job in jobs]
@@ -117,6 +119,12 @@ class Answers:
     def _flat(self) -> npt.NDArray[Any] | None:
         return None if self._table is None else self._table.ravel().astype(np.min_scalar_type(self.survey.cells - 1))
 
+    @cached_property
+    def _is_direct(self) -> bool:
+        """Whether a code is its own cell."""
+        flat = self._flat
+        return flat is not None and self.survey.cohorts == 1 and np.array_equal(flat, np.arange(len(flat)))
+
     def keys_at(self, rows: slice) -> Words:
         return np.asarray(self.keys[self.codes[rows]])
 
@@ -130,6 +138,8 @@ class Answers:
         """The one cell of each row, where answers have one, shape (n,)."""
         if self._flat is None:
             return self.cells_at(rows)[:, 0].astype(np.min_scalar_type(self.survey.cells - 1))
+        if self._is_direct:
+            return self.codes[rows].astype(self._flat.dtype)  # a fifth of the time of looking it up
         if self.survey.cohorts == 1:
             return self._flat.take(self.codes[rows])
         return np.asarray(self._flat.take(self.cohorts[rows].astype(np.intp) * len(self.keys) + self.codes[rows]))
@@ -152,10 +162,26 @@ class Sampler:
 samplers: Registry[Sampler] = Registry("deniable.columns.randomizing.samplers", Mechanism, "bulk sampler")
 
 
-def _privatize(survey: Survey, column: Any, given: npt.NDArray[Any] | None) -> ReportTable:
-    codes, keys = codes_of(survey, column)
-    stream = WordStream()
-    drawn: npt.NDArray[Any] = np.zeros(len(codes), np.uint8)
+def randomize(
+    survey: Survey, column: Any, given: npt.NDArray[Any] | None = None, stream: WordStream | None = None
+) -> ReportTable:
+    """`privatize` of what `readable` returned, in this thread, with the words of a stream: its own if none is named."""
+    stream = WordStream() if stream is None else stream
+    if survey.alphabet.bins is None and are_codes(survey, column):
+        found = _randomized(survey, column, np.arange(len(survey.alphabet), dtype=np.uint64), given, stream)
+        if found is not None:
+            return found
+    found = _randomized(survey, *codes_of(survey, column), given, stream)
+    assert found is not None, "codes are in range"
+    return found
+
+
+def _randomized(
+    survey: Survey, codes: npt.NDArray[Any], keys: Words, given: npt.NDArray[Any] | None, stream: WordStream
+) -> ReportTable | None:
+    """The reports of row codes, or None if a code has no key: each block of rows is looked at when its turn comes, so
+    that a column comes from memory once."""
+    drawn: npt.NDArray[Any] = np.broadcast_to(np.uint8(0), len(codes))  # no memory where there is one cohort
     if given is not None:
         drawn = given
     elif survey.cohorts > 1:
@@ -167,10 +193,14 @@ def _privatize(survey: Survey, column: Any, given: npt.NDArray[Any] | None) -> R
         responses: npt.NDArray[Any] = np.empty(len(codes), np.min_scalar_type(mechanism.columns - 1))
     else:
         responses = np.empty((len(codes), mechanism.payload_bytes), np.uint8)
-    step = sampler.rows(mechanism)
+    step, draw = sampler.rows(mechanism), sampler.draw
+    if stream.is_narrow and suits(mechanism):
+        step, draw = _NARROW, _draw_narrow
     for start in range(0, len(codes), step):
         rows = slice(start, start + step)
-        responses[rows] = refreshed(survey.mechanism, sampler.draw(mechanism, answers, rows, stream), stream)
+        if not in_range(len(keys), codes[rows]):
+            return None
+        responses[rows] = refreshed(survey.mechanism, draw(mechanism, answers, rows, stream), stream)
     return ReportTable(survey, drawn, responses)
 
 
@@ -183,7 +213,10 @@ def refreshed(mechanism: Mechanism, responses: npt.NDArray[Any], stream: WordStr
 
 
 def chain_block(mechanism: Chain, responses: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
-    """`Chain.refresh` on arrays: a word a row, a word a bit, or a word a row and one for each cell of a set."""
+    """`Chain.refresh` on arrays: a word a row, a word a bit, or a word a row and one for each cell of a set.
+
+    The words are used up: their memory is written over.
+    """
     again = samplers.of(mechanism.permanent).again
     assert again is not None
     return again(mechanism, responses, words)
@@ -194,7 +227,11 @@ def _draw_cells(mechanism: KRR, answers: Answers, rows: slice, stream: WordStrea
         keys = answers.keys_at(rows)
         return design_block(mechanism, answers.survey.encoding, keys, stream.words(len(keys)))
     cells = answers.cell_at(rows)
-    return krr_block(mechanism, cells, stream.words(len(cells)))
+    return krr_block(mechanism, cells, stream.passing(len(cells)))
+
+
+def _draw_narrow(mechanism: KRR, answers: Answers, rows: slice, stream: WordStream) -> npt.NDArray[Any]:
+    return narrow_block(mechanism, answers.cell_at(rows), stream)
 
 
 def _cells_again(mechanism: Chain, responses: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
@@ -316,16 +353,21 @@ def subset_block(mechanism: Subset, cells: npt.NDArray[Any], words: Words) -> np
 
 
 def krr_block(mechanism: KRR, cells: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
-    """`KRR.randomize` on arrays: one word a row."""
+    """`KRR.randomize` on arrays: one word a row. The words are used up: their memory is written over."""
     return _named(mechanism.keep, mechanism.other, cells, words)
 
 
 def _named(keep: int, other: int, cells: npt.NDArray[Any], words: Words) -> npt.NDArray[Any]:
     kept = words < np.uint64(keep)
     # Where a word is below `keep` the subtraction wraps and the block number is void; `kept` discards it.
-    blocks = ((words - np.uint64(keep)) // np.uint64(other)).astype(cells.dtype)
-    blocks += blocks >= cells
-    return np.where(kept, cells, blocks)
+    words = np.subtract(words, np.uint64(keep), out=words)
+    found = np.floor_divide(words, np.uint64(other), out=words).astype(cells.dtype)
+    found += found >= cells
+    # Bits that differ are turned back where `kept` is set: three passes over small integers, a quarter of np.where.
+    turned = found ^ cells
+    turned &= np.negative(kept.astype(cells.dtype))
+    found ^= turned
+    return found
 
 
 def bitflip_block(mechanism: BitFlip, occupied: npt.NDArray[Any], words: Words) -> npt.NDArray[np.uint8]:

@@ -1,8 +1,9 @@
 """Random words for whole columns: AES-256 in counter mode, with a key from the operating system for each column.
 
 The kernel's own generator works in the same way, a stream cipher with a random key, but takes 20 ns for eight bytes;
-this takes 1 ns. The key is drawn from `os.urandom` for one call. It is never reused, stored or derived, so two calls,
-processes or forks cannot share words. Words are compared with the same integer thresholds as a client's.
+this takes 1 ns. The key is drawn from `os.urandom` for one call, or one thread of it. It is never reused, stored or
+derived, so two calls, processes or forks cannot share words. Words are compared with the same integer thresholds as a
+client's.
 """
 
 import os
@@ -16,19 +17,22 @@ _CHUNK = 1 << 16  # bytes that the cipher makes at once, so that they and its in
 
 
 class WordStream:
-    """Fresh uniform words, block after block, for one column.
+    """Fresh uniform words, block after block, for one column, or one column after the other.
 
     >>> words = WordStream().words(3)
     >>> words.dtype, len(words)
     (dtype('uint64'), 3)
     """
 
-    __slots__ = ("_cipher",)
+    __slots__ = ("_cipher", "_indices", "_passing", "is_narrow")
 
     _ZEROS = bytes(_CHUNK)
 
-    def __init__(self) -> None:
+    def __init__(self, *, narrow: bool = False) -> None:
+        self.is_narrow = narrow  # whether draws may look at some bits of a word before they draw the others
         self._cipher = Cipher(algorithms.AES(os.urandom(32)), modes.CTR(bytes(16))).encryptor()
+        self._passing: npt.NDArray[np.uint64] = np.empty(0, np.uint64)
+        self._indices: npt.NDArray[np.intp] = np.empty(0, np.intp)
 
     def _fill(self, array: npt.NDArray[Any]) -> None:
         view = array.data.cast("B")
@@ -42,6 +46,25 @@ class WordStream:
         """`count` uniform 64-bit words, each used once."""
         found = np.empty(count, np.uint64)
         self._fill(found)
+        return found
+
+    def passing(self, count: int) -> npt.NDArray[np.uint64]:
+        """`words`, in memory that the next call uses again: new pages from the operating system cost more than words.
+
+        Whoever calls it may write over them.
+        """
+        if len(self._passing) < count:
+            self._passing = np.empty(count, np.uint64)
+        found = self._passing[:count]
+        self._fill(found)
+        return found
+
+    def first_bits(self, count: int) -> npt.NDArray[np.intp]:
+        """`count` uniform numbers of 16 bits, as indices, in memory that the next call uses again."""
+        if len(self._indices) < count:
+            self._indices = np.empty(count, np.intp)
+        found = self._indices[:count]
+        found[:] = self.passing(-(-count // 4)).view(np.uint16)[:count]
         return found
 
     def uniform_below(self, bound: int, count: int) -> npt.NDArray[np.uint32]:

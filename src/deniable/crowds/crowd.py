@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from deniable.crowds.blanket import Blanket
 from deniable.crowds.certifying import certified_above, certified_below, divergence_above, normal_epsilon
-from deniable.crowds.variations import spread, variation_of
+from deniable.crowds.variations import places_of, spread, variation_of
 from deniable.errors import SurveyError
 from deniable.mechanisms import at_most_exp, check_size
-from deniable.survey import Survey
+from deniable.survey import Agreement, Form, check_agreement
 
 if TYPE_CHECKING:
     import altair as alt
@@ -44,8 +44,8 @@ class Crowd:
     delta : float
         With which probability the bound may fail.
     cohorts : int
-        Cohorts of the survey: a person hides among those of the same one.
-    survey : Survey
+        Cohorts of the survey: a person hides among those of the same one. Of a form, also what parts a device may draw.
+    survey : Survey or Form
         The survey.
 
     Examples
@@ -62,7 +62,7 @@ class Crowd:
     n: int
     delta: float
     cohorts: int
-    survey: Survey = field(repr=False)
+    survey: Agreement = field(repr=False)
 
     @property
     def words(self) -> str:
@@ -167,7 +167,7 @@ def shown(epsilon: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def crowd(survey: Survey, n: int, delta: float = 1e-6) -> Crowd:
+def crowd(survey: Agreement, n: int, delta: float = 1e-6) -> Crowd:
     """The central epsilon of n mixed reports of one round.
 
     Claim: for any two crowds of n that differ in one answer, whatever the others answer, the counts of their reports
@@ -176,8 +176,9 @@ def crowd(survey: Survey, n: int, delta: float = 1e-6) -> Crowd:
 
     Parameters
     ----------
-    survey : Survey
-        The survey. Where it has cohorts, a person hides among those of the same: whoever looks may know which.
+    survey : Survey or Form
+        The survey. Where it has cohorts, a person hides among those of the same: whoever looks may know which. Of a
+        form, the counts of all questions together are certified: a person's whole report is one of n.
     n : int
         Honest people who answer, the person included: those who collude, or are made up, hide nobody.
     delta : float
@@ -186,7 +187,7 @@ def crowd(survey: Survey, n: int, delta: float = 1e-6) -> Crowd:
     Raises
     ------
     SurveyError
-        If a size is out of range, or if a report may give an answer away for certain.
+        If a size is out of range, if a report may give an answer away for certain, or if a form has conditions.
 
     Examples
     --------
@@ -194,9 +195,12 @@ def crowd(survey: Survey, n: int, delta: float = 1e-6) -> Crowd:
     >>> few, many = (crowd(dn.krr(symbols=20, epsilon=2), n=n) for n in (1_000, 100_000))
     >>> few.local == many.local > few.epsilon > many.epsilon
     True
+    >>> form = dn.form(smokes=dn.warner(epsilon=1), sport=dn.krr(3, epsilon=1), epsilon=1)
+    >>> shown(crowd(form, n=100_000).epsilon)
+    '0.01364'
     """
-    survey, n, delta = Survey.check(survey), check_size("n", n, 1, MAX_PEOPLE), checked_delta(delta)
-    epsilon, cohorts, variation = upper_bound(survey, n, delta), survey.cohorts, variation_of(survey)
+    survey, n, delta = check_agreement(survey), check_size("n", n, 1, MAX_PEOPLE), checked_delta(delta)
+    epsilon, cohorts, variation = upper_bound(survey, n, delta), places_of(survey), variation_of(survey)
     pairs = [spread(pair, cohorts) for pair in variation.attained if pair.share]
     best = max(pairs, key=lambda pair: normal_epsilon(pair, n, delta), default=None)
     lower = 0.0 if best is None else certified_below(best, n, delta, largest=epsilon)
@@ -226,9 +230,9 @@ def checked_delta(delta: float) -> float:
     return float(delta)
 
 
-def _local(survey: Survey, odds: Fraction) -> float:
+def _local(survey: Agreement, odds: Fraction) -> float:
     """ln odds, rounded up: what holds without any crowd."""
-    asked = survey.mechanism.report_bound
+    asked = survey.bounds[1] if isinstance(survey, Form) else survey.mechanism.report_bound
     nearest = float(asked)
     up = nearest if Fraction(nearest) >= asked else math.nextafter(nearest, 65)
     return up if at_most_exp(odds, asked) else math.nextafter(math.log(odds), 65)
@@ -239,7 +243,7 @@ def _honest(n: int, share: float) -> int:
     return max(1, n - math.ceil(n * share))
 
 
-def upper_bound(survey: Survey, n: int, delta: float) -> float:
+def upper_bound(survey: Agreement, n: int, delta: float) -> float:
     """`Crowd.epsilon` alone, in half the time.
 
     Parameters
@@ -256,10 +260,10 @@ def upper_bound(survey: Survey, n: int, delta: float) -> float:
     """
     variation = variation_of(survey)
     local = _local(survey, variation.odds)
-    return min(certified_above(variation.blankets, n, delta, cohorts=survey.cohorts, largest=local), local)
+    return min(certified_above(variation.blankets, n, delta, cohorts=places_of(survey), largest=local), local)
 
 
-def keeps(survey: Survey, n: int, epsilon: float, delta: float) -> bool:
+def keeps(survey: Agreement, n: int, epsilon: float, delta: float) -> bool:
     """Whether the counts of n reports are certified to be (epsilon, delta)-indistinguishable: one look at the curve.
 
     Parameters
@@ -279,12 +283,12 @@ def keeps(survey: Survey, n: int, epsilon: float, delta: float) -> bool:
     (True, False)
     """
     return all(
-        divergence_above(blanket, n, epsilon, delta, cohorts=survey.cohorts) <= Fraction(delta)
+        divergence_above(blanket, n, epsilon, delta, cohorts=places_of(survey)) <= Fraction(delta)
         for blanket in variation_of(survey).blankets
     )
 
 
-def predicted(survey: Survey, n: int, delta: float) -> float:
+def predicted(survey: Agreement, n: int, delta: float) -> float:
     """About the upper bound, at once; it certifies nothing.
 
     Parameters
@@ -300,7 +304,7 @@ def predicted(survey: Survey, n: int, delta: float) -> float:
     """
 
     def about(blanket: Blanket) -> float:
-        hiding = max(int((n - 1) * blanket.mass / survey.cohorts), 0) + 1
+        hiding = max(int((n - 1) * blanket.mass / places_of(survey)), 0) + 1
         return normal_epsilon(blanket.pair, hiding, delta)
 
     return min(max(map(about, variation_of(survey).blankets)), survey.epsilon_report)

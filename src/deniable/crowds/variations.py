@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, permutations
-from math import comb
+from math import comb, prod
 
 from deniable.crowds.blanket import Blanket
 from deniable.crowds.divergence import Pair
 from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, BitFlip, Channel, Mechanism, Registry, Subset
-from deniable.survey import Survey
+from deniable.survey import Agreement, Form, Survey
 
 _COMPARED = 64  # answers of a design, or rows of a channel, that are compared with each other: the first ones
 _EXACT = 4  # different total variations of a channel's rows that are looked at one by one; one bound covers more
@@ -56,13 +56,13 @@ variations = Registry[Callable[[Mechanism, Survey], Variation]](
 )
 
 
-def variation_of(survey: Survey) -> Variation:
-    """What two answers to a survey can differ by in one report.
+def variation_of(survey: Agreement) -> Variation:
+    """What two answers to a survey, or two complete sets of answers to a form, can differ by in one report.
 
     Parameters
     ----------
-    survey : Survey
-        The survey.
+    survey : Survey or Form
+        What is answered.
 
     Examples
     --------
@@ -70,8 +70,47 @@ def variation_of(survey: Survey) -> Variation:
     >>> [round(float(blanket.each), 9) for blanket in variation_of(dn.warner(epsilon=1)).blankets]
     [0.268941421]
     """
+    if isinstance(survey, Form):
+        return _of_form(survey)
     mechanism = survey.mechanism
     return variations.of(mechanism.permanent)(mechanism, survey)
+
+
+def _of_form(form: Form) -> Variation:
+    """A whole report is the product of its parts' reports: ratios multiply, and the total variation of two products is
+    at most one less the product of what their factors have in common."""
+    if any(part.when is not None for part in form.parts):
+        raise SurveyError(
+            "a form must have no conditions for a crowd to be certified, got some: only people with the same public "
+            "answers send the same parts; make a form of the questions that all of them are asked"
+        )
+    parts = [variation_of(part.survey) for part in form.parts]
+    odds = prod(sorted((part.odds for part in parts), reverse=True)[: form.drawn], start=Fraction(1))
+    apart = sorted((max(b.own * (b.odds - 1) for b in part.blankets) for part in parts), reverse=True)
+    distance = 1 - prod((1 - each for each in apart[: form.drawn]), start=Fraction(1))
+    return Variation((Blanket.up_to(odds, min(distance, (odds - 1) / (odds + 1))),), ())
+
+
+def places_of(survey: Agreement) -> int:
+    """Among how many kinds of reports people are spread whatever they answer: cohorts, and the parts that are drawn.
+
+    Whoever looks may know a person's, so that only reports of the same kind hide it.
+
+    Parameters
+    ----------
+    survey : Survey or Form
+        What is answered.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> places_of(dn.form({f"q{i}": dn.warner(epsilon=1) for i in range(4)}, epsilon=1, spend="sample", draw=2))
+    6
+    """
+    if isinstance(survey, Survey):
+        return survey.cohorts
+    cohorts = sorted((part.survey.cohorts for part in survey.parts), reverse=True)
+    return comb(len(survey.parts), survey.drawn) * prod(cohorts[: survey.drawn])
 
 
 def _swapped(pair: tuple[Fraction, Fraction]) -> tuple[Fraction, Fraction]:

@@ -10,6 +10,7 @@ from deniable.decoders.discovered import DiscoveredEstimate
 from deniable.decoders.discovering import MOST, Beginnings, discover, search_sizes
 from deniable.decoders.empirical_bayes import EmpiricalBayes, shrink
 from deniable.decoders.estimate import Estimate
+from deniable.decoders.form_difference import FormDifference, MarginalDifference
 from deniable.decoders.form_estimate import FormEstimate, MarginalEstimate
 from deniable.decoders.intervals import Group, Mass
 from deniable.decoders.inversion import Inversion
@@ -52,12 +53,14 @@ __all__ = [
     "EmpiricalBayes",
     "Estimate",
     "EstimateRows",
+    "FormDifference",
     "FormEstimate",
     "Group",
     "Inversion",
     "JeffreysLimits",
     "LeastSquares",
     "Likelihood",
+    "MarginalDifference",
     "MarginalEstimate",
     "MarginalRows",
     "Mass",

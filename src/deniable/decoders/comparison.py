@@ -1,9 +1,9 @@
 """The difference of two estimates: two days, two groups, two versions; symbol by symbol, with error bars."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     import altair as alt
     import pyarrow as pa
 
+    from deniable.decoders.form_difference import FormDifference
+    from deniable.decoders.form_estimate import FormEstimate
+
 Floats = npt.NDArray[np.float64]
+
+differences_of: dict[type, Callable[[Any, Any], Any]] = {}  # what compares estimates of other agreements: a form's
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +315,11 @@ class Difference:
         return html_table(title, ["answer", "", "change", "95 % interval", ""], rows, note=note)
 
 
-def difference(first: Estimate, second: Estimate) -> Difference:
+@overload
+def difference(first: Estimate, second: Estimate) -> Difference: ...
+@overload
+def difference(first: "FormEstimate", second: "FormEstimate") -> "FormDifference": ...
+def difference(first: Any, second: Any) -> Any:
     """first - second, for two estimates of the same candidates from other reports.
 
     Reports of two groups of people are independent. Where people take part again (`Survey.participation`) the same
@@ -323,11 +332,12 @@ def difference(first: Estimate, second: Estimate) -> Difference:
     Parameters
     ----------
     first, second
-        Estimates with the same symbols in the same order.
+        Estimates with the same symbols in the same order; or two of forms with the same questions.
 
     Returns
     -------
     Difference
+        Of forms one for each question, by its name.
 
     Raises
     ------
@@ -346,6 +356,8 @@ def difference(first: Estimate, second: Estimate) -> Difference:
     (array([[-0.318, -0.206],
            [ 0.206,  0.318]]), array([ True,  True]))
     """
+    if (other := differences_of.get(type(first))) is not None and type(second) is type(first):
+        return other(first, second)
     for name, estimate in (("first", first), ("second", second)):
         if not isinstance(estimate, Estimate):
             raise DecodeError(f"{name} must be an estimate, got {type(estimate).__name__}; decode the tally")

@@ -28,6 +28,8 @@ class _Words:
     def words(self, count: int) -> npt.NDArray[np.uint64]:
         return self._rng.integers(0, 1 << 64, count, dtype=np.uint64)
 
+    passing = words  # as `WordStream` has it: new memory is none that is used again
+
 
 def panel(
     survey: Survey,

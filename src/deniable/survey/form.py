@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
@@ -24,6 +24,7 @@ from deniable.survey.alphabet import symbol_to_json
 from deniable.survey.form_format import FormFormat
 from deniable.survey.form_promises import alike, promise_of, ratio_of
 from deniable.survey.form_reading import FORMAT, read_parts
+from deniable.survey.form_sql import count_parts
 from deniable.survey.notebook import html_table
 from deniable.survey.outputs import write_atomically
 from deniable.survey.participation import check_participation
@@ -344,6 +345,35 @@ class Form:
             for place, part in enumerate(self.parts)
             if drawn >> place & 1 and (part.when is None or public.get(part.when[0]) in part.when[1])
         )
+
+    def sql(self, *, dialect: str = "duckdb", table: str | Sequence[str] = "reports") -> str:
+        """The SQL query that counts a table of reports: every part and every related pair, in one statement.
+
+        `deniable.count(form, result)` makes a tally of its result.
+
+        Parameters
+        ----------
+        dialect : str
+            "duckdb", "postgresql", "bigquery" or "spark".
+        table : str or sequence of str
+            The name of the table, or the parts of a name with dots between them. It has a struct column for each part,
+            with the fields `cohort` and `response`, which is null where the part was not answered.
+
+        Returns
+        -------
+        str
+            A query whose rows are groups of reports: part, cohort, cell or cells, number of reports, and the reason if
+            rows are refused. A row without a part and without a reason has the number of forms.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> form = dn.form(a=dn.warner(epsilon=1), b=dn.krr(3, epsilon=1), epsilon=2)
+        >>> query = form.sql(table="answers")
+        >>> query.count('FROM "answers"'), query.count("GROUP BY")
+        (1, 3)
+        """
+        return count_parts(self.report_format, dialect, table)
 
     def _fields(self) -> dict[str, object]:
         again = {} if self.participation == "once" else {"participation": self.participation}

@@ -38,6 +38,9 @@ class Dialect:
     ones: Callable[[str, int], str]
     array: str = "ARRAY[{}]"
     integer: str = "BIGINT"
+    no_array: str = "CAST(ARRAY[] AS BIGINT[])"
+    text: str = "VARCHAR"
+    absent: str = "{} IS NULL"  # whether a struct is not there, whatever its fields are
 
 
 # Bit j of a response is bit j % 8, counted from the lowest, of byte j // 8. PostgreSQL's get_bit counts like that;
@@ -49,12 +52,14 @@ DIALECTS = {
         lambda value, j: f"get_bit({value}::BIT, {j - j % 8 + 7 - j % 8})",
         lambda value, width: f"bit_count({value}::BIT)",
         "[{}]",
+        no_array="CAST([] AS BIGINT[])",
     ),
     "postgresql": Dialect(
         _doubled('"'),
         "octet_length",
         lambda value, j: f"get_bit({value}, {j})",
         lambda value, width: f"bit_count({value})",
+        absent="{} IS NOT DISTINCT FROM NULL",  # IS NULL holds for a row whose fields are all null, too
     ),
     "bigquery": Dialect(
         _backslashed,
@@ -63,6 +68,8 @@ DIALECTS = {
         lambda value, width: f"BIT_COUNT({value})",
         "[{}]",
         "INT64",
+        "CAST([] AS ARRAY<INT64>)",
+        "STRING",
     ),
     "spark": Dialect(
         _doubled("`"),
@@ -70,6 +77,8 @@ DIALECTS = {
         lambda value, j: f"(shiftright({_spark_byte(value, j // 8)}, {j % 8}) & 1)",
         lambda value, width: "(" + " + ".join(f"bit_count({_spark_byte(value, i)})" for i in range(width)) + ")",
         "array({})",
+        no_array="CAST(array() AS ARRAY<BIGINT>)",
+        text="STRING",
     ),
 }
 
@@ -112,11 +121,8 @@ def sql_refusals(form: ReportFormat, dialect: str, columns: Mapping[str, str]) -
 
 def group_by(form: ReportFormat, dialect: str, table: str | Sequence[str], cohort: str | None, response: str) -> str:
     """The query; see `Survey.sql`."""
-    if dialect not in DIALECTS:
-        raise SurveyError(f"dialect must be one of {', '.join(DIALECTS)}, got {str(dialect)[:40]!r}")
-    speak = DIALECTS[dialect]
-    parts = [table] if isinstance(table, str) else list(table)
-    source = ".".join(speak.quote(_name("table", part)) for part in parts or [""])
+    speak = dialect_of(dialect)
+    source = source_of(speak, table)
     columns = {"response": speak.quote(_name("response", response))}
     if cohort is not None:
         columns["cohort"] = speak.quote(_name("cohort", cohort))
@@ -126,15 +132,33 @@ def group_by(form: ReportFormat, dialect: str, table: str | Sequence[str], cohor
     lines = ["SELECT", "  CASE WHEN reason IS NULL THEN cohort END AS cohort,"]
     if form.response.bits:
         seen = "CASE WHEN reason IS NULL THEN response END"
-        # Not null for refused rows either: an array of BigQuery's may not hold one.
-        sums = (f"CAST(COALESCE(SUM({speak.bit(seen, j)}), 0) AS {speak.integer})" for j in range(form.response.limit))
-        lines.append("  " + speak.array.format(",\n    ".join(sums)) + " AS cells,")
+        lines.append(f"  {sums_of(speak, form, seen)} AS cells,")
     else:
         lines.append("  CASE WHEN reason IS NULL THEN response END AS cell,")
     lines += ["  COUNT(*) AS reports,", "  reason", "FROM ("]
     lines += [f"  SELECT {columns.get('cohort', 0)} AS cohort, {columns['response']} AS response,", "    CASE", *tests]
     lines += ["    END AS reason", f"  FROM {source}", ") AS report"]
     return "\n".join([*lines, "GROUP BY 1, 4" if form.response.bits else "GROUP BY 1, 2, 4"]) + "\n"
+
+
+def dialect_of(name: str) -> Dialect:
+    """The dialect of a name."""
+    if name not in DIALECTS:
+        raise SurveyError(f"dialect must be one of {', '.join(DIALECTS)}, got {str(name)[:40]!r}")
+    return DIALECTS[name]
+
+
+def source_of(speak: Dialect, table: str | Sequence[str]) -> str:
+    """The name of a table, or the parts of one, quoted."""
+    parts = [table] if isinstance(table, str) else list(table)
+    return ".".join(speak.quote(_name("table", part)) for part in parts or [""])
+
+
+def sums_of(speak: Dialect, form: ReportFormat, value: str) -> str:
+    """The array of how often each bit of some responses is set."""
+    # Not null for refused rows either: an array of BigQuery's may not hold one.
+    sums = (f"CAST(COALESCE(SUM({speak.bit(value, j)}), 0) AS {speak.integer})" for j in range(form.response.limit))
+    return speak.array.format(",\n    ".join(sums))
 
 
 def _name(what: str, name: object) -> str:

@@ -59,11 +59,13 @@ def refused_slots(
     slots: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]],
     blank: Sequence[Mask] | None = None,
     padded: Mask | None = None,
+    settled: Sequence[Sequence[tuple[str, Mask]]] | None = None,
 ) -> list[tuple[str, str, Mask]]:
     """The same of columns: which parts were answered, and for each part its cohorts and responses.
 
     `blank` says where slots hold nothing, if they could hold something that was not answered; `padded` where parts are
-    named that the form does not have.
+    named that the form does not have. `settled` has for each part the rows whose values cannot be in an array (they are
+    missing, or of another length), by the reason for refusing them.
     """
     found: list[tuple[str, str, Mask]] = []
     refused = np.zeros(len(answered), bool)
@@ -82,6 +84,8 @@ def refused_slots(
         here = answered[:, place]
         if blank is not None:
             refuse(f"{slot.name}: bytes of a part that was not answered", "response", ~here & ~blank[place])
+        for reason, wrong in settled[place] if settled is not None else ():
+            refuse(f"{slot.name}: {reason}", "response", wrong & here)
         for rule, wrong in refused_rows(slot.form, cohorts, responses):
             refuse(f"{slot.name}: {rule.reason}", "response", wrong & here)
     return found

@@ -130,6 +130,7 @@ class FormTally(SavedTally):
         refused: dict[str, int] | None = None,
         *,
         found: list[tuple[str, str, npt.NDArray[np.bool_]]] | None = None,
+        settled: Sequence[Sequence[tuple[str, npt.NDArray[np.bool_]]]] | None = None,
     ) -> None:
         """Count reports in columns.
 
@@ -143,6 +144,8 @@ class FormTally(SavedTally):
             If given, rows that are no reports are left out, and counted in it by reason.
         found : list, optional
             What `refused_forms` found, if it was asked already.
+        settled : sequence, optional
+            For each part the reasons for refusing rows whose values cannot be in an array, with masks of these rows.
 
         Raises
         ------
@@ -150,7 +153,9 @@ class FormTally(SavedTally):
             If a row is refused and `refused` was not given.
         """
         good = np.ones(len(answered), bool)
-        for reason, _, wrong in refused_slots(self.form.report_format, answered, slots) if found is None else found:
+        if found is None:
+            found = refused_slots(self.form.report_format, answered, slots, settled=settled)
+        for reason, _, wrong in found:
             if refused is None:
                 raise WireError(f"reports must be ones that devices of this form can send, got {reason}")
             refused[reason] = refused.get(reason, 0) + int(wrong.sum())

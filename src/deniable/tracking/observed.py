@@ -86,6 +86,10 @@ class Observed:
         assert symbols is not None
         return cls(symbols, tuple(tally.survey for tally in tallies), values, variances, permanent, typical, returns)
 
+    def skewness(self, tallies: list[Tally]) -> Floats:
+        """Of each symbol's estimate in one window."""
+        return skewness(tallies, self.values[: len(self.symbols)])
+
     def relative(self, shares: Floats) -> Floats:
         """The ratio of the variance at these shares to the one that is assumed."""
         columns = [
@@ -100,13 +104,16 @@ def _with_rest(estimate: Estimate) -> Floats:
     return estimate.raw if estimate.rest is None else np.append(estimate.raw, estimate.rest[1])
 
 
-def skewness(tallies: list[Tally], values: Floats) -> Floats:
-    """Of each symbol's estimate in one window, as if it were one count of reports: the largest over the windows."""
+def skewness(tallies: list[Tally], values: Floats, cells: int = 1) -> Floats:
+    """Of each symbol's estimate in one window, as if it were one count of reports: the largest over the windows.
+
+    `cells` is how many each symbol has, where it is a sum of several.
+    """
     found, shares = np.zeros(len(values)), np.clip(values.mean(axis=1), 0.0, 1.0)
     for tally in tallies:
         if tally.n:
             miss, gap = tally.survey.mechanism.affine
-            chance = np.clip(miss + gap * shares, 0.5 / tally.n, 1 - 0.5 / tally.n)
+            chance = np.clip(cells * miss + gap * shares, 0.5 / tally.n, 1 - 0.5 / tally.n)
             skew = (1 - 2 * chance) / np.sqrt(tally.n * chance * (1 - chance))
             found = np.where(np.abs(skew) > np.abs(found), skew, found)
     return found

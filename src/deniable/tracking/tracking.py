@@ -1,25 +1,31 @@
 """`track`: a sequence of estimates, one a window, each from the reports of all windows."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from deniable.decoders import check_turnover
 from deniable.errors import DecodeError
-from deniable.tally import Tally
+from deniable.tally import FormTally, Tally
 from deniable.tracking.averaging import Series
 from deniable.tracking.calendar import in_order, label_gaps, places_of
-from deniable.tracking.observed import Observed, skewness
+from deniable.tracking.observed import Observed
 from deniable.tracking.overlap import Attendance, learn_kept
 from deniable.tracking.tracked import Tracked
 
-__all__ = ["track"]
+if TYPE_CHECKING:
+    from deniable.tracking.form_tracking import TrackedForm
+
+__all__ = ["track", "tracked_of", "trackers_of", "turnover_of"]
 
 PARTICIPATIONS = ("once", "window", "event")
+trackers_of: dict[type, Callable[..., Any]] = {}  # what tracks tallies of other agreements: a form's
+
 _STEADY = 0.3  # relative change of a symbol's variance over time up to which it is treated as constant
 
 
+@overload
 def track(
     tallies: Iterable[Tally] | Mapping[Any, Tally],
     *,
@@ -27,7 +33,24 @@ def track(
     candidates: Iterable[object] | None = None,
     turnover: float | None = None,
     participation: str | None = None,
-) -> Tracked:
+) -> Tracked: ...
+@overload
+def track(
+    tallies: Iterable[FormTally] | Mapping[Any, FormTally],
+    *,
+    windows: Sequence[object] | None = None,
+    candidates: Mapping[str, Iterable[object]] | None = None,
+    turnover: float | None = None,
+    participation: str | None = None,
+) -> "TrackedForm": ...
+def track(
+    tallies: Any,
+    *,
+    windows: Sequence[object] | None = None,
+    candidates: Any = None,
+    turnover: float | None = None,
+    participation: str | None = None,
+) -> Any:
     """Estimates of a distribution that changes: one a window, each from the reports of all windows.
 
     Parameters
@@ -40,7 +63,7 @@ def track(
         Labels: whole numbers, or texts such as "2026-11-18", "2026-11-18T09" or "2026-W47", between which missing
         windows are noticed. Without them windows follow each other.
     candidates
-        The symbols to look for, where the alphabet is open.
+        The symbols to look for, where the alphabet is open; of a form by the names of its questions.
     turnover
         The part of the devices that are replaced from one window to the next, where people take part in every window
         (`participation`). If it is not given, that of the last survey that says one, or learnt from the windows.
@@ -51,7 +74,7 @@ def track(
     Returns
     -------
     Tracked
-        A sequence of windows.
+        A sequence of windows. Of tallies of a form a `TrackedForm`: such a sequence for each question, by its name.
 
     Raises
     ------
@@ -79,22 +102,35 @@ def track(
     given = list(tallies)
     if len(given) < 2:
         raise DecodeError(f"tallies must be of at least two windows, got {len(given)}; decode takes a single one")
+    wanted: type[Tally | FormTally] = FormTally if isinstance(given[0], FormTally) else Tally
     for tally in given:
-        if not isinstance(tally, Tally):
+        if not isinstance(tally, wanted):
             raise DecodeError(f"tallies must be tallies, one a window, got {type(tally).__name__}")
-        if tally.windows is None:
+        if any(part.windows is None for part in getattr(tally, "parts", [tally])):
             raise DecodeError(
                 "tallies must know their windows, got one of a file that does not say them; if it is of one window, "
                 "dn.Tally(tally.survey, tally.counts, tally.reports) says so"
             )
-    labels = list(range(len(given))) if windows is None else list(windows)
+    labels: list[object] = list(range(len(given))) if windows is None else list(windows)
     if len(labels) != len(given):
         raise DecodeError(f"windows must be as many as tallies, {len(given)}, got {len(labels)}")
-    stated = [tally.survey.turnover for tally in given if tally.survey.turnover is not None]
-    turnover = check_turnover(stated[-1] if turnover is None and stated else turnover)
     if participation not in (None, *PARTICIPATIONS):
         raise DecodeError(f"participation must be 'once', 'window' or 'event', got {participation!r}")
+    if wanted is FormTally:
+        return trackers_of[FormTally](given, labels, candidates, turnover, participation)
+    turnover = turnover_of(given, turnover)
     seen = Observed.of(given, None if candidates is None else list(candidates), participation, turnover)
+    return tracked_of(given, labels, seen, turnover)
+
+
+def turnover_of(given: list[Tally], turnover: float | None) -> float | None:
+    """The turnover that was given, or the last that a survey states."""
+    stated = [tally.survey.turnover for tally in given if tally.survey.turnover is not None]
+    return check_turnover(stated[-1] if turnover is None and stated else turnover)
+
+
+def tracked_of(given: list[Tally], labels: list[object], seen: Observed, turnover: float | None) -> Tracked:
+    """The sequence of windows, from what was observed in each of them."""
     places = np.array(places_of(labels))
     count = int(places[-1]) + 1
     sizes, continues = np.zeros(count), np.zeros(count, np.bool_)
@@ -119,6 +155,6 @@ def track(
     totals = np.ones(count) if len(values) == size else np.clip(1 - moving.smoothed[size], 0.0, 1.0)
     chosen = np.arange(size)
     return Tracked(
-        seen.symbols, tuple(named), devices, series[chosen], overlap, least, skewness(given, seen.values[:size]),
+        seen.symbols, tuple(named), devices, series[chosen], overlap, least, seen.skewness(given),
         moving[chosen], totals,
     )  # fmt: skip

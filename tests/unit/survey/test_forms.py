@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import deniable as dn
+from deniable.audit import audit
 from deniable.errors import DeniableError
 from deniable.survey import Form, form
 from deniable.tally import FormTally
@@ -156,7 +157,7 @@ MADE: dict[str, tuple[Callable[[], object], str]] = {
         "question must be one of this form's, smokes, city, got 'age'",
     ),
     "something that takes one question": (
-        lambda: dn.crowd(TWO, 1000, 1e-6),  # type: ignore[arg-type]
+        lambda: audit(TWO, dn.Client),  # type: ignore[arg-type]
         "survey must be a Survey, got a form of several questions, which this does not take yet; use that of "
         "one question: "
         "form.part_of(name).survey",
@@ -384,6 +385,7 @@ def test_a_form_shows_itself() -> None:
         estimate["smokes"]["perhaps"]
 
 
+GOOD = {"cohort": 0, "response": 1}
 LAST: dict[str, tuple[Callable[[], object], str]] = {
     "counters": (
         lambda: form(a=dn.orr(epsilon=1, cells=128, cohorts=1 << 19), b=dn.orr(epsilon=1, cells=200, cohorts=1 << 19),
@@ -407,11 +409,11 @@ LAST: dict[str, tuple[Callable[[], object], str]] = {
         "report table of a form must have a struct column 'smokes' with cohort and response",
     ),
     "a struct without a value": (
-        lambda: dn.count(TWO, pa.table({"smokes": [{"cohort": 0, "response": None}], "city": [None]})),
-        "report table of a form must have a response wherever 'smokes' was answered",
+        lambda: dn.count(TWO, pa.table({"smokes": [{"cohort": 0, "response": None}], "city": [GOOD]})),
+        "reports must be ones that devices of this form can send, got smokes: no response",
     ),
     "a struct of text": (
-        lambda: dn.count(TWO, pa.table({"smokes": [{"cohort": 0, "response": "x"}], "city": [None]})),
+        lambda: dn.count(TWO, pa.table({"smokes": [{"cohort": 0, "response": "x"}], "city": [GOOD]})),
         "column smokes.response must hold integers, got string",
     ),
     "a header": (

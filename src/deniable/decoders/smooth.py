@@ -29,6 +29,7 @@ Places = npt.NDArray[np.intp]
 _KNOTS = 64  # coefficients of the spline; as many as bins if there are fewer
 _STRENGTHS = 10.0 ** np.arange(7, -2, -1)  # of the prior that are tried, smoothest first
 _ORDER = 2  # differences of coefficients that the prior is about: 0 where the density is exponential
+_LEAN = 0.9  # a strength has a prior density of strength**-_LEAN in its logarithm: evidence alone smooths too much
 _FLAT = 1e-3  # precision of a prior on single coefficients, so that none is undetermined
 _WORSE = 12.0  # log evidence below the best at which weaker strengths are no longer tried
 _EVEN = 8.0  # log evidence above the best density without atoms at which one with atoms counts as much
@@ -263,7 +264,7 @@ class _Model:
             if gain < near_enough:
                 break
         volume = float(np.log(factor.diagonal()).sum())
-        evidence = reached + 0.5 * (k - _ORDER) * float(np.log(strength)) - volume
+        evidence = reached + (0.5 * (k - _ORDER) - _LEAN) * float(np.log(strength)) - volume
         evidence += len(atoms) * float(0.5 * np.log(2 * np.pi) - np.log(self.size))  # a place is one of so many
         return _Fit(parameters[:k], parameters[k:], atoms, strength, curve, expected, evidence, slopes, weights, factor)
 

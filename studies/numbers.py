@@ -1,13 +1,15 @@
 """Numbers: errors against EM with smoothing, and the coverage of intervals; `python -m studies.numbers` makes both.
 
-`--errors R` and `--coverage R` say how many surveys are simulated in each cell; `numbers_page.py` writes the page.
+`--errors R` and `--coverage R` say how many surveys are simulated in each cell; `numbers_page.py` writes the page. What
+is not begun after `--seconds` is left out, and made by the next call.
 """
 
 import argparse
 import csv
 import math
+import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import asdict, astuple, dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -31,9 +33,9 @@ BINS = (256, 1024)
 POPULATIONS = ("beta", "bimodal", "spiky", "uniform", "point")
 FIGURES = ("mean", "quartile 1", "median", "quartile 3", "share 0 to 25 %", "share 25 to 50 %", "share 62.5 to 87.5 %")
 QUANTILES = (0.25, 0.5, 0.75)
+BARE = tuple(f"{figure}, no bins added" for figure in FIGURES[1:4])  # intervals for smooth populations, whatever it is
 RANGES = ((0.0, 0.25), (0.25, 0.5), (0.625, 0.875))  # of the scale: multiples of an eighth, which are edges
 ERRORS = Path("docs/results/numbers.csv")
-AGAIN = Path("docs/results/numbers-again.csv")  # cells near the baseline, with more repeats
 COVERAGE = Path("docs/results/numbers-coverage.csv")
 LINEAR = 10_000  # surveys whose means and shares are asked: a standard error of 0.2 points
 _AT_ONCE = 100  # surveys whose intervals are worked out together
@@ -164,7 +166,8 @@ def coverage(cell: Cell, repeats: int, seed: int = 2022, linear_repeats: int = L
     places = [int(np.searchsorted(before, q)) - 1 for q in QUANTILES]
     quantiles = [float(edges[i] + (q - before[i]) / p[i] / size) for i, q in zip(places, QUANTILES, strict=True)]
     truths = dict(zip(FIGURES, [float(linear[0] @ p), *quantiles, *(asked @ p).tolist()], strict=True))
-    held, widths, done = dict.fromkeys(FIGURES, 0.0), dict.fromkeys(FIGURES, 0.0), dict.fromkeys(FIGURES, 0)
+    truths |= dict(zip(BARE, quantiles, strict=True))
+    held, widths, done = dict.fromkeys(truths, 0.0), dict.fromkeys(truths, 0.0), dict.fromkeys(truths, 0)
 
     def add(found: dict[str, Floats]) -> None:
         for figure, limits in found.items():
@@ -186,7 +189,7 @@ def coverage(cell: Cell, repeats: int, seed: int = 2022, linear_repeats: int = L
         counts = rng.multinomial(cell.n, law / law.sum(), size=_AT_ONCE)
         add(_linear(_limits(survey, on_cells, counts / cell.n, cell.n)))
     where = (cell.population, cell.bins, cell.epsilon, cell.n)
-    return [CoverageRow(*where, f, done[f], held[f] / done[f], widths[f] / done[f]) for f in FIGURES if done[f]]
+    return [CoverageRow(*where, f, done[f], held[f] / done[f], widths[f] / done[f]) for f in truths if done[f]]
 
 
 def _limits(survey: dn.Survey, on_cells: Floats, m: Floats, n: int) -> tuple[Floats, Floats, Floats]:
@@ -218,13 +221,15 @@ def _linear(found: tuple[Floats, Floats, Floats]) -> dict[str, Floats]:
 
 
 def _quantiles(found: list[tuple[Floats, Floats, Floats]], answers: Floats, blurs: list[int]) -> dict[str, Floats]:
-    """Intervals of the quartiles, as `deniable.decoders.quantiles` makes them."""
-    intervals = np.empty((len(QUANTILES), len(answers), 2))
+    """Intervals of the quartiles, as `deniable.decoders.quantiles` makes them, and the same with no bins added."""
+    intervals = np.empty((2 * len(QUANTILES), len(answers), 2))
     for i, answer in enumerate(answers):
         smooth = [k for k, blur in enumerate(blurs) if is_smooth(answer, blur, found[k][1][i])]
         limits, more = (found[smooth[0]][2], 0) if smooth else (found[-1][2], blurs[-1])
-        intervals[:, i] = [inverted(limits[i, :, 0], limits[i, :, 1], q, more) for q in QUANTILES]
-    return dict(zip(FIGURES[1:4], np.clip(intervals / answers.shape[1], 0, 1), strict=True))
+        for k, q in enumerate(QUANTILES):
+            low, high = inverted(limits[i, :, 0], limits[i, :, 1], q, 0)
+            intervals[k, i], intervals[k + len(QUANTILES), i] = (low - more, high + more), (low, high)
+    return dict(zip((*FIGURES[1:4], *BARE), np.clip(intervals / answers.shape[1], 0, 1), strict=True))
 
 
 def _compare(estimate: dn.Estimate, found: Floats) -> None:
@@ -256,21 +261,41 @@ def main() -> None:
     parser.add_argument("--coverage", type=int, default=0)
     parser.add_argument("--bins", type=int, nargs="*", default=BINS)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--folder", type=Path, default=ERRORS.parent)
     args = parser.parse_args()
-    tasks: list[tuple[int, Path, Any, Any]] = [
-        (args.errors, ERRORS, ErrorRow, errors),
-        (args.coverage, COVERAGE, CoverageRow, coverage),
+    started = time.monotonic()
+    tasks: list[tuple[int, str, Any, Any]] = [
+        (args.errors, ERRORS.name, ErrorRow, errors),
+        (args.coverage, COVERAGE.name, CoverageRow, coverage),
     ]
-    for repeats, path, kind, measure in tasks:
+    for repeats, name, kind, measure in tasks:
         if not repeats:
             continue
+        path = args.folder / name
         rows = [row for row in (read(path, kind) if path.exists() else []) if row.repeats >= repeats]
         done = {(row.population, row.bins, row.epsilon, row.n) for row in rows}
         left = [cell for cell in cells() if cell.bins in args.bins and astuple(cell) not in done]
+        left.sort(key=lambda cell: -cell.bins)  # the long ones first
         with ProcessPoolExecutor(args.jobs) as pool:
-            for found in pool.map(partial(measure, repeats=repeats), left):
-                rows += found
-                write(path, rows)
+            waiting, running = iter(left), set()
+            while True:
+                while len(running) < args.jobs and time.monotonic() - started < args.seconds:
+                    cell = next(waiting, None)
+                    if cell is None:
+                        break
+                    running.add(pool.submit(partial(measure, repeats=repeats), cell))
+                if not running:
+                    break
+                ended, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    rows += future.result()
+                write(path, sorted(rows, key=_place))
+
+
+def _place(row: Any) -> tuple[Any, ...]:
+    """Rows in the order of the cells, whoever was first."""
+    return BINS.index(row.bins), row.epsilon, row.n, POPULATIONS.index(row.population)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from deniable.decoders.limits import SkewedLimits
 from deniable.decoders.quantity import Ordered, Quantity, ordered_size
-from deniable.decoders.quantity_limits import limits_of, weights_of_sums
+from deniable.decoders.quantity_limits import even_law, limits_of, weights_of_sums
 from deniable.errors import DecodeError
 
 Floats = npt.NDArray[np.float64]
@@ -165,10 +165,9 @@ def blurs_of(estimate: Ordered) -> list[int]:
     system, mechanism = fit.system, fit.tally.survey.mechanism
     size = system.symbols
     tried = [0, *(1 << k for k in range(max(size // 8, 1).bit_length()))]
-    miss, r = mechanism.affine
-    m = miss + r * system.forward(np.full(size, 1 / size))[0]
+    m = even_law(system, mechanism.affine)
     rows = np.stack([ramps(size, blur)[size // 2] for blur in tried])
-    found = weights_of_sums(system, r, rows, m)[0]
+    found = weights_of_sums(system, mechanism.affine[1], rows, m)[0]
     errors = np.sqrt(np.maximum(m @ found**2 - (m @ found) ** 2, 0.0) / fit.tally.n)
     least = tried[int(np.argmin(2 * np.array(tried) / size + 2 * _NORMAL * errors))]
     larger = min(WIDER * max(least, 1), max(size // 8, 1))

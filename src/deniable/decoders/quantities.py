@@ -28,7 +28,7 @@ _BANDS = 8  # ranges of a chart that have an interval each
 def mean(estimate: Ordered) -> Quantity:
     """The mean of the numbers; see `Estimate.mean`."""
     points = _numbers(estimate)
-    found = limits_of(estimate, points[None])
+    found = limits_of(estimate, points[None], smooth=True)
     scale = estimate.tally.survey.alphabet.bins
     half = 0.0 if scale is None else scale.width / 2
 

@@ -29,9 +29,12 @@ Places = npt.NDArray[np.intp]
 _KNOTS = 64  # coefficients of the spline; as many as bins if there are fewer
 _STRENGTHS = 10.0 ** np.arange(7, -2, -1)  # of the prior that are tried, smoothest first
 _ORDER = 2  # differences of coefficients that the prior is about: 0 where the density is exponential
+_LEAN = 0.9  # a strength has a prior density of strength**-_LEAN in its logarithm: evidence alone smooths too much
 _FLAT = 1e-3  # precision of a prior on single coefficients, so that none is undetermined
 _WORSE = 12.0  # log evidence below the best at which weaker strengths are no longer tried
-_MARGIN = 4.0  # log evidence by which atoms must beat the best density without
+_EVEN = 8.0  # log evidence above the best density without atoms at which one with atoms counts as much
+_SOFT = 4.0  # log evidence by which that changes by a factor e: the evidence of a wrong model is too sure of itself
+_HEDGE = 0.5  # of the log-likelihood of an atom's place counts: the rest of the density would follow it, too
 _STRIKING = 2.5  # standard errors of a residual from which an atom is tried
 _MOST_ATOMS = 60  # atoms, at most
 _PLAIN = 1e4  # strength of a prior that leaves peaks to atoms: where the search for them starts, too
@@ -39,9 +42,12 @@ _STIFF = 1e2  # strength below which a spline follows peaks by itself, and hides
 _STRIDE = 4.0  # factor between strengths in that search
 _POINTS = 128  # bins, and twice as many cells, at which the curvature of the likelihood is worked out
 _PATIENCE = 8  # atoms after which a search that is still behind the best density without atoms is given up
-_STEPS = 40  # Newton steps of a fit, at most
+_STEPS = 15  # Newton steps of a fit, at most: where more are needed, the next fit goes on from there
+_WORK = 180  # Newton steps after which no more atoms are searched for: the largest are found first
 _FAR = 3.0  # change of a logarithm in one step, at most
 _NEAR = 1e-2  # log-likelihood that is left to gain when a fit ends
+_ROUGH = 0.3  # the same while atoms are searched for
+_PART = 1e-3  # and along the path, of the evidence that the strength before gained
 
 
 def smooth_shares(tally: Tally, design: NeighbourDesign) -> Floats:
@@ -63,9 +69,10 @@ def smooth_shares(tally: Tally, design: NeighbourDesign) -> Floats:
     starts = {id(fit): fit for fit in (max(stiff, key=model.promise), min(stiff, key=_from_plain))}
     for start in starts.values():
         peaked = model.with_atoms(start, best.evidence)
-        if len(peaked.atoms) and peaked.evidence > best.evidence + _MARGIN:
-            near = [model.fit(peaked, peaked.strength * factor) for factor in (1 / 16, 1 / 4, 4, 16)]
-            return model.average([peaked, *near])
+        if len(peaked.atoms) and peaked.evidence > best.evidence:
+            near = [*model.along(peaked, 1 / _STRIDE), *model.along(peaked, _STRIDE)]
+            trust = 1 / (1 + np.exp(-(peaked.evidence - best.evidence - _EVEN) / _SOFT))
+            return trust * model.average([peaked, *near]) + (1 - trust) * model.average(smooth)
     return model.average(smooth)
 
 
@@ -102,6 +109,7 @@ class _Model:
         self.prior = bend.T @ bend
         self.level = -float(np.log(self.size))  # coefficients of the uniform density
         self.grid = _Grid.of(self.size, design)
+        self.steps = 0  # Newton steps so far
         self.grouping = _grouping(self.basis, self.grid.bins)
 
     def expected(self, shares: Floats) -> Floats:
@@ -125,7 +133,9 @@ class _Model:
         """Fits without atoms, from the smoothest on, until the evidence has clearly passed its maximum."""
         found: list[_Fit] = []
         for strength in _STRENGTHS:
-            found.append(self.fit(found[-1] if found else self.flat, float(strength)))
+            gained = found[-1].evidence - found[-2].evidence if len(found) > 1 else 0.0
+            near_enough = max(_NEAR, _PART * gained)
+            found.append(self.fit(found[-1] if found else self.flat, float(strength), near_enough=near_enough))
             if found[-1].evidence < max(fit.evidence for fit in found) - _WORSE:
                 break
         return found
@@ -137,39 +147,78 @@ class _Model:
     def with_atoms(self, start: _Fit, floor: float) -> _Fit:
         """Greedily: atoms where the residuals are most striking, and other strengths, as long as the evidence grows."""
         best = start
-        while len(best.atoms) < _MOST_ATOMS and (len(best.atoms) < _PATIENCE or best.evidence > floor):
+        while (
+            self.steps < _WORK
+            and len(best.atoms) < _MOST_ATOMS
+            and (len(best.atoms) < _PATIENCE or best.evidence > floor)
+        ):
             place, striking, share = self._most_striking(best)
             if striking > _STRIKING:
                 more = float(np.log(np.clip(share, 1e-4, 0.5)))
-                found = self.fit(best, best.strength, np.append(best.atoms, place), np.append(best.logs, more))
+                found = self.fit(best, best.strength, np.append(best.atoms, place), np.append(best.logs, more), _ROUGH)
                 if found.evidence > best.evidence + _NEAR:
                     best = found
                     continue
             if not len(best.atoms):
                 break
-            tried = [self.fit(best, best.strength / _STRIDE), self.fit(best, best.strength * _STRIDE)]
+            tried = [self.fit(best, best.strength * factor, near_enough=_ROUGH) for factor in (1 / _STRIDE, _STRIDE)]
             found = max(tried, key=lambda fit: fit.evidence)
             if found.evidence <= best.evidence + _NEAR:
                 break
             best = found
-        return best
+        return self.fit(best, best.strength) if len(best.atoms) else best
+
+    def along(self, fit: _Fit, factor: float) -> list[_Fit]:
+        """Two fits of other strengths, each so many times the one before; one if that has much less evidence."""
+        found = [self.fit(fit, fit.strength * factor, near_enough=_ROUGH)]
+        if found[0].evidence > fit.evidence - _WORSE / 4:
+            found.append(self.fit(found[0], found[0].strength * factor, near_enough=_ROUGH))
+        return found
 
     def average(self, fits: Sequence[_Fit]) -> Floats:
         """The shares of several fits, weighted by their evidence."""
         evidence = np.array([fit.evidence for fit in fits])
         weights = np.exp(evidence - evidence.max())
+        places = self._places(fits[0])
         shares = np.zeros(self.size)
         for weight, fit in zip(weights, fits, strict=True):
-            found = self._shares(fit.curve, fit.atoms, fit.logs)
+            found = fit.curve + np.exp(fit.logs) @ places
             shares += weight / found.sum() * found
         return np.asarray(shares / shares.sum())
+
+    def _places(self, fit: _Fit) -> Floats:
+        """For each atom of a fit, by rows, the posterior of the bin that it is in, if all else is as in the fit.
+
+        An atom moved from one bin to the next changes the counts of two cells, so a fit alone may be a bin off. It is
+        then a whole atom off in the distribution function at an edge, which the average over places is not.
+        """
+        found = np.empty((len(fit.atoms), self.size))
+        own = self.design.hashes
+        for row, place, log in zip(found, fit.atoms, fit.logs, strict=True):
+            share = float(np.exp(log))
+            # Counts expected without what the atom adds to its window, and what it adds to any.
+            added = self.n * self.r * share
+            rest = fit.expected.copy()
+            rest[place : place + own] -= added
+            gains = np.append(0.0, np.cumsum(self.counts * np.log1p(added / rest)))
+            gains = gains[own:] - gains[: self.size]
+            row[:] = np.exp(_HEDGE * (gains - gains.max()))
+            row /= row.sum()
+        return found
 
     def _shares(self, curve: Floats, atoms: Places, logs: Floats) -> Floats:
         found = curve.copy()
         found[atoms] += np.exp(logs)
         return found
 
-    def fit(self, near: _Fit, strength: float, atoms: Places | None = None, logs: Floats | None = None) -> _Fit:
+    def fit(
+        self,
+        near: _Fit,
+        strength: float,
+        atoms: Places | None = None,
+        logs: Floats | None = None,
+        near_enough: float = _NEAR,
+    ) -> _Fit:
         """Fisher scoring from a fit that is near, with steps that are halved until they gain."""
         from scipy.linalg import cho_factor, cho_solve
 
@@ -190,6 +239,7 @@ class _Model:
 
         curve, expected, reached = at(parameters)
         for _ in range(_STEPS):
+            self.steps += 1
             pull = self.towards((self.counts / expected - 1)[None])[0]
             gradient = np.append(self.basis.T @ (curve * pull), np.exp(parameters[k:]) * pull[atoms])
             gradient[:k] -= precision[:k, :k] @ (parameters[:k] - self.level)
@@ -211,10 +261,10 @@ class _Model:
             if found is None:
                 break
             parameters, (curve, expected, reached) = found, moved
-            if gain < _NEAR:
+            if gain < near_enough:
                 break
         volume = float(np.log(factor.diagonal()).sum())
-        evidence = reached + 0.5 * (k - _ORDER) * float(np.log(strength)) - volume
+        evidence = reached + (0.5 * (k - _ORDER) - _LEAN) * float(np.log(strength)) - volume
         evidence += len(atoms) * float(0.5 * np.log(2 * np.pi) - np.log(self.size))  # a place is one of so many
         return _Fit(parameters[:k], parameters[k:], atoms, strength, curve, expected, evidence, slopes, weights, factor)
 

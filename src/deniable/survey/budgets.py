@@ -12,6 +12,9 @@ with at most a kind a group, so f is that of an A-optimal design, for which the 
 Annals of Statistics 2010), and f**2 / max_j d_j bounds every solution from below, with d_j the derivative towards basic
 solution j. k-ary randomised response at the smallest budget is one of the mixtures, so the result is never worse.
 
+Up to three budgets all basic solutions are listed. Of more they are made one by one: the best of all, by the current
+derivatives, is a linear program (`base_search`), whose value bounds f from below in the same way.
+
 All of this is a few sums over groups, so it is plain Python: the device side has no NumPy.
 """
 
@@ -23,11 +26,16 @@ from itertools import combinations
 
 from deniable.errors import SurveyError
 from deniable.mechanisms import Budgets
+from deniable.survey.base_search import BaseSearch
 
 __all__ = ["MAX_ANSWERS", "Optimum", "budget_levels", "budgets_table", "optimum"]
 
 MAX_ANSWERS = 64  # answers with budgets of their own
-MAX_LEVELS = 3  # budgets that are told apart; where there are more, each is rounded down to one of these
+MAX_LEVELS = 8  # budgets that are told apart; where there are more, each is rounded down to one of these
+_ALL_BASES = 3  # budgets up to which all basic solutions are listed; of more, they are made one by one
+_CLOSE_OF_MORE = 3e-3  # the relative distance from the bound, for more budgets than that
+_MOST_BASES = 200  # basic solutions that are made, at most
+_INNER = 100  # steps of the multiplicative algorithm between two of them
 _STEPS = 4000  # of the multiplicative algorithm, at most
 _CLOSE = 5e-4  # relative distance from the lower bound at which it stops
 _SLACKS = (1e-12, 1e-10, 1e-8)  # relative distances from the budgets to try: room for rounding to 64-bit weights
@@ -167,9 +175,38 @@ class _Problem:
 
     def solved(self, kinds: list[Kind]) -> tuple[Row, float, float]:
         """The weights of least f on these kinds, f itself, and a lower bound of it on them."""
-        bases = self.bases(kinds)
+        if len(self.sizes) <= _ALL_BASES:
+            bases = self.bases(kinds)
+            _, weights, total, least = self.mixed(kinds, bases, [1 / len(bases)] * len(bases), _STEPS, _CLOSE)
+            return weights, total, least
+        # Column generation: the derivatives are linear in a base, so the best of all bases is a linear program.
+        search = BaseSearch([self.sums(kind) for kind in kinds])
+        every = range(-1, len(self.sizes))
+        bases = [search.best([float(kind.group == group) for kind in kinds]) for group in every]
         mixture, least = [1 / len(bases)] * len(bases), 0.0
-        for step in range(_STEPS):
+        for _ in range(_MOST_BASES):
+            near = sorted({place for base in bases for place, _ in base})
+            at = {place: i for i, place in enumerate(near)}
+            local = [[(at[place], weight) for place, weight in base] for base in bases]
+            mixture, some, total, _ = self.mixed([kinds[place] for place in near], local, mixture, _INNER, _CLOSE_OF_MORE / 4)
+            weights = [0.0] * len(kinds)
+            for place, weight in zip(near, some, strict=True):
+                weights[place] = weight
+            total, gains = self.evaluated(kinds, weights)
+            found = search.best(gains)
+            least = max(least, total * total / sum(weight * gains[place] for place, weight in found))
+            if total <= least * (1 + _CLOSE_OF_MORE):
+                break
+            kept = [(share, base) for share, base in zip(mixture, bases, strict=True) if share > 1e-7]
+            mixture, bases = [0.95 * share for share, _ in kept] + [0.05], [base for _, base in kept] + [found]
+        return weights, total, least
+
+    def mixed(
+        self, kinds: list[Kind], bases: "list[list[tuple[int, float]]]", mixture: Row, steps: int, close: float
+    ) -> tuple[Row, Row, float, float]:
+        """The multiplicative algorithm: the mixture of bases, its weights, f, and a lower bound on these bases."""
+        least = 0.0
+        for step in range(steps):
             weights = [0.0] * len(kinds)
             for share, base in zip(mixture, bases, strict=True):
                 for place, weight in base:
@@ -177,12 +214,12 @@ class _Problem:
             total, gains = self.evaluated(kinds, weights)
             towards = [sum(weight * gains[place] for place, weight in base) for base in bases]
             least = max(least, total * total / max(towards))
-            if total <= least * (1 + _CLOSE) or step == _STEPS - 1:
+            if total <= least * (1 + close) or step == steps - 1:
                 break
             mixture = [share * math.sqrt(gain / total) for share, gain in zip(mixture, towards, strict=True)]
             scale = sum(mixture)
             mixture = [share / scale for share in mixture]
-        return weights, total, least
+        return mixture, weights, total, least
 
     def roundable(self, kinds: list[Kind], used: list[Kind], weights: Row) -> tuple[list[Kind], Row]:
         """With a column whose weight is one answer's own, or one that raises none, for every group.
@@ -191,11 +228,12 @@ class _Problem:
         """
         for group in range(len(self.sizes)):
             if not any(kind.group in (-1, group) for kind in used):
-                able = [base for base in self.bases(kinds) if any(kinds[place].group == group for place, _ in base)]
-                if not able:
+                search = BaseSearch([self.sums(kind) for kind in kinds])
+                able = search.best([float(kind.group == group) for kind in kinds])
+                if not any(kinds[place].group == group for place, _ in able):
                     raise ArithmeticError
                 mixed = dict(zip(used, ((1 - _SHARE) * weight for weight in weights), strict=True))
-                for place, weight in able[0]:
+                for place, weight in able:
                     mixed[kinds[place]] = mixed.get(kinds[place], 0.0) + _SHARE * weight
                 used, weights = list(mixed), list(mixed.values())
         return used, weights
@@ -249,7 +287,10 @@ class _Problem:
 
 
 def budget_levels(budgets: Sequence[Fraction], most: int = MAX_LEVELS) -> list[Fraction]:
-    """The budget of every answer, rounded down to one of a few: those that lose least in sum.
+    """The budget of every answer, rounded down to one of a few: those that cost least.
+
+    The cost of an answer is the variance of its share under randomised response with its budget alone, e**epsilon /
+    (e**epsilon - 1)**2. The levels of least cost in sum are found among all, by dynamic programming.
 
     Parameters
     ----------
@@ -260,16 +301,27 @@ def budget_levels(budgets: Sequence[Fraction], most: int = MAX_LEVELS) -> list[F
 
     Examples
     --------
-    >>> [float(level) for level in budget_levels([Fraction(x, 10) for x in (5, 6, 20, 21, 40)])]
-    [0.5, 0.5, 2.0, 2.0, 4.0]
+    >>> [float(level) for level in budget_levels([Fraction(x, 10) for x in (5, 6, 20, 21, 40)], 3)]
+    [0.5, 0.6, 2.0, 2.0, 2.0]
     """
     distinct = sorted(set(budgets))
-
-    def loss(levels: tuple[Fraction, ...]) -> Fraction:
-        return sum((budget - max(level for level in levels if level <= budget) for budget in budgets), Fraction(0))
-
-    chosen = ((distinct[0], *rest) for rest in combinations(distinct[1:], min(most, len(distinct)) - 1))
-    levels = min(chosen, key=loss)
+    if len(distinct) <= most:
+        return list(budgets)
+    cost = [0.25 / math.sinh(float(level) / 2) ** 2 for level in distinct]
+    answers = [budgets.count(level) for level in distinct]
+    # For every number of levels and every lowest one: the least cost of the answers from there on.
+    rest: list[tuple[float, tuple[int, ...]]] = [(cost[i] * sum(answers[i:]), (i,)) for i in range(len(distinct))]
+    for _ in range(most - 1):
+        rest = [
+            min(
+                [
+                    rest[i],
+                    *((cost[i] * sum(answers[i:j]) + rest[j][0], (i, *rest[j][1])) for j in range(i + 1, len(rest))),
+                ]
+            )
+            for i in range(len(distinct))
+        ]
+    levels = [distinct[i] for i in rest[0][1]]
     return [max(level for level in levels if level <= budget) for budget in budgets]
 
 

@@ -42,7 +42,9 @@ export class Client {
     { storage = memory(), memoize = true, key, entropy = osEntropy, cap = Infinity, hardCap = Infinity } = {},
   ) {
     const survey = source?.encoding?.of ? source : readSurvey(source);
-    const { digest, encoding, mechanism, symbols, window } = survey;
+    const { digest, encoding, mechanism, symbols, window, every } = survey;
+    // Where devices take turns, every report has noise of its own.
+    memoize &&= !(every > 1);
     const { cells, cohorts, hashes } = encoding;
     const whole = units(survey.epsilon);
     const each = units(survey.epsilonReport);
@@ -65,7 +67,13 @@ export class Client {
     };
 
     start = change((_, state) => {
-      state[digest] ??= { cohort: uniformBelow(entropy, cohorts), made: [0, 0], spent: [0, 0], outbox: {} };
+      state[digest] ??= {
+        cohort: uniformBelow(entropy, cohorts),
+        ...(every > 1 && { turn: uniformBelow(entropy, every) }),
+        made: [0, 0],
+        spent: [0, 0],
+        outbox: {},
+      };
       // Of a key that cannot be read only a check is kept here, which tells it from another one.
       if (memoize)
         state.secret ??= key
@@ -93,7 +101,7 @@ export class Client {
         ["hardCap", hardCap, worst],
       ])
         need(total <= limit, `${name} must not be exceeded, got ${total} of ${limit}; ask no more`, "Budget");
-      if (window) entry.window = thisWindow(window, entry.window);
+      if (window) entry.window = thisWindow(window, entry.window, every, entry.turn);
       return entry;
     };
 

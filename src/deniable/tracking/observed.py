@@ -77,7 +77,7 @@ class Observed:
                 raise DecodeError("tallies must determine every symbol that is tracked; give fewer candidates")
             values[:, places] = np.stack([_with_rest(one) for one in found], axis=1)
             variances[:, places] = (errors**2 * whole.n)[:, None] / np.array([tally.n for tally in some])
-            if (participation or survey.participation) != "once":
+            if participation != "once" if participation else survey.repeats_noise:
                 part = permanent_share(survey, _with_rest(whole))
                 returns = max(returns, returning_share(survey, whole.raw, symbols=whole.symbols))
                 others = np.array([Repeated.of(tally, turnover).others for tally in some])

@@ -141,7 +141,9 @@ def presets() -> dict[str, dn.Survey]:
             symbols=["a", "b", "c"], epsilon=2, participation="window:day:turnover=0.05"
         ),
         "krr, one day in seven": dn.krr(symbols=fruit, epsilon=1, participation="window:day:share=1/7"),
-        "orr, one hour in three": dn.orr(epsilon=2, cells=8, cohorts=3, seed=seed, participation="window:hour:share=1/3"),
+        "orr, one hour in three": dn.orr(
+            epsilon=2, cells=8, cohorts=3, seed=seed, participation="window:hour:share=1/3"
+        ),
         "krappor, at every event": dn.krappor(symbols=["a", "b", "c"], epsilon=2.5, participation="event"),
     }
 

@@ -328,7 +328,7 @@ def turns_of(text: str) -> tuple[str, int]:
 
 
 def following(window: str, every: int, turn: int, hour: int, last: int) -> int:
-    """The first hour of the window in which a device may answer, which last did so in the hour `last`, from `hour` on."""
+    """The first hour of the next window, from `hour` on, in which a device may answer that last did so in `last`."""
     size, shift = {"hour": (1, 0), "day": (24, 0), "week": (168, 72)}[window]
     number = (hour + shift) // size
     while number % every != turn or (last + shift) // size == number:

@@ -4,8 +4,9 @@ A window is an hour, a day or a week in UTC, counted from the one that 1970-01-0
 it is known which part of the devices is replaced from one window to the next, the text may end with it:
 "window:day:turnover=0.05". Devices do not heed it; error bars of what several windows show do.
 
-Or it ends with the share of the devices that report in a window: "window:day:share=1/7". Each device has its turn in one
-window of seven, which it draws before any answer, and keeps. Its reports have fresh noise, which no two windows share.
+Or it ends with the share of the devices that report in a window: "window:day:share=1/7". Each device has its turn in
+one window of seven, which it draws before any answer, and keeps. Its reports have fresh noise, so no two windows share
+any.
 """
 
 import re
@@ -45,8 +46,8 @@ def check_participation(value: object) -> str:
     if isinstance(text, str) and (share := text.find(":share=")) > 0 and text[:share] in PARTICIPATIONS:
         if not text.startswith("window:") or not _SHARE.fullmatch(text, share):
             raise SurveyError(
-                "share must follow a window, from 1/2 to 1/99999, as in 'window:day:share=1/7', and without a turnover, "
-                f"got {text[:60]!r}"
+                "share must follow a window, from 1/2 to 1/99999, as in 'window:day:share=1/7', and without a "
+                f"turnover, got {text[:60]!r}"
             )
         return text
     if isinstance(text, str) and mark and how in PARTICIPATIONS:

@@ -35,8 +35,8 @@ _DRIFT = 30.0  # prior standard deviation of a constant slope, in standard error
 _CYCLES = ((1.0, 0.0), (10.0, 0.0), (1.0, 0.003), (10.0, 0.03))  # variances of a cycle: of its start, of a step
 _CYCLE_WALKS = (0.0, 1e-3, 0.02)  # variances of a step of the level in models with a cycle
 _CYCLE_WINDOWS = 20  # windows; with fewer no cycle is looked for
-# Prior weights of kinds of movement: still, random walks, a drift, turning slopes, bends, and cycles where one is found.
-# Slopes fit a random walk closely, so walks have as much as all of them; measured, as all that is here (decision 0109).
+# Prior weights of kinds of movement: still, random walks, a drift, turning slopes, bends, and cycles if one is found.
+# Slopes fit a random walk closely, so walks have as much as all of them. Measured, as all that is here (decision 0109).
 _STILL_PRIOR, _WALKS_PRIOR, _DRIFT_PRIOR, _TURNS_PRIOR, _BENDS_PRIOR, _CYCLES_PRIOR = 0.06, 0.5, 0.06, 0.19, 0.19, 0.4
 # What each symbol's having a model of its own costs against that all have the same, in nats: the weights of the models
 # are fitted then. With 4 jumps of some symbols are smoothed away; with none six still symbols cover 98 %.
@@ -226,7 +226,7 @@ def fitted(series: Series, sharing: Sharing) -> Fitted:
 
 
 def _hypotheses(series: Series) -> tuple[Models, Floats]:
-    """The models, and their prior weights: walks of the level, constant slopes, slopes that change; cycles, if found."""
+    """The models with their prior weights: walks of the level, constant slopes, slopes that change; cycles, if any."""
     windows = series.values.shape[1]
     accident = 12 / max(windows, 2) ** 3  # variance of a slope that is fitted to noise of variance one
     period = _period(series)

@@ -41,7 +41,9 @@ def test_every_strategy_keeps_both_budgets_and_the_best_is_first(case: str) -> N
     assert [one.error for one in plan.strategies] == sorted(one.error for one in plan.strategies)
     best, survey = plan.strategies[0], plan.survey
     assert (plan.n, plan.mechanism, plan.parameters) == (best.people, best.mechanism, best.parameters)
-    assert survey.participation == ("window:day" if best.reports == given["reports"] else "once")
+    every = 1 if best.reports == given["reports"] else survey.every
+    assert survey.participation == ("window:day" if every == 1 else f"window:day:share=1/{every}")
+    assert (-(-given["reports"] // every), given["n"] // every) == (best.reports, best.people)
     if best.name == "memoise by cell":
         assert isclose(survey.epsilon_worst, whole)
         assert best.linking == linking_probability(survey, plan.n)

@@ -55,11 +55,12 @@ async function start() {
   try {
     kept.forgetEarlier();
     const [, window] = survey.participation?.split(":") ?? [];
-    const key = window && (await deviceKey());
-    const client = new Client(survey, { storage: kept.storage, memoize: Boolean(window), key });
-    kept.byWindow(window);
+    const every = Number(survey.participation?.split("=1/")[1] ?? 1);
+    const key = window && every === 1 && (await deviceKey());
+    kept.byWindow(window, every);
+    const client = new Client(survey, { storage: kept.storage, memoize: Boolean(window), key: key || undefined });
     const kind = await kindOf(survey);
-    asked = { survey, rules, kind, n: kind.numbers(survey), client, window };
+    asked = { survey, rules, kind, n: kind.numbers(survey), client, window, every };
   } catch (problem) {
     return stop(
       title,
@@ -227,10 +228,10 @@ function show(asked, { record, day }, truth) {
   return { drawn, tell };
 }
 
-function explain({ n, rules, window }) {
+function explain({ n, rules, window, every }) {
   const shown = (part) => (part.map ? el("ul", {}, ...part.map((text) => el("li", {}, text))) : el("p", {}, part));
   const survey = el("p", { class: "quiet small break" }, `Survey ${digest}`);
-  fill($("explained"), ...explanation(n, rules, window).map(shown), survey);
+  fill($("explained"), ...explanation(n, rules, window, every).map(shown), survey);
   $("meaning").hidden = false;
 }
 
@@ -268,14 +269,14 @@ const stateNow = () =>
     (problem) => (problem.status === 404 ? "gone" : "away"),
   );
 
-function finished({ rules, n, window }, how, next) {
+function finished({ rules, n, window, every }, how, next) {
   kept.finish(how);
   coverDie(); // a tab may stay open for others to find
   $("send").hidden = true;
   $("until").hidden = true;
   fill($("thanks"), ...(how === "sent" ? paragraphs(rules.thanks) : []));
   $("rolled-title").textContent = how === "sent" ? "This left your device" : "This was rolled for you";
-  say(...ending(how, n, next && { window, next }));
+  say(...ending(how, n, next && { window, next, every }));
 }
 
 start();

@@ -38,26 +38,37 @@ export function bytesOf(parts, address, sentOn, n) {
 }
 
 const often = (window) => `${window === "hour" ? "an" : "a"} ${window}`;
+/** How often, in words: once in each window, or in one of `every` so many of them. */
+const asOften = (window, every) => (every > 1 ? `in one ${window} of ${every}` : often(window));
 const NOW = { hour: "this hour", day: "today", week: "this week" };
 
 /**
  * What a report means for who sends it: paragraphs, and one list among them. `again` is the window where a survey is
- * answered once in each.
+ * answered once in each, `every` how many of them there are to one turn of this browser.
  */
-export function explanation(n, { window }, again) {
+export function explanation(n, { window }, again, every = 1) {
   const boxes =
     n.named || n.block || n.hashes > 1
       ? ""
       : ` Answers in one box share it, so however often yours changes, no more than ${n.cells} different answers show.`;
-  const keeps = again
-    ? "What this browser keeps: until the collector has it, the bytes that are sent; after that, a secret of its " +
-      `own and the ${again} in which it last answered. The secret gives the same answer the same noise each time, so ` +
-      `that many reports of one answer reveal no more than one.${boxes} Your answer is not kept; but whoever uses ` +
-      "this browser and has what it sent could work it out. Whoever sees all that it sent may see when your answer " +
-      "changed."
-    : "What this browser keeps: until the collector has it, the bytes that are sent; after that, only that it has " +
-      "answered. Neither your answer nor what the bytes were made with is kept, so whoever opens this browser " +
-      "later learns no more than the collector.";
+  const turns =
+    "What this browser keeps: until the collector has it, the bytes that are sent; after that, which of " +
+    `${every} ${again}s is its turn, drawn by chance before any answer, and the ${again} in which it last answered. ` +
+    "Neither your answer nor what the bytes were made with is kept. Each report has noise of its own, so what two of " +
+    `them say of one answer adds up: after k turns, k times epsilon. The ${again} in which you take part shows which ` +
+    `of ${every} groups this browser is in, and nothing else.`;
+  const keeps =
+    every > 1
+      ? turns
+      : again
+        ? "What this browser keeps: until the collector has it, the bytes that are sent; after that, a secret of its " +
+          `own and the ${again} in which it last answered. The secret gives the same answer the same noise each time, so ` +
+          `that many reports of one answer reveal no more than one.${boxes} Your answer is not kept; but whoever uses ` +
+          "this browser and has what it sent could work it out. Whoever sees all that it sent may see when your answer " +
+          "changed."
+        : "What this browser keeps: until the collector has it, the bytes that are sent; after that, only that it has " +
+          "answered. Neither your answer nor what the bytes were made with is kept, so whoever opens this browser " +
+          "later learns no more than the collector.";
   const ever = (after) =>
     n.twice ? ` (and at most ${after} after everything that this browser could ever send of that answer)` : "";
   return [
@@ -70,7 +81,7 @@ export function explanation(n, { window }, again) {
     `That holds however much they know and compute, and for the collector too. ${deniability(n)}`,
     `Experts call this local differential privacy with ${epsilons(n)}: epsilon is the logarithm of ` +
       `${n.twice ? `those ${atMost(n.odds)} and ${atMost(n.lifetime)}` : `that ${atMost(n.odds)}`}. This page sends ` +
-      `one report${again ? ` ${often(again)}` : ""}. Nothing sent at all would be epsilon 0.`,
+      `one report${again ? ` ${asOften(again, every)}` : ""}. Nothing sent at all would be epsilon 0.`,
     "What can be seen: that somebody took part and when, and the address the message came from, as with any " +
       `message.${n.cohorts > 1 ? ` Your group number (one of ${n.cohorts}) is in the clear, too.` : ""} The ` +
       `collector stores no address, and of the time only the ${window}.`,
@@ -81,14 +92,17 @@ export function explanation(n, { window }, again) {
 }
 
 /** When the next answer is taken: at once where what was rolled in an earlier window was sent in this one. */
-const nextTime = ({ window, next }) =>
+const nextTime = ({ window, next, every = 1 }) =>
   next <= Date.now()
     ? `That was rolled in an earlier ${window}; load this page again to answer for ${NOW[window]}.`
-    : `You have answered ${NOW[window]}; the next answer is taken from ${when(next)}, on this device's clock.`;
+    : every > 1
+      ? `This browser answers in one ${window} of ${every}, drawn by chance; its next turn begins on ` +
+        `${when(next)}, on this device's clock.`
+      : `You have answered ${NOW[window]}; the next answer is taken from ${when(next)}, on this device's clock.`;
 
 /**
  * How an answer ended: a sentence, and the kind of note that says it. Where there will be a next one, `again` has the
- * `window` and when the `next` begins.
+ * `window` and when the `next` begins, and how many windows (`every`) there are to a turn.
  */
 export function ending(how, n, again) {
   const sure = isAtLeast(n, "strong") ? ", and nobody knows it" : ", and nobody can be sure of it";
@@ -96,6 +110,7 @@ export function ending(how, n, again) {
   const rest = again ? nextTime(again) : "This browser has answered; there is nothing more to do.";
   const said = {
     sent: [`Thank you. Your answer is counted${counted}. ${rest}`, "good"],
+    turn: [`It is not this browser's turn. ${rest}`],
     closed: ["The survey was closed before your answer arrived. It is not counted."],
     before: ["This browser has answered. There is nothing more to do."],
     gone: ["The survey was deleted before your answer arrived. It is not counted."],

@@ -64,7 +64,8 @@ def steps_of(series: Series, sharings: Sequence[Sharing], trust: Floats, skewnes
     >>> import numpy as np
     >>> seen = np.repeat([[0.2, 0.3]], 10, axis=1) + 0.01 * np.array([1, -1] * 10)
     >>> series = Series(seen, np.full((1, 20), 1e-4), np.zeros(1), np.full(20, True))
-    >>> [(step.window, round(step.size, 3)) for step in steps_of(series, [Sharing.none(20)], np.ones(1), np.zeros(1), 0.95)]
+    >>> steps = steps_of(series, [Sharing.none(20)], np.ones(1), np.zeros(1), 0.95)
+    >>> [(step.window, round(step.size, 3)) for step in steps]
     [(10, 0.1)]
     """
     from scipy import stats

@@ -102,8 +102,8 @@ class Tracked(Compared, Sequence[TrackedWindow]):
             raise IndexError(f"window must be below {len(self)}, got {place}")
         place %= len(self)
         raw, variance = levels[:, place], variances[:, place]
-        # One draw of the noise is in all windows. What it has by chance beyond its variance must not be taken for shares
-        # that differ: single windows err so by turns, but here all of them would at once.
+        # One draw of the noise is in all windows. What it has by chance beyond its variance must not be taken for
+        # shares that differ: single windows err so by turns, but here all of them would at once.
         noise = np.maximum((1 + _DOUBTS * self.doubt) * variance, 1e-300)
         shares = shrink(Observations(raw, noise, 0.0), total=float(self.totals[place]))
         return TrackedWindow(self.windows[place], self.symbols, int(self.sizes[place]), shares, raw, np.sqrt(variance))

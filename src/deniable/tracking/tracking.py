@@ -119,6 +119,6 @@ def track(
     totals = np.ones(count) if len(values) == size else np.clip(1 - moving.smoothed[size], 0.0, 1.0)
     chosen = np.arange(size)
     return Tracked(
-        seen.symbols, tuple(named), devices, series[chosen], overlap, least, skewness(given, seen.values[:size]), seen.doubt,
-        moving[chosen], totals,
+        seen.symbols, tuple(named), devices, series[chosen], overlap, least, skewness(given, seen.values[:size]),
+        seen.doubt, moving[chosen], totals,
     )  # fmt: skip
